@@ -71,15 +71,7 @@ class Info:
 def new_model(kind: str, name: str, layout: Layout, rows: Mapping[str, str]) -> pyo.ConcreteModel:
     """A model with ``w``, ``z`` (and ``gamma``) and the families on them that every program has.
 
-    Parameters
-    ----------
-    rows : dict of str to str
-        Prefixes of the short names of the program's own families.
-
-    Raises
-    ------
-    ModelTooLarge
-        If the program may have more non-zeros than its options allow.
+    ``rows`` are the prefixes of the short names of the program's own families.
     """
     instance, epsilon, limit = layout.instance, layout.instance.options.epsilon, layout.instance.options.max_nonzeros
     if layout.nonzeros > limit:
@@ -145,14 +137,9 @@ def statistic(model: pyo.ConcreteModel, paid: pyo.Var) -> pyo.Objective:
 
 @dataclass(frozen=True, eq=False)
 class Assignment:
-    """Values of every column for given weights, or the row that these weights violate.
+    """Values of every column for given weights, by short name, or the row that these weights violate, with its numbers.
 
-    Attributes
-    ----------
-    values : dict of str to float, or None
-        By short name; ``Program.vector`` makes it a column vector.
-    violated : str or None
-        Constraint family and index, with the numbers that do not fit.
+    ``Program.vector`` makes the values a column vector.
     """
 
     values: dict[str, float] | None

@@ -57,9 +57,7 @@ def compile_model(model: pyo.ConcreteModel) -> Program:
             )
     objectives = list(model.component_data_objects(pyo.Objective, active=True))
     if len(objectives) != 1:
-        raise FormulationError(
-            f"The model has {len(objectives)} active objectives; a program has exactly one."
-        )
+        raise FormulationError(f"The model has {len(objectives)} active objectives; a program has exactly one.")
     info = getattr(model, "rerank_info", None)
     short: Mapping[str, str] = info.short if info is not None else {}
     declared = (block for block in model.component_objects(pyo.Var, active=True) if not block.is_reference())
@@ -140,13 +138,7 @@ def _spread(matrix: sparse.csc_array, order: NDArray[np.intp], n_columns: int) -
 
 
 def _whole(data: Any) -> bool:
-    """Whether a variable is integer.
-
-    Raises
-    ------
-    FormulationError
-        For a domain that is neither the reals nor the whole numbers between two ends.
-    """
+    """Whether a variable is integer; a domain that is neither an interval of reals nor of whole numbers is refused."""
     if not (data.is_integer() or data.is_continuous()):
         raise FormulationError(
             f"The variable {data.name!r} has the domain {str(data.domain)!r}, which is neither an interval of reals "
@@ -188,9 +180,7 @@ def _names(items: Iterable[Any], short: Mapping[str, str], letter: str) -> tuple
         taken.add(name)
         names.append(name)
     if len(taken) != len(names):
-        raise FormulationError(
-            f"Short names of the model collide with its numbered names ({letter}0, {letter}1, ...)."
-        )
+        raise FormulationError(f"Short names of the model collide with its numbered names ({letter}0, {letter}1, ...).")
     return tuple(names)
 
 

@@ -110,9 +110,7 @@ def units_from_labels(
     kept = [rows for q in np.unique(names) if (gains[rows := np.flatnonzero(names == q)] > 0).any()]
     if not kept:
         raise FormulationError("No row has a positive gain: there is nothing to rank.")
-    return tuple(
-        unit for rows in kept for unit in _thresholds(rows, gains[rows], coefficients, 1.0 / len(kept))
-    )
+    return tuple(unit for rows in kept for unit in _thresholds(rows, gains[rows], coefficients, 1.0 / len(kept)))
 
 
 def _thresholds(rows: Indices, gains: Floats, coefficients: Coefficients, share: float) -> list[Unit]:
@@ -125,19 +123,9 @@ def _thresholds(rows: Indices, gains: Floats, coefficients: Coefficients, share:
 
 
 def graded_lists(units: Iterable[Any], n_rows: int) -> tuple[GradedList, ...]:
-    """Check units and gather those that share rows and coefficients.
+    """Check units, or anything with their four attributes, and gather those that share rows and coefficients.
 
-    Parameters
-    ----------
-    units : iterable
-        :class:`Unit` or anything with its four attributes. Units of factor 0 are left out.
-    n_rows : int
-        Rows of ``X``.
-
-    Raises
-    ------
-    FormulationError
-        For a malformed unit, a row in two different lists, or units of one list that are not nested.
+    Units of factor 0 are left out.
     """
     gathered: dict[tuple[bytes, bytes], list[Unit]] = {}
     for number, given in enumerate(units):
@@ -150,9 +138,7 @@ def graded_lists(units: Iterable[Any], n_rows: int) -> tuple[GradedList, ...]:
     lists = tuple(_merge(sorted(group, key=lambda unit: unit.positive.size)) for group in gathered.values())
     seen, count = np.unique(np.concatenate([item.rows for item in lists]), return_counts=True)
     if (count > 1).any():
-        raise FormulationError(
-            f"Row {seen[count > 1][0]} stands in two lists; give each list its own copy of the row."
-        )
+        raise FormulationError(f"Row {seen[count > 1][0]} stands in two lists; give each list its own copy of the row.")
     return lists
 
 
@@ -184,9 +170,7 @@ def _checked(unit: Any, number: int, n_rows: int) -> Unit:
             f"Unit {number} has {rows.size} rows but coefficients of shape {values.shape}; give one a row."
         )
     if not np.isfinite(values).all() or (np.diff(values) < 0).any() or values[0] < 0:
-        raise FormulationError(
-            f"Coefficients of unit {number} must be finite, non-negative and non-decreasing."
-        )
+        raise FormulationError(f"Coefficients of unit {number} must be finite, non-negative and non-decreasing.")
     if not np.isfinite(unit.factor) or unit.factor < 0:
         raise FormulationError(f"Unit {number} has factor {unit.factor}; it must be a non-negative number.")
     return Unit(positive, negative, values, float(unit.factor))

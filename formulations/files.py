@@ -37,9 +37,7 @@ def file_bytes(path: str | PathLike[str], largest: int = LARGEST_FILE) -> bytes:
             return file.read(largest)
     except (OSError, MemoryError) as error:
         reason = getattr(error, "strerror", None) or "it does not fit into memory"
-        raise FileFormatError(
-            f"{target} cannot be read: {reason}; give the path of an existing file."
-        ) from error
+        raise FileFormatError(f"{target} cannot be read: {reason}; give the path of an existing file.") from error
     except ValueError as error:
         if isinstance(error, FormulationError):
             raise

@@ -149,9 +149,7 @@ def assignment(model: pyo.ConcreteModel, w: ArrayLike, tolerance: float = 1e-9) 
     for ui, (lower, added, sure) in layout.counts.items():
         beaten[ui] = sum(beaten[key] for key in lower) + sure + sum((ui[1], k) in won for k in added)
     b = climbed(layout.few, beaten)
-    standing = {
-        uq: ladder.sure + int(sum(b[uiq] for uiq in layout.losers[uq])) for uq, ladder in layout.placed.items()
-    }
+    standing = {uq: ladder.sure + int(sum(b[uiq] for uiq in layout.losers[uq])) for uq, ladder in layout.placed.items()}
     y = climbed(layout.placed, standing)
     return Assignment(begun.values | named("s", beaten) | named("b", b) | named("c", standing) | named("y", y))
 
@@ -197,9 +195,7 @@ def _layout(instance: Instance) -> MixedLayout:
             ranges = {i: _range(wins, i, grade, threshold) for i in item.units[number].positive.tolist()}
             constant += _add_levels(layout, unit + number, item.units[number], ranges)
         for i in item.relevant.tolist():
-            needed = [
-                (unit + number, t) for number, t in enumerate(thresholds) if (unit + number, i) in layout.few
-            ]
+            needed = [(unit + number, t) for number, t in enumerate(thresholds) if (unit + number, i) in layout.few]
             _add_counts(layout, i, grade, needed[::-1])
             if needed:
                 wanted[wins.of(i)] |= grade[wins.pairs[wins.of(i), 1]] < needed[0][1]

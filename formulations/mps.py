@@ -35,9 +35,7 @@ LARGEST_SIDECAR = 2**28
 MOST_CONSTANT = 1e300
 
 
-def write(
-    program: Program, path: str | PathLike[str], data: Mapping[str, Any] | None = None
-) -> tuple[Path, Path]:
+def write(program: Program, path: str | PathLike[str], data: Mapping[str, Any] | None = None) -> tuple[Path, Path]:
     """Write ``path`` and its sidecar; the same program and data always give the same bytes.
 
     Parameters
@@ -108,19 +106,7 @@ def _lines(
     ranged: NDArray[np.bool_],
     split: Sequence[str],
 ) -> Iterator[str]:
-    """Lines of the file.
-
-    Parameters
-    ----------
-    program : Program
-        Passed :func:`_check`.
-    columns, rows : sequences of str
-        Portable names.
-    ranged : bool array (m,)
-        Rows with two different finite sides.
-    split : sequence of str
-        Names of the second rows that carry the lower sides of the ranged ones.
-    """
+    """Lines of the file: ``split`` names the second rows that carry the lower sides of the ``ranged`` ones."""
     yield f"NAME {portable([program.name], 'p')[0]} FREE"
     yield "ROWS"
     yield f" N {COST}"
@@ -140,9 +126,7 @@ def _lines(
     yield "ENDATA"
 
 
-def _entries(
-    program: Program, columns: Sequence[str], rows: Sequence[str], ranged: NDArray[np.bool_]
-) -> Iterator[str]:
+def _entries(program: Program, columns: Sequence[str], rows: Sequence[str], ranged: NDArray[np.bool_]) -> Iterator[str]:
     matrix = sparse.csc_array(sparse.vstack([program.matrix, program.matrix[np.flatnonzero(ranged)]]))
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
@@ -183,9 +167,7 @@ def _check(program: Program) -> None:
     """Raise FormulationError for a program that no file can hold or that solvers would read differently."""
     figures = (program.cost, program.matrix.data, program.constant)
     if not all(np.isfinite(part).all() for part in figures):
-        raise FormulationError(
-            "A cost, a coefficient or the constant is not finite; no solver can read the program."
-        )
+        raise FormulationError("A cost, a coefficient or the constant is not finite; no solver can read the program.")
     _check_side("row", program.rows, program.row_lower, program.row_upper)
     _check_side("column", program.columns, program.lower, program.upper)
     free = np.flatnonzero(np.isinf(program.row_lower) & np.isinf(program.row_upper))
@@ -193,15 +175,11 @@ def _check(program: Program) -> None:
         raise FormulationError(f"The row {program.rows[free[0]]!r} has no side; drop it.")
 
 
-def _check_side(
-    what: str, names: Sequence[str], lower: NDArray[np.float64], upper: NDArray[np.float64]
-) -> None:
+def _check_side(what: str, names: Sequence[str], lower: NDArray[np.float64], upper: NDArray[np.float64]) -> None:
     if len(set(names)) != len(names):
         raise FormulationError(f"Two {what}s have the same name; names must be unique.")
     for i in map(int, np.flatnonzero(~(lower <= upper) | (lower == np.inf) | (upper == -np.inf))):
-        raise FormulationError(
-            f"Nothing satisfies the bounds {lower[i]} and {upper[i]} of the {what} {names[i]!r}."
-        )
+        raise FormulationError(f"Nothing satisfies the bounds {lower[i]} and {upper[i]} of the {what} {names[i]!r}.")
     for side in (lower, upper):
         for i in map(int, np.flatnonzero(np.isfinite(side) & (np.abs(side) >= HUGE))):
             raise FormulationError(
@@ -243,30 +221,18 @@ def sidecar_path(path: str | PathLike[str]) -> Path:
     """``model.json`` for ``model.mps``."""
     target = Path(path)
     if target.suffix.lower() == ".json":
-        raise FormulationError(
-            f"{target} would be its own sidecar; give the model file a name that ends in .mps."
-        )
+        raise FormulationError(f"{target} would be its own sidecar; give the model file a name that ends in .mps.")
     return target.with_suffix(".json")
 
 
 def read_sidecar(path: str | PathLike[str]) -> dict[str, Any]:
-    """The sidecar of a model file, checked key by key.
-
-    Raises
-    ------
-    FileFormatError
-        If it is missing, is no JSON, or lacks a key.
-    """
+    """The sidecar of a model file, checked key by key."""
     beside = sidecar_path(path)
     card = parsed_json(file_bytes(beside, LARGEST_SIDECAR), beside.name)
     if not isinstance(card, dict) or card.get("format") != FORMAT:
-        raise FileFormatError(
-            f"{beside.name} is not the sidecar of a program; read the .mps with sidecar=False."
-        )
+        raise FileFormatError(f"{beside.name} is not the sidecar of a program; read the .mps with sidecar=False.")
     if type(card.get("schema")) is not int or card["schema"] != SCHEMA:
-        raise FileFormatError(
-            f"{beside.name} has schema {str(card.get('schema'))[:40]}; this version reads {SCHEMA}."
-        )
+        raise FileFormatError(f"{beside.name} has schema {str(card.get('schema'))[:40]}; this version reads {SCHEMA}.")
     kinds: dict[str, type | tuple[type, ...]] = {
         "name": str, "sense": str, "offset": (int, float), "sha256": str, "weights": list,
         "split_rows": dict, "renamed_columns": dict, "renamed_rows": dict,

@@ -155,9 +155,7 @@ class _Parser:
         if len(words) == 3 and words[1].strip("'").upper() == "MARKER":
             mark = words[2].strip("'").upper()
             if mark not in ("INTORG", "INTEND") or (mark == "INTORG") == self.whole:
-                raise self.error(
-                    f"the marker {words[2]} is unknown, opens a second time, or closes what is not open"
-                )
+                raise self.error(f"the marker {words[2]} is unknown, opens a second time, or closes what is not open")
             self.whole = mark == "INTORG"
             return
         if len(words) not in (3, 5):

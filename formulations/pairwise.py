@@ -77,9 +77,7 @@ def preferences_from_gains(gains: ArrayLike, qid: ArrayLike | None = None) -> tu
     return pairs, np.ones(len(pairs))
 
 
-def build(
-    X: ArrayLike, preferences: Preferences, *, name: str = "pairwise", **options: Any
-) -> pyo.ConcreteModel:
+def build(X: ArrayLike, preferences: Preferences, *, name: str = "pairwise", **options: Any) -> pyo.ConcreteModel:
     """The program of weighted preferences.
 
     Parameters
@@ -142,9 +140,7 @@ def _table(preferences: Preferences, n: int) -> sparse.csr_array:
             np.asarray(preferences[1], dtype=np.float64),
         )
         if pairs.ndim != 2 or pairs.shape[1] != 2 or weights.shape != (len(pairs),):
-            raise FormulationError(
-                f"Preferences have shapes {pairs.shape} and {weights.shape}; give (p, 2) and (p,)."
-            )
+            raise FormulationError(f"Preferences have shapes {pairs.shape} and {weights.shape}; give (p, 2) and (p,).")
         if pairs.size and not (pairs.min() >= 0 and pairs.max() < n):
             raise FormulationError(f"Preferences name a row outside 0..{n - 1}.")
         table = sparse.coo_array((weights, (pairs[:, 0], pairs[:, 1])), shape=(n, n)).tocsr()

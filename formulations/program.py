@@ -86,9 +86,7 @@ class Program:
         """The same program with other bounds on its columns."""
         low, high = (np.asarray(side, dtype=np.float64) for side in (lower, upper))
         if low.shape != self.lower.shape or high.shape != self.upper.shape:
-            raise FormulationError(
-                f"Bounds have shapes {low.shape} and {high.shape}; give {self.cost.size} of each."
-            )
+            raise FormulationError(f"Bounds have shapes {low.shape} and {high.shape}; give {self.cost.size} of each.")
         return replace(self, lower=low, upper=high)
 
     def vector(self, values: Mapping[str, float]) -> Floats:

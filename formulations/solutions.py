@@ -176,9 +176,7 @@ class NoPointError(FileFormatError):
         self.status = status
 
 
-def read_solution(
-    path: str | PathLike[str], program: Program, dialect: str | None = None
-) -> dict[str, float]:
+def read_solution(path: str | PathLike[str], program: Program, dialect: str | None = None) -> dict[str, float]:
     """Values of the program's columns from a solver's solution file.
 
     Parameters
@@ -218,9 +216,7 @@ def parse_solution(path: str | PathLike[str], program: Program, dialect: str | N
     words = [word or "None" for word in match.groups()] if (match := re.search(form.status, text, re.M)) else []
     if not re.search(form.point, text, re.M):
         status = ", ".join(words) or form.silent
-        raise NoPointError(
-            f"{source} holds no feasible point; {form.title} says {shortened(repr(status))}.", status
-        )
+        raise NoPointError(f"{source} holds no feasible point; {form.title} says {shortened(repr(status))}.", status)
     count = _group(form.count, text) if form.count else None
     if form.count and count is None:
         raise FileFormatError(f"{source} does not say how many columns follow ({form.solver}).")
@@ -323,9 +319,7 @@ def _by_column(
         )
     missing = [name for name in written if name not in values]
     if missing and not omits_zeros:
-        raise FileFormatError(
-            f"{source} has no value for {missing[0]!r} ({len(missing)} missing): it is cut short."
-        )
+        raise FileFormatError(f"{source} has no value for {missing[0]!r} ({len(missing)} missing): it is cut short.")
     return {name: values.get(alias, 0.0) for name, alias in zip(program.columns, written, strict=True)}
 
 
@@ -334,9 +328,7 @@ def original_names(program: Program) -> dict[str, str]:
     return dict(zip(portable(program.columns, "x"), program.columns, strict=True))
 
 
-def solution_text(
-    program: Program, x: ArrayLike, status: str = "Unknown", objective: float | None = None
-) -> str:
+def solution_text(program: Program, x: ArrayLike, status: str = "Unknown", objective: float | None = None) -> str:
     """A point as a HiGHS solution file (style 0), every digit kept.
 
     ``objective`` is that of the program's file: by default of the one that :func:`formulations.mps.write` makes, which

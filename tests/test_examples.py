@@ -29,11 +29,7 @@ def numbers(pattern, text):
 
 
 def inspect_first(text):
-    assert (
-        "Proved optimal (by the search)" in text
-        and "Everything stated holds." in text
-        and "FAILED" not in text
-    )
+    assert "Proved optimal (by the search)" in text and "Everything stated holds." in text and "FAILED" not in text
     (first, _), (exact, _) = numbers(r"(?:first stage|exact order): dcg@10 ([\d.]+), (\d+) failures", text)
     assert exact > first
     ((gain, low, _),) = numbers(r"corrected score: .*, ([+-][\d.]+) \(([+-][\d.]+) to ([+-][\d.]+)\)", text)
@@ -42,13 +38,9 @@ def inspect_first(text):
 
 
 def programs_by_hand(text):
-    assert "not installed" not in text, (
-        "Install CBC (apt-get install coinor-cbc) and SCIP (pip install pyscipopt)."
-    )
+    assert "not installed" not in text, "Install CBC (apt-get install coinor-cbc) and SCIP (pip install pyscipopt)."
     optima = {name: [] for name in ("subrank", "resolved_rank", "mixed", "auc", "pairwise")}
-    for name, solver, value in re.findall(
-        r"^(\w+) +(highs|cbc|scip) +\w+ [\d.]+, value ([\d.]+)$", text, flags=re.M
-    ):
+    for name, solver, value in re.findall(r"(?m)^(\w+) +(highs|cbc|scip) +\w+ [\d.]+, value ([\d.]+)$", text):
         optima[name].append((solver, float(value)))
     assert all([solver for solver, _ in told] == ["highs", "cbc", "scip"] for told in optima.values())
     for family in (("subrank", "resolved_rank", "mixed"), ("auc", "pairwise")):
@@ -151,12 +143,9 @@ def cells(path):
 
 
 def test_every_example_is_known():
-    assert [re.sub(r"^\d_", "", script.stem) for script in SCRIPTS] == [
-        promise.__name__ for promise in PROMISES
-    ]
-    assert sorted(script.with_suffix(".ipynb") for script in SCRIPTS) == sorted(
-        (ROOT / "examples").glob("*.ipynb")
-    )
+    assert [re.sub(r"^\d_", "", script.stem) for script in SCRIPTS] == [promise.__name__ for promise in PROMISES]
+    notebooks = sorted((ROOT / "examples").glob("*.ipynb"))
+    assert sorted(script.with_suffix(".ipynb") for script in SCRIPTS) == notebooks
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
@@ -201,17 +190,14 @@ def test_an_example_runs_and_draws(script, promise, tmp_path, monkeypatch, compi
         monkeypatch.setenv(variable, str(home / variable.lower()))
     notebook = nbformat.read(script.with_suffix(".ipynb"), as_version=4)
     began = time.monotonic()
-    NotebookClient(
-        notebook, timeout=SECONDS, kernel_name="python3", resources={"metadata": {"path": str(work)}}
-    ).execute()
+    place = {"metadata": {"path": str(work)}}
+    NotebookClient(notebook, timeout=SECONDS, kernel_name="python3", resources=place).execute()
     assert time.monotonic() - began < SECONDS
     outputs = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
     assert [output.text for output in outputs if output.get("name") == "stderr"] == []
     pictures = [output.data["image/png"] for output in outputs if "image/png" in output.get("data", {})]
     assert pictures and all(is_drawn(picture) for picture in pictures)
-    promise(
-        "\n".join(output.get("text") or output.get("data", {}).get("text/plain", "") for output in outputs)
-    )
+    promise("\n".join(output.get("text") or output.get("data", {}).get("text/plain", "") for output in outputs))
     assert {path: path.read_bytes() for path in work.rglob("*") if path.is_file()} == before
 
 

@@ -346,9 +346,7 @@ def test_circles_and_chains_are_found():
 
 
 if __name__ == "__main__":
-    print(
-        "lines of each room:", *(f"{name}: {lines}" for name, lines in lines_of_rooms().items()), sep="\n  "
-    )
+    print("lines of each room:", *(f"{name}: {lines}" for name, lines in lines_of_rooms().items()), sep="\n  ")
     print("rooms, from the top:", *longest(between_rooms()))
     if not circles_of_imports():
         print("modules, from the top:", *longest(ours()), sep="\n  ")

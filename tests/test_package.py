@@ -28,9 +28,7 @@ needs_hatchling = pytest.mark.skipif(
 def run(*command, cwd, **variables):
     """The output of a command that ends well; nothing of the checkout is on its path but by ``cwd``."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COVERAGE"))}
-    done = subprocess.run(
-        list(map(str, command)), cwd=cwd, capture_output=True, text=True, env={**clean, **variables}
-    )
+    done = subprocess.run(list(map(str, command)), cwd=cwd, capture_output=True, text=True, env={**clean, **variables})
     assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
     return done.stdout.strip()
 

@@ -70,9 +70,7 @@ def test_the_lower_bounds_are_the_versions_that_the_tests_run_with():
         *(x for name in extras if name not in ("lint", "docs") for x in extras[name]),
     ]
     bounds = {requirement(line): line.partition(">=")[2].partition(",")[0] for line in direct}
-    assert len({line.lower() for line in direct}) == len(bounds), (
-        "two extras state two bounds for one package"
-    )
+    assert len({line.lower() for line in direct}) == len(bounds), ("two extras state two bounds for one package")
     pins = {}
     for name in ("lowest", "newest"):
         lines = (ROOT / "tests" / "constraints" / f"{name}.txt").read_text(encoding="utf-8").splitlines()
@@ -155,9 +153,7 @@ def test_every_link_resolves(page):
         assert path.exists() and path.is_relative_to(ROOT), f"{link} of {page.name} leads nowhere"
         if part and path.suffix == ".md":
             headings = re.findall(r"^#+ +(.*)$", path.read_text(encoding="utf-8"), flags=re.M)
-            assert part in {anchor(heading) for heading in headings}, (
-                f"{link} of {page.name} names no heading"
-            )
+            assert part in {anchor(heading) for heading in headings}, (f"{link} of {page.name} names no heading")
 
 
 def commands():
@@ -217,9 +213,7 @@ def test_no_file_is_large_and_none_is_a_pickle():
         assert not re.search(
             r"^\s*(import|from) (pickle|joblib|dill|cloudpickle|marshal|shelve)\b.*load", path.read_text()
         )
-        assert not re.search(
-            r"^\s*import (pickle|dill|cloudpickle|marshal|shelve)\b", path.read_text(), flags=re.M
-        )
+        assert not re.search(r"^\s*import (pickle|dill|cloudpickle|marshal|shelve)\b", path.read_text(), flags=re.M)
 
 
 def python_of(page):

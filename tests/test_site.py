@@ -158,9 +158,7 @@ def test_a_page_of_the_reference_has_members_of_ours_alone(site):
 def test_every_work_that_is_cited_is_in_the_bibliography():
     key = re.compile(r"\b[A-Z][A-Za-z]+(?:19|20)\d\d\b")
     known = set(key.findall((DOCS / "bibliography.md").read_text(encoding="utf-8")))
-    paths = [
-        path for folder in ("rerank", "formulations", "benchmarks") for path in (ROOT / folder).rglob("*.py")
-    ]
+    paths = [path for folder in ("rerank", "formulations", "benchmarks") for path in (ROOT / folder).rglob("*.py")]
     cited = set()
     for path in [*paths, *DOCS.glob("*.md")]:
         for inside in re.findall(r"\[([^\]\n]*)\]", path.read_text(encoding="utf-8")):
@@ -181,9 +179,7 @@ def with_examples():
     """The modules whose docstrings hold examples."""
     paths = [path for folder in ("rerank", "formulations") for path in (ROOT / folder).rglob("*.py")]
     found = [path for path in paths if ">>> " in path.read_text(encoding="utf-8")]
-    return sorted(
-        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in found
-    )
+    return sorted(".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in found)
 
 
 @pytest.mark.parametrize("module", with_examples())
@@ -207,9 +203,7 @@ def test_the_search_of_the_pictures_finds_what_the_search_of_the_package_finds(p
 
     rows, gains = pictures.ROWS, np.isin(np.arange(30), pictures.POSITIVE).astype(float)
     listed = ranked_list(parse("dcg@5"), np.arange(30), gains)
-    scale = rows.std(
-        axis=0
-    )  # the package counts corrections in deviations of the score for one of the column
+    scale = rows.std(axis=0)  # the package counts corrections in deviations of the score for one of the column
     limit = pictures.RADIUS * scale[1:] / scale[0]
     found = solve(Problem.build(rows, [listed], epsilon=1e-9, limits=([1, *-limit], [1, *limit])))
     best, value, closed, course = pictures.search()
@@ -241,22 +235,9 @@ def test_the_pictures_are_drawn_and_shown(pictures, name, tmp_path):
 )
 def test_the_site_builds_without_a_warning(tmp_path):
     """Continuous integration builds it in a step of its own, and runs the notebooks for it."""
-    command = [
-        sys.executable,
-        "-m",
-        "sphinx",
-        "-W",
-        "-n",
-        "-q",
-        "--keep-going",
-        "-D",
-        "run_examples=0",
-        "-d",
-        str(tmp_path / "trees"),
-    ]
-    run = subprocess.run(
-        [*command, str(DOCS), str(tmp_path / "site")], capture_output=True, text=True, cwd=ROOT
-    )
+    options = ["-W", "-n", "-q", "--keep-going", "-D", "run_examples=0", "-d", str(tmp_path / "trees")]
+    command = [sys.executable, "-m", "sphinx", *options, str(DOCS), str(tmp_path / "site")]
+    run = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     assert run.returncode == 0, run.stderr
     shown = (tmp_path / "site" / "api" / "rerank.html").read_text(encoding="utf-8")
     assert 'id="rerank.Reranker.fit"' in shown and (tmp_path / "site" / "project" / "README.html").is_file()

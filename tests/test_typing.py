@@ -80,9 +80,7 @@ def test_a_choice_by_folds() -> None:
 
 def test_fusion(tmp_path: Path) -> None:
     runs = {"a": {"q": {"d1": 2.0, "d2": 1.0}, "r": {"d1": 1.0}}, "b": {"q": {"d2": 2.0}, "r": {"d1": 3.0, "d3": 1.0}}}
-    fusion = assert_type(
-        ScoreFusion("ndcg@2", cv=None).fit(runs, {"q": {"d2": 1}, "r": {"d1": 1}}), ScoreFusion
-    )
+    fusion = assert_type(ScoreFusion("ndcg@2", cv=None).fit(runs, {"q": {"d2": 1}, "r": {"d1": 1}}), ScoreFusion)
     assert set(assert_type(fusion.weights_, dict[str, float])) == {"a", "b"}
     assert isinstance(assert_type(fusion.null_kept_, bool), bool) and assert_type(fusion.normaliser_, str)
     assert assert_type(fusion.model_, FusionModel).names == ("a", "b")

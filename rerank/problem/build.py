@@ -59,15 +59,9 @@ def ranked_list(
         number = np.count_nonzero(head) + np.cumsum(tail).astype(np.intp)
         earned = tail * hits[np.maximum(number, 1) - 1]
     below = float(np.dot(earned, coefficients[: tail.size][::-1]))
-    return RankedList(
-        np.asarray(rows, dtype=np.intp),
-        head,
-        coefficients[tail.size :].copy(),
-        float(weight),
-        below - offset,
-        float(scale),
-        None if hits is None else hits[: head.size].copy(),
-    )
+    own_hits = None if hits is None else hits[: head.size].copy()
+    places, earned_by_place = np.asarray(rows, dtype=np.intp), coefficients[tail.size :].copy()
+    return RankedList(places, head, earned_by_place, float(weight), below - offset, float(scale), own_hits)
 
 
 def problem_of(

@@ -47,20 +47,7 @@ def problem_to_json(problem: Problem) -> dict[str, Any]:
 
 
 def problem_from_json(body: Any, where: str) -> Problem:
-    """The problem that :func:`problem_to_json` wrote.
-
-    Parameters
-    ----------
-    body : dict
-        Parsed JSON.
-    where : str
-        Name of the file, for error messages.
-
-    Raises
-    ------
-    InputError
-        For anything else, naming ``where``.
-    """
+    """The problem that :func:`problem_to_json` wrote; an InputError names the file, ``where``, for anything else."""
     try:
         n, d = int(body["rows"]), int(body["columns"])
         if not (n > 0 and d > 0 and n * d <= MOST_ENTRIES):
@@ -75,20 +62,12 @@ def problem_from_json(body: Any, where: str) -> Problem:
             limits=None if limits is None else (_unhex(limits[0], d), _unhex(limits[1], d)),
         )  # fmt: skip
     except (KeyError, TypeError, ValueError, OverflowError) as error:
-        raise InputError(
-            f"{where} holds no problem that can be used ({str(error)[:100]}); export it again."
-        ) from None
+        raise InputError(f"{where} holds no problem that can be used ({str(error)[:100]}); export it again.") from None
 
 
 def _list(body: Any, n: int) -> RankedList:
     rows = np.array(body["rows"], dtype=np.intp)
-    if (
-        rows.ndim != 1
-        or not rows.size
-        or rows.min() < 0
-        or rows.max() >= n
-        or np.unique(rows).size != rows.size
-    ):
+    if rows.ndim != 1 or not rows.size or not 0 <= rows.min() <= rows.max() < n or np.unique(rows).size != rows.size:
         raise ValueError("a list names rows that are not there, or one twice")
     gains = _unhex(body["gains"], rows.size)
     coefficients = _unhex(body["coefficients"], rows.size)

@@ -126,17 +126,12 @@ class Problem:
     def _units_of(self, q: int, item: RankedList) -> list[Unit]:
         steps = np.diff(item.thresholds(), prepend=0.0)
         share = item.weight / (item.scale * self.total_weight)
-        return [
-            Unit(
-                q,
-                item.rows[item.gains >= g],
-                item.rows[item.gains < g],
-                item.coefficients,
-                float(step * share),
-                _hits(item, int(np.count_nonzero(item.gains >= g))),
-            )
-            for g, step in zip(item.thresholds(), steps, strict=True)
-        ]
+        units = []
+        for g, step in zip(item.thresholds(), steps, strict=True):
+            positive, negative = item.rows[item.gains >= g], item.rows[item.gains < g]
+            hits = np.ones(positive.size, np.int64) if item.hits is None else item.hits[: positive.size]
+            units.append(Unit(q, positive, negative, item.coefficients, float(step * share), hits))
+        return units
 
     @cached_property
     def weighs_hits(self) -> bool:
@@ -199,9 +194,7 @@ class Problem:
         """
         data = np.ascontiguousarray(X, dtype=np.float64)
         if not lists or not sum(item.weight for item in lists) > 0:
-            raise InputError(
-                "No list holds a gain: there is nothing to rank; give at least one relevant item."
-            )
+            raise InputError("No list holds a gain: there is nothing to rank; give at least one relevant item.")
         used = data[np.unique(np.concatenate([item.rows for item in lists]))]
         low_ = used.min(axis=0) if low is None else np.asarray(low, dtype=np.float64)
         high_ = used.max(axis=0) if high is None else np.asarray(high, dtype=np.float64)
@@ -209,9 +202,7 @@ class Problem:
             high_ = _one_deviation_above(used, low_, high_)
         flat = np.flatnonzero(~(high_ > low_))
         if flat.size:
-            raise InputError(
-                f"Column {flat[0]} is constant on the shortlist; drop it before building the problem."
-            )
+            raise InputError(f"Column {flat[0]} is constant on the shortlist; drop it before building the problem.")
         margin, price = margin_of("epsilon", epsilon), real("C", C, 0)
         signs_ = np.zeros(data.shape[1], np.int8) if signs is None else np.asarray(signs, dtype=np.int8)
         if signs_.shape != (data.shape[1],) or not np.isin(signs_, (-1, 0, 1)).all():
@@ -241,11 +232,6 @@ def coordinates(problem: Problem) -> tuple[Floats, Floats, Floats]:
     lower = np.array([x.__floor__() / GRID for x in ratios[0]])
     upper = np.array([x.__ceil__() / GRID for x in ratios[1]])
     return scale, lower, upper
-
-
-def _hits(item: RankedList, n: int) -> NDArray[np.int64]:
-    """Weights of the first ``n`` positive rows of a list."""
-    return np.ones(n, np.int64) if item.hits is None else item.hits[:n]
 
 
 def _one_deviation_above(rows: Floats, low: Floats, high: Floats) -> Floats:

@@ -37,29 +37,11 @@ def reduced_problem(
     table: Floats, gains: Floats, statistic: RankStatistic, low: Floats, high: Floats,
     limits: tuple[ArrayLike, ArrayLike], **options: Any,
 ) -> tuple[Problem, Indices]:  # fmt: skip
-    """The anchored problem of the rows that are left; its value at any allowed weights is that of the whole list.
+    """The anchored problem of the rows that are left, and their ascending numbers in the whole list.
 
-    Parameters
-    ----------
-    table : float64 array (n, d)
-        The given score first.
-    gains : float64 array (n,)
-        Some of them above 0.
-    statistic : RankStatistic
-        One with a :func:`depth_of`, such as ``precision@1000``.
-    low, high : float64 arrays (d,)
-        Scaling of the columns.
-    limits : pair of arrays (d,)
-        As for :meth:`Problem.build`.
-    **options
-        ``epsilon``, ``C`` and ``max_features`` of :meth:`Problem.build`. The rows that are left serve any other margin
-        too: a row that is left out is behind N irrelevant ones, and so is what has no lead over it.
-
-    Returns
-    -------
-    problem : Problem
-    rows : intp (m,)
-        The numbers of its rows in the whole list, ascending.
+    Its value at any allowed weights is that of the whole list. The given score is the first column, the statistic one
+    with a :func:`depth_of`, and the rest as for :meth:`Problem.build`. The rows that are left serve any other margin
+    too: a row that is left out is behind N irrelevant ones, and so is what has no lead over it.
     """
     depth = depth_of(statistic)
     assert depth is not None

@@ -19,13 +19,7 @@ Ties = Literal["pessimistic", "optimistic", "average"]
 
 
 class Evaluator:
-    """Values of lists by one statistic; what does not depend on scores is computed once.
-
-    Parameters
-    ----------
-    lists : sequence of OneList
-        All rows, each in one list.
-    """
+    """Values of lists by one statistic; what does not depend on scores is computed once. Each row is in one list."""
 
     def __init__(self, statistic: RankStatistic, lists: Sequence[OneList]) -> None:
         self.statistic, self.lists = statistic, lists
@@ -47,13 +41,7 @@ class Evaluator:
         )  # fmt: skip
 
     def values(self, scores: ArrayLike, ties: Ties) -> list[float | None]:
-        """Value of each list; None where it has none.
-
-        Parameters
-        ----------
-        scores : array (n,)
-            Of all rows.
-        """
+        """Value of each list by the scores of all rows; None where it has none."""
         rows, number, gains, coefficients = self._flat
         given = scores_of(scores, rows.size)[rows]
         if ties == "average" or self.statistic.weighs_hits:
@@ -78,12 +66,7 @@ class Evaluator:
         Of several lists it is that of the mean of paired differences. Of one list the rows that earn are what varies:
         with :math:`d_i` what row i earns by one order less what it earns by the other, :math:`\sqrt{\sum_i d_i^2}`.
         For hits of the first N that is the root of the number of hits that only one of the two has [McNemar1947]; for
-        AUC of two classes it is the error of two correlated areas [DeLong1988].
-
-        Returns
-        -------
-        lead, error : float
-            In the unit of :meth:`mean`; NaN for the error of a single list among several.
+        AUC of two classes it is the error of two correlated areas [DeLong1988]. NaN for a single list among several.
         """
         own, other = self.values(scores, ties), self.values(others, ties)
         lead = mean_over_lists(self.lists, own) - mean_over_lists(self.lists, other)
@@ -108,10 +91,9 @@ class Evaluator:
         earned = []
         for side in (scores, others):
             by_row = np.empty(gains.size)
-            order, found = _earned(
-                self.statistic, self._coefficients(gains.size), gains, dense_codes(side[one.rows])[1], ties
-            )
-            by_row[order] = found
+            codes = dense_codes(side[one.rows])[1]
+            order, by_place = _earned(self.statistic, self._coefficients(gains.size), gains, codes, ties)
+            by_row[order] = by_place
             earned.append(by_row)
         return float(np.linalg.norm(earned[0] - earned[1])) / scale
 

@@ -25,18 +25,7 @@ Empty = Literal["skip", 0, 1, "error"]
 
 @dataclass(frozen=True, eq=False)
 class OneList:
-    """The rows of one list.
-
-    Attributes
-    ----------
-    name : object
-    rows : intp array (m,)
-    gains : float64 array (m,)
-        Gain of each of the rows.
-    weight : float
-    missed : float64 array
-        Gains of relevant items that are no rows: not retrieved, but part of the ideal list.
-    """
+    """The rows of one list, the gain of each, and gains of missed relevant items: no rows, but in the ideal."""
 
     name: Any
     rows: Indices
@@ -80,22 +69,7 @@ def split(
     query_weight: Mapping[Any, float] | ArrayLike | None = None,
     ideal_gains: IdealGains = None,
 ) -> list[OneList]:
-    """The lists behind rows of labels.
-
-    Parameters
-    ----------
-    y : array (n,)
-        Labels or grades.
-    qid : array (n,), optional
-        List of each row.
-    sample_weight : array (n,), optional
-        Multiplies the gain of a row.
-    query_weight : mapping of list name to weight, or array (n,), optional
-        Weight of each list in the mean (1 where a mapping has none); an array repeats it on every row of its
-        list.
-    ideal_gains : mapping of list name to grades, optional
-        See :func:`missed_gains`.
-    """
+    """The lists behind rows of labels; see :func:`weighted_gains`, :func:`weights_of_lists`, :func:`missed_gains`."""
     weighted = weighted_gains(y, gain, sample_weight)
     if weighted.size == 0:
         raise InputError("There are no rows; give at least one item.")
@@ -107,9 +81,7 @@ def split(
     weights = np.ones(len(parts)) if query_weight is None else weights_of_lists(query_weight, names, codes)
     return [
         OneList(name, rows, weighted[rows], float(weight), own)
-        for (name, rows), weight, own in zip(
-            parts, weights, missed_gains(ideal_gains, names, gain), strict=True
-        )
+        for (name, rows), weight, own in zip(parts, weights, missed_gains(ideal_gains, names, gain), strict=True)
     ]
 
 
@@ -121,23 +93,8 @@ def scores_of(scores: ArrayLike, n: int) -> NDArray[Any]:
     return values
 
 
-def mean_over_lists(
-    lists: Sequence[OneList],
-    values: Iterable[float | None],
-    empty: Empty = "skip",
-) -> float:
-    """Weighted mean of the values of lists; None marks a list on which the value is not defined.
-
-    Parameters
-    ----------
-    empty : {"skip", 0, 1, "error"}
-        Leave lists without a value out of the mean, count them as 0 or 1, or refuse them.
-
-    Raises
-    ------
-    InputError
-        For a list without a value under "error", or when no list is left.
-    """
+def mean_over_lists(lists: Sequence[OneList], values: Iterable[float | None], empty: Empty = "skip") -> float:
+    """Weighted mean of the values of lists; ``empty`` says what becomes of those on which it is not defined (None)."""
     if empty not in ("skip", 0, 1, "error"):
         raise InputError(f"empty is {empty!r}; it must be 'skip', 0, 1 or 'error'.")
     total, weight = [], []
@@ -164,19 +121,8 @@ def mean_over_lists(
 def weights_of_lists(query_weight: Any, names: Sequence[Any], codes: Indices) -> Floats:
     """Weight of each list, float64 (lists,).
 
-    Parameters
-    ----------
-    query_weight : mapping of list name to weight, or array (n,)
-        A list that a mapping does not name has weight 1. An array repeats the weight on every row of the list.
-    names : sequence
-        Names of the lists.
-    codes : intp array (n,)
-        Place of each row's list among them.
-
-    Raises
-    ------
-    InputError
-        Unless each list has one finite weight that is not negative, and some list a positive one.
+    A list that a mapping does not name has weight 1; an array repeats the weight on every row of the list. ``codes``
+    holds the place of each row's list among the names.
     """
     if isinstance(query_weight, Mapping):
         every = np.array([query_weight.get(name, 1.0) for name in names], dtype=np.float64)[codes]
@@ -196,8 +142,6 @@ def weights_of_lists(query_weight: Any, names: Sequence[Any], codes: Indices) ->
             f"{np.unique(every[codes == number])[:3].tolist()}."
         )
     if not np.any(weights > 0):
-        raise InputError(
-            "query_weight is 0 for every list, so nothing counts; give some list a positive weight."
-        )
+        raise InputError("query_weight is 0 for every list, so nothing counts; give some list a positive weight.")
     check_size(weights, "query_weight")
     return weights

@@ -69,7 +69,10 @@ def duplicates(X: ArrayLike, support: ArrayLike | None = None, qid: ArrayLike | 
         Row indices of each group of two or more, ascending; groups in order of their first row.
     """
     data = check_matrix(X)
-    chosen = data if support is None else data[:, np.asarray(support, dtype=_index_type(support))]
+    chosen = data
+    if support is not None:
+        own = np.asarray(support)
+        chosen = data[:, own if own.dtype == bool else own.astype(np.intp)]
     lists = np.zeros(data.shape[0], np.intp)
     if qid is not None:
         lists = number_lists(check_qid(qid, data.shape[0]))[1]
@@ -79,10 +82,6 @@ def duplicates(X: ArrayLike, support: ArrayLike | None = None, qid: ArrayLike | 
     several = np.flatnonzero(np.diff(starts) > 1)
     groups = [np.sort(order[starts[i] : starts[i + 1]]) for i in several]
     return sorted(groups, key=lambda group: int(group[0]))
-
-
-def _index_type(support: ArrayLike) -> type:
-    return bool if np.asarray(support).dtype == bool else np.intp
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,9 +111,7 @@ class Merged:
         text = f"{merged} rows merged into {len(self.groups)} others"
         if self.conflicts:
             first = ", ".join(map(str, self.conflicts[0][:5]))
-            text += (
-                f"; {len(self.conflicts)} groups of equal rows have different labels (rows {first} are one)"
-            )
+            text += f"; {len(self.conflicts)} groups of equal rows have different labels (rows {first} are one)"
         return text
 
 
@@ -134,9 +131,7 @@ def merge_duplicates(X: ArrayLike, y: ArrayLike, qid: ArrayLike | None = None) -
     """
     data, labels = check_matrix(X), np.asarray(y)
     if labels.shape != (data.shape[0],):
-        raise InputError(
-            f"There are {data.shape[0]} rows and labels of shape {labels.shape}; give one per row."
-        )
+        raise InputError(f"There are {data.shape[0]} rows and labels of shape {labels.shape}; give one per row.")
     equal = duplicates(data, qid=qid)
     conflicts = [group for group in equal if np.unique(labels[group]).size > 1]
     groups = [group for group in equal if np.unique(labels[group]).size == 1]
@@ -308,15 +303,11 @@ def _checked(w: ArrayLike, X: ArrayLike) -> tuple[Floats, Floats]:
     data = check_matrix(X)
     weights = np.array(w, dtype=np.float64)
     if weights.shape != (data.shape[1],) or not np.isfinite(weights).all():
-        raise InputError(
-            f"Weights of shape {weights.shape} were given; {data.shape[1]} finite numbers are needed."
-        )
+        raise InputError(f"Weights of shape {weights.shape} were given; {data.shape[1]} finite numbers are needed.")
     if np.abs(weights).max(initial=0.0) > 1:
         raise InputError("A weight is larger than 1 in size; divide the weights by the largest.")
     if not weights.any():
-        raise InputError(
-            "All weights are 0, so all rows are tied and the lemma does not apply; give one a value."
-        )
+        raise InputError("All weights are 0, so all rows are tied and the lemma does not apply; give one a value.")
     equal = duplicates(data, np.flatnonzero(weights))
     if equal:
         i, k = (int(row) for row in equal[0][:2])
@@ -422,10 +413,8 @@ def theorem_applies(
     if C == 0:
         return Verdict(True, f"No two rows share a value in any column: {_SENTENCE}, whatever the support.")
     if coefficients is None or y is None:
-        return Verdict(
-            False,
-            f"With {cost} the optimum may be w = 0, whose tie nothing breaks: the theorem holds if it is not.",
-        )
+        reason = f"With {cost} the optimum may be w = 0, whose tie nothing breaks: the theorem holds if it is not."
+        return Verdict(False, reason)
     return _priced(data, C, np.asarray(coefficients, dtype=np.float64), np.asarray(y, dtype=bool))
 
 
@@ -438,15 +427,11 @@ def _priced(data: Floats, C: float, a: Floats, positive: NDArray[np.bool_]) -> V
     p = int(positive.sum())
     nothing = math.fsum(a[:p])
     if p and a[p - 1] == a[0]:
-        return Verdict(
-            True, f"No two rows share a value in any column, and a tie of all earns nothing: {_SENTENCE}."
-        )
+        return Verdict(True, f"No two rows share a value in any column, and a tie of all earns nothing: {_SENTENCE}.")
     for j in range(data.shape[1]):
         for column in (data[:, j], -data[:, j]):
             # The slack keeps a rounded sum from deciding a tie in favour of the theorem.
             if value_of_lost(lost_counts(column, positive), a) - C > nothing + 1e-12 * abs(nothing):
-                return Verdict(
-                    True,
-                    f"No two rows share a value in any column, and feature {j} beats w = 0: {_SENTENCE}.",
-                )
+                reason = f"No two rows share a value in any column, and feature {j} beats w = 0: {_SENTENCE}."
+                return Verdict(True, reason)
     return Verdict(False, f"With C = {C:g} no single feature beats w = 0, whose tie nothing breaks.")

@@ -47,13 +47,7 @@ def snap(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def comparable(scores: ArrayLike) -> NDArray[Any]:
-    """Scores as a row of numbers with an order: no conversion, so integers and Fractions stay exact.
-
-    Raises
-    ------
-    InputError
-        Naming the first row without a number.
-    """
+    """Scores as a row of numbers with an order: no conversion, so integers and Fractions stay exact."""
     values = np.asarray(scores)
     if values.ndim != 1:
         raise InputError(f"Scores have shape {values.shape}; give one number per row.")
@@ -104,9 +98,7 @@ def resolved_ranks(scores: ArrayLike, y: ArrayLike) -> Indices:
     _, codes = dense_codes(scores)
     labels = np.asarray(y)
     if labels.shape != codes.shape:
-        raise InputError(
-            f"There are {codes.size} scores and labels of shape {labels.shape}; give one per row."
-        )
+        raise InputError(f"There are {codes.size} scores and labels of shape {labels.shape}; give one per row.")
     order = np.lexsort((-labels.astype(np.float64), codes))
     ranks = np.empty(codes.size, np.intp)
     ranks[order] = np.arange(codes.size)

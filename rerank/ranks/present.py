@@ -17,24 +17,12 @@ from rerank.ranks.lists import number_lists, weights_of_lists
 
 @dataclass(frozen=True, eq=False)
 class Present:
-    """Which rows of a table have a weight.
-
-    Attributes
-    ----------
-    mask : bool array (n,) or None
-        None if all of them have.
-    """
+    """Which rows of a table have a weight: a mask (n,), or None if all of them have."""
 
     mask: NDArray[np.bool_] | None = None
 
     def of(self, values: Any, name: str = "") -> Any:
-        """The entries of these rows, of a table or of an array with one entry for each row.
-
-        Raises
-        ------
-        InputError
-            For another number of entries.
-        """
+        """The entries of these rows, of a table or of an array with one entry for each row."""
         if self.mask is None or values is None or isinstance(values, str | Mapping):
             return values
         table = values if is_frame(values) or is_sparse(values) else np.asarray(values)
@@ -46,20 +34,7 @@ class Present:
 
 
 def present(n: int, sample_weight: Any = None, query_weight: Any = None, qid: Any = None) -> Present:
-    """The rows with a positive weight, in lists with a positive weight.
-
-    Parameters
-    ----------
-    n : int
-        Rows of the table.
-    qid : array (n,), optional
-        Lists that ``query_weight`` weighs; without it that is not looked at.
-
-    Raises
-    ------
-    InputError
-        For weights that are negative, missing, not one for each row or list, or all 0.
-    """
+    """The rows with a positive weight, in lists with a positive weight (only with ``qid``)."""
     there = np.ones(n, dtype=bool)
     if sample_weight is not None:
         there &= check_weights(sample_weight, n) > 0

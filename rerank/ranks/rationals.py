@@ -96,13 +96,7 @@ def to_text(exact: Fraction) -> str:
 
 
 def from_text(text: str) -> Fraction:
-    """The fraction :func:`to_text` wrote.
-
-    Raises
-    ------
-    ValueError
-        For any other text.
-    """
+    """The fraction :func:`to_text` wrote; ValueError for any other text."""
     above, _, below = text.partition("/")
     denominator = int(below, 16)
     if denominator <= 0:
@@ -121,10 +115,6 @@ ROUNDING = 1e-12
 def is_closed(gap: float, value: float, summed: float = 0.0) -> bool:
     """Whether a gap is at most ``CLOSED``, or ``CLOSED`` times the value where that is above 1 in size.
 
-    Parameters
-    ----------
-    summed : float
-        Sum of the sizes of the terms that make up the value. Where large terms cancel, the gap may be as large as
-        their rounding error: ``ROUNDING`` times this sum.
+    Where large terms cancel, it may be as large as their rounding error: ``ROUNDING`` times the sum of their sizes.
     """
     return gap <= max(CLOSED * max(1.0, abs(value)), ROUNDING * summed)

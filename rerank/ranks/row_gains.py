@@ -23,13 +23,7 @@ LARGEST = 2.0**1000
 
 
 def gain_of(stat: object, gain: Gain, sample_weight: ArrayLike | None = None) -> Gain:
-    """The gain that a statistic counts: "binary" where it asks only whether a row is relevant, else the one given.
-
-    Raises
-    ------
-    InputError
-        For an unknown gain, and for weights of rows other than 0 and 1 if the statistic counts whole rows.
-    """
+    """The gain that a statistic counts: "binary" where it asks only whether a row is relevant, else the one given."""
     one_of("gain", gain, KINDS)
     statistic = parse(stat)
     if statistic.weighs_hits and sample_weight is not None:
@@ -83,18 +77,14 @@ def gains(y: ArrayLike, kind: Gain = "exponential") -> Floats:
     return np.where(grades == whole, np.ldexp(1.0, whole), np.exp2(grades)) - 1.0
 
 
-def weighted_gains(
-    y: ArrayLike, kind: Gain = "exponential", sample_weight: ArrayLike | None = None
-) -> Floats:
+def weighted_gains(y: ArrayLike, kind: Gain = "exponential", sample_weight: ArrayLike | None = None) -> Floats:
     """Gains, each multiplied by the weight of its row."""
     plain = gains(y, kind)
     if sample_weight is None:
         return plain
     weights = _numbers(sample_weight, "sample_weight")
     if weights.shape != plain.shape:
-        raise InputError(
-            f"There are {plain.size} labels and {weights.size} sample weights; give one per row."
-        )
+        raise InputError(f"There are {plain.size} labels and {weights.size} sample weights; give one per row.")
     with np.errstate(over="ignore"):
         found = plain * weights
     _refuse(found > LARGEST, weights, "sample_weight", f"smaller ones: times the gain it is above {LARGEST:.3g}")
@@ -102,20 +92,9 @@ def weighted_gains(
 
 
 def missed_gains(ideal_gains: IdealGains, names: Sequence[Any], gain: Gain) -> list[Floats]:
-    """Gains of the relevant items that each list lacks.
+    """Gains of the relevant items that are not among the rows of each list; the only list is called 0 without ``qid``.
 
-    Parameters
-    ----------
-    ideal_gains : mapping of list name to grades, or None
-        Grades of relevant items that are not among the rows of the list; the only list is called 0 without ``qid``.
-        Lists that have no rows here are left out.
-    names : sequence
-        Names of the lists.
-
-    Raises
-    ------
-    InputError
-        Where the mapping names none of the lists, or holds what is no grade.
+    Lists that have no rows here are left out, and a mapping that names no list with rows is refused.
     """
     if not ideal_gains:
         return [np.empty(0)] * len(names)

@@ -171,11 +171,8 @@ def run_values(
 def worse_than_chance(name: str, measure: str, values: Floats, chance: Floats) -> list[str]:
     """A note on a run whose documents stand in a worse order than a random one, as sorted by a distance.
 
-    Parameters
-    ----------
-    values, chance : float64 arrays (queries,)
-        Values of the run, and the means over all orders of its documents; NaN for a query that counts nowhere. Worse is
-        clear where Student's 95 % interval of the mean difference lies below 0.
+    ``chance`` holds the means over all orders, NaN for a query that counts nowhere. Worse is clear where Student's 95 %
+    interval of the mean difference lies below 0.
     """
     there = ~(np.isnan(values) | np.isnan(chance))
     if there.sum() < 2:

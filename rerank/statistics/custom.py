@@ -39,9 +39,7 @@ class Custom(RankStatistic):
         except (TypeError, ValueError):
             raise InputError("A custom statistic takes numbers a_1..a_n or a function of (l, n).") from None
         if values.ndim != 1 or values.size == 0:
-            raise InputError(
-                f"A custom statistic takes one row a_1..a_n; what was given has shape {values.shape}."
-            )
+            raise InputError(f"A custom statistic takes one row a_1..a_n; what was given has shape {values.shape}.")
         object.__setattr__(self, "a", tuple(_checked(values).tolist()))
 
     @property
@@ -58,13 +56,7 @@ class Custom(RankStatistic):
 
     @classmethod
     def read(cls, name: str) -> Custom:
-        """The statistic of a name ``"custom[a_1,...,a_n]"``.
-
-        Raises
-        ------
-        InputError
-            For another text, and for coefficients that the class refuses.
-        """
+        """The statistic of a name ``"custom[a_1,...,a_n]"``."""
         inside = re.fullmatch(r"custom\[(.*)\]", name)
         try:
             coefficients = tuple(float(value) for value in inside.group(1).split(","))  # type: ignore[union-attr]

@@ -135,25 +135,8 @@ def _thinned(by_position: Floats, rho: float) -> Floats:
     return np.maximum.accumulate(result[::-1])[::-1]
 
 
-def fitted_statistic(
-    statistic: RankStatistic, window: float | None, list_length: int | None
-) -> RankStatistic:
-    """What a fit maximises when it is judged by ``statistic``.
-
-    Parameters
-    ----------
-    statistic : RankStatistic
-        The one that is quoted.
-    window : float or None
-        Width c of a :class:`~rerank.statistics.Window` around its depth.
-    list_length : int or None
-        Rows of the lists to come.
-
-    Raises
-    ------
-    InputError
-        For a window around a statistic without a depth.
-    """
+def fitted_statistic(statistic: RankStatistic, window: float | None, list_length: int | None) -> RankStatistic:
+    """What a fit maximises that is judged by ``statistic``: around its depth, and for lists of the length to come."""
     fitted = statistic
     if window is not None and isinstance(statistic, Share):
         fitted = Share(Window(1, window), statistic.percent)

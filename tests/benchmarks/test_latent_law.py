@@ -13,9 +13,7 @@ FREE = ((10.0, 0.0),)
 NOTHING = Constants(0.0, FREE, 0.0, FREE, FREE, 0.0, 0.0, np.inf, np.inf)
 TOY = Size(3.0, 8.0, 6.0, np.array([1, 2, 3]))
 LARGE = Size(1e6, 4e5, 4.4e7, np.full(100, 44))
-USUAL = Constants(
-    1e-6, ((1e4, 1e-5), (1e6, 2e-5)), 5e-6, ((4e5, 2e-9),), ((4e5, 3e-8),), 1e-4, 1e-2, 1e10, 1e9
-)
+USUAL = Constants(1e-6, ((1e4, 1e-5), (1e6, 2e-5)), 5e-6, ((4e5, 2e-9),), ((4e5, 3e-8),), 1e-4, 1e-2, 1e10, 1e9)
 
 
 def priced(size, p, machines=None, **prices):

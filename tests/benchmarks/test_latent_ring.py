@@ -18,9 +18,7 @@ def test_an_exchange_takes_each_end_the_other_ends_block():
     ends = socket.socketpair()
     out = [memoryview(bytearray([k + 1]) * size) for k in range(2)]
     into = [memoryview(bytearray(size)) for _ in range(2)]
-    threads = [
-        threading.Thread(target=exchange, args=(ends[k], out[k], into[k]), daemon=True) for k in range(2)
-    ]
+    threads = [threading.Thread(target=exchange, args=(ends[k], out[k], into[k]), daemon=True) for k in range(2)]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -1,29 +1,34 @@
 """Programs built by hand, without Pyomo: what the tests of files and solvers solve."""
 
 import numpy as np
+import pytest
 from scipy import sparse
 
 from formulations.compile import Program
+from rerank.solvers.commands import SOLVERS
 
 INF = np.inf
+
+
+def need(solver):
+    """Fail with how to install a solver that tests compare others with."""
+    outside = SOLVERS.get({"COIN_CMD": "cbc", "GLPK_CMD": "glpk"}.get(solver.upper(), solver))
+    if outside is not None and outside.find() is None:
+        pytest.fail(f"{solver} is missing, and the tests need it: {outside.install}")
 
 
 def program(
     name, cost, matrix, row_lower, row_upper, lower, upper, integer, constant=0.0, columns=None, rows=None, weights=()
 ):
-    table = sparse.csr_array(
-        matrix if sparse.issparse(matrix) else np.atleast_2d(np.asarray(matrix, dtype=np.float64))
-    )
+    table = sparse.csr_array(matrix if sparse.issparse(matrix) else np.atleast_2d(np.asarray(matrix, float)))
     m, n = table.shape
+    sides = {"row_lower": row_lower, "row_upper": row_upper, "lower": lower, "upper": upper}
     return Program(
         name=name,
-        cost=np.asarray(cost, dtype=np.float64),
+        cost=np.asarray(cost, float),
         constant=float(constant),
         matrix=table,
-        row_lower=np.asarray(row_lower, dtype=np.float64),
-        row_upper=np.asarray(row_upper, dtype=np.float64),
-        lower=np.asarray(lower, dtype=np.float64),
-        upper=np.asarray(upper, dtype=np.float64),
+        **{side: np.asarray(values, float) for side, values in sides.items()},
         integer=np.asarray(integer, dtype=bool),
         columns=tuple(columns or (f"x{j}" for j in range(n))),
         rows=tuple(rows or (f"r{i}" for i in range(m))),

@@ -235,9 +235,7 @@ def test_a_loss_is_accepted_where_every_choice_of_rows_leaves_a_circuit(seed: in
 
     def whole(gone: tuple[int, ...]) -> bool:
         """Whether a circuit is left when rows leave; a row of it may be replaced by an equal one of its class."""
-        left = [
-            [r for r in side.tolist() if r not in gone] for side in (unit.positive, unit.negative)
-        ]
+        left = [[r for r in side.tolist() if r not in gone] for side in (unit.positive, unit.negative)]
         return any(
             all(any((X[r] == X[row]).all() for r in side) for pair in s for row, side in zip(pair, left, strict=True))
             for s in sets

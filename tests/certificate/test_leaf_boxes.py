@@ -53,9 +53,8 @@ def test_boxes_cover_each_face_once():
     assert (flat.sum(axis=1) == 1).all()
     areas = np.where(flat, 1.0, sides).prod(axis=1)
     face = [(j, float(boxes.lower[i, j])) for i, j in enumerate(flat.argmax(axis=1))]
-    assert {one: sum(a for a, own in zip(areas, face) if own == one) for one in face} == {
-        (j, side): 4.0 for j in range(3) for side in (-1.0, 1.0)
-    }
+    found = {one: sum(a for a, own in zip(areas, face) if own == one) for one in face}
+    assert found == {(j, side): 4.0 for j in range(3) for side in (-1.0, 1.0)}
     points = rng.uniform(-1, 1, (200, 3))
     points /= np.abs(points).max(axis=1, keepdims=True)
     inside = ((boxes.lower <= points[:, None]) & (points[:, None] <= boxes.upper)).all(axis=2)

@@ -166,67 +166,59 @@ def test_other_files(path, body):
 @pytest.mark.parametrize(
     "change",
     [
-        {"format": "other"},
-        {"version": 2},
-        {"value": "one"},
-        {"bound": None},
-        {"left_out": "3"},
-        {"left_out": True},
-        {"fingerprint": 7},
-        {"lengths": {}},
-        {"lengths": [1, 2]},
-        {"lengths": dict.fromkeys(FORM.kinds, -1)},
-        {"lengths": dict.fromkeys(FORM.kinds, 10**18)},
-        {"lengths": dict.fromkeys(FORM.kinds, 1.5)},
+        {"format": "other"}, {"version": 2}, {"value": "one"}, {"bound": None}, {"left_out": "3"}, {"left_out": True},
+        {"fingerprint": 7}, *({"lengths": lengths} for lengths in ({}, [1, 2])),
+        *({"lengths": dict.fromkeys(FORM.kinds, length)} for length in (-1, 10**18, 1.5)),
     ],
-)
+)  # fmt: skip
 def test_headers_that_are_wrong(path, change):
     rewritten(path, header=json.dumps(header(path) | change).encode())
     refused(path)
 
 
-@pytest.mark.parametrize("body", [b"[]", b"{", b"\xff\xfe", b"[" * 60_000, b'{"a":' * 10_000, b" " * 70_000])
-def test_headers_that_are_none(path, body):
-    rewritten(path, header=body)
-    refused(path)
+def with_head(head: bytes) -> bytes:
+    return b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head + bytes(24)
 
 
 @pytest.mark.parametrize(
-    ("name", "array"),
+    ("name", "body"),
     [
-        ("codes", np.zeros(12, np.int64)),
-        ("codes", np.zeros(11, np.uint16)),
-        ("codes", np.zeros((2, 6), np.uint16)),
-        ("codes", np.zeros(12, ">u2")),
-        ("codes", np.array([0] * 11 + ["0"], dtype=object)),
-        ("supports", np.array([0, 1, 0, 1], np.float64)),
-        ("support_sizes", np.array([1, 1, 3], np.int32)),
-        ("support_sizes", np.array([-1, 1, 4], np.int32)),
-        ("line_counts", np.array([0, 1, 1], np.int32)),
+        *(("header", body) for body in (b"[]", b"{", b"\xff\xfe", b"[" * 60_000, b'{"a":' * 10_000, b" " * 70_000)),
+        ("codes", as_npy(np.zeros(12, np.int64))),
+        ("codes", as_npy(np.zeros(11, np.uint16))),
+        ("codes", as_npy(np.zeros((2, 6), np.uint16))),
+        ("codes", as_npy(np.zeros(12, ">u2"))),
+        ("codes", as_npy(np.array([0] * 11 + ["0"], dtype=object))),
+        ("supports", as_npy(np.array([0, 1, 0, 1], np.float64))),
+        ("support_sizes", as_npy(np.array([1, 1, 3], np.int32))),
+        ("support_sizes", as_npy(np.array([-1, 1, 4], np.int32))),
+        ("line_counts", as_npy(np.array([0, 1, 1], np.int32))),
+        ("lines", b""),  # a member that is missing, and one too many
+        ("more", as_npy(np.zeros(1))),
+        # A parser of Python once raised ``tokenize.TokenError`` on the header of an array.
+        ("codes", with_head(b"{'descr': '<u2', 'fortran_order': False, 'shape': (12,")),
+        ("codes", with_head(b"{'descr': '<u2', 'fortran_order': False, 'shape': (12,), \n\t  \x00}")),
+        ("codes", with_head(b"'''")),
+        ("codes", with_head(b"(" * 200)),
+        ("codes", with_head(b"{'descr': '<u2', 'fortran_order': False, 'shape': (12L,), }\n")),
+        ("codes", with_head(b"{'descr': '<u2', 'fortran_order': False, 'shape': (99999999999999999999,), }\n")),
     ],
 )
-def test_arrays_that_do_not_fit_the_header(path, name, array):
-    rewritten(path, **{name: as_npy(array)})
+def test_members_that_cannot_be_used(path, name, body):
+    rewritten(path, **{name: body})
     refused(path)
 
 
-def test_members_missing_and_added(path):
-    body = path.read_bytes()
-    rewritten(path, lines=b"")
-    refused(path)
-    path.write_bytes(body)
-    rewritten(path, more=as_npy(np.zeros(1)))
-    refused(path)
-    path.write_bytes(body)
+def test_members_that_stand_twice(path):
     with pytest.warns(UserWarning, match="Duplicate"), zipfile.ZipFile(path, "a") as archive:
         archive.writestr("codes.npy", as_npy(np.zeros(12, np.uint16)))
     refused(path)
 
 
 def test_what_unpacks_to_more_than_stated_is_not_unpacked(path):
-    """100 MB of zeros in 100 kB: the length in the header is compared before anything is read."""
-    rewritten(path, codes=as_npy(np.zeros(50_000_000, np.uint16)))
-    assert path.stat().st_size < 200_000
+    """20 MB of zeros in 20 kB: the length in the header is compared before anything is read."""
+    rewritten(path, codes=as_npy(np.zeros(10_000_000, np.uint16)))
+    assert path.stat().st_size < 40_000
     assert "longer than it may be" in refused(path)
     # Nor does it help to state that length: the entry has to have it.
     stated = header(path)
@@ -261,24 +253,6 @@ def test_a_proof_that_could_not_be_read_is_not_written(tmp_path, monkeypatch):
     with pytest.raises(InputError, match="at most 60"):
         save_proof(example(), tmp_path / "p")
     assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize(
-    "head",
-    [
-        b"{'descr': '<u2', 'fortran_order': False, 'shape': (12,",
-        b"{'descr': '<u2', 'fortran_order': False, 'shape': (12,), \n\t  \x00}",
-        b"'''",
-        b"(" * 200,
-        b"{'descr': '<u2', 'fortran_order': False, 'shape': (12L,), }\n",
-        b"{'descr': '<u2', 'fortran_order': False, 'shape': (99999999999999999999,), }\n",
-    ],
-)
-def test_headers_of_arrays_are_not_run_through_a_parser_of_python(path, head):
-    """The header of an array once raised ``tokenize.TokenError``."""
-    body = b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head + bytes(24)
-    rewritten(path, codes=body)
-    refused(path)
 
 
 def test_the_list_of_members_is_bounded(path):

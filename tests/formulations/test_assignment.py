@@ -61,9 +61,7 @@ def test_fixed_weights_earn_what_the_definition_says(seed):
                 continue
             lower[program.weights] = upper[program.weights] = w
             found, _ = oracle.solve(program.with_bounds(lower, upper))
-            assert found == pytest.approx(
-                case.value(name, w) if allowed(case, name, w) else -np.inf, abs=1e-6
-            )
+            assert found == pytest.approx(case.value(name, w) if allowed(case, name, w) else -np.inf, abs=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -83,16 +81,11 @@ def test_the_violated_family_is_named():
     X, y, a = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1e-3]]), [1, 0, 1], coefficients("auc", 3)
     gap = resolved_rank.build(X, y, a, epsilon=0.1)
     # Row 2 lies 1e-3 above row 1 with these weights: neither tied nor ahead by the margin.
-    assert resolved_rank.assignment(gap, [1.0, 1.0]).violated.startswith(
-        "win_when_above[2,1]: w.(x_2 - x_1) = 0.001"
-    )
+    assert resolved_rank.assignment(gap, [1.0, 1.0]).violated.startswith("win_when_above[2,1]: w.(x_2 - x_1) = 0.001")
     letter = subrank.build(X, y, a, epsilon=0.1, big_m="unit")
     assert subrank.assignment(letter, [1.0, 0.0]).violated.startswith("above_by_margin[0,1]")
     limited = subrank.build(X, y, a, max_features=1)
-    assert (
-        subrank.assignment(limited, [1.0, 0.5]).violated
-        == "support_limit: 2 non-zero weights, at most 1 allowed"
-    )
+    assert subrank.assignment(limited, [1.0, 0.5]).violated == "support_limit: 2 non-zero weights, at most 1 allowed"
     signed = subrank.build(X, y, a, signs=[1, 0])
     assert subrank.assignment(signed, [-0.5, 0.5]).violated == "bounds of w[0]: -0.5 lies outside [0, 1]"
 

@@ -15,7 +15,7 @@ from formulations.compile import Program
 from formulations.errors import FileFormatError, FormulationError
 from formulations.files import file_bytes
 from formulations.mps_parser import parse
-from tests.cases.hand_programs import INF, auc, every_bound, program
+from tests.cases.hand_programs import INF, every_bound, program
 
 GOLDEN = """NAME golden FREE
 ROWS
@@ -58,13 +58,7 @@ def assert_same(a: Program, b: Program):
     for field in ("cost", "row_lower", "row_upper", "lower", "upper", "integer", "weights"):
         one, two = getattr(a, field), getattr(b, field)
         assert one.dtype == two.dtype and np.array_equal(one, two), field
-    left, right = (sparse.csr_array(p.matrix) for p in (a, b))
-    for table in (left, right):
-        table.sum_duplicates()
-        table.eliminate_zeros()
-        table.sort_indices()
-    assert left.shape == right.shape
-    assert np.array_equal(left.toarray(), right.toarray())
+    assert np.array_equal(a.matrix.toarray(), b.matrix.toarray())
 
 
 FINITE = st.floats(-1e18, 1e18, allow_nan=False).map(lambda v: v + 0.0)
@@ -114,7 +108,7 @@ def folder(tmp_path_factory):
 
 
 @given(made=programs())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_what_is_written_is_read_back_bit_by_bit(folder, made):
     path, beside = mps.write(made, folder / "p.mps", {"note": "é"})
     assert_same(made, mps.read(path))
@@ -164,22 +158,10 @@ def test_highs_reads_the_same_arrays(folder, made):
     integer = [str(kind) for kind in lp.integrality_] or ["kContinuous"] * lp.num_col_
     assert [kind.endswith("kInteger") for kind in integer] == alone.integer.tolist()
     # HiGHS drops entries up to 1e-9.
-    table = sparse.csc_array(
-        (lp.a_matrix_.value_, lp.a_matrix_.index_, lp.a_matrix_.start_), shape=alone.matrix.shape
-    )
+    table = sparse.csc_array((lp.a_matrix_.value_, lp.a_matrix_.index_, lp.a_matrix_.start_), shape=alone.matrix.shape)
     large = alone.matrix.toarray()
     large[np.abs(large) <= 1e-9] = 0.0
     assert np.array_equal(table.toarray(), large)
-
-
-def test_a_real_program_keeps_every_digit(tmp_path):
-    made, _ = auc(40, 4)
-    path, _ = mps.write(made, tmp_path / "auc.mps")
-    assert_same(made, mps.read(path))
-    text = path.read_text()
-    assert not any(word in text for word in ("OBJSENSE", "RANGES", " MAX")) and text.startswith(
-        "NAME auc_40_4 FREE\n"
-    )
 
 
 def change(made, **fields):
@@ -215,56 +197,21 @@ def test_data_json_cannot_hold_leaves_the_old_files(tmp_path, data):
     assert [path.read_bytes() for path in paths] == before and len(list(tmp_path.iterdir())) == 2
 
 
-@pytest.mark.parametrize("failing", [1, 2])
-def test_both_files_or_none(tmp_path, monkeypatch, failing):
-    moved, real = [], os.replace
-
-    def replace(source, target):
-        moved.append(target)
-        if len(moved) == failing:
-            raise OSError(28, "No space left on device")
-        real(source, target)
-
-    monkeypatch.setattr(os, "replace", replace)
-    with pytest.raises(FormulationError, match="No space left"):
-        mps.write(golden(), tmp_path / "m.mps")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_places_that_cannot_be_written_are_refused(tmp_path):
-    (tmp_path / "there.mps").mkdir()
-    with pytest.raises(FormulationError, match="is a directory"):
-        mps.write(golden(), tmp_path / "there.mps")
-    with pytest.raises(FormulationError, match="cannot be written"):
-        mps.write(golden(), tmp_path / "no" / "where.mps")
-    with pytest.raises(FormulationError, match="its own sidecar"):
-        mps.write(golden(), tmp_path / "model.json")
-
-
 def test_a_file_and_a_sidecar_that_do_not_belong_together(tmp_path):
     path, beside = mps.write(golden(), tmp_path / "m.mps")
     path.write_text(path.read_text().replace("1.5", "1.25"))
     with pytest.raises(FileFormatError, match="not the file that m.json was written with"):
         mps.read(path)
     assert mps.read(path, sidecar=False).row_upper[0] == 1.25
-    for text, words in (
-        ("[]", "not the sidecar"),
-        ("{", "no JSON"),
-        ('{"format": "exact-rerank program", "schema": 99}', "schema 99"),
-        (beside.read_text().replace('"offset": 0.7', '"offset": true'), "'offset'"),
-        (beside.read_text().replace('"sense": "max"', '"sense": "most"'), "sense"),
-        ("[" * 100_000, "no JSON"),
-    ):
-        beside.write_text(text)
-        with pytest.raises(FileFormatError, match=words):
-            mps.read(path)
 
 
-def test_a_sidecar_that_names_what_the_file_lacks(tmp_path):
+@pytest.mark.parametrize("text", [b"{", b"[" + b"[]," * 2**23, b"9" * 10_000, b"[" * 10**6])
+def test_a_sidecar_that_is_no_json_is_read_within_limits(tmp_path, text):
     path, beside = mps.write(golden(), tmp_path / "m.mps")
-    beside.write_text(beside.read_text().replace('"w0"\n', '"w9"\n'))
-    with pytest.raises(FileFormatError, match="'w9'"):
-        mps.read(path)
+    beside.write_bytes(text)
+    for read in (mps.read, mps.read_sidecar):
+        with pytest.raises(FileFormatError, match="no JSON"):
+            read(path)
 
 
 # What is changed in GOLDEN, the line that is blamed, and a word of the reason.
@@ -342,17 +289,14 @@ ENDATA
     made = parse(text.encode(), "f.mps")
     assert made.cost.tolist() == [1.5, -2.0] and made.constant == 4.0
     assert made.row_lower.tolist() == [6.0, 1.0, -3.0] and made.row_upper.tolist() == [10.0, 3.5, 0.0]
-    assert (
-        made.lower.tolist() == [-INF, 0.0]
-        and made.upper.tolist() == [INF, 1.0]
-        and made.integer.tolist() == [False, True]
-    )
+    assert (made.lower.tolist(), made.upper.tolist()) == ([-INF, 0.0], [INF, 1.0])
+    assert made.integer.tolist() == [False, True]
     assert parse(text.replace("    MAX\n", "    MIN\n").encode(), "f.mps").cost.tolist() == [-1.5, 2.0]
     assert parse(text.replace("OBJSENSE\n    MAX", "OBJSENSE MAX").encode(), "f.mps").constant == 4.0
 
 
 @given(data=st.data())
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=250, deadline=None)
 def test_any_damage_is_either_harmless_or_refused(data):
     content = bytearray(GOLDEN.encode())
     for _ in range(data.draw(st.integers(1, 4))):
@@ -415,13 +359,14 @@ def test_links_stay_and_modes_are_kept(tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["link.json", "link.mps", "real.mps"]
 
 
-def test_what_was_replaced_comes_back_when_the_second_file_cannot_be(tmp_path, monkeypatch):
+@pytest.mark.parametrize("failing", [".mps", ".json"])
+def test_both_files_or_none_and_what_was_replaced_comes_back(tmp_path, monkeypatch, failing):
     path, beside = mps.write(golden(), tmp_path / "m.mps")
     before = path.read_bytes(), beside.read_bytes()
     real = os.replace
 
     def fail(source, target):
-        if str(target).endswith(".json"):
+        if str(target).endswith(failing) and not str(source).endswith(failing):
             raise OSError(28, "No space left on device")
         real(source, target)
 
@@ -435,34 +380,23 @@ def test_what_was_replaced_comes_back_when_the_second_file_cannot_be(tmp_path, m
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("change", "words"),
     [
-        {"offset": 10**400}, {"offset": 1e308}, {"schema": True}, {"weights": [[1]]}, {"weights": [None]},
-        {"split_rows": {"r": []}}, {"renamed_columns": {"x": 1}}, {"renamed_columns": {"no": "y"}},
-        {"renamed_rows": {"r": {"a": 1}}}, {"split_rows": {"nowhere": "r"}},
+        ({"format": "other"}, "not the sidecar"), ({"schema": 99}, "schema 99"), ({"schema": True}, None),
+        ({"sense": "most"}, "sense"), ({"offset": True}, "'offset'"),
+        ({"offset": 10**400}, None), ({"offset": 1e308}, None),
+        ({"weights": ["w9"]}, "'w9'"), ({"weights": [[1]]}, None), ({"weights": [None]}, None),
+        ({"split_rows": {"r": []}}, None), ({"split_rows": {"nowhere": "r"}}, None),
+        ({"renamed_rows": {"r": {"a": 1}}}, None),
+        ({"renamed_columns": {"x": 1}}, None), ({"renamed_columns": {"no": "y"}}, None),
+        ({"renamed_columns": {"w0": "x2"}}, "export both again"),  # two columns never get one name
     ],
 )  # fmt: skip
-def test_sidecars_that_say_nonsense(tmp_path, change):
+def test_sidecars_that_say_nonsense(tmp_path, change, words):
     path, beside = mps.write(golden(), tmp_path / "m.mps")
     beside.write_text(json.dumps(json.loads(beside.read_text()) | change))
-    with pytest.raises(FileFormatError):
+    with pytest.raises(FileFormatError, match=words):
         mps.read(path)
-
-
-def test_two_columns_never_get_one_name(tmp_path):
-    path, beside = mps.write(golden(), tmp_path / "m.mps")
-    one, two = mps.read(path, sidecar=False).columns[:2]
-    beside.write_text(json.dumps(json.loads(beside.read_text()) | {"renamed_columns": {one: two}}))
-    with pytest.raises(FileFormatError, match="export both again"):
-        mps.read(path)
-
-
-def test_json_is_read_within_limits(tmp_path):
-    path, beside = mps.write(golden(), tmp_path / "m.mps")
-    for raw in (b"[" + b"[]," * 2**23, b"9" * 10_000, b"[" * 10**6):
-        beside.write_bytes(raw)
-        with pytest.raises(FileFormatError, match="no JSON"):
-            mps.read_sidecar(path)
 
 
 def test_names_are_counted(tmp_path, monkeypatch):

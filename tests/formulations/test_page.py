@@ -35,9 +35,7 @@ def test_the_snippets_run():
 def test_a_changed_docstring_is_noticed(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(include, "FOLDER", tmp_path)
     page = tmp_path / "page.md"
-    page.write_text(
-        "Before.\n<!-- docstring: formulations.errors -->\nstale\n<!-- end -->\nAfter.\n", encoding="utf-8"
-    )
+    page.write_text("Before.\n<!-- docstring: formulations.errors -->\nstale\n<!-- end -->\nAfter.\n", encoding="utf-8")
     assert include.main(["--check"]) == 1 and "stale" in page.read_text()
     assert include.main([]) == 0 and include.main(["--check"]) == 0
     assert "page.md" in capsys.readouterr().out

@@ -15,17 +15,8 @@ POINT = {"w0": -0.5, "z3_7": 0.0, "a_longer_name_16": 4.5, "n0": 2.0}
 
 def asked(columns=tuple(POINT)):
     n = len(columns)
-    return program(
-        "p",
-        np.arange(n),
-        [[1.0] * n],
-        [-INF],
-        [10.0],
-        [-9.0] * n,
-        [9.0] * n,
-        [0, 1, 0, 1][:n],
-        columns=columns,
-    )
+    bounds = [-9.0] * n, [9.0] * n
+    return program("p", np.arange(n), [[1.0] * n], [-INF], [10.0], *bounds, [0, 1, 0, 1][:n], columns=columns)
 
 
 HIGHS = """Model status
@@ -251,7 +242,7 @@ def test_a_solution_of_another_program_or_dialect_is_refused(tmp_path):
 
 
 @given(data=st.data())
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=250, deadline=None)
 def test_any_damage_is_either_harmless_or_refused(tmp_path_factory, data):
     text = data.draw(st.sampled_from([text for _, text in DIALECTS]))
     content = bytearray(text.encode())

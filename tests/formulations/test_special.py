@@ -1,12 +1,17 @@
 """Cases whose answer can be written down by hand, for every program."""
 
+import re
+import warnings
+
 import numpy as np
+import pyomo.environ as pyo
 import pytest
 
 from formulations import auc, mixed, resolved_rank, subrank
 from formulations.compile import compile_model
 from formulations.data import Unit
-from formulations.errors import FormulationError
+from formulations.errors import FormulationError, FormulationWarning
+from rerank.reranker.solve.margin import least_epsilon
 from tests.cases.programs import coefficients
 from tests.oracles import programs as oracle
 
@@ -24,18 +29,26 @@ def optimum(builder, X, y, a, **options):
     return oracle.solve(compile_model(builder.build(np.asarray(X, dtype=float), y, a, **options)))[0]
 
 
-@pytest.mark.parametrize("builder", ALL)
-def test_one_positive_takes_the_best_place_it_can_have(builder):
-    X = [[0.5], [0.1], [0.2], [0.9]]
+UPWARDS, TOP = [1.0, 2.0, 3.0, 4.0], np.array([[1.0], [0.5], [0.0]])
+BY_HAND = {
     # It beats two rows in one direction and one in the other.
-    assert optimum(builder, X, [1, 0, 0, 0], [1.0, 2.0, 3.0, 4.0]) == pytest.approx(3.0)
+    "one positive": ([[0.5], [0.1], [0.2], [0.9]], [1, 0, 0, 0], UPWARDS, {}, 3.0),
+    "separable": ([[1.0], [0.8], [0.3], [0.1]], [1, 1, 0, 0], UPWARDS, {}, 7.0),
+    "every difference below the margin": ([[0.0], [0.1], [0.2]], [0, 0, 1], UPWARDS[:3], {"epsilon": 0.5}, 1.0),
+    "positives alone": ([[0.0], [0.5], [1.0]], [1, 1, 1], UPWARDS[:3], {}, 6.0),
+    "a sign against the order": (TOP, [1, 0, 0], UPWARDS[:3], {"signs": [-1]}, 1.0),
+    "a box against the order": (TOP, [1, 0, 0], UPWARDS[:3], {"box": ([-1.0], [0.0])}, 1.0),
+    "a box on its side": (TOP, [1, 0, 0], UPWARDS[:3], {"box": ([0.25], [0.5])}, 3.0),
+    # Upwards gains 3, 1, 0 stand 3 0 1 from the top, downwards 1 0 3.
+    "grades": ([[1.0], [0.0], [0.5]], [3.0, 1.0, 0.0], UPWARDS[:3], {}, 2 * 3 + (3 + 1)),
+}
 
 
+@pytest.mark.parametrize("name", BY_HAND)
 @pytest.mark.parametrize("builder", ALL)
-def test_separable_lists_reach_the_ideal(builder):
-    assert optimum(
-        builder, [[1.0], [0.8], [0.3], [0.1]], [1, 1, 0, 0], [1.0, 2.0, 3.0, 4.0]
-    ) == pytest.approx(7.0)
+def test_optima_by_hand(builder, name):
+    X, y, a, options, value = BY_HAND[name]
+    assert optimum(builder, X, y, a, **options) == pytest.approx(value)
 
 
 @pytest.mark.parametrize("options", [{}, {"linking": "paper"}, {"big_m": "unit"}, {"extra_cuts": True}])
@@ -54,20 +67,6 @@ def test_nothing_to_choose_leaves_a_program_of_weights_alone():
         assert program.objective([0.5, -0.5]) == 1.0
 
 
-@pytest.mark.parametrize("builder", RANKED)
-def test_no_winnable_pair(builder):
-    """Every difference in the box stays below the margin."""
-    X = np.array([[0.0], [0.1], [0.2]])
-    assert optimum(builder, X, [0, 0, 1], [1.0, 2.0, 3.0], epsilon=0.5) == pytest.approx(1.0)
-
-
-@pytest.mark.parametrize("builder", ALL)
-def test_all_positive(builder):
-    """The order of positives earns nothing, but for Subrank ties cost."""
-    X, a = np.array([[0.0], [0.5], [1.0]]), [1.0, 2.0, 3.0]
-    assert optimum(builder, X, [1, 1, 1], a) == pytest.approx(6.0)
-
-
 @pytest.mark.parametrize("builder", ALL)
 def test_a_price_above_every_gain_makes_all_weights_zero(builder):
     X, y, a = np.array([[1.0], [0.5], [0.0]]), [1, 0, 0], [0.0, 1.0, 2.0]
@@ -79,8 +78,6 @@ def test_a_price_above_every_gain_makes_all_weights_zero(builder):
 
 def test_the_papers_equality_would_cut_this_optimum_off():
     """With (27) as an equality two positives cannot tie, so w = 0 is lost; it is optimal here."""
-    import pyomo.environ as pyo
-
     X, y, a = np.array([[1.0], [0.0], [0.5]]), [1, 1, 0], coefficients("wta", 3)
     assert optimum(subrank, X, y, a, C=2.0) == pytest.approx(0.0)
     model = subrank.build(X, y, a, C=2.0)
@@ -88,19 +85,11 @@ def test_the_papers_equality_would_cut_this_optimum_off():
     assert oracle.solve(compile_model(model))[0] == pytest.approx(-1.0)
 
 
-def test_a_price_separates_subrank_from_resolved_rank():
+@pytest.mark.parametrize(("options", "values"), [({"C": 0.1}, (6.8, 6.9, 6.9)), ({"max_features": 1}, (6.0, 7.0, 7.0))])
+def test_a_price_or_a_limit_separates_subrank_from_the_others(options, values):
     """Feature 0 alone ties rows inside both classes; breaking the tie takes a second feature."""
-    a = [1.0, 2.0, 3.0, 4.0]
-    assert optimum(subrank, FOUR, FOUR_Y, a, C=0.1) == pytest.approx(6.8)
-    assert optimum(resolved_rank, FOUR, FOUR_Y, a, C=0.1) == pytest.approx(6.9)
-    assert optimum(mixed, FOUR, FOUR_Y, a, C=0.1) == pytest.approx(6.9)
-
-
-def test_a_support_limit_separates_them_without_a_price():
-    a = [1.0, 2.0, 3.0, 4.0]
-    assert optimum(subrank, FOUR, FOUR_Y, a, max_features=1) == pytest.approx(6.0)
-    assert optimum(resolved_rank, FOUR, FOUR_Y, a, max_features=1) == pytest.approx(7.0)
-    assert optimum(mixed, FOUR, FOUR_Y, a, max_features=1) == pytest.approx(7.0)
+    found = [optimum(builder, FOUR, FOUR_Y, UPWARDS, **options) for builder in (subrank, resolved_rank, mixed)]
+    assert found == pytest.approx(values)
 
 
 def test_duplicates_cost_subrank_and_a_shift_below_the_margin_costs_resolved_rank():
@@ -124,28 +113,12 @@ def test_skipped_levels_are_asked_in_full():
 
 
 @pytest.mark.parametrize("builder", ALL)
-def test_signs_and_box_bind(builder):
-    X, y, a = np.array([[1.0], [0.5], [0.0]]), [1, 0, 0], [1.0, 2.0, 3.0]
-    assert optimum(builder, X, y, a, signs=[-1]) == pytest.approx(1.0)
-    assert optimum(builder, X, y, a, box=([-1.0], [0.0])) == pytest.approx(1.0)
-    assert optimum(builder, X, y, a, box=([0.25], [0.5])) == pytest.approx(3.0)
-
-
-@pytest.mark.parametrize("builder", ALL)
 def test_lists_add_up_by_their_factors(builder):
     """Two lists that want opposite directions: the heavier one decides."""
     X = np.array([[1.0], [0.0], [0.0], [1.0]])
     first = Unit(np.array([0]), np.array([1]), np.array([1.0, 2.0]), 3.0)
     second = Unit(np.array([2]), np.array([3]), np.array([1.0, 2.0]), 1.0)
     assert optimum(builder, X, None, None, units=[first, second]) == pytest.approx(3 * 2 + 1)
-
-
-@pytest.mark.parametrize("builder", ALL)
-def test_grades_prefer_the_higher_one_on_top(builder):
-    X, a = np.array([[1.0], [0.0], [0.5]]), [1.0, 2.0, 4.0] if builder is not auc else [1.0, 2.0, 3.0]
-    # Upwards gains 3, 1, 0 stand 3 0 1 from the top, downwards 1 0 3.
-    up = 2 * a[2] + (a[2] + a[0])
-    assert optimum(builder, X, [3.0, 1.0, 0.0], a) == pytest.approx(up)
 
 
 def test_auc_counts_pairs_and_refuses_other_coefficients():
@@ -158,22 +131,8 @@ def test_auc_counts_pairs_and_refuses_other_coefficients():
         auc.build(X, y, coefficients("dcg", 4))
 
 
-def test_mixed_on_auc_is_auc():
-    rng = np.random.default_rng(5)
-    X, y = rng.random((9, 3)), [1, 0, 0, 1, 0, 1, 0, 0, 0]
-    a = coefficients("auc", 9)
-    assert optimum(mixed, X, y, a) == pytest.approx(optimum(auc, X, y, a))
-
-
 def test_a_margin_that_solvers_cannot_keep_is_warned_of_and_the_one_advised_is_not():
     """The rule of the estimator, from the tolerance of solvers and the largest big-M."""
-    import re
-    import warnings
-
-    from formulations import auc, mixed, subrank
-    from formulations.errors import FormulationWarning
-    from rerank.reranker.solve.margin import least_epsilon
-
     X, y = np.array([[0.0, 2.0], [1.0, 0.5], [3.0, 1.0], [0.5, 0.5]]), [0, 1, 1, 0]
     for builder in (mixed, subrank, auc):
         with pytest.warns(FormulationWarning, match="use at least") as caught:
@@ -184,14 +143,3 @@ def test_a_margin_that_solvers_cannot_keep_is_warned_of_and_the_one_advised_is_n
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             builder.build(X, y, lambda m: np.arange(1.0, m + 1), epsilon=1.001 * least)
-
-
-@pytest.mark.parametrize(
-    "option, value",
-    [("max_nonzeros", 0), ("max_nonzeros", float("nan")), ("max_features", 1.5), ("max_features", 0)],
-)
-def test_limits_that_make_no_sense_are_refused(option, value):
-    from formulations import mixed
-
-    with pytest.raises(FormulationError, match=f"{option} is {value}; give"):
-        mixed.build([[0.0], [1.0]], [0, 1], [1.0, 2.0], **{option: value})

@@ -13,8 +13,7 @@ import numpy as np
 
 from rerank.problem import Problem
 from tests.cases.instances import Instance
-from tests.oracles import anchored
-from tests.oracles.oracle import objective_at, optimum
+from tests.oracles.oracle import best, objective_at, optimum
 from tests.oracles.vertices import Rule
 
 Oracle = Callable[[Problem], Fraction]
@@ -50,33 +49,33 @@ def check_search(problem: Problem, oracle: Oracle | None = None, **options: Any)
     from rerank.certificate import certify
     from rerank.search import solve
 
-    best = (oracle or _optimum)(problem)
+    most = (oracle or _optimum)(problem)
     found = solve(problem, **{"time_limit": 5.0, "random_state": 0, "n_jobs": 1, **options})
     w = np.asarray(found.weights, dtype=np.float64)
     mine, theirs = objective_at(problem, w), Fraction(certify(problem, w).value)
-    room = _room(best)
+    room = _room(most)
     bad = [f"weights {w.tolist()} {what}" for what in _broken_rules(problem, w)]
     if abs(mine - theirs) > room:
         bad.append(f"certificate says {float(theirs)!r}, the definition {float(mine)!r}")
-    if mine > best:
-        bad.append(f"weights {w.tolist()} are worth {float(mine)!r}, above the oracle's {float(best)!r}")
+    if mine > most:
+        bad.append(f"weights {w.tolist()} are worth {float(mine)!r}, above the oracle's {float(most)!r}")
     if Fraction(found.value) > mine + room:
         bad.append(f"value {found.value!r} overstates {float(mine)!r}")
-    if Fraction(found.bound) < best:
-        below = float(best - Fraction(found.bound))
-        bad.append(f"bound {found.bound!r} is below the optimum {float(best)!r} by {below:.3g}")
-    if found.closed and mine < best - room:
-        bad.append(f"closed at {float(mine)!r}, but the optimum is {float(best)!r}")
+    if Fraction(found.bound) < most:
+        below = float(most - Fraction(found.bound))
+        bad.append(f"bound {found.bound!r} is below the optimum {float(most)!r} by {below:.3g}")
+    if found.closed and mine < most - room:
+        bad.append(f"closed at {float(mine)!r}, but the optimum is {float(most)!r}")
     if not found.closed:
         low, high = _blurred(problem, oracle or _optimum)
-        state = f"value {found.value!r}, bound {found.bound!r}, optimum {float(best)!r}, {found.nodes} nodes"
+        state = f"value {found.value!r}, bound {found.bound!r}, optimum {float(most)!r}, {found.nodes} nodes"
         if low == high:
             bad.append(f"not closed: {state}")
         elif mine < low - room or Fraction(found.bound) > high + _room(high):
             bad.append(f"open by more than rounding ({float(low)!r} .. {float(high)!r}): {state}")
     seen = (
         "closed" if found.closed else "open where rounding decides",
-        "equal" if mine == best else "not equal",
+        "equal" if mine == most else "not equal",
     )
     return Verdict(tuple(bad), seen)
 
@@ -123,12 +122,8 @@ def check_programs(instance: Instance, time_limit: float = 30.0) -> Verdict:
             float(_optimum(replace(problem, epsilon=problem.epsilon + shift), RULES[name]))
             for shift in (SLACK, 0.0, -SLACK)
         )
-        if not low - room <= value <= high + room and not (
-            name == "resolved_rank" and instance.kind == "tiny"
-        ):
-            bad.append(
-                f"{name}: {value!r}, but its own optimum is {exact!r} ({low!r} .. {high!r} with tolerances)"
-            )
+        if not low - room <= value <= high + room and (name, instance.kind) != ("resolved_rank", "tiny"):
+            bad.append(f"{name}: {value!r}, but its own optimum is {exact!r} ({low!r} .. {high!r} with tolerances)")
         if name == "subrank" and apart == ceiling and abs(value - float(ceiling)) > room:
             bad.append(f"subrank: {value!r}, though optimal weights keep the relevant items apart")
         x = np.asarray(outcome.x)[program.weights]
@@ -151,9 +146,7 @@ def stated(name: str, problem: Problem) -> Any:
 
     module = importlib.import_module(f"formulations.{name}")
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore", FormulationWarning
-        )  # wide margins are wanted here, also for ResolvedRank
+        warnings.simplefilter("ignore", FormulationWarning)  # wide margins are wanted here, also for ResolvedRank
         return module.build(
             problem.scaled,
             units=problem.units,
@@ -165,9 +158,7 @@ def stated(name: str, problem: Problem) -> Any:
 
 
 def _optimum(problem: Problem, rule: Rule = "value") -> Fraction:
-    found = anchored.optimum(problem) if problem.anchored else optimum(problem, rule)
-    assert found is not None  # only the rule "apart" may be impossible
-    return found.value
+    return best(problem).value if rule == "value" else optimum(problem, rule).value
 
 
 def _broken_rules(problem: Problem, w: np.ndarray) -> list[str]:

@@ -93,19 +93,39 @@ def optimum(problem: Problem, rule: Rule = "value") -> Optimum | None:
     return Enumeration(problem, rule).solve()
 
 
-def slow_optimum(problem: Problem) -> Optimum:
-    """A slow twin, with no sieve and no integers: every ``d`` planes by elimination in rationals."""
-    points, d = scaled(problem), problem.n_features
+def best(problem: Problem) -> Optimum:
+    """The exact maximum of a problem, with a given score or without, and weights that reach it."""
+    found = by_elimination(problem) if problem.anchored else optimum(problem)
+    assert found is not None
+    return found
+
+
+def by_elimination(problem: Problem) -> Optimum:
+    """The slow twin, with no sieve and no integers: every ``d`` planes by elimination in rationals.
+
+    It also serves problems with a given score, whose first weight is 1 and whose others keep limits: the best
+    weights may be moved to a point where as many planes meet as there are corrections, each
+    ``w.(x_i - x_k) = epsilon``, a limit, or ``w_j = 0``.
+    """
+    points, d, given = scaled(problem), problem.n_features, problem.limits is not None
     zero, one, margin = Fraction(0), Fraction(1), problem.epsilon.exact
-    planes = [([one if j == f else zero for j in range(d)], r) for f in range(d) for r in (one, -one, zero)]
+    limits = problem.limits if problem.limits is not None else (-np.ones(d), np.ones(d))
+    low, high = ([Fraction(float(v)) for v in side] for side in limits)
+    unit = [[one if j == f else zero for j in range(d)] for f in range(d)]
+    fixed = [(*unit[0], one)] if given else []
+    planes = {(*unit[f], r) for f in range(len(fixed), d) for r in (zero, low[f], high[f])}
     for item in problem.lists:
         members = list(zip(item.rows.tolist(), item.gains.tolist(), strict=True))
         for i, k in [(a[0], b[0]) for a in members for b in members if a[1] > b[1]]:
-            planes.append(([a - b for a, b in zip(points[i], points[k], strict=True)], margin))
-    best = Optimum(objective_at(problem, (zero,) * d), (zero,) * d)
-    for chosen in combinations(planes, d):
-        w = _solve([row[:] for row, _ in chosen], [r for _, r in chosen])
-        if w is None or max(map(abs, w)) != 1 or sum(v != 0 for v in w) > (problem.max_features or d):
+            planes.add((*(a - b for a, b in zip(points[i], points[k], strict=True)), margin))
+    begin = (one if given else zero,) + (zero,) * (d - 1)
+    best = Optimum(objective_at(problem, begin), begin)
+    for chosen in combinations(sorted(planes), d - len(fixed)):
+        rows = [*fixed, *chosen]
+        w = _solve([list(row[:-1]) for row in rows], [row[-1] for row in rows])
+        if w is None or not all(a <= v <= b for a, v, b in zip(low, w, high, strict=True)):
+            continue
+        if (not given and max(map(abs, w)) != 1) or sum(v != 0 for v in w[given:]) > (problem.max_features or d):
             continue
         if all(int(s) * v >= 0 for s, v in zip(problem.signs, w, strict=True)):
             value = objective_at(problem, w)

@@ -83,11 +83,7 @@ def vertices(X, epsilon, box=None, levels=(0.0,)):
     points = np.linalg.solve(M[regular], r[regular][..., None])[..., 0]
     points = points[((points >= lower - 1e-12) & (points <= upper + 1e-12)).all(axis=1)]
     points[np.abs(points) < 1e-12] = 0.0
-    return (
-        np.unique(np.vstack([np.round(points, 13), np.zeros((1, d))]), axis=0)
-        if _holds(lower, upper)
-        else points
-    )
+    return np.unique(np.vstack([np.round(points, 13), np.zeros((1, d))]), axis=0) if _holds(lower, upper) else points
 
 
 def _holds(lower, upper):
@@ -116,7 +112,7 @@ def best_over_vertices(
     return best, where
 
 
-def best_over_square(value, X, epsilon, C=0.0):
+def best_over_square(value, X, epsilon):
     """Optimum over ``max|w_j| = 1`` and ``w = 0`` in two dimensions: a sweep along the four sides.
 
     On a side one weight is fixed and the other runs over [-1, 1]; the value changes only where a difference
@@ -139,7 +135,7 @@ def best_over_square(value, X, epsilon, C=0.0):
                 w[fixed], w[1 - fixed] = sign, tau
                 found = value(w)
                 if found is not None:
-                    best = max(best, found - C * np.count_nonzero(w))
+                    best = max(best, found)
     return best
 
 

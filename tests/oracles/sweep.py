@@ -145,9 +145,7 @@ def _differences(problem: Problem, pairs: list[tuple[int, int]]) -> tuple[NDArra
     """Scaled differences (pairs, 2) and the margin as integers over one denominator."""
     low = [Fraction(float(v)) for v in problem.low]
     span = [Fraction(float(v)) - a for v, a in zip(problem.high, low, strict=True)]
-    points = [
-        [(Fraction(float(x)) - a) / b for x, a, b in zip(row, low, span, strict=True)] for row in problem.X
-    ]
+    points = [[(Fraction(float(x)) - a) / b for x, a, b in zip(row, low, span, strict=True)] for row in problem.X]
     margin = problem.epsilon.exact
     unit = lcm(margin.denominator, *(v.denominator for row in points for v in row))
     whole = np.array([[int(v * unit) for v in row] for row in points], dtype=object)

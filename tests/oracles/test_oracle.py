@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
@@ -11,8 +10,8 @@ import pytest
 
 from rerank.problem import Problem, RankedList
 from tests.cases.adversarial import adversarial
-from tests.cases.instances import draw
-from tests.oracles.oracle import objective_at, optimum, scaled, slow_optimum, statistic_at, witness
+from tests.cases.instances import KINDS, draw
+from tests.oracles.oracle import by_elimination, objective_at, optimum, scaled, statistic_at, witness
 from tests.oracles.sweep import sweep
 
 # Theorem 4.2 of Rudin & Wang (2018) fails on these four points once features cost something.
@@ -28,12 +27,8 @@ def corners(**options: object) -> Problem:
     ("options", "value", "subrank", "resolved"),
     [
         ({}, 7, 7, 7),
-        (
-            {"C": 0.125},
-            Fraction(55, 8),
-            Fraction(54, 8),
-            Fraction(55, 8),
-        ),  # one feature: Subrank cannot split equal positives
+        # One feature: Subrank cannot split equal positives.
+        ({"C": 0.125}, Fraction(55, 8), Fraction(54, 8), Fraction(55, 8)),
         ({"max_features": 1}, 7, 6, 7),  # the same through a limit
         ({"signs": [-1, 0]}, 4, 4, 4),  # only the second feature: one positive in place 2, the other last
         ({"C": 4.0}, 3, 2, 3),  # w = 0: the positives hold the last places, or none in Subrank's eyes
@@ -53,10 +48,10 @@ def test_the_value_counts_a_difference_of_exactly_the_margin_as_won() -> None:
 
 
 def test_fast_and_slow_enumeration_agree() -> None:
-    for seed in range(120):
+    for seed in range(80):
         problem = draw(seed, n_max=6).problem
         found = optimum(problem)
-        assert found.value == slow_optimum(problem).value, draw(seed, n_max=6)
+        assert found.value == by_elimination(problem).value, draw(seed, n_max=6)
         assert found.value == objective_at(problem, found.weights)
 
 
@@ -64,25 +59,21 @@ def test_fast_and_slow_enumeration_agree() -> None:
 def test_fast_and_slow_enumeration_agree_where_rounding_decides(name: str) -> None:
     problem = adversarial()[name]
     found = optimum(problem)
-    assert found.value == slow_optimum(problem).value == objective_at(problem, found.weights)
+    assert found.value == by_elimination(problem).value == objective_at(problem, found.weights)
     reached = witness(problem)
-    assert (reached is None) == (
-        name in ("two half-planes touch at t = 1/3", "three half-spaces touch at thirds")
-    )
+    assert (reached is None) == (name in ("two half-planes touch at t = 1/3", "three half-spaces touch at thirds"))
     assert reached is None or objective_at(problem, reached) == found.value
 
 
 def test_no_random_or_lattice_point_beats_the_oracle() -> None:
     rng = np.random.default_rng(5)
-    for seed in range(60):
+    for seed in range(40):
         problem = draw(seed).problem
         best, d = optimum(problem).value, problem.n_features
         lattice = [w for w in product((-1.0, -0.5, 0.0, 0.5, 1.0), repeat=d) if max(map(abs, w)) == 1]
         for w in [*lattice[:: max(1, len(lattice) // 20)], *rng.uniform(-1, 1, size=(20, d))]:
-            assert (
-                _allowed(problem, np.asarray(w)) is None
-                or objective_at(problem, _allowed(problem, np.asarray(w))) <= best
-            )
+            allowed = _allowed(problem, np.asarray(w))
+            assert allowed is None or objective_at(problem, allowed) <= best
 
 
 def _allowed(problem: Problem, w: np.ndarray) -> np.ndarray | None:
@@ -97,34 +88,19 @@ def _allowed(problem: Problem, w: np.ndarray) -> np.ndarray | None:
     return kept
 
 
-def test_the_oracle_is_not_beaten_beside_its_own_optimum() -> None:
-    rng = np.random.default_rng(6)
-    for seed in range(40):
-        problem = draw(seed).problem
-        found = optimum(problem)
-        for scale in (1e-3, 1e-9, 1e-15):
-            near = np.array([float(v) for v in found.weights]) + scale * rng.normal(size=problem.n_features)
-            allowed = _allowed(problem, near)
-            assert allowed is None or objective_at(problem, allowed) <= found.value
-
-
 def test_restricted_optima_are_ordered_and_keep_their_restriction() -> None:
     strict = {"apart": 0, "subrank": 0, "resolved": 0}
-    for seed in range(150):
+    for seed in range(100):
         problem = draw(seed).problem
         value = optimum(problem).value
         subrank, resolved, apart = (optimum(problem, rule) for rule in ("subrank", "resolved", "apart"))
         assert subrank.value <= value and resolved.value <= value
         assert objective_at(problem, resolved.weights) == resolved.value
-        assert all(
-            d == 0 or d >= problem.epsilon.exact
-            for d in _differences(problem, resolved.weights, relevant=False)
-        )
+        margin = problem.epsilon.exact
+        assert all(d == 0 or d >= margin for d in _differences(problem, resolved.weights, relevant=False))
         if apart is not None:
             assert apart.value <= subrank.value and objective_at(problem, apart.weights) == apart.value
-            assert all(
-                d >= problem.epsilon.exact for d in _differences(problem, apart.weights, relevant=True)
-            )
+            assert all(d >= margin for d in _differences(problem, apart.weights, relevant=True))
         strict["apart"] += apart is None or apart.value < value
         strict["subrank"] += subrank.value < value
         strict["resolved"] += resolved.value < value
@@ -145,7 +121,7 @@ def _differences(problem: Problem, w: tuple[Fraction, ...], relevant: bool) -> l
 
 def test_subrank_rule_against_a_direct_count() -> None:
     rng = np.random.default_rng(7)
-    for seed in range(60):
+    for seed in range(40):
         problem = draw(seed).problem
         found = optimum(problem, "subrank")
         assert _subrank_at(problem, found.weights) == found.value
@@ -160,10 +136,7 @@ def _subrank_at(problem: Problem, w: tuple[Fraction, ...]) -> Fraction:
     total = Fraction(0)
     mass = sum(Fraction(float(item.weight)) for item in problem.lists)
     for item in problem.lists:
-        beaten = {
-            i: sum(score[i] - score[k] >= problem.epsilon.exact for k in item.rows if k != i)
-            for i in item.rows
-        }
+        beaten = {i: sum(score[i] - score[k] >= problem.epsilon.exact for k in item.rows if k != i) for i in item.rows}
         raw = Fraction(float(item.constant))
         for i, gain in zip(item.rows, item.gains, strict=True):
             raw += Fraction(float(gain)) * Fraction(float(item.coefficients[beaten[i]]))
@@ -180,35 +153,12 @@ def test_sweep_and_enumeration_agree_in_two_dimensions() -> None:
         assert swept.witness is None or objective_at(problem, swept.witness) == swept.value
 
 
-def test_sweep_is_not_beaten_at_random_when_lists_are_long() -> None:
-    rng = np.random.default_rng(8)
-    for seed in range(4):
-        problem = draw(seed, n_max=40, d_max=2).problem
-        problem = problem if problem.n_features == 2 else replace(problem, C=0.0)
-        if problem.n_features != 2:
-            continue
-        swept = sweep(problem)
-        assert objective_at(problem, swept.weights) == swept.value
-        for w in rng.uniform(-1, 1, size=(25, 2)):
-            if (allowed := _allowed(problem, w)) is not None:
-                assert objective_at(problem, allowed) <= swept.value
-
-
 def test_instances_repeat_and_cover_what_they_promise() -> None:
     drawn = [draw(seed) for seed in range(400)]
     again = draw(17)
     assert np.array_equal(again.problem.X, drawn[17].problem.X) and str(again) == str(drawn[17])
     problems = [instance.problem for instance in drawn]
-    assert {instance.kind for instance in drawn} == {
-        "normal",
-        "grid",
-        "binary",
-        "duplicates",
-        "mixed",
-        "tiny",
-        "scales",
-        "collinear",
-    }
+    assert {instance.kind for instance in drawn} == set(KINDS)
     assert sum(instance.graded for instance in drawn) > 100
     traits = {
         "several lists": lambda p: len(p.lists) > 1,

@@ -8,18 +8,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 STATISTICS = (
-    "auc",
-    "pauc@2",
-    "pauc@9",
-    "wta",
-    "precision@2",
-    "mrr",
-    "dcg",
-    "dcg@3",
-    "ndcg",
-    "ndcg@2",
-    "pnorm@3",
-)
+    "auc", "pauc@2", "pauc@9", "wta", "precision@2", "mrr", "dcg", "dcg@3", "ndcg", "ndcg@2", "pnorm@3"
+)  # fmt: skip
 
 few_scores = st.sampled_from([0.0, 1.0, 2.5])
 """So few scores that ties are the rule."""
@@ -29,9 +19,7 @@ few_scores = st.sampled_from([0.0, 1.0, 2.5])
 def labelled_scores(draw: st.DrawFn, largest_grade: int = 3, most: int = 6):
     """Grades and scores of a list with a gain and an item without."""
     n = draw(st.integers(2, most))
-    y = draw(
-        st.lists(st.integers(0, largest_grade), min_size=n, max_size=n).filter(lambda y: 0 in y and any(y))
-    )
+    y = draw(st.lists(st.integers(0, largest_grade), min_size=n, max_size=n).filter(lambda y: 0 in y and any(y)))
     return y, draw(st.lists(few_scores, min_size=n, max_size=n))
 
 

@@ -1,15 +1,17 @@
-"""Problems: what is refused, the binary lists of a problem and its constant."""
+"""Problems: what is refused, the binary lists of a problem, its constant and its digest."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 import pytest
 
+from rerank import certificate
 from rerank.errors import InputError
-from rerank.problem import Problem, problem_of, ranked_list
+from rerank.problem import Problem, digest, problem_of, ranked_list
 from rerank.ranks import evaluate
 from rerank.statistics import parse
 
@@ -71,3 +73,19 @@ def test_nothing_that_is_kept_depends_on_the_margin(limits):
     told = {name: repr(getattr(problem, name)) for name in kept}
     for other in (problem.with_epsilon(0.25), replace(problem, epsilon=0.25)):
         assert other.epsilon == 0.25 and {name: repr(getattr(other, name)) for name in kept} == told
+
+
+def test_digests_are_those_of_files_written_earlier():
+    rows, labels, grades = [[0, 0.5], [0.2, 1], [1, 0], [0.7, 0.1]], [1, 0, 1, 0], [3, 0, 1, 0]
+    # The margin of these files is a double; 1e-4 is the decimal now.
+    epsilon = Fraction(1e-4)
+    one = problem_of(rows, labels, parse("auc"), C=0.01, epsilon=epsilon)
+    lists = problem_of(
+        rows, grades, parse("ndcg@2"), [0, 0, 1, 1], max_features=1, signs=[1, -1], C=0.01, epsilon=epsilon
+    )  # fmt: skip
+    assert digest(one) == "c61ecc3cc297b36b3e98b5863837c8ffb9b101297b5d690204ece422548ae80d"
+    assert digest(lists) == "527e5cd13f515b73524ca28b72a4b580c70ef518a9aea66058f7391602414507"
+
+
+def test_the_certificate_has_no_digest_of_its_own():
+    assert certificate.digest is digest

@@ -44,9 +44,7 @@ def test_ndcg_agrees_with_trec_eval(lists, random):
     if not any(y) and not any(map(len, missed.values())):
         return
     ours = evaluate("ndcg@3", y, scores, qid, gain="linear", ideal_gains=missed, empty=0)
-    assert ours == pytest.approx(
-        ir_measures.calc_aggregate([ir_measures.nDCG @ 3], qrels, run)[ir_measures.nDCG @ 3]
-    )
+    assert ours == pytest.approx(ir_measures.calc_aggregate([ir_measures.nDCG @ 3], qrels, run)[ir_measures.nDCG @ 3])
 
 
 @pytest.mark.parametrize("stat", ["auc", "ndcg@3", "dcg@3", "precision@2", "mrr"])

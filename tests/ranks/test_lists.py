@@ -43,11 +43,7 @@ def test_without_ids_there_is_one_list():
 
 
 def test_gains():
-    assert gains([0, 1, 2, 3]).tolist() == [0, 1, 3, 7] and gains([0, 1, 2.5], "linear").tolist() == [
-        0,
-        1,
-        2.5,
-    ]
+    assert gains([0, 1, 2, 3]).tolist() == [0, 1, 3, 7] and gains([0, 1, 2.5], "linear").tolist() == [0, 1, 2.5]
     assert gains([True, False]).tolist() == [1, 0] and gains([1.5]).tolist() == [2**1.5 - 1]
     assert gains([60]).tolist() == [2.0**60 - 1]
 

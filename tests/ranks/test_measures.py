@@ -77,9 +77,8 @@ def test_scikit_learn_and_ir_measures_agree_without_ties():
 def test_ndcg_is_the_statistic():
     y, scores = [3, 0, 1, 2], [1, 1, 3, 2]
     assert ndcg(y, scores, 2) == evaluate("ndcg@2", y, scores)
-    assert ndcg(y, scores, ties="average", gain="linear") == evaluate(
-        "ndcg", y, scores, ties="average", gain="linear"
-    )
+    options = {"ties": "average", "gain": "linear"}
+    assert ndcg(y, scores, **options) == evaluate("ndcg", y, scores, **options)
 
 
 def test_lists_without_a_relevant_item_follow_the_policy():

@@ -76,6 +76,7 @@ def test_numbers_beyond_the_largest_double():
     huge = Fraction(10) ** 400
     assert value_down(huge) == np.finfo(float).max and bound_up(huge) == np.inf
     assert value_down(-huge) == -np.inf and bound_up(-huge) == -np.finfo(float).max
+    assert (value_down(1 / huge), bound_up(1 / huge)) == (0.0, 5e-324)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from rerank.errors import InputError, SolverError
 from rerank.solvers import gateway, pulp
 from rerank.solvers.commands import MODEL, SOLVERS
 from rerank.solvers.outcome import Holds, Options, Outcome, Point, Stop, verified
-from tests.cases.hand_programs import auc, infeasible, knapsack
+from tests.cases.hand_programs import auc, infeasible, knapsack, need
 
 OUTSIDE = ["cbc", "glpk", "scip"]
 
@@ -37,33 +37,26 @@ def long(tmp_path_factory):
     return mps.write(auc(60, 6)[0], tmp_path_factory.mktemp("long") / "long.mps")[0]
 
 
-def need(solver):
-    outside = SOLVERS.get(solver)
-    if outside is not None and outside.find() is None:
-        pytest.fail(f"{solver} is missing, and the tests need it: {outside.install}")
-
-
 @pytest.mark.parametrize("solver", ["highs", *OUTSIDE])
 def test_outcome_values_and_solution_file(sack, tmp_path, solver):
     need(solver)
     path, made, optimum = sack
     outcome = gateway.solve_file(path, solver, time_limit=20, solution=tmp_path / "out.sol")
     assert (outcome.stop, outcome.holds) == (Stop.finished, Holds.optimal)
-    assert outcome.objective == pytest.approx(optimum, abs=1e-6) and outcome.objective == made.objective(
-        outcome.x
-    )
+    assert outcome.objective == pytest.approx(optimum, abs=1e-6)
+    assert outcome.objective == made.objective(outcome.x)
     assert outcome.bound >= outcome.objective and outcome.violation == made.violation(outcome.x) < 1e-6
     assert gateway.values(made, outcome) == pytest.approx(read_solution(tmp_path / "out.sol", made))
     assert outcome.version[0].isdigit() and outcome.log
 
 
-@pytest.mark.parametrize("solver", ["highs", *OUTSIDE])
+@pytest.mark.parametrize("solver", ["highs", *OUTSIDE, "GLPK_CMD"])
 def test_infeasible_is_an_outcome(tmp_path, solver):
     need(solver)
     path, _ = mps.write(infeasible(), tmp_path / "no.mps")
     outcome = gateway.solve_file(path, solver, time_limit=20, solution=tmp_path / "out.sol")
     assert (outcome.stop, outcome.holds, outcome.bound) == (Stop.finished, Holds.nothing, -np.inf)
-    assert "no feasible point" in outcome.message and not (tmp_path / "out.sol").exists()
+    assert "no feasible point" in outcome.message and not (tmp_path / "out.sol").exists() and outcome.gap == np.inf
 
 
 @pytest.mark.parametrize("solver", ["highs", *OUTSIDE])
@@ -73,13 +66,14 @@ def test_a_time_limit_is_an_outcome_and_is_kept(long, solver):
     outcome = gateway.solve_file(long, solver, time_limit=1)
     assert time.monotonic() - began < 1 + 2.5
     assert outcome.stop is Stop.time_limit and outcome.holds in (Holds.feasible, Holds.nothing)
-    assert outcome.objective is None or outcome.objective <= outcome.bound
+    assert outcome.objective is None or outcome.gap == outcome.bound - outcome.objective >= 0
+    assert solver != "highs" or (outcome.holds is Holds.feasible and outcome.violation < 1e-5 and outcome.gap > 0)
 
 
 @pytest.mark.parametrize("solver", OUTSIDE)
 def test_ctrl_c_comes_back_with_what_there_is(long, solver):
     need(solver)
-    for wait in (1.2, 5.0):  # CBC has a solution by the first or, on slow cores, by the second
+    for wait in (1.2, 5.0) if solver == "cbc" else (1.2,):  # CBC has a solution by the second, also on slow cores
         threading.Timer(wait, os.kill, (os.getpid(), signal.SIGINT)).start()
         began = time.monotonic()
         outcome = gateway.solve_file(long, solver)
@@ -140,9 +134,7 @@ CHANGED = {
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_the_page_says_which_options_a_solver_takes(solver):
     page = (Path(__file__).parents[2] / "docs" / "solvers.md").read_text(encoding="utf-8")
-    table = [
-        [cell.strip() for cell in row.split("|")[1:-1]] for row in page.splitlines() if row.startswith("| ")
-    ]
+    table = [[cell.strip() for cell in row.split("|")[1:-1]] for row in page.splitlines() if row.startswith("| ")]
     head = next(row for row in table if row[1:] == [*CHANGED, "start"])
     said = next((row for row in table if row[0] == solver and len(row) == len(head)), None)
     assert said is not None, f"docs/solvers.md says nothing of the options that {solver} takes"
@@ -158,21 +150,12 @@ def test_the_page_says_which_options_a_solver_takes(solver):
 
 @pytest.mark.parametrize("inside", ["COIN_CMD", "glpk_cmd"])
 def test_through_the_pulp_that_is_installed(sack, tmp_path, inside):
-    need("cbc"), need("glpk")
+    need(inside)
     path, made, optimum = sack
     outcome = gateway.solve_file(path, inside, time_limit=20, solution=tmp_path / "out.sol")
     assert outcome.holds is Holds.optimal and outcome.objective == pytest.approx(optimum, abs=1e-6)
     assert "PuLP" in outcome.version and list(tmp_path.glob("*.mps")) == [path]
-    assert made.objective(list(read_solution(tmp_path / "out.sol", made).values())) == pytest.approx(
-        optimum, abs=1e-6
-    )
-
-
-def test_an_infeasible_program_through_pulp(tmp_path):
-    need("glpk")
-    path, _ = mps.write(infeasible(), tmp_path / "no.mps")
-    outcome = gateway.solve_file(path, "GLPK_CMD")
-    assert outcome.holds is Holds.nothing and outcome.x is None
+    assert made.objective(list(read_solution(tmp_path / "out.sol", made).values())) == pytest.approx(optimum, abs=1e-6)
 
 
 class FakePulp:
@@ -250,22 +233,17 @@ def said(made, claim, values):
     return replace(claim, x=x, solver="Some Solver", version="1.2")
 
 
+OPTIMAL = Outcome(Stop.finished, Holds.optimal)
+
+
 @pytest.mark.parametrize(
     ("claim", "values", "words"),
     [
-        (Outcome(Stop.finished, Holds.optimal), lambda made: point(made, range(10)), "violates the program by"),
-        (
-            Outcome(Stop.finished, Holds.optimal),
-            lambda made: {**point(made, [0]), "x0": 0.5},
-            "violates the program by 0.5",
-        ),
-        (
-            Outcome(Stop.finished, Holds.optimal, objective=-10.0),
-            lambda made: point(made, [0]),
-            "claims the objective -10",
-        ),
+        (OPTIMAL, lambda made: point(made, range(10)), "violates the program by"),
+        (OPTIMAL, lambda made: {**point(made, [0]), "x0": 0.5}, "violates the program by 0.5"),
+        (replace(OPTIMAL, objective=-10.0), lambda made: point(made, [0]), "claims the objective -10"),
         (Outcome(Stop.time_limit, bound=-7.0), lambda made: point(made, [0]), "gives the bound -7"),
-        (Outcome(Stop.finished, Holds.optimal), lambda made: None, "returns no point"),
+        (OPTIMAL, lambda made: None, "returns no point"),
     ],
 )
 def test_a_claim_that_does_not_fit_the_point_is_an_error(claim, values, words):
@@ -277,26 +255,10 @@ def test_a_claim_that_does_not_fit_the_point_is_an_error(claim, values, words):
 @pytest.mark.parametrize(
     ("claim", "values", "words"),
     [
-        (
-            Outcome(Stop.finished, Holds.optimal),
-            lambda made: point(made, [0]),
-            "has more than",
-        ),
-        (
-            Outcome(Stop.time_limit, bound=53.0),
-            lambda made: point(made, [0]),
-            "has more than 53",
-        ),
-        (
-            Outcome(Stop.time_limit, bound=53.0),
-            lambda made: None,
-            "has more than 53",
-        ),
-        (
-            Outcome(Stop.finished),
-            lambda made: None,
-            "has no feasible point",
-        ),
+        (OPTIMAL, lambda made: point(made, [0]), "has more than"),
+        (Outcome(Stop.time_limit, bound=53.0), lambda made: point(made, [0]), "has more than 53"),
+        (Outcome(Stop.time_limit, bound=53.0), lambda made: None, "has more than 53"),
+        (Outcome(Stop.finished), lambda made: None, "has no feasible point"),
     ],
 )
 def test_a_claim_that_denies_a_known_point_is_refused(sack, claim, values, words):
@@ -305,11 +267,8 @@ def test_a_claim_that_denies_a_known_point_is_refused(sack, claim, values, words
     outcome = verified(made, said(made, claim, values(made)), known)
     assert (outcome.stop, outcome.holds, outcome.bound) == (Stop.contradicted, Holds.feasible, np.inf)
     assert outcome.objective == pytest.approx(optimum) and np.array_equal(outcome.x, known.x)
-    assert (
-        outcome.message.startswith("Some Solver 1.2 says that")
-        and words in outcome.message
-        and "no bound is taken" in outcome.message
-    )
+    assert outcome.message.startswith("Some Solver 1.2 says that")
+    assert words in outcome.message and "no bound is taken" in outcome.message
 
 
 def test_a_false_optimum_of_cbc():
@@ -325,9 +284,7 @@ def test_a_false_optimum_of_cbc():
         assert alone.holds is Holds.optimal and alone.bound < best.objective - 0.3
     if alone.bound < best.objective - 1e-6:
         assert (checked.stop, checked.holds, checked.bound) == (Stop.contradicted, Holds.feasible, np.inf)
-        assert checked.message.startswith(
-            f"CBC {alone.version} says that no point of the program has more than"
-        )
+        assert checked.message.startswith(f"CBC {alone.version} says that no point of the program has more than")
 
 
 def test_a_known_point_is_never_lost_and_an_honest_claim_stands(sack):
@@ -385,19 +342,8 @@ def test_a_solver_that_ignores_its_limit_is_ended(sack, monkeypatch):
     monkeypatch.setitem(SOLVERS, "cbc", replace(SOLVERS["cbc"], find=lambda: endless))
     began = time.monotonic()
     outcome = gateway.solve_file(sack[0], "cbc", time_limit=0.2)
-    assert (outcome.stop, outcome.holds) == (
-        Stop.time_limit,
-        Holds.nothing,
-    ) and time.monotonic() - began < 4.0
-
-
-def test_a_file_in_another_dialect_is_rewritten_before_it_is_solved(tmp_path):
-    """CBC ignores MAX, GLPK refuses it: neither is asked to read it."""
-    text = "NAME m\nOBJSENSE\n MAX\nROWS\n N obj\n L c\nCOLUMNS\n x obj 1 c 2\n y obj 1 c 2\nRHS\n r c 3\n r obj -4\n"
-    (tmp_path / "m.mps").write_text(text + "BOUNDS\n BV b x\n BV b y\nENDATA\n")
-    for solver in ("highs", *OUTSIDE):
-        need(solver)
-        assert gateway.solve_file(tmp_path / "m.mps", solver).objective == pytest.approx(5.0)
+    assert (outcome.stop, outcome.holds) == (Stop.time_limit, Holds.nothing)
+    assert time.monotonic() - began < 4.0
 
 
 def test_a_command_that_cannot_start(sack, tmp_path, monkeypatch):

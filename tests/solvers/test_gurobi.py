@@ -82,9 +82,7 @@ def test_the_script_takes_the_arguments_of_gurobi_cl(tmp_path):
     done = run(tmp_path, *words)
     lines = done.stdout.splitlines()
     assert done.returncode == 0 and lines[0] == "Gurobi Optimizer version 99.1.2"
-    assert {"set Seed 3", "set Threads 1", "set TimeLimit 5.0", "set MIPGap 0.0", "read model.mps"} <= set(
-        lines
-    )
+    assert {"set Seed 3", "set Threads 1", "set TimeLimit 5.0", "set MIPGap 0.0", "read model.mps"} <= set(lines)
     assert "start ['x0', '1.0']" in lines and (tmp_path / "answer.sol").read_text() == "# Solution"
     assert not any("ResultFile" in line or "InputFile" in line for line in lines)
 

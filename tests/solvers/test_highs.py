@@ -15,12 +15,11 @@ import pytest
 from rerank.errors import InputError, SolverError
 from rerank.errors.stops import attended, current
 from rerank.solvers import highs
-from rerank.solvers.outcome import Holds, Options, Outcome, Point, Progress, Stop, reasons
+from rerank.solvers.outcome import Holds, Options, Point, Progress, Stop, reasons
 from rerank.solvers.progress import claims, line, live, throttled
 from tests.cases.hand_programs import (
     auc,
     every_bound,
-    infeasible,
     knapsack,
     linear,
     mixed_signs,
@@ -61,32 +60,11 @@ def hard():
 def test_optima_known_without_a_solver(made, optimum):
     outcome = highs.solve(made)
     assert (outcome.stop, outcome.holds) == (Stop.finished, Holds.optimal)
-    assert outcome.objective == pytest.approx(optimum, abs=1e-9) and outcome.bound == pytest.approx(
-        optimum, abs=1e-9
-    )
-    assert (
-        outcome.objective == made.objective(outcome.x)
-        and outcome.violation == made.violation(outcome.x) < 1e-9
-    )
+    assert (outcome.objective, outcome.bound) == pytest.approx((optimum, optimum), abs=1e-9)
+    assert outcome.objective == made.objective(outcome.x)
+    assert outcome.violation == made.violation(outcome.x) < 1e-9
     assert outcome.start_accepted is None and outcome.solver == "HiGHS" and outcome.version[0].isdigit()
     assert outcome.message == "" and ("Solving report" in outcome.log or not made.integer.any())
-
-
-def test_an_infeasible_program_is_finished_and_holds_nothing():
-    outcome = highs.solve(infeasible())
-    assert (outcome.stop, outcome.holds, outcome.x, outcome.bound) == (
-        Stop.finished,
-        Holds.nothing,
-        None,
-        -math.inf,
-    )
-    assert "no feasible point" in outcome.message and outcome.gap == math.inf
-
-
-def test_an_unbounded_program_is_refused():
-    made = program("free", [1.0], [[1.0]], [0.0], [math.inf], [0.0], [math.inf], [0])
-    with pytest.raises(SolverError, match="unbounded"):
-        highs.solve(made)
 
 
 def test_arrays_highs_rejects_are_an_error():
@@ -101,10 +79,8 @@ def test_the_default_gap_is_zero_and_a_wide_one_is_not_called_optimal(hard):
     made = hard[0]
     assert Options().mip_rel_gap == Options().mip_abs_gap == 0.0
     outcome = highs.solve(made, Options(mip_rel_gap=0.5))
-    assert (outcome.stop, outcome.holds) == (
-        Stop.finished,
-        Holds.feasible,
-    ) and outcome.gap > 1e-3 * outcome.objective
+    assert (outcome.stop, outcome.holds) == (Stop.finished, Holds.feasible)
+    assert outcome.gap > 1e-3 * outcome.objective
 
 
 # -- starts -----------------------------------------------------------------------------------------------------------
@@ -133,11 +109,6 @@ def test_a_start_is_never_lost(small):
     outcome = highs.solve(made, Options(time_limit=0.0), start=start)
     assert (outcome.stop, outcome.holds) == (Stop.time_limit, Holds.feasible)
     assert np.array_equal(outcome.x, start) and outcome.objective == made.objective(start)
-
-
-def test_a_start_of_the_wrong_length_is_refused(small):
-    with pytest.raises(InputError, match=r"shape \(3,\); the program has 42 columns"):
-        highs.solve(small[0], start=np.zeros(3))
 
 
 # -- cut-offs ---------------------------------------------------------------------------------------------------------
@@ -195,16 +166,6 @@ def test_without_a_standard_output_there_is_nothing_to_keep_quiet():
 
 
 # -- stopping ---------------------------------------------------------------------------------------------------------
-
-
-def test_a_time_limit_is_an_ordinary_outcome(hard):
-    made, _ = hard
-    began = time.monotonic()
-    outcome = highs.solve(made, Options(time_limit=1.0))
-    assert time.monotonic() - began < 1.0 + SOON
-    assert (outcome.stop, outcome.holds) == (Stop.time_limit, Holds.feasible)
-    assert outcome.objective <= outcome.bound < math.inf and outcome.violation < 1e-5
-    assert outcome.gap == outcome.bound - outcome.objective > 0
 
 
 def test_a_node_limit(hard):
@@ -348,38 +309,30 @@ def test_infeasible_in_the_face_of_a_feasible_start(small, monkeypatch, times):
     made, D, optimum = small
     calls = denying(monkeypatch, times)
     start = point(made, D, np.array([1.0, 0.3]))
+    outcome = highs.solve(made, start=start)
     if times == 1:
-        outcome = highs.solve(made, start=start)
-        assert (
-            outcome.objective == pytest.approx(optimum) and "Solved again without presolve" in outcome.message
-        )
+        assert outcome.objective == pytest.approx(optimum) and "Solved again without presolve" in outcome.message
     else:
-        outcome = highs.solve(made, start=start)
         assert (outcome.stop, outcome.holds) == (Stop.contradicted, Holds.feasible)
         assert outcome.bound == np.inf and outcome.objective >= made.objective(start)
         assert "with and without presolve. No bound is taken from it." in outcome.message
     assert calls == ["choose", "off"]
 
 
-@pytest.mark.parametrize("cutoff", [None, 10.0])
-def test_an_optimum_that_violates_the_program_is_not_held(small, monkeypatch, cutoff):
+def test_an_optimum_that_violates_the_program_is_not_held(small, monkeypatch):
     made, D, _ = small
     false = np.ones(made.cost.size)
     monkeypatch.setattr(highs._Run, "_final", lambda run: Point.of(made, false))
     monkeypatch.setattr(highs._Run, "_improved", lambda run, event: None)
     start = point(made, D, np.array([1.0, 0.3]))
-    if cutoff is None:
-        outcome = highs.solve(made, start=start)
-        assert np.array_equal(outcome.x, start) and outcome.holds is Holds.feasible
-        assert outcome.stop is Stop.contradicted and outcome.bound == np.inf
-        assert "optimum violates the program" in outcome.message
-        with pytest.raises(
-            SolverError, match="optimum violates the program .* It says so with and without presolve"
-        ):
-            highs.solve(made)
-    else:
+    for cutoff in (None, 10.0):
         outcome = highs.solve(made, Options(cutoff=cutoff), start=start)
         assert np.array_equal(outcome.x, start) and outcome.holds is Holds.feasible
+        if cutoff is None:
+            assert outcome.stop is Stop.contradicted and outcome.bound == np.inf
+            assert "optimum violates the program" in outcome.message
+    with pytest.raises(SolverError, match="optimum violates the program .* It says so with and without presolve"):
+        highs.solve(made)
 
 
 def test_infeasible_below_a_cutoff_is_no_error(small, monkeypatch):
@@ -396,10 +349,8 @@ def test_a_cutoff_does_not_hide_a_point_above_it(small, monkeypatch):
     denying(monkeypatch)
     start = point(made, D, np.array([1.0, 0.3]))
     outcome = highs.solve(made, Options(cutoff=made.objective(start) - 1), start=start)
-    assert (outcome.stop, outcome.bound) == (
-        Stop.contradicted,
-        np.inf,
-    ) and outcome.objective >= made.objective(start)
+    assert (outcome.stop, outcome.bound) == (Stop.contradicted, np.inf)
+    assert outcome.objective >= made.objective(start)
 
 
 # -- options, log, display --------------------------------------------------------------------------------------------
@@ -408,17 +359,10 @@ def test_a_cutoff_does_not_hide_a_point_above_it(small, monkeypatch):
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        ("time_limit", -1.0),
-        ("time_limit", math.nan),
-        ("threads", 0),
-        ("seed", -1),
-        ("mip_rel_gap", -1e-9),
-        ("mip_abs_gap", math.inf),
-        ("feasibility_tolerance", 1.0),
-        ("node_limit", -1),
-        ("cutoff", math.inf),
+        ("time_limit", -1.0), ("time_limit", math.nan), ("threads", 0), ("seed", -1), ("mip_rel_gap", -1e-9),
+        ("mip_abs_gap", math.inf), ("feasibility_tolerance", 1.0), ("node_limit", -1), ("cutoff", math.inf),
     ],
-)
+)  # fmt: skip
 def test_bad_options_are_refused(field, value):
     with pytest.raises(InputError, match=field):
         Options(**{field: value})
@@ -444,13 +388,8 @@ def test_the_solvers_log_on_request_and_silence_otherwise(small, capfd):
 
 def test_seeds_and_two_threads_agree(small):
     made, _, optimum = small
-    for options in (
-        Options(seed=1),
-        Options(threads=2),
-        Options(presolve=False),
-        Options(feasibility_tolerance=1e-8),
-    ):
-        assert highs.solve(made, options).objective == pytest.approx(optimum)
+    for changed in ({"seed": 1}, {"threads": 2}, {"presolve": False}, {"feasibility_tolerance": 1e-8}):
+        assert highs.solve(made, Options(**changed)).objective == pytest.approx(optimum)
 
 
 class Terminal:
@@ -506,12 +445,3 @@ def test_progress_is_reported_once_and_not_too_often():
     time.sleep(0.12)
     tick()
     assert reported == news
-
-
-def test_gaps_are_infinite_unless_both_sides_are_known():
-    outcome = Outcome(Stop.finished, Holds.nothing, None, None, 3.0, 0, 0.0, None, None, "s", "v")
-    assert (
-        outcome.gap == math.inf
-        and Progress(0, 1.0, math.inf, 0).gap == math.inf
-        and Progress(0, 1.0, 4.0, 0).gap == 3.0
-    )

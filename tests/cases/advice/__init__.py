@@ -34,6 +34,11 @@ def row(says: str | tuple[str, ...], wrong: Callable[[], Any], right: Callable[[
     return Row((says,) if isinstance(says, str) else says, wrong, right)
 
 
+def promised(right: Callable[[], Any], *rows: tuple[str | tuple[str, ...], Callable[[], Any]]) -> list[Row]:
+    """Rows of several mistakes that one call follows: of each, parts of its message, and what provokes it."""
+    return [row(says, wrong, right) for says, wrong in rows]
+
+
 def one_line(text: str) -> str:
     return " ".join(text.split())
 

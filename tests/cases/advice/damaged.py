@@ -139,9 +139,7 @@ def with_shares() -> str:
 def written(**options: Any):
     """The proof of a long search, in a file that may hold little."""
     X, y = data(120, 5)
-    proof = (
-        est(**{"stat": "auc", "proof": True, "node_limit": 20_000, **options}).fit(X, y[::-1]).result_.proof
-    )
+    proof = est(**{"stat": "auc", "proof": True, "node_limit": 20_000, **options}).fit(X, y[::-1]).result_.proof
     with patch.object(proof_file, "FORM", replace(FORM, most_bytes=60_000)):
         save_proof(proof, "p.proof")
     return load_proof("p.proof")
@@ -173,9 +171,7 @@ def kept(save: Callable[[], Any], most: int = 1_000_000, size: int = 1 << 26) ->
 
 def rows_of(n: int = 100, d: int = 2, **options: Any) -> Callable[[], Any]:
     """A fit with scores of held-out rows in its file."""
-    return lambda: est(**{"radius": 1.0, "first_stage": "logistic", "n_candidates": 20, **options}).fit(
-        *data(n, d)
-    )
+    return lambda: est(**{"radius": 1.0, "first_stage": "logistic", "n_candidates": 20, **options}).fit(*data(n, d))
 
 
 def named(name: str) -> Callable[[], Any]:

@@ -14,6 +14,7 @@ from sklearn.model_selection import GroupKFold, KFold
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from rerank import Reranker, RerankerCV, load
+from rerank.ranks import evaluate
 from rerank.scorers import TopPush
 from tests.cases.advice import data, est, fitted, row
 
@@ -161,8 +162,8 @@ STATISTICS = [
     ),
     row(
         "numbers >= 0 (write 0 for an irrelevant item, not -1)",
-        lambda: __import__("rerank.ranks", fromlist=["x"]).evaluate("auc", GRADES - 1, X[:, 0]),
-        lambda: 0 < __import__("rerank.ranks", fromlist=["x"]).evaluate("auc", GRADES, X[:, 0]) < 1,
+        lambda: evaluate("auc", GRADES - 1, X[:, 0]),
+        lambda: 0 < evaluate("auc", GRADES, X[:, 0]) < 1,
     ),
 ]
 

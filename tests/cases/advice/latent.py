@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse
 
 from rerank.latent import LatentRoBiRank
-from tests.cases.advice import row, write
+from tests.cases.advice import promised, row, write
 from tests.cases.advice.rooms import LOG, VALID, latent
 
 
@@ -137,54 +137,56 @@ FOLDERS = [
         lambda: loaded(with_fields(lambda body: body.update(schema=99), saved())),
         lambda: like(loaded(with_fields(lambda body: body.update(schema=1)))),
     ),
-    row(
-        "holds a model that lacks a field, or one does not fit the others; save it again",
-        lambda: loaded(with_fields(lambda body: body.pop("state"), saved())),
+    *promised(
         saved_again,
+        (
+            "holds a model that lacks a field, or one does not fit the others; save it again",
+            lambda: loaded(with_fields(lambda body: body.pop("state"), saved())),
+        ),
+        (
+            ("model.json is damaged", "save the model again"),
+            lambda: loaded(with_fields(lambda body: body.pop("arrays"), saved())),
+        ),
+        (("is missing or damaged", "save the model again"), lambda: loaded(without_array(saved()))),
+        (
+            ("is not the array that model.json describes;", "save the model again"),
+            lambda: loaded(other_numbers(saved())),
+        ),
+        (
+            ("is not the array that model.json describes (", "save the model again"),
+            lambda: loaded(other_numbers(saved(), "f8")),
+        ),
     ),
-    row(
-        ("model.json is damaged", "save the model again"),
-        lambda: loaded(with_fields(lambda body: body.pop("arrays"), saved())),
-        saved_again,
-    ),
-    row(("is missing or damaged", "save the model again"), lambda: loaded(without_array(saved())), saved_again),
-    row(
-        ("is not the array that model.json describes;", "save the model again"),
-        lambda: loaded(other_numbers(saved())),
-        saved_again,
-    ),
-    row(
-        ("is not the array that model.json describes (", "save the model again"),
-        lambda: loaded(other_numbers(saved(), "f8")),
-        saved_again,
-    ),
-    row(
-        ("is missing or damaged", "delete the folder to begin anew"),
-        lambda: (begun(), without_array("c"), checkpointed())[2],
+    *promised(
         begun_anew,
-    ),
-    row(
-        ("checkpoint.json is damaged or of another version", "delete the folder to begin anew"),
-        lambda: (
+        (
+            ("is missing or damaged", "delete the folder to begin anew"),
+            lambda: (begun(), without_array("c"), checkpointed())[2],
+        ),
+        (
+            ("checkpoint.json is damaged or of another version", "delete the folder to begin anew"),
+            lambda: (
             begun(),
             with_fields(lambda body: body["run"].update(more=1), "c", "checkpoint.json"),
             checkpointed(),
         )[2],
-        begun_anew,
-    ),
-    row(
-        ("checkpoint.json is damaged;", "delete the folder to begin anew"),
-        lambda: (begun(), with_fields(lambda body: body["at"].pop("epoch"), "c", "checkpoint.json"), checkpointed())[2],
-        begun_anew,
-    ),
-    row(
-        ("checkpoint.json is damaged;", "delete the folder to begin anew"),
-        lambda: (
+        ),
+        (
+            ("checkpoint.json is damaged;", "delete the folder to begin anew"),
+            lambda: (
+                begun(),
+                with_fields(lambda body: body["at"].pop("epoch"), "c", "checkpoint.json"),
+                checkpointed(),
+            )[2],
+        ),
+        (
+            ("checkpoint.json is damaged;", "delete the folder to begin anew"),
+            lambda: (
             begun(),
             with_fields(lambda body: body.pop("run"), "c", "checkpoint.json"),
             LatentRoBiRank(2, n_epochs=2, checkpoint="c").fit(LOG),
         )[2],
-        begun_anew,
+        ),
     ),
     row(
         "is of a run with {}; give that again to go on with it, or another folder",

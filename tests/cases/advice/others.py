@@ -89,11 +89,7 @@ PATHS = [
         lambda: audited("audit", errno.EBUSY),
         lambda: audited("other"),
     ),
-    row(
-        ("File name too long", "choose another path"),
-        lambda: written("o" * 300),
-        lambda: written("o"),
-    ),
+    row(("File name too long", "choose another path"), lambda: written("o" * 300), lambda: written("o")),
     row(
         "is where {} goes; give the path of another file",
         lambda: written("o.csv", to="o.csv"),
@@ -351,41 +347,18 @@ RUNS = [
 ]
 
 
-@contextmanager
-def little_memory(name: str, most: int) -> Iterator[None]:
-    """A function of numpy finds no memory for more than so many entries."""
-    real = getattr(np, name)
+def judgements(n, path="q.txt"):
+    """A file of judgements where numpy finds no memory for more than twenty of them."""
+    real = np.array
 
     def allocate(first, *rest, **options):
-        if np.size(first) > most:
+        if np.size(first) > 20:
             raise MemoryError(f"Unable to allocate {np.size(first)} entries")
         return real(first, *rest, **options)
 
-    with mock.patch.object(np, name, allocate):
-        yield
-
-
-def judgements(n, path="q.txt"):
     write(path, "".join(f"q{k} 0 d 1\n" for k in range(n)))
-    with little_memory("array", 20):
+    with mock.patch.object(np, "array", allocate):
         return read_qrels(path)
-
-
-def scored(rows=slice(None), **options):
-    """A fit after a first stage that finds memory for 30 rows only."""
-
-    def stage(table):
-        if len(table) > 30:
-            raise MemoryError("Unable to allocate 40 rows")
-        return table[:, 0]
-
-    return fit(X[rows], Y[rows], first_stage=stage, **options)
-
-
-def ranked(n):
-    path = write(f"{n}.csv", "\n".join(Path("t.csv").read_text().splitlines()[: n + 1]) + "\n")
-    with little_memory("lexsort", 20), little_memory("argsort", 20):
-        return command("rank", "m.json", path)
 
 
 @contextmanager
@@ -408,16 +381,6 @@ def without_pyarrow(path):
 
 
 MACHINES = [
-    row(
-        "There is not enough memory for this fit ({}); lower n_candidates or n_jobs, or give fewer rows or features",
-        scored,
-        lambda: scored(slice(30)).result_.value > 0,
-    ),
-    row(
-        "rerank: There is not enough memory for this; pass a smaller table or fewer candidates",
-        lambda: (model_file(), ranked(40))[1],
-        lambda: ranked(20).exit_code == 0,
-    ),
     row(
         "{} needs more memory than there is; pass a smaller file",
         lambda: judgements(40),

@@ -15,7 +15,7 @@ from formulations import auc, mixed, mps, pairwise, resolved_rank, subrank
 from formulations.compile import compile_model
 from formulations.data import Unit, units_from_labels
 from rerank.solvers.outcome import Options
-from tests.cases.advice import data, est, fitted, row, write
+from tests.cases.advice import data, est, fitted, promised, row, write
 
 X = data(8)[0]
 Y = np.array([1, 0, 0, 1, 0, 0, 0, 0])
@@ -230,15 +230,13 @@ BUILDERS = [
         lambda: pairwise.preferences_from_gains(Y, [0]),
         lambda: len(pairwise.preferences_from_gains(Y, np.zeros(8))[0]) == 12,
     ),
-    row(
-        "Preferences have shape {}; give one row and one column for each of {} items",
-        lambda: pairwise.build(X, np.eye(3)),
+    *promised(
         lambda: pairwise.build(X, np.eye(8, k=1)),
-    ),
-    row(
-        "is preferred to itself; leave such pairs out",
-        lambda: pairwise.build(X, np.eye(8)),
-        lambda: pairwise.build(X, np.eye(8, k=1)),
+        (
+            "Preferences have shape {}; give one row and one column for each of {} items",
+            lambda: pairwise.build(X, np.eye(3)),
+        ),
+        ("is preferred to itself; leave such pairs out", lambda: pairwise.build(X, np.eye(8))),
     ),
     row(
         "Preferences have shapes {} and {}; give (p, 2) and (p,)",
@@ -311,16 +309,23 @@ FILES = [
         lambda: (os.mkfifo("f.mps"), program_file("f.mps"))[1],
         lambda: mps.read(program_file("f2.mps")),
     ),
-    row(
-        "it is no regular file; give the path of one",
-        lambda: (os.mkdir("d.mps"), mps.read("d.mps"))[1],
+    *promised(
         lambda: mps.read(program_file()),
+        ("it is no regular file; give the path of one", lambda: (os.mkdir("d.mps"), mps.read("d.mps"))[1]),
+        ("give the path of an existing file", lambda: mps.read("no.mps")),
+        (
+            "must say sense 'max' or 'min' and a finite offset; export the model again",
+            lambda: mps.read(sidecar(sense="x")),
+        ),
+        ("has no valid entry {}; export the model again", lambda: mps.read(sidecar(offset="x"))),
+        ("which the model file does not have; export both again", lambda: mps.read(sidecar(weights=["x"]))),
+        ("is not part of a linear program; pass an .mps file", lambda: read_text("NAME x\nQUADOBJ\nENDATA\n")),
+        ("data stand before the first section; start with NAME and ROWS", lambda: read_text(" N obj\n")),
     ),
-    row("give the path of an existing file", lambda: mps.read("no.mps"), lambda: mps.read(program_file())),
-    row(
-        "cannot be written: {}; choose another place",
-        lambda: program_file("no/p.mps"),
+    *promised(
         lambda: mps.read(program_file("p.mps")),
+        ("cannot be written: {}; choose another place", lambda: program_file("no/p.mps")),
+        ("would be its own sidecar; give the model file a name that ends in .mps", lambda: program_file("p.json")),
     ),
     row(
         "export both again, or read the file alone with sidecar=False",
@@ -328,29 +333,9 @@ FILES = [
         lambda: mps.read(sidecar(sha256="0"), sidecar=False) and mps.read(program_file()),
     ),
     row(
-        "would be its own sidecar; give the model file a name that ends in .mps",
-        lambda: program_file("p.json"),
-        lambda: mps.read(program_file("p.mps")),
-    ),
-    row(
         "is not the sidecar of a program; read the .mps with sidecar=False",
         lambda: mps.read(sidecar(format="x")),
         lambda: mps.read(sidecar(format="x"), sidecar=False),
-    ),
-    row(
-        "must say sense 'max' or 'min' and a finite offset; export the model again",
-        lambda: mps.read(sidecar(sense="x")),
-        lambda: mps.read(program_file()),
-    ),
-    row(
-        "has no valid entry {}; export the model again",
-        lambda: mps.read(sidecar(offset="x")),
-        lambda: mps.read(program_file()),
-    ),
-    row(
-        "which the model file does not have; export both again",
-        lambda: mps.read(sidecar(weights=["x"])),
-        lambda: mps.read(program_file()),
     ),
     row(
         "has no side; drop it",
@@ -366,11 +351,6 @@ FILES = [
         lambda: mps.write(program(upper=np.full(len(program().columns), 1e5)), "p.mps"),
     ),
     row(
-        "is not part of a linear program; pass an .mps file",
-        lambda: read_text("NAME x\nQUADOBJ\nENDATA\n"),
-        lambda: mps.read(program_file()),
-    ),
-    row(
         "something follows ENDATA; end the file there",
         lambda: mps.read(write("q.mps", Path(program_file()).read_text() + "ROWS\n"), sidecar=False),
         lambda: mps.read(write("q.mps", Path(program_file()).read_text()), sidecar=False),
@@ -379,11 +359,6 @@ FILES = [
         "a byte is not ASCII; write plain names",
         lambda: mps.read(text_of("w0", "ä0"), sidecar=False),
         lambda: mps.read(write("q.mps", Path(program_file()).read_text().replace("w0", "a0")), sidecar=False),
-    ),
-    row(
-        "data stand before the first section; start with NAME and ROWS",
-        lambda: read_text(" N obj\n"),
-        lambda: mps.read(program_file()),
     ),
 ]
 

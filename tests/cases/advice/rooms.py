@@ -22,7 +22,7 @@ from rerank.ranks.runs import differences, run_values
 from rerank.scorers import RankSVM, RoBiRank, TableLogistic, TopPush
 from rerank.search import solve
 from rerank.statistics import parse
-from tests.cases.advice import data, est, fitted, row, write
+from tests.cases.advice import data, est, fitted, promised, row, write
 
 X, Y = data()
 QID = np.repeat([0, 1], 20)
@@ -54,10 +54,11 @@ MEASURES = [
         lambda: evaluate("ap", [], []),
         lambda: evaluate("ap", [1], [0.0]) == 1,
     ),
-    row(
-        "There are {} labels and {} scores; give one score per row",
-        lambda: evaluate("ap", Y, X[:3, 0]),
+    *promised(
         lambda: evaluate("ap", Y, X[:, 0]) > 0,
+        ("There are {} labels and {} scores; give one score per row", lambda: evaluate("ap", Y, X[:3, 0])),
+        ("Scores have shape {}; give one number per row", lambda: evaluate("ap", Y, X)),
+        ("The {} column has shape {}; give one number per row", lambda: evaluate("ap", Y[:, None], X[:, 0])),
     ),
     row(
         "the mean is not defined; add such a list or set empty=0",
@@ -73,59 +74,44 @@ MEASURES = [
         ),
     ),
     row(
-        "Scores have shape {}; give one number per row",
-        lambda: evaluate("ap", Y, X),
-        lambda: evaluate("ap", Y, X[:, 0]) > 0,
-    ),
-    row(
         "has {} entries for {} rows of X; pass one {} a row",
         lambda: evaluate("ap", Y, X[:, 0], sample_weight=[1]),
         lambda: evaluate("ap", Y, X[:, 0], sample_weight=np.ones(40)) > 0,
-    ),
-    row(
-        "The {} column has shape {}; give one number per row",
-        lambda: evaluate("ap", Y[:, None], X[:, 0]),
-        lambda: evaluate("ap", Y, X[:, 0]) > 0,
     ),
     row(
         "measures is empty; name at least one, such as 'ndcg@10'",
         lambda: run_values(RUN, GRADES, []),
         lambda: run_values(RUN, GRADES, ["ndcg@10"]).means[0] == 1,
     ),
-    row(
-        "and the judgements have {}; give the judgements of these queries",
-        lambda: run_values(RUN, {"q9": {"d": 1}}, ["ap"]),
+    *promised(
         lambda: run_values(RUN, GRADES, ["ap"]).means[0] == 1,
-    ),
-    row(
-        "give runs and judgements of the same documents, with the same ids",
-        lambda: run_values(RUN, {"q1": {"x": 1}}, ["ap"]),
-        lambda: run_values(RUN, GRADES, ["ap"]).means[0] == 1,
+        (
+            "and the judgements have {}; give the judgements of these queries",
+            lambda: run_values(RUN, {"q9": {"d": 1}}, ["ap"]),
+        ),
+        (
+            "give runs and judgements of the same documents, with the same ids",
+            lambda: run_values(RUN, {"q1": {"x": 1}}, ["ap"]),
+        ),
+        (
+            "give a path, a dictionary {query: {document: score}}, or a data frame",
+            lambda: run_values(3, GRADES, ["ap"]),
+        ),
     ),
     row(
         "The runs were judged by other measures or queries; judge both in the same way",
         lambda: differences(run_values(RUN, GRADES, ["ap"]), run_values(OTHER, GRADES, ["rr"])),
         lambda: differences(run_values(RUN, GRADES, ["ap"]), run_values(OTHER, GRADES, ["ap"]))[0].mean > 0,
     ),
-    row(
-        "give a path, a dictionary {query: {document: score}}, or a data frame",
-        lambda: run_values(3, GRADES, ["ap"]),
-        lambda: run_values(RUN, GRADES, ["ap"]).means[0] == 1,
-    ),
-    row(
-        "for query {}; give {query: {document: score}}",
-        lambda: run_values({"q1": 3}, GRADES, ["ap"]),
+    *promised(
         lambda: run_values(RUN, GRADES, ["ap"]),
+        ("for query {}; give {query: {document: score}}", lambda: run_values({"q1": 3}, GRADES, ["ap"])),
+        ("is empty; give at least one document", lambda: run_values({}, GRADES, ["ap"])),
     ),
     row(
         "has no finite number for document {} of query {}; give one",
         lambda: run_values({"q1": {"d1": np.nan}}, GRADES, ["ap"]),
         lambda: run_values({"q1": {"d1": 1.0}}, GRADES, ["ap"]),
-    ),
-    row(
-        "is empty; give at least one document",
-        lambda: run_values({}, GRADES, ["ap"]),
-        lambda: run_values(RUN, GRADES, ["ap"]),
     ),
     row(
         "has no column of {}; name one of its columns {}",
@@ -355,20 +341,20 @@ FUSIONS = [
         lambda: fuse(prior="rrf", normalise="z"),
         lambda: fuse(prior="rrf", normalise="rank") and fuse(prior="equal", normalise="z"),
     ),
-    row(
-        "give runs and judgements of the same queries, with the same ids",
-        lambda: fuse(grades={"q9": {"d1": 1, "d2": 0}}),
+    *promised(
         lambda: fuse(),
-    ),
-    row(
-        "check that the document ids of runs and judgements are the same (the runs have {})",
-        lambda: fuse(grades={"q1": {"x": 1}, "q2": {"y": 1}}),
-        lambda: fuse(),
-    ),
-    row(
-        "so there is nothing to tell apart; give runs with other documents, too, or a larger depth",
-        lambda: fuse({"a": {"q1": {"d1": 1.0}}, "b": {"q1": {"d1": 0.5}}}),
-        lambda: fuse(),
+        (
+            "give runs and judgements of the same queries, with the same ids",
+            lambda: fuse(grades={"q9": {"d1": 1, "d2": 0}}),
+        ),
+        (
+            "check that the document ids of runs and judgements are the same (the runs have {})",
+            lambda: fuse(grades={"q1": {"x": 1}, "q2": {"y": 1}}),
+        ),
+        (
+            "so there is nothing to tell apart; give runs with other documents, too, or a larger depth",
+            lambda: fuse({"a": {"q1": {"d1": 1.0}}, "b": {"q1": {"d1": 0.5}}}),
+        ),
     ),
     row(
         "A run is called {}; give every run a name that is text",
@@ -385,15 +371,16 @@ FUSIONS = [
         lambda: fuse().fuse_arrays([[np.inf, 1.0]]),
         lambda: fuse().fuse_arrays([[np.nan, 1.0], [1.0, 0.0]]).size == 2,
     ),
-    row(
-        "prior holds a weight that is no number; give one number for each run",
-        lambda: fuse(prior={"a": "x", "b": 1}, normalise="minmax"),
+    *promised(
         lambda: fuse(prior={"a": 1, "b": 1}, normalise="minmax"),
-    ),
-    row(
-        "prior holds no weight other than 0, or one that is not finite; give numbers",
-        lambda: fuse(prior={"a": 0, "b": 0}, normalise="minmax"),
-        lambda: fuse(prior={"a": 1, "b": 1}, normalise="minmax"),
+        (
+            "prior holds a weight that is no number; give one number for each run",
+            lambda: fuse(prior={"a": "x", "b": 1}, normalise="minmax"),
+        ),
+        (
+            "prior holds no weight other than 0, or one that is not finite; give numbers",
+            lambda: fuse(prior={"a": 0, "b": 0}, normalise="minmax"),
+        ),
     ),
     row(
         "The fit recorded no proof; fit again with proof=True",
@@ -442,17 +429,12 @@ def scored(scores=ONES, held=HELD, **more):
 
 
 LATENT = [
-    row(
-        "seen has shape {} but held_out {}; give two logs of the same users and items",
-        lambda: scored(seen=LOG[:5]),
+    *promised(
         lambda: scored(seen=HELD * 0) >= 0,
+        ("seen has shape {} but held_out {}; give two logs of the same users and items", lambda: scored(seen=LOG[:5])),
+        ("and what was seen is not recommended; set them to 0 in one of the two", lambda: scored(seen=HELD)),
     ),
     row("so there is nothing to measure; give at least one", lambda: scored(held=HELD * 0), lambda: scored() >= 0),
-    row(
-        "and what was seen is not recommended; set them to 0 in one of the two",
-        lambda: scored(seen=HELD),
-        lambda: scored(seen=HELD * 0) >= 0,
-    ),
     row(
         "is NaN; give a number, or -inf to leave it out",
         lambda: scored(np.where(ONES > 0, np.nan, 0)),
@@ -485,15 +467,13 @@ LATENT = [
         lambda: latent(validation=LOG[:5]),
         lambda: latent(validation=VALID),
     ),
-    row(
-        "give a folder that {}",
-        lambda: LatentRoBiRank.load("nowhere"),
+    *promised(
         lambda: (latent().save("folder"), LatentRoBiRank.load("folder"))[1],
-    ),
-    row(
-        "holds files but no {}; choose a folder of its own",
-        lambda: (os.mkdir("own"), write("own/x", "x"), latent().save("own"))[2],
-        lambda: (latent().save("folder"), LatentRoBiRank.load("folder"))[1],
+        ("give a folder that {}", lambda: LatentRoBiRank.load("nowhere")),
+        (
+            "holds files but no {}; choose a folder of its own",
+            lambda: (os.mkdir("own"), write("own/x", "x"), latent().save("own"))[2],
+        ),
     ),
     row(
         "checkpoint is {}; give the path of a folder, or None",

@@ -37,6 +37,7 @@ from rerank.solvers import gateway, highs
 from rerank.solvers.outcome import Options
 from rerank.statistics import parse, presentation
 from tests.cases.advice import command, data, est, model_file, row, shown, table_file, write
+from tests.cases.advice.commands import typed
 from tests.cases.advice.fits import wide
 from tests.cases.advice.programs import program, small
 from tests.cases.advice.rooms import RUN, fuse, latent, model
@@ -154,11 +155,7 @@ FIRST_STAGES = [
 ]
 
 LABELS = [
-    row(
-        "there is nothing to find; mark relevant rows in y",
-        lambda: fit(y=Y * 1e-20),
-        lambda: proved(fit(y=Y)),
-    ),
+    row("there is nothing to find; mark relevant rows in y", lambda: fit(y=Y * 1e-20), lambda: proved(fit(y=Y))),
     row(
         "The {} of row {} is {}; give {}",
         lambda: evaluate("ap", [1, np.nan], [1, 2]),
@@ -210,9 +207,7 @@ def slow():
 def within(limit, **options):
     """A fit with a proof, which holds all pairs, within limits of memory or speed."""
     with limit:
-        return fit(
-            *data(120, 3), **{"stat": "auc", "first_stage": data(120, 3)[0][:, 1], "proof": True, **options}
-        )
+        return fit(*data(120, 3), **{"stat": "auc", "first_stage": data(120, 3)[0][:, 1], "proof": True, **options})
 
 
 def by_rows(limit, table=X, **options):
@@ -431,18 +426,7 @@ def drawn(machine=None):
 
 def by_command(machine=None):
     with machine or nullcontext():
-        return command(
-            "fit",
-            table_file(),
-            "--label",
-            "hit",
-            "--solver",
-            "search",
-            "--plot",
-            "p.png",
-            "--model",
-            "m.json",
-        )
+        return typed("fit t.csv --label hit --solver search --plot p.png --model m.json")
 
 
 def in_parts(engine, machine=None):
@@ -461,38 +445,31 @@ MISSING = [
         lambda: by_command(without("matplotlib")),
         lambda: by_command().exit_code in (0, 3),
     ),
-    row(
-        "pip install 'exact-rerank[plots]'", lambda: drawn(without("matplotlib")), lambda: drawn() is not None
-    ),
+    row("pip install 'exact-rerank[plots]'", lambda: drawn(without("matplotlib")), lambda: drawn() is not None),
     row(
         "HiGHS is not installed; run: pip install highspy",
         lambda: solve_file("highs", without("highspy")),
         lambda: solve_file("highs").objective > 0,
     ),
-    row(
-        "apt-get install coinor-cbc (Debian, Ubuntu), or brew install cbc, or see github.com/coin-or/Cbc",
-        lambda: solve_file("cbc", without("pulp", path="")),
-        lambda: agrees("cbc"),
+    *(
+        row(
+            says,
+            lambda solver=solver, packages=packages: solve_file(solver, without("pulp", *packages, path="")),
+            lambda solver=solver: agrees(solver),
+        )
+        for solver, says, *packages in (
+            ("cbc", "apt-get install coinor-cbc (Debian, Ubuntu), or brew install cbc, or see github.com/coin-or/Cbc"),
+            ("glpk", "apt-get install glpk-utils (Debian, Ubuntu), or brew install glpk"),
+            ("scip", "pip install pyscipopt", "pyscipopt"),
+        )
     ),
-    row(
-        "apt-get install glpk-utils (Debian, Ubuntu), or brew install glpk",
-        lambda: solve_file("glpk", without("pulp", path="")),
-        lambda: agrees("glpk"),
-    ),
-    row(
-        "pip install pyscipopt",
-        lambda: solve_file("scip", without("pulp", "pyscipopt", path="")),
-        lambda: agrees("scip"),
-    ),
-    row(
-        "pip install highspy",
-        lambda: doctor(without("highspy")),
-        lambda: "highs was not found" not in shown(doctor()),
-    ),
-    row(
-        "pip install pulp",
-        lambda: doctor(without("pulp")),
-        lambda: "pulp was not found" not in shown(doctor()),
+    *(
+        row(
+            f"pip install {package}",
+            lambda package=package: doctor(without(package)),
+            lambda found=found: f"{found} was not found" not in shown(doctor()),
+        )
+        for package, found in (("highspy", "highs"), ("pulp", "pulp"))
     ),
     row(
         "which needs the package ray; install exact-rerank[ray] or use engine='local'",
