@@ -81,8 +81,8 @@ MECHANISMS = (
         {"rerank.search.targets.Targets.aim": lambda *_: None},
     ),
     Mechanism(
-        "whitened axes", ("boxes/basis.py",), "100 x 5, correlation .97, MRR", partial(correlated, 5, 0.97, "mrr"),
-        {"rerank.search.boxes.basis.LEAST_RATIO": np.inf},
+        "whitened axes", ("boxes/axes.py",), "100 x 5, correlation .97, MRR", partial(correlated, 5, 0.97, "mrr"),
+        {"rerank.search.boxes.axes.LEAST_RATIO": np.inf},
     ),
     Mechanism(
         "antiparallel pairs", ("boxes/antiparallel.py",), "100 x 4, numbers 0 to 2, MRR",
@@ -95,7 +95,7 @@ MECHANISMS = (
         {"rerank.search.loop.fathom_unresolved": left_open},
     ),
     Mechanism(
-        "smooth climbs", ("rows/smooth.py", "rows/samples.py"), "2,000 x 20, precision@100, hits after 2 s",
+        "smooth climbs", ("rows/smooth.py",), "2,000 x 20, precision@100, hits after 2 s",
         partial(noisy_problem, 2000, 20, "precision@100", 0.1, 0),
         {"rerank.search.rows.tables.smooth_from": lambda *_: np.inf}, seconds=2.0,
     ),

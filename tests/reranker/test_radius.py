@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, task
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestClassifier
 
@@ -40,7 +40,7 @@ def swept(stat, y, prior, column, radius, margin):
 
 
 @pytest.mark.parametrize("stat", ["precision@6", "dcg@6", "auc", "window2@6"])
-@task(max_examples=8, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 10**6), radius=st.sampled_from([0.05, 0.3, 1.0]), margin=st.sampled_from([1e-6, 0.05]))
 def test_the_value_is_that_of_a_sweep_over_one_correction(stat, seed, radius, margin):
     X, y = table(seed, n=50, d=2)

@@ -116,7 +116,7 @@ import json, sys, time
 from rerank.search import compile_kernels, solve
 from tests.cases.search import noisy_problem
 compile_kernels()
-problem = noisy_problem(100, 6, "auc", 0.35, 0)
+problem = noisy_problem(200, 8, "auc", 0.35, 0)
 first = []
 def tell(now):
     if not first:
