@@ -64,6 +64,19 @@ def test_a_bound_that_is_not_the_proofs():
     assert not forged("lists and a head", result={"bound": 999.0}).holds  # the status does not follow from it
 
 
+def test_a_program_that_claims_more_than_was_proved_and_a_bound_below_the_value():
+    est, _ = fitted("highs")
+    bound = est.result_.bound
+    assert est.result_.bound_source != "solver" and est.result_.program_value is not None
+    for claim in (99.0, bound + 0.01):
+        report = forged("highs", result={"program_value": claim})
+        assert "result.program_value" in [check.name for check in report.checks if not check.holds]
+    assert forged("highs", result={"program_value": bound}).holds
+    doc = document(fitted("open")[0].state_)
+    below = replace(doc, result={**doc.result, "bound": doc.result["value"] - 0.5})
+    assert not verify(below, without_data=True).holds
+
+
 def test_what_nobody_can_recompute_is_listed_as_given():
     for case in ("folds", "guarded"):
         report = forged(case, result={"notes.0": "Proved by a friend."})
