@@ -110,7 +110,7 @@ def test_a_search_that_goes_on_meets_the_enumerated_optimum(tmp_path_factory, se
 
 
 def test_a_search_that_time_ends_closes_later_at_the_same_value(tmp_path: Path) -> None:
-    problem = noisy_problem(60, 5, "mrr", 0.35, 0)
+    problem = noisy_problem(100, 5, "mrr", 0.35, 0)
     whole, found, parts = answer(problem), None, 0
     while found is None or not found.closed:
         found, parts = answer(problem, checkpoint=tmp_path / "c", time_limit=0.04), parts + 1
