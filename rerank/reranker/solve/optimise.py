@@ -22,8 +22,7 @@ from rerank.problem import Problem
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.clock import Clock
 from rerank.reranker.result import Solution
-from rerank.reranker.solve.alone import alone
-from rerank.reranker.solve.by_program import confirm, proceed, seconds_to_state
+from rerank.reranker.solve.by_program import alone, confirm, proceed, seconds_to_state
 from rerank.reranker.solve.program import check_margin, chosen_formulation, unstated
 from rerank.reranker.solve.verified import polished, summed, won_pairs
 from rerank.reranker.task import Task
@@ -121,7 +120,7 @@ def _search_then_program(
             why = unstated() or f"The {name} program would be too large to help in the time"
             # With more time a program could be tried.
             return replace(solution, gave_up=False).noting(f"{why}, so the search had all of it.")
-        return proceed(problem, task, clock, solution, found)
+        return proceed(problem, task, clock, solution, name, found)
     except KeyboardInterrupt:
         return solution.noting(INTERRUPTED)
 
