@@ -172,7 +172,7 @@ def test_a_margin_that_solvers_cannot_keep_is_warned_of_and_the_one_advised_is_n
 
     from formulations import auc, mixed, subrank
     from formulations.errors import FormulationWarning
-    from rerank.reranker.solve.margin import least_epsilon
+    from rerank.reranker.solve.margin import FEASIBILITY_TOLERANCE, SAFETY
 
     X, y = np.array([[0.0, 2.0], [1.0, 0.5], [3.0, 1.0], [0.5, 0.5]]), [0, 1, 1, 0]
     for builder in (mixed, subrank, auc):
@@ -180,7 +180,7 @@ def test_a_margin_that_solvers_cannot_keep_is_warned_of_and_the_one_advised_is_n
             model = builder.build(X, y, lambda m: np.arange(1.0, m + 1), epsilon=1e-9)
         # M is the largest difference and the margin.
         least = float(re.search(r"at least (\S+)\.$", str(caught[0].message)).group(1))
-        assert least == pytest.approx(least_epsilon(1e-6, model.rerank_info.divisor), rel=1e-2)
+        assert least == pytest.approx(SAFETY * FEASIBILITY_TOLERANCE * model.rerank_info.divisor, rel=1e-2)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             builder.build(X, y, lambda m: np.arange(1.0, m + 1), epsilon=1.001 * least)

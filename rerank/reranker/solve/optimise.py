@@ -23,7 +23,8 @@ from rerank.ranks.rationals import is_closed
 from rerank.reranker.clock import Clock
 from rerank.reranker.result import Solution
 from rerank.reranker.solve.by_program import alone, confirm, proceed, seconds_to_state
-from rerank.reranker.solve.program import check_margin, chosen_formulation, unstated
+from rerank.reranker.solve.margin import safe_epsilon
+from rerank.reranker.solve.program import chosen_formulation, unstated
 from rerank.reranker.solve.verified import polished, summed, won_pairs
 from rerank.reranker.task import Task
 from rerank.solvers.outcome import Progress
@@ -71,7 +72,7 @@ def solve(problem: Problem, task: Task, clock: Clock, start: Floats | None = Non
             solution = solution.noting(f"No program states {task.statistic.name}; the search had all of the time.")
     else:
         if task.epsilon is not None:
-            check_margin(problem)
+            safe_epsilon(problem, problem.epsilon)
         if task.presolve:
             solution = _search_then_program(problem, task, clock, start)
         else:
