@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from formulations.data import Unit, units_from_labels
 from formulations.pairwise import preferences_from_gains
 from rerank.ranks import lost_counts, value_of_lost
-from rerank.reranker.solve.polish import polish
+from rerank.reranker.solve.verified import polish
 from rerank.statistics import RankStatistic
 
 Floats = NDArray[np.float64]

@@ -99,7 +99,7 @@ def held_out_gain(fitted: Callable[[Table], Reranker], table: Table, share: floa
     from rerank.ranks import evaluate
     from rerank.reranker.data import units_of
     from rerank.reranker.selection.folds import splits_of
-    from rerank.reranker.selection.judge import in_lists_of
+    from rerank.reranker.selection.held_out import in_lists_of
     from rerank.statistics import parse
 
     assert table.y is not None

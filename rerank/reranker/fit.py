@@ -24,9 +24,13 @@ from rerank.reranker.cross_fit import Staged, staged
 from rerank.reranker.data import Data
 from rerank.reranker.describe import corrections_in_words, kept_in_words
 from rerank.reranker.result import KEEPING, Result, Solution, status_of
-from rerank.reranker.solve.margin import SMALLEST_DEFAULT, notes_on_exact_pairs, notes_on_near_rows
+from rerank.reranker.solve.margin import (
+    SMALLEST_DEFAULT,
+    notes_on_exact_pairs,
+    notes_on_near_rows,
+    safe_epsilon,
+)
 from rerank.reranker.solve.optimise import solve as best_weights
-from rerank.reranker.solve.program import automatic_epsilon
 from rerank.reranker.solve.verified import verified
 from rerank.reranker.state import FittedState
 from rerank.reranker.task import Task
@@ -114,7 +118,7 @@ def concluded(
         solution = Solution(weights=weights, value=value, bound=value, bound_source="ideal")
     else:
         if task.epsilon is None and task.solver not in ("search", "none", "file"):
-            problem = problem.with_epsilon(automatic_epsilon(problem))
+            problem = problem.with_epsilon(safe_epsilon(problem))
             training = replace(training, problem=problem)
         notes += notes_on_near_rows(problem)
         start = start_weights(problem, data, training, stage)

@@ -11,7 +11,7 @@ from formulations import auc, mixed, resolved_rank, subrank
 from formulations.compile import compile_model
 from formulations.data import Unit
 from formulations.errors import FormulationError, FormulationWarning
-from rerank.reranker.solve.margin import least_epsilon
+from rerank.reranker.solve.margin import FEASIBILITY_TOLERANCE, SAFETY
 from tests.cases.programs import coefficients
 from tests.oracles import programs as oracle
 
@@ -139,7 +139,7 @@ def test_a_margin_that_solvers_cannot_keep_is_warned_of_and_the_one_advised_is_n
             model = builder.build(X, y, lambda m: np.arange(1.0, m + 1), epsilon=1e-9)
         # M is the largest difference and the margin.
         least = float(re.search(r"at least (\S+)\.$", str(caught[0].message)).group(1))
-        assert least == pytest.approx(least_epsilon(1e-6, model.rerank_info.divisor), rel=1e-2)
+        assert least == pytest.approx(SAFETY * FEASIBILITY_TOLERANCE * model.rerank_info.divisor, rel=1e-2)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             builder.build(X, y, lambda m: np.arange(1.0, m + 1), epsilon=1.001 * least)

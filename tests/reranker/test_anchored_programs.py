@@ -9,9 +9,9 @@ import pytest
 
 from benchmarks.exact.data import noisy_problem
 from rerank.problem import Problem
-from rerank.reranker.solve.polish import polish, smallest_margin
-from rerank.reranker.solve.program import automatic_epsilon, check_margin, state
-from rerank.reranker.solve.verified import polished, won_pairs
+from rerank.reranker.solve.margin import safe_epsilon
+from rerank.reranker.solve.program import state
+from rerank.reranker.solve.verified import polish, polished, smallest_margin, won_pairs
 from rerank.search import solve as search
 from tests.oracles.anchored import anchored, optimum
 from tests.oracles.oracle import objective_at
@@ -82,4 +82,4 @@ def test_polish_widens_the_margin_within_the_limits() -> None:
 def test_the_default_margin_suits_narrow_corrections() -> None:
     problem = noisy_problem(20, 3, "auc", 0.4, 0)
     narrow = Problem.build(problem.X, problem.lists, limits=([1, -0.01, 0], [1, 0.01, 0.01]))
-    check_margin(replace(narrow, epsilon=automatic_epsilon(narrow)))
+    assert safe_epsilon(narrow, safe_epsilon(narrow)) == safe_epsilon(narrow)

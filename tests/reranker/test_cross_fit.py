@@ -16,7 +16,7 @@ from rerank.reranker.cross_fit import on_one_scale
 from rerank.reranker.data import checked
 from rerank.reranker.first_stage import FirstStage, fit_first_stage
 from rerank.reranker.selection.folds import splits_of
-from rerank.reranker.selection.priors import part_of, priors
+from rerank.reranker.selection.held_out import part_of, priors
 from rerank.reranker.task import task_of
 
 SEEN: list[np.ndarray] = []

@@ -14,8 +14,7 @@ from rerank.io import Table
 from rerank.reranker.files.document import document
 from rerank.reranker.files.verify import verify
 from rerank.reranker.selection import held_out
-from rerank.reranker.selection.held_out import _timed
-from rerank.reranker.selection.judge import Judge
+from rerank.reranker.selection.held_out import Judge, _timed
 
 FITS = []
 

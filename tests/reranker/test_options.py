@@ -11,16 +11,19 @@ from rerank import Reranker, RerankerCV
 from rerank.errors import InputError
 from rerank.reranker.data import data_of
 from rerank.reranker.evidence import Evidence
-from rerank.reranker.selection.judge import NOT_TRIED, Lead, beside, cv_results
 from rerank.reranker.selection.options import (
     FEW,
     MARGIN,
+    NOT_TRIED,
     RADII,
     SIMPLE,
     WINDOW,
+    Lead,
     Option,
+    beside,
     best_of,
     check_safeguard,
+    cv_results,
     options_of,
 )
 from rerank.reranker.selection.reranker_cv import first_stage_kept

@@ -12,14 +12,12 @@ from rerank.errors import InputError
 from rerank.problem import Problem, problem_of
 from rerank.reranker.solve import margin
 from rerank.reranker.solve.margin import (
-    check_epsilon,
-    default_epsilon,
     largest_difference,
-    least_epsilon,
     notes_on_near_rows,
     pairs_within_margin,
+    safe_epsilon,
 )
-from rerank.reranker.solve.polish import polish, smallest_margin
+from rerank.reranker.solve.verified import polish, smallest_margin
 from rerank.solvers import highs
 from rerank.statistics import parse
 from tests.cases.hand_programs import INF, auc, program
@@ -111,22 +109,26 @@ def test_an_off_support_weight_stays_zero_and_a_support_may_be_wider():
 
 
 def test_the_epsilon_rule():
-    assert default_epsilon() == 1e-4 and default_epsilon(1e-6, 50.0) == pytest.approx(5e-4)
-    assert least_epsilon(1e-6) == pytest.approx(1e-5) and check_epsilon(1e-5) == 1e-5
-    # Rows divided by their big-M have M = 1, whatever the data.
-    assert check_epsilon(1e-4, 1e-6, 1.0) == 1e-4
+    """A margin is at least ten tolerances times the largest difference of two rows."""
+    X, y = np.array([[0.0, 1.0], [1.0, 0.0], [0.5, 0.5]]), [0, 1, 1]
+    problem = problem_of(X, y, parse("dcg"))
+    assert safe_epsilon(problem) == 1e-4 and safe_epsilon(problem, 2e-5) == 2e-5
+    one = problem_of(X[:, :1], y, parse("dcg"))
+    assert safe_epsilon(one, 1e-5) == 1e-5
+    many = problem_of(np.repeat(X[:, :1], 50, axis=1), y, parse("dcg"))
+    assert safe_epsilon(many) == pytest.approx(5e-4)
+    with pytest.raises(InputError, match="use at least 0.0005"):
+        safe_epsilon(many, 1e-4)
     with pytest.raises(
         InputError,
         match="Margin 1e-07 is too close to the solver's feasibility tolerance 1e-06; use at least 1e-05",
     ):
-        check_epsilon(1e-7)
-    with pytest.raises(InputError, match="use at least 0.001"):
-        check_epsilon(1e-4, 1e-6, 100.0)
-    for bad in (0.0, -1.0, np.nan, np.inf):
-        with pytest.raises(InputError, match="positive number"):
-            check_epsilon(bad)
-        with pytest.raises(InputError, match="positive numbers"):
-            least_epsilon(1e-6, bad)
+        safe_epsilon(one, 1e-7)
+    with pytest.raises(InputError, match="epsilon='auto' does the first; solver='search' has no tolerance"):
+        Reranker("dcg", solver="highs", epsilon=1e-7, first_stage=None).fit(X, [1, 0, 1])
+    for bad in (-1.0, np.nan, np.inf):
+        with pytest.raises(InputError, match="epsilon is"):
+            Reranker("dcg", epsilon=bad, first_stage=None).fit(X, y)
 
 
 @pytest.mark.parametrize("limits", [None, ([1, -0.3, 0], [1, 0.2, 0.5])])

@@ -24,7 +24,7 @@ from rerank.reranker.files.model_file import usable
 from rerank.reranker.files.own_rows import check_claim, check_point, check_program, check_rows
 from rerank.reranker.result import status_of
 from rerank.reranker.solve.by_program import seconds_to_state
-from rerank.reranker.solve.program import check_formulation, normalised, shares_optimum
+from rerank.reranker.solve.program import chosen_formulation, normalised, shares_optimum
 from rerank.reranker.solve.program import state as stated_program
 from rerank.reranker.solve.verified import outside, polished, summed
 from rerank.reranker.state import FittedState
@@ -131,7 +131,7 @@ def _contents(data: Any, where: str) -> tuple[FittedState, Problem, dict[str, An
         constant = math.nan
     if not math.isfinite(constant):
         raise InputError(f"{where} holds no constant; export it again.")
-    check_formulation(data["formulation"], state.task.statistic)
+    chosen_formulation(data["formulation"], state.task.statistic)
     if not isinstance(data["choices"], dict):
         raise InputError(f"{where} does not say how its program was stated; export it again.")
     return state, problem, {**data, "constant": constant}

@@ -18,10 +18,9 @@ from rerank.reranker.data import Data
 from rerank.reranker.estimator import Reranker
 from rerank.reranker.fusion.nulls import Null, preferred
 from rerank.reranker.selection.folds import Split, splits_of
-from rerank.reranker.selection.held_out import Folds, Ranked, rows_of
-from rerank.reranker.selection.judge import Judge, Lead, beside
+from rerank.reranker.selection.held_out import Folds, Judge, Ranked, rows_of
+from rerank.reranker.selection.options import Lead, beside, best_of
 from rerank.reranker.selection.options import Option as Reranked
-from rerank.reranker.selection.options import best_of
 from rerank.statistics import RankStatistic
 
 Floats = NDArray[np.float64]

@@ -12,7 +12,7 @@ from rerank.io.page import Cells, Items, Part, Words
 from rerank.reranker.describe import CORRECTIONS
 from rerank.reranker.evidence import Evidence
 from rerank.reranker.result import Result, number
-from rerank.reranker.selection.judge import cv_results
+from rerank.reranker.selection.options import cv_results
 from rerank.statistics import parse
 
 if TYPE_CHECKING:

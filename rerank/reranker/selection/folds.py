@@ -32,15 +32,12 @@ class Split:
 
 def fold_names(splits: Sequence[Split]) -> list[str]:
     """Each split in words: its number among those of its repeat."""
-    seen: dict[int, int] = {}
-    names = []
-    for split in splits:
-        seen[split.repeat] = seen.get(split.repeat, 0) + 1
-        names.append((seen[split.repeat], split.repeat))
-    repeats = len(seen)
+    repeats = [split.repeat for split in splits]
+    turns = len(set(repeats))
     return [
-        f"fold {number} of {seen[repeat]}" + (f" in repeat {repeat + 1} of {repeats}" if repeats > 1 else "")
-        for number, repeat in names
+        f"fold {repeats[: k + 1].count(repeat)} of {repeats.count(repeat)}"
+        + (f" in repeat {repeat + 1} of {turns}" if turns > 1 else "")
+        for k, repeat in enumerate(repeats)
     ]
 
 
@@ -52,28 +49,14 @@ def splits_of(
 
     Parameters
     ----------
-    X : float64 array (n, d)
-        Shown to a splitter.
     relevant : bool array (n,)
         Rows that are relevant; a list without one has no value. A splitter gets them as its ``y``.
     units : array (n,) or None
         What is kept whole, the list or group of each row; a splitter gets it as its ``groups``.
-    cv : int, splitter, iterable or None
-        None is 5.
-    n_repeats : int or None
-        Number of times that the folds are drawn; None is 2 for a number of folds, and 1 for a splitter.
-    random_state : int, RandomState, Generator or None
-        For a number of folds; None is 0.
     unit : str
         What a unit is called.
     there : Present, optional
         Which rows of the user's table these are; pairs of training and test rows are numbers in that table.
-
-    Raises
-    ------
-    InputError
-        If ``cv``, ``n_repeats`` or ``random_state`` cannot be used, if there are fewer relevant rows or lists than
-        folds, if a split divides a list, or if no fold holds out a relevant row.
     """
     dealt = cv is None or isinstance(cv, numbers.Integral)
     if n_repeats is None:
@@ -96,8 +79,9 @@ def splits_of(
             # Whether lists are whole is checked below, for splitters that do not look at groups as well.
             warnings.filterwarnings("ignore", message="The groups parameter is ignored")
             pairs = list(check_cv(cv).split(X, marked, units))
-        whole = None if there is None or hasattr(cv, "split") else there.mask
-        splits = [Split(*(_rows(side, marked.size, whole) for side in pair)) for pair in map(tuple, pairs)]
+        mask = None if there is None or hasattr(cv, "split") else there.mask
+        kept = np.ones(marked.size, dtype=bool) if mask is None else mask
+        splits = [Split(*(_rows(side, kept) for side in pair)) for pair in map(tuple, pairs)]
     except (TypeError, ValueError) as error:
         raise InputError(
             f"cv is a {type(cv).__name__} that gives no folds ({error}); give a number, a splitter of scikit-learn, or "
@@ -142,19 +126,16 @@ def fold_of_each(splits: Sequence[Split], n: int) -> Indices | None:
     return fold if len(splits) > 1 and (fold >= 0).all() else None
 
 
-def _rows(part: Any, n: int, mask: NDArray[np.bool_] | None = None) -> Indices:
-    """Row numbers of one side of a split, which may be a mask; among those of a ``mask``, if they are of its table."""
-    if mask is not None:
-        rows = _rows(part, mask.size)
-        return (np.cumsum(mask) - 1)[rows[mask[rows]]].astype(np.intp)
-    rows = np.asarray(part)
+def _rows(part: Any, kept: NDArray[np.bool_]) -> Indices:
+    """Numbers among the rows that are kept, of one side of a split, which may be a mask."""
+    rows, n = np.asarray(part), kept.size
     if rows.dtype == bool and rows.shape == (n,):
         rows = np.flatnonzero(rows)
     if rows.ndim != 1 or rows.size == 0 or rows.dtype.kind not in "iu":
         raise ValueError("each side of a split must hold row numbers")
     if rows.min() < 0 or rows.max() >= n:
         raise ValueError(f"row numbers go from 0 to {n - 1}, found {rows.min()} to {rows.max()}")
-    return rows.astype(np.intp)
+    return (np.cumsum(kept) - 1)[rows[kept[rows]]].astype(np.intp)
 
 
 def _judged(splits: list[Split], groups: Indices, relevant: NDArray[np.bool_], unit: str) -> list[Split]:

@@ -1,11 +1,12 @@
-"""Held-out rows ranked by options that learned from the other rows, and by the first stage alone."""
+"""Held-out rows ranked by options that learned from the other rows, and what these rankings are worth."""
 
 from __future__ import annotations
 
 import math
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,32 +18,173 @@ from rerank.errors import InputError
 from rerank.errors.compiling import compiling_time, uncounted, waited, working_time
 from rerank.ranks.row_gains import gain_of
 from rerank.reranker.clock import Clock
-from rerank.reranker.cross_fit import asked_folds
-from rerank.reranker.data import Data
+from rerank.reranker.cross_fit import Staged, asked_folds, held_out_scores, on_one_scale, staged
+from rerank.reranker.data import Data, checked
 from rerank.reranker.estimator import Reranker
+from rerank.reranker.first_stage import fit_first_stage
 from rerank.reranker.fit import fit
-from rerank.reranker.selection.folds import Indices, Split, fold_names
-from rerank.reranker.selection.priors import Part, Prior, naming, part_of, priors
+from rerank.reranker.selection.folds import Indices, Split, fold_names, fold_of_each
+from rerank.reranker.selection.options import NOT_TRIED, Lead
 from rerank.reranker.state import FittedState
 from rerank.reranker.task import Task, jobs_of, task_of
 from rerank.search.cached import is_compiled
 from rerank.search.warm import compile_kernels
-from rerank.statistics import parse
+from rerank.statistics import InLists, RankStatistic, parse
 
 Floats = NDArray[np.float64]
+
+Call = Callable[[list[tuple[Callable[..., Any], tuple[Any, ...]]]], list[Any]]
+"""Calls functions with their arguments, in this process or in others, and returns the results in order.
+
+They are fewer than the functions if the time is over.
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """The training rows of a fold, checked, their weights, and a name for messages such as "fold 2 of 5"."""
+
+    data: Data
+    weights: Floats | None
+    name: str
+
+
+def part_of(data: Data, split: Split, sample_weight: Floats | None, gain: Any, name: str) -> Part:
+    """The training rows of a fold; an error if nothing can be learned from them."""
+    rows = split.train
+    ideal = data.ideal_gains
+    if ideal and data.qid is not None:  # grades of lists that are all held out belong to no row here
+        here = set(data.qid[rows].tolist())
+        ideal = {number: grades for number, grades in ideal.items() if number in here} or None
+    with naming(f"the training rows of {name}"):
+        learn, weights = checked(
+            data.rows.some(rows), data.y[rows], None if data.qid is None else data.qid[rows],
+            None if sample_weight is None else sample_weight[rows],
+            None if data.list_weight is None else data.list_weight[rows], gain, ideal_gains=ideal,
+            groups=None if data.groups is None else data.groups[rows],
+        )  # fmt: skip
+    return Part(learn, weights, name)
+
+
+@dataclass(frozen=True, eq=False)
+class Prior:
+    """A first stage of some folds: its scores of the rows to learn from, and of the rows that are held out."""
+
+    staged: Staged
+    held: Floats
+
+
+def priors(
+    data: Data, task: Task, sample_weight: Floats | None, splits: Sequence[Split], parts: Sequence[Part],
+    call: Call,
+) -> list[Prior | None]:  # fmt: skip
+    """The prior of each fold; None where there is no first stage. They are fewer than the folds if the time is over.
+
+    With ``task.cross_fit`` a candidate of fold ``a`` learns from scores by models that have seen neither ``a`` nor the
+    row's own fold ``b``. A model without ``a`` and ``b`` serves both folds, so ``k`` folds take ``k (k + 1) / 2`` fits,
+    which all candidates share.
+    """
+    if task.first_stage is None and task.radius is None:
+        return [None] * len(splits)
+    ready = _ready(data, task)
+    if ready is not None:
+        return [
+            Prior(replace(ready, scores=ready.scores[split.train]), ready.scores[split.test])
+            for split in splits
+        ]
+    # Folds of a splitter that do not divide the rows have folds of their own for out-of-fold scores.
+    undivided = splits[0].repeat < 0 and fold_of_each(splits, data.y.size) is None
+    one_stage = task if undivided else replace(task, cross_fit=0)
+    jobs = [(_prior, (one_stage, part, data.rows.some(split.test))) for split, part in zip(splits, parts)]
+    if undivided or not task.cross_fit:
+        return call(jobs)
+    found: list[Prior | None] = []
+    for repeat in sorted({split.repeat for split in splits}):
+        folds = [number for number, split in enumerate(splits) if split.repeat == repeat]
+        singles = call([jobs[k] for k in folds])
+        if len(singles) < len(folds):
+            break
+        if len(folds) > 2:  # of two folds nothing is left without both
+            singles = _by_pairs(data, task, sample_weight, [splits[k].test for k in folds], singles, call)
+        found += singles
+        if not singles:
+            break
+    return found
+
+
+def _ready(data: Data, task: Task) -> Staged | None:
+    """Scores that do not depend on the folds: of a first stage that was ready when it came, or of given weights."""
+    if task.first_stage is None:
+        return staged(data, task, None)
+    stage = task.first_stage
+    if isinstance(stage, str) and stage not in data.rows.columns.inputs:
+        return None
+    from rerank.reranker.learners import is_fitted
+
+    if hasattr(stage, "fit") and not is_fitted(stage):
+        return None
+    found = fit_first_stage(stage, data.rows, data.y)
+    return Staged(*found) if found is not None and found[0].frozen else None
+
+
+def _prior(task: Task, part: Part, held: Any) -> Prior:
+    """A first stage of the part, its scores of these rows and of the rows held out."""
+    with naming(f"the training rows of {part.name}"):
+        found = staged(part.data, task, part.weights)
+    assert found is not None
+    return Prior(found, found.stage.scores(held))
+
+
+def _by_pairs(
+    data: Data, task: Task, sample_weight: Floats | None, tests: list[Indices], singles: list[Prior],
+    call: Call,
+) -> list[Prior]:  # fmt: skip
+    """The priors of one repeat, from models without two of its folds; none of them if the time is over."""
+    fold = np.empty(data.y.size, dtype=np.intp)
+    for k, test in enumerate(tests):
+        fold[test] = k
+    pairs = [(a, b) for a in range(len(tests)) for b in range(a)]
+    both = [np.flatnonzero((fold == a) | (fold == b)) for a, b in pairs]
+    others = [np.flatnonzero((fold != a) & (fold != b)) for a, b in pairs]
+    scored = call([
+        (held_out_scores, (task.first_stage, data, train, test, sample_weight, task.seed))
+        for train, test in zip(others, both)
+    ])  # fmt: skip
+    if len(scored) < len(pairs):
+        return []
+    without = np.full((len(tests), data.y.size), np.nan)
+    for pair, rows, of_both in zip(pairs, both, scored):
+        for a, b in (pair, pair[::-1]):
+            of_b = fold[rows] == b
+            without[a, rows[of_b]] = of_both[of_b]
+    found = []
+    for a, single in enumerate(singles):
+        train, stage, held = np.flatnonzero(fold != a), single.staged.stage, single.held
+        scores: Floats = without[a, train]
+        notes: tuple[str, ...] = ()
+        if not stage.log_odds:
+            scores, stage, notes = on_one_scale(scores, fold[train], stage)
+            held = stage.scores(data.rows.some(tests[a]))
+        found.append(Prior(Staged(stage, scores, len(tests) - 1, notes), held))
+    return found
+
+
+@contextmanager
+def naming(place: str) -> Iterator[None]:
+    """Say in which fold the data cannot be used."""
+    try:
+        yield
+    except InputError as error:
+        raise type(error)(f"In {place}: {error}") from error
 
 
 @dataclass(frozen=True, eq=False)
 class Ranked:
-    """What one option and the first stage that has to be led make of the rows held out in one fold.
+    """What one option and the first stage ``alone``, which has to be led, make of the rows held out in one fold.
 
-    Attributes
-    ----------
-    own, alone : float64 arrays (rows,)
-        Scores that order these rows, or each of their lists; ``alone`` is NaN without a first stage.
-    joint, joint_alone : float64 arrays (rows,)
-        Scores that can be compared with those of other folds: in the unit of the first stage's score where the
-        option corrects it, else places as shares of the rows.
+    ``own`` and ``alone`` order these rows, or each of their lists; ``alone`` is NaN without a first stage. The joint
+    scores can be compared with those of other folds: in the unit of the first stage's score where the option corrects
+    it, else places as shares of the rows.
     """
 
     own: Floats
@@ -52,16 +194,10 @@ class Ranked:
 
 
 class Folds:
-    """The folds of a table, on which options are tried one after the other.
+    """The folds of a table, ``n_jobs`` at a time, on which options are tried one after the other.
 
-    First-stage scores are computed once for all options that share them.
-
-    Parameters
-    ----------
-    base : Reranker
-        The parameters that the options do not vary; its first stage is what has to be led.
-    n_jobs : int or None
-        Folds at a time, by joblib.
+    The parameters that options do not vary are those of ``base``, whose first stage is what has to be led. First-stage
+    scores are computed once for all options that share them.
     """
 
     def __init__(
@@ -91,19 +227,7 @@ class Folds:
     def take(self, option: Mapping[str, Any], folds: Sequence[int], fits: int) -> list[Ranked]:
         """What an option makes of the rows held out in some folds; fewer folds where the time is over.
 
-        Parameters
-        ----------
-        option : mapping
-            Parameters of the reranker.
-        folds : sequence of int
-            Numbers of splits.
-        fits : int
-            How many fits may still come, these included, which share the time.
-
-        Raises
-        ------
-        InputError
-            Naming the fold on whose rows no model can be fitted.
+        The fits that may still come, these included, share the time.
         """
         given = self._given | dict(option)
         task = _resolved(task_of(given, self.data.X.shape[1]))
@@ -235,3 +359,63 @@ def rows_of(data: Data, rows: Indices) -> Data:
         qid=None if data.qid is None else data.qid[rows],
         list_weight=None if data.list_weight is None else data.list_weight[rows],
     )
+
+
+@dataclass(frozen=True, eq=False)
+class Judge:
+    """Measures leads on the held-out rows of all folds in one list, or on all held-out lists.
+
+    ``list_length`` is the number of rows of the lists to come, if it is not that of the training list.
+    """
+
+    data: Data
+    splits: Sequence[Split]
+    statistic: RankStatistic
+    list_length: int | None = None
+
+    def deals(self) -> list[list[int]]:
+        """The folds of each repeat; all folds of a splitter are one deal."""
+        repeats = sorted({split.repeat for split in self.splits})
+        return [[k for k, split in enumerate(self.splits) if split.repeat == repeat] for repeat in repeats]
+
+    def lead(self, deals: Sequence[tuple[Sequence[int], Sequence[Ranked]]]) -> Lead:
+        """The mean over some deals, each with its folds and what an option made of them.
+
+        The error is that of one deal: repeats hold out the same rows, and take from it little. Folds of a splitter,
+        which may not divide the rows, are ranked each by itself.
+        """
+        if not deals:
+            return NOT_TRIED
+        folds = deals[0][0]
+        if self.splits[folds[0]].repeat >= 0:
+            return Lead(*np.mean([self._round(*deal) for deal in deals], axis=0).tolist())
+        names, rounds = fold_names(self.splits), []
+        for k, one in zip(folds, deals[0][1]):
+            with naming(f"the rows held out in {names[k]}"):
+                rounds.append(self._round([k], [one]))
+        found = np.array(rounds)
+        value, alone, lead, _ = found.mean(axis=0).tolist()
+        return Lead(value, alone, lead, float(np.linalg.norm(found[:, 3])) / len(found))
+
+    def _round(self, folds: Sequence[int], ranked: Sequence[Ranked]) -> Lead:
+        rows = np.concatenate([self.splits[k].test for k in folds])
+        own, null, alone = (
+            np.concatenate([getattr(one, side) for one in ranked]) for side in ("joint", "joint_alone", "alone")
+        )
+        statistic, unit = self.statistic, 1.0
+        if self.data.qid is None:
+            statistic, unit = in_lists_of(statistic, self.list_length or self.data.y.size, rows.size)
+        evaluator = rows_of(self.data, rows).evaluator(statistic)
+        value = unit * evaluator.mean(own, "pessimistic")
+        if np.isnan(alone).any():
+            return Lead(value, math.nan, math.nan, math.nan)
+        lead, error = evaluator.lead(own, null)
+        return Lead(value, unit * evaluator.mean(alone, "pessimistic"), unit * lead, unit * error)
+
+
+def in_lists_of(statistic: RankStatistic, length: int, m: int) -> tuple[RankStatistic, float]:
+    """What to evaluate on ``m`` rows, and what to multiply it by, in the unit of a list of ``length`` rows."""
+    if m == length or statistic.counts_pairs or statistic.weighs_hits or statistic.length is not None:
+        return statistic, 1.0
+    unit = 1.0 if statistic.normalised or statistic.per_relevant else length / m
+    return (statistic if statistic.by_share else InLists(statistic, length)), unit

@@ -6,7 +6,7 @@ import math
 import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from sklearn.model_selection import ParameterGrid
 
@@ -14,7 +14,6 @@ from rerank.errors import InputError
 from rerank.io.frames import is_sparse
 from rerank.reranker.data import Data
 from rerank.reranker.estimator import Reranker
-from rerank.reranker.selection.judge import Lead
 from rerank.statistics import parse
 
 SIMPLE = ("logistic+squares", "logistic+head10", "logistic+head20", "logistic+head40", "logistic+balanced")
@@ -35,14 +34,7 @@ SAFEGUARD = 2.0
 
 @dataclass(frozen=True)
 class Option:
-    """Parameters of the reranker, and whether they are only compared.
-
-    Attributes
-    ----------
-    params : dict
-    rival : bool
-        It is judged and reported, and never chosen: it would replace a score that the user gave.
-    """
+    """Parameters of the reranker. A rival is only compared: it would replace a score that the user gave."""
 
     params: dict[str, Any]
     rival: bool = False
@@ -55,15 +47,14 @@ class Option:
 
 
 def options_of(grid: Any, base: Reranker, data: Data) -> list[Option]:
-    """Every combination of a grid, or the default options for a table, cheap ones first.
-
-    Raises
-    ------
-    InputError
-        For a value that is not a grid, an empty grid, unknown parameters, and parameters that change the statistic.
-    """
+    """Every combination of a grid, or the default options for a table, cheap ones first."""
     if grid is None:
-        return _default(base, data)
+        if base.formulation == "resolved_rank":  # that program cannot correct a given score
+            return [Option({"radius": None})]
+        own = isinstance(base.first_stage, str) and base.first_stage == "logistic"
+        named = () if base.first_stage is None or is_sparse(data.rows.given) else SIMPLE
+        simple = [Option({"first_stage": name, "radius": 0.0}, rival=not own) for name in named]
+        return simple + corrections(base, data.X.shape[1])
     try:
         candidates = list(ParameterGrid(grid))
     except (TypeError, ValueError) as error:
@@ -77,16 +68,6 @@ def options_of(grid: Any, base: Reranker, data: Data) -> list[Option]:
         if any(name in candidate for candidate in candidates):
             raise InputError(f"grid varies {name!r}, which is what the choice is judged by; fix it.")
     return [Option({"radius": base.radius, **candidate}) for candidate in candidates]
-
-
-def _default(base: Reranker, data: Data) -> list[Option]:
-    if base.formulation == "resolved_rank":  # that program cannot correct a given score
-        return [Option({"radius": None})]
-    own = isinstance(base.first_stage, str) and base.first_stage == "logistic"
-    simple = [Option({"first_stage": name, "radius": 0.0}, rival=not own) for name in SIMPLE]
-    if base.first_stage is None or is_sparse(data.rows.given):
-        simple = []
-    return simple + corrections(base, data.X.shape[1])
 
 
 def corrections(base: Reranker, n_columns: int, first_stage: str | None = None) -> list[Option]:
@@ -109,19 +90,41 @@ def check_safeguard(safeguard: Any) -> float:
     return float(safeguard)
 
 
+class Lead(NamedTuple):
+    """Held-out statistic of an option and of the first stage, and the lead with its standard error."""
+
+    value: float
+    alone: float
+    lead: float
+    error: float
+
+
+NOT_TRIED = Lead(math.nan, math.nan, math.nan, math.nan)
+
+
+def beside(leads: Sequence[Lead], alone: float) -> list[Lead]:
+    """The same leads, each over one value of the first stage.
+
+    Options are tried on one or on more deals of the folds, and folds are joined by scores or by places. A lead is of
+    two rankings that are made alike; so the value of an option is that of the first stage with its lead.
+    """
+    return [one if math.isnan(one.lead) else Lead(alone + one.lead, alone, one.lead, one.error) for one in leads]
+
+
+def cv_results(params: Sequence[dict[str, Any]], leads: Sequence[Lead], rivals: Sequence[bool]) -> dict[str, Any]:
+    """``cv_results_`` of a choice: lists with an entry for each option, as a data frame takes them."""
+    sides = {"value": "value", "first_stage": "alone", "lead": "lead", "error": "error"}
+    numbers = {name: [getattr(one, of) for one in leads] for name, of in sides.items()}
+    return {"params": list(params), **numbers, "rival": list(rivals)}
+
+
 def best_of(options: Sequence[Option], leads: Sequence[Lead], safeguard: float) -> int | None:
     """The option to take, or None to keep the first stage.
 
     The option with the largest lead less ``safeguard`` standard errors is taken, if that is more than 0; of equal
-    ones the smaller correction. Options that were not tried and rivals count for nobody.
-
-    Parameters
-    ----------
-    leads : sequence of Lead
-        NaN where an option was not tried.
-    safeguard : float
-        ``inf`` keeps the first stage, and ``-inf`` takes the option with the largest statistic, as is done where no
-        first stage has to be led.
+    ones the smaller correction. Options that were not tried and rivals count for nobody. A safeguard of ``inf`` keeps
+    the first stage, and ``-inf`` takes the option with the largest statistic, as is done where no first stage has to
+    be led.
     """
     able = [k for k, option in enumerate(options) if not option.rival and not math.isnan(leads[k].value)]
     if not able:
@@ -130,12 +133,8 @@ def best_of(options: Sequence[Option], leads: Sequence[Lead], safeguard: float) 
         return max(able, key=lambda k: (leads[k].value, -options[k].radius))
     if safeguard == math.inf:
         return None
+    clear = {k: leads[k].lead - (safeguard * leads[k].error if safeguard else 0.0) for k in able}
     # An error that is not known, of a single list, is no reason to move.
-    clear = {k: _clear(leads[k], safeguard) for k in able}
+    clear = {k: -math.inf if math.isnan(lead) else lead for k, lead in clear.items()}
     best = max(able, key=lambda k: (clear[k], -options[k].radius))
     return best if clear[best] > 0 else None
-
-
-def _clear(lead: Lead, safeguard: float) -> float:
-    clear = lead.lead - safeguard * lead.error if safeguard else lead.lead
-    return -math.inf if math.isnan(clear) else clear

@@ -34,14 +34,17 @@ from rerank.reranker.evidence import Evidence, option_names, short
 from rerank.reranker.fit import LATE
 from rerank.reranker.ranker import Ranker
 from rerank.reranker.selection.folds import Split, fold_of_each, splits_of
-from rerank.reranker.selection.held_out import Folds, Ranked, judged_by, refuse_fixed_length, took
-from rerank.reranker.selection.judge import NOT_TRIED, Judge, Lead, beside, cv_results
+from rerank.reranker.selection.held_out import Folds, Judge, Ranked, judged_by, refuse_fixed_length, took
 from rerank.reranker.selection.options import (
+    NOT_TRIED,
     SAFEGUARD,
+    Lead,
     Option,
+    beside,
     best_of,
     check_safeguard,
     corrections,
+    cv_results,
     options_of,
 )
 from rerank.reranker.state import FittedState, first_stage_kept
@@ -243,13 +246,10 @@ class RerankerCV(ShownMixin, Ranker):
         self.cv_results_: dict[str, list[Any]] = cv_results(
             [option.params for option in trial.options], trial.leads, [option.rival for option in trial.options]
         )
+        self.__dict__.pop("feature_names_in_", None)
         copied = "result_ coef_ prior_weight_ features_ threshold_ first_stage_ classes_ n_features_in_"
-        for name in copied.split():
+        for name in (*copied.split(), *(["feature_names_in_"] if hasattr(best, "feature_names_in_") else [])):
             setattr(self, name, getattr(best, name))
-        if hasattr(best, "feature_names_in_"):
-            self.feature_names_in_ = best.feature_names_in_
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
 
     def _evidence(self, trial: _Trial, safeguard: float, best: Reranker) -> Evidence:
         """The numbers of the choice, to be reported, drawn and kept."""
@@ -272,8 +272,7 @@ class RerankerCV(ShownMixin, Ranker):
         return self._told().report()
 
     def _told(self) -> Evidence:
-        check_is_fitted(self, "best_estimator_")
-        found = self.best_estimator_.result_.evidence
+        found = self._best().result_.evidence
         assert found is not None
         return found
 
@@ -321,8 +320,7 @@ class _Trial:
         self.leads: list[Lead] = []
         self.judge = judge
         self._folds, self._verbose, self._began = folds, verbose, time.perf_counter()
-        self._over = False
-        self._deals = 0
+        self._over, self._deals = False, 0
         self.alone = math.nan
         """The statistic by the first stage, on as many deals as any option was tried on."""
 
@@ -370,10 +368,7 @@ class _Trial:
 
     def best_simple(self, safeguard: float) -> str | None:
         """The simple first stage that is best and passes, if any is."""
-        able = [
-            replace(option, rival=option.rival or "first_stage" not in option.params)
-            for option in self.options
-        ]
+        able = [replace(one, rival=one.rival or "first_stage" not in one.params) for one in self.options]
         best = best_of(able, self.leads, max(safeguard, 0.0))
         return None if best is None else str(able[best].params["first_stage"])
 

@@ -1,4 +1,4 @@
-"""Solves mathematical programs after a search: to confirm its proof, or to go on where it stopped.
+"""Solves mathematical programs: alone, or after a search to confirm its proof or to go on where it stopped.
 
 HiGHS takes the program's arrays, any other solver its file.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +20,11 @@ from rerank.reranker.clock import Clock
 from rerank.reranker.result import Solution
 from rerank.reranker.solve.program import (
     Stated,
-    chosen_formulation,
+    check_stated,
     counted_pairs,
     estimated_size,
+    normalised,
+    shares_optimum,
     state,
     unstated,
 )
@@ -34,6 +36,9 @@ if TYPE_CHECKING:
     from rerank.search import SearchResult
 
 Floats = NDArray[np.float64]
+
+START_SECONDS = 0.5
+"""Most seconds of line search before a program alone."""
 
 CONFIRM_SECONDS, CONFIRM_SHARE = 3.0, 0.05
 """Most seconds, and largest share of the time left, for a program that confirms a proof."""
@@ -67,6 +72,30 @@ def seconds_to_state(problem: Problem, formulation: str, allowed: float = math.i
         return math.inf
 
 
+def alone(problem: Problem, task: Task, clock: Clock, start: Floats | None) -> Solution:
+    """Solve the plain program of ``task.formulation``, with a start from a short line search."""
+    from rerank import search
+
+    check_stated()
+    name = task.formulation
+    with clock.phase("start"):
+        limit = min(START_SECONDS, clock.remaining * 0.1)
+        w, value = search.line_search(problem, start=start, time_limit=limit, random_state=task.seed)
+    with clock.phase("certificate"):
+        best = verified(problem, normalised(np.asarray(w, dtype=np.float64), problem.limits))
+    solution = Solution(
+        weights=best.weights, value=best.value, certificate=best.certificate, bound=math.inf, bound_source="ideal",
+        start_value=float(value), formulation=name,
+    )  # fmt: skip
+    if (seconds := seconds_to_state(problem, name, clock.remaining)) > clock.remaining:
+        needed = f"that takes up to {seconds:.0f} s" if math.isfinite(seconds) else "it is too large"
+        return solution.noting(
+            f"The {name} program was not built: {needed}, and {clock.remaining:.1f} s were left; raise time_limit, "
+            "lower n_candidates, or use presolve=True."
+        )
+    return proceed(problem, task, clock, solution, name)
+
+
 def confirm(
     problem: Problem, task: Task, clock: Clock, solution: Solution, found: SearchResult
 ) -> Solution:
@@ -93,7 +122,7 @@ def confirm(
         outcome = run(stated, task, clock, budget, x)
     except SolverError as error:
         return solution.noting(f"The proof stands without a second opinion: {error}")
-    return _compared(problem, with_outcome(solution, stated, outcome), stated, outcome)
+    return _compared(problem, _with_outcome(solution, stated, outcome), stated, outcome)
 
 
 def _compared(problem: Problem, solution: Solution, stated: Stated, outcome: Outcome) -> Solution:
@@ -134,44 +163,61 @@ def _compared(problem: Problem, solution: Solution, stated: Stated, outcome: Out
 
 
 def proceed(
-    problem: Problem, task: Task, clock: Clock, solution: Solution, found: SearchResult
+    problem: Problem, task: Task, clock: Clock, solution: Solution, name: str, found: SearchResult | None = None
 ) -> Solution:
-    """Solve a program if the search did not close, with the start, the cut-off and the box of the search.
+    """Solve a program from known weights, for better ones and a bound.
 
-    It is the one whose optimum is the problem's.
+    After a search, which ``found`` them, it goes on with its cut-off and box; its optimum has to be the problem's.
     """
-    name = chosen_formulation("auto", task.statistic)
     with clock.phase("build"):
-        stated = state(problem, name, box=found.box)
-        # The polished weights may lie outside the box that holds all better points.
-        starts = (stated.point(w)[0] for w in (solution.weights, np.asarray(found.weights)))
-        x = next((point for point in starts if point is not None), None)
+        stated = state(problem, name, box=None if found is None else found.box)
+        x, violated = stated.point(solution.weights)
+        if x is None:
+            # The polished weights may lie outside the box that holds all better points.
+            # Without a box, weights that change nothing are feasible in every program.
+            x, _ = stated.point(problem.unchanged if found is None else np.asarray(found.weights))
+            if found is None:
+                unused = f"The start does not satisfy the {name} program ({violated}) and was not used."
+                solution = solution.noting(unused)
     searched, gave_up = solution.bound, solution.gave_up
     solution = replace(solution, formulation=name, model_size=stated.size, gave_up=False)
     try:
         limit = clock.share(1.0, reserve=0.3)
-        outcome = run(stated, task, clock, limit, x, cutoff=solution.value)
+        outcome = run(stated, task, clock, limit, x, cutoff=None if found is None else solution.value)
     except SolverError as error:
+        if found is None:
+            raise
         return solution.noting(f"The program brought nothing: {error}")
     # A program that ended by itself would not go on either, and none has a smaller bound than an exact one.
-    ended = outcome.stop in (Stop.finished, Stop.node_limit) or found.exact
-    solution = replace(solution, gave_up=gave_up and ended)
+    ended = outcome.stop in (Stop.finished, Stop.node_limit) or (found is not None and found.exact)
     claim = _claimed(stated, outcome)
-    if claim is not None and not is_closed(claim - solution.value, claim, summed(problem)):
+    if claim is not None and (found is None or not is_closed(claim - solution.value, claim, summed(problem))):
         with clock.phase("certificate"):
-            best, remarks = restored(problem, stated, outcome, clock)
-        if best is not None and best.value > solution.value:
+            best, remarks = _restored(problem, stated, outcome, claim, clock)
+        if best.value > solution.value:
             solution = replace(solution, weights=best.weights, value=best.value, certificate=best.certificate)
         solution = solution.noting(*remarks)
-    outcome = checked(stated, outcome, solution.weights)
-    solution = with_outcome(solution, stated, outcome)
-    # Outside the box of the search nothing beats the start, so the program's bound, or the value, bounds everything.
-    program_bound = max(outcome.bound + stated.constant, solution.value)
-    if not is_closed(searched - program_bound, searched, summed(problem)):
-        return replace(solution, bound=program_bound, bound_source="solver", bound_solver=outcome.who).noting(
-            f"The search had proved {searched:.9g} as a bound; the smaller one is on the word of {outcome.who}."
+    # An outcome that denies weights that were verified and are feasible in the program is refused.
+    if (x := stated.point(solution.weights)[0]) is not None:
+        outcome = beside(outcome, Point.of(stated.program, x), stated.program)
+    solution = _with_outcome(replace(solution, gave_up=gave_up and ended), stated, outcome)
+    if not shares_optimum(name, task.statistic):
+        if outcome.holds != "optimal":
+            return solution
+        return solution.noting(
+            f"{outcome.solver} closed the {name} program at {solution.program_value:.9g}; that program asks more than "
+            "the problem, so its bound is no bound on the value. presolve=True or formulation='mixed' gives one."
         )
-    return solution
+    # Outside the box of the search nothing beats the start, so the program's bound, or the value, bounds everything.
+    bound = max(outcome.bound + stated.constant, solution.value)
+    by_solver = replace(solution, bound=bound, bound_source="solver", bound_solver=outcome.who)
+    if found is None:
+        return by_solver
+    if is_closed(searched - bound, searched, summed(problem)):
+        return solution
+    return by_solver.noting(
+        f"The search had proved {searched:.9g} as a bound; the smaller one is on the word of {outcome.who}."
+    )
 
 
 def run(
@@ -179,42 +225,35 @@ def run(
     cutoff: float | None = None,
 ) -> Outcome:  # fmt: skip
     """Solve the program with HiGHS in memory, or with another solver through a file."""
-    from joblib import effective_n_jobs
-
-    with clock.phase(task.solver):
-        options = Options(
-            time_limit=limit,
-            threads=effective_n_jobs(task.n_jobs),
-            node_limit=task.node_limit,
-            seed=task.seed % 2**31,
-            cutoff=None if cutoff is None else cutoff - stated.constant,
-            verbose=task.verbose,
-        )
-        if task.solver == "highs":
-            from rerank.solvers import highs
-
-            # Nor do HiGHS's callbacks survive a KeyboardInterrupt.
-            return protected(
-                lambda: highs.solve(stated.program, options, start=start, cancel=current().asked)
-            )[0]
-        return _through_file(stated, task.solver, options, start)
-
-
-def _through_file(stated: Stated, solver: str, options: Options, start: Floats | None) -> Outcome:
     import tempfile
     from pathlib import Path
 
+    from joblib import effective_n_jobs
+
     from formulations import mps
-    from rerank.solvers import gateway
+    from rerank.solvers import gateway, highs
 
-    with tempfile.TemporaryDirectory() as folder:
-        path, _ = mps.write(stated.program, Path(folder) / "program.mps")
-        return gateway.solve_file(path, solver, options=options, start=start, cancel=current().asked)
+    options = Options(
+        time_limit=limit,
+        threads=effective_n_jobs(task.n_jobs),
+        node_limit=task.node_limit,
+        seed=task.seed % 2**31,
+        cutoff=None if cutoff is None else cutoff - stated.constant,
+        verbose=task.verbose,
+    )
+    given: dict[str, Any] = {"start": start, "cancel": current().asked}
+    with clock.phase(task.solver):
+        if task.solver == "highs":
+            # HiGHS's callbacks do not survive a KeyboardInterrupt.
+            return protected(lambda: highs.solve(stated.program, options, **given))[0]
+        with tempfile.TemporaryDirectory() as folder:
+            path, _ = mps.write(stated.program, Path(folder) / "program.mps")
+            return gateway.solve_file(path, task.solver, options=options, **given)
 
 
-def restored(
-    problem: Problem, stated: Stated, outcome: Outcome, clock: Clock
-) -> tuple[Verified | None, tuple[str, ...]]:
+def _restored(
+    problem: Problem, stated: Stated, outcome: Outcome, claim: float, clock: Clock
+) -> tuple[Verified, tuple[str, ...]]:
     """A solver's weights, polished and verified, and a remark if they reach its claim within its tolerance only.
 
     Raises
@@ -222,10 +261,7 @@ def restored(
     CertificateError
         If they do not reach it even then.
     """
-    claim = _claimed(stated, outcome)
-    if claim is None or outcome.x is None:
-        return None, ()
-    w = stated.weights(outcome.x)
+    w = stated.weights(np.asarray(outcome.x))
     with limited(clock.remaining + CLAIM_SECONDS):
         try:
             return polished(problem, w, claim), ()
@@ -248,13 +284,7 @@ def _claimed(stated: Stated, outcome: Outcome) -> float | None:
     return outcome.objective - float(p.cost @ missed) + stated.constant
 
 
-def checked(stated: Stated, outcome: Outcome, w: Floats) -> Outcome:
-    """The outcome, refused where it denies weights that were verified and are feasible in the program."""
-    x, _ = stated.point(w)
-    return outcome if x is None else beside(outcome, Point.of(stated.program, x), stated.program)
-
-
-def with_outcome(solution: Solution, stated: Stated, outcome: Outcome) -> Solution:
+def _with_outcome(solution: Solution, stated: Stated, outcome: Outcome) -> Solution:
     """The solution with what the solver reports, in the unit of the value."""
     return replace(
         solution,

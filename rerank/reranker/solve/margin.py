@@ -12,64 +12,29 @@ from rerank.problem import Problem
 
 SMALLEST_DEFAULT = 1e-4
 
-SAFETY = 10.0
-"""A margin is at least this many times the amount by which a solver may violate a row.
+FEASIBILITY_TOLERANCE, SAFETY = 1e-6, 10.0
+"""Amount by which solvers may violate a row of the program they get, and how many times that a margin is at least.
 
 At a ratio of 1, solvers claimed pairs they had not won in all of 60 random programs; at 10 in none.
 """
 
 
-def least_epsilon(feasibility_tolerance: float = 1e-6, big_m: float = 1.0) -> float:
-    """The smallest safe margin for a solver's tolerance.
+def safe_epsilon(problem: Problem, asked: float | None = None) -> float:
+    """The margin asked for, or an error if solvers cannot keep it; if none is, the default, or the least safe one.
 
-    Parameters
-    ----------
-    feasibility_tolerance : float
-        Amount by which the solver may violate a row or an integrality.
-    big_m : float
-        Coefficient of the binary in the row as the solver gets it; 1 if rows are divided by their big-M.
-
-    Returns
-    -------
-    float
-        ``10 * feasibility_tolerance * big_m``: a binary off by the tolerance moves its row by the tolerance
-        times the big-M.
-
-    Raises
-    ------
-    InputError
-        For a tolerance or a big-M that is not a positive number.
+    A binary off by the tolerance moves its row by the tolerance times its big-M: the largest difference of two rows.
     """
-    if not (0 < feasibility_tolerance < math.inf and 0 < big_m < math.inf):
-        raise InputError(f"Tolerance {feasibility_tolerance} and big-M {big_m} must be positive numbers.")
-    return SAFETY * feasibility_tolerance * big_m
-
-
-def default_epsilon(feasibility_tolerance: float = 1e-6, big_m: float = 1.0) -> float:
-    """The margin if the user gives none: 1e-4, or the smallest safe one if that is larger."""
-    return max(SMALLEST_DEFAULT, least_epsilon(feasibility_tolerance, big_m))
-
-
-def check_epsilon(epsilon: float, feasibility_tolerance: float = 1e-6, big_m: float = 1.0) -> float:
-    """Return ``epsilon``, or refuse it.
-
-    Raises
-    ------
-    InputError
-        For a margin that is not positive, or below :func:`least_epsilon`.
-    """
-    least = least_epsilon(feasibility_tolerance, big_m)
-    if not 0 < epsilon < math.inf:
-        raise InputError(
-            f"The margin epsilon is {epsilon}; it must be a positive number, at least {least:.3g}."
-        )
+    least = SAFETY * FEASIBILITY_TOLERANCE * max(1.0, largest_difference(problem))
+    if asked is None:
+        return max(SMALLEST_DEFAULT, least)
     # A margin of exactly ten tolerances passes, whichever way it was rounded.
-    if epsilon < least * (1 - 1e-9):
+    if asked < least * (1 - 1e-9):
         raise InputError(
-            f"Margin {epsilon:g} is too close to the solver's feasibility tolerance {feasibility_tolerance:g}; "
-            f"use at least {least:.3g}, or tighten feasibility_tolerance."
+            f"Margin {asked:g} is too close to the solver's feasibility tolerance {FEASIBILITY_TOLERANCE:g}; "
+            f"use at least {least:.3g}, or tighten feasibility_tolerance. epsilon='auto' does the first; "
+            "solver='search' has no tolerance."
         )
-    return epsilon
+    return asked
 
 
 SHORT, MOST_AT_ONCE = 64, 4_000_000

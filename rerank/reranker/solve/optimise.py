@@ -22,9 +22,9 @@ from rerank.problem import Problem
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.clock import Clock
 from rerank.reranker.result import Solution
-from rerank.reranker.solve.alone import alone
-from rerank.reranker.solve.by_program import confirm, proceed, seconds_to_state
-from rerank.reranker.solve.program import check_margin, chosen_formulation, unstated
+from rerank.reranker.solve.by_program import alone, confirm, proceed, seconds_to_state
+from rerank.reranker.solve.margin import safe_epsilon
+from rerank.reranker.solve.program import chosen_formulation, unstated
 from rerank.reranker.solve.verified import polished, summed, won_pairs
 from rerank.reranker.task import Task
 from rerank.solvers.outcome import Progress
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-SEARCH_SHARE = 0.7
-"""The search's share of the time before a program is tried."""
+SEARCH_SHARE, SEARCH_ALONE_SHARE = 0.7, 0.97
+"""The search's share of the time before a program is tried, and where none is."""
 
 A_LIST, A_ROW, A_NUMBER = 2e-4, 5e-6, 5e-7
 """Seconds to recompute a value exactly, for each list, each row and each number in it, on a slow machine."""
@@ -50,14 +50,6 @@ INTERRUPTED = "Stopped by Ctrl-C."
 def solve(problem: Problem, task: Task, clock: Clock, start: Floats | None = None) -> Solution:
     """Best weights that can be found in the time, verified exactly, and a bound.
 
-    Parameters
-    ----------
-    problem : Problem
-    task : Task
-    clock : Clock
-    start : float64 array (d,), optional
-        Weights to start from.
-
     Raises
     ------
     CertificateError
@@ -65,24 +57,15 @@ def solve(problem: Problem, task: Task, clock: Clock, start: Floats | None = Non
     """
     points_only = task.node_limit == 0 and task.presolve
     if task.solver == "search" or problem.weighs_hits or points_only:
-        solution, _ = _searched(
-            problem, task, clock, start, clock.share(0.97, reserve=certificate_seconds(problem))
-        )
+        solution, _ = _searched(problem, task, clock, start, SEARCH_ALONE_SHARE)
         if task.solver != "search" and not points_only:
             solution = solution.noting(f"No program states {task.statistic.name}; the search had all of the time.")
     else:
         if task.epsilon is not None:
-            check_margin(problem)
-        if task.presolve:
-            solution = _search_then_program(problem, task, clock, start)
-        else:
-            solution = alone(problem, task, clock, start)
+            safe_epsilon(problem, problem.epsilon)
+        way = _search_then_program if task.presolve else alone
+        solution = way(problem, task, clock, start)
     return bounded_by_ideal(problem, solution).within_bound()
-
-
-def certificate_seconds(problem: Problem) -> float:
-    """Seconds to recompute a value exactly; a rough estimate."""
-    return A_LIST * len(problem.lists) + A_ROW * problem.X.shape[0] + A_NUMBER * problem.X.size
 
 
 def bounded_by_ideal(problem: Problem, solution: Solution) -> Solution:
@@ -109,32 +92,31 @@ def _search_then_program(
     name = chosen_formulation("auto", task.statistic)
     allowed = 0.2 * clock.remaining
     fits = seconds_to_state(problem, name, allowed) < allowed
-    limit = clock.share(SEARCH_SHARE if fits else 0.97, reserve=certificate_seconds(problem))
     # A program goes on from weights whose value is known exactly.
-    solution, found = _searched(problem, replace(task, judged=False), clock, start, limit)
+    share = SEARCH_SHARE if fits else SEARCH_ALONE_SHARE
+    solution, found = _searched(problem, replace(task, judged=False), clock, start, share)
     if found.interrupted:
         return solution
     try:
-        if _closed(problem, solution):
+        if any(is_closed(bound - solution.value, solution.value) for bound in (solution.bound, problem.ideal)):
             return confirm(problem, task, clock, solution, found)
         if not fits:
             why = unstated() or f"The {name} program would be too large to help in the time"
             # With more time a program could be tried.
             return replace(solution, gave_up=False).noting(f"{why}, so the search had all of it.")
-        return proceed(problem, task, clock, solution, found)
+        return proceed(problem, task, clock, solution, name, found)
     except KeyboardInterrupt:
         return solution.noting(INTERRUPTED)
 
 
-def _closed(problem: Problem, solution: Solution) -> bool:
-    return any(is_closed(bound - solution.value, solution.value) for bound in (solution.bound, problem.ideal))
-
-
 def _searched(
-    problem: Problem, task: Task, clock: Clock, start: Floats | None, limit: float | None
+    problem: Problem, task: Task, clock: Clock, start: Floats | None, share: float
 ) -> tuple[Solution, SearchResult]:
+    """What a search finds in a share of the time left, polished and verified."""
     from rerank import search
 
+    to_verify = A_LIST * len(problem.lists) + A_ROW * problem.X.shape[0] + A_NUMBER * problem.X.size
+    limit = clock.share(share, reserve=to_verify)
     points = task.node_limit == 0 and task.checkpoint is None
     search.ready(problem, points, task.proof)  # what it says comes before the live line
     course = recorded()

@@ -1,7 +1,7 @@
 """From a problem in weight space to one of the mathematical programs, and back from their columns.
 
-This module knows which program may be used for which statistic, how small its margin may be, and how its objective is
-converted to the unit of the value.
+This module knows which program may be used for which statistic, and how its objective is converted to the unit of the
+value.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from rerank.errors import InputError, nearest
 from rerank.errors.compiling import load
 from rerank.problem import Problem
-from rerank.reranker.solve.margin import check_epsilon, default_epsilon, largest_difference
 from rerank.statistics import RankStatistic
 
 if TYPE_CHECKING:
@@ -29,9 +28,6 @@ FORMULATIONS = ("auto", "subrank", "resolved_rank", "mixed", "auc", "pairwise")
 OWN, DATA = {"signs": "positive", "corrections": "radius"}, ("units", "preferences")
 """What the estimator calls options of a builder that a fit sets, and those that hold its rows."""
 
-FEASIBILITY_TOLERANCE = 1e-6
-"""Amount by which solvers may violate a row of the program they get."""
-
 
 def chosen_formulation(name: str, statistic: RankStatistic) -> str:
     """The program for a formulation asked for: "auto" is ``auc`` for AUC and ``mixed`` for any other statistic.
@@ -42,16 +38,8 @@ def chosen_formulation(name: str, statistic: RankStatistic) -> str:
     Raises
     ------
     InputError
-        As :func:`check_formulation`.
+        For an unknown formulation, and one whose objective is not the statistic.
     """
-    check_formulation(name, statistic)
-    if name != "auto":
-        return name
-    return "auc" if statistic.counts_pairs else "mixed"
-
-
-def check_formulation(name: str, statistic: RankStatistic) -> None:
-    """Refuse an unknown formulation, and one whose objective is not the statistic."""
     if name not in FORMULATIONS:
         raise InputError(
             f"Unknown formulation {name!r}; did you mean {nearest(str(name), FORMULATIONS)!r}? "
@@ -67,6 +55,9 @@ def check_formulation(name: str, statistic: RankStatistic) -> None:
             f"formulation={name!r} adds up what relevant rows earn by their own ranks, and {statistic.name!r} looks at "
             "several of them at once; use formulation='auto', with which the search alone solves it."
         )
+    if name != "auto":
+        return name
+    return "auc" if statistic.counts_pairs else "mixed"
 
 
 def shares_optimum(name: str, statistic: RankStatistic) -> bool:
@@ -87,35 +78,12 @@ def check_stated() -> None:
         raise InputError(f"{why}; run Python without that option; only solver='search' needs no program.")
 
 
-def automatic_epsilon(problem: Problem) -> float:
-    """The default margin: large enough for a solver's tolerance."""
-    return default_epsilon(FEASIBILITY_TOLERANCE, max(1.0, largest_difference(problem)))
-
-
-def check_margin(problem: Problem) -> None:
-    """Refuse a margin that is too small for a solver's tolerance, given the largest big-M of the rows."""
-    try:
-        check_epsilon(problem.epsilon, FEASIBILITY_TOLERANCE, max(1.0, largest_difference(problem)))
-    except InputError as error:
-        raise InputError(
-            f"{error} epsilon='auto' does the first; solver='search' has no tolerance."
-        ) from None
-
-
 @dataclass(frozen=True, eq=False)
 class Stated:
-    """A problem stated as a program.
+    """A problem stated as a Pyomo model, and its arrays.
 
-    Attributes
-    ----------
-    formulation : str
-    model : pyomo ConcreteModel
-    program : Program
-        Its arrays.
-    constant : float
-        Added to the program's objective it gives the value: the part of V that no weights change.
-    limits : pair of float64 arrays (d,), or None
-        Those of an anchored problem.
+    The objective and the ``constant``, the part of V that no weights change, give the value. An anchored problem has
+    ``limits`` of its weights.
     """
 
     formulation: str
@@ -137,8 +105,7 @@ class Stated:
 
     def point(self, w: Floats) -> tuple[Floats | None, str | None]:
         """The column vector of weights ``w``, or the row they violate."""
-        module = load(f"formulations.{self.formulation}")
-        assigned = module.assignment(self.model, w)
+        assigned = load(f"formulations.{self.formulation}").assignment(self.model, w)
         if assigned.values is None:
             return None, assigned.violated
         return self.program.vector(assigned.values), None
@@ -162,36 +129,11 @@ def normalised(w: Floats, limits: tuple[Floats, Floats] | None = None) -> Floats
 
 
 def build_model(problem: Problem, formulation: str, box: Any = None, **choices: Any) -> Any:
-    """The Pyomo model of a problem.
-
-    Parameters
-    ----------
-    formulation : str
-        One of ``FORMULATIONS``.
-    box : pair of float64 arrays, optional
-        Limits of w.
-    **choices
-        Further options of the builder, such as ``linking`` or ``max_nonzeros``.
-
-    Raises
-    ------
-    InputError
-        If the program cannot be stated, for instance because it is too large.
-    """
+    """The Pyomo model of a problem, with further options of the builder such as ``linking`` or ``max_nonzeros``."""
     from formulations.errors import FormulationError
-
-    module, ranked, options = _arguments(problem, formulation)
-    _check_choices(choices, {**ranked, **options})
-    try:
-        return module.build(problem.scaled, **ranked, **options, box=box, **choices)
-    except FormulationError as error:
-        raise InputError(str(error)) from error
-
-
-def _check_choices(choices: dict[str, Any], given: dict[str, Any]) -> None:
-    """Refuse options of a builder that the fitted problem sets, and unknown ones."""
     from formulations.options import Options
 
+    module, given = _arguments(problem, formulation)
     free = [*(field.name for field in fields(Options) if field.name not in given), "name"]
     for name in choices:
         if name in given:
@@ -204,6 +146,10 @@ def _check_choices(choices: dict[str, Any], given: dict[str, Any]) -> None:
                 f"{name!r} is no option of a program; did you mean {nearest(name, free)!r}? Known: box, "
                 f"{', '.join(one for one in free if one != 'box')}."
             )
+    try:
+        return module.build(problem.scaled, **given, box=box, **choices)
+    except FormulationError as error:
+        raise InputError(str(error)) from error
 
 
 def counted_pairs(problem: Problem, formulation: str) -> int:
@@ -218,8 +164,8 @@ def counted_pairs(problem: Problem, formulation: str) -> int:
 
 def estimated_size(problem: Problem, formulation: str) -> int:
     """Upper bound on the non-zeros of the program's matrix, known without building it."""
-    module, ranked, options = _arguments(problem, formulation)
-    return int(module.most_nonzeros(problem.scaled, **ranked, **options))
+    module, given = _arguments(problem, formulation)
+    return int(module.most_nonzeros(problem.scaled, **given))
 
 
 def state(problem: Problem, formulation: str, box: Any = None, **choices: Any) -> Stated:
@@ -227,41 +173,31 @@ def state(problem: Problem, formulation: str, box: Any = None, **choices: Any) -
     model = build_model(problem, formulation, box, **choices)
     from formulations.compile import compile_model
 
-    return Stated(formulation, model, compile_model(model), _constant(problem, formulation), problem.limits)
+    constant = problem.constant
+    if formulation == "pairwise":
+        # That program counts pairs won.  The q positives of a unit have ranks that sum to those pairs and q (q + 1)
+        # / 2, and the coefficient of each rank is the rank plus the number of places below the shortlist.
+        constant += sum(
+            u.factor * u.positive.size * ((u.positive.size + 1) / 2 + u.coefficients[0] - 1)
+            for u in problem.units
+        )
+    return Stated(formulation, model, compile_model(model), float(constant), problem.limits)
 
 
-def _constant(problem: Problem, formulation: str) -> float:
-    """Value minus objective of the program, which is the same for all weights."""
-    if formulation != "pairwise":
-        return problem.constant
-    # That program counts pairs won.  The q positives of a unit have ranks that sum to those pairs and q (q + 1)
-    # / 2, and the coefficient of each rank is the rank plus the number of places below the shortlist.
-    own = sum(
-        u.factor * u.positive.size * ((u.positive.size + 1) / 2 + u.coefficients[0] - 1)
-        for u in problem.units
-    )
-    return float(problem.constant + own)
-
-
-def _arguments(problem: Problem, formulation: str) -> tuple[Any, dict[str, Any], dict[str, Any]]:
-    """Module of the builder, what it ranks, and the options that come from the problem."""
+def _arguments(problem: Problem, formulation: str) -> tuple[Any, dict[str, Any]]:
+    """Module of the builder, and what it gets from the problem: what is ranked, and options."""
     if problem.weighs_hits:
         raise InputError("No program states a measure such as 'ap'; use solver='search', which needs none.")
     check_stated()
-    module = load(f"formulations.{formulation}")
-    ranked = {"preferences": preferences(problem)} if formulation == "pairwise" else {"units": problem.units}
-    options = {
-        "epsilon": float(problem.epsilon), "C": problem.C, "max_features": problem.max_features, "signs": problem.signs,
-        "corrections": problem.limits,
+    ranked = {"preferences": _preferences(problem)} if formulation == "pairwise" else {"units": problem.units}
+    return load(f"formulations.{formulation}"), {
+        **ranked, "epsilon": float(problem.epsilon), "C": problem.C, "max_features": problem.max_features,
+        "signs": problem.signs, "corrections": problem.limits,
     }  # fmt: skip
-    return module, ranked, options
 
 
-def preferences(problem: Problem) -> tuple[NDArray[np.intp], Floats]:
+def _preferences(problem: Problem) -> tuple[NDArray[np.intp], Floats]:
     """Pairs of rows of one list in which the first has the larger gain, and the weight of each pair in the AUC."""
-    pairs, weights = [], []
-    for unit in problem.units:
-        i, k = np.meshgrid(unit.positive, unit.negative, indexing="ij")
-        pairs.append(np.column_stack([i.ravel(), k.ravel()]))
-        weights.append(np.full(i.size, unit.factor))
-    return np.concatenate(pairs), np.concatenate(weights)
+    pairs = [np.stack(np.meshgrid(u.positive, u.negative, indexing="ij"), -1).reshape(-1, 2) for u in problem.units]
+    weights = [u.factor for u in problem.units]
+    return np.concatenate(pairs), np.repeat(weights, [len(own) for own in pairs])
