@@ -35,41 +35,21 @@ STOPPED = 130  # as shells have it for Ctrl-C
 
 Answer = TypeVar("Answer")
 
-Data = Annotated[
-    Path,
-    typer.Argument(
-        help="Table: .csv, .tsv, .svm (svmlight with qid), also .gz, or .parquet.", show_default=False
-    ),
-]
-Model = Annotated[Path, typer.Argument(help="Model file (JSON) written by rerank fit.", show_default=False)]
-Label = Annotated[
-    str | None, typer.Option(help="CSV: column of the label, 0/1 or grades.", show_default=False)
-]
-Qid = Annotated[str | None, typer.Option(help="CSV: column of the list (query) id.", show_default=False)]
-Id = Annotated[str | None, typer.Option(help="CSV: column of the row's name.", show_default=False)]
-Weight = Annotated[str | None, typer.Option(help="CSV: column of the row's weight.", show_default=False)]
+Data = Annotated[Path, typer.Argument(help="Table: .csv, .tsv, .svm (svmlight with qid), also .gz, or .parquet.")]
+Model = Annotated[Path, typer.Argument(help="Model file (JSON) written by rerank fit.")]
+Label = Annotated[str | None, typer.Option(help="CSV: column of the label, 0/1 or grades.")]
+Qid = Annotated[str | None, typer.Option(help="CSV: column of the list (query) id.")]
+Id = Annotated[str | None, typer.Option(help="CSV: column of the row's name.")]
+Weight = Annotated[str | None, typer.Option(help="CSV: column of the row's weight.")]
 Groups = Annotated[
-    str | None,
-    typer.Option(
-        help="CSV: column of what rows belong together, such as a person; folds keep it whole.",
-        show_default=False,
-    ),
+    str | None, typer.Option(help="CSV: column of what rows belong together, such as a person; folds keep it whole.")
 ]
-Positive = Annotated[
-    str | None,
-    typer.Option(help="CSV: the label of the rows to find, where labels are words.", show_default=False),
-]
+Positive = Annotated[str | None, typer.Option(help="CSV: the label of the rows to find, where labels are words.")]
 Features = Annotated[
     str | None,
-    typer.Option(
-        help="CSV: columns to use, with commas between; all by default, those with text for logistic alone.",
-        show_default=False,
-    ),
+    typer.Option(help="CSV: columns to use, with commas between; all by default, those with text for logistic alone."),
 ]
-Delimiter = Annotated[
-    str | None,
-    typer.Option(help="CSV: what separates the columns, one character or tab.", show_default=False),
-]
+Delimiter = Annotated[str | None, typer.Option(help="CSV: what separates the columns, one character or tab.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 CODES: tuple[tuple[type[Exception], int], ...] = (

@@ -18,11 +18,9 @@ if TYPE_CHECKING:
 def evaluate(
     runs: Annotated[
         list[str],
-        typer.Argument(
-            help="Runs (TREC) as NAME=FILE, or FILE, named by its stem; the first one is the base.", show_default=False
-        ),
+        typer.Argument(help="Runs (TREC) as NAME=FILE, or FILE, named by its stem; the first one is the base."),
     ],
-    qrels: Annotated[Path, typer.Argument(help="Judgements (TREC qrels), the last file.", show_default=False)],
+    qrels: Annotated[Path, typer.Argument(help="Judgements (TREC qrels), the last file.")],
     measures: Annotated[
         str, typer.Option(help="Measures with commas between: ndcg@10, ap, rr, precision@10, recall@100, rbp@0.8, ...")
     ] = "ndcg@10,ap,rr,precision@10,recall@100",
@@ -31,8 +29,7 @@ def evaluate(
     ] = "linear",
     level: Annotated[int, typer.Option(help="Least grade of a relevant document.")] = 1,
     ties: Annotated[
-        str,
-        typer.Option(help="Equal scores: trec (by document id, descending), pessimistic, optimistic or average."),
+        str, typer.Option(help="Equal scores: trec (by document id, descending), pessimistic, optimistic or average.")
     ] = "trec",
     per_query: Annotated[bool, typer.Option("--per-query", help="Print the value of every query.")] = False,
     as_json: AsJson = False,

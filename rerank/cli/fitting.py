@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 def fit(
     data: Data,
-    model: Annotated[Path, typer.Option(help="Where to write the model (JSON).", show_default=False)],
+    model: Annotated[Path, typer.Option(help="Where to write the model (JSON).")],
     label: Label = None,
     qid: Qid = None,
     id: Id = None,
@@ -49,9 +49,7 @@ def fit(
     features: Features = None,
     texts: Annotated[
         str | None,
-        typer.Option(
-            help="CSV: columns whose numbers are names, such as postal codes, with commas between.", show_default=False
-        ),
+        typer.Option(help="CSV: columns whose numbers are names, such as postal codes, with commas between."),
     ] = None,
     delimiter: Delimiter = None,
     stat: Annotated[
@@ -71,77 +69,45 @@ def fit(
     candidates: Annotated[
         str, typer.Option(help="Rows of each list that are reranked: a number, 0 for all, or auto.")
     ] = "auto",
-    formulation: Annotated[
-        str, typer.Option(help="auto, subrank, resolved_rank, mixed, auc or pairwise.")
-    ] = "auto",
+    formulation: Annotated[str, typer.Option(help="auto, subrank, resolved_rank, mixed, auc or pairwise.")] = "auto",
     solver: Annotated[str, typer.Option(help="highs, search, none, cbc, scip, glpk, gurobi, ...")] = "highs",
     presolve: Annotated[bool, typer.Option(help="Let the search in weight space go first.")] = True,
     time_limit: Annotated[float, typer.Option(help="Seconds for everything.")] = 60.0,
     node_limit: Annotated[
-        int | None,
-        typer.Option(
-            help="Stop the search after so many boxes, at the same place on every run.", show_default=False
-        ),
+        int | None, typer.Option(help="Stop the search after so many boxes, at the same place on every run.")
     ] = None,
     epsilon: Annotated[str, typer.Option(help="Margin in units of the scaled score, or auto.")] = "auto",
-    price: Annotated[
-        float, typer.Option("--C", help="Penalty for one feature, in the unit of the statistic.")
-    ] = 0.0,
-    max_features: Annotated[
-        int | None, typer.Option(help="At most this many features.", show_default=False)
-    ] = None,
+    price: Annotated[float, typer.Option("--C", help="Penalty for one feature, in the unit of the statistic.")] = 0.0,
+    max_features: Annotated[int | None, typer.Option(help="At most this many features.")] = None,
     positive: Annotated[bool, typer.Option(help="Non-negative weights only.")] = False,
-    gain: Annotated[
-        str, typer.Option(help="Worth of a grade g: exponential (2^g - 1) or linear.")
-    ] = "exponential",
+    gain: Annotated[str, typer.Option(help="Worth of a grade g: exponential (2^g - 1) or linear.")] = "exponential",
     radius: Annotated[
-        float | None,
-        typer.Option(help="Correct the first stage by at most this much, in deviations.", show_default=False),
+        float | None, typer.Option(help="Correct the first stage by at most this much, in deviations.")
     ] = None,
-    margin: Annotated[
-        float | None, typer.Option(help="Margin in deviations, with --radius.", show_default=False)
-    ] = None,
-    window: Annotated[
-        float | None, typer.Option(help="Fit hits around place N, with this width (2).", show_default=False)
-    ] = None,
-    list_length: Annotated[
-        int | None, typer.Option(help="Rows of the lists to come, if not as many as here.", show_default=False)
-    ] = None,
+    margin: Annotated[float | None, typer.Option(help="Margin in deviations, with --radius.")] = None,
+    window: Annotated[float | None, typer.Option(help="Fit hits around place N, with this width (2).")] = None,
+    list_length: Annotated[int | None, typer.Option(help="Rows of the lists to come, if not as many as here.")] = None,
     cross_fit: Annotated[str, typer.Option(help="Out-of-fold scores: auto, none or a number of folds.")] = "auto",
     cv: Annotated[
-        int | None,
-        typer.Option(help="Choose by so many folds how far to leave the first stage, if at all.", show_default=False),
+        int | None, typer.Option(help="Choose by so many folds how far to leave the first stage, if at all.")
     ] = None,
     safeguard: Annotated[
-        float | None,
-        typer.Option(help="For --cv: standard errors that a lead has to exceed (2).", show_default=False),
+        float | None, typer.Option(help="For --cv: standard errors that a lead has to exceed (2).")
     ] = None,
-    holdout: Annotated[
-        float | None,
-        typer.Option(help="Share of the rows that a second fit is judged by.", show_default=False),
-    ] = None,
-    proof: Annotated[
-        Path | None,
-        typer.Option(help="Where to write the search's proof, for verify --proof.", show_default=False),
-    ] = None,
+    holdout: Annotated[float | None, typer.Option(help="Share of the rows that a second fit is judged by.")] = None,
+    proof: Annotated[Path | None, typer.Option(help="Where to write the search's proof, for verify --proof.")] = None,
     checkpoint: Annotated[
-        Path | None,
-        typer.Option(
-            help="Where to keep the state of the search; the same command goes on with it.", show_default=False
-        ),
+        Path | None, typer.Option(help="Where to keep the state of the search; the same command goes on with it.")
     ] = None,
     plot: Annotated[
         Path | None,
         typer.Option(
             help="Draw value and bound over time, or with --cv the lead of every option: a .png, .svg or .pdf.",
-            show_default=False,
         ),
     ] = None,
     jobs: Annotated[int, typer.Option(help="Cores; -1 for all.")] = 1,
     seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="The solver's own log, on standard error.")
-    ] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="The solver's own log, on standard error.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Fit a table and write the model."""

@@ -20,72 +20,46 @@ if TYPE_CHECKING:
 def fuse(
     run: Annotated[
         list[str] | None,
-        typer.Option(
-            help="A run as NAME=FILE (TREC), once for each run; or a file, named by its stem.", show_default=False
-        ),
+        typer.Option(help="A run as NAME=FILE (TREC), once for each run; or a file, named by its stem."),
     ] = None,
-    qrels: Annotated[
-        Path | None, typer.Option(help="TREC judgements: fit to them.", show_default=False)
-    ] = None,
+    qrels: Annotated[Path | None, typer.Option(help="TREC judgements: fit to them.")] = None,
     model: Annotated[
-        Path | None,
-        typer.Option(help="With --qrels the model to write (JSON), else the one to apply.", show_default=False),
+        Path | None, typer.Option(help="With --qrels the model to write (JSON), else the one to apply.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Where to write the fused run (TREC).", show_default=False)] = None,
+    out: Annotated[Path | None, typer.Option(help="Where to write the fused run (TREC).")] = None,
     audit: Annotated[
-        Path | None,
-        typer.Option(help="Folder for a table, a model and a proof, which rerank verify checks.", show_default=False),
+        Path | None, typer.Option(help="Folder for a table, a model and a proof, which rerank verify checks.")
     ] = None,
-    export: Annotated[
-        str | None, typer.Option(help="Print a snippet: elasticsearch, vespa or formula.", show_default=False)
-    ] = None,
+    export: Annotated[str | None, typer.Option(help="Print a snippet: elasticsearch, vespa or formula.")] = None,
     plot: Annotated[
-        Path | None,
-        typer.Option(help="Draw the lead of every option over RRF: a .png, .svg or .pdf.", show_default=False),
+        Path | None, typer.Option(help="Draw the lead of every option over RRF: a .png, .svg or .pdf.")
     ] = None,
-    stat: Annotated[
-        str | None, typer.Option(help="What is fitted: ndcg@10 (default), ap, rr, recall@N ...", show_default=False)
-    ] = None,
+    stat: Annotated[str | None, typer.Option(help="What is fitted: ndcg@10 (default), ap, rr, recall@N ...")] = None,
     normalise: Annotated[
         str | None,
         typer.Option(
             help="none, minmax, z, rank, sigmoid; several with commas, of which the folds choose; or auto (default).",
-            show_default=False,
         ),
     ] = None,
     prior: Annotated[
-        str | None,
-        typer.Option(help="Weights to correct: equal (default), rrf, or NAME=WEIGHT,...", show_default=False),
+        str | None, typer.Option(help="Weights to correct: equal (default), rrf, or NAME=WEIGHT,...")
     ] = None,
     radius: Annotated[
-        str | None,
-        typer.Option(help="Largest correction: auto (default), a number, or free for any weights.", show_default=False),
+        str | None, typer.Option(help="Largest correction: auto (default), a number, or free for any weights.")
     ] = None,
     cv: Annotated[
-        int | None,
-        typer.Option(help="Folds of queries that choose and guard: 5 (default), 0 for none.", show_default=False),
+        int | None, typer.Option(help="Folds of queries that choose and guard: 5 (default), 0 for none.")
     ] = None,
     missing: Annotated[
-        str | None,
-        typer.Option(help="For documents a run lacks: lowest (default), zero or impute.", show_default=False),
+        str | None, typer.Option(help="For documents a run lacks: lowest (default), zero or impute.")
     ] = None,
-    depth: Annotated[
-        int | None, typer.Option(help="Documents of each run that count; all by default.", show_default=False)
-    ] = None,
-    k: Annotated[
-        float | None, typer.Option(help="Constant of rank and RRF: 60 by default.", show_default=False)
-    ] = None,
-    gain: Annotated[
-        str | None, typer.Option(help="Worth of a grade g: exponential (default) or linear.", show_default=False)
-    ] = None,
+    depth: Annotated[int | None, typer.Option(help="Documents of each run that count; all by default.")] = None,
+    k: Annotated[float | None, typer.Option(help="Constant of rank and RRF: 60 by default.")] = None,
+    gain: Annotated[str | None, typer.Option(help="Worth of a grade g: exponential (default) or linear.")] = None,
     negative: Annotated[bool, typer.Option("--negative", help="Allow weights below 0.")] = False,
-    time_limit: Annotated[
-        float | None, typer.Option(help="Seconds for the fit: 60 by default.", show_default=False)
-    ] = None,
-    jobs: Annotated[int | None, typer.Option(help="Cores; -1 for all.", show_default=False)] = None,
-    seed: Annotated[
-        int | None, typer.Option(help="Seed of everything random: 0 by default.", show_default=False)
-    ] = None,
+    time_limit: Annotated[float | None, typer.Option(help="Seconds for the fit: 60 by default.")] = None,
+    jobs: Annotated[int | None, typer.Option(help="Cores; -1 for all.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of everything random: 0 by default.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Fuse runs: fit weights to judgements, or apply a model. RRF is kept where fits do not lead it."""

@@ -34,17 +34,13 @@ def rank(
     qid: Qid = None,
     id: Id = None,
     delimiter: Delimiter = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(help="Write the whole list to a .csv, or to a .run (TREC).", show_default=False),
-    ] = None,
+    output: Annotated[Path | None, typer.Option(help="Write the whole list to a .csv, or to a .run (TREC).")] = None,
     top: Annotated[int, typer.Option(min=0, help="Cells of each list to print; 0 for all.")] = 10,
     plot: Annotated[
         Path | None,
         typer.Option(
             help="Draw what was found by rows looked at; without labels what lifts the first rows: a .png, .svg or "
             ".pdf.",
-            show_default=False,
         ),
     ] = None,
     as_json: AsJson = False,
@@ -137,8 +133,7 @@ def score(
     positive_label: Positive = None,
     delimiter: Delimiter = None,
     plot: Annotated[
-        Path | None,
-        typer.Option(help="Draw relevant rows found by rows looked at: a .png, .svg or .pdf.", show_default=False),
+        Path | None, typer.Option(help="Draw relevant rows found by rows looked at: a .png, .svg or .pdf.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:

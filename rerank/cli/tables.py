@@ -37,17 +37,10 @@ SVMLIGHT = (".svm", ".svmlight", ".libsvm", ".letor")
 def convert(
     files: Annotated[
         list[str],
-        typer.Argument(
-            help="One table, or several TREC runs as FILE or NAME=FILE, and last the file to write.", show_default=False
-        ),
+        typer.Argument(help="One table, or several TREC runs as FILE or NAME=FILE, and last the file to write."),
     ],
-    qrels: Annotated[
-        Path | None,
-        typer.Option(help="TREC judgements: grades of the documents in the runs.", show_default=False),
-    ] = None,
-    judged: Annotated[
-        bool, typer.Option(help="Count relevant documents that no run has in the ideal list.")
-    ] = True,
+    qrels: Annotated[Path | None, typer.Option(help="TREC judgements: grades of the documents in the runs.")] = None,
+    judged: Annotated[bool, typer.Option(help="Count relevant documents that no run has in the ideal list.")] = True,
     label: Label = None,
     qid: Qid = None,
     id: Id = None,
