@@ -58,10 +58,7 @@ def export(
 
     if output.suffix != ".mps":
         raise InputError(f"{output} must end in .mps; its sidecar gets the same name and ends in .json.")
-    check_outputs(
-        [model, *with_ideal(data)],
-        {"the program": output, "its sidecar": output.with_suffix(".json")},
-    )
+    check_outputs([model, *with_ideal(data)], {"the program": output, "its sidecar": output.with_suffix(".json")})
     doc, table = read_for(
         model, data, label=label, qid=qid, weight=weight, positive=positive_label, delimiter=delimiter,
         need_label=True,
@@ -134,9 +131,7 @@ def solve(
     else:
         bound = "no bound" if not math.isfinite(limit) else f"bound {limit:.9g} on its word"
         held = "no solution" if objective is None else f"objective {objective:.9g}, {bound}"
-        tell(
-            f"{outcome.solver} {outcome.version}: {outcome.stop}, {outcome.holds}; {held} in {outcome.seconds:.2f} s"
-        )
+        tell(f"{outcome.solver} {outcome.version}: {outcome.stop}, {outcome.holds}; {held} in {outcome.seconds:.2f} s")
         if body["solution"]:
             read = f"rerank import {program} {body['solution']} --model NEW.json reads it"
             say(f"Solution written to {body['solution']}{'.' if statistic is None else f'; {read}.'}")
@@ -175,7 +170,6 @@ def take(
     from rerank.reranker.files.export import imported
 
     check_outputs([program, program.with_suffix(".json"), solution], {"--model": model})
-
     state = imported(program, solution, dialect)
     save(state, model)
     if as_json:

@@ -20,6 +20,7 @@ from rerank.cli.common import (
     named_run,
     read_data,
     refuse_idle,
+    row_names,
     runs_of,
     say,
     tell,
@@ -137,5 +138,4 @@ def _write(target: Path, table: Table, label: str | None) -> None:
             "or convert with --no-judged."
         )
     else:
-        ids = table.ids if table.ids is not None else [str(row) for row in range(len(table))]
-        write_qrels(target, table.qid, ids, table.y)
+        write_qrels(target, table.qid, row_names(table), table.y)

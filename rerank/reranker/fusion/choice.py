@@ -17,14 +17,13 @@ from rerank.reranker.clock import Clock
 from rerank.reranker.data import Data
 from rerank.reranker.estimator import Reranker
 from rerank.reranker.evidence import Evidence
+from rerank.reranker.fusion.normalise import Floats
 from rerank.reranker.fusion.nulls import Null, preferred
 from rerank.reranker.selection.folds import Split, splits_of
 from rerank.reranker.selection.held_out import Folds, Ranked, rows_of
 from rerank.reranker.selection.judge import Judge, Lead, beside, cv_results
 from rerank.reranker.selection.options import Option, best_of
 from rerank.statistics import parse
-
-Floats = NDArray[np.float64]
 
 FOLDS_SHARE = 0.75
 """Share of the time for the folds; the rest is for the fit on all queries."""
@@ -38,8 +37,7 @@ UNMOVED = (
     "speak for other weights."
 )
 
-
-NORMALISERS = (
+SETTLED_FIRST = (
     "One normaliser is settled first: ranks give way only to one that leads them by a standard error in the mean of "
     "the folds."
 )
@@ -112,7 +110,7 @@ def chosen_by_folds(
     results = cv_results([option.params for option in trial.options], leads, [False] * len(leads))
     evidence = Evidence.of(
         results, statistic=statistic.name, chosen=None if best is None else numbers[best], folds=cv, rounds=repeats,
-        safeguard=safeguard, null=null.name, remark=NORMALISERS if others else "",
+        safeguard=safeguard, null=null.name, remark=SETTLED_FIRST if others else "",
     )  # fmt: skip
     note = UNMOVED if 2 * sum(not np.isnan(lead.value) for lead in leads) < len(leads) else ""
     return Chosen(trial.options[numbers[best or 0]], best is None, note, results, evidence)

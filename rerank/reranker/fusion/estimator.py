@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -31,15 +31,13 @@ from rerank.reranker.fusion.files import save
 from rerank.reranker.fusion.fit import RADII, check, in_words, normalisers_of, nulls_of, radii_of, turned
 from rerank.reranker.fusion.lists import judged_runs
 from rerank.reranker.fusion.model import FusionModel, named_runs
-from rerank.reranker.fusion.normalise import K, curves_of
+from rerank.reranker.fusion.normalise import Floats, K, curves_of
 from rerank.reranker.fusion.nulls import prior_weights, promising
 from rerank.reranker.result import Result, number
 from rerank.reranker.selection.held_out import took
 from rerank.reranker.selection.options import Option
 from rerank.reranker.state import FittedState, first_stage_kept
 from rerank.statistics import parse
-
-Floats = NDArray[np.float64]
 
 AUDIT_FILES = "table.csv", "model.json", "fit.proof"
 

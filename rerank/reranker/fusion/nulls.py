@@ -11,11 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rerank.errors import InputError, unknown
-
-Floats = NDArray[np.float64]
+from rerank.reranker.fusion.normalise import Floats
 
 BEHIND = 2.0
 """Standard errors by which equal weights of a normaliser must be behind for no fit to try it."""
