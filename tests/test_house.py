@@ -62,8 +62,8 @@ LEDGER: dict[str, int] = {
     "scorers": 4011,
     "plots": 1027,
     "latent": 3416,  # an evaluation refuses what it cannot judge
-    "reranker": 11046,  # groups, leaks, files of tables as they come, claims of files
-    "cli": 2903,  # outputs one by one, groups, what a text says to a person
+    "reranker": 10437,  # groups, leaks, files of tables as they come, claims of files
+    "cli": 2586,  # outputs one by one, groups, what a text says to a person
     "rerank": 99,
 }
 

@@ -14,17 +14,7 @@ from typing import Annotated
 
 import typer
 
-from rerank.cli import (
-    checking,
-    demonstrate,
-    evaluating,
-    fitting,
-    fusing,
-    programs,
-    ranking,
-    reporting,
-    tables,
-)
+from rerank.cli import checking, demo, evaluating, fitting, fusing, programs, ranking, tables
 from rerank.cli.common import BAD_INPUT, STOPPED, guarded, say, silence, tell
 from rerank.cli.examples import after_help
 from rerank.errors import OutputError
@@ -59,11 +49,11 @@ def _options(
 
 
 for name, command in (
-    ("demo", demonstrate.demo),
+    ("demo", demo.demo),
     ("fit", fitting.fit),
     ("rank", ranking.rank),
     ("score", ranking.score),
-    ("report", reporting.report),
+    ("report", ranking.report),
     ("evaluate", evaluating.evaluate),
     ("fuse", fusing.fuse),
     ("export", programs.export),

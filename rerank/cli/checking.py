@@ -36,32 +36,22 @@ if TYPE_CHECKING:
 def verify(
     model: Model,
     data: Annotated[
-        Path | None,
-        typer.Argument(
-            help="Table the model was fitted on: .csv, .tsv or .svm, also .gz, or .parquet.",
-            show_default=False,
-        ),
+        Path | None, typer.Argument(help="Table the model was fitted on: .csv, .tsv or .svm, also .gz, or .parquet.")
     ] = None,
     label: Label = None,
     qid: Qid = None,
     weight: Weight = None,
     positive_label: Positive = None,
-    proof: Annotated[
-        Path | None,
-        typer.Option(help="Proof written by fit --proof: checks the bound too.", show_default=False),
-    ] = None,
+    proof: Annotated[Path | None, typer.Option(help="Proof written by fit --proof: checks the bound too.")] = None,
     plot: Annotated[
         Path | None,
         typer.Option(
             help="Draw the boxes of the proof over two or three weights, or else their bounds: a .png, .svg or .pdf.",
-            show_default=False,
         ),
     ] = None,
     without_data: Annotated[
         bool,
-        typer.Option(
-            "--without-data", help="Do without the table, or with a model that states no digest of its data."
-        ),
+        typer.Option("--without-data", help="Do without the table, or with a model that states no digest of its data."),
     ] = False,
     as_json: AsJson = False,
 ) -> None:

@@ -35,47 +35,22 @@ STOPPED = 130  # as shells have it for Ctrl-C
 
 Answer = TypeVar("Answer")
 
-Data = Annotated[
-    Path,
-    typer.Argument(
-        help="Table: .csv, .tsv, .svm (svmlight with qid), also .gz, or .parquet.", show_default=False
-    ),
-]
-Model = Annotated[Path, typer.Argument(help="Model file (JSON) written by rerank fit.", show_default=False)]
-Label = Annotated[
-    str | None, typer.Option(help="CSV: column of the label, 0/1 or grades.", show_default=False)
-]
-Qid = Annotated[str | None, typer.Option(help="CSV: column of the list (query) id.", show_default=False)]
-Id = Annotated[str | None, typer.Option(help="CSV: column of the row's name.", show_default=False)]
-Weight = Annotated[str | None, typer.Option(help="CSV: column of the row's weight.", show_default=False)]
+Data = Annotated[Path, typer.Argument(help="Table: .csv, .tsv, .svm (svmlight with qid), also .gz, or .parquet.")]
+Model = Annotated[Path, typer.Argument(help="Model file (JSON) written by rerank fit.")]
+Label = Annotated[str | None, typer.Option(help="CSV: column of the label, 0/1 or grades.")]
+Qid = Annotated[str | None, typer.Option(help="CSV: column of the list (query) id.")]
+Id = Annotated[str | None, typer.Option(help="CSV: column of the row's name.")]
+Weight = Annotated[str | None, typer.Option(help="CSV: column of the row's weight.")]
 Groups = Annotated[
-    str | None,
-    typer.Option(
-        help="CSV: column of what rows belong together, such as a person; folds keep it whole.",
-        show_default=False,
-    ),
+    str | None, typer.Option(help="CSV: column of what rows belong together, such as a person; folds keep it whole.")
 ]
-Positive = Annotated[
-    str | None,
-    typer.Option(help="CSV: the label of the rows to find, where labels are words.", show_default=False),
-]
+Positive = Annotated[str | None, typer.Option(help="CSV: the label of the rows to find, where labels are words.")]
 Features = Annotated[
     str | None,
-    typer.Option(
-        help="CSV: columns to use, with commas between; all by default, those with text for logistic alone.",
-        show_default=False,
-    ),
+    typer.Option(help="CSV: columns to use, with commas between; all by default, those with text for logistic alone."),
 ]
-Delimiter = Annotated[
-    str | None,
-    typer.Option(help="CSV: what separates the columns, one character or tab.", show_default=False),
-]
+Delimiter = Annotated[str | None, typer.Option(help="CSV: what separates the columns, one character or tab.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-
-CODES: tuple[tuple[type[Exception], int], ...] = (
-    (CertificateError, FAILED),
-    (SolverError, NO_SOLUTION),
-)
 
 
 def guarded(command: Callable[..., Answer]) -> Callable[..., Answer]:
@@ -87,9 +62,8 @@ def guarded(command: Callable[..., Answer]) -> Callable[..., Answer]:
             return command(*args, **kwargs)
         except (RerankError, FormulationError) as error:
             say(f"rerank: {error}")
-            raise typer.Exit(
-                next((code for kind, code in CODES if isinstance(error, kind)), BAD_INPUT)
-            ) from None
+            code = FAILED if isinstance(error, CertificateError) else BAD_INPUT
+            raise typer.Exit(NO_SOLUTION if isinstance(error, SolverError) else code) from None
         except KeyboardInterrupt:
             say("rerank: Stopped before there was a result; nothing was written.")
             raise typer.Exit(STOPPED) from None
@@ -118,9 +92,8 @@ def silence() -> None:
         os.close(nowhere)
 
 
-@contextmanager
-def standard_output() -> Iterator[None]:
-    """The block prints there. A reader that has gone, as of ``| head``, is no error.
+def tell(text: str) -> None:
+    """Lines of an answer, on standard output. A reader that has gone, as of ``| head``, is no error.
 
     Raises
     ------
@@ -128,7 +101,7 @@ def standard_output() -> Iterator[None]:
         If it cannot be written.
     """
     try:
-        yield
+        print(harmless(text), flush=True)
     except BrokenPipeError:
         silence()
     except OSError as error:
@@ -136,12 +109,6 @@ def standard_output() -> Iterator[None]:
         raise OutputError(
             f"Cannot write standard output: {error.strerror or error}; the files of this command are not affected."
         ) from None
-
-
-def tell(text: str) -> None:
-    """Lines of an answer, on standard output."""
-    with standard_output():
-        print(harmless(text), flush=True)
 
 
 class Outputs:
@@ -214,15 +181,20 @@ def read_data(
     InputError
         If the reader refuses the file, or a label is needed and there is none.
     """
-    from rerank.io import read_table
-
-    table = read_table(
-        path, label=label, qid=qid, id=id, weight=weight, positive=positive, features=split_names(features),
+    table = _read(
+        path, need_label, label=label, qid=qid, id=id, weight=weight, positive=positive, features=split_names(features),
         delimiter=separator(delimiter), groups=groups, kinds=kinds,
     )  # fmt: skip
+    return there(table)
+
+
+def _read(path: Path, need_label: bool, **options: Any) -> Table:
+    """The table of a file; notes of its reader go to standard error."""
+    from rerank.io import read_table
+
+    table = read_table(path, **options)
     for note in table.notes:
         say(note)
-    table = there(table)
     if need_label and table.y is None:
         raise InputError(f"{path} was read without labels; name the column that holds them with --label.")
     return table
@@ -235,19 +207,17 @@ def split_names(text: str | None) -> list[str] | None:
 
 def there(table: Table) -> Table:
     """The rows with a weight above 0, named as in the file: by their ids, or by their numbers in the whole table."""
-    import numpy as np
-
     from rerank.ranks.present import present
 
     mask = present(len(table), table.sample_weight).mask
-    if mask is None:
-        return table
-    ids = (
-        table.ids
-        if table.ids is not None
-        else np.array([str(row) for row in range(len(table))], dtype=object)
-    )
-    return some_of(replace(table, ids=ids), np.flatnonzero(mask))
+    return table if mask is None else some_of(replace(table, ids=row_names(table)), mask.nonzero()[0])
+
+
+def row_names(table: Table) -> NDArray[np.object_]:
+    """The ids of the rows, or their numbers."""
+    import numpy as np
+
+    return np.array([str(row) for row in range(len(table))], dtype=object) if table.ids is None else table.ids
 
 
 def some_of(table: Table, rows: NDArray[np.intp]) -> Table:
@@ -267,7 +237,6 @@ def read_for(
     Labels are read where they are needed or, with ``take_label``, where the file has them. Rows of weight 0 are left
     out where labels are needed.
     """
-    from rerank.io import read_table
     from rerank.io.frames import with_columns
     from rerank.io.reader import column_names
     from rerank.reranker.files import model_file
@@ -296,14 +265,10 @@ def read_for(
     else:
         named = {"label": label, "qid": qid, "id": id, "weight": weight, "positive": positive}
         options = {"n_features": len(doc.feature_names), "delimiter": separator(delimiter), **named}
-    table = read_table(data, **options)
+    table = _read(data, need_label, **options)
     if len(table.feature_names) < len(doc.feature_names):
         X = with_columns(table.X, table.feature_names, doc.feature_names)
         table = replace(table, X=X, feature_names=doc.feature_names)
-    for note in table.notes:
-        say(note)
-    if need_label and table.y is None:
-        raise InputError(f"{data} was read without labels; name the column that holds them with --label.")
     return doc, there(table) if need_label else table
 
 

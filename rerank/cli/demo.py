@@ -1,19 +1,24 @@
-"""The demonstration: a guarded fit that pays on lists to come, and one where the guard keeps the first stage."""
+"""``rerank demo``: a guarded fit that pays on lists to come, and one where the guard keeps the first stage."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
-from numpy.typing import NDArray
+import typer
 
-from rerank.io import Table, datasets
-from rerank.reranker.estimator import Reranker, fit_table
-from rerank.reranker.result import Result
-from rerank.reranker.selection.reranker_cv import RerankerCV, fit_table_by_folds
+from rerank.cli.common import AsJson, answer, tell, working
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from rerank.io import Table
+    from rerank.io.page import Part
+    from rerank.reranker.result import Result
 
 ROWS, TOP = 5000, 60
 STAT = f"precision@{TOP}"
@@ -32,6 +37,40 @@ SEED = 1
 
 SIMPLE = ("logistic+squares", "logistic+head20")
 """What is compared on the lists to come: squares as columns, and a refit on the first 20 % of its own list."""
+
+WORK = "Fitting logistic regression, simple rivals and corrections, on folds and on all rows ..."
+AGAIN = "The same on machines that fail in one way ..."
+
+ONE_DRAW = (
+    f"This is one draw of the machines (seed {SEED}). On a list of this length the guard may also keep a first stage "
+    "that could be led: it asks for a lead of more than two standard errors. `python -m benchmarks.guard` repeats both "
+    "cases on other draws."
+)
+
+
+def demo(
+    time_limit: Annotated[float, typer.Option(help="Seconds for each of the two fits.")] = 40.0,
+    jobs: Annotated[int, typer.Option(help="Cores; -1 for all.")] = -1,
+    as_json: AsJson = False,
+) -> None:
+    """See a guarded correction where it pays, and where not.
+
+    A first stage is corrected, guarded by held-out rows, and both are compared on lists to come.
+    """
+    from rerank.io.page import as_text
+
+    if as_json:
+        with working(f"{WORK} {AGAIN}"):
+            both = dict(zip(("pays", "kept"), (case.to_dict() for case in cases(time_limit, jobs))))
+        answer(both)
+        return
+    # Each part is printed when it is known: the first fit on a machine compiles the search.
+    tell(f"{opening()}\n")
+    found = cases(time_limit, jobs)
+    for work, parts in ((WORK, pays), (AGAIN, kept)):
+        with working(work):
+            case = next(found)
+        tell(as_text(parts(case)))
 
 
 @dataclass(frozen=True)
@@ -81,8 +120,8 @@ class Case:
     @property
     def lead(self) -> tuple[float, float]:
         """Mean lead on lists to come, and the half-width of its 95 % interval."""
-        leads = (self.ours - self.first).astype(np.float64)
-        half = STUDENT * float(leads.std(ddof=1)) / float(np.sqrt(leads.size))
+        leads = (self.ours - self.first).astype(float)
+        half = STUDENT * float(leads.std(ddof=1)) / math.sqrt(leads.size)
         return float(leads.mean()), half
 
     def to_dict(self) -> dict[str, Any]:
@@ -102,18 +141,6 @@ class Case:
             "before": [vars(place) for place in self.before],
             "after": [vars(place) for place in self.after],
         }
-
-
-@dataclass(frozen=True, eq=False)
-class Demo:
-    """A case where corrections pay, and one where there is nothing to correct."""
-
-    pays: Case
-    kept: Case
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for ``--json``."""
-        return {"pays": self.pays.to_dict(), "kept": self.kept.to_dict()}
 
 
 def cases(time_limit: float = 40.0, n_jobs: int | None = None) -> Iterator[Case]:
@@ -143,20 +170,36 @@ def guarded(
     others : mapping
         Further scores to compare with: functions from rows and labels to a function that scores rows.
     """
+    import numpy as np
+
+    from rerank.io import datasets
+    from rerank.reranker.estimator import Reranker, fit_table
+    from rerank.reranker.selection.reranker_cv import RerankerCV, fit_table_by_folds
+
+    def order(scores: NDArray[np.float64]) -> NDArray[np.intp]:
+        return np.argsort(-scores, kind="stable")
+
+    def simple(name: str) -> Callable[[Any], Any]:
+        alone = Reranker(STAT, first_stage=name, radius=0.0, cross_fit=False)
+        return fit_table(alone, table).decision_function
+
     table = datasets.machines(ROWS, seed, ways)
     assert table.y is not None
     # No search for a proof: with all columns and a wide radius it would not end in minutes.
     base = Reranker(STAT, first_stage="logistic", solver="search", n_jobs=n_jobs, node_limit=0)
     search = fit_table_by_folds(RerankerCV(base, time_limit=time_limit), table)
     est = search.best_estimator_
-    scores = {name: _simple(name, table) for name in ("logistic", *SIMPLE)}
+    scores = {name: simple(name) for name in ("logistic", *SIMPLE)}
     scores |= {name: fitted(table.X, table.y) for name, fitted in others.items()}
     hits = []
     for number in range(LISTS):
         later = datasets.machines(ROWS, TO_COME + number, ways)
-        hits.append([_hits(later, _order(one(later.X))) for one in (est.decision_function, *scores.values())])
+        assert later.y is not None
+        tops = [order(score(later.X))[:TOP] for score in (est.decision_function, *scores.values())]
+        hits.append([int((later.y[top] > 0).sum()) for top in tops])
     shown = datasets.machines(ROWS, TO_COME, ways)
-    before, after = _tops(shown, [_order(one(shown.X)) for one in (scores.pop("logistic"), est.decision_function)])
+    orders = [order(score(shown.X)) for score in (scores.pop("logistic"), est.decision_function)]
+    before, after = _top(shown, *orders), _top(shown, *reversed(orders))
     ours, first, *more = np.array(hits).T
     return Case(
         ways, len(table), int(table.y.sum()), search.first_stage_kept_, search.result_, search.report(), first, ours,
@@ -164,34 +207,92 @@ def guarded(
     )
 
 
-def _simple(name: str, table: Table) -> Callable[[Any], Any]:
-    """The scores by a simple first stage, fitted to all rows."""
-    found = fit_table(Reranker(STAT, first_stage=name, radius=0.0, cross_fit=False), table)
-    return found.decision_function
-
-
-def _order(scores: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Rows, best first."""
-    return np.argsort(-scores, kind="stable")
-
-
-def _hits(table: Table, order: NDArray[np.intp]) -> int:
-    """Failures among the first ``TOP``."""
+def _top(table: Table, order: NDArray[np.intp], other: NDArray[np.intp]) -> tuple[Place, ...]:
+    """The first places of an order: readings by which the row is recognised, and its place in the other order."""
     assert table.y is not None
-    return int((table.y[order[:TOP]] > 0).sum())
+    places, top = other.argsort() + 1, []
+    for row in order[:PLACES]:
+        name = ", ".join(f"{value:.{digits}f}" for value, digits in zip(table.X[row], SHOWN.values()))
+        top.append(Place(name, bool(table.y[row]), int(places[row])))
+    return tuple(top)
 
 
-def _tops(table: Table, orders: list[NDArray[np.intp]]) -> tuple[tuple[Place, ...], tuple[Place, ...]]:
-    """The first places of two orders, each row with its place in the other."""
-    assert table.y is not None
-    places = [np.argsort(order) + 1 for order in orders]
-    tops = []
-    for order, other in ((orders[0], places[1]), (orders[1], places[0])):
-        top = order[:PLACES]
-        tops.append(tuple(Place(_name(table, row), bool(table.y[row]), int(other[row])) for row in top))
-    return tops[0], tops[1]
+def opening() -> str:
+    """What the machines are."""
+    from rerank.io.machines import SENSORS
+
+    return (
+        f"You can open {TOP} of {ROWS:,} machines and want those that will fail. The machines are made up by "
+        f"rerank.datasets.machines(rows, seed): {len(SENSORS)} sensors with independent normal readings. Many machines "
+        "are worn and fail now and then; few are so hot under load that they pass a limit, and most of those fail. "
+        "Logistic regression follows the many."
+    )
 
 
-def _name(table: Table, row: int) -> str:
-    """The readings by which a reader can recognise the row."""
-    return ", ".join(f"{value:.{digits}f}" for value, digits in zip(table.X[row], SHOWN.values()))
+def pays(case: Case) -> list[Part]:
+    """What held-out rows say, the numbers, the lists to come and two lists side by side."""
+    from rerank.io.page import Words
+
+    blank, first, last = Words(""), map(Words, fitted(case)), map(Words, to_come(case))
+    return [*first, blank, case.result.numbers(), blank, *last, blank, *side_by_side(case), blank]
+
+
+def kept(case: Case) -> list[Part]:
+    """The case where the guard keeps the first stage."""
+    from rerank.io.page import Words
+
+    lines = (
+        "Where the first stage is right there is nothing to gain. The same sensors, but one way to fail, with log-odds "
+        "as logistic regression takes them to be:",
+        "",
+        *fitted(case),
+        *to_come(case),
+        "",
+        ONE_DRAW,
+    )
+    return [Words(line) for line in lines]
+
+
+def fitted(case: Case) -> list[str]:
+    """What the guarded fit tried on held-out rows, and what it chose."""
+    lines = [
+        f"Logistic regression, then RerankerCV for {STAT} (hits among the first {TOP}) on {case.n_rows:,} machines, "
+        f"of which {case.n_failed} failed. Each option is fitted on four fifths of the rows, in turn, and looked at on "
+        "the rest:",
+        *case.report.splitlines(),
+    ]
+    return lines if case.kept else [*lines, *case.result.notes]
+
+
+def to_come(case: Case) -> list[str]:
+    """Hits on the lists to come, and the interval of the mean lead."""
+    mean, half = case.lead
+    found = f"logistic regression finds {case.first.mean():.1f}"
+    first = f"On {LISTS} lists to come, of {ROWS:,} other machines each, {found}"
+    others = ", ".join(f"{name} {hits.mean():.1f}" for name, hits in case.others.items())
+    compared = f"The same lists by other scores: {others}."
+    if case.kept:
+        return [f"{first} of its first {TOP}, and the guard has left it as it is.", compared]
+    low, high = mean - half, mean + half
+    verdict = "better" if low > 0 else "worse" if high < 0 else "no difference can be told"
+    return [
+        f"{first} of its first {TOP}, and the corrected score {case.ours.mean():.1f}: {mean:+.1f}, 95 % interval "
+        f"{low:+.1f} to {high:+.1f}: {verdict}.",
+        compared,
+    ]
+
+
+def side_by_side(case: Case) -> list[Part]:
+    """The tops of two lists side by side: row, label and place in the other list."""
+    from rerank.io.page import Cells, Words
+
+    rows = [("place", "first stage", "failed", "corrected", "failed", "was at")]
+    for place, (left, right) in enumerate(zip(case.before, case.after, strict=True), start=1):
+        was = "" if right.other == place else str(right.other)
+        rows.append((str(place), left.name, _mark(left.relevant), right.name, _mark(right.relevant), was))
+    title = f"The first {len(case.before)} places of a list to come ({', '.join(SHOWN)}):"
+    return [Words(title), Cells(rows, ("right", "left", "left", "left", "left", "right"), named=True)]
+
+
+def _mark(relevant: bool) -> str:
+    return "yes" if relevant else "."

@@ -18,11 +18,9 @@ if TYPE_CHECKING:
 def evaluate(
     runs: Annotated[
         list[str],
-        typer.Argument(
-            help="Runs (TREC) as NAME=FILE, or FILE, named by its stem; the first one is the base.", show_default=False
-        ),
+        typer.Argument(help="Runs (TREC) as NAME=FILE, or FILE, named by its stem; the first one is the base."),
     ],
-    qrels: Annotated[Path, typer.Argument(help="Judgements (TREC qrels), the last file.", show_default=False)],
+    qrels: Annotated[Path, typer.Argument(help="Judgements (TREC qrels), the last file.")],
     measures: Annotated[
         str, typer.Option(help="Measures with commas between: ndcg@10, ap, rr, precision@10, recall@100, rbp@0.8, ...")
     ] = "ndcg@10,ap,rr,precision@10,recall@100",
@@ -31,8 +29,7 @@ def evaluate(
     ] = "linear",
     level: Annotated[int, typer.Option(help="Least grade of a relevant document.")] = 1,
     ties: Annotated[
-        str,
-        typer.Option(help="Equal scores: trec (by document id, descending), pessimistic, optimistic or average."),
+        str, typer.Option(help="Equal scores: trec (by document id, descending), pessimistic, optimistic or average.")
     ] = "trec",
     per_query: Annotated[bool, typer.Option("--per-query", help="Print the value of every query.")] = False,
     as_json: AsJson = False,
@@ -50,7 +47,6 @@ def evaluate(
     wanted = [name.strip() for name in measures.split(",") if name.strip()]
     if not wanted:
         raise InputError("--measures is empty; name at least one, such as ndcg@10.")
-    found: dict[str, RunValues] = {}
     paths = runs_of(runs)
 
     def judged(name: str, strangers: bool) -> RunValues:
@@ -59,13 +55,16 @@ def evaluate(
             gain=gain, level=level, ties=ties, strangers=strangers,  # type: ignore[arg-type]
         )  # fmt: skip
 
-    for name in paths:
-        found[name] = judged(name, strangers=len(paths) > 1)
+    found = {name: judged(name, strangers=len(paths) > 1) for name in paths}
     if not any(own.n_known for own in found.values()):
         judged(next(iter(found)), strangers=False)  # refused
     for name, own in found.items():
-        _remark(name, own)
-    for note, names in _notes(found).items():
+        if own.n_missing:
+            say(f"{name} has nothing for {own.n_missing} of {len(own.queries)} judged queries, which count 0.")
+        if own.n_unjudged:
+            say(f"{name} has {own.n_unjudged} queries without a judgement, which do not count.")
+    for note in dict.fromkeys(note for own in found.values() for note in own.notes):
+        names = [name for name, own in found.items() if note in own.notes]
         say(note if len(names) == len(found) else f"{', '.join(names)}: {note}")
     base, *others = found
     ahead = {name: differences(found[name], found[base]) for name in others}
@@ -73,22 +72,6 @@ def evaluate(
         answer(_plain(found, ahead, base, per_query))
         return
     _print(found, ahead, base, per_query)
-
-
-def _remark(name: str, values: RunValues) -> None:
-    if values.n_missing:
-        say(f"{name} has nothing for {values.n_missing} of {len(values.queries)} judged queries, which count 0.")
-    if values.n_unjudged:
-        say(f"{name} has {values.n_unjudged} queries without a judgement, which do not count.")
-
-
-def _notes(found: dict[str, RunValues]) -> dict[str, list[str]]:
-    """Notes, each with the runs that it is about."""
-    notes: dict[str, list[str]] = {}
-    for name, own in found.items():
-        for note in own.notes:
-            notes.setdefault(note, []).append(name)
-    return notes
 
 
 def _plain(
@@ -109,27 +92,25 @@ def _plain(
     }
     if per_query:
         body["queries"] = {
-            name: {
-                query: dict(zip(own.measures, values)) for query, values in zip(own.queries, own.values.tolist())
-            }
+            name: {query: dict(zip(own.measures, values)) for query, values in zip(own.queries, own.values.tolist())}
             for name, own in found.items()
         }
     return body
 
 
 def _print(found: dict[str, RunValues], ahead: dict[str, list[Difference]], base: str, per_query: bool) -> None:
+    from rerank.io.page import Cells
+
     first = found[base]
     if per_query:
         tell("\t".join(["run", "query", *first.measures]))
         for name, own in found.items():
             for query, values in zip(own.queries, own.values.tolist()):
                 tell("\t".join([harmless(name, True), harmless(query, True), *(f"{value:.6f}" for value in values)]))
-    rows = [["measure", *(harmless(name, True) for name in found)]]
+    rows = [["measure", *found]]
     for k, measure in enumerate(first.measures):
         rows.append([measure, *(f"{own.means[k]:.4f}" for own in found.values())])
-    widths = [max(map(len, column)) for column in zip(*rows)]
-    for head, *values in rows:  # plain lines: nothing of a name is read as style, and nothing is cut to a width
-        tell("  ".join([head.ljust(widths[0]), *map(str.rjust, values, widths[1:])]))
+    tell(Cells(rows, ["left", *("right" for _ in found)]).as_text())
     several = len(first.queries) > 1
     for name, apart in ahead.items():
         tell(f"{harmless(name, True)} against {harmless(base, True)}, mean over {len(first.queries)} queries:")

@@ -1,11 +1,12 @@
-"""``rerank fit``."""
+"""``rerank fit``; ``--cv`` chooses the options by folds, ``--holdout`` shows what a fit gains."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -26,6 +27,7 @@ from rerank.cli.common import (
     read_data,
     refuse_idle,
     say,
+    some_of,
     split_names,
     tell,
     with_ideal,
@@ -33,13 +35,19 @@ from rerank.cli.common import (
 from rerank.errors import InputError, LeakWarning
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from rerank.io import Table
     from rerank.io.columns import Kinds
     from rerank.problem import Margin
+    from rerank.reranker.estimator import Reranker
+    from rerank.reranker.selection.reranker_cv import RerankerCV
 
 
 def fit(
     data: Data,
-    model: Annotated[Path, typer.Option(help="Where to write the model (JSON).", show_default=False)],
+    model: Annotated[Path, typer.Option(help="Where to write the model (JSON).")],
     label: Label = None,
     qid: Qid = None,
     id: Id = None,
@@ -49,9 +57,7 @@ def fit(
     features: Features = None,
     texts: Annotated[
         str | None,
-        typer.Option(
-            help="CSV: columns whose numbers are names, such as postal codes, with commas between.", show_default=False
-        ),
+        typer.Option(help="CSV: columns whose numbers are names, such as postal codes, with commas between."),
     ] = None,
     delimiter: Delimiter = None,
     stat: Annotated[
@@ -71,82 +77,49 @@ def fit(
     candidates: Annotated[
         str, typer.Option(help="Rows of each list that are reranked: a number, 0 for all, or auto.")
     ] = "auto",
-    formulation: Annotated[
-        str, typer.Option(help="auto, subrank, resolved_rank, mixed, auc or pairwise.")
-    ] = "auto",
+    formulation: Annotated[str, typer.Option(help="auto, subrank, resolved_rank, mixed, auc or pairwise.")] = "auto",
     solver: Annotated[str, typer.Option(help="highs, search, none, cbc, scip, glpk, gurobi, ...")] = "highs",
     presolve: Annotated[bool, typer.Option(help="Let the search in weight space go first.")] = True,
     time_limit: Annotated[float, typer.Option(help="Seconds for everything.")] = 60.0,
     node_limit: Annotated[
-        int | None,
-        typer.Option(
-            help="Stop the search after so many boxes, at the same place on every run.", show_default=False
-        ),
+        int | None, typer.Option(help="Stop the search after so many boxes, at the same place on every run.")
     ] = None,
     epsilon: Annotated[str, typer.Option(help="Margin in units of the scaled score, or auto.")] = "auto",
-    price: Annotated[
-        float, typer.Option("--C", help="Penalty for one feature, in the unit of the statistic.")
-    ] = 0.0,
-    max_features: Annotated[
-        int | None, typer.Option(help="At most this many features.", show_default=False)
-    ] = None,
+    price: Annotated[float, typer.Option("--C", help="Penalty for one feature, in the unit of the statistic.")] = 0.0,
+    max_features: Annotated[int | None, typer.Option(help="At most this many features.")] = None,
     positive: Annotated[bool, typer.Option(help="Non-negative weights only.")] = False,
-    gain: Annotated[
-        str, typer.Option(help="Worth of a grade g: exponential (2^g - 1) or linear.")
-    ] = "exponential",
+    gain: Annotated[str, typer.Option(help="Worth of a grade g: exponential (2^g - 1) or linear.")] = "exponential",
     radius: Annotated[
-        float | None,
-        typer.Option(help="Correct the first stage by at most this much, in deviations.", show_default=False),
+        float | None, typer.Option(help="Correct the first stage by at most this much, in deviations.")
     ] = None,
-    margin: Annotated[
-        float | None, typer.Option(help="Margin in deviations, with --radius.", show_default=False)
-    ] = None,
-    window: Annotated[
-        float | None, typer.Option(help="Fit hits around place N, with this width (2).", show_default=False)
-    ] = None,
-    list_length: Annotated[
-        int | None, typer.Option(help="Rows of the lists to come, if not as many as here.", show_default=False)
-    ] = None,
+    margin: Annotated[float | None, typer.Option(help="Margin in deviations, with --radius.")] = None,
+    window: Annotated[float | None, typer.Option(help="Fit hits around place N, with this width (2).")] = None,
+    list_length: Annotated[int | None, typer.Option(help="Rows of the lists to come, if not as many as here.")] = None,
     cross_fit: Annotated[str, typer.Option(help="Out-of-fold scores: auto, none or a number of folds.")] = "auto",
     cv: Annotated[
-        int | None,
-        typer.Option(help="Choose by so many folds how far to leave the first stage, if at all.", show_default=False),
+        int | None, typer.Option(help="Choose by so many folds how far to leave the first stage, if at all.")
     ] = None,
     safeguard: Annotated[
-        float | None,
-        typer.Option(help="For --cv: standard errors that a lead has to exceed (2).", show_default=False),
+        float | None, typer.Option(help="For --cv: standard errors that a lead has to exceed (2).")
     ] = None,
-    holdout: Annotated[
-        float | None,
-        typer.Option(help="Share of the rows that a second fit is judged by.", show_default=False),
-    ] = None,
-    proof: Annotated[
-        Path | None,
-        typer.Option(help="Where to write the search's proof, for verify --proof.", show_default=False),
-    ] = None,
+    holdout: Annotated[float | None, typer.Option(help="Share of the rows that a second fit is judged by.")] = None,
+    proof: Annotated[Path | None, typer.Option(help="Where to write the search's proof, for verify --proof.")] = None,
     checkpoint: Annotated[
-        Path | None,
-        typer.Option(
-            help="Where to keep the state of the search; the same command goes on with it.", show_default=False
-        ),
+        Path | None, typer.Option(help="Where to keep the state of the search; the same command goes on with it.")
     ] = None,
     plot: Annotated[
         Path | None,
         typer.Option(
             help="Draw value and bound over time, or with --cv the lead of every option: a .png, .svg or .pdf.",
-            show_default=False,
         ),
     ] = None,
     jobs: Annotated[int, typer.Option(help="Cores; -1 for all.")] = 1,
     seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="The solver's own log, on standard error.")
-    ] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="The solver's own log, on standard error.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Fit a table and write the model."""
     from rerank.certificate.proof_file import ProofTooLargeError, save_proof
-    from rerank.cli.choosing import check_holdout, check_meant, fitted
     from rerank.cli.pictures import check_picture, write_picture
     from rerank.io.page import as_text
     from rerank.io.paths import check_outputs
@@ -155,31 +128,22 @@ def fit(
     from rerank.reranker.files.document import save
     from rerank.reranker.task import task_of
 
-    check_holdout(holdout)
-    check_meant(cv, safeguard, radius, margin, epsilon, first_stage, candidates, cross_fit, solver, presolve)
+    check_meant(cv, safeguard, radius, margin, epsilon, first_stage, candidates, cross_fit, solver, presolve, holdout)
     check_picture(plot)
     paths = {"--model": model, "--proof": proof, "--checkpoint": checkpoint, "--plot": plot}
     check_outputs(with_ideal(data), paths)
     table = read_data(
-        data,
-        label=label,
-        qid=qid,
-        id=id,
-        weight=weight,
-        groups=groups,
-        positive=positive_label,
-        features=features,
-        delimiter=delimiter,
-        need_label=True,
-        kinds=_kinds(texts, first_stage),
-    )
+        data, label=label, qid=qid, id=id, weight=weight, groups=groups, positive=positive_label, features=features,
+        delimiter=delimiter, need_label=True, kinds=_kinds(texts, first_stage),
+    )  # fmt: skip
+    n_candidates = _number("--candidates", candidates, {"auto": "auto"}, "a whole number, 0 for all, or auto")
     est = Reranker(
-        stat, first_stage=None if first_stage == "none" else first_stage, n_candidates=_candidates(candidates),
+        stat, first_stage=None if first_stage == "none" else first_stage, n_candidates=n_candidates or None,
         formulation=formulation, solver=solver, presolve=presolve, time_limit=time_limit,
         node_limit=node_limit, epsilon=_margin(epsilon), C=price, max_features=max_features, positive=positive,
         gain=gain, radius=radius, margin=margin, window=window, list_length=list_length,
-        cross_fit=_cross_fit(cross_fit), proof=proof is not None, checkpoint=checkpoint, n_jobs=jobs,
-        random_state=seed, verbose=2 if verbose else 1,
+        cross_fit=_number("--cross-fit", cross_fit, {"auto": "auto", "none": False}, "auto, none or a number of folds"),
+        proof=proof is not None, checkpoint=checkpoint, n_jobs=jobs, random_state=seed, verbose=2 if verbose else 1,
     )  # fmt: skip
     if cv is None:
         task_of(est.get_params(deep=False), table.X.shape[1])
@@ -236,15 +200,14 @@ def _kinds(texts: str | None, first_stage: str) -> Kinds | None:
     return dict.fromkeys(split_names(texts) or (), Kind(texts=True))
 
 
-def _candidates(text: str) -> int | str | None:
-    if text == "auto":
-        return text
+def _number(option: str, text: str, words: Mapping[str, str | bool], what: str) -> Any:
+    """What a word stands for, else the number."""
+    if text in words:
+        return words[text]
     try:
-        return int(text) or None
+        return int(text)
     except ValueError:
-        raise InputError(
-            f"--candidates is {text!r}; it must be a whole number, 0 for all, or auto."
-        ) from None
+        raise InputError(f"{option} is {text!r}; it must be {what}.") from None
 
 
 def _margin(text: str) -> Margin | str:
@@ -253,10 +216,104 @@ def _margin(text: str) -> Margin | str:
     return text if text == "auto" else margin_of("--epsilon", text, "auto or a positive number")
 
 
-def _cross_fit(text: str) -> int | str | bool:
-    if text in ("auto", "none"):
-        return text if text == "auto" else False
-    try:
-        return int(text)
-    except ValueError:
-        raise InputError(f"--cross-fit is {text!r}; it must be auto, none or a number of folds.") from None
+def fitted(
+    est: Reranker, table: Table, cv: int | None, safeguard: float | None, holdout: float | None
+) -> tuple[Reranker, list[str], Callable[[], Any]]:
+    """The fitted reranker, what held-out rows say of it, and what draws the fit: the axes, or None."""
+    from rerank.cli.pictures import course_of
+    from rerank.reranker.estimator import Reranker, fit_table
+    from rerank.solvers.progress import recording
+
+    def by_folds_or_not(rows: Table) -> tuple[Reranker, list[str], Callable[[], Any]]:
+        own = Reranker(**est.get_params(deep=False))
+        if cv is not None:
+            search = chosen(own, rows, cv, safeguard)
+            return search.best_estimator_, [search.report()], search.plot
+        with recording() as course:
+            found = fit_table(own, rows)
+        return found, [], lambda: course_of(course, found.result_)
+
+    found, why, draw = by_folds_or_not(table)
+    if holdout is not None:
+        est.set_params(checkpoint=None, proof=False)
+        why.append(held_out_gain(lambda rows: by_folds_or_not(rows)[0], table, holdout, est))
+    return found, why, draw
+
+
+def chosen(est: Reranker, table: Table, cv: int, safeguard: float | None) -> RerankerCV:
+    """What cross-validation tried and chose."""
+    from rerank.reranker.selection.options import SAFEGUARD
+    from rerank.reranker.selection.reranker_cv import RerankerCV, fit_table_by_folds
+
+    clear = SAFEGUARD if safeguard is None else safeguard
+    search = RerankerCV(
+        est, cv=cv, safeguard=clear, time_limit=est.time_limit, random_state=est.random_state, verbose=1
+    )
+    return fit_table_by_folds(search, table)
+
+
+def check_meant(
+    cv: int | None, safeguard: float | None, radius: float | None, margin: float | None, epsilon: str, first_stage: str,
+    candidates: str, cross_fit: str, solver: str, presolve: bool, holdout: float | None,
+) -> None:  # fmt: skip
+    """Refuse a share that is none, and options of ``rerank fit`` that have no meaning beside the others.
+
+    Raises
+    ------
+    InputError
+        Naming the first of them.
+    """
+    if holdout is not None and not 0 < holdout < 1:
+        raise InputError(f"--holdout is {holdout:g}; it must be a share of the rows between 0 and 1, such as 0.3.")
+    if cv is None:
+        refuse_idle({"--safeguard": safeguard}, "it says how --cv chooses; add --cv 5, or leave it out")
+    else:
+        refuse_idle({"--radius": radius}, "--cv chooses the radius; leave one of them out")
+    if margin is not None:
+        refuse_idle({"--epsilon": None if epsilon == "auto" else epsilon}, "--margin replaces it; leave one out")
+    if first_stage == "none":
+        idle = {
+            "--candidates": None if candidates in ("auto", "0") else candidates,
+            "--cross-fit": None if cross_fit in ("auto", "none") else cross_fit,
+        }
+        refuse_idle(idle, "it is about the scores of a first stage; leave it out, or name a --first-stage")
+    if solver == "search" and not presolve:
+        refuse_idle({"--no-presolve": True}, "--solver search does nothing but that search; leave one of them out")
+
+
+def held_out_gain(fitted: Callable[[Table], Reranker], table: Table, share: float, est: Reranker) -> str:
+    """A sentence: the statistic of rows that a second fit did not see, by the first stage and by the fit.
+
+    Parameters
+    ----------
+    fitted : callable
+        Makes the fit of a table, choices by folds included.
+    est : Reranker
+        Statistic, gain and seed.
+    """
+    from rerank.ranks import evaluate
+    from rerank.reranker.data import units_of
+    from rerank.reranker.selection.folds import splits_of
+    from rerank.reranker.selection.held_out import in_lists_of
+    from rerank.statistics import parse
+
+    assert table.y is not None
+    relevant = table.y > table.y.min()
+    units = table.qid if table.groups is None else units_of(table.qid, table.groups)
+    split = splits_of(table.X, relevant, units, max(2, round(1 / share)), 1, est.random_state)[0]
+    train, test = (some_of(table, rows) for rows in (split.train, split.test))
+    part, statistic, unit, where = fitted(train), parse(est.stat), 1.0, ""
+    if table.qid is None:
+        statistic, unit = in_lists_of(statistic, len(table), len(test))
+        where = f", as of a list of {len(table)} rows" if unit != 1.0 else ""
+    grades = test.y
+    assert grades is not None
+
+    def told(scores: NDArray[np.float64]) -> float:
+        weights: dict[str, Any] = {"sample_weight": test.sample_weight, "ideal_gains": test.ideal_gains}
+        return unit * evaluate(statistic, grades, scores, test.qid, gain=est.gain, **weights)
+
+    after, first = told(part.list_scores(test.X, test.qid)), part.first_stage_scores(test.X)
+    before = "" if first is None else f"{told(first):.6g} by the first stage, "
+    told_of = f"Held out {len(test)} rows: {parse(est.stat)}{where}:"
+    return f"{told_of} {before}{after:.6g} by a fit on the other {len(train)}."

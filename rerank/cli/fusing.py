@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rerank.cli.common import AsJson, Outputs, answer, exit_code, refuse_idle, runs_of, say, tell
-from rerank.cli.fusing_options import expressed, names_of, prior_of, radius_of
+from rerank.cli.common import AsJson, Outputs, answer, exit_code, refuse_idle, runs_of, say, split_names, tell
 from rerank.errors import InputError, OutputError
 
 if TYPE_CHECKING:
-    from rerank.io.fusion import Joined
     from rerank.reranker.fusion.estimator import ScoreFusion
     from rerank.reranker.fusion.model import FusionModel
 
@@ -20,76 +18,51 @@ if TYPE_CHECKING:
 def fuse(
     run: Annotated[
         list[str] | None,
-        typer.Option(
-            help="A run as NAME=FILE (TREC), once for each run; or a file, named by its stem.", show_default=False
-        ),
+        typer.Option(help="A run as NAME=FILE (TREC), once for each run; or a file, named by its stem."),
     ] = None,
-    qrels: Annotated[
-        Path | None, typer.Option(help="TREC judgements: fit to them.", show_default=False)
-    ] = None,
+    qrels: Annotated[Path | None, typer.Option(help="TREC judgements: fit to them.")] = None,
     model: Annotated[
-        Path | None,
-        typer.Option(help="With --qrels the model to write (JSON), else the one to apply.", show_default=False),
+        Path | None, typer.Option(help="With --qrels the model to write (JSON), else the one to apply.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Where to write the fused run (TREC).", show_default=False)] = None,
+    out: Annotated[Path | None, typer.Option(help="Where to write the fused run (TREC).")] = None,
     audit: Annotated[
-        Path | None,
-        typer.Option(help="Folder for a table, a model and a proof, which rerank verify checks.", show_default=False),
+        Path | None, typer.Option(help="Folder for a table, a model and a proof, which rerank verify checks.")
     ] = None,
-    export: Annotated[
-        str | None, typer.Option(help="Print a snippet: elasticsearch, vespa or formula.", show_default=False)
-    ] = None,
+    export: Annotated[str | None, typer.Option(help="Print a snippet: elasticsearch, vespa or formula.")] = None,
     plot: Annotated[
-        Path | None,
-        typer.Option(help="Draw the lead of every option over RRF: a .png, .svg or .pdf.", show_default=False),
+        Path | None, typer.Option(help="Draw the lead of every option over RRF: a .png, .svg or .pdf.")
     ] = None,
-    stat: Annotated[
-        str | None, typer.Option(help="What is fitted: ndcg@10 (default), ap, rr, recall@N ...", show_default=False)
-    ] = None,
+    stat: Annotated[str | None, typer.Option(help="What is fitted: ndcg@10 (default), ap, rr, recall@N ...")] = None,
     normalise: Annotated[
         str | None,
         typer.Option(
             help="none, minmax, z, rank, sigmoid; several with commas, of which the folds choose; or auto (default).",
-            show_default=False,
         ),
     ] = None,
     prior: Annotated[
-        str | None,
-        typer.Option(help="Weights to correct: equal (default), rrf, or NAME=WEIGHT,...", show_default=False),
+        str | None, typer.Option(help="Weights to correct: equal (default), rrf, or NAME=WEIGHT,...")
     ] = None,
     radius: Annotated[
-        str | None,
-        typer.Option(help="Largest correction: auto (default), a number, or free for any weights.", show_default=False),
+        str | None, typer.Option(help="Largest correction: auto (default), a number, or free for any weights.")
     ] = None,
     cv: Annotated[
-        int | None,
-        typer.Option(help="Folds of queries that choose and guard: 5 (default), 0 for none.", show_default=False),
+        int | None, typer.Option(help="Folds of queries that choose and guard: 5 (default), 0 for none.")
     ] = None,
     missing: Annotated[
-        str | None,
-        typer.Option(help="For documents a run lacks: lowest (default), zero or impute.", show_default=False),
+        str | None, typer.Option(help="For documents a run lacks: lowest (default), zero or impute.")
     ] = None,
-    depth: Annotated[
-        int | None, typer.Option(help="Documents of each run that count; all by default.", show_default=False)
-    ] = None,
-    k: Annotated[
-        float | None, typer.Option(help="Constant of rank and RRF: 60 by default.", show_default=False)
-    ] = None,
-    gain: Annotated[
-        str | None, typer.Option(help="Worth of a grade g: exponential (default) or linear.", show_default=False)
-    ] = None,
+    depth: Annotated[int | None, typer.Option(help="Documents of each run that count; all by default.")] = None,
+    k: Annotated[float | None, typer.Option(help="Constant of rank and RRF: 60 by default.")] = None,
+    gain: Annotated[str | None, typer.Option(help="Worth of a grade g: exponential (default) or linear.")] = None,
     negative: Annotated[bool, typer.Option("--negative", help="Allow weights below 0.")] = False,
-    time_limit: Annotated[
-        float | None, typer.Option(help="Seconds for the fit: 60 by default.", show_default=False)
-    ] = None,
-    jobs: Annotated[int | None, typer.Option(help="Cores; -1 for all.", show_default=False)] = None,
-    seed: Annotated[
-        int | None, typer.Option(help="Seed of everything random: 0 by default.", show_default=False)
-    ] = None,
+    time_limit: Annotated[float | None, typer.Option(help="Seconds for the fit: 60 by default.")] = None,
+    jobs: Annotated[int | None, typer.Option(help="Cores; -1 for all.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of everything random: 0 by default.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Fuse runs: fit weights to judgements, or apply a model. RRF is kept where fits do not lead it."""
-    from rerank.cli.pictures import check_picture
+    from rerank.cli.pictures import check_picture, write_picture
+    from rerank.io import write_run
     from rerank.io.paths import check_outputs
 
     runs = runs_of(run or [])
@@ -98,9 +71,9 @@ def fuse(
     check_picture(plot)
     outputs = {"--out": out, "--model": model if qrels is not None else None, "--plot": plot}
     if qrels is not None and audit is not None and audit.exists():
-        from rerank.reranker.fusion.audit import FILES
+        from rerank.reranker.fusion.estimator import AUDIT_FILES
 
-        outputs |= {f"the {name} of --audit": audit / name for name in FILES}
+        outputs |= {f"the {name} of --audit": audit / name for name in AUDIT_FILES}
     check_outputs([*runs.values(), qrels, *([model] if qrels is None else [])], outputs)
     given = {
         "--stat": stat, "--normalise": normalise, "--prior": prior, "--radius": radius, "--cv": cv,
@@ -111,65 +84,57 @@ def fuse(
     if qrels is None:
         _apply(runs, model, out, export, given, as_json)
         return
+    from rerank.reranker.fusion.estimator import ScoreFusion
+    from rerank.reranker.fusion.exports import export as snippet_of
+    from rerank.reranker.fusion.files import save
+
+    names = normalise if normalise == "auto" else split_names(normalise)
     options = {
-        "stat": stat, "normalise": names_of(normalise), "prior": prior_of(prior), "radius": radius_of(radius), "cv": cv,
+        "stat": stat, "normalise": names, "prior": prior_of(prior), "radius": radius_of(radius), "cv": cv,
         "missing": missing, "depth": depth, "k": k, "gain": gain, "time_limit": time_limit, "n_jobs": jobs,
-        "random_state": seed,
+        "random_state": seed, "positive": not negative,
     }  # fmt: skip
     chosen: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
-    chosen["radius"] = None if radius == "free" else chosen.get("radius", "auto")
+    if radius == "free":
+        chosen["radius"] = None
     if cv == 0:
         if plot is not None:
             raise InputError("--plot draws what the folds say, and --cv is 0; leave one of them out.")
         chosen["cv"] = None
-    _fit(runs, qrels, model, out, audit, plot, export, chosen | {"positive": not negative}, as_json)
-
-
-def _fit(
-    runs: dict[str, Path], qrels: Path, model: Path | None, out: Path | None, audit: Path | None, plot: Path | None,
-    target: str | None, options: dict[str, Any], as_json: bool,
-) -> None:  # fmt: skip
-    from rerank.cli.pictures import write_picture
-    from rerank.reranker.fusion.estimator import ScoreFusion
-    from rerank.reranker.fusion.exports import export
-    from rerank.reranker.fusion.files import save
-    from rerank.reranker.fusion.told import guarded
-
-    if target is not None:
-        options = options | expressed(target, tuple(runs), options)
-    est = ScoreFusion(**options, proof=audit is not None, verbose=1)
+    if export is not None:
+        chosen |= expressed(export, tuple(runs), chosen)
+    est = ScoreFusion(**chosen, proof=audit is not None, verbose=1)
     limit = "without a limit" if est.time_limit is None else f"at most {est.time_limit:g} s"
     say(f"Fusing {len(runs)} runs for {est.stat}, {limit} ...")
     est.fit(runs, qrels)
-    found = est.model_
-    snippet = None if target is None else export(found, target)
-    joined = found.joined(runs) if out is not None else None
-    outputs, written = Outputs(), dict[str, str | None](model=None, out=None)
-    with outputs.one():
+    fused = est.model_
+    snippet = None if export is None else snippet_of(fused, export)
+    joined = None if out is None else fused.joined(runs)
+    writing, written = Outputs(), dict[str, str | None](model=None, out=None, audit=None)
+    with writing.one():
         if model is not None:
-            save(found, model)
+            save(fused, model)
             written["model"] = str(model)
-    with outputs.one():
+    with writing.one():
         if out is not None and joined is not None:
-            _write(out, found, joined)
+            write_run(out, joined.qid, joined.docid, fused.scores(joined))
             written["out"] = str(out)
-    written["audit"] = None
-    with outputs.one():
+    with writing.one():
         if audit is not None and _audited(est, audit):
             written["audit"] = str(audit)
-    with outputs.one():
+    with writing.one():
         if as_json:
             for note in est.notes_:
                 say(note)
             more = {"nulls": est.nulls_, "alone": est.runs_, **written, "export": snippet}
-            answer({**_described(found), **found.about, **more})
+            answer({**_described(fused), **fused.about, **more})
         else:
-            _print(est, snippet)
-    with outputs.one():
+            tell(str(est) if snippet is None else f"{est}\n\n{snippet}")
+    with writing.one():
         if plot is not None:
             write_picture(plot, est.plot)
-    outputs.check()
-    raise typer.Exit(exit_code(est.result_, guarded(est)))
+    writing.check()
+    raise typer.Exit(exit_code(est.result_, est.evidence_ is not None and est.evidence_.guarded))
 
 
 def _audited(est: ScoreFusion, folder: Path) -> bool:
@@ -189,6 +154,7 @@ def _apply(
     runs: dict[str, Path], model: Path | None, out: Path | None, target: str | None, given: dict[str, Any],
     as_json: bool,
 ) -> None:  # fmt: skip
+    from rerank.io import write_run
     from rerank.io.fusion import apart
     from rerank.reranker.fusion.exports import export
     from rerank.reranker.fusion.files import load
@@ -206,19 +172,13 @@ def _apply(
         joined = found.joined(runs)
         for note in (notes := apart(joined)):
             say(note)
-        _write(out, found, joined)
+        write_run(out, joined.qid, joined.docid, found.scores(joined))
         say(f"{len(joined)} documents of {len(set(joined.qid.tolist()))} queries written to {out}.")
     if as_json:
         answer({**_described(found), "out": out and str(out), "export": snippet, "notes": list(notes),
                 "n_rows": None if joined is None else len(joined)})  # fmt: skip
     elif snippet is not None:
         tell(snippet)
-
-
-def _write(path: Path, model: FusionModel, joined: Joined) -> None:
-    from rerank.io import write_run
-
-    write_run(path, joined.qid, joined.docid, model.scores(joined))
 
 
 def _described(model: FusionModel) -> dict[str, Any]:
@@ -228,7 +188,59 @@ def _described(model: FusionModel) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _print(est: ScoreFusion, snippet: str | None) -> None:
-    tell(str(est))
-    if snippet is not None:
-        tell("\n" + snippet)
+def prior_of(text: str | None) -> str | dict[str, float] | None:
+    """A prior by name, or NAME=WEIGHT with commas between."""
+    if text is None or "=" not in text:
+        return text
+    try:
+        pairs = [part.partition("=") for part in text.split(",")]
+        found = {name.strip(): float(weight) for name, _, weight in pairs}
+    except ValueError:
+        found = {}
+    if len(found) < text.count(",") + 1:  # a weight that is no number, or a run twice
+        raise InputError(
+            f"--prior is {text!r}; it must be equal, rrf, or NAME=WEIGHT with commas between, each name once."
+        )
+    return found
+
+
+def radius_of(text: str | None) -> float | str | None:
+    """A number or "auto"; None for "free"."""
+    if text is None or text == "free":
+        return None
+    if text == "auto":
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"--radius is {text!r}; it must be auto, free or a number.") from None
+
+
+def expressed(target: str, names: tuple[str, ...], options: dict[str, Any]) -> dict[str, Any]:
+    """The normalisers that a fit may choose so that a target can express it.
+
+    Raises
+    ------
+    InputError
+        For an unknown target, and a fit that it cannot express; before the time of the fit is spent.
+    """
+    import numpy as np
+
+    from rerank.reranker.fusion.exports import expressible
+    from rerank.reranker.fusion.fit import AUTO
+    from rerank.reranker.fusion.model import FusionModel
+
+    weights = np.full(len(names), 1.0 if options["positive"] else -1.0)
+    plain = FusionModel(
+        names, weights, "rank", options.get("k", 60.0), options.get("missing", "lowest"), options.get("depth")
+    )
+    given = options.get("normalise", "auto")
+    if not isinstance(options.get("prior"), dict):
+        expressible(target, ["rank"], plain)  # RRF may be kept
+    if options.get("prior") == "rrf":
+        return {}
+    if given == "auto":
+        return {"normalise": expressible(target, AUTO, plain)}
+    for name in given:
+        expressible(target, [name], plain)
+    return {}

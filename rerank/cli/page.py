@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rerank.io.page import Cells, Part, Picture, Words
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from rerank.io import Table
+    from rerank.ranks.evaluator import Ties
     from rerank.reranker.estimator import Reranker
     from rerank.reranker.evidence import Evidence
     from rerank.reranker.files.model_file import ModelDocument
@@ -133,8 +137,6 @@ def evidence(given: Ranked, own: bool) -> Section:
     if table.y is None or not (table.y > 0).any():
         lacking = "no labels" if table.y is None else "no relevant row"
         return (title, [text(f"The table has {lacking}, so the list cannot be judged by it.")])
-    from rerank.cli.bootstrap import lead_of
-
     found = lead_of(est, table, given.scores, given.first, DRAWS)
     if not isfinite(found.value):
         return (title, [text(f"No {name} is defined on these rows: they hold nothing to order.")])
@@ -160,6 +162,71 @@ def evidence(given: Ranked, own: bool) -> Section:
         curves = {"fitted": given.scores} | ({} if given.first is None else {"first stage": given.first})
         parts.append(picture(lambda: cumulative_gain(relevant, curves, top=given.depth)))
     return (title, parts)
+
+
+class Lead(NamedTuple):
+    """What a list is worth on labelled rows; NaN if unknown.
+
+    Attributes
+    ----------
+    value, first : float
+        The statistic of the list and of the first stage's; None without a first stage.
+    chance : float
+        Its mean over all orders of the rows.
+    low, high : float
+        Ends of the 95 % interval of the difference.
+    """
+
+    value: float
+    first: float | None
+    chance: float
+    low: float
+    high: float
+
+
+def lead_of(
+    est: Reranker, table: Table, scores: NDArray[Any], first: NDArray[Any] | None, draws: int, seed: int = 0
+) -> Lead:
+    """Value, that of the first stage, and the interval between the 2.5 and 97.5 % quantiles of the lead over draws.
+
+    Rows of one list are drawn with repetition; of several lists, the lists are, as a mean is taken over them.
+
+    Parameters
+    ----------
+    table : Table
+        With labels.
+    scores, first : arrays (n,)
+        Scores that order each list, by the model and by its first stage.
+    """
+    import numpy as np
+
+    from rerank.ranks import list_values
+
+    assert table.y is not None
+    y, weight = table.y, table.sample_weight
+
+    def values(of: NDArray[Any], rows: Any = slice(None), ties: Ties = "pessimistic") -> NDArray[np.float64]:
+        return list_values(
+            est.stat, y[rows], of[rows], None if table.qid is None else table.qid[rows], ties=ties, gain=est.gain,
+            sample_weight=None if weight is None else weight[rows], ideal_gains=table.ideal_gains,
+        )  # fmt: skip
+
+    own = values(scores)
+    if np.isnan(own).all():  # nothing to order
+        return Lead(np.nan, None, np.nan, np.nan, np.nan)
+    value, chance = float(np.nanmean(own)), float(np.nanmean(values(np.zeros(y.size), ties="average")))
+    if first is None:
+        return Lead(value, None, chance, np.nan, np.nan)
+    before, rng = values(first), np.random.default_rng(seed)
+    if table.qid is None:
+        drawn = (rng.integers(0, y.size, y.size) for _ in range(draws))
+        leads = np.array([values(scores, rows)[0] - values(first, rows)[0] for rows in drawn])
+    else:
+        each = (own - before)[~np.isnan(own)]
+        leads = each[rng.integers(0, each.size, (draws, each.size))].mean(axis=1)
+    leads = leads[~np.isnan(leads)]  # draws without a relevant row
+    low, high = np.quantile(leads, [0.025, 0.975]) if leads.size else (np.nan, np.nan)
+    return Lead(value, float(np.nanmean(before)), chance, float(low), float(high))
 
 
 def held_out(est: Reranker) -> Section:
@@ -191,9 +258,7 @@ def held_out(est: Reranker) -> Section:
 
 def _caution(found: Evidence) -> str:
     """What a lead and its interval do not say."""
-    lines = [
-        "An interval has 1.96 standard errors on each side, of paired differences of relevant rows or of lists."
-    ]
+    lines = ["An interval has 1.96 standard errors on each side, of paired differences of relevant rows or of lists."]
     if found.chosen is not None:
         ends = found.interval(found.chosen)
         if ends is not None and ends[0] <= 0 <= ends[1]:

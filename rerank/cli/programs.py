@@ -33,30 +33,21 @@ from rerank.cli.common import (
 from rerank.errors import InputError
 from rerank.errors.telling import stderr
 
-Program = Annotated[
-    Path, typer.Argument(help="Program file (.mps) written by rerank export.", show_default=False)
-]
+Program = Annotated[Path, typer.Argument(help="Program file (.mps) written by rerank export.")]
 
 
 def export(
     model: Model,
     data: Data,
-    output: Annotated[
-        Path,
-        typer.Argument(help="Program file to write (.mps); its sidecar ends in .json.", show_default=False),
-    ],
+    output: Annotated[Path, typer.Argument(help="Program file to write (.mps); its sidecar ends in .json.")],
     label: Label = None,
     qid: Qid = None,
     weight: Weight = None,
     positive_label: Positive = None,
     delimiter: Delimiter = None,
-    formulation: Annotated[
-        str | None, typer.Option(help="Another program than the model's.", show_default=False)
-    ] = None,
+    formulation: Annotated[str | None, typer.Option(help="Another program than the model's.")] = None,
     linking: Annotated[str, typer.Option(help="ordered, or paper for the literal form.")] = "ordered",
-    big_m: Annotated[
-        str, typer.Option(help="pair, or unit for the literal form (another problem).")
-    ] = "pair",
+    big_m: Annotated[str, typer.Option(help="pair, or unit for the literal form (another problem).")] = "pair",
     as_json: AsJson = False,
 ) -> None:
     """Write the program of a model and its data as an .mps file."""
@@ -67,10 +58,7 @@ def export(
 
     if output.suffix != ".mps":
         raise InputError(f"{output} must end in .mps; its sidecar gets the same name and ends in .json.")
-    check_outputs(
-        [model, *with_ideal(data)],
-        {"the program": output, "its sidecar": output.with_suffix(".json")},
-    )
+    check_outputs([model, *with_ideal(data)], {"the program": output, "its sidecar": output.with_suffix(".json")})
     doc, table = read_for(
         model, data, label=label, qid=qid, weight=weight, positive=positive_label, delimiter=delimiter,
         need_label=True,
@@ -95,19 +83,12 @@ def export(
 def solve(
     program: Program,
     solver: Annotated[str, typer.Option(help="highs, cbc, scip, glpk, gurobi, ...")] = "highs",
-    time_limit: Annotated[float | None, typer.Option(help="Seconds.", show_default=False)] = None,
+    time_limit: Annotated[float | None, typer.Option(help="Seconds.")] = None,
     start: Annotated[
-        Path | None,
-        typer.Option(
-            help="Solution file to start from; a claim that denies it is refused.", show_default=False
-        ),
+        Path | None, typer.Option(help="Solution file to start from; a claim that denies it is refused.")
     ] = None,
-    solution: Annotated[
-        Path | None, typer.Option(help="Solution file to write; PROGRAM.sol by default.", show_default=False)
-    ] = None,
-    log: Annotated[
-        Path | None, typer.Option(help="Where to write the solver's own log.", show_default=False)
-    ] = None,
+    solution: Annotated[Path | None, typer.Option(help="Solution file to write; PROGRAM.sol by default.")] = None,
+    log: Annotated[Path | None, typer.Option(help="Where to write the solver's own log.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Solve a program file with an installed solver. Its solution is written, too.
@@ -150,9 +131,7 @@ def solve(
     else:
         bound = "no bound" if not math.isfinite(limit) else f"bound {limit:.9g} on its word"
         held = "no solution" if objective is None else f"objective {objective:.9g}, {bound}"
-        tell(
-            f"{outcome.solver} {outcome.version}: {outcome.stop}, {outcome.holds}; {held} in {outcome.seconds:.2f} s"
-        )
+        tell(f"{outcome.solver} {outcome.version}: {outcome.stop}, {outcome.holds}; {held} in {outcome.seconds:.2f} s")
         if body["solution"]:
             read = f"rerank import {program} {body['solution']} --model NEW.json reads it"
             say(f"Solution written to {body['solution']}{'.' if statistic is None else f'; {read}.'}")
@@ -178,13 +157,10 @@ def _statistic_constant(program: Path) -> float | None:
 
 def take(
     program: Program,
-    solution: Annotated[
-        Path, typer.Argument(help="Solution file of any of the solvers.", show_default=False)
-    ],
-    model: Annotated[Path, typer.Option(help="Where to write the model (JSON).", show_default=False)],
+    solution: Annotated[Path, typer.Argument(help="Solution file of any of the solvers.")],
+    model: Annotated[Path, typer.Option(help="Where to write the model (JSON).")],
     dialect: Annotated[
-        str | None,
-        typer.Option(help="highs, cbc, scip, glpk or gurobi; recognised by default.", show_default=False),
+        str | None, typer.Option(help="highs, cbc, scip, glpk or gurobi; recognised by default.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -194,7 +170,6 @@ def take(
     from rerank.reranker.files.export import imported
 
     check_outputs([program, program.with_suffix(".json"), solution], {"--model": model})
-
     state = imported(program, solution, dialect)
     save(state, model)
     if as_json:

@@ -1,13 +1,15 @@
-"""``rerank rank`` and ``rerank score``."""
+"""``rerank rank``, ``rerank score`` and ``rerank report``: what a model makes of a table."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rerank.cli.common import (
+    FAILED,
     AsJson,
     Data,
     Delimiter,
@@ -20,12 +22,23 @@ from rerank.cli.common import (
     answer,
     ranker,
     read_for,
+    row_names,
     say,
     tell,
+    there,
     with_ideal,
+    working,
 )  # fmt: skip
 from rerank.cli.pictures import check_one_list, check_picture, list_drawn, write_picture
-from rerank.errors import InputError
+from rerank.errors import InputError, RerankError
+
+if TYPE_CHECKING:
+    from rerank.io import Table
+    from rerank.reranker.files.model_file import ModelDocument
+    from rerank.reranker.files.verify import Report
+
+DIGESTS = ("data_sha256", "result.certificate.data_sha256")
+"""The checks that a digest of other data fails, the digest's own first."""
 
 
 def rank(
@@ -34,24 +47,18 @@ def rank(
     qid: Qid = None,
     id: Id = None,
     delimiter: Delimiter = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(help="Write the whole list to a .csv, or to a .run (TREC).", show_default=False),
-    ] = None,
+    output: Annotated[Path | None, typer.Option(help="Write the whole list to a .csv, or to a .run (TREC).")] = None,
     top: Annotated[int, typer.Option(min=0, help="Cells of each list to print; 0 for all.")] = 10,
     plot: Annotated[
         Path | None,
         typer.Option(
             help="Draw what was found by rows looked at; without labels what lifts the first rows: a .png, .svg or "
             ".pdf.",
-            show_default=False,
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Rank the rows of a table, best first."""
-    import numpy as np
-
     from rerank.io.paths import check_outputs
     from rerank.ranks.lists import rows_by_list
 
@@ -70,14 +77,8 @@ def rank(
     check_one_list(plot, table)
     est = ranker(doc, model)
     places, scores = est.rank(table.X, table.qid), est.list_scores(table.X, table.qid)
-    names = (
-        table.ids
-        if table.ids is not None
-        else np.array([str(row) for row in range(len(table))], dtype=object)
-    )
-    lists = [
-        (str(name), rows[np.argsort(places[rows])]) for name, rows in rows_by_list(table.qid, len(table))
-    ]
+    names = row_names(table)
+    lists = [(str(name), rows[places[rows].argsort()]) for name, rows in rows_by_list(table.qid, len(table))]
     if output is not None:
         _write(output, table, names, scores, places)
         say(f"{len(table)} rows in {len(lists)} list(s) written to {output}.")
@@ -117,9 +118,7 @@ def _write(path: Path, table: Any, names: Any, scores: Any, places: Any) -> None
 
     from rerank.io.csv_table import spreadsheet_cell
 
-    order = sorted(
-        range(len(names)), key=lambda row: ("" if table.qid is None else table.qid[row], places[row])
-    )
+    order = sorted(range(len(names)), key=lambda row: ("" if table.qid is None else table.qid[row], places[row]))
     with writing(path) as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow([*([] if table.qid is None else ["qid"]), "place", "id", "score"])
@@ -137,8 +136,7 @@ def score(
     positive_label: Positive = None,
     delimiter: Delimiter = None,
     plot: Annotated[
-        Path | None,
-        typer.Option(help="Draw relevant rows found by rows looked at: a .png, .svg or .pdf.", show_default=False),
+        Path | None, typer.Option(help="Draw relevant rows found by rows looked at: a .png, .svg or .pdf.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -157,9 +155,7 @@ def score(
     assert table.y is not None
     if plot is not None:
         write_picture(plot, lambda: list_drawn(est, table, 0))
-    value = est.score(
-        table.X, table.y, table.qid, sample_weight=table.sample_weight, ideal_gains=table.ideal_gains
-    )
+    value = est.score(table.X, table.y, table.qid, sample_weight=table.sample_weight, ideal_gains=table.ideal_gains)
     scores = est.first_stage_scores(table.X)
     first = None
     if scores is not None:
@@ -170,18 +166,77 @@ def score(
     empty = count_empty(est.state_.task.quoted, table.y, table.qid, gain=est.gain, sample_weight=table.sample_weight)
     name = est.state_.task.quoted.name
     if as_json:
-        answer(
-            {
-                "statistic": name,
-                "value": value,
-                "first_stage": first,
-                "n_rows": len(table),
-                "n_empty_lists": empty,
-            }
-        )
+        answer({"statistic": name, "value": value, "first_stage": first, "n_rows": len(table), "n_empty_lists": empty})
         return
     tell(f"{name}  {value:.6g}")
     if first is not None:
         tell(f"{name} of the first stage alone  {first:.6g}")
     if empty:
         say(f"{empty} list(s) without anything to order are not counted.")
+
+
+def report(
+    model: Model,
+    data: Data,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the page.")] = Path("report.html"),
+    label: Label = None,
+    qid: Qid = None,
+    id: Id = None,
+    weight: Weight = None,
+    positive_label: Positive = None,
+    delimiter: Delimiter = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write one HTML page on a model and a table.
+
+    The list, what changed, evidence on these rows and on held-out rows, proof, certificate. The page needs no network
+    and runs no code. With labels it says how the list does on these rows; if they are those of the fit, the model's
+    numbers are recomputed from them. Ends with 5 if the file contradicts itself or these rows.
+    """
+    from rerank.cli.page import certificate, change, evidence, held_out, proof, question, ranked, the_list
+    from rerank.io.atomic import writing
+    from rerank.io.page import page
+    from rerank.io.paths import check_outputs
+
+    if output.suffix not in (".html", ".htm"):
+        raise InputError(f"{output} is no name of a page; let it end in .html.")
+    check_outputs([model, *with_ideal(data)], {"--output": output})
+    doc, table = read_for(
+        model, data, label=label, qid=qid, id=id, weight=weight, positive=positive_label, delimiter=delimiter,
+        take_label=True,
+    )  # fmt: skip
+    table = there(table)
+    est = ranker(doc, model)
+    with working(f"Ranking {len(table)} rows, and checking the model's numbers ..."):
+        found, (checked, recomputed) = ranked(est, table), _checked(doc, table, str(model))
+        sections = [
+            question(found), the_list(found), change(found), evidence(found, recomputed), held_out(est),
+            proof(est, recomputed and table.sample_weight is None), certificate(doc, checked, recomputed),
+        ]  # fmt: skip
+    title = f"The list of {data.name} by {est.result_.statistic_name}"
+    with writing(output) as file:
+        file.write(page(title, sections))
+    if as_json:
+        answer({"page": str(output), "sections": [title for title, _ in sections]})
+    else:
+        say(f"Written to {output}.")
+    if not checked.holds:
+        failed = ", ".join(check.name for check in checked.checks if not check.holds)
+        say(f"{checked.outcome} What does not hold: {failed}.")
+        raise typer.Exit(FAILED)
+
+
+def _checked(doc: ModelDocument, table: Table, where: str) -> tuple[Report, bool]:
+    """The report of the verification, and whether the table was that of the fit; of another one the file's alone.
+
+    A table from which all follows but the stated digest is that of the fit, too.
+    """
+    from rerank.reranker.files.verify import verify
+
+    with suppress(RerankError):
+        found = verify(doc, table, where) if table.y is not None else None
+        digest = [] if found is None else [check.holds for check in found.checks if check.name in DIGESTS[:1]]
+        failed = set() if found is None else {check.name for check in found.checks if not check.holds}
+        if found is not None and digest and (digest == [True] or failed <= set(DIGESTS)):
+            return found, True
+    return verify(doc, None, where, without_data=True), False

@@ -20,6 +20,7 @@ from rerank.cli.common import (
     named_run,
     read_data,
     refuse_idle,
+    row_names,
     runs_of,
     say,
     tell,
@@ -37,17 +38,10 @@ SVMLIGHT = (".svm", ".svmlight", ".libsvm", ".letor")
 def convert(
     files: Annotated[
         list[str],
-        typer.Argument(
-            help="One table, or several TREC runs as FILE or NAME=FILE, and last the file to write.", show_default=False
-        ),
+        typer.Argument(help="One table, or several TREC runs as FILE or NAME=FILE, and last the file to write."),
     ],
-    qrels: Annotated[
-        Path | None,
-        typer.Option(help="TREC judgements: grades of the documents in the runs.", show_default=False),
-    ] = None,
-    judged: Annotated[
-        bool, typer.Option(help="Count relevant documents that no run has in the ideal list.")
-    ] = True,
+    qrels: Annotated[Path | None, typer.Option(help="TREC judgements: grades of the documents in the runs.")] = None,
+    judged: Annotated[bool, typer.Option(help="Count relevant documents that no run has in the ideal list.")] = True,
     label: Label = None,
     qid: Qid = None,
     id: Id = None,
@@ -144,5 +138,4 @@ def _write(target: Path, table: Table, label: str | None) -> None:
             "or convert with --no-judged."
         )
     else:
-        ids = table.ids if table.ids is not None else [str(row) for row in range(len(table))]
-        write_qrels(target, table.qid, ids, table.y)
+        write_qrels(target, table.qid, row_names(table), table.y)

@@ -73,15 +73,15 @@ def test_a_column_of_scores_is_a_first_stage(table, tmp_path):
 
 
 def test_rows_held_out_are_not_those_that_the_radius_was_chosen_by(table, tmp_path, monkeypatch):
-    from rerank.cli import choosing
+    from rerank.cli import fitting
 
-    sizes, real = [], choosing.chosen
+    sizes, real = [], fitting.chosen
 
     def chosen(est, rows, *rest):
         sizes.append(len(rows))
         return real(est, rows, *rest)
 
-    monkeypatch.setattr(choosing, "chosen", chosen)
+    monkeypatch.setattr(fitting, "chosen", chosen)
     fit(table, tmp_path, "--cv", "2", "--holdout", "0.25")
     assert sizes == [240, 180]
 

@@ -3,6 +3,7 @@
 import json
 import sys
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,12 +14,12 @@ from typer.testing import CliRunner
 
 from rerank import datasets
 from rerank.cli import app, demo
-from rerank.cli.demo_text import OPENING, to_come
+from rerank.cli.demo import opening, to_come
 
 
 @pytest.fixture(scope="module")
 def shown():
-    return demo.Demo(*demo.cases(time_limit=40))
+    return SimpleNamespace(**dict(zip(("pays", "kept"), demo.cases(time_limit=40))))
 
 
 def test_the_guard_takes_a_correction_where_it_pays_and_none_where_there_is_none(shown):
@@ -73,7 +74,7 @@ def test_it_prints_and_speaks_json(shown, monkeypatch):
     assert done.exit_code == 0, done.output
     text = " ".join(done.stdout.split())
     before, between = (" ".join(each.split()) for each in told)  # what was on the screen when each fit began
-    assert before == OPENING and text.startswith(between) and "lists to come" in between
+    assert before == opening() and text.startswith(between) and "lists to come" in between
     assert "Where the first stage is right" in text and "Where the first stage is right" not in between
     for word in ("first stage", "corrected", "bound", "lists to come", "logistic+head20", "The first stage is kept"):
         assert word in text

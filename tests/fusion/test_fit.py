@@ -180,7 +180,7 @@ def test_runs_alone_have_missing_documents_last_and_rrf_is_as_published_or_has_a
 
 def test_a_normaliser_that_is_clearly_behind_is_not_tried():
     def null(name, values):
-        return Null(name, name, np.ones(1), np.array(values))
+        return Null(name, name, np.array(values))
 
     first = null("rank", [0.5, 0.6, 0.7, math.nan])
     noisy = null("z", [0.0, 0.9, 0.6, math.nan])  # behind by .1, its error is .23

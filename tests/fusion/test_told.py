@@ -5,7 +5,6 @@ import pytest
 from rerank.errors import InputError
 from rerank.fusion import ScoreFusion
 from rerank.reranker.fit import LATE
-from rerank.reranker.fusion.told import guarded
 from rerank.reranker.selection import held_out
 from tests.fusion import naive
 
@@ -66,10 +65,10 @@ def test_without_time_no_option_is_tried_no_fold_is_fitted_and_that_is_said(case
     assert est.result_.message == (
         "RRF is kept: no option had the time to be tried on held-out queries; raise time_limit."
     )
-    assert any("ran out of time at the prior" in note for note in est.notes_) and not guarded(est)
+    assert any("ran out of time at the prior" in note for note in est.notes_) and not est.evidence_.guarded
     assert any(f"this fit had 0 s: {LATE}" in note for note in est.result_.notes)
     more = ScoreFusion(cv=3, random_state=0, time_limit=60.0).fit(*case)  # what the message asks for
     assert fits and all(value == value for value in more.cv_results_["value"])
     assert not any("ran out of time" in note for note in (*more.notes_, *more.result_.notes))
-    assert guarded(more) == more.null_kept_
+    assert more.evidence_.guarded == more.null_kept_
     assert "ranks give way only to one that leads them by a standard error" in more.report()

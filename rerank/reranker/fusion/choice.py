@@ -16,14 +16,13 @@ from rerank.io.options import legacy
 from rerank.reranker.clock import Clock
 from rerank.reranker.data import Data
 from rerank.reranker.estimator import Reranker
+from rerank.reranker.evidence import Evidence
+from rerank.reranker.fusion.normalise import Floats
 from rerank.reranker.fusion.nulls import Null, preferred
 from rerank.reranker.selection.folds import Split, splits_of
 from rerank.reranker.selection.held_out import Folds, Judge, Ranked, rows_of
-from rerank.reranker.selection.options import Lead, beside, best_of
-from rerank.reranker.selection.options import Option as Reranked
-from rerank.statistics import RankStatistic
-
-Floats = NDArray[np.float64]
+from rerank.reranker.selection.options import Lead, Option, beside, best_of, cv_results
+from rerank.statistics import parse
 
 FOLDS_SHARE = 0.75
 """Share of the time for the folds; the rest is for the fit on all queries."""
@@ -37,58 +36,27 @@ UNMOVED = (
     "speak for other weights."
 )
 
-
-@dataclass(frozen=True, eq=False)
-class Option:
-    """A normaliser, the weights that are corrected, and by how much at most."""
-
-    normaliser: str
-    prior: Floats
-    radius: float | None
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """In words, for tables."""
-        return {"normalise": self.normaliser, "radius": self.radius}
+SETTLED_FIRST = (
+    "One normaliser is settled first: ranks give way only to one that leads them by a standard error in the mean of "
+    "the folds."
+)
+"""What is asked beside a lead, where several normalisers are tried."""
 
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """The option that is best on held-out queries, and whether it leads the null.
-
-    Attributes
-    ----------
-    option : Option
-    number : int or None
-        Of the option among those that were tried; None if the null is kept.
-    tried : tuple of Option
-    leads : tuple of Lead
-        Of the options that were tried; empty without folds.
-    folds, rounds : int
-        Folds, and how often they were dealt.
-    note : str
-    """
+    """The normaliser and radius that are best on held-out queries, or the null; what folds said, if there were any."""
 
     option: Option
-    number: int | None
-    tried: tuple[Option, ...] = ()
-    leads: tuple[Lead, ...] = ()
-    folds: int = 0
-    rounds: int = 0
+    kept: bool = False
     note: str = ""
-
-
-def reranker_of(option: Option, settings: Mapping[str, Any]) -> Reranker:
-    """What fits an option: corrections of the prior's score, or free weights."""
-    given = dict(settings)
-    if option.radius is not None:
-        given["prior"] = option.prior
-    return Reranker(first_stage=None, radius=option.radius, solver="search", **given)
+    cv_results: dict[str, Any] | None = None
+    evidence: Evidence | None = None
 
 
 def chosen_by_folds(
-    tables: Mapping[str, Data], options: Sequence[Option], null: Null, null_scores: Floats, statistic: RankStatistic,
-    settings: Mapping[str, Any], rule: Mapping[str, Any], clock: Clock, n_jobs: int | None, verbose: int,
+    tables: Mapping[str, Data], options: Sequence[Option], null: Null, null_scores: Floats, est: Reranker,
+    settings: Mapping[str, Any], clock: Clock,
 ) -> Chosen:  # fmt: skip
     """The option to keep, or the null.
 
@@ -96,14 +64,16 @@ def chosen_by_folds(
     ----------
     tables : mapping of normaliser to Data
         The same rows, lists and grades, normalised.
+    options : sequence of Option
+        With ``normalise`` and ``radius``.
     null : Null
         What has to be led.
     null_scores : float64 array (n,)
         Its scores of the rows.
+    est : Reranker
+        What the options do not vary.
     settings : mapping
-        Further parameters of the reranker.
-    rule : mapping
-        ``cv``, ``rule``, ``safeguard`` and ``random_state``.
+        Parameters of :class:`rerank.fusion.ScoreFusion`.
     """
     first = next(iter(tables.values()))
     relevant = of_mixed_lists(first)
@@ -111,99 +81,89 @@ def chosen_by_folds(
     there = np.unique(first.qid[relevant]).size
     if there < 2:
         what = f"Only {there} judged queries have documents to order, so nothing can be held out"
-        note = f"{what}, and {null.name} is kept."
-        return Chosen(options[0], None, note=note)
-    repeats = 1 if there >= SOME_QUERIES else 2
-    cv = min(rule["cv"], there)
-    splits = splits_of(first.X, relevant, first.qid, cv, repeats, rule["random_state"])
-    splits = [fewer_queries(split, first.qid, relevant, rule["random_state"]) for split in splits]
+        return Chosen(options[0], kept=True, note=f"{what}, and {null.name} is kept.")
+    seed, statistic = settings["random_state"], parse(settings["stat"])
+    repeats, cv = 1 if there >= SOME_QUERIES else 2, min(settings["cv"], there)
+    splits = splits_of(first.X, relevant, first.qid, cv, repeats, seed)
+    splits = [fewer_queries(split, first.qid, relevant, seed) for split in splits]
 
-    folds = _Trial(tables, splits, Judge(first, splits, statistic), null_scores, settings, clock, n_jobs, verbose)
-    own = {name: [option for option in options if option.normaliser == name] for name in tables}
+    trial = _Trial(tables, Judge(first, splits, statistic), null_scores, est, settings, clock)
+    own = {name: [option for option in options if option.params["normalise"] == name] for name in tables}
+    middle = {name: some[len(some) // 2] for name, some in own.items()}
     *others, last = own
     if not others:
-        folds.take(own[last], 1.0)
+        trial.take(own[last], 1.0)
     else:
         radii_left = len(own[last]) - 1
-        for done, name in enumerate(own):
-            folds.take([_middle(own[name])], 1 / (len(own) - done + radii_left))
-        values = np.array([folds.by_fold(k) for k in range(len(folds.tried))])
-        last = preferred(values, [option.normaliser for option in folds.tried], null.normaliser, cv)
+        for done, option in enumerate(middle.values()):
+            trial.take([option], 1 / (len(own) - done + radii_left))
+        last = preferred(np.array(trial.by_fold()), list(own), null.normaliser, cv)
         if radii_left:
-            folds.take([option for option in own[last] if option is not _middle(own[last])], 1.0)
-    alone = next((lead.alone for lead in folds.leads if not np.isnan(lead.lead)), np.nan)
-    folds.leads = beside(folds.leads, alone)
-    note = UNMOVED if 2 * sum(not np.isnan(lead.value) for lead in folds.leads) < len(folds.leads) else ""
-    numbers = [number for number, option in enumerate(folds.tried) if option.normaliser == last]
-    safeguard = float(rule["safeguard"])
-    if rule["rule"] == "mean" and np.isfinite(safeguard):
+            trial.take([option for option in own[last] if option is not middle[last]], 1.0)
+    leads = beside(trial.leads, next((lead.alone for lead in trial.leads if not np.isnan(lead.lead)), np.nan))
+    safeguard = float(settings["safeguard"])
+    if settings["rule"] == "mean" and np.isfinite(safeguard):
         safeguard = 0.0
-    best = best_of(
-        [Reranked({"radius": folds.tried[k].radius}) for k in numbers], [folds.leads[k] for k in numbers], safeguard
-    )
-    number = numbers[0] if best is None else numbers[best]
-    told = None if best is None else number
-    deals = len({split.repeat for split in splits})
-    return Chosen(folds.tried[number], told, tuple(folds.tried), tuple(folds.leads), cv, deals, note)
-
-
-def _middle(options: Sequence[Option]) -> Option:
-    return options[len(options) // 2]
+    numbers = [number for number, option in enumerate(trial.options) if option.params["normalise"] == last]
+    best = best_of([trial.options[k] for k in numbers], [leads[k] for k in numbers], safeguard)
+    results = cv_results([option.params for option in trial.options], leads, [False] * len(leads))
+    evidence = Evidence.of(
+        results, statistic=statistic.name, chosen=None if best is None else numbers[best], folds=cv, rounds=repeats,
+        safeguard=safeguard, null=null.name, remark=SETTLED_FIRST if others else "",
+    )  # fmt: skip
+    note = UNMOVED if 2 * sum(not np.isnan(lead.value) for lead in leads) < len(leads) else ""
+    return Chosen(trial.options[numbers[best or 0]], best is None, note, results, evidence)
 
 
 class _Trial:
-    """What options make of held-out queries, some options of one normaliser after the other."""
+    """Options tried on folds, some of one normaliser after the other; unlike those of one table, on every deal."""
 
     def __init__(
-        self, tables: Mapping[str, Data], splits: Sequence[Split], judge: Judge, null_scores: Floats,
-        settings: Mapping[str, Any], clock: Clock, n_jobs: int | None, verbose: int,
+        self, tables: Mapping[str, Data], judge: Judge, null_scores: Floats, est: Reranker, settings: Mapping[str, Any],
+        clock: Clock,
     ) -> None:  # fmt: skip
-        self._tables, self._splits, self._judge, self._settings = tables, splits, judge, settings
-        self._null, self._clock, self._n_jobs, self._verbose = null_scores, clock, n_jobs, verbose
+        self._tables, self._judge, self._null, self._est = tables, judge, null_scores, est
+        self._settings, self._clock = settings, clock
         self._end = clock.remaining * (1 - FOLDS_SHARE) if clock.limited else 0.0
-        self._ranked: list[list[Ranked]] = []
+        self._scores: list[dict[int, Floats]] = []
         self._over = False
-        self.tried: list[Option] = []
+        self.options: list[Option] = []
         self.leads: list[Lead] = []
 
     def take(self, options: Sequence[Option], share: float) -> None:
         """Fit options of one normaliser on all folds, in a share of the time for folds; none after an interrupt."""
+        judge, name = self._judge, options[0].params["normalise"]
         left = (self._clock.remaining - self._end) * share
         part = Clock(max(0.0, left) if self._clock.limited else None)
-        base, name = reranker_of(options[0], self._settings), options[0].normaliser
         with untold():
-            folds = Folds(base, self._splits, self._tables[name], None, part, self._n_jobs)
+            folds = Folds(self._est, judge.splits, self._tables[name], None, part, self._settings["n_jobs"])
         for place, option in enumerate(options):
+            radius, fits = option.params["radius"], (len(options) - place) * len(judge.splits)
             deals: list[tuple[list[int], list[Ranked]]] = []
             try:
-                for deal in [] if self._over else self._judge.deals():
-                    fits = (len(options) - place) * len(self._splits)
+                for deal in [] if self._over else judge.deals():
                     with untold():
-                        ranked = folds.take({"radius": option.radius}, deal, fits)
+                        ranked = folds.take({"radius": radius}, deal, fits)
                     if len(ranked) == len(deal):
-                        deals.append((deal, [self._led(k, one) for k, one in zip(deal, ranked)]))
+                        nulls = [self._null[judge.splits[k].test] for k in deal]
+                        deals.append((deal, [replace(o, alone=n, joint_alone=n) for o, n in zip(ranked, nulls)]))
             except KeyboardInterrupt:
                 self._over = True
-                if not deals and not any(self._ranked):
+                if not deals and not any(self._scores):
                     raise
-            self.tried.append(option)
-            self._ranked.append([one for _, ranked in deals for one in ranked])
-            self.leads.append(self._judge.lead(deals))
-            if self._verbose:
-                lead = self.leads[-1]
-                say(f"normaliser {name}, radius {option.radius}: {self._judge.statistic.name} {lead.value:.4g}")
+            self.options.append(option)
+            self._scores.append({k: one.own for deal, ranked in deals for k, one in zip(deal, ranked)})
+            self.leads.append(lead := judge.lead(deals))
+            if self._settings["verbose"]:
+                say(f"normaliser {name}, radius {radius}: {judge.statistic.name} {lead.value:.4g}")
 
-    def _led(self, k: int, ranked: Ranked) -> Ranked:
-        """With the scores of the null as what has to be led."""
-        null = self._null[self._splits[k].test]
-        return replace(ranked, alone=null, joint_alone=null)
-
-    def by_fold(self, number: int) -> Floats:
-        """Statistic of each fold by an option; NaN for folds without time."""
-        found = np.full(len(self._splits), np.nan)
-        for k, one in enumerate(self._ranked[number]):
-            found[k] = rows_of(self._judge.data, self._splits[k].test).evaluate(self._judge.statistic, one.own)
-        return found
+    def by_fold(self) -> list[list[float]]:
+        """The statistic of each fold by each option; NaN for folds without time."""
+        held = [rows_of(self._judge.data, split.test) for split in self._judge.splits]
+        return [
+            [data.evaluate(self._judge.statistic, own[k]) if k in own else np.nan for k, data in enumerate(held)]
+            for own in self._scores
+        ]
 
 
 @contextmanager

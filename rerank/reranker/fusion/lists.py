@@ -61,11 +61,10 @@ class JudgedRuns:
                 "to tell apart; give runs with other documents, too, or a larger depth."
             )
 
-    def data(self, model: FusionModel, settings: Mapping[str, Any]) -> Data:
-        """The same, checked."""
-        table, est = self.table(model), Reranker(**settings)
+    def data(self, model: FusionModel, est: Reranker) -> Data:
+        """The same, checked, for a reranker."""
+        table, options = self.table(model), est.get_params(deep=False)
         assert table.y is not None
-        options = est.get_params(deep=False)
         return data_of(table.X, table.y, table.qid, None, None, table.ideal_gains, options, est, table.feature_names)[0]
 
 

@@ -15,9 +15,7 @@ from rerank.io.frames import is_frame
 from rerank.io.fusion import Joined, apart, join
 from rerank.io.runs import as_dict, as_frame, run_of
 from rerank.ranks.lists import number_lists
-from rerank.reranker.fusion.normalise import K, cut, normalised
-
-Floats = NDArray[np.float64]
+from rerank.reranker.fusion.normalise import Floats, K, cut, normalised
 
 PLACES = 40
 """Binary places of a fused score, counted from the largest of its query."""

@@ -11,13 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rerank.errors import InputError, unknown
-from rerank.reranker.data import Data
-from rerank.statistics import RankStatistic
-
-Floats = NDArray[np.float64]
+from rerank.reranker.fusion.normalise import Floats
 
 BEHIND = 2.0
 """Standard errors by which equal weights of a normaliser must be behind for no fit to try it."""
@@ -32,15 +28,12 @@ class Null:
     name : str
         In words.
     normaliser : str
-    weights : float64 array (runs,)
-        They sum to 1 in size.
     values : float64 array (lists,)
         Statistic of each judged query, NaN for one with nothing to order.
     """
 
     name: str
     normaliser: str
-    weights: Floats
     values: Floats
 
     @property
@@ -72,11 +65,6 @@ def prior_weights(prior: object, names: Sequence[str]) -> Floats:
     if not (math.isfinite(size) and size > 0):
         raise InputError("prior holds no weight other than 0, or one that is not finite; give numbers.")
     return weights / size
-
-
-def values_by_list(data: Data, statistic: RankStatistic, scores: Floats) -> Floats:
-    """The statistic of each list, by the list's number; NaN where nothing can be ordered."""
-    return np.array(data.evaluator(statistic).values(scores, "pessimistic"), dtype=np.float64)
 
 
 def promising(nulls: Sequence[Null]) -> set[str]:

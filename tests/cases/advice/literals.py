@@ -21,7 +21,7 @@ LIST_OF_VERBS = "|".join(["pip install", "apt-get install", "do not", *VERBS.spl
 ADVICE = re.compile(rf"(?:^|[;:,.] |\bor |\band |\bso |\bplease )(?:then |first )?(?:{LIST_OF_VERBS})\b", re.IGNORECASE)
 
 # Texts that are read by programs, or by people who asked for help, and no messages.
-NO_MESSAGES = ("rerank.cli.examples", "rerank.cli.demo_text", "rerank.solvers.scip_process", "formulations.dialects")
+NO_MESSAGES = ("rerank.cli.examples", "rerank.cli.demo", "rerank.solvers.scip_process", "formulations.dialects")
 
 
 def text_of(node: ast.AST) -> str | None:
