@@ -66,7 +66,7 @@ class Options:
         if not (np.isfinite(self.epsilon) and self.epsilon > 0):
             raise FormulationError(f"epsilon is {self.epsilon}; the margin must be a positive number.")
         if not (np.isfinite(self.C) and self.C >= 0):
-            raise FormulationError(f"C is {self.C}; the price of a feature must be 0 or a positive number.")
+            raise FormulationError(f"C is {self.C}; the penalty of a feature must be 0 or a positive number.")
         if self.big_m not in ("pair", "unit"):
             raise FormulationError(f"big_m is {self.big_m!r}; choose 'pair' or 'unit'.")
         if self.big_m == "unit" and self.epsilon >= 1:

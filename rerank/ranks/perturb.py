@@ -392,7 +392,7 @@ def theorem_applies(
     """
     data = check_matrix(X)
     if not C >= 0:
-        raise InputError(f"The price C of a feature is {C}; it must be 0 or a positive number.")
+        raise InputError(f"The penalty C of a feature is {C}; it must be 0 or a positive number.")
     if max_features is not None and max_features >= data.shape[1]:
         max_features = None
     equal = duplicates(data, qid=qid)

@@ -278,8 +278,8 @@ class Result(Solution):
         if status == "optimal":
             how = "the ideal list is reached" if self.bound_source == "ideal" else "by the search"
             return (
-                f"Proved optimal ({how}): no allowed weights have a larger {name} on the shortlist, margin and price "
-                "included."
+                f"Proved optimal ({how}): no allowed weights have a larger {name} on the shortlist, margin and "
+                "penalty included."
             )
         if status == "optimal_by_solver":
             return (
@@ -293,8 +293,8 @@ class Result(Solution):
             more = "Fit again with solver='search' and more time_limit to prove more."
         word = f", on the word of {who}" if self.bound_solver else ""
         return (
-            f"Stopped with a gap of {self.gap:.6g} in {name}, margin and price included: allowed weights with a larger "
-            f"value may exist, larger by at most this gap{word}. {more}"
+            f"Stopped with a gap of {self.gap:.6g} in {name}, margin and penalty included: allowed weights with a "
+            f"larger value may exist, larger by at most this gap{word}. {more}"
         )
 
     def numbers(self) -> Cells:
@@ -303,7 +303,7 @@ class Result(Solution):
         fitted = "" if self.fitted_name == name else f"of {self.fitted_name}, "
         rows = [
             ("statistic", number(self.statistic), f"{name} of the fitted list, ties counted against it"),
-            ("value", number(self.value), f"{fitted}exact, from the weights, margin and price included"),
+            ("value", number(self.value), f"{fitted}exact, from the weights, margin and penalty included"),
             ("bound", number(self.bound), f"of the value, margin included, by {SOURCES[self.bound_source]}"),
             ("gap", number(self.gap, 9), "bound minus value"),
         ]

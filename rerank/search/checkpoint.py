@@ -137,7 +137,7 @@ class Checkpoint:
         for name, mine in self._search.items():
             if other.get(name) == mine:
                 continue
-            what = "another problem (data, margin, price, signs or limits on features)"
+            what = "another problem (data, margin, penalty, signs or limits on features)"
             if name != "problem":
                 what = f"{name}={other.get(name)!r}, not {mine!r}"
             raise InputError(

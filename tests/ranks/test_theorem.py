@@ -102,7 +102,7 @@ def test_equal_rows_are_named():
 
 def test_a_limit_that_does_not_bind_is_no_limit():
     assert theorem_applies(FOUR_POINTS, max_features=2)
-    with pytest.raises(InputError, match="price C"):
+    with pytest.raises(InputError, match="penalty C"):
         theorem_applies(FOUR_POINTS, C=-1)
     with pytest.raises(InputError, match="4 rows need as many coefficients and labels; got 3 and 3"):
         theorem_applies([[0], [1], [2], [3]], C=1.0, coefficients=[0, 1, 2], y=[1, 0, 0])

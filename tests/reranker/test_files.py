@@ -123,3 +123,15 @@ def test_files_of_earlier_versions_hold_thinning_and_are_read_where_it_has_no_va
             continue
         with pytest.raises(InputError, match="its statistic is thinned, which there is no more; fit it again without"):
             rerank.load(path)
+
+
+def test_files_of_earlier_versions_say_price_where_a_penalty_is_meant(tmp_path):
+    est, X, y = fitted("tail")
+    path = tmp_path / "m.json"
+    est.save(path)
+    body = json.loads(path.read_text())
+    said = body["result"]["message"].replace("penalty", "price")
+    given = body | {"result": body["result"] | {"message": said}}
+    del given["digest"]
+    path.write_text(json.dumps(given | {"digest": model_file._digest(given)}))
+    assert said != body["result"]["message"] and verify(model_file.read(path), as_table(est, X, y)).holds

@@ -207,7 +207,7 @@ def _check(problem: Problem) -> None:
         raise InputError("The problem holds a missing or infinite number; a proof needs finite ones.")
     if not (problem.high > problem.low).all() or not problem.epsilon > 0 or problem.C < 0:
         raise InputError(
-            "A proof needs columns that are not constant, a margin above 0 and a price of at least 0."
+            "A proof needs columns that are not constant, a margin above 0 and a penalty of at least 0."
         )
     for item in lists:
         rising = not (np.diff(item.coefficients, prepend=0.0) < 0).any()

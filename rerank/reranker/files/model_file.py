@@ -172,7 +172,10 @@ def from_dict(body: Any, where: str = "model") -> ModelDocument:
     settings = dict(document.settings)
     if settings.pop("thinning", None) is not None:  # in files of earlier versions, mostly without a value
         raise refuse(where, "its statistic is thinned, which there is no more", "fit it again without thinning")
-    return replace(document, settings=settings)
+    result = dict(document.result)
+    if isinstance(message := result.get("message"), str):  # in files of earlier versions
+        result["message"] = message.replace("margin and price included", "margin and penalty included")
+    return replace(document, settings=settings, result=result)
 
 
 def write(path: str | os.PathLike[str], document: ModelDocument) -> None:
