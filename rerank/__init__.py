@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rerank import plots as plots
     from rerank import problem as problem
     from rerank import ranks as ranks
+    from rerank import scorecard as scorecard
     from rerank import scorers as scorers
     from rerank import search as search
     from rerank import statistics as statistics
@@ -37,7 +38,8 @@ _HOMES = {
     "load": "rerank.reranker.estimator",
 }
 _ROOMS = {
-    "certificate", "errors", "io", "latent", "plots", "problem", "ranks", "scorers", "search", "statistics",
+    "certificate", "errors", "io", "latent", "plots", "problem", "ranks", "scorecard", "scorers", "search",
+    "statistics",
 }  # fmt: skip
 _ELSEWHERE = {"datasets", "fusion", "metrics", "perturb"}  # public modules whose file stands in a room
 

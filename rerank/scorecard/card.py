@@ -1,0 +1,244 @@
+"""A card: questions with points, the total of a row, and what each total meant in the rows of the fit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.errors import InputError
+from rerank.io.frames import as_table
+from rerank.io.options import whole
+from rerank.io.page import Cells, Part, Words, as_html, as_text
+from rerank.scorecard.questions import Question
+
+Z = 1.959963984540054
+"""Standard deviations of the normal distribution that leave 2.5 % on either side."""
+
+
+class Total(NamedTuple):
+    """Rows of the fit with one total: how many, and the share of relevant rows, smoothed, with an interval of 95 %."""
+
+    total: int
+    relevant: float
+    other: float
+    risk: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Card:
+    """Points of yes/no questions; a row's total is the sum of the points of the questions it answers by yes.
+
+    Attributes
+    ----------
+    questions : tuple of Question
+    points : tuple of int
+    totals : tuple of Total
+        From the largest total down; empty for a card that was written by hand.
+    cut : int or None
+        Rows of at least this total are flagged.
+    """
+
+    questions: tuple[Question, ...]
+    points: tuple[int, ...]
+    totals: tuple[Total, ...] = ()
+    cut: int | None = None
+
+    def __post_init__(self) -> None:
+        if len(self.questions) != len(self.points) or not self.questions:
+            raise InputError(
+                f"A card has {len(self.questions)} questions and {len(self.points)} points; give each question one."
+            )
+        for question, own in zip(self.questions, self.points):
+            whole(f"The points of {str(question)!r}", own, -(10**6), 10**6)
+
+    @classmethod
+    def of(cls, card: Any, columns: Sequence[str] = ()) -> Card:
+        """A card as a person has it: a mapping of questions to points, pairs, a card, or a file of :meth:`save`.
+
+        Parameters
+        ----------
+        card : Card, mapping, sequence of pairs, or path to a .csv or .json
+            Questions are :class:`Question` or texts such as ``"age >= 60"``.
+        columns : sequence of str, optional
+            Names of the table's columns, for texts.
+
+        Raises
+        ------
+        InputError
+        """
+        from rerank.scorecard.files import read_card
+
+        if isinstance(card, cls):
+            return card
+        if isinstance(card, str) or hasattr(card, "__fspath__"):
+            return read_card(card, columns)
+        pairs = list(card.items()) if isinstance(card, Mapping) else [tuple(pair) for pair in card]
+        if not pairs or any(len(pair) != 2 for pair in pairs):
+            raise InputError(
+                "A card is a mapping of questions to points, such as {'age >= 60': 3}, and holds one at least."
+            )
+        questions = tuple(one if isinstance(one, Question) else Question.read(str(one), columns) for one, _ in pairs)
+        points = tuple(whole(f"The points of {str(one)!r}", own, -(10**6), 10**6) for one, own in pairs)
+        return cls(questions, points)
+
+    def answers(self, X: Any) -> NDArray[np.bool_]:
+        """Answers to the questions, (questions, n), of a table (n, d)."""
+        table = as_table(X)
+        return np.array([question.answers(table) for question in self.questions], dtype=bool)
+
+    def total(self, X: Any) -> NDArray[np.int64]:
+        """Total of each row of a table (n, d)."""
+        return np.asarray(self.points, dtype=np.int64) @ self.answers(X).astype(np.int64)
+
+    def risk(self, totals: Any) -> NDArray[np.float64]:
+        """Share of relevant rows that is expected at each total, by the rows of the fit.
+
+        A total that no row of the fit has gets the risk of the next smaller one, or of the smallest.
+        """
+        if not self.totals:
+            raise InputError(
+                "The card was written by hand, so that no risks are known; fit or audit it on labelled rows."
+            )
+        known = np.array([one.total for one in self.totals[::-1]])
+        place = np.searchsorted(known, np.asarray(totals), "right") - 1
+        return np.array([one.risk for one in self.totals[::-1]])[np.maximum(place, 0)]
+
+    def flags(self, totals: Any) -> NDArray[np.bool_]:
+        """Which totals reach the cut; without one, those whose risk is one half at least."""
+        given = np.asarray(totals)
+        return given >= self.cut if self.cut is not None else self.risk(given) >= 0.5
+
+    def with_totals(self, totals: NDArray[np.int64], relevant: NDArray[np.float64], other: NDArray[np.float64]) -> Card:
+        """The card with what its totals mean in these rows, which count as so many relevant and other ones."""
+        return Card(self.questions, self.points, tuple(risks(totals, relevant, other)), self.cut)
+
+    def parts(self) -> list[Part]:
+        """What a person reads: questions and points, risks by total, and the cuts that matter."""
+        lines = [
+            ("question", "points"),
+            *((str(one), f"{own:+d}") for one, own in zip(self.questions, self.points)),
+        ]
+        found: list[Part] = [Cells(lines, ("left", "right"), named=True)]
+        if self.totals:
+            found += [Words(""), Cells(self._risk_lines(), ("right",) * 5, named=True)]
+            found += [Words(""), Cells(self._cut_lines(), ("right",) * 5, named=True)]
+        if any(question.sign != "is missing" for question in self.questions):
+            found += [Words("A missing value answers no, but to the question whether it is missing.", small=True)]
+        return found
+
+    def _risk_lines(self) -> Sequence[tuple[str, ...]]:
+        head = ("total", "rows", "relevant", "risk", "95 % interval")
+        return [head] + [
+            (
+                f"{one.total:+d}" if min(other.total for other in self.totals) < 0 else str(one.total),
+                f"{one.relevant + one.other:g}", f"{one.relevant:g}", percent(one.risk),
+                f"{percent(one.low)} to {percent(one.high)}",
+            )
+            for one in self.totals
+        ]  # fmt: skip
+
+    def _cut_lines(self) -> Sequence[tuple[str, ...]]:
+        head = ("flagged from", "share flagged", "sensitivity", "specificity", "precision")
+        return [head] + [
+            (
+                str(cut.total),
+                *(percent(share) for share in (cut.flagged, cut.sensitivity, cut.specificity, cut.precision)),
+            )
+            for cut in self.cuts()
+        ]
+
+    def cuts(self) -> list[Cut]:
+        """The cuts to act on: its own, the best balance, nine tenths of the relevant rows, precision one half."""
+        every = cuts_of(self.totals)
+        chosen = [one for one in every if one.total == self.cut]
+        if every:
+            chosen.append(max(every, key=lambda one: one.sensitivity + one.specificity))
+            chosen.append(next(one for one in every if one.sensitivity >= 0.9))
+            half = [one for one in every if one.precision >= 0.5]
+            chosen += half[-1:]
+        return sorted(set(chosen), key=lambda one: -one.total)[:4]
+
+    def __str__(self) -> str:
+        return as_text(self.parts())
+
+    def _repr_html_(self) -> str:
+        return as_html(self.parts())
+
+
+class Cut(NamedTuple):
+    """Rows of at least ``total`` are flagged: shares of all rows, of the relevant ones, of the others that are not
+    flagged, and of relevant rows among those flagged.
+    """
+
+    total: int
+    flagged: float
+    sensitivity: float
+    specificity: float
+    precision: float
+
+
+def cuts_of(totals: Sequence[Total]) -> list[Cut]:
+    """Every cut of a card, the largest total first."""
+    P, Q = sum(one.relevant for one in totals), sum(one.other for one in totals)
+    hits = others = 0.0
+    found = []
+    for one in totals:
+        hits, others = hits + one.relevant, others + one.other
+        found.append(
+            Cut(
+                one.total, (hits + others) / (P + Q), hits / P if P else math.nan, 1 - others / Q if Q else math.nan,
+                hits / (hits + others),
+            )
+        )  # fmt: skip
+    return found
+
+
+def risks(totals: NDArray[Any], relevant: NDArray[np.float64], other: NDArray[np.float64]) -> list[Total]:
+    """What each total means, the largest first.
+
+    The share of relevant rows with the overall share added as one row, made to fall with the total by pooling
+    neighbours (isotonic regression); the interval is Wilson's [Wilson1927] of the rows that were pooled.
+    """
+    levels, number = np.unique(-np.asarray(totals, np.int64), return_inverse=True)
+    p = np.bincount(number, relevant, levels.size)
+    q = np.bincount(number, other, levels.size)
+    base = p.sum() / (p.sum() + q.sum())
+    pools: list[list[float]] = []  # rows, relevant rows, levels
+    for own_p, own_q in zip(p.tolist(), q.tolist()):
+        pools.append([own_p + own_q, own_p, 1])
+        while len(pools) > 1 and _smooth(pools[-1], base) > _smooth(pools[-2], base):
+            rows, hits, many = pools.pop()
+            pools[-1] = [pools[-1][0] + rows, pools[-1][1] + hits, pools[-1][2] + many]
+    each = [pool for pool in pools for _ in range(int(pool[2]))]
+    return [
+        Total(-int(level), float(own_p), float(own_q), _smooth(pool, base), *wilson(pool[1], pool[0]))
+        for level, own_p, own_q, pool in zip(levels, p, q, each)
+    ]
+
+
+def _smooth(pool: Sequence[float], base: float) -> float:
+    return (pool[1] + base) / (pool[0] + 1)
+
+
+def wilson(hits: float, rows: float) -> tuple[float, float]:
+    """Interval of 95 % of a share [Wilson1927, p. 212]."""
+    if not rows:
+        return 0.0, 1.0
+    share, z = hits / rows, Z * Z / rows
+    middle = (share + z / 2) / (1 + z)
+    half = math.sqrt(z * share * (1 - share) + z * z / 4) / (1 + z)
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def percent(share: float) -> str:
+    """A share as a person reads it."""
+    if math.isnan(share):
+        return "-"
+    return f"{100 * share:.0f} %" if 0.1 <= share <= 0.9 or share in (0.0, 1.0) else f"{100 * share:.1f} %"

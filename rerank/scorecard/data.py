@@ -1,0 +1,231 @@
+"""Answers of rows to questions, counted: equal rows once, as bits for bounds and as bytes for points."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from rerank.errors import InputError
+from rerank.scorecard.worth import AREA, PARTIAL, PLACES, Worth
+from rerank.statistics import AUC, RankStatistic, presentation
+
+FINEST = 10**6
+"""Rows are counted in parts of a row: at most so many, for weights that are no whole numbers."""
+
+LONGEST = 10**8
+"""Rows of a list whose places are held in memory, for statistics that are not areas."""
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """The rows of a table by their answers.
+
+    Attributes
+    ----------
+    answers : uint8 (questions, rows)
+        Different rows only.
+    relevant, other : int64 (rows,)
+        How many rows of the table each stands for, in parts of ``unit`` to a row.
+    lists, people : int64 (rows,)
+        Number of the list and of the kind of people.
+    unit : int
+    bits : uint64 (questions, words)
+        Answers again, a bit for each row and each binary digit of how many it stands for.
+    starts, factor, cell : int64 (parts + 1,), (parts,), (parts,)
+        Parts of the words: how much a bit counts, and for which class of which list.
+    """
+
+    answers: NDArray[np.uint8]
+    relevant: NDArray[np.int64]
+    other: NDArray[np.int64]
+    lists: NDArray[np.int64]
+    people: NDArray[np.int64]
+    unit: int
+    bits: NDArray[np.uint64]
+    starts: NDArray[np.int64]
+    factor: NDArray[np.int64]
+    cell: NDArray[np.int64]
+
+    @property
+    def cells(self) -> int:
+        """Relevant and other rows of each list."""
+        return 2 * (int(self.lists.max()) + 1)
+
+    @property
+    def totals(self) -> NDArray[np.int64]:
+        """Relevant and other rows of each list, (lists, 2), in units."""
+        return np.stack([np.bincount(self.lists, side).astype(np.int64) for side in (self.relevant, self.other)], 1)
+
+    def groups(self, members: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Rows of each group of some questions: by class of each list, and by class of each kind of people."""
+        size, chosen = 1 << len(members), np.ascontiguousarray(members, dtype=np.int64)
+        by_list = np.zeros((size, self.cells), np.int64)
+        by_kind = np.zeros((size, 2 * (int(self.people.max()) + 1)), np.int64)
+        _count_groups(self.answers, chosen, self.relevant, self.other, self.lists, self.people, by_list, by_kind)
+        return by_list, by_kind
+
+
+def counted(
+    answers: NDArray[np.bool_],
+    relevant: NDArray[np.bool_],
+    weight: NDArray[np.float64] | None = None,
+    lists: NDArray[Any] | None = None,
+    people: NDArray[Any] | None = None,
+) -> Data:
+    """Count the rows of a table by their answers (questions, n), class, list and kind of people."""
+    n = relevant.size
+    units, unit = in_units(weight) if weight is not None else (np.ones(n, np.int64), 1)
+    one_list = np.zeros(n, np.int64) if lists is None else np.asarray(lists, np.int64)
+    one_kind = np.zeros(n, np.int64) if people is None else np.asarray(people, np.int64)
+    key = np.hstack([
+        np.packbits(answers.T, axis=1), one_list[:, None].view(np.uint8), one_kind[:, None].view(np.uint8),
+    ])  # fmt: skip
+    _, row, number = np.unique(
+        np.ascontiguousarray(key).view(f"V{key.shape[1]}")[:, 0], return_index=True, return_inverse=True
+    )
+    sides = [np.bincount(number, units * side, row.size).astype(np.int64) for side in (relevant, ~relevant)]
+    different = np.ascontiguousarray(answers[:, row])
+    bits, starts, factor, cell = _bits(different, sides, one_list[row])
+    return Data(
+        different.view(np.uint8),
+        sides[0],
+        sides[1],
+        one_list[row],
+        one_kind[row],
+        unit,
+        bits,
+        starts,
+        factor,
+        cell,
+    )
+
+
+def in_units(weight: NDArray[np.float64]) -> tuple[NDArray[np.int64], int]:
+    """Weights of rows as whole numbers, and how many make a row.
+
+    Exact where the weights have a common denominator of at most :data:`FINEST`; else rounded to parts of a row so small
+    that the largest weight is :data:`FINEST` parts.
+    """
+    different, number = np.unique(weight, return_inverse=True)
+    exact = [Fraction(repr(float(value))) for value in different]
+    unit = 1
+    for value in exact:
+        unit = math.lcm(unit, value.denominator)
+        if unit > FINEST:
+            break
+    if unit > FINEST:
+        unit = max(1, math.floor(FINEST / float(different[-1])))
+    found = np.array([round(value * unit) for value in exact], dtype=np.float64)
+    if found @ np.bincount(number) >= 2.0**53:
+        raise InputError(
+            f"The weights of the rows add up to {float(weight.sum()):.3g}, which is too much to count; divide "
+            f"them by "
+            "a common number."
+        )
+    return found.astype(np.int64)[number], unit
+
+
+def _bits(answers: NDArray[np.bool_], sides: Any, lists: NDArray[np.int64]) -> Any:
+    """The rows as bits, part by part; each part begins with a word of its own."""
+    blocks, starts, factor, cell = [], [0], [], []
+    for of in range(int(lists.max()) + 1):
+        for which, side in enumerate(sides):
+            own = np.flatnonzero((lists == of) & (side > 0))
+            for power in range(int(side[own].max(initial=0)).bit_length()):
+                rows = own[(side[own] >> power) & 1 == 1]
+                if not rows.size:
+                    continue
+                padded = np.zeros((len(answers), -(-rows.size // 64) * 64), bool)
+                padded[:, : rows.size] = answers[:, rows]
+                blocks.append(np.packbits(padded, axis=1, bitorder="little").view("<u8"))
+                starts.append(starts[-1] + blocks[-1].shape[1])
+                factor.append(1 << power)
+                cell.append(2 * of + which)
+    return np.ascontiguousarray(np.hstack(blocks)), *(np.array(part, np.int64) for part in (starts, factor, cell))
+
+
+@njit(cache=True, nogil=True)
+def _count_groups(
+    answers: Any, members: Any, relevant: Any, other: Any, lists: Any, people: Any, by_list: Any, by_kind: Any
+) -> None:
+    for row in range(relevant.size):
+        group = np.int64(0)
+        for i in range(members.size):
+            group |= np.int64(answers[members[i], row]) << i
+        by_list[group, 2 * lists[row]] += relevant[row]
+        by_list[group, 2 * lists[row] + 1] += other[row]
+        by_kind[group, 2 * people[row]] += relevant[row]
+        by_kind[group, 2 * people[row] + 1] += other[row]
+
+
+def worth_of(
+    statistic: RankStatistic, rate: float | None, data: Data, list_weight: NDArray[np.float64] | None = None
+) -> Worth:
+    """The statistic on the lists of a table; ``rate`` is the greatest false positive rate of a partial area.
+
+    Lists that have nothing to order (for areas no row of a class, for normalised statistics no relevant row) count
+    nothing.
+
+    Raises
+    ------
+    InputError
+        For a statistic whose places pay by the relevant rows above, and if no list counts.
+    """
+    totals = data.totals.astype(np.float64)
+    weight = np.ones(len(totals)) if list_weight is None else np.asarray(list_weight, np.float64)
+    pairs = totals[:, 0] * totals[:, 1]
+    if rate is not None or isinstance(statistic, AUC):
+        weight = np.where(pairs > 0, weight, 0.0)
+        _some(weight)
+        scale = np.divide(weight, weight.sum() * pairs, out=np.zeros(len(pairs)), where=pairs > 0)
+        limit = totals[:, 1] * (rate or 0.0)
+        kind = AREA if rate is None else PARTIAL
+        return Worth(
+            kind,
+            float(data.unit),
+            0.0,
+            scale,
+            totals[:, 1].copy(),
+            limit,
+            np.zeros(1),
+            np.zeros(len(scale), np.int64),
+        )
+    if statistic.weighs_hits:
+        raise InputError(
+            f"{statistic.name} pays a relevant row by those above it, and no bound of a card is known for such "
+            "statistics; use auc, dcg@N or precision@N."
+        )
+    earned, starts, shown = [], [0], []
+    for (relevant, other), own in zip((totals / data.unit).tolist(), weight.tolist()):
+        n = math.ceil(relevant + other)
+        if n > LONGEST:
+            raise InputError(f"A list has {n} rows, and {statistic.name} counts {LONGEST} at most; use auc.")
+        gains = np.concatenate([np.zeros(n - math.ceil(relevant)), np.ones(math.ceil(relevant))])
+        offset, scale = presentation(statistic, n, gains) if own and relevant else (0.0, 0.0)
+        # One place more: what lies behind the last one earns nothing.
+        earned.append(np.concatenate([[0.0], np.cumsum(statistic.coefficients(n)[::-1]), [0.0]]))
+        earned[-1][-1] = earned[-1][-2]
+        starts.append(starts[-1] + earned[-1].size)
+        shown.append((offset, scale))
+    weight = np.where([scale > 0 for _, scale in shown], weight, 0.0)
+    _some(weight)
+    share = weight / weight.sum()
+    scale = np.array([own / each if own else 0.0 for own, (_, each) in zip(share, shown)])
+    constant = -math.fsum(own * offset / each for own, (offset, each) in zip(share, shown) if own)
+    return Worth(
+        PLACES, float(data.unit), constant, scale, totals[:, 1].copy(), np.zeros(len(scale)), np.concatenate(earned),
+        np.array(starts[:-1]),
+    )  # fmt: skip
+
+
+def _some(weight: NDArray[np.float64]) -> None:
+    if not weight.any():
+        raise InputError(
+            "No list holds both relevant rows and others, so there is nothing to order; give labels of both kinds."
+        )

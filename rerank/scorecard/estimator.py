@@ -1,0 +1,405 @@
+"""The estimator: a card fitted to a rank statistic, with its proof, its pool, and what another card lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from rerank.errors import InputError
+from rerank.errors.compiling import watch, working_time
+from rerank.errors.stops import Stop, current, limited, protected
+from rerank.io.arrays import held
+from rerank.io.frames import as_table, is_frame, is_sparse, names_of
+from rerank.io.labels import read_labels
+from rerank.io.options import real, seed
+from rerank.io.page import Part, ShownMixin, Words
+from rerank.scorecard.card import Card
+from rerank.scorecard.held_out import corrected
+from rerank.scorecard.limits import NO_CUT
+from rerank.scorecard.pool import Pool, pool_of
+from rerank.scorecard.regret import Regret, regret_of
+from rerank.scorecard.result import CardResult, exact, result_of
+from rerank.scorecard.rows import Rows, cut_of
+from rerank.scorecard.search import Search
+from rerank.scorecard.statement import Wishes, stated
+
+
+class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
+    """A card of whole-number points on yes/no questions, fitted to a rank statistic, with a proof.
+
+    A row's score is the sum of the points of the questions that it answers by yes.  Rows of equal totals count in
+    expectation over their orders, as the field counts AUC.  Every set of questions is bounded by the best order of the
+    groups of rows that it tells apart, and the points of those that may hold the best card are searched.
+
+    Parameters
+    ----------
+    stat : str or RankStatistic
+        ``"auc"``, ``"pauc_fpr@0.1"`` (area up to that false positive rate, not standardised), ``"precision@100"``,
+        ``"dcg@10"``, ``"ndcg@10"`` or any other statistic that pays a relevant row by its place.
+    n_questions : int
+        Most questions of the card.
+    points : int, tuple or list
+        Points that a question may have: R for -R to R, a pair ``(1, 3)`` for a range, a list ``[5, 10]`` for numbers.
+    thresholds : "quantiles", int or mapping
+        Thresholds of columns of numbers: 20, 40, 60 and 80 %, another number of quantiles, or numbers by column.
+    max_levels : int
+        A column of numbers with at most so many values gives a threshold at each.
+    max_columns : int or None
+        Most columns that the card may ask about.
+    one_per_column : False, True or "monotone"
+        At most one question of a column; or several, all with points of one sign.
+    signs : mapping, optional
+        Question or column to 1 or -1, the sign that its points must have.
+    bounds : mapping, optional
+        Question or column to the points that it may have, as ``points``.
+    must, never : sequence of questions or columns
+        The card asks each of ``must`` (of a column: some question), and none of ``never``.
+    at_least_one, not_both, together : sequence of questions or columns, or several of them
+        At least one of a set, at most one of a set, all or none of a set.
+    constraints : sequence of str
+        ``"sensitivity >= 0.8"`` and ``"flagged <= 20%"`` at the cut; ``"flagged gap <= 0.1"`` and ``"sensitivity gap <=
+        0.1"`` between kinds of people; ``"auc inside >= 0.6"`` for each kind; ``"20 of A among the first 200"``,
+        whatever the order of tied rows.
+    cut : None, str or float
+        ``"top 100"`` or a share: the card flags as many whole blocks of tied rows as have at most so many rows;
+        ``"free"``: below any block. None flags rows whose risk is one half at least.
+    validation : int, "bootstrap" or None
+        The corrected value: folds, in each of which questions and card are chosen anew; or Harrell's bootstrap.
+    time_limit : float or None
+        Seconds of the search, compiling not counted.
+    n_jobs : int or None
+        Threads; None for 1, -1 for all cores.
+    random_state : int, RandomState, Generator or None
+        Of folds and refits; None is 0.
+    verbose : int
+        1 for lines of progress on standard error, which a terminal gets anyway.
+    pos_label : object, optional
+        The label of the rows to find, if ``y`` holds two labels that are neither 0 and 1 nor -1 and 1.
+
+    Attributes
+    ----------
+    card_ : Card
+        Questions, points, and what each total meant in the rows of the fit.
+    result_ : CardResult
+        Value, bound, status, corrected value, and how many sets were bounded and searched.
+    questions_ : list of Question
+        Those that the card was chosen from.
+    left_out_ : dict
+        Columns that give no question, and why.
+    classes_ : array (2,)
+        The label of the rows to find comes last.
+    """
+
+    card_: Card
+    result_: CardResult
+    n_features_in_: int
+    feature_names_in_: NDArray[Any]
+
+    def __init__(
+        self,
+        stat: Any = "auc",
+        n_questions: int = 4,
+        points: Any = 5,
+        *,
+        thresholds: Any = "quantiles",
+        max_levels: int = 10,
+        max_columns: int | None = None,
+        one_per_column: bool | str = False,
+        signs: Any = None,
+        bounds: Any = None,
+        must: Any = (),
+        never: Any = (),
+        at_least_one: Any = (),
+        not_both: Any = (),
+        together: Any = (),
+        constraints: Any = (),
+        cut: Any = None,
+        validation: int | str | None = 5,
+        time_limit: float | None = 60.0,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+        pos_label: Any = None,
+    ) -> None:
+        self.stat = stat
+        self.n_questions = n_questions
+        self.points = points
+        self.thresholds = thresholds
+        self.max_levels = max_levels
+        self.max_columns = max_columns
+        self.one_per_column = one_per_column
+        self.signs = signs
+        self.bounds = bounds
+        self.must = must
+        self.never = never
+        self.at_least_one = at_least_one
+        self.not_both = not_both
+        self.together = together
+        self.constraints = constraints
+        self.cut = cut
+        self.validation = validation
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.pos_label = pos_label
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        qid: ArrayLike | str | None = None,
+        sample_weight: ArrayLike | None = None,
+        query_weight: Any = None,
+        people: ArrayLike | str | None = None,
+    ) -> Self:
+        """Find the best card.
+
+        Parameters
+        ----------
+        X : table (n, d)
+            Array, pandas or polars data frame, or pyarrow table; numbers, texts and gaps as they are.
+        y : array (n,)
+            Two labels; ``pos_label`` says which one is to be found, if they are neither 0 and 1 nor -1 and 1.
+        qid : array (n,) or str, optional
+            List of each row, or the column that has it, which then gives no question.
+        sample_weight : array (n,), optional
+            How many equal rows a row stands for; a row of weight 0 is not there.
+        query_weight : mapping or array (n,), optional
+            Weight of a list in the mean.
+        people : array (n,) or str, optional
+            Kind of person of each row, for ``constraints``; or the column that has it, which then gives no question.
+
+        Raises
+        ------
+        InputError
+            For data or options that cannot be used, and where no card keeps rules and constraints.
+        """
+        rows = self._entered(X, y, qid, sample_weight, query_weight, people)
+        began = working_time()
+        search, found = self._searched(rows)
+        if search.best is None:
+            raise self._none(search, rows)
+        card = Card(tuple(found.questions[j] for j in search.best.members), search.best.points)
+        self.questions_, self.left_out_ = found.questions, found.left_out
+        self._rows, self._stated, self._search = rows, found, search
+        seconds = working_time() - began
+        self.card_ = self._told(card, rows)
+        held_out = self._corrected(rows, seconds)
+        self.result_ = result_of(self.stat, rows, self.card_, search, len(found.questions), seconds, held_out)
+        return self
+
+    def _entered(
+        self,
+        X: Any,
+        y: Any,
+        qid: Any = None,
+        weight: Any = None,
+        query_weight: Any = None,
+        people: Any = None,
+    ) -> Rows:
+        """The rows that are there, with labels 0 and 1."""
+        if is_sparse(X):
+            raise InputError("X is a sparse matrix, and questions need columns of values; pass X.toarray().")
+        X = as_table(held(X))
+        validate_data(self, X, reset=True, skip_check_array=True)
+        if y is None:
+            raise InputError(
+                "This Scorecard needs y, the labels of the rows: requires y to be passed, but the target y is None."
+            )
+        grades, labels = read_labels(held(y), X.shape[0], self.pos_label)
+        kinds = np.unique(grades)
+        if kinds.size > 2 or kinds[-1] != 1.0:
+            raise InputError(
+                f"y holds {kinds.size} labels up to {kinds[-1]:g}, and a card is for two. Only binary "
+                f"classification is "
+                "supported. The type of the target is multiclass; mark the rows to find by 1 and the others by 0."
+            )
+        self.classes_ = np.array([0, 1]) if labels is None else np.array([labels.negative, labels.positive])
+        return Rows.of(X, grades > 0, qid, weight, query_weight, people)
+
+    def _wishes(self) -> Wishes:
+        return Wishes(**{one.name: getattr(self, one.name) for one in fields(Wishes)})
+
+    def _searched(self, rows: Rows, card: Card | None = None, size: int | None = None) -> Any:
+        """A search that has ended, and the problem as stated."""
+        watch()
+        limit = None if self.time_limit is None else real("time_limit", self.time_limit, 0.0)
+        wishes = self._wishes() if size is None else replace(self._wishes(), n_questions=size)
+        found = stated(
+            wishes,
+            self.stat,
+            rows.X,
+            rows.relevant,
+            rows.weight,
+            rows.lists,
+            rows.list_weight,
+            rows.people,
+            card,
+        )
+        search = Search(found.problem, Stop(), self._threads(), bool(self.verbose))
+
+        def run() -> None:
+            with limited(limit):
+                search.stop = current()
+                search.run()
+
+        _, interrupted = protected(run)
+        if interrupted and search.best is None:
+            raise KeyboardInterrupt
+        return search, found
+
+    def _threads(self) -> int:
+        from joblib import effective_n_jobs
+
+        return int(effective_n_jobs(self.n_jobs))
+
+    def _none(self, search: Search, rows: Rows) -> InputError:
+        """Why there is no card: the first rule or constraint that alone leaves none."""
+        if not search.complete:
+            return InputError("The time ended before a card was found that keeps the rules; raise time_limit.")
+        texts = [self.constraints] if isinstance(self.constraints, str) else list(self.constraints)
+        free = {"must": (), "at_least_one": (), "not_both": (), "together": (), "max_columns": None}
+        plain = self.__class__(**{**self.get_params(), **free, "constraints": (), "validation": None})
+        for name in free:
+            alone = self.__class__(**{**plain.get_params(), name: getattr(self, name)})
+            if alone._searched(rows)[0].best is None:
+                return InputError(
+                    f"No card of {self.n_questions} questions keeps {name}={getattr(self, name)!r}; loosen it, "
+                    f"or raise n_questions."
+                )
+        for text in texts:
+            alone = self.__class__(**{**plain.get_params(), "constraints": [text]})
+            if alone._searched(rows)[0].best is None:
+                return InputError(f"No card of {self.n_questions} questions keeps the constraint {text!r}; loosen it.")
+        return InputError(
+            "No card keeps all rules and constraints together, though each alone leaves some; loosen one."
+        )
+
+    def _told(self, card: Card, rows: Rows) -> Card:
+        """The card with the risks of its totals and its cut."""
+        totals = card.total(rows.X)
+        found = card.with_totals(totals, rows.counts[0], rows.counts[1])
+        limits = self._stated.problem.limits
+        return found if limits.cut == NO_CUT else replace(found, cut=cut_of(totals, rows, limits))
+
+    def _corrected(self, rows: Rows, seconds: float) -> Any:
+        if self.validation is None:
+            return None
+        return corrected(self, rows, self.validation, seed(self.random_state), seconds)
+
+    def total(self, X: Any) -> NDArray[np.int64]:
+        """Total of each row of a table (n, d), the sum of the points of the questions that it answers by yes."""
+        return self.card_.total(self._table(X))
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """The totals as float64 (n,)."""
+        return self.total(X).astype(np.float64)
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Risk of each row by its total, as the shares (n, 2) of ``classes_``; see :meth:`Card.risk`."""
+        risk = self.card_.risk(self.total(X))
+        return np.column_stack([1.0 - risk, risk])
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Class of each row: flagged at the cut, or without one at a risk of at least one half."""
+        return self.classes_[self.card_.flags(self.total(X)).astype(np.intp)]
+
+    def score(
+        self, X: Any, y: ArrayLike, qid: ArrayLike | str | None = None, sample_weight: ArrayLike | None = None,
+        query_weight: Any = None,
+    ) -> float:  # fmt: skip
+        """The statistic on rows, tied rows in expectation over their orders, weights as numbers of equal rows."""
+        table = self._table(X)
+        labels = None if self.classes_.tolist() == [0, 1] else self.classes_[1]
+        grades, _ = read_labels(held(y), table.shape[0], self.pos_label if labels is None else labels)
+        rows = Rows.of(table, grades > 0, qid, sample_weight, query_weight, None)
+        return float(exact(self.stat, rows, self.card_.total(rows.X)))
+
+    def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> NDArray[Any]:
+        """The questions of the card as texts."""
+        check_is_fitted(self, "card_")
+        return np.array([str(question) for question in self.card_.questions], dtype=object)
+
+    def _table(self, X: Any) -> Any:
+        check_is_fitted(self, "card_")
+        if is_sparse(X):
+            raise InputError("X is a sparse matrix, and questions need columns of values; pass X.toarray().")
+        table = as_table(held(X))
+        if not is_frame(table):  # a frame needs no columns but those that the card asks about
+            validate_data(self, table, reset=False, skip_check_array=True)
+            if hasattr(self, "feature_names_in_"):
+                table = _named(table, self.feature_names_in_)
+        return table
+
+    def pool(self, delta: float, most: int = 100_000) -> Pool:
+        """All cards whose value is at least the card's less ``delta``, as the rules and constraints allow them.
+
+        A card is a set of questions, none of them idle, with an order of the groups of rows that it tells apart.
+
+        Parameters
+        ----------
+        delta : float
+            In the unit of the statistic, 0 or more.
+        most : int
+            Cards at most; the pool says whether it was cut.
+
+        Raises
+        ------
+        InputError
+        """
+        check_is_fitted(self, "card_")
+        return pool_of(self._stated, self._search, real("delta", delta, 0.0), most, self._threads(), self.time_limit)
+
+    def regret(
+        self, card: Any, X: Any, y: ArrayLike, qid: ArrayLike | str | None = None,
+        sample_weight: ArrayLike | None = None, query_weight: Any = None, people: ArrayLike | str | None = None,
+        most: int = 10_000,
+    ) -> Regret:  # fmt: skip
+        """What a card in use lacks: its value, and that of the best card of its size, whose questions may be its own.
+
+        Parameters
+        ----------
+        card : Card, mapping, pairs or path
+            See :meth:`Card.of`. Its questions join the candidates, and its points the range.
+        X, y, qid, sample_weight, query_weight, people
+            As in :meth:`fit`. The estimator need not be fitted, and stays as it is.
+        most : int
+            Better cards are counted up to so many.
+
+        Raises
+        ------
+        InputError
+        """
+        judged = self.__class__(**self.get_params())
+        rows = judged._entered(X, y, qid, sample_weight, query_weight, people)
+        return regret_of(judged, Card.of(card, names_of(rows.X)), rows, most)
+
+    def plot(self, ax: Any = None) -> Any:
+        """The risk of each total with its interval, and the rows that have it; returns the axes."""
+        from rerank.plots import card_risks
+
+        check_is_fitted(self, "card_")
+        return card_risks(self.card_.totals, self.card_.cut, ax=ax)
+
+    def _parts(self) -> Sequence[Part] | None:
+        if not hasattr(self, "card_"):
+            return None
+        return [*self.result_.parts(), Words(""), *self.card_.parts()]
+
+    def __getstate__(self) -> Any:
+        state = super().__getstate__()
+        return {name: value for name, value in state.items() if name not in ("_rows",)}
+
+
+def _named(table: Any, names: Any) -> Any:
+    """An array under the names of the columns of the fit."""
+    from rerank.io.frames import Frame
+
+    return Frame({str(name): table[:, j] for j, name in enumerate(names)})

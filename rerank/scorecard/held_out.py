@@ -1,0 +1,123 @@
+"""The corrected value of a card: questions and card chosen anew without some rows, or on rows drawn again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import StratifiedKFold
+
+from rerank.errors import InputError
+from rerank.errors.stops import Stop
+from rerank.io.options import spelled, whole
+from rerank.scorecard.card import Card
+from rerank.scorecard.result import HeldOut, exact
+from rerank.scorecard.rows import Rows
+from rerank.scorecard.search import Search, first_card
+from rerank.scorecard.statement import measure, stated
+
+REFITS = 40
+"""Of the bootstrap."""
+
+
+def quick_card(estimator: Any, rows: Rows) -> Card | None:
+    """A card of the rows by steps and swaps, without a proof; None if they find none that keeps the constraints."""
+    found = stated(
+        estimator._wishes(),
+        estimator.stat,
+        rows.X,
+        rows.relevant,
+        rows.weight,
+        rows.lists,
+        rows.list_weight,
+        rows.people,
+    )
+    search = Search(found.problem, Stop(), estimator._threads())
+    first_card(search)
+    if search.best is None:
+        return None
+    return Card(tuple(found.questions[j] for j in search.best.members), search.best.points)
+
+
+def folds_of(rows: Rows, many: int, seed: int) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Rows of each fold and the others: whole lists, or both classes in their shares."""
+    if rows.lists is None:
+        fewest = int(min(rows.relevant.sum(), (~rows.relevant).sum()))
+        if fewest < 2:
+            return []
+        split = StratifiedKFold(min(many, fewest), shuffle=True, random_state=seed)
+        return [(train, test) for train, test in split.split(np.zeros(rows.n), rows.relevant)]
+    lists = int(rows.lists.max()) + 1
+    place = np.random.default_rng(seed).permutation(lists) % min(many, lists)
+    parts = [place[rows.lists] == fold for fold in range(min(many, lists))]
+    return [(np.flatnonzero(~part), np.flatnonzero(part)) for part in parts if not part.all()]
+
+
+def corrected(estimator: Any, rows: Rows, how: int | str, seed: int, seconds: float) -> HeldOut | None:
+    """The corrected value; None where folds cannot be made.
+
+    For areas, and where there are several lists, it is the mean over the folds; for the first places of one list, whose
+    number is for all rows, it is the value of all rows ranked by the risk that the card of the other folds gives them.
+    """
+    if how == "bootstrap":
+        return _bootstrap(estimator, rows, seed)
+    if isinstance(how, str):
+        raise InputError(f"validation is {spelled(how)}; it must be a number of folds, 'bootstrap' or None.")
+    folds = folds_of(rows, whole("validation", how, 2, 1000), seed)
+    statistic, rate = measure(estimator.stat)
+    whole_lists = rate is not None or statistic.counts_pairs or rows.lists is not None
+    values, weights, pooled = [], [], np.full(rows.n, -1.0)
+    for train, test in folds:
+        part = rows.some(train)
+        if not part.relevant.any() or part.relevant.all():
+            return None
+        card = quick_card(estimator, part)
+        if card is None:
+            return None
+        if whole_lists:
+            own = rows.some(test)
+            try:
+                values.append(float(exact(estimator.stat, own, card.total(own.X))))
+            except ZeroDivisionError:  # no list of the fold has anything to order
+                continue
+            weights.append(1.0)
+        else:
+            known = card.with_totals(card.total(part.X), *part.counts)
+            pooled[test] = known.risk(known.total(rows.some(test).X))
+    if not folds or (whole_lists and not values):
+        return None
+    value = float(np.mean(values)) if whole_lists else float(exact(estimator.stat, rows, _ranks(pooled)))
+    return HeldOut(value, len(folds), "folds, each with its own card")
+
+
+def _ranks(scores: NDArray[np.float64]) -> NDArray[np.int64]:
+    return np.unique(scores, return_inverse=True)[1].astype(np.int64)
+
+
+def _bootstrap(estimator: Any, rows: Rows, seed: int) -> HeldOut | None:
+    """The value less its mean optimism on rows drawn again [Harrell1996, p. 372]; lists are drawn as a whole."""
+    draw = np.random.default_rng(seed)
+    leads = []
+    for _ in range(REFITS):
+        if rows.lists is None:
+            which = draw.integers(rows.n, size=rows.n)
+            part = rows.some(which)
+        else:
+            chosen = draw.integers(int(rows.lists.max()) + 1, size=int(rows.lists.max()) + 1)
+            by_list = [np.flatnonzero(rows.lists == one) for one in chosen]
+            which = np.concatenate(by_list)
+            part = rows.some(which)
+            part.lists[:] = np.repeat(np.arange(len(by_list)), [one.size for one in by_list])  # type: ignore[index]
+        if not part.relevant.any() or part.relevant.all():
+            continue
+        card = quick_card(estimator, part)
+        if card is not None:
+            leads.append(
+                float(exact(estimator.stat, part, card.total(part.X)))
+                - float(exact(estimator.stat, rows, card.total(rows.X)))
+            )
+    if not leads:
+        return None
+    own = float(exact(estimator.stat, rows, estimator.card_.total(rows.X)))
+    return HeldOut(own - float(np.mean(leads)), len(leads), "refits on rows drawn again")

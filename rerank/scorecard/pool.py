@@ -1,0 +1,208 @@
+"""All cards that are nearly as good as the best one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.errors.stops import Stop, current, limited, protected
+from rerank.io.options import whole
+from rerank.io.page import Cells, Part, Words, as_html, as_text
+from rerank.scorecard.card import Card
+from rerank.scorecard.questions import Question
+from rerank.scorecard.search import Found, Problem, Search, cards_of
+from rerank.scorecard.statement import Stated
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """Cards within ``delta`` of the best one, the best first.
+
+    Attributes
+    ----------
+    found : tuple of Found
+        Numbers of questions with the smallest points that give the order, the value, and how many vectors of points
+        give it.
+    complete : bool
+        Whether there are no others; if not, :attr:`why` says what cut the pool.
+    why : str
+    delta : float
+    questions : tuple of Question
+        Those that the numbers mean.
+    """
+
+    found: tuple[Found, ...]
+    complete: bool
+    why: str
+    delta: float
+    questions: tuple[Question, ...]
+    answers: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+    def __getitem__(self, place: int) -> Card:
+        return self._card(self.found[place])
+
+    def _card(self, one: Found) -> Card:
+        return Card(tuple(self.questions[j] for j in one.members), one.points)
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        """Values of the cards."""
+        return np.array([one.value for one in self.found])
+
+    @property
+    def sets(self) -> int:
+        """Different sets of questions."""
+        return len({one.members for one in self.found})
+
+    @property
+    def column_sets(self) -> int:
+        """Different sets of columns."""
+        return len({frozenset(self.questions[j].column for j in one.members) for one in self.found})
+
+    def counts(self) -> list[tuple[Question, int, int, int]]:
+        """Of each question that some card asks: in how many cards, with the least and the most points."""
+        points: dict[int, list[int]] = {}
+        for one in self.found:
+            for j, own in zip(one.members, one.points):
+                points.setdefault(j, []).append(own)
+        order = sorted(points, key=lambda j: (-len(points[j]), j))
+        return [(self.questions[j], len(points[j]), min(points[j]), max(points[j])) for j in order]
+
+    def different(self, k: int) -> list[Card]:
+        """The best card, and then up to ``k`` - 1 others, each the one whose totals are least like those before it.
+
+        Likeness is the largest correlation of the totals of the rows with those of a card that was taken.
+        """
+        if not self.found:
+            return []
+        totals = np.array([np.array(one.points) @ self.answers[list(one.members)] for one in self.found], np.float64)
+        totals -= totals.mean(axis=1, keepdims=True)
+        norms = np.linalg.norm(totals, axis=1, keepdims=True)
+        totals /= np.where(norms > 0, norms, 1.0)
+        taken = [0]
+        like = totals @ totals[0]
+        while len(taken) < min(whole("k", k), len(self.found)):
+            like[taken] = np.inf
+            taken.append(int(np.argmin(like)))
+            like = np.maximum(like, totals @ totals[taken[-1]])
+        return [self[place] for place in taken]
+
+    def choose(self, rule: Callable[[Card], Any]) -> Card:
+        """The card with the smallest ``rule(card)``; of equal ones the best."""
+        cards = [self[place] for place in range(len(self.found))]
+        return min(cards, key=rule)
+
+    def parts(self) -> list[Part]:
+        """What a person reads."""
+        count = f"{len(self):,} cards" if len(self) != 1 else "1 card"
+        head = (
+            f"{count} within {self.delta:g} of the best value, on {self.sets:,} sets of questions and "
+            f"{self.column_sets:,} of columns; "
+        )
+        end = "these are all." if self.complete else f"there may be more: {self.why}."
+        lines = [("question", "cards", "points")] + [
+            (str(question), f"{many:,}", f"{low:+d}" if low == high else f"{low:+d} to {high:+d}")
+            for question, many, low, high in self.counts()[:20]
+        ]
+        return [Words(head + end, strong=True), Cells(lines, ("left", "right", "right"), named=True)]
+
+    def __str__(self) -> str:
+        return as_text(self.parts())
+
+    def _repr_html_(self) -> str:
+        return as_html(self.parts())
+
+
+class Collector:
+    """Takes every card of at least a value, once for each order of the rows that a set of questions gives."""
+
+    def __init__(self, problem: Problem, least: float, most: int, strict: bool = False) -> None:
+        self.problem, self.least, self.most, self.strict = problem, least, most, strict
+        self.found: list[Found] = []
+        self.known: set[tuple[tuple[int, ...], bytes]] = set()
+        self.full = self.unlisted = False
+        self._lock = Lock()
+
+    def __call__(self, members: NDArray[Any], bound: float) -> bool:
+        """Take the cards of a set; False when there are too many."""
+        if not self.problem.listed(members):
+            self.unlisted = True
+            return True
+        own = cards_of(self.problem, members, self.least, rise=False, strict=self.strict)
+        by_list, _ = self.problem.groups(members)
+        there = np.flatnonzero(by_list.any(axis=1))
+        for one in own:
+            order = _order(one.points, there)
+            if self._is_idle(one, there, order):
+                continue
+            with self._lock:
+                if (one.members, order) not in self.known:
+                    self.known.add((one.members, order))
+                    self.found.append(one)
+        self.full = self.full or len(self.found) >= self.most
+        return not self.full
+
+    def _is_idle(self, one: Found, there: NDArray[np.intp], order: bytes) -> bool:
+        """Whether some question can be left out, with the same points of the others, and the rows keep their order."""
+        k = len(one.members)
+        if k == 1:
+            return False
+        for place in range(k):
+            if self.problem.rules.allow([j for at, j in enumerate(one.members) if at != place]):
+                points = tuple(0 if at == place else own for at, own in enumerate(one.points))
+                if _order(points, there) == order:
+                    return True
+        return False
+
+
+def _order(points: tuple[int, ...], there: NDArray[np.intp]) -> bytes:
+    """The order of the groups that have rows."""
+    bits = (there[:, None] >> np.arange(len(points))) & 1
+    return np.unique(bits @ np.array(points), return_inverse=True)[1].astype(np.int16).tobytes()
+
+
+def collected(
+    problem: Problem, least: float, most: int, threads: int, time_limit: float | None, strict: bool = False
+) -> tuple[Collector, Search, bool]:
+    """All cards of at least a value, or above it: what was taken, the search, and whether these are all."""
+    take = Collector(problem, least, most, strict)
+    search = Search(problem, Stop(), threads)
+
+    def run() -> None:
+        with limited(time_limit):
+            search.stop = current()
+            search.run(least, take)
+
+    _, interrupted = protected(run)
+    return take, search, not interrupted and not take.full and not take.unlisted and search.all_bounded
+
+
+def pool_of(found: Stated, search: Search, delta: float, most: int, threads: int, time_limit: float | None) -> Pool:
+    """The cards within ``delta`` of the best one of a search."""
+    assert search.best is not None
+    problem = found.problem
+    take, _, complete = collected(
+        problem, search.best.value - delta - problem.slack, whole("most", most), threads, time_limit
+    )
+    why = ""
+    if not complete:
+        why = (
+            f"it was cut at {most:,} cards"
+            if take.full
+            else "the time ended before all sets of questions were searched"
+        )
+        if take.unlisted:
+            why = "some sets have too many vectors of points to list"
+    best = max((one.value for one in take.found), default=0.0)
+    if best > search.best.value + problem.slack:
+        complete, why = False, "the fit was not proved, and a better card was found"
+    cards = sorted(take.found, key=lambda one: one.key)[:most]
+    return Pool(tuple(cards), complete, why, delta, tuple(found.questions), found.answers)

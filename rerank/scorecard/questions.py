@@ -1,0 +1,306 @@
+"""Yes/no questions of the columns of a table, and their answers."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.errors import InputError, nearest
+from rerank.io.frames import column, entries, names_of, numbers
+from rerank.io.options import real, whole
+
+Floats = NDArray[np.float64]
+Answers = NDArray[np.bool_]
+
+SIGNS = (">=", "<=", ">", "<", "=")
+MISSING = "is missing"
+
+QUANTILES = 4
+
+MOST_TEXTS, LEAST_ROWS = 50, 10
+"""Texts of a column that become questions: the most frequent ones, each in so many rows (of small tables 2 %)."""
+
+DATE, CONSTANT, OWN, NO_VALUE, OTHER = (
+    "dates",
+    "constant",
+    "nearly a text for each row",
+    "no value",
+    "no numbers or texts",
+)
+"""Why a column gives no question."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question about one column that a row answers by yes or no.
+
+    A missing value answers no, but for the question whether it is missing.
+
+    Parameters
+    ----------
+    column : str
+    sign : {">=", "<=", ">", "<", "=", "is missing"}
+    value : float or str, optional
+        Not for "is missing".
+    """
+
+    column: str
+    sign: str
+    value: float | str | None = None
+
+    def __post_init__(self) -> None:
+        if self.sign not in (*SIGNS, MISSING):
+            raise InputError(f"A question has the sign {self.sign!r}; it must be one of {', '.join(SIGNS)}, {MISSING}.")
+        if self.sign == MISSING:
+            object.__setattr__(self, "value", None)
+        elif isinstance(self.value, bool | np.bool_ | int | float | np.integer | np.floating):
+            object.__setattr__(
+                self,
+                "value",
+                real(f"The value of a question about {self.column!r}", float(self.value), -math.inf),
+            )
+        elif not isinstance(self.value, str) or self.sign != "=":
+            raise InputError(
+                f"The question {self.column!r} {self.sign} {self.value!r} compares with no number; give a "
+                f"number, or a "
+                "text with the sign '='."
+            )
+
+    def __str__(self) -> str:
+        if self.sign == MISSING:
+            return f"{self.column} {MISSING}"
+        return f"{self.column} {self.sign} {written(self.value)}"
+
+    @classmethod
+    def read(cls, text: str, columns: Sequence[str] = ()) -> Question:
+        """The question that a text such as ``"age >= 60"``, ``"sex = male"`` or ``"income is missing"`` means.
+
+        Parameters
+        ----------
+        text : str
+        columns : sequence of str, optional
+            Names of the table's columns: they may hold signs.
+
+        Raises
+        ------
+        InputError
+        """
+        for name in sorted(columns, key=len, reverse=True):
+            if text.startswith(name + " "):
+                rest = text[len(name) :].strip()
+                break
+        else:
+            match = re.match(rf"\s*(.+?)\s*({'|'.join(SIGNS)}|{MISSING})\s*(.*)$", text)
+            if match is None:
+                raise InputError(
+                    f"{text!r} is no question; write one such as 'age >= 60', 'sex = male' or 'age {MISSING}'."
+                )
+            name, rest = match[1], f"{match[2]} {match[3]}".strip()
+            if columns:
+                raise InputError(
+                    f"The question {text!r} asks about {name!r}, and the nearest column is {nearest(name, columns)!r}."
+                )
+        if rest == MISSING:
+            return cls(name, MISSING)
+        sign = next((one for one in SIGNS if rest.startswith(one)), "")
+        text = rest[len(sign) :].strip()
+        try:
+            return cls(name, sign, float(text))
+        except ValueError:
+            quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "'\""
+        return cls(name, sign, text[1:-1] if quoted else text)
+
+    def answers(self, X: Any) -> Answers:
+        """Whether each row of a table (n, d) answers yes.
+
+        Raises
+        ------
+        InputError
+            For a table without the column, and for a column of texts where numbers are compared.
+        """
+        names = names_of(X)
+        if self.column not in names:
+            raise InputError(
+                f"X has no column {self.column!r}, which the card asks about; the nearest is "
+                f"{nearest(self.column, names)!r}."
+            )
+        return answered([self], column(X, names.index(self.column)))[0]
+
+
+def written(value: float | str | None) -> str:
+    """A value as a person writes it: ``60``, ``.5`` as ``0.5``, texts as they are."""
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+    return str(value)
+
+
+def answered(questions: Sequence[Question], values: Any) -> list[Answers]:
+    """Answers of the rows of one column to questions about it."""
+    found = numbers(values)
+    texts = None if found is not None else entries(values)
+    return [_answers(one, found, texts) for one in questions]
+
+
+def _answers(question: Question, found: Floats | None, texts: list[Any] | None) -> Answers:
+    if question.sign == MISSING:
+        return np.isnan(found) if found is not None else np.array([one is None for one in texts or ()], dtype=bool)
+    if isinstance(question.value, str):
+        if texts is None:
+            texts = [None if math.isnan(one) else written(one) for one in (found if found is not None else ())]
+        return np.array([one is not None and str(one) == question.value for one in texts], dtype=bool)
+    if found is None:
+        if question.sign == "=":  # numbers among texts, and codes in quotes
+            return np.array(
+                [one is not None and str(one) == written(question.value) for one in texts or ()], dtype=bool
+            )
+        if any(one is not None for one in texts or ()):
+            raise InputError(
+                f"Column {question.column!r} holds texts, and the card asks whether {question}; give numbers."
+            )
+        found = np.full(len(texts or ()), np.nan)
+    value = float(question.value or 0.0)
+    with np.errstate(invalid="ignore"):
+        compared = {
+            ">=": np.greater_equal, "<=": np.less_equal, ">": np.greater, "<": np.less, "=": np.equal,
+        }[question.sign](found, value)  # fmt: skip
+    return np.asarray(compared & ~np.isnan(found))
+
+
+def rounded(low: float, high: float) -> float:
+    """The roundest number above ``low`` and at most ``high``, as a person would write a threshold between them."""
+    if low < 0 <= high:
+        return 0.0
+    largest = max(abs(low), abs(high))
+    power = math.floor(math.log10(largest)) + 1
+    exact_low, exact_high = Decimal(repr(low)), Decimal(repr(high))
+    for exponent in range(power, power - 20, -1):
+        for step in (Decimal(10) ** exponent, 5 * Decimal(10) ** (exponent - 1)):
+            number = (exact_high / step).to_integral_value("ROUND_FLOOR") * step
+            if exact_low < number <= exact_high and low < float(number) <= high:
+                return float(number)
+    return high
+
+
+def candidates(
+    X: Any,
+    thresholds: str | int | Mapping[str, Iterable[float]] = "quantiles",
+    max_levels: int = 10,
+    named: Sequence[Question] = (),
+) -> tuple[list[Question], Answers, dict[str, str]]:
+    """Questions that a table suggests, their answers (questions, n), and why columns give none.
+
+    A column of numbers gives thresholds: between the values at its quantiles, rounded inside the gap of the data, or
+    every level where it has at most ``max_levels`` of them; one of two values the question whether it has the larger
+    one. A column of texts gives its levels, a column with gaps whether the value is missing.  Questions that all rows
+    answer alike are left out, and of questions that are answered alike the first stays.
+
+    Parameters
+    ----------
+    X : table (n, d)
+    thresholds : "quantiles", int or mapping of column name to numbers
+        "quantiles" are 20, 40, 60 and 80 %; or how many there are; or thresholds by column, where columns that are not
+        named keep the four quantiles.
+    max_levels : int
+    named : sequence of Question
+        Questions that come first, so that they stay.
+    """
+    names = names_of(X)
+    given: dict[str, list[float]] = {}
+    many = QUANTILES
+    if isinstance(thresholds, Mapping):
+        given = {
+            str(name): [real(f"A threshold of {name!r}", one, -math.inf) for one in own]
+            for name, own in thresholds.items()
+        }
+    elif thresholds != "quantiles":
+        if isinstance(thresholds, str):
+            raise InputError(
+                f"thresholds is {thresholds!r}; it must be 'quantiles', how many quantiles, or numbers by column."
+            )
+        many = whole("thresholds", thresholds, 0, 1000)
+    for name in given:
+        if name not in names:
+            raise InputError(f"thresholds names the column {name!r}, and the nearest of X is {nearest(name, names)!r}.")
+    questions: list[Question] = []
+    rows: list[Answers] = []
+    left_out: dict[str, str] = {}
+    known: set[bytes] = set()
+
+    def take(question: Question, answer: Answers) -> None:
+        key = np.packbits(answer).tobytes()
+        if answer.any() and not answer.all() and key not in known:
+            known.add(key)
+            questions.append(question)
+            rows.append(answer)
+
+    for question in named:
+        take(question, question.answers(X))
+    for j, name in enumerate(names):
+        values = column(X, j)
+        own = _suggested(name, values, given.get(name), many, max_levels)
+        if isinstance(own, str):
+            left_out[name] = own
+            continue
+        before = len(questions)
+        for question, answer in zip(own, answered(own, values)):
+            take(question, answer)
+        if len(questions) == before:
+            left_out[name] = CONSTANT if not own else "its questions are answered as those of columns before it"
+    return questions, np.array(rows, dtype=bool).reshape(len(rows), X.shape[0]), left_out
+
+
+def _suggested(
+    name: str, values: Any, given: Sequence[float] | None, many: int, max_levels: int
+) -> list[Question] | str:
+    """Questions about one column, or why there are none."""
+    found = numbers(values)
+    if found is None:
+        return _texts(name, entries(values))
+    if np.isinf(found).any():
+        raise InputError(f"Column {name!r} holds inf; give finite numbers, or leave the entry empty.")
+    missing = np.isnan(found)
+    gaps = [Question(name, MISSING)] if missing.any() else []
+    seen = np.sort(found[~missing])
+    if not seen.size:
+        return NO_VALUE
+    levels = np.unique(seen)
+    if given is not None:
+        return [*(Question(name, ">=", cut) for cut in sorted(set(given))), *gaps]
+    if levels.size == 2:
+        return [Question(name, "=", float(levels[1])), *gaps]
+    if levels.size <= max_levels:
+        return [*(Question(name, ">=", float(level)) for level in levels[1:]), *gaps]
+    places = (np.arange(1, many + 1) / (many + 1) * (seen.size - 1)).astype(np.intp)
+    below = np.searchsorted(levels, np.unique(seen[places]))
+    pairs = [(float(levels[k]), float(levels[k + 1])) for k in below if k + 1 < levels.size]
+    return [*(Question(name, ">=", rounded(low, high)) for low, high in pairs), *gaps]
+
+
+def _texts(name: str, found: list[Any]) -> list[Question] | str:
+    seen = [one for one in found if one is not None]
+    if not seen:
+        return NO_VALUE
+    kinds = {type(one) for one in seen}
+    if any(hasattr(kind, "isoformat") or kind.__name__.startswith("timedelta") for kind in kinds):
+        return DATE
+    if any(issubclass(kind, list | tuple | dict | set | np.ndarray) for kind in kinds):
+        return OTHER
+    counts: dict[str, int] = {}
+    for one in map(str, seen):
+        counts[one] = counts.get(one, 0) + 1
+    if len(counts) > 0.9 * len(seen) and len(seen) > LEAST_ROWS:
+        return OWN
+    least = min(LEAST_ROWS, len(found) / 50)
+    frequent = [one for one, count in counts.items() if count >= least]
+    frequent = sorted(sorted(frequent, key=lambda one: (-counts[one], one))[:MOST_TEXTS])
+    gaps = [Question(name, MISSING)] if len(seen) < len(found) else []
+    if len(counts) == 1 and not gaps:
+        return CONSTANT
+    return [*(Question(name, "=", one) for one in frequent), *gaps]

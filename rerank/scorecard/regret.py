@@ -1,0 +1,153 @@
+"""A card in use: what it is worth, what the best card of its size is worth, and how sure that is."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from math import gcd
+from typing import Any
+
+import numpy as np
+
+from rerank.io.page import Part, Words, as_html, as_text
+from rerank.ranks.evaluator import Evaluator
+from rerank.ranks.lists import split
+from rerank.scorecard.card import Card, Z
+from rerank.scorecard.held_out import folds_of, quick_card
+from rerank.scorecard.pool import collected
+from rerank.scorecard.result import exact, four, rounded_up
+from rerank.scorecard.rows import Rows
+from rerank.scorecard.statement import measure
+
+
+@dataclass(frozen=True)
+class Regret:
+    """A card beside the best of its size on the same rows.
+
+    Attributes
+    ----------
+    value : float
+        Of the card.
+    best : Card
+    best_value : float
+    bound : float
+        No card of this size has a larger value.
+    proved : bool
+        Whether the bound is the value of ``best``.
+    better : int
+        Cards that are better: so many, or at least so many if not ``counted``.
+    counted : bool
+    lead, error : float or None
+        On rows held out, the best card of the others less the given one: mean over folds, and its standard error.
+    """
+
+    card: Card
+    value: float
+    best: Card
+    best_value: float
+    bound: float
+    proved: bool
+    better: int
+    counted: bool
+    lead: float | None
+    error: float | None
+
+    @property
+    def regret(self) -> float:
+        """Bound less value: the card lacks no more than this; exactly this if ``proved``."""
+        return max(0.0, self.bound - self.value)
+
+    def parts(self) -> list[Part]:
+        """What a person reads."""
+        size = len(self.card.questions)
+        many = f"{self.better:,}" if self.counted else f"more than {self.better - 1:,}"
+        if self.proved and self.better == 0:
+            first = f"The card is at {four(self.value)}; no card of {size} questions has more on this table: proved."
+        elif self.proved:
+            first = (
+                f"The card is at {four(self.value)}; the best card of its size on this table has "
+                f"{four(self.best_value)}: proved. {many} cards are better."
+            )
+        else:
+            first = (
+                f"The card is at {four(self.value)}; the best card of its size found on this table has "
+                f"{four(self.best_value)}, and none has more than {rounded_up(self.bound)}. {many} better cards "
+                f"are known."
+            )
+        found: list[Part] = [Words(first, strong=True)]
+        if self.lead is not None:
+            error = self.error if self.error is not None and math.isfinite(self.error) else None
+            ends = "" if error is None else f" (95 %: {self.lead - Z * error:+.4g} to {self.lead + Z * error:+.4g})"
+            found.append(Words(f"On rows held out, the best card of the other rows leads by {self.lead:+.4g}{ends}."))
+        if self.better:
+            found += [Words("The best card:"), *self.best.parts()]
+        return found
+
+    def __str__(self) -> str:
+        return as_text(self.parts())
+
+    def _repr_html_(self) -> str:
+        return as_html(self.parts())
+
+
+def regret_of(estimator: Any, card: Card, rows: Rows, most: int) -> Regret:
+    """The regret of a card on rows that came in; ``estimator`` is changed."""
+    divisor = gcd(*card.points) or 1
+    plain = Card(card.questions, tuple(own // divisor for own in card.points))
+    used = [(question, own) for question, own in zip(plain.questions, plain.points) if own]
+    plain = Card(tuple(one for one, _ in used), tuple(own for _, own in used)) if used else plain
+    search, found = estimator._searched(rows, plain, max(1, len(used)))
+    totals = card.total(rows.X)
+    value = float(exact(estimator.stat, rows, totals))
+    best, best_value = card, value
+    if search.best is not None:
+        other = Card(tuple(found.questions[j] for j in search.best.members), search.best.points)
+        other_value = float(exact(estimator.stat, rows, other.total(rows.X)))
+        if other_value > value + found.problem.slack:
+            best, best_value = other, other_value
+    proved = search.complete
+    bound = best_value if proved else max(search.bound, best_value)
+    better, counted = 0, True
+    if best is not card:
+        take, _, counted = collected(
+            found.problem,
+            value + found.problem.slack,
+            most,
+            estimator._threads(),
+            estimator.time_limit,
+            strict=True,
+        )
+        better = len(take.found)
+        better, counted = (most, False) if better >= most else (better, counted)
+        if not counted:
+            better = max(better, 1)
+    lead, error = _held_out(estimator, card, rows)
+    return Regret(
+        card, value, best.with_totals(best.total(rows.X), *rows.counts), best_value, bound, proved, better, counted,
+        lead, error,
+    )  # fmt: skip
+
+
+def _held_out(estimator: Any, card: Card, rows: Rows) -> tuple[float | None, float | None]:
+    """Lead of the card found without a fold on its rows, the mean over folds, with its standard error."""
+    how = estimator.validation if isinstance(estimator.validation, int) else 5
+    statistic, rate = measure(estimator.stat)
+    leads, errors = [], []
+    for train, test in folds_of(rows, how, 0):
+        part, own = rows.some(train), rows.some(test)
+        if not (part.relevant.any() and own.relevant.any()) or part.relevant.all() or own.relevant.all():
+            continue
+        other = quick_card(estimator, part)
+        if other is None:
+            continue
+        totals = other.total(own.X), card.total(own.X)
+        leads.append(float(exact(estimator.stat, own, totals[0])) - float(exact(estimator.stat, own, totals[1])))
+        if rate is None:
+            lists = split(own.relevant.astype(np.float64), own.lists, gain="binary")
+            errors.append(Evaluator(statistic, lists).lead(totals[0], totals[1], "average")[1])
+    if not leads:
+        return None, None
+    if len(errors) == len(leads) and all(math.isfinite(one) for one in errors):
+        return float(np.mean(leads)), math.sqrt(sum(one**2 for one in errors)) / len(errors)
+    many = len(leads)
+    return float(np.mean(leads)), float(np.std(leads, ddof=1) / math.sqrt(many)) if many > 1 else math.nan

@@ -1,0 +1,157 @@
+"""What a fit of a card says: value, bound, corrected value, and one sentence of each."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from rerank.io.page import Part, Words
+from rerank.scorecard.card import Card
+from rerank.scorecard.rows import Rows
+from rerank.scorecard.search import Search
+from rerank.scorecard.statement import measure
+from rerank.scorecard.value import value_of
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """A value corrected for the choice of questions and card: by how many refits, and how."""
+
+    value: float
+    refits: int
+    method: str
+
+
+@dataclass(frozen=True)
+class CardResult:
+    """A fitted card in numbers.
+
+    Attributes
+    ----------
+    statistic : str
+    value : float
+        On the rows of the fit, tied rows in expectation over their orders.
+    pessimistic : float
+        The same with tied relevant rows last.
+    bound : float
+        No card that the rules allow has a larger value.
+    status : {"optimal", "feasible"}
+    n_questions : int
+        Questions that the card was chosen from.
+    sets, bounded, searched, left : int
+        Sets of questions; how many were bounded; of how many of these the points were searched, and are not.
+    seconds : float
+        Of the search, without compiling and without the corrected value.
+    held_out : HeldOut or None
+    """
+
+    statistic: str
+    value: float
+    pessimistic: float
+    bound: float
+    status: str
+    n_questions: int
+    sets: int
+    bounded: int
+    searched: int
+    left: int
+    seconds: float
+    held_out: HeldOut | None = None
+
+    @property
+    def gap(self) -> float:
+        """Bound less value."""
+        return max(0.0, self.bound - self.value)
+
+    @property
+    def corrected(self) -> float | None:
+        """The corrected value; None without refits."""
+        return None if self.held_out is None else self.held_out.value
+
+    def parts(self) -> list[Part]:
+        """What a person reads first."""
+        name = self.statistic.upper() if self.statistic in ("auc",) else self.statistic
+        if self.status == "optimal":
+            proof = (
+                f"Proved: no card of this size on these {self.n_questions} questions has more. All "
+                f"{self.sets:,} sets of "
+                f"questions were bounded, the points of {self.searched:,} searched, in {self.seconds:.2g} s."
+            )
+        else:
+            proof = (
+                f"Not proved: no card of this size on these {self.n_questions} questions has more than "
+                f"{rounded_up(self.bound)}; {self.bounded:,} of {self.sets:,} sets of questions were bounded in "
+                f"{self.seconds:.2g} s."
+            )
+        found: list[Part] = [
+            Words(f"{name} {four(self.value)} on the rows of the fit.", strong=True),
+            Words(proof),
+        ]
+        if self.held_out is not None:
+            found.append(
+                Words(
+                    f"Corrected for the choice of questions and points ({self.held_out.refits} "
+                    f"{self.held_out.method}): {four(self.held_out.value)}."
+                )
+            )
+        if self.pessimistic < self.value:
+            found.append(Words(f"With tied rows against the relevant ones it is {four(self.pessimistic)}.", small=True))
+        return found
+
+
+def four(value: float) -> str:
+    """Four digits, as a person reads a value."""
+    return f"{value:.4g}"
+
+
+def rounded_up(bound: float) -> str:
+    """Four digits of a bound, rounded away from the values it bounds."""
+    if not math.isfinite(bound) or bound == 0:
+        return f"{bound:g}"
+    step = 10.0 ** (math.floor(math.log10(abs(bound))) - 3)
+    return f"{math.ceil(bound / step) * step:.4g}"
+
+
+def exact(stat: Any, rows: Rows, totals: Any, ties: str = "average") -> Fraction | float:
+    """The statistic of totals on rows."""
+    statistic, rate = measure(stat)
+    counts, unit = rows.units
+    lists = np.zeros(rows.n, np.int64) if rows.lists is None else rows.lists
+    return value_of(
+        statistic,
+        rate,
+        totals,
+        counts * rows.relevant,
+        counts * ~rows.relevant,
+        lists,
+        unit,
+        rows.list_weight,
+        ties,
+    )
+
+
+def result_of(
+    stat: Any,
+    rows: Rows,
+    card: Card,
+    search: Search,
+    n_questions: int,
+    seconds: float,
+    held_out: HeldOut | None,
+) -> CardResult:
+    """The numbers of a search that has ended; the value is computed anew from the card's totals."""
+    totals = card.total(rows.X)
+    value = float(exact(stat, rows, totals))
+    statistic, rate = measure(stat)
+    optimal = search.complete
+    bound = value if optimal and not search.problem.slack else max(value, search.bound)
+    name = statistic.name if rate is None else f"pauc_fpr@{rate:g}"
+    return CardResult(
+        name, value, float(exact(stat, rows, totals, "pessimistic")),
+        bound, "optimal" if optimal else "feasible", n_questions, search.sets, search.bounded, search.searched,
+        search.left, seconds, held_out,
+    )  # fmt: skip

@@ -1,0 +1,417 @@
+"""The best card: every allowed set of questions bounded, the points of those that may hold it searched."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.errors.compiling import say, working_time
+from rerank.errors.stops import Stop
+from rerank.scorecard.data import Data
+from rerank.scorecard.limits import Limits, keeps
+from rerank.scorecard.points import MOST_VECTORS, Orders, best_below, best_points, listed, orders, vectors
+from rerank.scorecard.rules import Rules
+from rerank.scorecard.supports import bound_children
+from rerank.scorecard.worth import AREA, Worth, best_order, in_order
+
+MOST_MEMORY = 2**30
+"""Bytes of the tree of sets of questions."""
+
+SETS_OF_A_JOB, WORDS_OF_A_JOB = 2**16, 2**24
+"""A job bounds so many sets, or fewer where rows are many: some hundredths of a second."""
+
+MOST_KEPT = 5 * 10**6
+"""Sets whose points are still to be searched."""
+
+SWAPS = 5
+"""Sets tried in each place of a swap, the first by their bounds."""
+
+EVERY = 1.0
+"""Seconds between two lines of progress."""
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What is to be found.
+
+    Attributes
+    ----------
+    data : Data
+    worth : Worth
+    domains : tuple of tuple of int
+        Points that each question may have, none of them 0.
+    size : int
+        Most questions of a card.
+    rules : Rules
+    limits : Limits
+    """
+
+    data: Data
+    worth: Worth
+    domains: tuple[tuple[int, ...], ...]
+    size: int
+    rules: Rules
+    limits: Limits
+
+    @property
+    def slack(self) -> float:
+        """By how much a computed value may be off: 0 for an area of one list, whose pairs are counted in integers."""
+        total = self.worth.scale.size == 1 and float(np.prod(self.data.totals[0].astype(np.float64)))
+        exact = self.worth.kind == AREA and total and total < 2.0**51
+        return 0.0 if exact else 1e-11
+
+    def groups(self, members: Any) -> Any:
+        """Rows of the groups of some questions, by list and by kind of people."""
+        return self.data.groups(members)
+
+    def bound(self, members: Any) -> float:
+        """The value that no score on these questions exceeds."""
+        return float(best_order(self.groups(members)[0], self.worth))
+
+    def listed(self, members: Any) -> bool:
+        """Whether the vectors of points of these questions are few enough to be listed."""
+        return vectors([self.domains[j] for j in members]) <= MOST_VECTORS
+
+    def orders_of(self, members: Any) -> Orders:
+        """Orders that points of these questions give."""
+        return orders(tuple(self.domains[j] for j in members))
+
+    def bound_of_all(self) -> float:
+        """The value that no score on all questions exceeds."""
+        total = self.worth.constant
+        for of in range(self.worth.scale.size):
+            own = np.flatnonzero(self.data.lists == of)
+            p, q = (side[own].astype(np.float64) for side in (self.data.relevant, self.data.other))
+            order = np.lexsort((-(p + q), -(p / (p + q))))
+            total += self.worth.scale[of] * in_order(self.worth, of, p[order], q[order], own.size)
+        return float(total) + 1e-11
+
+
+@dataclass(frozen=True)
+class Found:
+    """Questions with points that are not 0, their value as computed, and in how many ways points give this order."""
+
+    members: tuple[int, ...]
+    points: tuple[int, ...]
+    value: float
+    vectors: int = 1
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """Of equal values the card with fewer questions, then smaller points, comes first."""
+        return (
+            -self.value,
+            len(self.members),
+            sum(map(abs, self.points)),
+            self.members,
+            [-w for w in self.points],
+        )
+
+
+@dataclass(eq=False)
+class Tree:
+    """Sets of at most ``size`` - 1 questions with the numbers of rows that answer yes to all; see :mod:`.supports`."""
+
+    n: int
+    size: int
+    cells: int
+    counts: NDArray[np.int64] = field(init=False)
+    first: NDArray[np.int64] = field(init=False)
+    elements: NDArray[np.int16] = field(init=False)
+    level: list[tuple[int, int]] = field(init=False)
+
+    @property
+    def nodes(self) -> int:
+        """How many sets there are."""
+        return sum(math.comb(self.n, s) for s in range(self.size))
+
+    @property
+    def memory(self) -> float:
+        """Bytes that they take."""
+        return float(self.nodes) * (8 * self.cells + 8 + 2 * max(self.size - 1, 1))
+
+    def grow(self) -> None:
+        """Make the tree, without counts."""
+        n, nodes = self.n, self.nodes
+        self.counts = np.zeros((nodes, self.cells), np.int64)
+        self.first = np.zeros(nodes, np.int64)
+        self.elements = np.zeros((nodes, max(self.size - 1, 1)), np.int16)
+        self.level = [(0, 1)]
+        for s in range(1, self.size + 1):
+            low, high = self.level[-1]
+            last = self.elements[low:high, s - 2].astype(np.int64) if s > 1 else np.full(1, -1)
+            ends = np.cumsum(n - 1 - last)
+            self.first[low:high] = high + np.concatenate([[0], ends[:-1]]) - (last + 1)
+            if s == self.size:
+                break
+            parents = np.repeat(np.arange(low, high), n - 1 - last)
+            own = slice(high, high + int(ends[-1]))
+            self.elements[own] = self.elements[parents]
+            self.elements[own, s - 1] = np.arange(own.start, own.stop) - self.first[parents]
+            self.level.append((own.start, own.stop))
+
+    def jobs(self, s: int, words: int) -> Iterator[tuple[int, int, int]]:
+        """Nodes of parts of level ``s`` - 1, from and to, and how many children they have."""
+        low, high = self.level[s - 1]
+        last = self.elements[low:high, s - 2].astype(np.int64) if s > 1 else np.full(1, -1)
+        ends = np.cumsum(self.n - 1 - last)
+        most = max(self.n, min(SETS_OF_A_JOB, WORDS_OF_A_JOB // words))
+        cuts = np.unique(np.append(np.searchsorted(ends, np.arange(most, ends[-1] + most, most)) + 1, high - low))
+        begin = 0
+        for end in np.minimum(cuts, high - low).tolist():
+            if end > begin:
+                before = int(ends[begin - 1]) if begin else 0
+                yield low + begin, low + end, int(ends[end - 1]) - before
+                begin = end
+
+
+@dataclass(eq=False)
+class Search:
+    """A search over all sets, for the best card or for all cards of at least a value.
+
+    Attributes
+    ----------
+    problem : Problem
+    stop : Stop
+    n_jobs : int
+    verbose : bool
+    best : Found or None
+    complete : bool
+        Whether all sets are bounded and searched, or fathomed.
+    listed : bool
+        Whether the points of every set that was searched were listed.
+    all_bounded : bool
+        Whether every set was bounded, and the points of those that are not fathomed searched.
+    bound : float
+        No allowed card has a larger value.
+    bounded, sets, searched, left : int
+        Sets bounded, of how many, and of those that their bound did not fathom how many were searched, and are left.
+    """
+
+    problem: Problem
+    stop: Stop
+    n_jobs: int = 1
+    verbose: bool = False
+    best: Found | None = None
+    complete: bool = False
+    listed: bool = True
+    all_bounded: bool = False
+    bound: float = math.inf
+    bounded: int = 0
+    sets: int = 0
+    searched: int = 0
+    left: int = 0
+    _unlisted: float = -math.inf
+    _said: float = field(default_factory=working_time)
+
+    def run(self, least: float | None = None, each: Callable[[NDArray[Any], Any], bool] | None = None) -> None:
+        """Find the best card, or with ``least`` all cards of at least this value.
+
+        ``each`` is called with every set whose bound is at least ``least``, in order of size, and says whether to go
+        on.
+        """
+        problem, n = self.problem, len(self.problem.domains)
+        size = min(problem.size, n)
+        if each is None:
+            first_card(self)
+        tree = Tree(n, size, problem.data.cells)
+        self.sets = sum(math.comb(n, s) for s in range(1, size + 1))
+        self.bound = problem.bound_of_all()
+        if tree.memory > MOST_MEMORY:
+            return
+        tree.grow()
+        tree.counts[0] = problem.data.totals.ravel()
+        open_bound = -math.inf
+        with ThreadPoolExecutor(self.n_jobs) as pool:
+            for s in range(1, size + 1):
+                kept, sets, done = self._level(pool, tree, s, least)
+                go_on = self._points(pool, kept, sets, each)
+                rest = kept[self.searched_of_level :]
+                open_bound = max(open_bound, float(rest.max(initial=-math.inf)))
+                self.left += rest.size
+                if not (done and go_on):
+                    return
+        self.all_bounded = not self.left
+        if not self.listed:
+            open_bound = max(open_bound, self._unlisted)
+        best = -math.inf if self.best is None else self.best.value
+        self.complete = not self.left and open_bound <= best
+        self.bound = min(self.bound, max(best, open_bound) + problem.slack)
+
+    def _level(self, pool: Any, tree: Tree, s: int, least: float | None) -> Any:
+        """Bounds of the sets of ``s`` questions that are not fathomed, with the sets, the largest first."""
+        problem = self.problem
+        data, rules = problem.data, problem.rules
+        jobs = list(tree.jobs(s, data.bits.shape[1]))
+
+        def job(low: int, high: int, children: int) -> Any:
+            if self.stop.now:
+                return None
+            limit = least if least is not None else -math.inf if self.best is None else self.best.value
+            sets, bounds = np.empty((children, s), np.int16), np.empty(children)
+            found, _ = bound_children(
+                low, high, s, limit - problem.slack, data.bits, data.starts, data.factor, data.cell, tree.counts,
+                tree.first, tree.elements, rules.clash, rules.member, rules.least, rules.most, rules.places,
+                problem.worth, sets, bounds,
+            )  # fmt: skip
+            return bounds[:found].copy(), sets[:found].copy()
+
+        kept: list[Any] = []
+        done = total = 0
+        for answer, (_, _, children) in zip(pool.map(lambda own: job(*own), jobs), jobs):
+            if answer is None:
+                continue
+            done += 1
+            self.bounded += children
+            kept.append(answer)
+            total += answer[0].size
+            self.tell()
+            if total > MOST_KEPT:
+                kept, total = [self._most(kept)], MOST_KEPT
+        bounds = np.concatenate([one[0] for one in kept]) if kept else np.empty(0)
+        sets = np.concatenate([one[1] for one in kept]) if kept else np.empty((0, s), np.int16)
+        order = np.lexsort([sets[:, j] for j in reversed(range(s))] + [-bounds])
+        return bounds[order], sets[order], done == len(jobs)
+
+    def _most(self, kept: list[Any]) -> Any:
+        """The sets with the largest bounds, where there are too many: what is dropped counts as left."""
+        bounds, sets = np.concatenate([one[0] for one in kept]), np.concatenate([one[1] for one in kept])
+        order = np.argsort(-bounds, kind="stable")
+        self.left += bounds.size - MOST_KEPT
+        return bounds[order[:MOST_KEPT]], sets[order[:MOST_KEPT]]
+
+    def _points(self, pool: Any, bounds: Any, sets: Any, each: Any) -> bool:
+        """Search the points of sets, the largest bound first, until the bound falls below the best card."""
+        self.searched_of_level = 0
+        step = 4 * self.n_jobs
+        for begin in range(0, len(sets), step):
+            if self.stop.now:
+                return False
+            part = slice(begin, begin + step)
+            if each is None and self.best is not None and bounds[begin] < self.best.value - self.problem.slack:
+                self.searched_of_level = len(sets)
+                break
+            if each is None:
+                self._take(pool.map(self.search_set, sets[part]))
+            else:
+                answers = list(pool.map(each, sets[part], bounds[part]))
+                if not all(answers):
+                    return False
+            if not all(map(self.problem.listed, sets[part])):
+                self._unlisted = max(self._unlisted, float(bounds[begin]))
+            self.searched_of_level = min(begin + step, len(sets))
+            self.searched += len(sets[part])
+            self.tell()
+        return True
+
+    def _take(self, cards: Any) -> None:
+        for card in cards:
+            if card is not None and (self.best is None or card.key < self.best.key):
+                self.best = card
+
+    def search_set(self, members: Any) -> Found | None:
+        """The best card of a set that is at least as good as the best one so far."""
+        limit = -math.inf if self.best is None else self.best.value
+        self.listed &= self.problem.listed(members)
+        found = cards_of(self.problem, members, limit, rise=True)
+        return found[0] if found else None
+
+    def tell(self) -> None:
+        """A line of progress, once a second."""
+        now = working_time()
+        if now - self._said > EVERY:
+            self._said = now
+            best = "no card yet" if self.best is None else f"best {self.best.value:.6g}"
+            say(
+                f"card: {self.bounded:,} of {self.sets:,} sets of questions bounded, points of {self.searched:,} "
+                f"searched; {best}",
+                self.verbose,
+            )
+
+
+def cards_of(
+    problem: Problem, members: Any, limit: float, rise: bool, strict: bool = False, most: int = 1024
+) -> list[Found]:
+    """Cards of a set of questions with a value of at least ``limit``: all, or with ``rise`` the best one.
+
+    Where there are too many vectors of points to list, what steps of single points find.
+    """
+    by_list, by_kind = problem.groups(members)
+    if not problem.listed(members):
+        return stepped(problem, members, by_list, by_kind, limit)
+    own = problem.orders_of(members)
+    band = problem.rules.places[np.asarray(members)]
+    while True:
+        leaf, value = np.empty(1 if rise else most, np.int64), np.empty(1 if rise else most)
+        n = best_points(own, by_list, problem.worth, limit, strict, rise, problem.limits, band, by_kind, leaf, value)
+        if rise or n < most:
+            break
+        most *= 8
+    names = tuple(int(j) for j in members)
+    return [
+        Found(names, tuple(own.points[at].tolist()), float(worth), int(own.vectors[at]))
+        for at, worth in zip(leaf[:n].tolist(), value[:n].tolist())
+    ]
+
+
+def first_card(search: Search) -> None:
+    """A good card soon: questions one by one by bound, then swaps as long as a card gets better."""
+    problem, n = search.problem, len(search.problem.domains)
+    members: list[int] = []
+    for _ in range(min(problem.size, n)):
+        more = [[*members, j] for j in range(n) if j not in members and problem.rules.allow([*members, j], False)]
+        if not more or search.stop.now:
+            break
+        members = max(more, key=problem.bound)
+        if problem.rules.allow(members):
+            search._take([search.search_set(members)])
+    for _ in count():
+        before = search.best
+        for place in range(len(members)):
+            others = [j for at, j in enumerate(members) if at != place]
+            tried = [[*others, j] for j in range(n) if j not in members and problem.rules.allow([*others, j])]
+            if search.stop.now:
+                return
+            for _, chosen in sorted(((problem.bound(one), one) for one in tried), reverse=True)[:SWAPS]:
+                search._take([search.search_set(sorted(chosen))])
+        if search.best is before or search.best is None:
+            break
+        members = list(search.best.members)
+
+
+def stepped(problem: Problem, members: Any, by_list: Any, by_kind: Any, limit: float) -> list[Found]:
+    """A card of questions that have too many vectors of points to list: points changed one at a time while that helps.
+
+    It begins with the smallest points of the sign that suits each question alone.
+    """
+    names = tuple(int(j) for j in members)
+    k, band = len(names), problem.rules.places[np.asarray(members)]
+
+    def value(points: Any) -> float:
+        own = listed(np.array([points], np.int64))
+        if not keeps(own.place, 0, k, problem.limits, band, by_kind):
+            return -math.inf
+        return float(best_below(0, k, k, own, by_list, problem.worth))
+
+    def alone(j: int) -> int:
+        return cards_of(problem, [j], -math.inf, rise=True)[0].points[0]
+
+    points = [alone(j) for j in names]
+    best = value(points)
+    while True:
+        before = best
+        for place, j in enumerate(names):
+            for point in problem.domains[j]:
+                tried = [*points[:place], point, *points[place + 1 :]]
+                if (worth := value(tried)) > best:
+                    points, best = tried, worth
+        if best == before:
+            break
+    return [Found(names, tuple(points), best)] if best >= limit and best > -math.inf else []

@@ -1,0 +1,345 @@
+"""From what a user asks to a problem: candidates, points, rules and limits, each read and checked once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.errors import InputError, nearest
+from rerank.io.frames import names_of
+from rerank.io.options import spelled, whole
+from rerank.scorecard.data import Data, counted, worth_of
+from rerank.scorecard.limits import FREE, NO_CUT, TOP, Limits
+from rerank.scorecard.points import MOST_VECTORS, vectors
+from rerank.scorecard.questions import Question, candidates
+from rerank.scorecard.rules import Rules, rules_of
+from rerank.scorecard.search import Problem
+from rerank.statistics import RankStatistic, parse
+
+LARGEST = 10**6
+"""Points of a question, at most."""
+
+RATE = re.compile(r"pauc_fpr@(.+)$")
+
+CONSTRAINT = re.compile(
+    r"(?P<what>sensitivity gap|flagged gap|sensitivity|flagged|auc inside) *(?P<sign><=|>=) "
+    "*(?P<number>[0-9.]+) *(?P<percent>%?)$"
+)
+QUOTA = re.compile(r"(?P<least>\d+) of (?P<kind>.+?) among the first (?P<first>\d+)$")
+WANTED = {
+    "sensitivity": ">=",
+    "flagged": "<=",
+    "sensitivity gap": "<=",
+    "flagged gap": "<=",
+    "auc inside": ">=",
+}
+
+
+def measure(stat: Any) -> tuple[RankStatistic, float | None]:
+    """The statistic, and the greatest false positive rate of ``"pauc_fpr@F"``."""
+    match = RATE.match(stat.strip().lower()) if isinstance(stat, str) else None
+    if match is None:
+        return parse(stat), None
+    try:
+        rate = float(match[1].rstrip("%")) / (100 if match[1].endswith("%") else 1)
+    except ValueError:
+        rate = float("nan")
+    if not 0 < rate < 1:
+        raise InputError(f"{stat!r} has no false positive rate above 0 and below 1; write one such as 'pauc_fpr@0.1'.")
+    return parse("auc"), rate
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What a user asks of a card; the parameters of :class:`rerank.scorecard.Scorecard` of the same names."""
+
+    n_questions: int = 4
+    points: Any = 5
+    thresholds: Any = "quantiles"
+    max_levels: int = 10
+    max_columns: int | None = None
+    one_per_column: bool | str = False
+    signs: Any = None
+    bounds: Any = None
+    must: Any = ()
+    never: Any = ()
+    at_least_one: Any = ()
+    not_both: Any = ()
+    together: Any = ()
+    constraints: Any = ()
+    cut: Any = None
+
+
+@dataclass(frozen=True, eq=False)
+class Stated:
+    """A problem with the questions that its numbers mean."""
+
+    problem: Problem
+    questions: list[Question]
+    answers: NDArray[np.bool_]
+    left_out: dict[str, str]
+    notes: tuple[str, ...] = ()
+
+
+def stated(
+    wishes: Wishes, stat: Any, X: Any, relevant: NDArray[np.bool_], weight: Any, lists: Any, list_weight: Any,
+    people: Any, card: Any = None,
+) -> Stated:  # fmt: skip
+    """The problem of a table; the questions and points of a given ``card`` join those of the table.
+
+    Raises
+    ------
+    InputError
+    """
+    size = whole("n_questions", wishes.n_questions, 1, 1000)
+    names = names_of(X)
+    given = [] if card is None else list(card.questions)
+    named = [*given, *_questions_named(wishes, names)]
+    questions, answers, left_out = candidates(X, wishes.thresholds, whole("max_levels", wishes.max_levels, 2), named)
+    places = _Places(names, questions, [one.answers(X) for one in named], named, answers)
+    questions, answers = places.without(wishes.never, "never")
+    if not questions:
+        why = ", ".join(f"{name!r}: {reason}" for name, reason in list(left_out.items())[:5])
+        raise InputError(
+            f"X gives no question that some rows answer by yes and others by no ({why}); give a column that varies."
+        )
+    column = np.array([names.index(one.column) for one in questions])
+    domains = _domains(wishes, places, card)
+    rules = _rules(wishes, places, column, domains)
+    data = counted(answers, relevant, weight, lists, None if people is None else people.codes)
+    limits = _limits(wishes, data, people)
+    statistic, rate = measure(stat)
+    problem = Problem(data, worth_of(statistic, rate, data, list_weight), domains, size, rules, limits)
+    return Stated(problem, questions, answers, left_out)
+
+
+def _texts(option: str, given: Any) -> list[Any]:
+    """An option that is a text, a question, or a sequence of them."""
+    if isinstance(given, str | Question):
+        return [given]
+    if not isinstance(given, Iterable):
+        raise InputError(f"{option} is {spelled(given)}; give questions such as 'age >= 60', or names of columns.")
+    return list(given)
+
+
+def _sets(option: str, given: Any) -> list[list[Any]]:
+    """An option that is one set of questions, or several."""
+    own = _texts(option, given)
+    several = own and all(not isinstance(one, str | Question) for one in own)
+    return [_texts(option, one) for one in own] if several else [own] if own else []
+
+
+def _questions_named(wishes: Wishes, names: Sequence[str]) -> list[Question]:
+    """Questions that the user names and that may not be among those of the table."""
+    every = [*_texts("must", wishes.must)]
+    for option in ("at_least_one", "not_both", "together"):
+        every += [one for own in _sets(option, getattr(wishes, option)) for one in own]
+    for option in ("signs", "bounds"):
+        own = getattr(wishes, option)
+        if own is not None and not isinstance(own, Mapping):
+            raise InputError(f"{option} is {spelled(own)}; give a mapping of questions or columns.")
+        every += list(own or ())
+    return [_question(one, names) for one in every if str(one) not in names]
+
+
+def _question(one: Any, names: Sequence[str]) -> Question:
+    if isinstance(one, Question):
+        return one
+    text = str(one)
+    try:
+        return Question.read(text, names)
+    except InputError as error:
+        if any(sign in text for sign in (">", "<", "=", "is missing")):
+            raise
+        raise InputError(f"{text!r} is no column of X; did you mean {nearest(text, names)!r}?") from error
+
+
+@dataclass(eq=False)
+class _Places:
+    """Which candidates a text means: a question, or all questions of a column."""
+
+    names: Sequence[str]
+    questions: list[Question]
+    given_answers: list[NDArray[np.bool_]]
+    given: list[Question]
+    answers: NDArray[np.bool_]
+
+    def of(self, option: str, one: Any) -> list[int]:
+        if str(one) in self.names and not isinstance(one, Question):
+            found = [j for j, question in enumerate(self.questions) if question.column == str(one)]
+            if not found:
+                raise InputError(f"{option} names the column {str(one)!r}, which gives no question that varies.")
+            return found
+        question = _question(one, self.names)
+        if question in self.questions:
+            return [self.questions.index(question)]
+        raise InputError(
+            f"{option} names the question '{question}', which all rows answer alike, or as another one that is named."
+        )
+
+    def without(self, never: Any, option: str) -> tuple[list[Question], NDArray[np.bool_]]:
+        gone: set[int] = set()
+        for one in _texts(option, never):
+            if str(one) in self.names and not isinstance(one, Question):
+                gone |= {j for j, question in enumerate(self.questions) if question.column == str(one)}
+            else:
+                question = _question(one, self.names)
+                gone |= {j for j, other in enumerate(self.questions) if other == question}
+        kept = [j for j in range(len(self.questions)) if j not in gone]
+        self.questions, self.answers = [self.questions[j] for j in kept], self.answers[kept]
+        return self.questions, self.answers
+
+
+def domain_of(points: Any) -> tuple[int, ...]:
+    """Points that a question may have: R for -R to R, a pair for a range, or the numbers themselves; never 0."""
+    if isinstance(points, Integral) and not isinstance(points, bool):
+        most = whole("points", points, 1, LARGEST)
+        return tuple(one for one in range(-most, most + 1) if one)
+    if isinstance(points, str) or not isinstance(points, Iterable):
+        raise InputError(
+            f"points is {spelled(points)}; give a whole number R for -R to R, a pair of ends, or the numbers."
+        )
+    own = [whole("A number of points", one, -LARGEST, LARGEST) for one in points]
+    pair = isinstance(points, tuple) and len(own) == 2 and own[0] <= own[1]
+    found = tuple(sorted({*(range(own[0], own[1] + 1) if pair else own)} - {0}))
+    if not found:
+        raise InputError(f"points is {spelled(points)}, which leaves no number but 0; give one that is not 0.")
+    return found
+
+
+def _domains(wishes: Wishes, places: _Places, card: Any) -> tuple[tuple[int, ...], ...]:
+    every = domain_of(wishes.points)
+    domains = [every] * len(places.questions)
+    for one, own in (wishes.bounds or {}).items():
+        for j in places.of("bounds", one):
+            domains[j] = domain_of(own)
+    for one, sign in (wishes.signs or {}).items():
+        if sign not in (-1, 1):
+            raise InputError(f"The sign of {str(one)!r} is {spelled(sign)}; it must be 1 or -1.")
+        for j in places.of("signs", one):
+            domains[j] = tuple(point for point in domains[j] if point * sign > 0)
+            if not domains[j]:
+                raise InputError(
+                    f"The question '{places.questions[j]}' may have no points of the sign {sign:+d}; widen "
+                    f"points or bounds."
+                )
+    if card is not None:
+        wide = tuple(sorted({*every, *card.points} - {0}))
+        if vectors([wide] * len(card.points)) <= MOST_VECTORS:
+            domains = [tuple(sorted({*own, *wide})) for own in domains]
+        for question, point in zip(card.questions, card.points):
+            if point and question in places.questions:
+                j = places.questions.index(question)
+                domains[j] = tuple(sorted({*domains[j], point}))
+    return tuple(domains)
+
+
+def _rules(wishes: Wishes, places: _Places, column: Any, domains: Any) -> Rules:
+    counted_rules: list[tuple[str, list[int], int, int]] = []
+    for one in _texts("must", wishes.must):
+        counted_rules.append((f"must have {one}", places.of("must", one), 1, 10**6))
+    for own in _sets("at_least_one", wishes.at_least_one):
+        every = [j for one in own for j in places.of("at_least_one", one)]
+        counted_rules.append((f"at least one of {_listed(own)}", every, 1, 10**6))
+    for own in _sets("not_both", wishes.not_both):
+        counted_rules.append(
+            (
+                f"not more than one of {_listed(own)}",
+                [j for one in own for j in places.of("not_both", one)],
+                0,
+                1,
+            )
+        )
+    for own in _sets("together", wishes.together):
+        every = [j for one in own for j in places.of("together", one)]
+        counted_rules.append((f"together or none: {_listed(own)}", every, -len(every), 10**6))
+    if wishes.one_per_column not in (False, True, "monotone"):
+        raise InputError(f"one_per_column is {spelled(wishes.one_per_column)}; it must be True, False or 'monotone'.")
+    most = None if wishes.max_columns is None else whole("max_columns", wishes.max_columns)
+    return rules_of(column, one_per_column=wishes.one_per_column is True, max_columns=most, counted=counted_rules)
+
+
+def _listed(own: Iterable[Any]) -> str:
+    return ", ".join(map(str, own))
+
+
+@dataclass(frozen=True, eq=False)
+class People:
+    """Kinds of people: names, and the number of each row's kind."""
+
+    names: tuple[str, ...]
+    codes: NDArray[np.int64]
+
+
+def _limits(wishes: Wishes, data: Data, people: People | None) -> Limits:
+    kinds = 1 if people is None else len(people.names)
+    rows = float(data.totals.sum())
+    cut, top = _cut(wishes.cut, rows, data.unit)
+    found = {
+        "sensitivity": 0.0,
+        "flagged": 1.0,
+        "sensitivity gap": 1.0,
+        "flagged gap": 1.0,
+        "auc inside": 0.0,
+    }
+    quota, first = np.zeros(kinds), 0.0
+    for text in _texts("constraints", wishes.constraints):
+        match, own = CONSTRAINT.match(str(text).strip()), QUOTA.match(str(text).strip())
+        if match is not None and match["sign"] == WANTED[match["what"]]:
+            found[match["what"]] = float(match["number"]) / (100.0 if match["percent"] else 1.0)
+        elif own is not None:
+            if people is None or own["kind"] not in people.names:
+                known = "none are given" if people is None else ", ".join(people.names)
+                raise InputError(
+                    f"The constraint {text!r} names the kind {own['kind']!r}, and the kinds of people are: "
+                    f"{known}; pass people=."
+                )
+            if first and first != float(own["first"]) * data.unit:
+                raise InputError("The constraints count the kinds among two different numbers of first rows; give one.")
+            first = float(own["first"]) * data.unit
+            quota[people.names.index(own["kind"])] = float(own["least"]) * data.unit
+        else:
+            raise InputError(
+                f"The constraint {text!r} cannot be read; write one such as 'sensitivity >= 0.8', 'flagged <= 20%', "
+                "'flagged gap <= 0.1', 'sensitivity gap <= 0.1', 'auc inside >= 0.6' or '20 of A among the "
+                "first 200'."
+            )
+    gaps = ("sensitivity gap", "flagged gap", "auc inside")
+    if people is None and any(found[name] != (0.0 if name == "auc inside" else 1.0) for name in gaps):
+        raise InputError("The constraints compare kinds of people, and none are given; pass people=.")
+    if cut == NO_CUT and any(
+        found[name] != start
+        for name, start in (
+            ("sensitivity", 0.0),
+            ("flagged", 1.0),
+            ("sensitivity gap", 1.0),
+            ("flagged gap", 1.0),
+        )
+    ):
+        cut = FREE
+    return Limits(
+        cut, top, found["sensitivity"], found["flagged"], found["flagged gap"], found["sensitivity gap"],
+        found["auc inside"], first, quota, wishes.one_per_column == "monotone",
+    )  # fmt: skip
+
+
+def _cut(cut: Any, rows: float, unit: int) -> tuple[int, float]:
+    """The kind of a cut, and how many rows it may flag, in units."""
+    if cut is None:
+        return NO_CUT, 0.0
+    if cut == "free":
+        return FREE, 0.0
+    match = re.match(r"top (\d+)(%?)$", cut) if isinstance(cut, str) else None
+    if match is not None:
+        most = int(match[1]) * rows / 100 if match[2] else float(int(match[1]) * unit)
+    elif isinstance(cut, int | float | np.floating) and not isinstance(cut, bool) and 0 < cut < 1:
+        most = float(cut) * rows
+    else:
+        raise InputError(f"cut is {spelled(cut)}; it must be 'top N', a share such as 0.1, or 'free'.")
+    return TOP, most

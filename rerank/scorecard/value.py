@@ -1,0 +1,118 @@
+"""The value of a card, exactly: integers and fractions where the statistic has them, sums rounded once elsewhere.
+
+It shares no code with the search, so that it may be believed where the search is doubted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.statistics import AUC, Precision, RankStatistic, presentation
+
+Counts = Sequence[tuple[int, int]]
+"""Relevant and other rows of each block of tied rows, from the top, in units."""
+
+
+def blocks(totals: Any, relevant: NDArray[np.int64], other: NDArray[np.int64]) -> list[tuple[int, int]]:
+    """The blocks of rows with equal totals, the largest total first: relevant and other rows."""
+    levels, number = np.unique(-np.asarray(totals), return_inverse=True)
+    sides = [np.zeros(levels.size, np.int64) for _ in range(2)]
+    for side, count in zip(sides, (relevant, other)):
+        np.add.at(side, number, count)
+    return list(zip(sides[0].tolist(), sides[1].tolist()))
+
+
+def value_of_list(
+    statistic: RankStatistic, rate: float | None, order: Counts, unit: int = 1, ties: str = "average"
+) -> Fraction | float | None:
+    """Value of one list whose rows stand in blocks; None where it has none.
+
+    Parameters
+    ----------
+    statistic : RankStatistic
+    rate : float or None
+        Greatest false positive rate of a partial area (then the statistic does not matter).
+    order : sequence of (relevant, other)
+    unit : int
+        Counts to a row.
+    ties : {"average", "pessimistic"}
+        Tied rows in expectation over their orders, or others first.
+    """
+    if ties == "pessimistic":
+        order = [part for p, q in order for part in ((0, q), (p, 0))]
+    P, Q = sum(p for p, _ in order), sum(q for _, q in order)
+    if rate is not None or isinstance(statistic, AUC):
+        if not P * Q:
+            return None
+        limit = Fraction(Q) if rate is None else Fraction(repr(float(rate))) * Q
+        area, above_p, above_q = Fraction(0), 0, 0
+        for p, q in order:
+            counted = min(Fraction(q), limit - above_q)
+            if counted > 0:
+                area += counted * (above_p + Fraction(p) * counted / (2 * q))
+            above_p, above_q = above_p + p, above_q + q
+        return area / (P * Q)
+    if not P:
+        return None
+    n = math.ceil(Fraction(P + Q, unit))
+    relevant = math.ceil(Fraction(P, unit))
+    gains = np.concatenate([np.zeros(n - relevant), np.ones(relevant)])
+    offset, scale = presentation(statistic, n, gains)
+    if isinstance(statistic, Precision) and not statistic.per_relevant and not statistic.normalised:
+        return _hits(order, statistic.at * unit) / unit
+    earned = statistic.coefficients(n)[::-1].tolist()
+    terms, place = [-offset], 0
+    for p, q in order:
+        size = p + q
+        if p:
+            share = Fraction(p, size)
+            terms += [float(share * part) * earned[at] for at, part in _parts(place, place + size, unit, n)]
+        place += size
+    return math.fsum(terms) / scale if scale > 0 else None
+
+
+def _hits(order: Counts, places: int) -> Fraction:
+    """Relevant rows among the first places, both in units."""
+    hits, left = Fraction(0), places
+    for p, q in order:
+        taken = min(p + q, left)
+        if taken > 0:
+            hits += Fraction(p * taken, p + q)
+        left -= taken
+    return hits
+
+
+def _parts(start: int, end: int, unit: int, n: int) -> list[tuple[int, Fraction]]:
+    """Places that a block covers, with the part of each."""
+    found = []
+    for at in range(start // unit, min(-(-end // unit), n)):
+        part = Fraction(min(end, (at + 1) * unit) - max(start, at * unit), unit)
+        found.append((at, part))
+    return found
+
+
+def value_of(
+    statistic: RankStatistic, rate: float | None, totals: Any, relevant: NDArray[np.int64], other: NDArray[np.int64],
+    lists: NDArray[np.int64], unit: int = 1, list_weight: Any = None, ties: str = "average",
+) -> Fraction | float:  # fmt: skip
+    """Weighted mean over the lists of the value of a card that gives rows these totals; see :func:`value_of_list`.
+
+    ``relevant`` and ``other`` say how many rows of each class a row stands for, in units.
+    """
+    parts, weights = [], []
+    for of in range(int(lists.max()) + 1):
+        own = lists == of
+        value = value_of_list(statistic, rate, blocks(np.asarray(totals)[own], relevant[own], other[own]), unit, ties)
+        weight = 1.0 if list_weight is None else float(list_weight[of])
+        if value is not None and weight > 0:
+            parts.append(value)
+            weights.append(Fraction(weight))
+    if all(isinstance(value, Fraction) for value in parts):
+        return sum((value * weight for value, weight in zip(parts, weights)), Fraction(0)) / sum(weights)
+    return math.fsum(float(value) * float(weight) for value, weight in zip(parts, weights)) / float(sum(weights))

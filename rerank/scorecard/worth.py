@@ -1,0 +1,116 @@
+r"""What an order of groups of rows is worth: one statistic, tied rows in expectation over their orders.
+
+A block of p relevant and q other rows that are tied shares what its places earn.  With W(x) what the first x places
+earn, a fraction of a place its share, a block from place a to b earns :math:`\frac{p}{p + q}(W(b) - W(a))`.  For AUC
+that is :math:`p (Q - q_{above} - q/2)`, with Q all other rows: a tie counts one half.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+AREA, PLACES, PARTIAL = 0, 1, 2
+"""How a statistic is computed: AUC, by what the first places earn, area up to a false positive rate."""
+
+
+class Worth(NamedTuple):
+    """A statistic on the lists of a table, for kernels. Rows are counted in ``unit`` to a row.
+
+    The value of an order is the sum over lists of ``scale`` times what its blocks earn, plus ``constant``.
+    """
+
+    kind: int
+    unit: float
+    constant: float
+    scale: NDArray[np.float64]  # (lists,)
+    others: NDArray[np.float64]  # (lists,): rows that are not relevant
+    limit: NDArray[np.float64]  # (lists,): of these, how many count in a partial area
+    earned: NDArray[np.float64]  # what the first x places of a list earn, list after list
+    start: NDArray[np.int64]  # (lists,): where a list begins in ``earned``
+
+
+@njit(cache=True, nogil=True)
+def first_places(worth: Any, of: int, rows: float) -> float:
+    """What the places down to ``rows`` earn, in units of a row."""
+    place = rows / worth.unit
+    whole = np.int64(place)
+    part = place - whole
+    at = worth.start[of] + whole
+    value = worth.earned[at]
+    if part > 0.0:
+        value += part * (worth.earned[at + 1] - value)
+    return value
+
+
+@njit(cache=True, nogil=True)
+def block(worth: Any, of: int, p: float, q: float, above_p: float, above_q: float) -> float:
+    """What a block of tied rows earns below so many relevant and other rows of its list."""
+    if worth.kind == AREA:
+        return p * (worth.others[of] - above_q - 0.5 * q)
+    if worth.kind == PLACES:
+        if p == 0.0:
+            return 0.0
+        start = above_p + above_q
+        return p / (p + q) * (first_places(worth, of, start + p + q) - first_places(worth, of, start))
+    counted = min(q, worth.limit[of] - above_q)
+    if counted <= 0.0:
+        return 0.0
+    return counted * (above_p + 0.5 * p * (counted / q))
+
+
+@njit(cache=True, nogil=True, fastmath=True)
+def best_area(p: Any, q: Any, n: int) -> float:
+    """AUC's pairs won in the best order of groups: of each two groups the better order."""
+    total = 0.0
+    for g in range(n):
+        for h in range(n):
+            total += max(p[g] * q[h], p[h] * q[g])
+    return 0.5 * total
+
+
+@njit(cache=True, nogil=True)
+def by_share(p: Any, q: Any, n: int) -> None:
+    """Sort groups by share of relevant rows, the largest first, in place."""
+    for i in range(1, n):
+        a, b = p[i], q[i]
+        j = i
+        while j > 0 and a * q[j - 1] > p[j - 1] * b:
+            p[j], q[j] = p[j - 1], q[j - 1]
+            j -= 1
+        p[j], q[j] = a, b
+
+
+@njit(cache=True, nogil=True)
+def in_order(worth: Any, of: int, p: Any, q: Any, n: int) -> float:
+    """What blocks earn in their order, in units of pairs or of places."""
+    total = above_p = above_q = 0.0
+    for i in range(n):
+        total += block(worth, of, p[i], q[i], above_p, above_q)
+        above_p += p[i]
+        above_q += q[i]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def best_order(groups: Any, worth: Any) -> float:
+    """The value that no order of groups exceeds; ``groups`` are numbers of rows (groups, 2 lists)."""
+    size = groups.shape[0]
+    p, q = np.empty(size), np.empty(size)
+    total = worth.constant
+    for of in range(worth.scale.size):
+        n = 0
+        for g in range(size):
+            if groups[g, 2 * of] + groups[g, 2 * of + 1] > 0:
+                p[n] = groups[g, 2 * of]
+                q[n] = groups[g, 2 * of + 1]
+                n += 1
+        if worth.kind == AREA:
+            total += worth.scale[of] * best_area(p, q, n)
+        else:
+            by_share(p, q, n)
+            total += worth.scale[of] * in_order(worth, of, p, q, n)
+    return total
