@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from itertools import count
 from typing import Any
 
 import numpy as np
@@ -18,8 +17,8 @@ from rerank.scorecard.data import Data
 from rerank.scorecard.limits import Limits, keeps
 from rerank.scorecard.points import MOST_VECTORS, Orders, best_below, best_points, listed, orders, vectors
 from rerank.scorecard.rules import Rules
-from rerank.scorecard.supports import bound_children
-from rerank.scorecard.worth import AREA, Worth, best_order, in_order
+from rerank.scorecard.supports import bound_children, bound_more, count_children
+from rerank.scorecard.worth import AREA, Worth, in_order
 
 MOST_MEMORY = 2**30
 """Bytes of the tree of sets of questions."""
@@ -71,9 +70,12 @@ class Problem:
         """Rows of the groups of some questions, by list and by kind of people."""
         return self.data.groups(members)
 
-    def bound(self, members: Any) -> float:
-        """The value that no score on these questions exceeds."""
-        return float(best_order(self.groups(members)[0], self.worth))
+    def bounds_with_one_more(self, members: Any) -> NDArray[np.float64]:
+        """The values that no score on these questions and one more exceeds, (questions,)."""
+        data, out = self.data, np.empty(len(self.domains))
+        own = np.asarray(members, np.int64)
+        bound_more(own, data.bits, data.starts, data.factor, data.cell, data.totals.ravel(), self.worth, out)
+        return out
 
     def listed(self, members: Any) -> bool:
         """Whether the vectors of points of these questions are few enough to be listed."""
@@ -256,10 +258,15 @@ class Search:
                 return None
             limit = least if least is not None else -math.inf if self.best is None else self.best.value
             sets, bounds = np.empty((children, s), np.int16), np.empty(children)
-            found, _ = bound_children(
-                low, high, s, limit - problem.slack, data.bits, data.starts, data.factor, data.cell, tree.counts,
-                tree.first, tree.elements, rules.clash, rules.member, rules.least, rules.most, rules.places,
-                problem.worth, sets, bounds,
+            begin = tree.first[low] + (tree.elements[low, s - 2] + 1 if s > 1 else 0)
+            own = (
+                np.empty((children, data.cells), np.int64) if s == tree.size else tree.counts[begin : begin + children]
+            )
+            held = np.empty(data.bits.shape[1], np.uint64)
+            count_children(low, high, s, data.bits, data.starts, data.factor, data.cell, tree.elements, held, own)
+            found = bound_children(
+                low, high, s, limit - problem.slack, own, tree.counts, tree.first, tree.elements, rules.clash,
+                rules.member, rules.least, rules.most, rules.places, problem.worth, sets, bounds,
             )  # fmt: skip
             return bounds[:found].copy(), sets[:found].copy()
 
@@ -299,7 +306,7 @@ class Search:
                 self.searched_of_level = len(sets)
                 break
             if each is None:
-                self._take(pool.map(self.search_set, sets[part]))
+                self.take(pool.map(self.search_set, sets[part]))
             else:
                 answers = list(pool.map(each, sets[part], bounds[part]))
                 if not all(answers):
@@ -311,7 +318,8 @@ class Search:
             self.tell()
         return True
 
-    def _take(self, cards: Any) -> None:
+    def take(self, cards: Any) -> None:
+        """Keep the best of cards and the one so far."""
         for card in cards:
             if card is not None and (self.best is None or card.key < self.best.key):
                 self.best = card
@@ -364,24 +372,32 @@ def cards_of(
 def first_card(search: Search) -> None:
     """A good card soon: questions one by one by bound, then swaps as long as a card gets better."""
     problem, n = search.problem, len(search.problem.domains)
+
+    def ranked(members: list[int], out: int, complete: bool) -> list[list[int]]:
+        """The sets with one question more that the rules allow, but ``out``, the largest bound first."""
+        bounds = problem.bounds_with_one_more(members)
+        allowed = [
+            j for j in range(n) if j != out and j not in members and problem.rules.allow([*members, j], complete)
+        ]
+        return [sorted([*members, j]) for j in sorted(allowed, key=lambda j: (-bounds[j], j))]
+
     members: list[int] = []
     for _ in range(min(problem.size, n)):
-        more = [[*members, j] for j in range(n) if j not in members and problem.rules.allow([*members, j], False)]
+        more = ranked(members, -1, False)
         if not more or search.stop.now:
             break
-        members = max(more, key=problem.bound)
+        members = more[0]
         if problem.rules.allow(members):
-            search._take([search.search_set(members)])
-    for _ in count():
+            search.take([search.search_set(members)])
+    before: Found | None = None
+    while search.best is not before or before is None:
         before = search.best
-        for place in range(len(members)):
-            others = [j for at, j in enumerate(members) if at != place]
-            tried = [[*others, j] for j in range(n) if j not in members and problem.rules.allow([*others, j])]
+        for out in list(members):
             if search.stop.now:
                 return
-            for _, chosen in sorted(((problem.bound(one), one) for one in tried), reverse=True)[:SWAPS]:
-                search._take([search.search_set(sorted(chosen))])
-        if search.best is before or search.best is None:
+            for chosen in ranked([j for j in members if j != out], out, True)[:SWAPS]:
+                search.take([search.search_set(chosen)])
+        if search.best is None:
             break
         members = list(search.best.members)
 

@@ -22,6 +22,9 @@ from numba.extending import intrinsic
 
 from rerank.scorecard.worth import best_order
 
+PIECE = 1024
+"""Words of each question that are counted at a time."""
+
 
 @intrinsic
 def popcount(typing: Any, word: Any) -> Any:
@@ -34,14 +37,47 @@ def popcount(typing: Any, word: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def count(words: Any, other: Any, starts: Any, factor: Any, cell: Any, out: Any) -> None:
-    """Rows whose bit is set in both arrays of words, put to ``out`` by cell; parts of the words count ``factor``."""
+def count(words: Any, other: Any) -> int:
+    """Bits that are set in both arrays of words."""
+    total = np.uint64(0)
+    for w in range(words.size):
+        total += popcount(words[w] & other[w])
+    return np.int64(total)
+
+
+@njit(cache=True, nogil=True)
+def keep_common(words: Any, other: Any) -> None:
+    """Keep the bits that are set in the other array, too."""
+    for w in range(words.size):
+        words[w] &= other[w]
+
+
+@njit(cache=True, nogil=True)
+def count_children(
+    low: int, high: int, size: int, bits: Any, starts: Any, factor: Any, cell: Any, elements: Any, held: Any, out: Any
+) -> None:
+    """Rows that answer yes to all ``size`` questions of the children of the nodes ``low`` to ``high``, by cell.
+
+    The words are taken piece by piece, so that a piece of all questions stays near the processor.
+    """
+    n = bits.shape[0]
     out[:] = 0
     for part in range(factor.size):
-        total = np.uint64(0)
-        for w in range(starts[part], starts[part + 1]):
-            total += popcount(words[w] & other[w])
-        out[cell[part]] += np.int64(total) * factor[part]
+        for begin in range(starts[part], starts[part + 1], PIECE):
+            end = min(begin + PIECE, starts[part + 1])
+            child = 0
+            for prefix in range(low, high):
+                last = -1
+                if size == 1:
+                    held[begin:end] = ~np.uint64(0)
+                else:
+                    last = elements[prefix, size - 2]
+                    held[begin:end] = bits[elements[prefix, 0], begin:end]
+                    for i in range(1, size - 1):
+                        keep_common(held[begin:end], bits[elements[prefix, i], begin:end])
+                for d in range(last + 1, n):
+                    out[child, cell[part]] += count(held[begin:end], bits[d, begin:end]) * factor[part]
+                    child += 1
 
 
 @njit(cache=True, nogil=True)
@@ -59,60 +95,39 @@ def groups(by_subset: Any) -> None:
 
 @njit(cache=True, nogil=True)
 def bound_children(
-    low: int, high: int, size: int, limit: float, bits: Any, starts: Any, factor: Any, cell: Any,
-    counts: Any, first: Any, elements: Any, clash: Any, member: Any, least: Any, most: Any, places: Any, worth: Any,
-    out_set: Any, out_bound: Any,
-) -> Any:  # fmt: skip
+    low: int, high: int, size: int, limit: float, all_yes: Any, counts: Any, first: Any, elements: Any, clash: Any,
+    member: Any, least: Any, most: Any, places: Any, worth: Any, out_set: Any, out_bound: Any,
+) -> int:  # fmt: skip
     """Bound the sets of ``size`` questions whose nodes without the last one are ``low`` to ``high``.
 
-    Sets that break a rule, or whose bound is below ``limit``, are left out.  Counts are kept where the tree has a node.
-    Returns the number of sets kept and how many were bounded.
+    Sets that break a rule, or whose bound is below ``limit``, are left out.  ``all_yes`` are the numbers of
+    :func:`count_children`, ``counts`` those of all smaller sets.  Returns the number of sets kept.
     """
-    n, W = bits.shape
-    cells = counts.shape[1]
+    n, cells = clash.shape[0], counts.shape[1]
     subsets = 1 << (size - 1)
-    held = np.empty(W, np.uint64)
     node = np.empty(subsets, np.int64)
     at_least = np.empty((2 * subsets, cells), np.int64)
-    kept = np.empty(cells, np.int64)
-    found = bounded = 0
+    found = child = 0
     for prefix in range(low, high):
         clashing = False
         for i in range(size - 1):
             for j in range(i):
                 clashing |= clash[elements[prefix, i], elements[prefix, j]]
-        if clashing and first[prefix] + n - 1 >= counts.shape[0]:
-            continue  # no larger set needs the counts
-        last = -1
-        if size == 1:
-            held[:] = ~np.uint64(0)
-        else:
-            last = elements[prefix, size - 2]
-            held[:] = bits[elements[prefix, 0]]
-            for i in range(1, size - 1):
-                for w in range(W):
-                    held[w] &= bits[elements[prefix, i], w]
         node[0] = 0
         for i in range(size - 1):
             for s in range(1 << i):
                 node[s | (1 << i)] = first[node[s]] + elements[prefix, i]
-        for d in range(last + 1, n):
+        for d in range(elements[prefix, size - 2] + 1 if size > 1 else 0, n):
+            child += 1
             barred = clashing
             for i in range(size - 1):
                 barred |= clash[elements[prefix, i], d]
-            own = first[prefix] + d
-            if barred and own >= counts.shape[0]:
-                continue
-            count(held, bits[d], starts, factor, cell, kept)
-            if own < counts.shape[0]:
-                counts[own] = kept
             if barred or not allowed(elements, prefix, size, d, member, least, most, places):
                 continue
             for s in range(subsets):
                 at_least[s] = counts[node[s]]
-                at_least[s | subsets] = kept if s == subsets - 1 else counts[first[node[s]] + d]
+                at_least[s | subsets] = all_yes[child - 1] if s == subsets - 1 else counts[first[node[s]] + d]
             groups(at_least)
-            bounded += 1
             bound = best_order(at_least, worth)
             if bound >= limit:
                 for i in range(size - 1):
@@ -120,7 +135,30 @@ def bound_children(
                 out_set[found, size - 1] = d
                 out_bound[found] = bound
                 found += 1
-    return found, bounded
+    return found
+
+
+@njit(cache=True, nogil=True)
+def bound_more(members: Any, bits: Any, starts: Any, factor: Any, cell: Any, totals: Any, worth: Any, out: Any) -> None:
+    """Bounds of some questions with one more, for each that there is, to ``out`` (questions,)."""
+    n, W = bits.shape
+    cells, size = totals.size, 1 << members.size
+    words = np.empty((size, W), np.uint64)
+    words[0] = ~np.uint64(0)
+    for i in range(members.size):
+        for s in range(1 << i):
+            words[s | (1 << i)] = words[s] & bits[members[i]]
+    whole = np.zeros((2 * size, cells), np.int64)
+    for d in range(n):
+        whole[:] = 0
+        for s in range(size):
+            for part in range(factor.size):
+                low, high = starts[part], starts[part + 1]
+                whole[s, cell[part]] += count(words[s, low:high], words[s, low:high]) * factor[part]
+                whole[s | size, cell[part]] += count(words[s, low:high], bits[d, low:high]) * factor[part]
+        whole[0] = totals  # words are padded
+        groups(whole)
+        out[d] = best_order(whole, worth)
 
 
 @njit(cache=True, nogil=True)
