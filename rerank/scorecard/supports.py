@@ -83,13 +83,12 @@ def count_children(
 @njit(cache=True, nogil=True)
 def groups(by_subset: Any) -> None:
     """Turn numbers of rows that answer yes at least to a subset into those that answer yes to it alone, in place."""
-    n, cells = by_subset.shape
+    n = by_subset.size
     step = 1
     while step < n:
-        for s in range(n):
-            if not s & step:
-                for c in range(cells):
-                    by_subset[s, c] -= by_subset[s | step, c]
+        for begin in range(0, n, 2 * step):
+            for s in range(step):
+                by_subset[begin + s] -= by_subset[begin + step + s]
         step *= 2
 
 
@@ -106,7 +105,9 @@ def bound_children(
     n, cells = clash.shape[0], counts.shape[1]
     subsets = 1 << (size - 1)
     node = np.empty(subsets, np.int64)
-    at_least = np.empty((2 * subsets, cells), np.int64)
+    before = np.empty((cells, subsets))
+    rows = np.empty((cells, 2 * subsets))
+    p, q = np.empty(2 * subsets), np.empty(2 * subsets)
     found = child = 0
     for prefix in range(low, high):
         clashing = False
@@ -117,6 +118,12 @@ def bound_children(
         for i in range(size - 1):
             for s in range(1 << i):
                 node[s | (1 << i)] = first[node[s]] + elements[prefix, i]
+        for c in range(cells):
+            for s in range(subsets):
+                before[c, s] = counts[node[s], c]
+            groups(before[c])
+        for s in range(subsets):
+            node[s] = first[node[s]]
         for d in range(elements[prefix, size - 2] + 1 if size > 1 else 0, n):
             child += 1
             barred = clashing
@@ -124,11 +131,14 @@ def bound_children(
                 barred |= clash[elements[prefix, i], d]
             if barred or not allowed(elements, prefix, size, d, member, least, most, places):
                 continue
-            for s in range(subsets):
-                at_least[s] = counts[node[s]]
-                at_least[s | subsets] = all_yes[child - 1] if s == subsets - 1 else counts[first[node[s]] + d]
-            groups(at_least)
-            bound = best_order(at_least, worth)
+            for c in range(cells):
+                for s in range(subsets - 1):
+                    rows[c, s] = counts[node[s] + d, c]
+                rows[c, subsets - 1] = all_yes[child - 1, c]
+                groups(rows[c, :subsets])
+                for s in range(subsets):
+                    rows[c, subsets + s] = before[c, s] - rows[c, s]
+            bound = best_order(rows, worth, p, q)
             if bound >= limit:
                 for i in range(size - 1):
                     out_set[found, i] = elements[prefix, i]
@@ -148,17 +158,19 @@ def bound_more(members: Any, bits: Any, starts: Any, factor: Any, cell: Any, tot
     for i in range(members.size):
         for s in range(1 << i):
             words[s | (1 << i)] = words[s] & bits[members[i]]
-    whole = np.zeros((2 * size, cells), np.int64)
+    whole = np.empty((cells, 2 * size))
+    p, q = np.empty(2 * size), np.empty(2 * size)
     for d in range(n):
-        whole[:] = 0
+        whole[:] = 0.0
         for s in range(size):
             for part in range(factor.size):
                 low, high = starts[part], starts[part + 1]
-                whole[s, cell[part]] += count(words[s, low:high], words[s, low:high]) * factor[part]
-                whole[s | size, cell[part]] += count(words[s, low:high], bits[d, low:high]) * factor[part]
-        whole[0] = totals  # words are padded
-        groups(whole)
-        out[d] = best_order(whole, worth)
+                whole[cell[part], s] += count(words[s, low:high], words[s, low:high]) * factor[part]
+                whole[cell[part], s | size] += count(words[s, low:high], bits[d, low:high]) * factor[part]
+        for c in range(cells):
+            whole[c, 0] = totals[c]  # words are padded
+            groups(whole[c])
+        out[d] = best_order(whole, worth, p, q)
 
 
 @njit(cache=True, nogil=True)

@@ -63,13 +63,18 @@ def block(worth: Any, of: int, p: float, q: float, above_p: float, above_q: floa
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def best_area(p: Any, q: Any, n: int) -> float:
-    """AUC's pairs won in the best order of groups: of each two groups the better order."""
-    total = 0.0
-    for g in range(n):
-        for h in range(n):
-            total += max(p[g] * q[h], p[h] * q[g])
-    return 0.5 * total
+def best_area(p: Any, q: Any) -> float:
+    """AUC's pairs won in the best order of groups: of each two groups the better order, the larger of two products."""
+    relevant = other = apart = 0.0
+    for g in range(p.size):
+        own_p, own_q = p[g], q[g]
+        relevant += own_p
+        other += own_q
+        part = 0.0
+        for h in range(p.size):
+            part += abs(own_p * q[h] - p[h] * own_q)
+        apart += part
+    return 0.5 * relevant * other + 0.25 * apart
 
 
 @njit(cache=True, nogil=True)
@@ -96,21 +101,19 @@ def in_order(worth: Any, of: int, p: Any, q: Any, n: int) -> float:
 
 
 @njit(cache=True, nogil=True)
-def best_order(groups: Any, worth: Any) -> float:
-    """The value that no order of groups exceeds; ``groups`` are numbers of rows (groups, 2 lists)."""
-    size = groups.shape[0]
-    p, q = np.empty(size), np.empty(size)
+def best_order(groups: Any, worth: Any, p: Any, q: Any) -> float:
+    """The value that no order of groups exceeds; ``groups`` are numbers of rows (2 lists, groups); p, q memory."""
     total = worth.constant
     for of in range(worth.scale.size):
-        n = 0
-        for g in range(size):
-            if groups[g, 2 * of] + groups[g, 2 * of + 1] > 0:
-                p[n] = groups[g, 2 * of]
-                q[n] = groups[g, 2 * of + 1]
-                n += 1
+        relevant, other = groups[2 * of], groups[2 * of + 1]
         if worth.kind == AREA:
-            total += worth.scale[of] * best_area(p, q, n)
-        else:
-            by_share(p, q, n)
-            total += worth.scale[of] * in_order(worth, of, p, q, n)
+            total += worth.scale[of] * best_area(relevant, other)
+            continue
+        n = 0
+        for g in range(relevant.size):
+            if relevant[g] + other[g] > 0.0:
+                p[n], q[n] = relevant[g], other[g]
+                n += 1
+        by_share(p, q, n)
+        total += worth.scale[of] * in_order(worth, of, p, q, n)
     return total
