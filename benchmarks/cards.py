@@ -1,7 +1,7 @@
 """Cards of points: seconds to the proof beside FasterRisk, and values on held-out rows beside simple scores.
 
-``python -m benchmarks.cards --data FOLDER`` prints the seconds; with ``--held-out`` it compares on held-out rows, cell by
-cell into ``benchmarks/cards.jsonl``, and prints the table of ``docs/scorecards.md``.  FasterRisk asks for an old
+``python -m benchmarks.cards --data FOLDER`` prints the seconds; with ``--held-out`` it compares on held-out rows, cell
+by cell into ``benchmarks/cards.jsonl``, and prints the table of ``docs/scorecards.md``.  FasterRisk asks for an old
 scikit-learn, so it runs in an environment of its own: ``--fasterrisk PYTHON`` is the Python of that.
 """
 
@@ -57,7 +57,7 @@ print(json.dumps({"first": values[0], "best": max(values), "seconds": seconds, "
 
 
 def fasterrisk(python: str, questions: int, **arrays: Any) -> dict[str, Any]:
-    """What FasterRisk finds on answers ``X`` (n, questions) and labels ``y``; on ``X2``, ``y2`` its first card's AUC."""
+    """What FasterRisk finds on answers ``X`` (n, questions) and labels ``y``; its first card's AUC on ``X2``, ``y2``."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "table.npz"
         np.savez(path, **arrays)
@@ -89,7 +89,8 @@ def speed(load: Load, python: str | None) -> None:
     """Seconds of the search with its proof."""
     warm = np.random.default_rng(0).normal(size=(200, 4))
     Scorecard(n_questions=2, validation=None).fit(warm, warm[:, 0] > 0)
-    print(f"{'table':24}{'rows x questions':>18}{'k':>3}{'AUC':>9}{'sets':>12}{'searched':>10}{'CPU s':>8}   FasterRisk")
+    head = f"{'table':24}{'rows x questions':>18}{'k':>3}{'AUC':>9}{'sets':>12}{'searched':>10}{'CPU s':>8}"
+    print(f"{head}   FasterRisk: first card, best of its pool")
     for name, k in SPEED:
         X, y = load(name)
         made = Scorecard(n_questions=k, validation=None, time_limit=None, n_jobs=2)
@@ -120,8 +121,8 @@ def many_rows(rows: int = 10**6, questions: int = 60) -> None:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     table = X.nbytes / 2**30
     print(
-        f"drawn: {rows:,} x {questions}, k=4: AUC {card.result_.value:.5f}, {card.result_.status}, {seconds:.1f} CPU s, "
-        f"{peak:.2f} GiB at most, of which the table is {table:.2f}"
+        f"drawn: {rows:,} x {questions}, k=4: AUC {card.result_.value:.5f}, {card.result_.status}, "
+        f"{seconds:.1f} CPU s, {peak:.2f} GiB at most, of which the table is {table:.2f}"
     )
 
 
@@ -203,7 +204,7 @@ def best_by_folds(pool: Any, X: Any, y: NDArray[np.bool_], seed: int) -> Any:
     from sklearn.model_selection import StratifiedKFold
 
     folds = list(StratifiedKFold(5, shuffle=True, random_state=seed).split(X, y))
-    best: tuple[float, Any] = (-1.0, None)
+    best = (-1.0, 0)
     known: set[Any] = set()
     for place in range(len(pool)):
         card = pool[place]
@@ -212,11 +213,9 @@ def best_by_folds(pool: Any, X: Any, y: NDArray[np.bool_], seed: int) -> Any:
         known.add(card.questions)
         A = card.answers(X).T.astype(float)
         k = A.shape[1]
-        every = Scorecard(n_questions=k, must=[f"x{j}" for j in range(k)], validation=None)
-        values = [
-            float(roc_auc_score(y[test], every.fit(A[train], y[train]).total(A[test]))) for train, test in folds
-        ]
-        best = max(best, (float(np.mean(values)), -place), key=lambda one: one)
+        every = Scorecard(n_questions=k, validation=None)
+        values = [float(roc_auc_score(y[test], every.fit(A[train], y[train]).total(A[test]))) for train, test in folds]
+        best = max(best, (float(np.mean(values)), -place))
     return pool[-best[1]]
 
 
