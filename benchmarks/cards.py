@@ -57,7 +57,7 @@ print(json.dumps({"first": values[0], "best": max(values), "seconds": seconds, "
 
 
 def fasterrisk(python: str, questions: int, **arrays: Any) -> dict[str, Any]:
-    """What FasterRisk finds on answers ``X`` (n, questions) and labels ``y``; its first card's AUC on ``X2``, ``y2``."""
+    """What FasterRisk finds on answers ``X`` (n, questions) and labels; its first card's AUC on ``X2``, ``y2``."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "table.npz"
         np.savez(path, **arrays)
