@@ -54,7 +54,7 @@ ROOMS = {
 LEDGER: dict[str, int] = {
     "formulations": 3339,  # every component, domain and bound of a model is checked by name
     "errors": 492,  # one home of text for people and of streams that end no call; loading stops the clock
-    "io": 3618,  # saved indices, decimals, labels, margins as written, checks before writing
+    "io": 3630,  # saved indices, decimals, labels, margins as written, checks before writing
     "statistics": 957,  # a refusal names the share that was written
     "ranks": 1742,  # rows that are there, notes on runs, the error of a lead
     "problem": 912,
@@ -63,9 +63,9 @@ LEDGER: dict[str, int] = {
     "solvers": 1672,  # own sense of objectives, unbounded programs
     "scorers": 4011,
     "plots": 1027,
-    "scorecard": 3512,  # new: cards of points
+    "scorecard": 3581,  # new: cards of points
     "latent": 3416,  # an evaluation refuses what it cannot judge
-    "reranker": 10440,  # messages in files of earlier versions are read under their new names
+    "reranker": 10418,  # messages in files of earlier versions are read under their new names
     "cli": 2586,  # outputs one by one, groups, what a text says to a person
     "rerank": 101,
 }

@@ -53,18 +53,30 @@ def read_bytes(path: Path, most: int) -> bytes:
             raise InputError(f"Cannot read {path}: {error.strerror or error}; check the path.") from None
 
 
-def parsed_json(raw: bytes, most_parts: int = MOST_JSON_PARTS, **options: Any) -> Any:
-    """What JSON text says; `options` go to ``json.loads``.
+def parsed_json(raw: bytes, most_parts: int = MOST_JSON_PARTS) -> Any:
+    """What JSON text says.
 
-    ValueError: the bytes are not UTF-8, are no JSON, or nest too deeply or hold too many parts to be read.
+    ValueError: the bytes are not UTF-8, are no JSON, name a thing twice in one object, hold a NaN or an infinity, or
+    nest too deeply or hold too many parts to be read.
     """
     parts = sum(raw.count(mark) for mark in (b"[", b"{", b",", b":"))
     if parts > most_parts:
         raise ValueError(f"it has {parts} parts, and at most {most_parts} are read")
     try:
-        return json.loads(raw.decode("utf-8"), **options)
+        return json.loads(raw.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_no_constant)
     except RecursionError:
         raise ValueError("too deeply nested") from None
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a name appears twice in one object")
+    return found
+
+
+def _no_constant(word: str) -> Any:
+    raise ValueError(f"{word} is not a JSON number")
 
 
 def read_array(body: BinaryIO, kind: str, shape: tuple[int, ...], size: int) -> NDArray[Any]:

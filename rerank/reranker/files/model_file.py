@@ -195,7 +195,7 @@ def read(path: str | os.PathLike[str]) -> ModelDocument:
     where = str(path)
     raw = read_bytes(path, MAX_BYTES)
     try:
-        body = parsed_json(raw, object_pairs_hook=_unique, parse_constant=_no_constant)
+        body = parsed_json(raw)
     except (ValueError, MemoryError) as error:
         reason = str(error) or "it does not fit into memory"
         raise refuse(where, f"it is not JSON ({reason[:120]})", WRITTEN_BY) from None
@@ -249,17 +249,6 @@ def _chosen(document: ModelDocument) -> bool:
 def _digest(body: Mapping[str, Any]) -> str:
     canonical = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     return hashlib.sha256(canonical.encode("ascii")).hexdigest()
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    result = dict(pairs)
-    if len(result) != len(pairs):
-        raise ValueError("a name appears twice in one object")
-    return result
-
-
-def _no_constant(word: str) -> Any:
-    raise ValueError(f"{word} is not a JSON number")
 
 
 def refuse(where: str, found: str, advice: str) -> InputError:

@@ -60,7 +60,7 @@ def load(path: str | os.PathLike[str]) -> FusionModel:
         One sentence, for anything else: another format, a damaged or changed file, values that cannot be.
     """
     try:
-        body = parsed_json(read_bytes(path, MOST_BYTES), object_pairs_hook=_unique, parse_constant=_no_constant)
+        body = parsed_json(read_bytes(path, MOST_BYTES))
         if not isinstance(body, dict) or body.get("format") != FORMAT:
             raise ValueError(f'"format" is not {FORMAT!r}')
         if type(body.get("schema")) is not int or body["schema"] != SCHEMA:
@@ -123,14 +123,3 @@ def _plain(value: Any) -> Any:
 def _digest(body: Mapping[str, Any]) -> str:
     canonical = json.dumps(body, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     return hashlib.sha256(canonical.encode("ascii")).hexdigest()
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a name appears twice in one object")
-    return found
-
-
-def _no_constant(word: str) -> Any:
-    raise ValueError(f"{word} is not a JSON number")
