@@ -1,6 +1,7 @@
 """Folders of models and checkpoints: which files are removed, who may write, and what JSON holds."""
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -200,7 +201,7 @@ def test_the_order_of_an_array_in_memory_does_not_matter(tmp_path):
         {"n_items": 3},
         {"n_items": 10**6},
         {"n_items": -1},
-        {"n_shards": 1e300},
+        {"n_shards": 1e999},
         {"n_epochs": "x"},
         {"seed": None},
     ],
@@ -212,7 +213,7 @@ def test_numbers_that_do_not_fit_the_arrays_are_refused(fitted, tmp_path, state)
     fields = json.loads(path.read_text())
     fields["state"] |= state
     path.write_text(json.dumps(fields))
-    with pytest.raises(InputError, match="does not fit"):
+    with pytest.raises(InputError, match="no readable" if state == {"n_shards": math.inf} else "does not fit"):
         LatentRoBiRank.load(tmp_path)
 
 
