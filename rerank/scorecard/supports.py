@@ -60,7 +60,7 @@ def groups(by_subset: Any) -> None:
 @njit(cache=True, nogil=True)
 def bound_children(
     low: int, high: int, size: int, limit: float, bits: Any, starts: Any, factor: Any, cell: Any,
-    counts: Any, first: Any, elements: Any, clash: Any, member: Any, least: Any, most: Any, places: Any, worth: Any,
+    counts: Any, first: Any, elements: Any, clash: Any, asked: Any, needed: Any, places: Any, worth: Any,
     out_set: Any, out_bound: Any,
 ) -> Any:  # fmt: skip
     """Bound the sets of ``size`` questions whose nodes without the last one are ``low`` to ``high``.
@@ -106,7 +106,7 @@ def bound_children(
             count(held, bits[d], starts, factor, cell, kept)
             if own < counts.shape[0]:
                 counts[own] = kept
-            if barred or not allowed(elements, prefix, size, d, member, least, most, places):
+            if barred or not allowed(elements, prefix, size, d, asked, needed, places):
                 continue
             for s in range(subsets):
                 at_least[s] = counts[node[s]]
@@ -124,17 +124,17 @@ def bound_children(
 
 
 @njit(cache=True, nogil=True)
-def allowed(elements: Any, prefix: int, size: int, d: int, member: Any, least: Any, most: Any, places: Any) -> bool:
-    """Whether the questions of a node and ``d`` keep the rules: how many of the members of each there may be.
+def allowed(elements: Any, prefix: int, size: int, d: int, asked: Any, needed: Any, places: Any) -> bool:
+    """Whether the questions of a node and ``d`` keep the rules, but for clashes.
 
     ``places`` are the columns of the questions, behind them how many of them there may be.
     """
-    for rule in range(least.size):
-        here = member[rule, d]
+    for rule in range(len(asked)):
+        begun, met = asked[rule, d], needed[rule, d]
         for i in range(size - 1):
-            here += member[rule, elements[prefix, i]]
-        none = least[rule] < 0 and here == 0
-        if (here < abs(least[rule]) and not none) or here > most[rule]:
+            begun |= asked[rule, elements[prefix, i]]
+            met |= needed[rule, elements[prefix, i]]
+        if begun and not met:
             return False
     different = 1
     for i in range(size - 1):
