@@ -12,6 +12,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
+from rerank.scorecard.value import NOTHING, gains_of
 from rerank.scorecard.worth import AREA, PARTIAL, PLACES, Worth
 from rerank.statistics import AUC, RankStatistic, presentation
 
@@ -182,20 +183,12 @@ def worth_of(
     pairs = totals[:, 0] * totals[:, 1]
     if rate is not None or isinstance(statistic, AUC):
         weight = np.where(pairs > 0, weight, 0.0)
-        _some(weight)
-        scale = np.divide(weight, weight.sum() * pairs, out=np.zeros(len(pairs)), where=pairs > 0)
         limit = totals[:, 1] * (rate or 0.0)
         kind = AREA if rate is None else PARTIAL
         return Worth(
-            kind,
-            float(data.unit),
-            0.0,
-            scale,
-            totals[:, 1].copy(),
-            limit,
-            np.zeros(1),
-            np.zeros(len(scale), np.int64),
-        )
+            kind, float(data.unit), 0.0, _divisors(pairs, weight), totals[:, 1].copy(), limit, np.zeros(1),
+            np.zeros(len(pairs), np.int64),
+        )  # fmt: skip
     if statistic.weighs_hits:
         raise InputError(
             f"{statistic.name} pays a relevant row by those above it, and no bound of a card is known for such "
@@ -206,26 +199,22 @@ def worth_of(
         n = math.ceil(relevant + other)
         if n > LONGEST:
             raise InputError(f"A list has {n} rows, and {statistic.name} counts {LONGEST} at most; use auc.")
-        gains = np.concatenate([np.zeros(n - math.ceil(relevant)), np.ones(math.ceil(relevant))])
-        offset, scale = presentation(statistic, n, gains) if own and relevant else (0.0, 0.0)
+        shown.append(presentation(statistic, n, gains_of(n, relevant)) if own and relevant else (0.0, 0.0))
         # One place more: what lies behind the last one earns nothing.
         earned.append(np.concatenate([[0.0], np.cumsum(statistic.coefficients(n)[::-1]), [0.0]]))
         earned[-1][-1] = earned[-1][-2]
         starts.append(starts[-1] + earned[-1].size)
-        shown.append((offset, scale))
-    weight = np.where([scale > 0 for _, scale in shown], weight, 0.0)
-    _some(weight)
-    share = weight / weight.sum()
-    scale = np.array([own / each if own else 0.0 for own, (_, each) in zip(share, shown)])
-    constant = -math.fsum(own * offset / each for own, (offset, each) in zip(share, shown) if own)
+    offset, each = np.array(shown).T
+    weight = np.where(each > 0, weight, 0.0)
+    scale = _divisors(each, weight)
     return Worth(
-        PLACES, float(data.unit), constant, scale, totals[:, 1].copy(), np.zeros(len(scale)), np.concatenate(earned),
-        np.array(starts[:-1]),
+        PLACES, float(data.unit), -math.fsum(offset / scale), scale, totals[:, 1].copy(), np.zeros(len(scale)),
+        np.concatenate(earned), np.array(starts[:-1]),
     )  # fmt: skip
 
 
-def _some(weight: NDArray[np.float64]) -> None:
+def _divisors(each: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What the lists' earnings are divided by: their scales over their shares of the weight."""
     if not weight.any():
-        raise InputError(
-            "No list holds both relevant rows and others, so there is nothing to order; give labels of both kinds."
-        )
+        raise InputError(NOTHING)
+    return each * np.divide(weight.sum(), weight, out=np.full(len(weight), np.inf), where=weight > 0)

@@ -8,7 +8,8 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rerank.errors import InputError
@@ -24,10 +25,12 @@ from rerank.scorecard.held_out import corrected
 from rerank.scorecard.limits import NO_CUT
 from rerank.scorecard.pool import Pool, pool_of
 from rerank.scorecard.regret import Regret, regret_of
-from rerank.scorecard.result import CardResult, exact, result_of
+from rerank.scorecard.result import CardResult, HeldOut, exact, result_of
 from rerank.scorecard.rows import Rows, cut_of
 from rerank.scorecard.search import Search
-from rerank.scorecard.statement import Wishes, stated
+from rerank.scorecard.statement import Stated, Wishes, stated
+
+RULES = ("must", "at_least_one", "not_both", "together", "constraints")
 
 
 class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
@@ -188,10 +191,10 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
             raise self._none(search, rows)
         card = Card(tuple(found.questions[j] for j in search.best.members), search.best.points)
         self.questions_, self.left_out_ = found.questions, found.left_out
-        self._rows, self._stated, self._search = rows, found, search
+        self._stated, self._found = found, search.best
         seconds = working_time() - began
         self.card_ = self._told(card, rows)
-        held_out = self._corrected(rows, seconds)
+        held_out = None if search.stop.asked.is_set() else self._corrected(rows)
         self.result_ = result_of(self.stat, rows, self.card_, search, len(found.questions), seconds, held_out)
         return self
 
@@ -224,15 +227,12 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         self.classes_ = np.array([0, 1]) if labels is None else np.array([labels.negative, labels.positive])
         return Rows.of(X, grades > 0, qid, weight, query_weight, people)
 
-    def _wishes(self) -> Wishes:
-        return Wishes(**{one.name: getattr(self, one.name) for one in fields(Wishes)})
-
-    def _searched(self, rows: Rows, card: Card | None = None, size: int | None = None) -> Any:
-        """A search that has ended, and the problem as stated."""
-        watch()
-        limit = None if self.time_limit is None else real("time_limit", self.time_limit, 0.0)
-        wishes = self._wishes() if size is None else replace(self._wishes(), n_questions=size)
-        found = stated(
+    def _stated_of(self, rows: Rows, card: Card | None = None, size: int | None = None) -> Stated:
+        """The problem of some rows; with the questions and points of a card, or for cards of another size."""
+        wishes = Wishes(**{one.name: getattr(self, one.name) for one in fields(Wishes)})
+        if size is not None:
+            wishes = replace(wishes, n_questions=size)
+        return stated(
             wishes,
             self.stat,
             rows.X,
@@ -243,6 +243,12 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
             rows.people,
             card,
         )
+
+    def _searched(self, rows: Rows, card: Card | None = None, size: int | None = None) -> Any:
+        """A search that has ended, and the problem as stated."""
+        watch()
+        limit = None if self.time_limit is None else real("time_limit", self.time_limit, 0.0)
+        found = self._stated_of(rows, card, size)
         search = Search(found.problem, Stop(), self._threads(), bool(self.verbose))
 
         def run() -> None:
@@ -265,19 +271,13 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         if not search.complete:
             return InputError("The time ended before a card was found that keeps the rules; raise time_limit.")
         texts = [self.constraints] if isinstance(self.constraints, str) else list(self.constraints)
-        free = {"must": (), "at_least_one": (), "not_both": (), "together": (), "max_columns": None}
-        plain = self.__class__(**{**self.get_params(), **free, "constraints": (), "validation": None})
-        for name in free:
-            alone = self.__class__(**{**plain.get_params(), name: getattr(self, name)})
-            if alone._searched(rows)[0].best is None:
-                return InputError(
-                    f"No card of {self.n_questions} questions keeps {name}={getattr(self, name)!r}; loosen it, "
-                    f"or raise n_questions."
-                )
-        for text in texts:
-            alone = self.__class__(**{**plain.get_params(), "constraints": [text]})
-            if alone._searched(rows)[0].best is None:
-                return InputError(f"No card of {self.n_questions} questions keeps the constraint {text!r}; loosen it.")
+        free = {**dict.fromkeys(RULES, ()), "max_columns": None, "cut": None}
+        each = [(f"{name}={getattr(self, name)!r}", {name: getattr(self, name)}) for name in free]
+        each = [one for one in each if "constraints" not in one[1]]
+        each += [(f"the constraint {text!r}", {"constraints": [text], "cut": self.cut}) for text in texts]
+        for said, alone in each:
+            if clone(self).set_params(**{**free, **alone})._searched(rows)[0].best is None:
+                return InputError(f"No card of {self.n_questions} questions keeps {said}; loosen it.")
         return InputError(
             "No card keeps all rules and constraints together, though each alone leaves some; loosen one."
         )
@@ -289,10 +289,13 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         limits = self._stated.problem.limits
         return found if limits.cut == NO_CUT else replace(found, cut=cut_of(totals, rows, limits))
 
-    def _corrected(self, rows: Rows, seconds: float) -> Any:
-        if self.validation is None:
+    def _corrected(self, rows: Rows) -> HeldOut | None:
+        """The corrected value; None without validation, and after Ctrl-C."""
+        how = self.validation
+        if how is None:
             return None
-        return corrected(self, rows, self.validation, seed(self.random_state), seconds)
+        found, interrupted = protected(lambda: corrected(self, rows, how, seed(self.random_state)))
+        return None if interrupted else found
 
     def total(self, X: Any) -> NDArray[np.int64]:
         """Total of each row of a table (n, d), the sum of the points of the questions that it answers by yes."""
@@ -355,7 +358,7 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         InputError
         """
         check_is_fitted(self, "card_")
-        return pool_of(self._stated, self._search, real("delta", delta, 0.0), most, self._threads(), self.time_limit)
+        return pool_of(self._stated, self._found, real("delta", delta, 0.0), most, self._threads(), self.time_limit)
 
     def regret(
         self, card: Any, X: Any, y: ArrayLike, qid: ArrayLike | str | None = None,
@@ -393,9 +396,11 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
             return None
         return [*self.result_.parts(), Words(""), *self.card_.parts()]
 
-    def __getstate__(self) -> Any:
-        state = super().__getstate__()
-        return {name: value for name, value in state.items() if name not in ("_rows",)}
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = True
+        tags.classifier_tags.multi_class = False
+        return tags
 
 
 def _named(table: Any, names: Any) -> Any:

@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedKFold
 
 from rerank.errors import InputError
-from rerank.errors.stops import Stop
+from rerank.errors.stops import current
 from rerank.io.options import spelled, whole
 from rerank.scorecard.card import Card
 from rerank.scorecard.result import HeldOut, exact
 from rerank.scorecard.rows import Rows
 from rerank.scorecard.search import Search, first_card
-from rerank.scorecard.statement import measure, stated
+from rerank.scorecard.statement import measure
 
 REFITS = 40
 """Of the bootstrap."""
@@ -23,17 +23,8 @@ REFITS = 40
 
 def quick_card(estimator: Any, rows: Rows) -> Card | None:
     """A card of the rows by steps and swaps, without a proof; None if they find none that keeps the constraints."""
-    found = stated(
-        estimator._wishes(),
-        estimator.stat,
-        rows.X,
-        rows.relevant,
-        rows.weight,
-        rows.lists,
-        rows.list_weight,
-        rows.people,
-    )
-    search = Search(found.problem, Stop(), estimator._threads())
+    found = estimator._stated_of(rows)
+    search = Search(found.problem, current(), estimator._threads())
     first_card(search)
     if search.best is None:
         return None
@@ -54,7 +45,7 @@ def folds_of(rows: Rows, many: int, seed: int) -> list[tuple[NDArray[np.intp], N
     return [(np.flatnonzero(~part), np.flatnonzero(part)) for part in parts if not part.all()]
 
 
-def corrected(estimator: Any, rows: Rows, how: int | str, seed: int, seconds: float) -> HeldOut | None:
+def corrected(estimator: Any, rows: Rows, how: int | str, seed: int) -> HeldOut | None:
     """The corrected value; None where folds cannot be made.
 
     For areas, and where there are several lists, it is the mean over the folds; for the first places of one list, whose
@@ -79,7 +70,7 @@ def corrected(estimator: Any, rows: Rows, how: int | str, seed: int, seconds: fl
             own = rows.some(test)
             try:
                 values.append(float(exact(estimator.stat, own, card.total(own.X))))
-            except ZeroDivisionError:  # no list of the fold has anything to order
+            except InputError:  # no list of the fold has anything to order
                 continue
             weights.append(1.0)
         else:

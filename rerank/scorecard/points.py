@@ -12,6 +12,7 @@ every statistic here is a sum over t of differences that are not negative.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import product
@@ -24,8 +25,12 @@ from numpy.typing import NDArray
 from rerank.scorecard.limits import keeps
 from rerank.scorecard.worth import by_share, in_order
 
-MOST_VECTORS = 2 * 10**6
-"""Vectors of points of one set of questions that are listed."""
+MOST_PLACES = 2**26
+"""Places of groups by the vectors of points of one set of questions that are listed."""
+
+
+MOST_QUESTIONS = 15
+"""Of a card: the places of its groups are numbers of 16 bits."""
 
 
 class Orders(NamedTuple):
@@ -38,7 +43,7 @@ class Orders(NamedTuple):
     level: NDArray[np.int64]  # (k + 2,): first node of each level
     child: NDArray[np.int64]  # (nodes + 1,): first child of each node
     start: NDArray[np.int64]  # (nodes + 1,): where the places of a node begin
-    place: NDArray[np.int8]
+    place: NDArray[np.int16]
     points: NDArray[np.int64]  # (leaves, k): the smallest points that give each leaf's order
     vectors: NDArray[np.int64]  # (leaves,): how many vectors give it
 
@@ -46,36 +51,23 @@ class Orders(NamedTuple):
 @njit(cache=True)
 def _places(points: Any, out: Any) -> None:
     """Place of each group by each vector, from the top; equal totals share a place."""
-    k = points.shape[1]
-    low = high = 0
+    size = 1 << points.shape[1]
+    total = np.zeros(size, np.int64)
     for v in range(points.shape[0]):
-        worst = best = 0
-        for i in range(k):
-            worst += min(points[v, i], 0)
-            best += max(points[v, i], 0)
-        low, high = min(low, worst), max(high, best)
-    total = np.empty(1 << k, np.int64)
-    seen = np.empty(high - low + 1, np.int64)
-    for v in range(points.shape[0]):
-        seen[:] = -1
-        total[0] = 0
-        for i in range(k):
+        for i in range(points.shape[1]):
             for s in range(1 << i):
                 total[s | (1 << i)] = total[s] + points[v, i]
-        for s in range(1 << k):
-            seen[total[s] - low] = 0
+        order = np.argsort(total)
         place = 0
-        for t in range(seen.size - 1, -1, -1):
-            if seen[t] == 0:
-                seen[t] = place
+        for at in range(size - 1, -1, -1):
+            if at < size - 1 and total[order[at]] < total[order[at + 1]]:
                 place += 1
-        for s in range(1 << k):
-            out[v, s] = seen[total[s] - low]
+            out[v, order[at]] = place
 
 
-def vectors(domains: Sequence[Sequence[int]]) -> int:
-    """How many vectors of points there are."""
-    return int(np.prod([float(len(domain)) for domain in domains]))
+def few(domains: Sequence[Sequence[int]]) -> bool:
+    """Whether the vectors of points are few enough to be listed with the places of the groups."""
+    return math.prod(map(len, domains)) << len(domains) <= MOST_PLACES
 
 
 @lru_cache(maxsize=64)
@@ -88,9 +80,9 @@ def orders(domains: tuple[tuple[int, ...], ...]) -> Orders:
     names = np.zeros((len(points), k + 1), np.int64)
     every = []
     for j in range(1, k + 1):
-        place = np.empty((len(points), 1 << j), np.int8)
+        place = np.empty((len(points), 1 << j), np.int16)
         _places(np.ascontiguousarray(points[:, :j]), place)
-        _, names[:, j] = np.unique(place.view(f"V{1 << j}")[:, 0], return_inverse=True)
+        _, names[:, j] = np.unique(place.view(f"V{2 << j}")[:, 0], return_inverse=True)
         every.append(place)
     by_tree = np.lexsort([names[:, j] for j in range(k, -1, -1)])
     level, child = [0, 1], []
@@ -105,7 +97,7 @@ def orders(domains: tuple[tuple[int, ...], ...]) -> Orders:
         child.append(level[j + 1] + np.searchsorted(firsts[j + 1], firsts[j]))
     leaves = level[k + 1] - level[k]
     child.append(np.full(leaves + 1, level[k + 1]))
-    places = [np.zeros(1, np.int8)] + [every[j - 1][by_tree[firsts[j]]].ravel() for j in range(1, k + 1)]
+    places = [np.zeros(1, np.int16)] + [every[j - 1][by_tree[firsts[j]]].ravel() for j in range(1, k + 1)]
     width = np.concatenate([np.full(level[j + 1] - level[j], 1 << j) for j in range(k + 1)])
     ends = np.append(firsts[k], len(points))
     # Vectors come smallest first, and the sort is stable: the first of a leaf is its smallest.
@@ -146,7 +138,7 @@ def best_below(node: int, j: int, k: int, tree: Any, groups: Any, worth: Any) ->
                 n += 1
         if j < k:
             by_share(p, q, n)
-        total += worth.scale[of] * in_order(worth, of, p, q, n)
+        total += in_order(worth, of, p, q, n) / worth.scale[of]
     return total
 
 

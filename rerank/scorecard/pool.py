@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Any
 
@@ -126,8 +126,7 @@ class Collector:
 
     def __init__(self, problem: Problem, least: float, most: int, strict: bool = False) -> None:
         self.problem, self.least, self.most, self.strict = problem, least, most, strict
-        self.found: list[Found] = []
-        self.known: set[tuple[tuple[int, ...], bytes]] = set()
+        self.known: dict[tuple[tuple[int, ...], bytes], Found] = {}
         self.full = self.unlisted = False
         self._lock = Lock()
 
@@ -144,11 +143,17 @@ class Collector:
             if self._is_idle(one, there, order):
                 continue
             with self._lock:
-                if (one.members, order) not in self.known:
-                    self.known.add((one.members, order))
-                    self.found.append(one)
-        self.full = self.full or len(self.found) >= self.most
+                other = self.known.get((one.members, order))
+                both = one if other is None else min(one, other, key=lambda each: each.key)
+                many = one.vectors + (0 if other is None else other.vectors)
+                self.known[one.members, order] = replace(both, vectors=many)
+        self.full = self.full or len(self.known) > self.most
         return not self.full
+
+    @property
+    def found(self) -> list[Found]:
+        """The cards, the best first."""
+        return sorted(self.known.values(), key=lambda one: one.key)
 
     def _is_idle(self, one: Found, there: NDArray[np.intp], order: bytes) -> bool:
         """Whether some question can be left out, with the same points of the others, and the rows keep their order."""
@@ -171,8 +176,8 @@ def _order(points: tuple[int, ...], there: NDArray[np.intp]) -> bytes:
 
 def collected(
     problem: Problem, least: float, most: int, threads: int, time_limit: float | None, strict: bool = False
-) -> tuple[Collector, Search, bool]:
-    """All cards of at least a value, or above it: what was taken, the search, and whether these are all."""
+) -> tuple[Collector, bool]:
+    """All cards of at least a value, or above it, and whether these are all."""
     take = Collector(problem, least, most, strict)
     search = Search(problem, Stop(), threads)
 
@@ -182,16 +187,13 @@ def collected(
             search.run(least, take)
 
     _, interrupted = protected(run)
-    return take, search, not interrupted and not take.full and not take.unlisted and search.all_bounded
+    return take, not interrupted and not take.full and not take.unlisted and search.all_bounded
 
 
-def pool_of(found: Stated, search: Search, delta: float, most: int, threads: int, time_limit: float | None) -> Pool:
+def pool_of(found: Stated, best: Found, delta: float, most: int, threads: int, time_limit: float | None) -> Pool:
     """The cards within ``delta`` of the best one of a search."""
-    assert search.best is not None
     problem = found.problem
-    take, _, complete = collected(
-        problem, search.best.value - delta - problem.slack, whole("most", most), threads, time_limit
-    )
+    take, complete = collected(problem, best.value - delta - problem.slack, whole("most", most), threads, time_limit)
     why = ""
     if not complete:
         why = (
@@ -201,8 +203,7 @@ def pool_of(found: Stated, search: Search, delta: float, most: int, threads: int
         )
         if take.unlisted:
             why = "some sets have too many vectors of points to list"
-    best = max((one.value for one in take.found), default=0.0)
-    if best > search.best.value + problem.slack:
+    cards = take.found[:most]
+    if cards and cards[0].value > best.value + problem.slack:
         complete, why = False, "the fit was not proved, and a better card was found"
-    cards = sorted(take.found, key=lambda one: one.key)[:most]
     return Pool(tuple(cards), complete, why, delta, tuple(found.questions), found.answers)

@@ -27,12 +27,13 @@ QUANTILES = 4
 MOST_TEXTS, LEAST_ROWS = 50, 10
 """Texts of a column that become questions: the most frequent ones, each in so many rows (of small tables 2 %)."""
 
-DATE, CONSTANT, OWN, NO_VALUE, OTHER = (
+DATE, CONSTANT, OWN, NO_VALUE, OTHER, NEVER = (
     "dates",
     "constant",
     "nearly a text for each row",
     "no value",
     "no numbers or texts",
+    "never asked",
 )
 """Why a column gives no question."""
 
@@ -193,6 +194,8 @@ def candidates(
     thresholds: str | int | Mapping[str, Iterable[float]] = "quantiles",
     max_levels: int = 10,
     named: Sequence[Question] = (),
+    never: Sequence[Question | str] = (),
+    weight: Floats | None = None,
 ) -> tuple[list[Question], Answers, dict[str, str]]:
     """Questions that a table suggests, their answers (questions, n), and why columns give none.
 
@@ -210,6 +213,10 @@ def candidates(
     max_levels : int
     named : sequence of Question
         Questions that come first, so that they stay.
+    never : sequence of Question or str
+        Questions and columns that are left out.
+    weight : array (n,), optional
+        How many equal rows a row stands for.
     """
     names = names_of(X)
     given: dict[str, list[float]] = {}
@@ -232,10 +239,13 @@ def candidates(
     rows: list[Answers] = []
     left_out: dict[str, str] = {}
     known: set[bytes] = set()
+    barred = {(one.column, _key(one.answers(X))) for one in never if isinstance(one, Question)}
+    weight = np.ones(X.shape[0]) if weight is None else weight
 
     def take(question: Question, answer: Answers) -> None:
-        key = np.packbits(answer).tobytes()
-        if answer.any() and not answer.all() and key not in known:
+        key = _key(answer)
+        excluded = (question.column, key) in barred or question.column in never
+        if answer.any() and not answer.all() and key not in known and not excluded:
             known.add(key)
             questions.append(question)
             rows.append(answer)
@@ -244,7 +254,7 @@ def candidates(
         take(question, question.answers(X))
     for j, name in enumerate(names):
         values = column(X, j)
-        own = _suggested(name, values, given.get(name), many, max_levels)
+        own = NEVER if name in never else _suggested(name, values, given.get(name), many, max_levels, weight)
         if isinstance(own, str):
             left_out[name] = own
             continue
@@ -252,22 +262,26 @@ def candidates(
         for question, answer in zip(own, answered(own, values)):
             take(question, answer)
         if len(questions) == before:
-            left_out[name] = CONSTANT if not own else "its questions are answered as those of columns before it"
+            left_out[name] = CONSTANT if not own else "its questions are excluded, or those of columns before it"
     return questions, np.array(rows, dtype=bool).reshape(len(rows), X.shape[0]), left_out
 
 
+def _key(answer: Answers) -> bytes:
+    return np.packbits(answer).tobytes()
+
+
 def _suggested(
-    name: str, values: Any, given: Sequence[float] | None, many: int, max_levels: int
+    name: str, values: Any, given: Sequence[float] | None, many: int, max_levels: int, weight: Floats
 ) -> list[Question] | str:
     """Questions about one column, or why there are none."""
     found = numbers(values)
     if found is None:
-        return _texts(name, entries(values))
+        return _texts(name, entries(values), weight)
     if np.isinf(found).any():
         raise InputError(f"Column {name!r} holds inf; give finite numbers, or leave the entry empty.")
     missing = np.isnan(found)
     gaps = [Question(name, MISSING)] if missing.any() else []
-    seen = np.sort(found[~missing])
+    seen, rows = np.sort(found[~missing]), np.cumsum(weight[~missing][np.argsort(found[~missing])])
     if not seen.size:
         return NO_VALUE
     levels = np.unique(seen)
@@ -277,13 +291,13 @@ def _suggested(
         return [Question(name, "=", float(levels[1])), *gaps]
     if levels.size <= max_levels:
         return [*(Question(name, ">=", float(level)) for level in levels[1:]), *gaps]
-    places = (np.arange(1, many + 1) / (many + 1) * (seen.size - 1)).astype(np.intp)
+    places = np.searchsorted(rows, np.arange(1, many + 1) / (many + 1) * (rows[-1] - 1.0), "right")
     below = np.searchsorted(levels, np.unique(seen[places]))
     pairs = [(float(levels[k]), float(levels[k + 1])) for k in below if k + 1 < levels.size]
     return [*(Question(name, ">=", rounded(low, high)) for low, high in pairs), *gaps]
 
 
-def _texts(name: str, found: list[Any]) -> list[Question] | str:
+def _texts(name: str, found: list[Any], weight: Floats) -> list[Question] | str:
     seen = [one for one in found if one is not None]
     if not seen:
         return NO_VALUE
@@ -292,12 +306,14 @@ def _texts(name: str, found: list[Any]) -> list[Question] | str:
         return DATE
     if any(issubclass(kind, list | tuple | dict | set | np.ndarray) for kind in kinds):
         return OTHER
-    counts: dict[str, int] = {}
-    for one in map(str, seen):
-        counts[one] = counts.get(one, 0) + 1
-    if len(counts) > 0.9 * len(seen) and len(seen) > LEAST_ROWS:
+    counts: dict[str, float] = {}
+    for one, rows in zip(found, weight.tolist()):
+        if one is not None:
+            counts[str(one)] = counts.get(str(one), 0.0) + rows
+    many = sum(counts.values())
+    if len(counts) > 0.9 * many and many > LEAST_ROWS:
         return OWN
-    least = min(LEAST_ROWS, len(found) / 50)
+    least = min(LEAST_ROWS, float(weight.sum()) / 50)
     frequent = [one for one, count in counts.items() if count >= least]
     frequent = sorted(sorted(frequent, key=lambda one: (-counts[one], one))[:MOST_TEXTS])
     gaps = [Question(name, MISSING)] if len(seen) < len(found) else []

@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from rerank.io.options import whole
 from rerank.io.page import Part, Words, as_html, as_text
 from rerank.ranks.evaluator import Evaluator
 from rerank.ranks.lists import split
 from rerank.scorecard.card import Card, Z
 from rerank.scorecard.held_out import folds_of, quick_card
+from rerank.scorecard.points import MOST_QUESTIONS
 from rerank.scorecard.pool import collected
 from rerank.scorecard.result import exact, four, rounded_up
 from rerank.scorecard.rows import Rows
@@ -60,7 +62,7 @@ class Regret:
     def parts(self) -> list[Part]:
         """What a person reads."""
         size = len(self.card.questions)
-        many = f"{self.better:,}" if self.counted else f"more than {self.better - 1:,}"
+        many = f"{self.better:,}" if self.counted else f"At least {self.better:,}"
         if self.proved and self.better == 0:
             first = f"The card is at {four(self.value)}; no card of {size} questions has more on this table: proved."
         elif self.proved:
@@ -96,7 +98,8 @@ def regret_of(estimator: Any, card: Card, rows: Rows, most: int) -> Regret:
     plain = Card(card.questions, tuple(own // divisor for own in card.points))
     used = [(question, own) for question, own in zip(plain.questions, plain.points) if own]
     plain = Card(tuple(one for one, _ in used), tuple(own for _, own in used)) if used else plain
-    search, found = estimator._searched(rows, plain, max(1, len(used)))
+    size = whole("The number of questions of the card", max(1, len(used)), 1, MOST_QUESTIONS)
+    search, found = estimator._searched(rows, plain, size)
     totals = card.total(rows.X)
     value = float(exact(estimator.stat, rows, totals))
     best, best_value = card, value
@@ -109,18 +112,11 @@ def regret_of(estimator: Any, card: Card, rows: Rows, most: int) -> Regret:
     bound = best_value if proved else max(search.bound, best_value)
     better, counted = 0, True
     if best is not card:
-        take, _, counted = collected(
-            found.problem,
-            value + found.problem.slack,
-            most,
-            estimator._threads(),
-            estimator.time_limit,
-            strict=True,
-        )
-        better = len(take.found)
-        better, counted = (most, False) if better >= most else (better, counted)
-        if not counted:
-            better = max(better, 1)
+        take, counted = collected(
+            found.problem, value + found.problem.slack, whole("most", most), estimator._threads(),
+            estimator.time_limit, strict=True,
+        )  # fmt: skip
+        better = max(1, min(len(take.known), most))
     lead, error = _held_out(estimator, card, rows)
     return Regret(
         card, value, best.with_totals(best.total(rows.X), *rows.counts), best_value, bound, proved, better, counted,

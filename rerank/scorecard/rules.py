@@ -1,13 +1,15 @@
 """Which sets of questions a card may ask: what the user says of questions and of columns.
 
-Every rule says how many of some questions a card may ask: exactly one of a question that it must have, at least one of
-several, at most one of two that exclude each other, all or none of those that belong together.
+Pairs of questions may exclude each other, and every other rule says: a card that asks one of these asks one of those.
+If "these" are all questions, it must ask one of those; in a ring of sets, each of which needs the next one, the sets
+belong together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,50 +21,56 @@ class Rules:
 
     Attributes
     ----------
-    member : int64 (rules, questions)
-        1 for the questions that a rule counts.
-    least, most : int64 (rules,)
-        How many of them a card may ask: at least and at most. A negative ``least`` is that many or none.
+    asked, needed : bool (rules, questions)
+        A card that asks some question of a row of ``asked`` asks some of the same row of ``needed``.
     clash : bool (questions, questions)
         Pairs that no card asks together.
     places : int64 (questions + 1,)
         Column of each question; behind them, how many columns a card may ask about.
-    names : tuple of str
-        What the user said, rule by rule.
     """
 
-    member: NDArray[np.int64]
-    least: NDArray[np.int64]
-    most: NDArray[np.int64]
+    asked: NDArray[np.bool_]
+    needed: NDArray[np.bool_]
     clash: NDArray[np.bool_]
     places: NDArray[np.int64]
-    names: tuple[str, ...] = ()
 
     def allow(self, members: Sequence[int], complete: bool = True) -> bool:
         """Whether a card may ask these questions; with ``complete=False``, whether some larger set may be allowed."""
         chosen = list(members)
         if self.clash[np.ix_(chosen, chosen)].any() or np.unique(self.places[chosen]).size > self.places[-1]:
             return False
-        here = self.member[:, chosen].sum(axis=1)
-        enough = (here >= np.abs(self.least)) | ((self.least < 0) & (here == 0))
-        return bool((here <= self.most).all() and (not complete or enough.all()))
+        met = self.needed[:, chosen].any(axis=1) | ~self.asked[:, chosen].any(axis=1)
+        return bool(met.all() or not complete)
 
 
 def rules_of(
     columns: NDArray[np.int64], *, one_per_column: bool = False, max_columns: int | None = None,
-    counted: Sequence[tuple[str, Sequence[int], int, int]] = (),
+    some: Iterable[Sequence[int]] = (), apart: Iterable[Sequence[Sequence[int]]] = (),
+    together: Iterable[Sequence[Sequence[int]]] = (),
 ) -> Rules:  # fmt: skip
-    """Rules of the columns of questions, and of given sets: a name, the questions, at least and at most so many."""
+    """Rules on numbers of questions, of which each has its column.
+
+    Parameters
+    ----------
+    some : sequence of sets
+        Sets of questions, of each of which a card asks one at least.
+    apart, together : sequence of sequences of sets
+        A card asks at most one of the sets, or either all or none; it asks a set if it asks one of its questions.
+    """
     n = columns.size
-    clash = np.zeros((n, n), dtype=bool)
-    if one_per_column:
-        clash |= (columns[:, None] == columns) & ~np.eye(n, dtype=bool)
-    member = np.zeros((len(counted), n), np.int64)
-    for rule, (_, questions, _, together) in enumerate(counted):
-        own = list(questions)
-        member[rule, own] = 1
-        if together == 1:
-            clash[np.ix_(own, own)] |= ~np.eye(len(own), dtype=bool)
-    least, most = (np.array([rule[at] for rule in counted], np.int64) for at in (2, 3))
+
+    def mask(*chosen: Sequence[int]) -> NDArray[np.bool_]:
+        found = np.zeros((len(chosen), n), dtype=bool)
+        for row, own in zip(found, chosen):
+            row[list(own)] = True
+        return found
+
+    clash = (columns[:, None] == columns) & ~np.eye(n, dtype=bool) if one_per_column else np.zeros((n, n), dtype=bool)
+    for sets in apart:
+        for one, other in combinations(sets, 2):
+            pairs = np.array([(j, i) for j in one for i in other if i not in one and j not in other]).reshape(-1, 2).T
+            clash[*pairs] = clash[*pairs[::-1]] = True
+    needed = [mask(*some), *(mask(*sets) for sets in together)]
+    asked = [np.ones_like(needed[0]), *(np.roll(own, 1, axis=0) for own in needed[1:])]
     places = np.append(columns, n if max_columns is None else max_columns).astype(np.int64)
-    return Rules(member, least, most, clash, places, tuple(rule[0] for rule in counted))
+    return Rules(np.concatenate(asked), np.concatenate(needed), clash, places)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from rerank.errors.compiling import say, working_time
 from rerank.errors.stops import Stop
 from rerank.scorecard.data import Data
 from rerank.scorecard.limits import Limits, keeps
-from rerank.scorecard.points import MOST_VECTORS, Orders, best_below, best_points, listed, orders, vectors
+from rerank.scorecard.points import Orders, best_below, best_points, few, listed, orders
 from rerank.scorecard.rules import Rules
 from rerank.scorecard.supports import bound_children, bound_more, count_children
 from rerank.scorecard.worth import AREA, Worth, in_order
@@ -59,12 +60,11 @@ class Problem:
     rules: Rules
     limits: Limits
 
-    @property
+    @cached_property
     def slack(self) -> float:
         """By how much a computed value may be off: 0 for an area of one list, whose pairs are counted in integers."""
-        total = self.worth.scale.size == 1 and float(np.prod(self.data.totals[0].astype(np.float64)))
-        exact = self.worth.kind == AREA and total and total < 2.0**51
-        return 0.0 if exact else 1e-11
+        exact = self.worth.kind == AREA and self.worth.scale.size == 1 and self.worth.scale[0] < 2.0**51
+        return 0.0 if exact else 1e-11 * max(1.0, self._best_of_all)
 
     def groups(self, members: Any) -> Any:
         """Rows of the groups of some questions, by list and by kind of people."""
@@ -78,8 +78,8 @@ class Problem:
         return out
 
     def listed(self, members: Any) -> bool:
-        """Whether the vectors of points of these questions are few enough to be listed."""
-        return vectors([self.domains[j] for j in members]) <= MOST_VECTORS
+        """Whether all vectors of points of these questions are searched, and not only steps from one to the next."""
+        return few([self.domains[j] for j in members])
 
     def orders_of(self, members: Any) -> Orders:
         """Orders that points of these questions give."""
@@ -87,13 +87,17 @@ class Problem:
 
     def bound_of_all(self) -> float:
         """The value that no score on all questions exceeds."""
+        return self._best_of_all + self.slack
+
+    @cached_property
+    def _best_of_all(self) -> float:
         total = self.worth.constant
         for of in range(self.worth.scale.size):
             own = np.flatnonzero(self.data.lists == of)
             p, q = (side[own].astype(np.float64) for side in (self.data.relevant, self.data.other))
             order = np.lexsort((-(p + q), -(p / (p + q))))
-            total += self.worth.scale[of] * in_order(self.worth, of, p[order], q[order], own.size)
-        return float(total) + 1e-11
+            total += in_order(self.worth, of, p[order], q[order], own.size) / self.worth.scale[of]
+        return float(total)
 
 
 @dataclass(frozen=True)
@@ -187,8 +191,6 @@ class Search:
     best : Found or None
     complete : bool
         Whether all sets are bounded and searched, or fathomed.
-    listed : bool
-        Whether the points of every set that was searched were listed.
     all_bounded : bool
         Whether every set was bounded, and the points of those that are not fathomed searched.
     bound : float
@@ -203,14 +205,13 @@ class Search:
     verbose: bool = False
     best: Found | None = None
     complete: bool = False
-    listed: bool = True
     all_bounded: bool = False
     bound: float = math.inf
     bounded: int = 0
     sets: int = 0
     searched: int = 0
     left: int = 0
-    _unlisted: float = -math.inf
+    _open: float = -math.inf
     _said: float = field(default_factory=working_time)
 
     def run(self, least: float | None = None, each: Callable[[NDArray[Any], Any], bool] | None = None) -> None:
@@ -230,22 +231,17 @@ class Search:
             return
         tree.grow()
         tree.counts[0] = problem.data.totals.ravel()
-        open_bound = -math.inf
         with ThreadPoolExecutor(self.n_jobs) as pool:
             for s in range(1, size + 1):
                 kept, sets, done = self._level(pool, tree, s, least)
                 go_on = self._points(pool, kept, sets, each)
-                rest = kept[self.searched_of_level :]
-                open_bound = max(open_bound, float(rest.max(initial=-math.inf)))
-                self.left += rest.size
+                self.left += len(kept) - self.searched_of_level
                 if not (done and go_on):
                     return
         self.all_bounded = not self.left
-        if not self.listed:
-            open_bound = max(open_bound, self._unlisted)
         best = -math.inf if self.best is None else self.best.value
-        self.complete = not self.left and open_bound <= best
-        self.bound = min(self.bound, max(best, open_bound) + problem.slack)
+        self.complete = self._open <= best
+        self.bound = min(self.bound, max(best, self._open) + problem.slack)
 
     def _level(self, pool: Any, tree: Tree, s: int, least: float | None) -> Any:
         """Bounds of the sets of ``s`` questions that are not fathomed, with the sets, the largest first."""
@@ -266,7 +262,7 @@ class Search:
             count_children(low, high, s, data.bits, data.starts, data.factor, data.cell, tree.elements, held, own)
             found = bound_children(
                 low, high, s, limit - problem.slack, own, tree.counts, tree.first, tree.elements, rules.clash,
-                rules.member, rules.least, rules.most, rules.places, problem.worth, sets, bounds,
+                rules.asked, rules.needed, rules.places, problem.worth, sets, bounds,
             )  # fmt: skip
             return bounds[:found].copy(), sets[:found].copy()
 
@@ -292,6 +288,7 @@ class Search:
         bounds, sets = np.concatenate([one[0] for one in kept]), np.concatenate([one[1] for one in kept])
         order = np.argsort(-bounds, kind="stable")
         self.left += bounds.size - MOST_KEPT
+        self._open = max(self._open, float(bounds[order[MOST_KEPT]]))
         return bounds[order[:MOST_KEPT]], sets[order[:MOST_KEPT]]
 
     def _points(self, pool: Any, bounds: Any, sets: Any, each: Any) -> bool:
@@ -312,7 +309,7 @@ class Search:
                 if not all(answers):
                     return False
             if not all(map(self.problem.listed, sets[part])):
-                self._unlisted = max(self._unlisted, float(bounds[begin]))
+                self._open = max(self._open, float(bounds[begin]))
             self.searched_of_level = min(begin + step, len(sets))
             self.searched += len(sets[part])
             self.tell()
@@ -327,9 +324,10 @@ class Search:
     def search_set(self, members: Any) -> Found | None:
         """The best card of a set that is at least as good as the best one so far."""
         limit = -math.inf if self.best is None else self.best.value
-        self.listed &= self.problem.listed(members)
         found = cards_of(self.problem, members, limit, rise=True)
-        return found[0] if found else None
+        if found and self.problem.listed(members):  # of equal values the smallest points
+            found = cards_of(self.problem, members, found[0].value, rise=False)
+        return min(found, key=lambda one: one.key, default=None)
 
     def tell(self) -> None:
         """A line of progress, once a second."""
@@ -388,7 +386,7 @@ def first_card(search: Search) -> None:
             break
         members = more[0]
         if problem.rules.allow(members):
-            search.take([search.search_set(members)])
+            search.take([search.search_set(sorted(members))])
     before: Found | None = None
     while search.best is not before or before is None:
         before = search.best
@@ -417,7 +415,10 @@ def stepped(problem: Problem, members: Any, by_list: Any, by_kind: Any, limit: f
         return float(best_below(0, k, k, own, by_list, problem.worth))
 
     def alone(j: int) -> int:
-        return cards_of(problem, [j], -math.inf, rise=True)[0].points[0]
+        own, _ = problem.groups([j])
+        every = listed(np.array(problem.domains[j], np.int64)[:, None])
+        worth = [best_below(at, 1, 1, every, own, problem.worth) for at in range(len(every.points))]
+        return max(zip(worth, -np.abs(every.points[:, 0]), problem.domains[j]))[2]
 
     points = [alone(j) for j in names]
     best = value(points)

@@ -16,7 +16,7 @@ from rerank.io.frames import names_of
 from rerank.io.options import spelled, whole
 from rerank.scorecard.data import Data, counted, worth_of
 from rerank.scorecard.limits import FREE, NO_CUT, TOP, Limits
-from rerank.scorecard.points import MOST_VECTORS, vectors
+from rerank.scorecard.points import MOST_QUESTIONS, few
 from rerank.scorecard.questions import Question, candidates
 from rerank.scorecard.rules import Rules, rules_of
 from rerank.scorecard.search import Problem
@@ -25,11 +25,14 @@ from rerank.statistics import RankStatistic, parse
 LARGEST = 10**6
 """Points of a question, at most."""
 
+ROUNDING = 1e-12
+"""A limit is kept to within rounding: .55 of 20 rows are 11, and a double above."""
+
 RATE = re.compile(r"pauc_fpr@(.+)$")
 
 CONSTRAINT = re.compile(
     r"(?P<what>sensitivity gap|flagged gap|sensitivity|flagged|auc inside) *(?P<sign><=|>=) "
-    "*(?P<number>[0-9.]+) *(?P<percent>%?)$"
+    r"*(?P<number>\d*\.?\d+) *(?P<percent>%?)$"
 )
 QUOTA = re.compile(r"(?P<least>\d+) of (?P<kind>.+?) among the first (?P<first>\d+)$")
 WANTED = {
@@ -84,7 +87,6 @@ class Stated:
     questions: list[Question]
     answers: NDArray[np.bool_]
     left_out: dict[str, str]
-    notes: tuple[str, ...] = ()
 
 
 def stated(
@@ -97,21 +99,22 @@ def stated(
     ------
     InputError
     """
-    size = whole("n_questions", wishes.n_questions, 1, 1000)
+    size = whole("n_questions", wishes.n_questions, 1, MOST_QUESTIONS)
     names = names_of(X)
-    given = [] if card is None else list(card.questions)
-    named = [*given, *_questions_named(wishes, names)]
-    questions, answers, left_out = candidates(X, wishes.thresholds, whole("max_levels", wishes.max_levels, 2), named)
-    places = _Places(names, questions, [one.answers(X) for one in named], named, answers)
-    questions, answers = places.without(wishes.never, "never")
+    named = [*([] if card is None else card.questions), *_questions_named(wishes, names)]
+    never = [str(one) if _is_column(one, names) else _question(one, names) for one in _texts("never", wishes.never)]
+    questions, answers, left_out = candidates(
+        X, wishes.thresholds, whole("max_levels", wishes.max_levels, 2), named, never, weight
+    )
     if not questions:
         why = ", ".join(f"{name!r}: {reason}" for name, reason in list(left_out.items())[:5])
         raise InputError(
             f"X gives no question that some rows answer by yes and others by no ({why}); give a column that varies."
         )
+    places = _Places(X, questions, answers, left_out)
     column = np.array([names.index(one.column) for one in questions])
     domains = _domains(wishes, places, card)
-    rules = _rules(wishes, places, column, domains)
+    rules = _rules(wishes, places, column)
     data = counted(answers, relevant, weight, lists, None if people is None else people.codes)
     limits = _limits(wishes, data, people)
     statistic, rate = measure(stat)
@@ -145,7 +148,11 @@ def _questions_named(wishes: Wishes, names: Sequence[str]) -> list[Question]:
         if own is not None and not isinstance(own, Mapping):
             raise InputError(f"{option} is {spelled(own)}; give a mapping of questions or columns.")
         every += list(own or ())
-    return [_question(one, names) for one in every if str(one) not in names]
+    return [_question(one, names) for one in every if not _is_column(one, names)]
+
+
+def _is_column(one: Any, names: Sequence[str]) -> bool:
+    return not isinstance(one, Question) and str(one) in names
 
 
 def _question(one: Any, names: Sequence[str]) -> Question:
@@ -160,40 +167,34 @@ def _question(one: Any, names: Sequence[str]) -> Question:
         raise InputError(f"{text!r} is no column of X; did you mean {nearest(text, names)!r}?") from error
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class _Places:
     """Which candidates a text means: a question, or all questions of a column."""
 
-    names: Sequence[str]
+    X: Any
     questions: list[Question]
-    given_answers: list[NDArray[np.bool_]]
-    given: list[Question]
     answers: NDArray[np.bool_]
+    left_out: dict[str, str]
 
     def of(self, option: str, one: Any) -> list[int]:
-        if str(one) in self.names and not isinstance(one, Question):
+        names = names_of(self.X)
+        if _is_column(one, names):
             found = [j for j, question in enumerate(self.questions) if question.column == str(one)]
             if not found:
-                raise InputError(f"{option} names the column {str(one)!r}, which gives no question that varies.")
+                why = self.left_out.get(str(one), "all are excluded")
+                raise InputError(f"{option} names the column {str(one)!r}, which gives no question: {why}; drop it.")
             return found
-        question = _question(one, self.names)
-        if question in self.questions:
-            return [self.questions.index(question)]
-        raise InputError(
-            f"{option} names the question '{question}', which all rows answer alike, or as another one that is named."
-        )
+        question = _question(one, names)
+        same = np.flatnonzero((self.answers == question.answers(self.X)).all(axis=1))
+        if not same.size:
+            raise InputError(
+                f"{option} names the question '{question}', which never excludes or all rows answer alike; drop it."
+            )
+        return [int(same[0])]
 
-    def without(self, never: Any, option: str) -> tuple[list[Question], NDArray[np.bool_]]:
-        gone: set[int] = set()
-        for one in _texts(option, never):
-            if str(one) in self.names and not isinstance(one, Question):
-                gone |= {j for j, question in enumerate(self.questions) if question.column == str(one)}
-            else:
-                question = _question(one, self.names)
-                gone |= {j for j, other in enumerate(self.questions) if other == question}
-        kept = [j for j in range(len(self.questions)) if j not in gone]
-        self.questions, self.answers = [self.questions[j] for j in kept], self.answers[kept]
-        return self.questions, self.answers
+    def sets(self, option: str, given: Any) -> list[list[list[int]]]:
+        """Sets of questions or columns, each of these a list of candidates."""
+        return [[self.of(option, one) for one in own] for own in _sets(option, given)]
 
 
 def domain_of(points: Any) -> tuple[int, ...]:
@@ -215,6 +216,9 @@ def domain_of(points: Any) -> tuple[int, ...]:
 
 def _domains(wishes: Wishes, places: _Places, card: Any) -> tuple[tuple[int, ...], ...]:
     every = domain_of(wishes.points)
+    if card is not None:
+        wide = tuple(sorted({*every, *card.points} - {0}))
+        every = wide if few([wide] * len(card.points)) else every
     domains = [every] * len(places.questions)
     for one, own in (wishes.bounds or {}).items():
         for j in places.of("bounds", one):
@@ -230,9 +234,6 @@ def _domains(wishes: Wishes, places: _Places, card: Any) -> tuple[tuple[int, ...
                     f"points or bounds."
                 )
     if card is not None:
-        wide = tuple(sorted({*every, *card.points} - {0}))
-        if vectors([wide] * len(card.points)) <= MOST_VECTORS:
-            domains = [tuple(sorted({*own, *wide})) for own in domains]
         for question, point in zip(card.questions, card.points):
             if point and question in places.questions:
                 j = places.questions.index(question)
@@ -240,33 +241,21 @@ def _domains(wishes: Wishes, places: _Places, card: Any) -> tuple[tuple[int, ...
     return tuple(domains)
 
 
-def _rules(wishes: Wishes, places: _Places, column: Any, domains: Any) -> Rules:
-    counted_rules: list[tuple[str, list[int], int, int]] = []
-    for one in _texts("must", wishes.must):
-        counted_rules.append((f"must have {one}", places.of("must", one), 1, 10**6))
-    for own in _sets("at_least_one", wishes.at_least_one):
-        every = [j for one in own for j in places.of("at_least_one", one)]
-        counted_rules.append((f"at least one of {_listed(own)}", every, 1, 10**6))
-    for own in _sets("not_both", wishes.not_both):
-        counted_rules.append(
-            (
-                f"not more than one of {_listed(own)}",
-                [j for one in own for j in places.of("not_both", one)],
-                0,
-                1,
-            )
-        )
-    for own in _sets("together", wishes.together):
-        every = [j for one in own for j in places.of("together", one)]
-        counted_rules.append((f"together or none: {_listed(own)}", every, -len(every), 10**6))
+def _rules(wishes: Wishes, places: _Places, column: Any) -> Rules:
     if wishes.one_per_column not in (False, True, "monotone"):
         raise InputError(f"one_per_column is {spelled(wishes.one_per_column)}; it must be True, False or 'monotone'.")
-    most = None if wishes.max_columns is None else whole("max_columns", wishes.max_columns)
-    return rules_of(column, one_per_column=wishes.one_per_column is True, max_columns=most, counted=counted_rules)
-
-
-def _listed(own: Iterable[Any]) -> str:
-    return ", ".join(map(str, own))
+    several = places.sets("at_least_one", wishes.at_least_one)
+    return rules_of(
+        column,
+        one_per_column=wishes.one_per_column is True,
+        max_columns=None if wishes.max_columns is None else whole("max_columns", wishes.max_columns),
+        some=[
+            *(places.of("must", one) for one in _texts("must", wishes.must)),
+            *([j for one in own for j in one] for own in several),
+        ],
+        apart=places.sets("not_both", wishes.not_both),
+        together=places.sets("together", wishes.together),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -281,18 +270,15 @@ def _limits(wishes: Wishes, data: Data, people: People | None) -> Limits:
     kinds = 1 if people is None else len(people.names)
     rows = float(data.totals.sum())
     cut, top = _cut(wishes.cut, rows, data.unit)
-    found = {
-        "sensitivity": 0.0,
-        "flagged": 1.0,
-        "sensitivity gap": 1.0,
-        "flagged gap": 1.0,
-        "auc inside": 0.0,
-    }
+    found = {what: float(sign == "<=") for what, sign in WANTED.items()}
     quota, first = np.zeros(kinds), 0.0
     for text in _texts("constraints", wishes.constraints):
         match, own = CONSTRAINT.match(str(text).strip()), QUOTA.match(str(text).strip())
         if match is not None and match["sign"] == WANTED[match["what"]]:
-            found[match["what"]] = float(match["number"]) / (100.0 if match["percent"] else 1.0)
+            share = float(match["number"]) / (100.0 if match["percent"] else 1.0)
+            if share > 1.0:
+                raise InputError(f"The constraint {text!r} has a share above 1; write a part of 1, or one such as 80%.")
+            found[match["what"]] = (max if match["sign"] == ">=" else min)(found[match["what"]], share)
         elif own is not None:
             if people is None or own["kind"] not in people.names:
                 known = "none are given" if people is None else ", ".join(people.names)
@@ -303,29 +289,25 @@ def _limits(wishes: Wishes, data: Data, people: People | None) -> Limits:
             if first and first != float(own["first"]) * data.unit:
                 raise InputError("The constraints count the kinds among two different numbers of first rows; give one.")
             first = float(own["first"]) * data.unit
-            quota[people.names.index(own["kind"])] = float(own["least"]) * data.unit
+            place = people.names.index(own["kind"])
+            quota[place] = max(quota[place], float(own["least"]) * data.unit)
         else:
             raise InputError(
                 f"The constraint {text!r} cannot be read; write one such as 'sensitivity >= 0.8', 'flagged <= 20%', "
                 "'flagged gap <= 0.1', 'sensitivity gap <= 0.1', 'auc inside >= 0.6' or '20 of A among the "
                 "first 200'."
             )
-    gaps = ("sensitivity gap", "flagged gap", "auc inside")
-    if people is None and any(found[name] != (0.0 if name == "auc inside" else 1.0) for name in gaps):
+    asked = {what for what, sign in WANTED.items() if found[what] != float(sign == "<=")}
+    if people is None and asked & {"sensitivity gap", "flagged gap", "auc inside"}:
         raise InputError("The constraints compare kinds of people, and none are given; pass people=.")
-    if cut == NO_CUT and any(
-        found[name] != start
-        for name, start in (
-            ("sensitivity", 0.0),
-            ("flagged", 1.0),
-            ("sensitivity gap", 1.0),
-            ("flagged gap", 1.0),
-        )
-    ):
+    if cut == NO_CUT and asked - {"auc inside"}:
         cut = FREE
+    sensitivity, flagged, gap, flagged_gap, area = (
+        found[what] + (ROUNDING if sign == "<=" else -ROUNDING) for what, sign in WANTED.items()
+    )
     return Limits(
-        cut, top, found["sensitivity"], found["flagged"], found["flagged gap"], found["sensitivity gap"],
-        found["auc inside"], first, quota, wishes.one_per_column == "monotone",
+        cut, top * (1.0 + ROUNDING), sensitivity, flagged, flagged_gap, gap, area, first, quota,
+        wishes.one_per_column == "monotone",
     )  # fmt: skip
 
 

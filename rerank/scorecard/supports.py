@@ -95,7 +95,7 @@ def groups(by_subset: Any) -> None:
 @njit(cache=True, nogil=True)
 def bound_children(
     low: int, high: int, size: int, limit: float, all_yes: Any, counts: Any, first: Any, elements: Any, clash: Any,
-    member: Any, least: Any, most: Any, places: Any, worth: Any, out_set: Any, out_bound: Any,
+    asked: Any, needed: Any, places: Any, worth: Any, out_set: Any, out_bound: Any,
 ) -> int:  # fmt: skip
     """Bound the sets of ``size`` questions whose nodes without the last one are ``low`` to ``high``.
 
@@ -129,7 +129,7 @@ def bound_children(
             barred = clashing
             for i in range(size - 1):
                 barred |= clash[elements[prefix, i], d]
-            if barred or not allowed(elements, prefix, size, d, member, least, most, places):
+            if barred or not allowed(elements, prefix, size, d, asked, needed, places):
                 continue
             for c in range(cells):
                 for s in range(subsets - 1):
@@ -174,17 +174,17 @@ def bound_more(members: Any, bits: Any, starts: Any, factor: Any, cell: Any, tot
 
 
 @njit(cache=True, nogil=True)
-def allowed(elements: Any, prefix: int, size: int, d: int, member: Any, least: Any, most: Any, places: Any) -> bool:
-    """Whether the questions of a node and ``d`` keep the rules: how many of the members of each there may be.
+def allowed(elements: Any, prefix: int, size: int, d: int, asked: Any, needed: Any, places: Any) -> bool:
+    """Whether the questions of a node and ``d`` keep the rules, but for clashes.
 
     ``places`` are the columns of the questions, behind them how many of them there may be.
     """
-    for rule in range(least.size):
-        here = member[rule, d]
+    for rule in range(len(asked)):
+        begun, met = asked[rule, d], needed[rule, d]
         for i in range(size - 1):
-            here += member[rule, elements[prefix, i]]
-        none = least[rule] < 0 and here == 0
-        if (here < abs(least[rule]) and not none) or here > most[rule]:
+            begun |= asked[rule, elements[prefix, i]]
+            met |= needed[rule, elements[prefix, i]]
+        if begun and not met:
             return False
     different = 1
     for i in range(size - 1):

@@ -13,10 +13,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.errors import InputError
 from rerank.statistics import AUC, Precision, RankStatistic, presentation
+
+NOTHING = "No list holds both relevant rows and others, so there is nothing to order; give labels of both kinds."
 
 Counts = Sequence[tuple[int, int]]
 """Relevant and other rows of each block of tied rows, from the top, in units."""
+
+
+def gains_of(n: int, relevant: float) -> NDArray[np.float64]:
+    """Gains of ``n`` rows in ascending order, of which so many are relevant, the last one perhaps in part."""
+    return np.clip(np.arange(1.0, n + 1) - (n - relevant), 0.0, 1.0)
 
 
 def blocks(totals: Any, relevant: NDArray[np.int64], other: NDArray[np.int64]) -> list[tuple[int, int]]:
@@ -61,9 +69,7 @@ def value_of_list(
     if not P:
         return None
     n = math.ceil(Fraction(P + Q, unit))
-    relevant = math.ceil(Fraction(P, unit))
-    gains = np.concatenate([np.zeros(n - relevant), np.ones(relevant)])
-    offset, scale = presentation(statistic, n, gains)
+    offset, scale = presentation(statistic, n, gains_of(n, P / unit))
     if isinstance(statistic, Precision) and not statistic.per_relevant and not statistic.normalised:
         return _hits(order, statistic.at * unit) / unit
     earned = statistic.coefficients(n)[::-1].tolist()
@@ -113,6 +119,8 @@ def value_of(
         if value is not None and weight > 0:
             parts.append(value)
             weights.append(Fraction(weight))
+    if not parts:
+        raise InputError(NOTHING)
     if all(isinstance(value, Fraction) for value in parts):
         return sum((value * weight for value, weight in zip(parts, weights)), Fraction(0)) / sum(weights)
     return math.fsum(float(value) * float(weight) for value, weight in zip(parts, weights)) / float(sum(weights))

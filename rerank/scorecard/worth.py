@@ -20,13 +20,14 @@ AREA, PLACES, PARTIAL = 0, 1, 2
 class Worth(NamedTuple):
     """A statistic on the lists of a table, for kernels. Rows are counted in ``unit`` to a row.
 
-    The value of an order is the sum over lists of ``scale`` times what its blocks earn, plus ``constant``.
+    The value of an order is the sum over lists of what its blocks earn, divided by ``scale``, plus ``constant``. One
+    list's AUC is a quotient of whole numbers, so that equal values are equal as doubles.
     """
 
     kind: int
     unit: float
     constant: float
-    scale: NDArray[np.float64]  # (lists,)
+    scale: NDArray[np.float64]  # (lists,): infinite for a list that does not count
     others: NDArray[np.float64]  # (lists,): rows that are not relevant
     limit: NDArray[np.float64]  # (lists,): of these, how many count in a partial area
     earned: NDArray[np.float64]  # what the first x places of a list earn, list after list
@@ -107,7 +108,7 @@ def best_order(groups: Any, worth: Any, p: Any, q: Any) -> float:
     for of in range(worth.scale.size):
         relevant, other = groups[2 * of], groups[2 * of + 1]
         if worth.kind == AREA:
-            total += worth.scale[of] * best_area(relevant, other)
+            total += best_area(relevant, other) / worth.scale[of]
             continue
         n = 0
         for g in range(relevant.size):
@@ -115,5 +116,5 @@ def best_order(groups: Any, worth: Any, p: Any, q: Any) -> float:
                 p[n], q[n] = relevant[g], other[g]
                 n += 1
         by_share(p, q, n)
-        total += worth.scale[of] * in_order(worth, of, p, q, n)
+        total += in_order(worth, of, p, q, n) / worth.scale[of]
     return total

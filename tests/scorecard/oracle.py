@@ -1,0 +1,295 @@
+"""Cards by enumeration: every set of questions with every vector of points, valued in fractions.
+
+Shares no code with the room: answers, statistics, rules and limits are written down again, as plainly as they can be.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations, product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+STATS = (
+    "auc", "pauc_fpr@0.3", "precision@5", "recall@4", "dcg@6", "ndcg@5", "mrr", "window2@4", "pnorm@3", "rbp@0.7",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A table with labels; weights are numbers of equal rows."""
+
+    X: pd.DataFrame
+    y: np.ndarray
+    weight: np.ndarray | None = None
+    qid: np.ndarray | None = None
+    query_weight: dict | None = None
+    people: np.ndarray | None = None
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """What a fit is given besides X, y and people."""
+        return {"qid": self.qid, "sample_weight": self.weight, "query_weight": self.query_weight}
+
+
+@dataclass(frozen=True)
+class Card:
+    """Numbers of questions, points, value, and the place of each row's block, 0 below."""
+
+    members: tuple[int, ...]
+    points: tuple[int, ...]
+    value: Fraction
+    order: tuple[int, ...]
+
+
+def drawn(seed: int, weights: str = "", lists: int = 0, kinds: int = 0, n: int | None = None) -> Rows:
+    """A table of five columns, which give seven questions, with labels that depend on them."""
+    r = np.random.default_rng(seed)
+    n = n or int(r.integers(8, 41))
+    X = pd.DataFrame({
+        **{name: r.integers(0, 3, n) for name in "ab"}, **{name: r.integers(0, 2, n) for name in "cde"},
+    })  # fmt: skip
+    latent = X.to_numpy() @ r.normal(0, 1, 5) + r.normal(0, 1, n)
+    y = (latent > np.quantile(latent, r.uniform(0.3, 0.8))).astype(int)
+    y[:2] = 0, 1
+    X.iloc[:3] = [[0, 0, 0, 0, 0], [1, 1, 1, 1, 1], [2, 2, 0, 1, 0]]
+    qid = None if not lists else np.concatenate([[0, 0], r.integers(0, lists, n - 2)])
+    return Rows(
+        X, y,
+        {"": None, "whole": r.integers(1, 4, n) * 1.0, "parts": r.integers(1, 8, n) / 4}[weights],
+        qid,
+        None if not lists else {one: float(r.integers(1, 4)) for one in np.unique(qid)},
+        np.array(["A", "B", "C"])[r.integers(0, kinds, n)] if kinds else None,
+    )  # fmt: skip
+
+
+def answers(question: Any, X: pd.DataFrame) -> np.ndarray:
+    """Which rows of complete numbers answer yes."""
+    values = X[question.column].to_numpy()
+    return {">=": values >= question.value, "=": values == question.value}[question.sign]
+
+
+def worths(stat: str, n: int) -> list[Fraction]:
+    """What a relevant row earns at each place, from the top."""
+    name, _, at = stat.partition("@")
+    places = range(1, n + 1)
+    if name in ("precision", "recall"):
+        return [Fraction(int(place <= int(at))) for place in places]
+    if name in ("dcg", "ndcg"):
+        return [Fraction(1 / math.log2(place + 1)) * (place <= int(at)) for place in places]
+    if name == "mrr":
+        return [Fraction(1, place) for place in places]
+    if name == "window2":
+        first, last = Fraction(int(at), 2), 2 * int(at)
+        return [min(Fraction(1), max(Fraction(0), (last - place) / (last - first))) for place in places]
+    if name == "pnorm":
+        return [Fraction(n + 1 - place, n) ** int(at) for place in places]
+    if name == "rbp":
+        return [(1 - Fraction(at)) * Fraction(at) ** (place - 1) for place in places]
+    raise ValueError(stat)
+
+
+def blocks(totals: Sequence[Any], y: Sequence[int], weight: Sequence[Fraction]) -> list[tuple[Fraction, Fraction]]:
+    """Relevant and other rows of each block of equal totals, from the top."""
+    found = {total: [Fraction(0), Fraction(0)] for total in sorted(set(totals), reverse=True)}
+    for total, label, own in zip(totals, y, weight):
+        found[total][1 - label] += own
+    return [(p, q) for p, q in found.values()]
+
+
+def of_list(stat: str, parts: Sequence[tuple[Fraction, Fraction]]) -> Fraction | None:
+    """Value of one list; None where it has none."""
+    P, Q = sum(p for p, _ in parts), sum(q for _, q in parts)
+    name, _, at = stat.partition("@")
+    if name in ("auc", "pauc_fpr"):
+        if not P * Q:
+            return None
+        # The area below the line through the corners of the ROC curve.
+        end, area, tpr, fpr = Fraction(at or 1), Fraction(0), Fraction(0), Fraction(0)
+        for p, q in parts:
+            wide = min(q / Q, end - fpr)
+            if wide > 0:
+                area += wide * (tpr + p / P * wide / (q / Q) / 2)
+            tpr, fpr = tpr + p / P, fpr + q / Q
+        return area
+    if not P:
+        return None
+    earned = worths(stat, math.ceil(P + Q))
+
+    def first(x: Fraction) -> Fraction:
+        whole = math.floor(x)
+        return sum(earned[:whole], Fraction(0)) + (x - whole) * (earned[whole] if whole < len(earned) else 0)
+
+    value, place = Fraction(0), Fraction(0)
+    for p, q in parts:
+        if p + q:
+            value += p / (p + q) * (first(place + p + q) - first(place))
+        place += p + q
+    return value / {"ndcg": first(P), "recall": P}.get(name, Fraction(1))
+
+
+def value(stat: str, totals: Sequence[Any], rows: Rows) -> Fraction:
+    """Weighted mean over lists."""
+    lists = np.zeros(len(rows.y), int) if rows.qid is None else rows.qid
+    weight = [Fraction(1)] * len(rows.y) if rows.weight is None else [Fraction(one) for one in rows.weight]
+    terms = []
+    for one in np.unique(lists):
+        own = np.flatnonzero(lists == one)
+        found = of_list(stat, blocks(*([every[i] for i in own] for every in (totals, rows.y, weight))))
+        if found is not None:
+            terms.append((found, Fraction((rows.query_weight or {}).get(one, 1))))
+    return sum((found * own for found, own in terms), Fraction(0)) / sum(own for _, own in terms)
+
+
+def means(one: Any, question: Any) -> bool:
+    """Whether a text of a rule means the question: as a column or itself."""
+    return one in (question.column, str(question))
+
+
+def sets_of(given: Any) -> list[list[Any]]:
+    """A rule that is one set, or several."""
+    own = list(given)
+    return [own] if own and isinstance(own[0], str) else own
+
+
+def allowed(
+    asked: Sequence[Any], must: Any = (), at_least_one: Any = (), not_both: Any = (), together: Any = (),
+    max_columns: int = 99, one_per_column: Any = False,
+) -> bool:  # fmt: skip
+    """Whether a card may ask these questions."""
+
+    def count(one_set: Sequence[Any]) -> int:
+        return sum(any(means(one, question) for question in asked) for one in one_set)
+
+    columns = [question.column for question in asked]
+    return (
+        all(count([one]) for one in must)
+        and all(count(one) for one in sets_of(at_least_one))
+        and all(count(one) <= 1 for one in sets_of(not_both))
+        and all(count(one) in (0, len(one)) for one in sets_of(together))
+        and len(set(columns)) <= max_columns
+        and (one_per_column is not True or len(set(columns)) == len(columns))
+    )
+
+
+def domain(points: Any) -> list[int]:
+    """Points by what a user gives."""
+    if isinstance(points, int):
+        points = (-points, points)
+    return [one for one in (range(points[0], points[1] + 1) if isinstance(points, tuple) else points) if one]
+
+
+def domains(questions: Sequence[Any], points: Any, bounds: Any = None, signs: Any = None) -> list[list[int]]:
+    """Points of each question."""
+    found = []
+    for question in questions:
+        own = domain(points)
+        for one, given in (bounds or {}).items():
+            own = domain(given) if means(one, question) else own
+        for one, sign in (signs or {}).items():
+            own = [point for point in own if point * sign > 0] if means(one, question) else own
+        found.append(own)
+    return found
+
+
+def enumerated(
+    questions: Sequence[Any], rows: Rows, stat: str, size: int, points: Any, *,
+    bounds: Any = None, signs: Any = None, keeps: Callable[[Sequence[int]], bool] = lambda order: True,
+    idle: bool = True, **rules: Any,
+) -> list[Card]:  # fmt: skip
+    """Every card that rules and limits allow; with ``idle=False`` those of which no question can be left out."""
+    table = np.array([answers(question, rows.X) for question in questions])
+    every = domains(questions, points, bounds, signs)
+    known: dict[bytes, tuple[Any, Any]] = {}
+    found = []
+
+    def ranked(totals: np.ndarray) -> np.ndarray:
+        return np.unique(totals, return_inverse=True)[1].astype(np.int16)
+
+    for s in range(1, min(size, len(questions)) + 1):
+        for members in combinations(range(len(questions)), s):
+            if not allowed([questions[j] for j in members], **rules):
+                continue
+            smaller = [
+                i for i in range(s)
+                if s > 1 and allowed([questions[j] for at, j in enumerate(members) if at != i], **rules)
+            ]  # fmt: skip
+            for own in product(*(every[j] for j in members)):
+                if rules.get("one_per_column") == "monotone":
+                    signs_of: dict[str, set[bool]] = {}
+                    for j, point in zip(members, own):
+                        signs_of.setdefault(questions[j].column, set()).add(point > 0)
+                    if any(len(one) > 1 for one in signs_of.values()):
+                        continue
+                totals = np.array(own) @ table[list(members)]
+                order = ranked(totals)
+                if not idle and any((ranked(totals - own[i] * table[members[i]]) == order).all() for i in smaller):
+                    continue
+                key = order.tobytes()
+                if key not in known:
+                    kept = keeps(order.tolist())
+                    known[key] = (value(stat, order.tolist(), rows) if kept else None, tuple(order.tolist()))
+                if known[key][0] is not None:
+                    found.append(Card(members, own, *known[key]))
+    return found
+
+
+def keeper(
+    rows: Rows, *, cut: Any = None, sensitivity: Any = 0, flagged: Any = 1, flagged_gap: Any = 1,
+    sensitivity_gap: Any = 1, auc_inside: Any = 0, quota: tuple[int, str, int] | None = None,
+) -> Callable[[Sequence[int]], bool]:  # fmt: skip
+    """Whether a card with these totals keeps limits; numbers are texts or fractions."""
+    n = len(rows.y)
+    y = np.asarray(rows.y)
+    weight = [Fraction(1)] * n if rows.weight is None else [Fraction(one) for one in rows.weight]
+    kinds = np.array(["A"] * n) if rows.people is None else rows.people
+    limits = [Fraction(one) for one in (sensitivity, flagged, flagged_gap, sensitivity_gap, auc_inside)]
+
+    def rows_of(which: np.ndarray) -> Fraction:
+        return sum((weight[i] for i in np.flatnonzero(which)), Fraction(0))
+
+    def fits(flags: np.ndarray) -> bool:
+        shares = [
+            [rows_of(flags & own) / rows_of(own) for own in each if rows_of(own)]
+            for each in (
+                [kinds == kind for kind in set(kinds)], [(kinds == kind) & (y == 1) for kind in set(kinds)],
+            )
+        ]  # fmt: skip
+        return (
+            rows_of(flags & (y == 1)) / rows_of(y == 1) >= limits[0]
+            and rows_of(flags) / sum(weight) <= limits[1]
+            and max(shares[0]) - min(shares[0]) <= limits[2]
+            and max(shares[1]) - min(shares[1]) <= limits[3]
+        )
+
+    def keeps(order: Sequence[int]) -> bool:
+        totals = np.asarray(order)
+        for kind in set(kinds):
+            own = np.flatnonzero(kinds == kind)
+            area = of_list("auc", blocks(totals[own].tolist(), y[own].tolist(), [weight[i] for i in own]))
+            if area is not None and area < limits[4]:
+                return False
+        if quota is not None:
+            least, kind, left = quota[0], quota[1], Fraction(quota[2])
+            surely = Fraction(0)
+            for total in sorted(set(order), reverse=True):
+                block = totals == total
+                taken = min(left, rows_of(block))
+                surely += max(Fraction(0), taken - rows_of(block & (kinds != kind)))
+                left -= taken
+            if surely < least:
+                return False
+        cuts = [totals >= total for total in sorted(set(order), reverse=True)]
+        if cut is None and limits[:4] == [0, 1, 1, 1]:
+            return True
+        if cut not in (None, "free"):
+            most = Fraction(cut[4:]) if isinstance(cut, str) else Fraction(str(cut)) * sum(weight)
+            cuts = [flags for flags in cuts if rows_of(flags) <= most][-1:]
+        return any(fits(flags) for flags in cuts)
+
+    return keeps
