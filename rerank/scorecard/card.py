@@ -245,7 +245,7 @@ class Card:
         found: list[Part] = [Cells(lines, ("left", "right"), named=True)]
         if self.totals:
             found += [Words(""), Cells(self._risk_lines(), ("right",) * 5, named=True)]
-            found += [Words(""), Cells(self._cut_lines(), ("right",) * 5, named=True)]
+            found += [Words(""), self.cut_cells()]
         if any(question.sign != "is missing" for question in self.questions):
             found += [Words("A missing value answers no, but to the question whether it is missing.", small=True)]
         return found
@@ -254,22 +254,17 @@ class Card:
         head = ("total", "rows", "relevant", "risk", "95 % interval")
         return [head] + [
             (
-                f"{one.total:+d}" if min(other.total for other in self.totals) < 0 else str(one.total),
-                f"{one.relevant + one.other:g}", f"{one.relevant:g}", percent(one.risk),
+                str(one.total), f"{one.relevant + one.other:g}", f"{one.relevant:g}", percent(one.risk),
                 f"{percent(one.low)} to {percent(one.high)}",
             )
             for one in self.totals
         ]  # fmt: skip
 
-    def _cut_lines(self) -> Sequence[tuple[str, ...]]:
+    def cut_cells(self) -> Cells:
+        """The table of :meth:`cuts`."""
         head = ("flagged from", "share flagged", "sensitivity", "specificity", "precision")
-        return [head] + [
-            (
-                str(cut.total),
-                *(percent(share) for share in (cut.flagged, cut.sensitivity, cut.specificity, cut.precision)),
-            )
-            for cut in self.cuts()
-        ]
+        lines = [(str(cut.total), *(percent(share) for share in cut[1:])) for cut in self.cuts()]
+        return Cells([head, *lines], ("right",) * 5, named=True)
 
     def cuts(self) -> list[Cut]:
         """The cuts to act on: its own, the best balance, nine tenths of the relevant rows, precision one half."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError, nearest
 from rerank.io.frames import column, entries, names_of, numbers
-from rerank.io.lines import number
+from rerank.io.lines import is_number, number
 from rerank.io.options import real, whole
 
 Floats = NDArray[np.float64]
@@ -163,12 +163,9 @@ def _in_quotes(text: str) -> bool:
 
 
 def _is_odd(text: str) -> bool:
-    """Whether :meth:`Question.read` would take the text for another one without quotes."""
-    try:
-        other = written(number(text)) != text
-    except (ValueError, OverflowError):
-        other = False
-    return other or text != text.strip() or not text or _in_quotes(text) or any(s in text for s in (*SIGNS, MISSING))
+    """Whether :meth:`Question.read` would take the text for a number or another text without quotes."""
+    other = is_number(text) or text != text.strip() or not text or _in_quotes(text)
+    return other or any(sign in text for sign in (*SIGNS, MISSING))
 
 
 def number_of(text: str) -> float | None:

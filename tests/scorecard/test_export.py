@@ -232,9 +232,7 @@ def test_markdown_has_the_risks_and_the_cuts_of_a_card_that_was_fitted():
 @given(cards())
 def test_a_question_reads_back_from_its_text(card):
     for columns in ((), list(FRAME.columns)):
-        read = tuple(Question.read(str(one), columns) for one in card.questions)
-        assert [str(one) for one in read] == [str(one) for one in card.questions]
-        assert (Card(read, card.points).total(FRAME) == card.total(FRAME)).all()
+        assert tuple(Question.read(str(one), columns) for one in card.questions) == card.questions
 
 
 def test_points_of_zero_are_left_out_and_a_card_of_them_is_0(database, sheet):

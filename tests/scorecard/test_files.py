@@ -11,7 +11,7 @@ from rerank.errors import InputError
 from rerank.scorecard import Card, Question, Scorecard
 from tests.scorecard.export_cases import cards, table
 
-few = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+few = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 FRAME = table()
 
 
@@ -31,8 +31,7 @@ def test_a_card_reads_back_from_its_files(tmp_path, card):
     card.save(tmp_path / "card.csv")
     for columns in ((), list(FRAME.columns)):
         read = Card.of(tmp_path / "card.csv", columns)
-        assert read.points == card.points and list(map(str, read.questions)) == list(map(str, card.questions))
-        assert (read.total(FRAME) == card.total(FRAME)).all()
+        assert read == card
 
 
 def test_a_fitted_card_keeps_every_bit_of_its_risks_and_its_cut(tmp_path):
