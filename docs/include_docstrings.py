@@ -76,7 +76,11 @@ def commands(module: str) -> str:
     """A table of the commands of a program, each with the first paragraph of its help."""
     program = typer.main.get_command(importlib.import_module(module).app)
     rows = ["| command | what it does |", "|---|---|"]
+    every: dict[str, Any] = {}
     for name, command in program.commands.items():  # type: ignore[attr-defined]
+        inner = getattr(command, "commands", None)
+        every |= {name: command} if inner is None else {f"{name} {one}": inner[one] for one in inner}
+    for name, command in every.items():
         first = " ".join((command.help or "").partition("\n\n")[0].split())
         rows.append(f"| `{program.name} {name}` | {first.replace('|', chr(92) + '|')} |")
     return "\n".join(rows)

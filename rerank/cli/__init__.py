@@ -14,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from rerank.cli import checking, demo, evaluating, fitting, fusing, programs, ranking, tables
+from rerank.cli import card, checking, demo, evaluating, fitting, fusing, programs, ranking, tables
 from rerank.cli.common import BAD_INPUT, STOPPED, guarded, say, silence, tell
 from rerank.cli.examples import after_help
 from rerank.errors import OutputError
@@ -64,6 +64,22 @@ for name, command in (
     ("convert", tables.convert),
 ):
     app.command(name, epilog=after_help(name))(guarded(command))
+
+cards = typer.Typer(
+    help="Cards of points: fit, show, apply, report, compare, export.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+for name, command in (
+    ("fit", card.fit),
+    ("show", card.show),
+    ("apply", card.apply),
+    ("report", card.report),
+    ("regret", card.regret),
+    ("export", card.export),
+):
+    cards.command(name, epilog=after_help(f"card {name}"))(guarded(command))
+app.add_typer(cards, name="card", epilog=after_help("card"))
 
 
 def main() -> None:

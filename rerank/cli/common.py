@@ -169,12 +169,13 @@ def working(what: str) -> Iterator[None]:
 
 def read_data(
     path: Path, *, label: str | None = None, qid: str | None = None, id: str | None = None, weight: str | None = None,
-    positive: str | None = None, features: str | None = None, delimiter: str | None = None, need_label: bool = False,
-    groups: str | None = None, kinds: Kinds | None = None,
+    positive: str | None = None, features: str | list[str] | None = None, delimiter: str | None = None,
+    need_label: bool = False, groups: str | None = None, kinds: Kinds | None = None,
 ) -> Table:  # fmt: skip
     """The table of a file, without rows of weight 0; notes of its reader go to standard error.
 
-    With ``kinds`` it may have texts and gaps (:func:`rerank.io.read_csv`).
+    Features are names, or a text of names with commas between. With ``kinds`` it may have texts and gaps
+    (:func:`rerank.io.read_csv`).
 
     Raises
     ------
@@ -182,8 +183,9 @@ def read_data(
         If the reader refuses the file, or a label is needed and there is none.
     """
     table = _read(
-        path, need_label, label=label, qid=qid, id=id, weight=weight, positive=positive, features=split_names(features),
-        delimiter=separator(delimiter), groups=groups, kinds=kinds,
+        path, need_label, label=label, qid=qid, id=id, weight=weight, positive=positive,
+        features=split_names(features) if isinstance(features, str) else features, delimiter=separator(delimiter),
+        groups=groups, kinds=kinds,
     )  # fmt: skip
     return there(table)
 

@@ -44,6 +44,28 @@ EXAMPLES = {
         "rerank convert letor.svm judgements.qrels",
         "rerank convert a.run scores.csv",
     ],
+    "card": [
+        "rerank card fit old.csv --label died --output card.json",
+        "rerank card apply card.json new.csv --output totals.csv",
+    ],
+    "card fit": [
+        "rerank card fit old.csv --label died --output card.json",
+        "rerank card fit old.csv --label died --must 'age >= 60' -o card.json",
+        "rerank card fit old.csv --label died --cut 'top 100' -o card.json",
+        "rerank card fit old.csv --label died --points 1:3 --jobs -1 -o card.json",
+    ],
+    "card show": ["rerank card show card.json"],
+    "card apply": [
+        "rerank card apply card.json new.csv",
+        "rerank card apply card.json new.csv --id name --output totals.csv",
+    ],
+    "card report": ["rerank card report card.json later.csv --label died"],
+    "card regret": ["rerank card regret in_use.csv old.csv --label died"],
+    "card export": [
+        "rerank card export card.json --to sql --table patients",
+        "rerank card export card.json --to formula --columns new.csv",
+        "rerank card export card.json --to python --output card.py",
+    ],
 }
 
 

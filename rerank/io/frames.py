@@ -218,6 +218,8 @@ def without(X: Any, *names: str) -> Any:
     dropped = [name for name in names_of(X) if name in names] if is_frame(X) else []
     if not dropped:
         return X
+    if isinstance(X, Frame):
+        return Frame({name: values for name, values in X.columns.items() if name not in dropped})
     if hasattr(X, "iloc"):
         return X.loc[:, [str(name) not in dropped for name in X.columns]]
     return X.drop(dropped)

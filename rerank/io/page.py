@@ -1,4 +1,4 @@
-"""What people read: paragraphs, tables, lists, bars and pictures, as text and as HTML from the same parts.
+"""What people read: paragraphs, tables, lists, bars and pictures, as text, HTML and Markdown from the same parts.
 
 Nothing of the data is read as markup or obeyed by a terminal. A page has no script and needs no network.
 """
@@ -6,6 +6,7 @@ Nothing of the data is read as markup or obeyed by a terminal. A page has no scr
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -29,6 +30,12 @@ svg{max-width:100%;height:auto}
 @media print{body{margin:0;max-width:none;font-size:11pt}h2{break-after:avoid}tr,svg{break-inside:avoid}}
 """
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+
+
+# What CommonMark 0.31 and GitHub take for markup inside a line, at its beginning, and drop from its ends.
+_MARKUP = re.compile(r"[\\`*_\[\]<&|~$]")
+_BEGINS = re.compile(r"^(\d{0,9})([#>+=.)-])")
+_BLANKS = re.compile(r"[\t-\r\x85\u2028\u2029]+|^\s+|\s+$")
 
 
 @dataclass(frozen=True)
@@ -69,7 +76,9 @@ class Cells:
         widths = [max(len(row[k]) for row in cells) for k in range(len(self.sides))]
         signs = ["<" if side == "left" else ">" for side in self.sides]
         lines = (zip(row, signs, widths) for row in cells)
-        return "\n".join("  ".join(f"{cell:{sign}{width}}" for cell, sign, width in line).rstrip() for line in lines)
+        return "\n".join(
+            "  ".join(f"{cell:{sign}{width}}" for cell, sign, width in line).rstrip() for line in lines
+        )
 
     def as_html(self) -> str:
         """A piece of a page; the first cell of a row is its heading."""
@@ -156,6 +165,37 @@ def as_text(parts: Iterable[Part]) -> str:
 def as_html(parts: Iterable[Part]) -> str:
     """The parts as a piece of a page."""
     return "".join(part.as_html() for part in parts)
+
+
+def as_markdown(parts: Iterable[Part]) -> str:
+    """The parts in Markdown, tables as GitHub and others have them; no sign of a text is taken for markup."""
+    blocks = []
+    for part in parts:
+        if isinstance(part, Cells):
+            lines = [
+                "| " + " | ".join(plain_markdown(str(cell)) for cell in row) + " |" for row in part.cells
+            ]
+            sides = "|" + "|".join(" ---: " if side == "right" else " --- " for side in part.sides) + "|"
+            head = [] if part.named else ["|" * (len(part.sides) + 1)]
+            lines = [*head, *lines]
+            blocks.append("\n".join([lines[0], sides, *lines[1:]]))
+        elif isinstance(part, Items):
+            blocks.append("\n".join(f"- {plain_markdown(item, begins=True)}" for item in part.items))
+        elif text := part.as_text():
+            strong = isinstance(part, Words) and part.strong
+            blocks.append(f"**{plain_markdown(text)}**" if strong else plain_markdown(text, begins=True))
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def plain_markdown(text: str, begins: bool = False) -> str:
+    """A text on one line of Markdown that reads as it is; ``begins`` if it begins the line.
+
+    Line ends, and blanks at the ends, are written as numbers of signs.
+    """
+    found = _MARKUP.sub(lambda sign: "\\" + sign[0], text)
+    if begins:
+        found = _BEGINS.sub(r"\1\\\2", found)
+    return _BLANKS.sub(lambda blank: "".join(f"&#{ord(sign)};" for sign in blank[0]), found)
 
 
 def page(title: str, sections: Sequence[tuple[str, Sequence[Part]]]) -> str:

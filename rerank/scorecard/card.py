@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,8 +14,11 @@ from numpy.typing import NDArray
 from rerank.errors import InputError
 from rerank.io.frames import as_table
 from rerank.io.options import whole
-from rerank.io.page import Cells, Part, Words, as_html, as_text
+from rerank.io.page import Cells, Part, Words, as_html, as_markdown, as_text
 from rerank.scorecard.questions import Question
+
+MOST_POINTS = 10**6
+"""Points of a question, at most, and at least with a minus."""
 
 Z = 1.959963984540054
 """Standard deviations of the normal distribution that leave 2.5 % on either side."""
@@ -56,7 +60,20 @@ class Card:
                 f"A card has {len(self.questions)} questions and {len(self.points)} points; give each question one."
             )
         for question, own in zip(self.questions, self.points):
-            whole(f"The points of {str(question)!r}", own, -(10**6), 10**6)
+            whole(f"The points of {str(question)!r}", own, -MOST_POINTS, MOST_POINTS)
+        if self.cut is not None:
+            whole("cut", self.cut, -(2**53), 2**53)
+        for one in self.totals:
+            counts, shares = (one.relevant, one.other), (one.low, one.risk, one.high)
+            fits = all(0 <= count < math.inf for count in counts) and sum(counts) > 0
+            if not (fits and all(0 <= share <= 1 for share in shares) and one.low <= one.high):
+                raise InputError(
+                    f"The total {one.total} of a card has the counts {counts} and the shares {shares}; counts are not "
+                    "negative, one is above 0, and shares are from 0 to 1."
+                )
+        places = [one.total for one in self.totals]
+        if any(upper <= lower for upper, lower in pairwise(places)):
+            raise InputError("The totals of a card do not fall; give the largest first, and each once.")
 
     @classmethod
     def of(cls, card: Any, columns: Sequence[str] = ()) -> Card:
@@ -76,17 +93,115 @@ class Card:
         if isinstance(card, cls):
             return card
         if isinstance(card, str) or hasattr(card, "__fspath__"):
-            from rerank.scorecard.files import read_card
-
-            return read_card(card, columns)
+            return cls.of_document(read_card(card, columns))
         pairs = list(card.items()) if isinstance(card, Mapping) else [tuple(pair) for pair in card]
         if not pairs or any(len(pair) != 2 for pair in pairs):
             raise InputError(
                 "A card is a mapping of questions to points, such as {'age >= 60': 3}, and holds one at least."
             )
         questions = tuple(one if isinstance(one, Question) else Question.read(str(one), columns) for one, _ in pairs)
-        points = tuple(whole(f"The points of {str(one)!r}", own, -(10**6), 10**6) for one, own in pairs)
-        return cls(questions, points)
+        return cls(questions, tuple(own for _, own in pairs))
+
+    @classmethod
+    def of_document(cls, document: Any) -> Card:
+        """The card of a :class:`rerank.scorecard.files.Document`."""
+        totals = tuple(Total(*one) for one in document.totals)
+        return cls(document.questions, document.points, totals, document.cut)
+
+    def save(self, path: Any, result: Any = None) -> None:
+        """Write the card to a file that :meth:`of` reads.
+
+        Parameters
+        ----------
+        path : path
+            A .json holds all of it, a .csv questions and points.
+        result : CardResult, optional
+            Of the fit: statistic, value and bound go into a .json, for people who read it.
+
+        Raises
+        ------
+        InputError
+            For another suffix, and where the file cannot be written.
+        """
+        from rerank.scorecard.files import save
+
+        save(path, self, result)
+
+    def to_json(self, result: Any = None) -> str:
+        """The text of a .json file of :meth:`save`."""
+        from rerank.scorecard.files import json_of
+
+        return json_of(self, result)
+
+    def to_csv(self) -> str:
+        """The text of a .csv file of :meth:`save`: a line for each question, under ``question,points``."""
+        from rerank.scorecard.files import csv_of
+
+        return csv_of(self)
+
+    def to_sql(self, table: str | None = None) -> str:
+        """The total as an expression of standard SQL: a sum of CASE expressions.
+
+        Numbers and truth values (as 1 and 0) are compared with numbers, texts with texts, and NULL answers no, but to
+        the question whether it is missing. A NaN that is no NULL is for the database to say.
+
+        Parameters
+        ----------
+        table : str, optional
+            Put before every column.
+
+        Raises
+        ------
+        InputError
+            For what no text of SQL can hold, and for a question that compares a column with the word True or False.
+        """
+        from rerank.scorecard.export import sql
+
+        return sql(self.questions, self.points, table)
+
+    def to_formula(self, columns: Any = None, row: int = 2) -> str:
+        """The total as a formula of Excel, LibreOffice and their like, for one row of a sheet.
+
+        An empty cell answers no, but to the question whether it is missing; a text where numbers are compared is an
+        error of the sheet. Arguments stand between commas, as in a .xlsx file and an English program. Spreadsheets
+        compare 15 digits.
+
+        Parameters
+        ----------
+        columns : mapping or sequence of str, optional
+            Column to cell, such as ``{"age": "C2"}``; or names of columns in the order of the sheet, from A.
+            By default the columns of the card, in its order.
+        row : int
+            Row of the sheet, for names in order.
+
+        Raises
+        ------
+        InputError
+            For a column without a cell, what is no cell, and a formula longer than a spreadsheet takes.
+        """
+        from rerank.scorecard.export import formula
+
+        return formula(self.questions, self.points, columns, row)
+
+    def to_python(self) -> str:
+        """The text of a function ``total(row)`` in plain Python: the total of a row given as a mapping.
+
+        A value that is missing is None, NaN, or no key of the mapping.
+        """
+        from rerank.scorecard.export import python
+
+        return python(self.questions, self.points)
+
+    def to_markdown(self) -> str:
+        """What :meth:`parts` says, with tables of Markdown."""
+        return as_markdown(self.parts())
+
+    def plot(self, ax: Any = None) -> Any:
+        """The card as on paper: questions and points, below them the risk of each total; returns the axes."""
+        from rerank.plots import card_picture
+
+        texts = [str(question) for question in self.questions]
+        return card_picture(texts, self.points, self.totals, self.cut, ax=ax)
 
     def answers(self, X: Any) -> NDArray[np.bool_]:
         """Answers to the questions, (questions, n), of a table (n, d)."""
@@ -128,7 +243,7 @@ class Card:
         found: list[Part] = [Cells(lines, ("left", "right"), named=True)]
         if self.totals:
             found += [Words(""), Cells(self._risk_lines(), ("right",) * 5, named=True)]
-            found += [Words(""), Cells(self._cut_lines(), ("right",) * 5, named=True)]
+            found += [Words(""), self.cut_cells()]
         if any(question.sign != "is missing" for question in self.questions):
             found += [Words("A missing value answers no, but to the question whether it is missing.", small=True)]
         return found
@@ -137,22 +252,17 @@ class Card:
         head = ("total", "rows", "relevant", "risk", "95 % interval")
         return [head] + [
             (
-                f"{one.total:+d}" if min(other.total for other in self.totals) < 0 else str(one.total),
-                f"{one.relevant + one.other:g}", f"{one.relevant:g}", percent(one.risk),
+                str(one.total), f"{one.relevant + one.other:g}", f"{one.relevant:g}", percent(one.risk),
                 f"{percent(one.low)} to {percent(one.high)}",
             )
             for one in self.totals
         ]  # fmt: skip
 
-    def _cut_lines(self) -> Sequence[tuple[str, ...]]:
+    def cut_cells(self) -> Cells:
+        """The table of :meth:`cuts`."""
         head = ("flagged from", "share flagged", "sensitivity", "specificity", "precision")
-        return [head] + [
-            (
-                str(cut.total),
-                *(percent(share) for share in (cut.flagged, cut.sensitivity, cut.specificity, cut.precision)),
-            )
-            for cut in self.cuts()
-        ]
+        lines = [(str(cut.total), *(percent(share) for share in cut[1:])) for cut in self.cuts()]
+        return Cells([head, *lines], ("right",) * 5, named=True)
 
     def cuts(self) -> list[Cut]:
         """The cuts to act on: its own, the best balance, nine tenths of the relevant rows, precision one half."""

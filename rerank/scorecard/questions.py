@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError, nearest
 from rerank.io.frames import column, entries, names_of, numbers
+from rerank.io.lines import is_number, number
 from rerank.io.options import real, whole
 
 Floats = NDArray[np.float64]
@@ -21,6 +23,11 @@ Answers = NDArray[np.bool_]
 
 SIGNS = (">=", "<=", ">", "<", "=")
 MISSING = "is missing"
+TRUTH = {"True": 1.0, "TRUE": 1.0, "true": 1.0, "False": 0.0, "FALSE": 0.0, "false": 0.0}
+"""Words for the numbers of a column of truth values."""
+
+_QUOTED = re.compile(r'\s*"((?:[^"]|"")*)"\s*(.+)$', re.DOTALL)
+_PLAIN = re.compile(rf"\s*(.+?)\s*({'|'.join(SIGNS)}|{MISSING})\s*(.*)$", re.DOTALL)
 
 QUANTILES = 4
 
@@ -65,7 +72,7 @@ class Question:
             object.__setattr__(
                 self,
                 "value",
-                real(f"The value of a question about {self.column!r}", float(self.value), -math.inf),
+                real(f"The value of a question about {self.column!r}", float(self.value), -sys.float_info.max),
             )
         elif not isinstance(self.value, str) or self.sign != "=":
             raise InputError(
@@ -75,13 +82,19 @@ class Question:
             )
 
     def __str__(self) -> str:
+        name = self.column
+        if name != name.strip() or name[:1] in ("", '"') or any(sign in name for sign in (*SIGNS, MISSING)):
+            name = '"' + name.replace('"', '""') + '"'
         if self.sign == MISSING:
-            return f"{self.column} {MISSING}"
-        return f"{self.column} {self.sign} {written(self.value)}"
+            return f"{name} {MISSING}"
+        value = written(self.value)
+        return f"{name} {self.sign} " + (f"'{value}'" if isinstance(self.value, str) and _is_odd(value) else value)
 
     @classmethod
     def read(cls, text: str, columns: Sequence[str] = ()) -> Question:
         """The question that a text such as ``"age >= 60"``, ``"sex = male"`` or ``"income is missing"`` means.
+
+        A text to compare with may stand in quotes, a column in double ones (``""`` for one that is part of its name).
 
         Parameters
         ----------
@@ -93,30 +106,19 @@ class Question:
         ------
         InputError
         """
-        for name in sorted(columns, key=len, reverse=True):
-            if text.startswith(name + " "):
-                rest = text[len(name) :].strip()
-                break
-        else:
-            match = re.match(rf"\s*(.+?)\s*({'|'.join(SIGNS)}|{MISSING})\s*(.*)$", text)
-            if match is None:
-                raise InputError(
-                    f"{text!r} is no question; write one such as 'age >= 60', 'sex = male' or 'age {MISSING}'."
-                )
-            name, rest = match[1], f"{match[2]} {match[3]}".strip()
-            if columns:
-                raise InputError(
-                    f"The question {text!r} asks about {name!r}, and the nearest column is {nearest(name, columns)!r}."
-                )
+        name, rest = _parted(text, columns)
         if rest == MISSING:
             return cls(name, MISSING)
-        sign = next((one for one in SIGNS if rest.startswith(one)), "")
-        text = rest[len(sign) :].strip()
+        sign = next(one for one in SIGNS if rest.startswith(one))
+        value = rest[len(sign) :].strip()
+        if sign == "=":
+            value = value.removeprefix("=").strip()
         try:
-            return cls(name, sign, float(text))
+            if math.isfinite(found := number(value)):
+                return cls(name, sign, found)
         except ValueError:
-            quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "'\""
-        return cls(name, sign, text[1:-1] if quoted else text)
+            pass
+        return cls(name, sign, value[1:-1] if _in_quotes(value) else value)
 
     def answers(self, X: Any) -> Answers:
         """Whether each row of a table (n, d) answers yes.
@@ -133,6 +135,47 @@ class Question:
                 f"{nearest(self.column, names)!r}."
             )
         return answered([self], column(X, names.index(self.column)))[0]
+
+
+def _parted(text: str, columns: Sequence[str]) -> tuple[str, str]:
+    """The column that a text asks about, and the rest of it, which begins with a sign."""
+    found = _QUOTED.match(text)
+    parts = [] if found is None else [(found[1].replace('""', '"'), found[2].strip())]
+    parts += [
+        (name, text[len(name) :].strip())
+        for name in sorted(columns, key=len, reverse=True)
+        if text.startswith(f"{name} ")
+    ]
+    if not columns and (plain := _PLAIN.match(text)) is not None:
+        parts.append((plain[1], f"{plain[2]} {plain[3]}".strip()))
+    for name, rest in parts:
+        if (rest == MISSING or rest.startswith(SIGNS)) and (not columns or name in columns):
+            return name, rest
+    plain = _PLAIN.match(text)
+    if plain is None:
+        raise InputError(f"{text!r} is no question; write one such as 'age >= 60', 'sex = male' or 'age {MISSING}'.")
+    raise InputError(
+        f"The question {text!r} asks about {plain[1]!r}, and the nearest column is {nearest(plain[1], columns)!r}."
+    )
+
+
+def _in_quotes(text: str) -> bool:
+    return len(text) > 1 and text[0] == text[-1] and text[0] in "'\""
+
+
+def _is_odd(text: str) -> bool:
+    """Whether :meth:`Question.read` would take the text for a number or another text without quotes."""
+    other = is_number(text) or text != text.strip() or not text or _in_quotes(text)
+    return other or any(sign in text for sign in (*SIGNS, MISSING))
+
+
+def number_of(text: str) -> float | None:
+    """The number that a text stands for in a column of numbers or truth values; None for other texts."""
+    try:
+        found = number(text)
+    except ValueError:
+        return TRUTH.get(text)
+    return found if math.isfinite(found) and written(found) == text else None
 
 
 def written(value: float | str | None) -> str:
@@ -153,9 +196,10 @@ def _answers(question: Question, found: Floats | None, texts: list[Any] | None) 
     if question.sign == MISSING:
         return np.isnan(found) if found is not None else np.array([one is None for one in texts or ()], dtype=bool)
     if isinstance(question.value, str):
-        if texts is None:
-            texts = [None if math.isnan(one) else written(one) for one in (found if found is not None else ())]
-        return np.array([one is not None and str(one) == question.value for one in texts], dtype=bool)
+        if found is not None:
+            meant = number_of(question.value)
+            return np.zeros(found.size, dtype=bool) if meant is None else found == meant
+        return np.array([one is not None and str(one) == question.value for one in texts or ()], dtype=bool)
     if found is None:
         if question.sign == "=":  # numbers among texts, and codes in quotes
             return np.array(

@@ -1,0 +1,466 @@
+"""``rerank card``: a card of points fitted, shown, applied, reported, compared with a given one, and exported."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rerank.cli.common import (
+    FEASIBLE,
+    PROVED,
+    AsJson,
+    Data,
+    Delimiter,
+    Features,
+    Id,
+    Label,
+    Outputs,
+    Positive,
+    Qid,
+    Weight,
+    answer,
+    read_data,
+    refuse_idle,
+    row_names,
+    say,
+    separator,
+    split_names,
+    tell,
+    with_ideal,
+)
+from rerank.errors import InputError
+
+if TYPE_CHECKING:
+    from rerank.io import Table
+    from rerank.io.columns import Kinds
+    from rerank.scorecard import Card, Question
+    from rerank.scorecard.files import Document
+
+CardFile = Annotated[
+    Path, typer.Argument(help="Card: a .json of rerank card fit, or a .csv with question,points.")
+]
+Texts = Annotated[
+    str | None,
+    typer.Option(help="CSV: columns whose numbers are names, such as postal codes, with commas between."),
+]
+Stat = Annotated[str, typer.Option(help="auc, pauc_fpr@0.1, precision@N, dcg@N, ndcg@N and their like.")]
+Points = Annotated[
+    str, typer.Option(help="Points of a question: R for -R to R, a range 1:3, or numbers 5,10.")
+]
+People = Annotated[str | None, typer.Option(help="CSV: column of the kind of people, for constraints.")]
+Limit = Annotated[float, typer.Option(help="Seconds of the search.")]
+Jobs = Annotated[int, typer.Option(help="Cores; -1 for all.")]
+
+LANGUAGES = ("sql", "formula", "python", "markdown", "csv")
+
+
+def fit(
+    data: Data,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the card: .json, or .csv.")],
+    label: Label = None,
+    qid: Qid = None,
+    weight: Weight = None,
+    positive_label: Positive = None,
+    features: Features = None,
+    texts: Texts = None,
+    delimiter: Delimiter = None,
+    stat: Stat = "auc",
+    questions: Annotated[int, typer.Option(help="Most questions.")] = 4,
+    points: Points = "5",
+    must: Annotated[
+        list[str] | None, typer.Option(help="A question or column that the card asks about; may be repeated.")
+    ] = None,
+    never: Annotated[
+        list[str] | None,
+        typer.Option(help="A question or column that it does not ask about; may be repeated."),
+    ] = None,
+    one_per_column: Annotated[
+        bool, typer.Option("--one-per-column", help="One question of a column at most.")
+    ] = False,
+    constraint: Annotated[
+        list[str] | None,
+        typer.Option(help="Such as 'sensitivity >= 0.8' or 'flagged gap <= 0.1'; may be repeated."),
+    ] = None,
+    cut: Annotated[str | None, typer.Option(help="Which rows are flagged: 'top 100', 0.1 or free.")] = None,
+    people: People = None,
+    validation: Annotated[
+        str, typer.Option(help="The corrected value: a number of folds, bootstrap or none.")
+    ] = "5",
+    time_limit: Limit = 60.0,
+    jobs: Jobs = 1,
+    seed: Annotated[int, typer.Option(help="Seed of folds and refits.")] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Fit a card of points, with a proof."""
+    from rerank.io.paths import check_outputs
+    from rerank.reranker.leaks import leaks
+    from rerank.scorecard import Scorecard
+
+    if output.suffix.lower() not in (".json", ".csv"):
+        raise InputError(f"{output} names no format of a card; write to a .json, or to a .csv.")
+    check_outputs(with_ideal(data), {"--output": output})
+    chosen = split_names(features)
+    if chosen is not None and people is not None and people not in chosen:
+        chosen.append(people)
+    table = read_data(
+        data, label=label, qid=qid, weight=weight, positive=positive_label, features=chosen, delimiter=delimiter,
+        need_label=True, kinds=_kinds(texts, people),
+    )  # fmt: skip
+    est = Scorecard(
+        stat, questions, _points(points), must=must or (), never=never or (), one_per_column=one_per_column,
+        constraints=constraint or (), cut=_cut(cut), validation=_validation(validation), time_limit=time_limit,
+        n_jobs=jobs, random_state=seed, verbose=1,
+    )  # fmt: skip
+    X = _named(table)
+    for note in leaks(X, table.feature_names, range(len(table.feature_names)), table.y):
+        say(note)
+    say(f"Fitting {stat} on {len(table)} rows of {data.name}, at most {time_limit:g} s ...")
+    est.fit(X, table.y, table.qid, table.sample_weight, people=people)
+    outputs, written = Outputs(), {}
+    with outputs.one():
+        est.card_.save(output, est.result_)
+        written["card"] = str(output)
+    with outputs.one():
+        if as_json:
+            found = est.result_
+            answer({
+                **written, "statistic": found.statistic, "value": found.value, "bound": found.bound,
+                "status": found.status, "corrected": found.corrected, "pessimistic": found.pessimistic,
+                "n_questions": found.n_questions, "sets": found.sets, "searched": found.searched,
+                "seconds": found.seconds, **_body(est.card_), "left_out": est.left_out_,
+            })  # fmt: skip
+        else:
+            tell(str(est))
+    for name, why in est.left_out_.items():
+        say(f"The column {name!r} gives no question: {why}.")
+    if written and not as_json:
+        say(f"Written to {output}.")
+    outputs.check()
+    raise typer.Exit(PROVED if est.result_.status == "optimal" else FEASIBLE)
+
+
+def show(card: CardFile, as_json: AsJson = False) -> None:
+    """Print a card."""
+    document, found = _read(card)
+    if as_json:
+        answer({**_body(found), "fit": document.fit})
+        return
+    if document.fit is not None:
+        tell(f"{_fitted(document)}\n")
+    tell(str(found))
+
+
+def apply(
+    card: CardFile,
+    data: Data,
+    id: Id = None,
+    texts: Texts = None,
+    delimiter: Delimiter = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write the rows to a .csv, not to the screen.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Give each row of a table its total, risk and flag."""
+    from rerank.io.atomic import writing
+    from rerank.io.csv_table import spreadsheet_cell
+    from rerank.io.page import Cells
+    from rerank.io.paths import check_outputs
+    from rerank.scorecard.card import percent
+
+    if output is not None and output.suffix.lower() != ".csv":
+        raise InputError(f"{output} names no format; write to a .csv file.")
+    check_outputs([card, *with_ideal(data)], {"--output": output})
+    _, found, table = _read_for(card, data, id=id, texts=texts, delimiter=delimiter)
+    names, totals = row_names(table), found.total(_named(table))
+    known = bool(found.totals)
+    risk = found.risk(totals).tolist() if known else [None] * len(table)
+    flagged = found.flags(totals).tolist() if known or found.cut is not None else [None] * len(table)
+    rows = list(zip(map(str, names), totals.tolist(), risk, flagged))
+    if not known:
+        say("The card has no risks, since it was not fitted; totals alone are told.")
+    head = ("id", "total", "risk", "flagged")
+    if output is not None:
+        with writing(output) as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(head)
+            for name, total, own, flag in rows:
+                writer.writerow([
+                    spreadsheet_cell(name), total, "" if own is None else repr(own), "" if flag is None else int(flag),
+                ])  # fmt: skip
+        say(f"{len(rows)} rows written to {output}.")
+    if as_json:
+        answer({"rows": [dict(zip(head, row)) for row in rows], "n_rows": len(rows)})
+    elif output is None:
+        told = {None: "-", True: "yes", False: "no"}
+        cells = [
+            [name, total, "-" if own is None else percent(own), told[flag]] for name, total, own, flag in rows
+        ]
+        tell(Cells([["row", *head[1:]], *cells], ["left", "right", "right", "right"], named=True).as_text())
+
+
+def report(
+    card: CardFile,
+    data: Data,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the page.")] = Path(
+        "report.html"
+    ),
+    label: Label = None,
+    qid: Qid = None,
+    weight: Weight = None,
+    positive_label: Positive = None,
+    texts: Texts = None,
+    delimiter: Delimiter = None,
+    stat: Annotated[str | None, typer.Option(help="By default that of the fit, or auc.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write one HTML page on a card and labelled rows.
+
+    The card as on paper, how good it is on these rows, what each total means here and in the rows of the fit, and the
+    cuts to act on. The page needs no network and runs no code.
+    """
+    from rerank.cli.card_page import sections
+    from rerank.io.atomic import writing
+    from rerank.io.page import page
+    from rerank.io.paths import check_outputs
+
+    if output.suffix.lower() not in (".html", ".htm"):
+        raise InputError(f"{output} is no name of a page; let it end in .html.")
+    check_outputs([card, *with_ideal(data)], {"--output": output})
+    document, found, table = _read_for(
+        card, data, label=label, qid=qid, weight=weight, positive=positive_label, texts=texts, delimiter=delimiter,
+        need_label=True,
+    )  # fmt: skip
+    measured = stat or (document.fit or {}).get("statistic", "auc")
+    parts, value = sections(
+        found, _named(table), table, measured, _fitted(document) if document.fit else None
+    )
+    with writing(output) as file:
+        file.write(page(f"A card of points on {data.name}", parts))
+    if as_json:
+        answer(
+            {
+                "page": str(output),
+                "statistic": measured,
+                "value": value,
+                "sections": [name for name, _ in parts],
+            }
+        )
+    else:
+        say(f"Written to {output}.")
+
+
+def regret(
+    card: CardFile,
+    data: Data,
+    label: Label = None,
+    qid: Qid = None,
+    weight: Weight = None,
+    positive_label: Positive = None,
+    features: Features = None,
+    texts: Texts = None,
+    delimiter: Delimiter = None,
+    stat: Stat = "auc",
+    points: Points = "5",
+    most: Annotated[int, typer.Option(help="Better cards are counted up to so many.")] = 10_000,
+    time_limit: Limit = 60.0,
+    jobs: Jobs = 1,
+    as_json: AsJson = False,
+) -> None:
+    """Say what a card in use lacks of the best one of its size."""
+    from rerank.io.reader import column_names
+    from rerank.scorecard import Scorecard
+
+    given = _read(card, column_names(data, separator(delimiter)))[1]
+    table = read_data(
+        data, label=label, qid=qid, weight=weight, positive=positive_label, features=features, delimiter=delimiter,
+        need_label=True, kinds={**_kinds_of(given.questions), **_kinds(texts)},
+    )  # fmt: skip
+    say(
+        f"Searching the best card of its size on {len(table)} rows of {data.name}, at most {time_limit:g} s ..."
+    )
+    est = Scorecard(stat, points=_points(points), time_limit=time_limit, n_jobs=jobs, verbose=1)
+    found = est.regret(given, _named(table), table.y, table.qid, table.sample_weight, most=most)
+    if as_json:
+        answer({
+            "statistic": stat, "value": found.value, "best_value": found.best_value, "bound": found.bound,
+            "proved": found.proved, "regret": found.regret, "better": found.better, "counted": found.counted,
+            "lead": found.lead, "error": found.error, "best": _body(found.best),
+        })  # fmt: skip
+    else:
+        tell(str(found))
+    raise typer.Exit(PROVED if found.proved else FEASIBLE)
+
+
+def export(
+    card: CardFile,
+    to: Annotated[str, typer.Option(help=", ".join(LANGUAGES) + ".")],
+    columns: Annotated[
+        str | None,
+        typer.Option(help="formula: columns of the sheet from A, with commas between; or a table with them."),
+    ] = None,
+    row: Annotated[int | None, typer.Option(help="formula: row of the sheet (2).")] = None,
+    table: Annotated[str | None, typer.Option(help="sql: name of the table, put before columns.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write to a file, not to the screen.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a card in SQL, Python, Markdown, CSV or as a formula."""
+    from rerank.io.atomic import writing
+    from rerank.io.options import one_of
+    from rerank.io.paths import check_outputs
+    from rerank.io.reader import column_names, is_table
+
+    one_of("--to", to, LANGUAGES)
+    if to != "formula":
+        refuse_idle({"--columns": columns, "--row": row}, "it is about --to formula; leave it out")
+    if to != "sql":
+        refuse_idle({"--table": table}, "it is about --to sql; leave it out")
+    check_outputs([card], {"--output": output})
+    _, found = _read(card)
+    if to == "sql":
+        text = found.to_sql(table) + "\n"
+    elif to == "formula":
+        listed = columns is not None and is_table(columns) and Path(columns).exists()
+        sheet = column_names(columns) if listed and columns is not None else split_names(columns)
+        text = found.to_formula(sheet, 2 if row is None else row) + "\n"
+    else:
+        text = getattr(found, f"to_{to}")()
+    if output is not None:
+        with writing(output) as file:
+            file.write(text)
+        say(f"Written to {output}.")
+    if as_json:
+        answer({"to": to, "text": text, **({} if output is None else {"written": str(output)})})
+    elif output is None:
+        tell(text.removesuffix("\n"))
+
+
+def _named(table: Table) -> Any:
+    """The columns of a table under their names."""
+    from rerank.io.frames import with_columns
+
+    return with_columns(table.X, table.feature_names, table.feature_names)
+
+
+def _kinds(texts: str | None, *more: str | None) -> Kinds:
+    """Columns that are read as texts: those named, and those of kinds of people."""
+    from rerank.io.columns import Kind
+
+    names = [*(split_names(texts) or ()), *(name for name in more if name is not None)]
+    return dict.fromkeys(names, Kind(texts=True))
+
+
+def _kinds_of(questions: Sequence[Question]) -> Kinds:
+    """What the columns of a card hold: numbers where its questions compare sizes, texts where they name one.
+
+    The texts that a card names stand as they are, whatever a reader takes for a missing value. Words for truth may
+    stand in a column of texts or of truth values, which its first entry tells.
+    """
+    from rerank.io.columns import Kind
+    from rerank.scorecard.questions import TRUTH
+
+    kinds: dict[str, Kind] = {}
+    for question in questions:
+        if question.sign in (">=", "<=", ">", "<"):
+            kinds[question.column] = Kind(texts=False)
+    for question in questions:
+        name, known = question.column, kinds.get(question.column)
+        named = isinstance(question.value, str) and question.value not in TRUTH
+        if named and (known is None or known.texts):
+            kinds[name] = Kind(
+                texts=True, known=(known.known if known else frozenset()) | {str(question.value)}
+            )
+    return kinds
+
+
+def _read(path: Path, columns: Sequence[str] = ()) -> tuple[Document, Card]:
+    from rerank.scorecard import Card
+    from rerank.scorecard.files import read_card
+
+    document = read_card(path, columns)
+    return document, Card.of_document(document)
+
+
+def _read_for(
+    path: Path, data: Path, *, delimiter: str | None, texts: str | None, need_label: bool = False, **roles: Any
+) -> tuple[Document, Card, Table]:  # fmt: skip
+    """A card and a table with its columns."""
+    from rerank.io.reader import column_names
+
+    header = column_names(data, separator(delimiter))
+    document, card = _read(path, header)
+    used = list(dict.fromkeys(question.column for question in card.questions))
+    options = {"features": used, "kinds": {**_kinds_of(card.questions), **_kinds(texts)}} if header else {}
+    table = read_data(data, delimiter=delimiter, need_label=need_label, **roles, **options)
+    return document, card, table
+
+
+def _body(card: Card) -> dict[str, Any]:
+    """A card for JSON."""
+    from rerank.scorecard.files import TOTAL
+
+    return {
+        "questions": [str(question) for question in card.questions],
+        "points": list(card.points),
+        "cut": card.cut,
+        "totals": [dict(zip(TOTAL, one)) for one in card.totals],
+    }
+
+
+def _fitted(document: Document) -> str:
+    """What a file says of the fit, as a sentence."""
+    from rerank.scorecard.result import four, rounded_up
+
+    fit = document.fit or {}
+    name = fit["statistic"].upper() if fit["statistic"] == "auc" else fit["statistic"]
+    proof = (
+        "proved to be the best of the cards that were allowed"
+        if fit["status"] == "optimal"
+        else f"and no card that was allowed has more than {rounded_up(fit['bound'])}"
+    )
+    after = (
+        ""
+        if fit["corrected"] is None
+        else f"; corrected for the choice of the card, {four(fit['corrected'])}"
+    )
+    return f"{name} {four(fit['value'])} on the rows of the fit, {proof}{after}, as the file says."
+
+
+def _points(text: str) -> Any:
+    """Points as :class:`rerank.scorecard.Scorecard` takes them."""
+    try:
+        if ":" in text:
+            low, high = text.split(":")
+            return int(low), int(high)
+        numbers = [int(part) for part in text.split(",")]
+    except ValueError:
+        raise InputError(
+            f"--points is {text!r}; it must be R for -R to R, a range such as 1:3, or numbers such as 5,10."
+        ) from None
+    return numbers[0] if len(numbers) == 1 else numbers
+
+
+def _cut(text: str | None) -> Any:
+    if text is None:
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _validation(text: str) -> Any:
+    if text in ("none", "bootstrap"):
+        return None if text == "none" else text
+    try:
+        return int(text)
+    except ValueError:
+        raise InputError(
+            f"--validation is {text!r}; it must be a number of folds, bootstrap or none."
+        ) from None

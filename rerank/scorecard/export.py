@@ -1,0 +1,149 @@
+"""A card in other languages: SQL, a formula of a spreadsheet, Python; each gives the total of a row.
+
+A missing value answers no, but to the question whether it is missing.  What a question compares with a number is
+compared as a number, and as the text of that number where the column holds texts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+from rerank.errors import InputError, nearest
+from rerank.io.options import whole
+from rerank.scorecard.questions import MISSING, TRUTH, Question, number_of, written
+
+LONGEST_FORMULA, LONGEST_LITERAL = 8192, 255
+"""Signs of a formula, and of a text in one [Excel specifications and limits, Microsoft]."""
+
+_CELL = re.compile(r"\$?[A-Z]{1,3}\$?[1-9][0-9]{0,6}")
+
+
+def _sum(
+    terms: Sequence[str], points: Sequence[int], times: Callable[[int, str], str], between: str = " + "
+) -> str:
+    """The sum of terms, those with 0 points left out; ``times`` says how points and a term are written."""
+    used = [times(int(own), term) for own, term in zip(points, terms) if own]
+    return between.join(used) or "0"
+
+
+def sql(questions: Sequence[Question], points: Sequence[int], table: str | None = None) -> str:
+    """See :meth:`rerank.scorecard.Card.to_sql`."""
+    before = "" if table is None else f"{_name(table)}."
+
+    def asked(question: Question) -> str:
+        column = before + _name(question.column)
+        if question.sign == MISSING:
+            return f"{column} IS NULL"
+        value = written(question.value)
+        if isinstance(question.value, str):
+            if value in TRUTH:
+                raise InputError(
+                    f"The question {str(question)!r} compares with a word for a truth value, which databases write in "
+                    f"different ways; ask {question.column} = {TRUTH[value]:g}."
+                )
+            value = "'" + _without_nul(value).replace("'", "''") + "'"
+        return f"{column} {question.sign} {value}"
+
+    return _sum(
+        [asked(one) for one in questions],
+        points,
+        lambda own, when: f"CASE WHEN {when} THEN {own} ELSE 0 END",
+        "\n  + ",
+    )
+
+
+def _name(name: str) -> str:
+    return '"' + _without_nul(name).replace('"', '""') + '"'
+
+
+def _without_nul(text: str) -> str:
+    if any(sign == "\0" or "\ud800" <= sign <= "\udfff" for sign in text):  # halves of signs are no UTF-8
+        raise InputError(f"{text[:60]!r} holds a character that no text of SQL has; rename it.")
+    return text
+
+
+def python(questions: Sequence[Question], points: Sequence[int]) -> str:
+    """See :meth:`rerank.scorecard.Card.to_python`."""
+    lines = ["def total(row):", "    points = 0"]
+    for question, own in zip(questions, points):
+        if not own:
+            continue
+        if question.sign == MISSING:
+            when = "value is None or value != value"  # as NaN does
+        elif question.sign != "=":
+            when = f"value is not None and value {question.sign} {written(question.value)}"
+        else:
+            text = written(question.value)
+            number = number_of(text)
+            when = f"value == {text!r}" + ("" if number is None else f" or value == {written(number)}")
+        lines += [f"    value = row.get({question.column!r})", f"    if {when}:", f"        points += {own}"]
+    return "\n".join([*lines, "    return points", ""])
+
+
+def formula(
+    questions: Sequence[Question], points: Sequence[int], columns: Mapping[str, str] | Sequence[str] | None = None,
+    row: int = 2,
+) -> str:  # fmt: skip
+    """See :meth:`rerank.scorecard.Card.to_formula`."""
+    if columns is None:
+        columns = list(dict.fromkeys(one.column for one in questions))
+    if isinstance(columns, str):
+        raise InputError(
+            f"columns is the text {columns[:60]!r}; give a mapping of columns to cells, or their names."
+        )
+    if not isinstance(columns, Mapping):
+        columns = {
+            str(name): f"{letters(place)}{whole('row', row, 1, 2**20)}" for place, name in enumerate(columns)
+        }
+
+    def asked(question: Question) -> str:
+        cell = columns.get(question.column)
+        if cell is None:
+            near = nearest(question.column, columns) if columns else "none"
+            raise InputError(
+                f"The card asks about {question.column!r}, which has no cell; the nearest column that has is {near!r}."
+            )
+        if not _CELL.fullmatch(str(cell)):
+            raise InputError(
+                f"{str(cell)[:60]!r} is no cell for {question.column!r}; give one such as 'C2' or '$C2'."
+            )
+        if question.sign == MISSING:
+            return f'{cell}=""'
+        # An empty cell equals 0, and any text is above any number; adding 0 makes a text an error.
+        if question.sign != "=":
+            return f'IF({cell}="",FALSE,{cell}+0{question.sign}{written(question.value).upper()})'
+        text = written(question.value)
+        number = number_of(text)
+        same = f"EXACT({cell},{_literal(text)})"  # = takes capitals and small letters for equal
+        if number is None:
+            return f"IF(ISTEXT({cell}),{same},FALSE)"
+        return f'IF({cell}="",FALSE,IF(ISTEXT({cell}),{same},{cell}+0={written(number).upper()}))'
+
+    found = "=" + _sum(
+        [asked(one) for one in questions], points, lambda own, when: f"IF({when},{own},0)", "+"
+    )
+    if len(found) > LONGEST_FORMULA:
+        raise InputError(
+            f"The formula has {len(found)} signs, and spreadsheets take {LONGEST_FORMULA}; shorten the card."
+        )
+    return found
+
+
+def letters(place: int) -> str:
+    """The letters of a column of a sheet, counted from 0."""
+    text = ""
+    place += 1
+    while place:
+        place, rest = divmod(place - 1, 26)
+        text = chr(ord("A") + rest) + text
+    return text
+
+
+def _literal(text: str) -> str:
+    """A text in a formula; line ends and their like by their numbers, since a pasted line end ends the cell."""
+    parts = re.findall(rf"[\x00-\x1f]|[^\x00-\x1f]{{1,{LONGEST_LITERAL // 2}}}", text)
+    if "\0" in text:
+        raise InputError(f"{text[:60]!r} holds a NUL, which no cell has; rename it.")
+    shown = [f"CHAR({ord(part)})" if part < " " else '"' + part.replace('"', '""') + '"' for part in parts]
+    return "&".join(shown) or '""'

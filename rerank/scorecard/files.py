@@ -1,0 +1,270 @@
+"""Files of cards: JSON with all that a card needs to be applied, and CSV with questions and points.
+
+A JSON file holds ``format``, ``schema``, ``questions``, ``totals`` and ``cut``, and may hold ``fit``, which says what
+was found and changes nothing. What is not known, given twice, too long or no number is refused.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import os
+import re
+from collections.abc import Mapping, Sequence
+from io import StringIO
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rerank.errors import InputError
+from rerank.io.atomic import writing
+from rerank.io.bounded import parsed_json, read_bytes
+from rerank.io.csv_table import csv_rows, name_in, spreadsheet_cell
+from rerank.io.lines import wrong
+from rerank.scorecard.questions import Question
+
+AnyPath = str | os.PathLike[str]
+
+FORMAT = "exact-rerank card"
+SCHEMA = 1
+HEADER = ["question", "points"]
+
+MOST_BYTES = 8 * 2**20
+MOST_QUESTIONS, MOST_TOTALS, LONGEST = 1_000, 50_000, 10_000
+"""Questions and totals of a file, and signs of a name or a text."""
+
+TOTAL = ("total", "relevant", "other", "risk", "low", "high")
+FIT = ("statistic", "value", "bound", "status", "corrected")
+LARGEST = 2**53
+
+_WHOLE = re.compile(r"[+-]?[0-9]{1,7}")
+
+
+class Document(NamedTuple):
+    """What a file of a card holds; ``totals`` are the fields of :class:`rerank.scorecard.Total`.
+
+    ``fit`` has the keys statistic, value, bound, status and corrected (a number or None); None where the file says
+    nothing of a fit.
+    """
+
+    questions: tuple[Question, ...]
+    points: tuple[int, ...]
+    totals: tuple[tuple[Any, ...], ...] = ()
+    cut: int | None = None
+    fit: Mapping[str, Any] | None = None
+
+
+def read_card(path: AnyPath, columns: Sequence[str] = ()) -> Document:
+    """Read a card from a .csv (columns question and points) or a .json that :meth:`rerank.scorecard.Card.save` wrote.
+
+    Parameters
+    ----------
+    path : path
+    columns : sequence of str, optional
+        Names of a table's columns, for the questions of a CSV file.
+
+    Raises
+    ------
+    InputError
+        For a file that cannot be read, or holds anything but a card.
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix not in (".csv", ".json"):
+        raise InputError(
+            f"{path} names no format of a card; pass a .json, or a .csv with the columns question,points."
+        )
+    return _of_csv(path, columns) if suffix == ".csv" else _of_json(path)
+
+
+def save(path: AnyPath, card: Any, result: Any = None) -> None:
+    """Write a card as JSON or CSV; see :meth:`rerank.scorecard.Card.save`."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in (".csv", ".json"):
+        raise InputError(f"{path} names no format of a card; write to a .json, or to a .csv.")
+    text = csv_of(card) if suffix == ".csv" else json_of(card, result)
+    with writing(path) as file:
+        file.write(text)
+
+
+def csv_of(card: Any) -> str:
+    """Questions and points as CSV; what a spreadsheet would take for a formula gets an apostrophe before it."""
+    out = StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(HEADER)
+    for question, points in zip(card.questions, card.points):
+        text = str(question)
+        if any(sign in "\r\0" or "\ud800" <= sign <= "\udfff" for sign in text):
+            raise InputError(
+                f"The question {text[:60]!r} holds a character that CSV loses; write a .json."
+            )
+        writer.writerow([spreadsheet_cell(text), str(int(points))])
+    return out.getvalue()
+
+
+def json_of(card: Any, result: Any = None) -> str:
+    """All of a card as JSON; the shortest digits that read back as the same doubles."""
+    body: dict[str, Any] = {
+        "format": FORMAT,
+        "schema": SCHEMA,
+        "questions": [
+            {"column": one.column, "sign": one.sign, "value": _plain(one.value), "points": int(points)}
+            for one, points in zip(card.questions, card.points)
+        ],
+        "cut": None if card.cut is None else int(card.cut),
+        "totals": [dict(zip(TOTAL, (int(one[0]), *map(float, one[1:])))) for one in card.totals],
+    }
+    if result is not None:
+        body["fit"] = {name: getattr(result, name) for name in FIT}
+    return json.dumps(body, indent=1, allow_nan=False) + "\n"
+
+
+def _plain(value: float | str | None) -> float | str | None:
+    """A whole number without a point."""
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < LARGEST else value
+
+
+def _of_csv(path: AnyPath, columns: Sequence[str]) -> Document:
+    if os.path.isfile(path):
+        read_bytes(path, MOST_BYTES)  # its size
+    rows = csv_rows(path, ",")
+    _, header = next(rows, (0, []))
+    if [name_in(cell).lower() for cell in header] != HEADER:
+        found = ", ".join(map(repr, header[:5])) or "nothing"
+        raise InputError(f"{path} begins with {found[:80]}; the first line of a card is question,points.")
+    questions: list[Question] = []
+    points: list[int] = []
+    for line, cells in rows:
+        if len(cells) != 2:
+            raise wrong(path, line, f"there are {len(cells)} cells", "give a question and its points")
+        if not _WHOLE.fullmatch(cells[1].strip()):
+            raise wrong(path, line, f"the points are {cells[1].strip()[:40]!r}", "give a whole number")
+        if len(cells[0]) > LONGEST or len(questions) == MOST_QUESTIONS:
+            most = f"{MOST_QUESTIONS} questions of {LONGEST} signs"
+            raise wrong(path, line, f"the card has more than {most}", "shorten it")
+        try:
+            question = Question.read(name_in(cells[0]), columns)
+        except InputError as error:
+            raise InputError(f"{path}, line {line}: {error}") from None
+        if question in questions:
+            raise wrong(
+                path, line, f"the question {str(question)[:60]!r} is there twice", "add its points up"
+            )
+        questions.append(question)
+        points.append(int(cells[1]))
+    if not questions:
+        raise InputError(f"{path} has no question; give lines such as 'age >= 60,3'.")
+    return Document(tuple(questions), tuple(points))
+
+
+def _of_json(path: AnyPath) -> Document:
+    raw = read_bytes(path, MOST_BYTES)
+    try:
+        body = parsed_json(raw, object_pairs_hook=_once, parse_constant=_no_constant)
+        return _document(body)
+    except ValueError as error:
+        raise InputError(
+            f"{path} is no card: {error}; pass a file written by save or by rerank card fit."
+        ) from None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(
+            f"the key {next(name for name in names if names.count(name) > 1)[:60]!r} is there twice"
+        )
+    return found
+
+
+def _no_constant(word: str) -> float:
+    raise ValueError(f"{word} is no number")
+
+
+def _document(body: Any) -> Document:
+    keys = ("format", "schema", "questions", "cut", "totals")
+    if not isinstance(body, dict) or body.get("format") != FORMAT:
+        raise ValueError(f"it does not say that its format is {FORMAT!r}")
+    if body.get("schema") != SCHEMA or isinstance(body["schema"], bool):
+        raise ValueError(f"its schema is {str(body.get('schema'))[:40]!r}, and {SCHEMA} is read")
+    _keys(body, "the card", keys, ("fit",))
+    questions, points = [], []
+    for place, one in enumerate(_list(body["questions"], "questions", MOST_QUESTIONS), 1):
+        where = f"question {place}"
+        _keys(one, where, ("column", "sign", "value", "points"))
+        value = one["value"]
+        if isinstance(value, bool) or not (value is None or isinstance(value, str | int | float)):
+            raise ValueError(f"the value of {where} is neither a number nor a text")
+        value = value if value is None or isinstance(value, str) else _number(value, f"the value of {where}")
+        question = Question(
+            _text(one["column"], f"the column of {where}"),
+            _text(one["sign"], f"the sign of {where}"),
+            _text(value, f"the value of {where}") if isinstance(value, str) else value,
+        )
+        if question.sign == "is missing" and value is not None:
+            raise ValueError(
+                f"{where} asks whether a value is missing, and has the value {str(value)[:40]!r}"
+            )
+        if question in questions:
+            raise ValueError(f"{where} is there twice")
+        questions.append(question)
+        points.append(_integer(one["points"], f"the points of {where}", 10**6))
+    totals = []
+    for place, one in enumerate(_list(body["totals"], "totals", MOST_TOTALS), 1):
+        where = f"total {place}"
+        _keys(one, where, TOTAL)
+        numbers = (_number(one[name], f"{name} of {where}") for name in TOTAL[1:])
+        totals.append((_integer(one["total"], where, LARGEST), *numbers))
+    cut = None if body["cut"] is None else _integer(body["cut"], "the cut", LARGEST)
+    return Document(tuple(questions), tuple(points), tuple(totals), cut, _fit(body.get("fit")))
+
+
+def _fit(fit: Any) -> Mapping[str, Any] | None:
+    if fit is None:
+        return None
+    _keys(fit, "fit", FIT)
+    for name in ("value", "bound", "corrected"):
+        if not (name == "corrected" and fit[name] is None):
+            _number(fit[name], f"{name} of the fit")
+    _text(fit["statistic"], "the statistic of the fit")
+    if fit["status"] not in ("optimal", "feasible"):
+        raise ValueError(f"the status of the fit is {str(fit['status'])[:40]!r}, and not optimal or feasible")
+    return dict(fit)
+
+
+def _keys(given: Any, where: str, needed: Sequence[str], more: Sequence[str] = ()) -> None:
+    if not isinstance(given, dict):
+        raise ValueError(f"{where} is no object")
+    for name in needed:
+        if name not in given:
+            raise ValueError(f"{where} lacks {name!r}")
+    for name in given:
+        if name not in (*needed, *more):
+            raise ValueError(f"{where} has {name[:60]!r}, which no card has")
+
+
+def _list(given: Any, where: str, most: int) -> list[Any]:
+    if not isinstance(given, list) or len(given) > most:
+        raise ValueError(f"{where} is no list of at most {most} entries")
+    return given
+
+
+def _text(given: Any, where: str) -> str:
+    if not isinstance(given, str) or len(given) > LONGEST:
+        raise ValueError(f"{where} is no text of at most {LONGEST} signs")
+    return given
+
+
+def _integer(given: Any, where: str, most: int) -> int:
+    if not isinstance(given, int) or isinstance(given, bool) or abs(given) > most:
+        raise ValueError(f"{where} is no whole number from -{most} to {most}")
+    return given
+
+
+def _number(given: Any, where: str) -> float:
+    if isinstance(given, bool) or not isinstance(given, int | float) or not abs(given) < math.inf:
+        raise ValueError(f"{where} is no finite number")
+    try:
+        return float(given)
+    except OverflowError:
+        raise ValueError(f"{where} is no finite number") from None

@@ -1,0 +1,243 @@
+"""A card in other languages gives the totals of the card: SQL, Python, formulas and Markdown, each read by another."""
+
+import math
+import re
+import sqlite3
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from markdown_it import MarkdownIt
+
+from rerank.errors import InputError
+from rerank.scorecard import Card, Question
+from tests.scorecard.export_cases import ENDS, MARKUP, NUMBERS, TEXTS, cards, table
+
+few = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def missing(value):
+    return value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value))
+
+
+def rows_of(frame):
+    """Rows as lists of plain values, None where one is missing."""
+    columns = [
+        [None if missing(value) else value for value in frame[name].astype(object)] for name in frame.columns
+    ]
+    plain = [
+        [bool(value) if isinstance(value, np.bool_) else value for value in column] for column in columns
+    ]
+    return list(zip(*plain))
+
+
+FRAME = table()
+ROWS = rows_of(FRAME)
+EVERY = Card(
+    (
+        Question("age", ">=", 0.1 + 0.2), Question("select", "=", 0.3), Question("flag", "=", 1.0),
+        Question("maybe", "=", 0.0), *(Question(MARKUP, "=", text) for text in TEXTS[:-1]),
+        Question(ENDS, "=", 7.0), Question(ENDS, "=", "07"), Question("empty", "is missing"),
+    ),
+    tuple(range(1, 8 + len(TEXTS) - 1)),
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def database():
+    kinds = {"age": "REAL", "select": "REAL", "flag": "INTEGER", "maybe": "INTEGER"}
+    name = '"a ""table"" of \'rows\'"'
+    with sqlite3.connect(":memory:") as base:
+        columns = (
+            '"' + column.replace('"', '""') + '" ' + kinds.get(column, "TEXT") for column in FRAME.columns
+        )
+        base.execute(f"CREATE TABLE {name} ({', '.join(columns)})")
+        base.executemany(f"INSERT INTO {name} VALUES ({', '.join('?' * FRAME.shape[1])})", ROWS)
+        yield base, "a \"table\" of 'rows'", name
+
+
+def of_database(database, card):
+    base, name, quoted = database
+    plain = base.execute(f"SELECT {card.to_sql()} FROM {quoted} ORDER BY rowid").fetchall()
+    named = base.execute(f"SELECT {card.to_sql(name)} FROM {quoted} ORDER BY rowid").fetchall()
+    assert plain == named
+    return [total for (total,) in plain]
+
+
+@few
+@given(cards())
+def test_sqlite_gives_the_totals_of_the_card(database, card):
+    assert of_database(database, card) == card.total(FRAME).tolist()
+
+
+def test_every_text_of_the_table_is_found_in_sqlite(database):
+    assert of_database(database, EVERY) == EVERY.total(FRAME).tolist()
+    assert len(set(EVERY.total(FRAME).tolist())) > len(TEXTS) / 2
+
+
+def test_sql_has_no_word_for_truth_and_no_nul():
+    with pytest.raises(InputError, match="ask flag = 1"):
+        Card.of({"flag = True": 1}).to_sql()
+    for card in (Card.of([(Question("a\0", ">=", 1), 1)]), Card.of([(Question("a", "=", "\ud800"), 1)])):
+        with pytest.raises(InputError, match="no text of SQL"):
+            card.to_sql()
+
+
+def of_python(card, rows):
+    space = {}
+    exec(card.to_python(), space)
+    assert "import" not in card.to_python() or any("import" in str(one) for one in card.questions)
+    return [space["total"](row) for row in rows]
+
+
+@few
+@given(cards())
+def test_python_gives_the_totals_of_the_card(card):
+    names = list(FRAME.columns)
+    filled = [dict(zip(names, row)) for row in ROWS]
+    without = [{name: value for name, value in row.items() if value is not None} for row in filled]
+    with_nan = [{name: math.nan if value is None else value for name, value in row.items()} for row in filled]
+    for rows in (filled, without, with_nan):
+        assert of_python(card, rows) == card.total(FRAME).tolist()
+
+
+def test_a_function_compares_no_text_with_a_number():
+    with pytest.raises(TypeError):
+        of_python(Card.of({"age >= 60": 3}), [{"age": "61"}])
+
+
+@pytest.fixture(scope="module")
+def sheet():
+    """What a formula makes of rows of cells, by an evaluator of Excel's language."""
+    formulas = pytest.importorskip("formulas")
+    from schedula import EMPTY
+
+    def totals(text, cells, rows):
+        compiled = formulas.Parser().ast(text)[1].compile()
+        found = []
+        for row in rows:
+            by_cell = {
+                cell.replace("$", ""): EMPTY if value is None else value for cell, value in zip(cells, row)
+            }
+            found.append(float(np.asarray(compiled(*(by_cell[name] for name in compiled.inputs))).ravel()[0]))
+        return found
+
+    return totals
+
+
+@settings(few, max_examples=30)
+@given(cards())
+def test_a_formula_gives_the_totals_of_the_card(sheet, card):
+    used = list(dict.fromkeys(one.column for one in card.questions))
+    places = [list(FRAME.columns).index(name) for name in used]
+    rows = [[row[place] for place in places] for row in ROWS]
+    assert (
+        sheet(card.to_formula(), [f"{letter}2" for letter in "ABCDEFGH"], rows) == card.total(FRAME).tolist()
+    )
+
+
+def test_a_formula_reads_the_cells_that_it_is_told(sheet):
+    card = Card.of({"age >= 60": 1, "sex = male": 2})
+    rows = [(61, "male"), (59, "male"), (60, "Male")]
+    for columns, cells in (
+        (["id", "sex", "age"], ["C9", "B9"]), ({"age": "$AB$12", "sex": "D3"}, ["AB12", "D3"]),
+        ([f"x{k}" for k in range(700)] + ["age", "sex"], ["ZY9", "ZZ9"]),
+    ):  # fmt: skip
+        assert sheet(card.to_formula(columns, row=9), cells, rows) == [3, 2, 1]
+
+
+def test_a_formula_tells_capitals_apart_and_an_empty_cell_from_0(sheet):
+    card = Card.of({"sex = male": 1, "n = 0": 2, "n <= 0": 4, "n is missing": 8})
+    rows = [("male", 0), ("Male", 1), (None, None), ("", -3), ("male ", True), ("MALE", False)]
+    frame = pd.DataFrame({"sex": ["male", "Male", None, "", "male ", "MALE"], "n": [0.0, 1, None, -3, 1, 0]})
+    assert sheet(card.to_formula(), ["A2", "B2"], rows) == card.total(frame).tolist() == [7, 0, 8, 4, 0, 6]
+
+
+def test_a_text_where_a_formula_compares_numbers_is_an_error_of_the_sheet(sheet):
+    formula = Card.of({"age >= 60": 3}).to_formula()
+    assert sheet(formula, ["A2"], [("61",), ("",)]) == [3, 0]
+    with pytest.raises((ValueError, TypeError)):
+        sheet(formula, ["A2"], [("old",)])
+
+
+def test_a_formula_holds_no_line_end_and_no_long_text(sheet):
+    texts = ["line\nend", "tab\there", '"' * 200, "x" * 300]
+    card = Card(tuple(Question("a", "=", text) for text in texts), (1, 2, 4, 8))
+    formula = card.to_formula()
+    literals = re.findall(r'"((?:[^"]|"")*)"', formula)
+    assert formula.isprintable() and max(map(len, literals)) <= 255 and "x" * 128 not in formula
+    assert sheet(formula, ["A2"], [(text,) for text in texts]) == [1, 2, 4, 8]
+
+
+def test_a_formula_takes_numbers_of_any_size(sheet):
+    for value in (*NUMBERS, 1 / 3, 2 / 3 * 1e-9, -1e15 / 7):
+        formula = Card.of(
+            [(Question("a", sign, value), points) for sign, points in ((">=", 1), ("=", 2), ("<", 4))]
+        )
+        around = [(value,), (value - abs(value) * 1e-9 - 1e-300,), (value + abs(value) * 1e-9 + 1e-300,)]
+        frame = pd.DataFrame(around, columns=["a"])
+        assert sheet(formula.to_formula(), ["A2"], around) == formula.total(frame).tolist() == [3, 4, 1]
+
+
+def test_a_formula_needs_a_cell_for_each_column():
+    card = Card.of({"age >= 60": 3})
+    for columns, said in (
+        ({"ages": "B2"}, "nearest column that has is 'ages'"), ({}, "'none'"), ({"age": "2B"}, "is no cell"),
+        ({"age": "A1)+(B1"}, "is no cell"), ("age", "is the text"),
+    ):  # fmt: skip
+        with pytest.raises(InputError, match=said.replace("(", r"\(")):
+            card.to_formula(columns)
+    with pytest.raises(InputError, match="row"):
+        card.to_formula(["age"], row=0)
+    with pytest.raises(InputError, match="takes? 8192|take 8192"):
+        Card(tuple(Question("a", "=", f"{k}" * 300) for k in range(40)), (1,) * 40).to_formula()
+
+
+def tables_of(text):
+    """Cells of each table of a page in Markdown, as its reader sees them."""
+    found, inside = [], False
+    for token in MarkdownIt("commonmark").enable("table").parse(text):
+        inside = (inside or token.type == "table_open") and token.type != "table_close"
+        if token.type == "table_open":
+            found.append([])
+        elif token.type == "tr_open":
+            found[-1].append([])
+        elif token.type == "inline":
+            assert {child.type for child in token.children} <= {"text", "text_special"}, token.content
+            if inside:
+                found[-1][-1].append("".join(child.content for child in token.children))
+    return found
+
+
+@few
+@given(cards())
+def test_markdown_shows_questions_and_points_and_no_markup(card):
+    (head, *lines), *others = tables_of(card.to_markdown())
+    assert head == ["question", "points"] and others == []
+    read = Card.of([(question, int(points)) for question, points in lines], list(FRAME.columns))
+    assert read.points == card.points and read.total(FRAME).tolist() == card.total(FRAME).tolist()
+
+
+def test_markdown_has_the_risks_and_the_cuts_of_a_card_that_was_fitted():
+    card = Card.of({"age >= 1": 2}).with_totals(
+        np.array([2, 2, 0, 0]), np.array([1.0, 1, 0, 1]), np.array([0.0, 0, 1, 0])
+    )
+    _, risks, cuts = tables_of(card.to_markdown())
+    assert [row[:3] for row in risks] == [["total", "rows", "relevant"], ["2", "2", "2"], ["0", "2", "1"]]
+    assert cuts[0][0] == "flagged from" and {row[0] for row in cuts[1:]} <= {"2", "0"}
+
+
+@few
+@given(cards())
+def test_a_question_reads_back_from_its_text(card):
+    for columns in ((), list(FRAME.columns)):
+        assert tuple(Question.read(str(one), columns) for one in card.questions) == card.questions
+
+
+def test_points_of_zero_are_left_out_and_a_card_of_them_is_0(database, sheet):
+    card = Card.of({"age >= 60": 0, "select >= 60": 3})
+    assert "age" not in card.to_sql() and "age" not in card.to_python() and "A2" not in card.to_formula()
+    nothing = Card.of({"age >= 60": 0})
+    assert of_database(database, nothing) == [0] * len(ROWS) == of_python(nothing, [{}] * len(ROWS))
+    assert nothing.to_formula() == "=0"
