@@ -108,8 +108,9 @@ def new_model(kind: str, name: str, layout: Layout, rows: Mapping[str, str]) -> 
 def _add_weights(model: pyo.ConcreteModel, instance: Instance) -> None:
     """The variables ``w`` and, if features are penalised or limited, ``gamma`` with its three families."""
     lower, upper = instance.lower.tolist(), instance.upper.tolist()
+    domain = pyo.Reals if instance.options.points is None else pyo.Integers
     # Weight of each feature in the score.
-    model.w = w = pyo.Var(range(instance.lower.size), bounds=lambda _, j: (lower[j], upper[j]))
+    model.w = w = pyo.Var(range(instance.lower.size), domain=domain, bounds=lambda _, j: (lower[j], upper[j]))
     if not instance.switched:
         return
     # 1 when feature j may carry a weight.

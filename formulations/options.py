@@ -45,6 +45,8 @@ class Options:
     corrections : pair of float arrays (d,), optional
         Lower and upper limits of ``w`` in an anchored program: the first column is a given score of weight 1, the
         others correct it. ``C`` and ``max_features`` count corrections only.
+    points : int, optional
+        The weights are whole numbers from ``-points`` to ``points``, and ``box`` lies in that range.
     max_nonzeros : int
         Limit on the non-zeros of the constraint matrix. They are bounded from above before anything is built, and a
         program whose bound lies beyond the limit is refused.
@@ -60,6 +62,7 @@ class Options:
     signs: ArrayLike | None = None
     box: tuple[ArrayLike, ArrayLike] | None = None
     corrections: tuple[ArrayLike, ArrayLike] | None = None
+    points: int | None = None
     max_nonzeros: int = 5_000_000
 
     def __post_init__(self) -> None:
@@ -79,12 +82,15 @@ class Options:
             raise FormulationError(f"linking is {self.linking!r}; choose 'ordered' or 'paper'.")
         if self.max_features is not None and not (self.max_features >= 1 and self.max_features % 1 == 0):
             raise FormulationError(f"max_features is {self.max_features}; give a whole number, at least 1, or None.")
+        if self.points is not None and not (self.points >= 1 and self.points % 1 == 0 and self.corrections is None):
+            raise FormulationError(f"points is {self.points}; give a whole number, at least 1, and no corrections.")
         if not self.max_nonzeros >= 1:
             raise FormulationError(f"max_nonzeros is {self.max_nonzeros}; give at least 1.")
 
     def limits(self, d: int) -> tuple[Floats, Floats]:
         """Lower and upper limits of ``w``: the box, cut to the signs."""
-        whole = _sides((-np.ones(d), np.ones(d)) if self.corrections is None else self.corrections)
+        most = 1.0 if self.points is None else float(self.points)
+        whole = _sides((np.full(d, -most), np.full(d, most)) if self.corrections is None else self.corrections)
         lower, upper = whole if self.box is None else _sides(self.box)
         signs = np.zeros(d) if self.signs is None else np.asarray(self.signs)
         shapes = {side.shape for side in (*whole, lower, upper, signs)}
@@ -97,7 +103,7 @@ class Options:
         lower = np.where(signs > 0, np.maximum(lower, 0), lower)
         upper = np.where(signs < 0, np.minimum(upper, 0), upper)
         if not ((lower >= whole[0]) & (lower <= upper) & (upper <= whole[1])).all():
-            where = "[-1, 1]" if self.corrections is None else "the corrections"
+            where = f"[{-most:g}, {most:g}]" if self.corrections is None else "the corrections"
             raise FormulationError(f"The box of w, cut to the signs, must be non-empty and lie inside {where}.")
         return lower, upper
 

@@ -93,6 +93,8 @@ class Card:
         if isinstance(card, cls):
             return card
         if isinstance(card, str) or hasattr(card, "__fspath__"):
+            from rerank.scorecard.files import read_card
+
             return cls.of_document(read_card(card, columns))
         pairs = list(card.items()) if isinstance(card, Mapping) else [tuple(pair) for pair in card]
         if not pairs or any(len(pair) != 2 for pair in pairs):

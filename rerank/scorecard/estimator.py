@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import Any, Self
@@ -24,11 +25,13 @@ from rerank.scorecard.card import Card
 from rerank.scorecard.held_out import corrected
 from rerank.scorecard.limits import NO_CUT
 from rerank.scorecard.pool import Pool, pool_of
+from rerank.scorecard.program import asked, export, model_of
 from rerank.scorecard.regret import Regret, regret_of
 from rerank.scorecard.result import CardResult, HeldOut, exact, result_of
 from rerank.scorecard.rows import Rows, cut_of
 from rerank.scorecard.search import Search
-from rerank.scorecard.statement import Stated, Wishes, stated
+from rerank.scorecard.statement import Stated, Wishes, measure, stated
+from rerank.scorecard.verify import Claim, Verified, verify
 
 RULES = ("must", "at_least_one", "not_both", "together", "constraints")
 
@@ -383,6 +386,79 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         judged = self.__class__(**self.get_params())
         rows = judged._entered(X, y, qid, sample_weight, query_weight, people)
         return regret_of(judged, Card.of(card, names_of(rows.X)), rows, most)
+
+    def verify(
+        self, X: Any = None, y: Any = None, qid: ArrayLike | str | None = None, sample_weight: ArrayLike | None = None,
+        query_weight: Any = None, people: ArrayLike | str | None = None,
+    ) -> Verified:  # fmt: skip
+        """Prove the result again, with code that shares nothing with the search; see :mod:`rerank.scorecard.verify`.
+
+        Parameters
+        ----------
+        X, y, qid, sample_weight, query_weight, people
+            The rows of the fit, for an estimator that was loaded from a file; otherwise it has them.
+
+        Returns
+        -------
+        Verified
+            What was checked, how many sets of questions and vectors of points, and how long it took.
+
+        Raises
+        ------
+        CertificateError
+            One sentence, if the result is contradicted.
+        """
+        return verify(self._claim(self._fitted_rows(X, y, qid, sample_weight, query_weight, people)))
+
+    def _claim(self, rows: Rows) -> Claim:
+        problem = self._stated.problem
+        statistic, rate = measure(self.stat)
+        counts, unit = rows.units
+        weight = np.ones(rows.n) if rows.weight is None else rows.weight
+        return Claim(
+            self.result_, self.card_, tuple(self.questions_), statistic, rate,
+            np.array([question.answers(rows.X) for question in self.questions_]), self.card_.answers(rows.X),
+            rows.relevant, weight, counts, unit, np.zeros(rows.n, np.int64) if rows.lists is None else rows.lists,
+            rows.list_weight, np.zeros(rows.n, np.int64) if rows.people is None else rows.people.codes,
+            problem.domains, problem.size, problem.rules, problem.limits,
+        )  # fmt: skip
+
+    def _fitted_rows(self, X: Any = None, *given: Any) -> Rows:
+        """The rows of the fit, or those that are given in their place."""
+        check_is_fitted(self, "card_")
+        if X is not None:
+            return self.__class__(**self.get_params())._entered(X, *given)
+        if not hasattr(self, "_rows"):
+            raise InputError("A Scorecard that was loaded holds no rows; pass X and y, the rows of the fit.")
+        return self._rows
+
+    def build_model(self, ties: str = "average", **choices: Any) -> Any:
+        """The program of the card as a Pyomo ConcreteModel, in points; see :mod:`formulations.card`.
+
+        Parameters
+        ----------
+        ties : {"average", "pessimistic"}
+            Tied rows in expectation, for ``stat="auc"``: the optimum is the card's value.  Or tied relevant rows last,
+            for any statistic of places: another value, and perhaps another card.
+        **choices
+            ``name``, ``max_nonzeros``, and with pessimistic ties how :func:`formulations.mixed.build` writes programs.
+
+        Raises
+        ------
+        NotSupportedError
+            For limits at a cut and among the first rows, and for other statistics with ``ties="average"``.
+        """
+        rows = self._fitted_rows()
+        answers = np.array([question.answers(rows.X) for question in self.questions_])
+        one = self.one_per_column is True
+        return model_of(self._stated.problem, self.stat, answers, rows, one, ties, **choices)
+
+    def export_mps(self, path: str | os.PathLike[str], ties: str = "average", **choices: Any) -> tuple[str, str]:
+        """Write :meth:`build_model` as a portable ``.mps`` file, with a ``.json`` file that says what its columns mean.
+
+        Returns both paths.  Column ``w3`` holds the points of the question 3 of ``questions_``, counted from 0.
+        """
+        return export(self.build_model(ties, **choices), path, asked(self.questions_, self.stat, ties))
 
     def plot(self, ax: Any = None) -> Any:
         """The risk of each total with its interval, and the rows that have it; returns the axes."""

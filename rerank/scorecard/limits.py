@@ -109,6 +109,8 @@ def cut_below(by_block: Any, blocks: int, limits: Any) -> int:
     for b in range(blocks):
         flagged += by_block[b]
         rows = flagged.sum()
+        if rows == 0.0:
+            continue  # groups without rows stand above all others
         if limits.cut == TOP and rows > limits.rows:
             break
         hits = flagged[::2].sum()

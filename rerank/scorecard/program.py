@@ -1,0 +1,115 @@
+"""The program of a card, for whoever trusts only their own solver: see :mod:`formulations.card`."""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from rerank.errors import InputError, NotSupportedError
+from rerank.io.options import spelled
+from rerank.scorecard.limits import NO_CUT
+from rerank.scorecard.questions import Question
+from rerank.scorecard.rows import Rows
+from rerank.scorecard.search import Problem
+from rerank.scorecard.statement import measure
+from rerank.statistics import AUC, RankStatistic, presentation
+
+
+def model_of(
+    problem: Problem, stat: Any, answers: Any, rows: Rows, one_per_column: bool, ties: str, **choices: Any
+) -> Any:
+    """The Pyomo model of a card; ``answers`` are those of the rows to the candidates, (questions, n).
+
+    Raises
+    ------
+    NotSupportedError
+    """
+    from formulations import card
+    from formulations.errors import FormulationError
+
+    if ties not in ("average", "pessimistic"):
+        raise InputError(f"ties is {spelled(ties)}; it must be 'average' or 'pessimistic'.")
+    statistic, rate = measure(stat)
+    limits, rules = problem.limits, problem.rules
+    if limits.cut != NO_CUT or limits.first > 0:
+        raise NotSupportedError(
+            "No program states limits at a cut or among the first rows; leave cut and these constraints out, or use "
+            "fit and verify, which keep them."
+        )
+    needs = [
+        (None if asked.all() else np.flatnonzero(asked), np.flatnonzero(needed))
+        for asked, needed in zip(rules.asked, rules.needed)
+    ]
+    apart = np.argwhere(np.triu(rules.clash))
+    allowed = card.Card(
+        problem.domains, min(problem.size, len(problem.domains)),
+        needs, [(int(j), int(i)) for j, i in apart],
+        rules.places[:-1], "monotone" if limits.one_sign else one_per_column, int(rules.places[-1]),
+    )  # fmt: skip
+    X = np.asarray(answers, np.float64).T
+    try:
+        if ties == "pessimistic":
+            repeated, units, constant = _pessimistic(statistic, rate, rows)
+            return card.build_pessimistic(X[repeated], units=units, card=allowed, constant=constant, **choices)
+        if rate is not None or not isinstance(statistic, AUC):
+            raise NotSupportedError(
+                f"No program states {spelled(stat)} with tied rows in expectation; pass ties='pessimistic', which is "
+                f"another value, or stat='auc'."
+            )
+        return card.build(
+            X, rows.relevant, allowed, weight=rows.weight, qid=rows.lists, query_weight=rows.list_weight,
+            people=None if rows.people is None else rows.people.codes, least_area=limits.area, **choices,
+        )  # fmt: skip
+    except FormulationError as error:
+        raise InputError(str(error)) from error
+
+
+def _pessimistic(statistic: RankStatistic, rate: float | None, rows: Rows) -> tuple[Any, list[Any], float]:
+    """The rows, each so often as its weight says, the lists that count as units, and what is added to their sum."""
+    from formulations.data import Unit
+
+    counts, unit = rows.units
+    if rate is not None or unit != 1:
+        raise NotSupportedError(
+            "No program states "
+            + ("weights of rows that are no whole numbers; round them." if rate is None else "a partial area up to a "
+               "false positive rate; use fit and verify.")
+        )  # fmt: skip
+    repeated = np.repeat(np.arange(rows.n), counts)
+    lists = np.zeros(rows.n, np.int64) if rows.lists is None else rows.lists
+    found = []
+    for of in range(int(lists.max()) + 1):
+        own = np.flatnonzero(lists[repeated] == of)
+        relevant = rows.relevant[repeated[own]]
+        weight = 1.0 if rows.list_weight is None else float(rows.list_weight[of])
+        offset, scale = presentation(statistic, own.size, np.sort(relevant.astype(np.float64)))
+        if relevant.any() and scale > 0 and weight > 0:
+            places = statistic.coefficients(own.size)
+            found.append((weight, offset / scale, weight / scale, Unit(own[relevant], own[~relevant], places)))
+    total = math.fsum(weight for weight, *_ in found)
+    units = [replace(one, factor=factor / total) for _, _, factor, one in found]
+    return repeated, units, -math.fsum(weight * offset for weight, offset, *_ in found) / total
+
+
+def export(model: Any, path: str | os.PathLike[str], data: dict[str, Any]) -> tuple[str, str]:
+    """Write a model as a portable file with a sidecar that holds ``data``; both paths."""
+    from formulations import mps
+    from formulations.compile import compile_model
+    from formulations.errors import FormulationError
+
+    try:
+        program, sidecar = mps.write(compile_model(model), path, data)
+    except FormulationError as error:
+        raise InputError(str(error)) from error
+    return str(program), str(sidecar)
+
+
+def asked(questions: list[Question], stat: Any, ties: str) -> dict[str, Any]:
+    """What the columns of a program mean, for its sidecar."""
+    statistic, rate = measure(stat)
+    name = statistic.name if rate is None else f"pauc_fpr@{rate:g}"
+    return {"questions": [str(question) for question in questions], "statistic": name, "ties": ties}

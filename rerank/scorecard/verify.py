@@ -1,0 +1,446 @@
+"""The proof of a card again, with code that shares nothing with the search: plain NumPy, integers and fractions.
+
+What is checked: that the card has the value that the result says, exactly (:mod:`rerank.scorecard.value`); that its
+points, rules and limits are those that were asked for; and the bound.  For every set of questions that the rules allow
+the groups of its rows are counted, and the order of the groups by share of relevant rows is valued, which no card of
+the set exceeds (:mod:`rerank.scorecard.supports` has the proof of that).  Where it is above the bound, every vector of
+points is valued, and those above the bound must break a limit.
+
+AUC of one list is counted in integers.  Other statistics are computed in float64, with an allowance for rounding on the
+safe side: sets are let go only below it, and cards contradict only above it.
+
+What is not checked is how questions, points and rules were read from what the user asked, and the corrected value.
+
+It takes about {bound_time}; a vector of points takes about a microsecond for each of the 4^k pairs of groups per 100.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from itertools import accumulate, combinations, islice, product
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.errors import CertificateError
+from rerank.io.page import Part, Words, as_html, as_text
+from rerank.scorecard.value import value_of
+from rerank.statistics import AUC, RankStatistic, presentation
+
+Ints = NDArray[np.int64]
+
+CELLS = 2**22
+"""Entries of an array that are worked on at a time."""
+
+SLACK = 1e-10
+"""Between value and bound of a result that calls itself optimal, for statistics that are summed in float64."""
+
+TOP, FREE = 1, 2
+"""Kinds of cuts, as :mod:`rerank.scorecard.limits` numbers them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Claim:
+    """A result, and the problem that it is of.
+
+    Attributes
+    ----------
+    result : CardResult
+    card : Card
+    questions : tuple of Question
+        The candidates.
+    statistic, rate
+        See :func:`rerank.scorecard.value.value_of`.
+    answers : bool (questions, n)
+    of_card : bool (questions of the card, n)
+    relevant : bool (n,)
+    weight : float64 (n,)
+    counts : int64 (n,)
+        The weights in parts of ``unit`` to a row.
+    unit : int
+    lists, people : int64 (n,)
+    list_weight : float64 (lists,) or None
+    domains : tuple of tuple of int
+        Points that each candidate may have.
+    size : int
+        Most questions.
+    rules : Rules
+    limits : Limits
+    """
+
+    result: Any
+    card: Any
+    questions: tuple[Any, ...]
+    statistic: RankStatistic
+    rate: float | None
+    answers: NDArray[np.bool_]
+    of_card: NDArray[np.bool_]
+    relevant: NDArray[np.bool_]
+    weight: NDArray[np.float64]
+    counts: Ints
+    unit: int
+    lists: Ints
+    list_weight: NDArray[np.float64] | None
+    people: Ints
+    domains: tuple[tuple[int, ...], ...]
+    size: int
+    rules: Any
+    limits: Any
+
+    def value(self, totals: Any, ties: str = "average") -> Fraction | float:
+        """The exact value of totals of the rows."""
+        sides = self.counts * self.relevant, self.counts * ~self.relevant
+        return value_of(self.statistic, self.rate, totals, *sides, self.lists, self.unit, self.list_weight, ties)
+
+
+@dataclass(frozen=True)
+class Verified:
+    """What was checked, and found right.
+
+    Attributes
+    ----------
+    value : Fraction or float
+        Of the card: a fraction where the statistic is one.
+    bound : float
+        No allowed card has a larger value.
+    exact : bool
+        Whether the bound was checked in integers.
+    sets, allowed, above : int
+        Sets of questions; those that the rules allow; those of them that the order by share did not settle.
+    vectors : int
+        Vectors of points of these, all valued.
+    seconds : float
+    """
+
+    value: Fraction | float
+    bound: float
+    exact: bool
+    sets: int
+    allowed: int
+    above: int
+    vectors: int
+    seconds: float
+
+    def parts(self) -> list[Part]:
+        """What a person reads."""
+        value = f"{self.value} = {float(self.value):.6g}" if isinstance(self.value, Fraction) else f"{self.value:.6g}"
+        how = "in integers" if self.exact else "in float64, rounding on the safe side"
+        return [
+            Words(
+                f"Verified: the card has {value}, and no allowed card has more than {self.bound:.6g}.",
+                strong=True,
+            ),
+            Words(
+                f"Of {self.sets:,} sets of questions {self.allowed:,} are allowed; the order of groups by share settles"
+                f" all but {self.above:,}, and all {self.vectors:,} vectors of points of these were valued, {how}, in "
+                f"{self.seconds:.2g} s, by code that shares nothing with the search."
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return as_text(self.parts())
+
+    def _repr_html_(self) -> str:
+        return as_html(self.parts())
+
+
+class Measure(NamedTuple):
+    """How a list is valued: ``scale`` times what its groups earn."""
+
+    scale: float
+    relevant: int
+    others: int
+    limit: float | None  # rows that are not relevant and count, of a partial area
+    earned: NDArray[np.float64] | None  # what the first x places earn; None for areas
+    unit: int
+
+
+def verify(claim: Claim) -> Verified:
+    """Check a claim.
+
+    Raises
+    ------
+    CertificateError
+        One sentence: what was claimed, and what was found.
+    """
+    began = time.monotonic()
+    value = _check_card(claim)
+    measures, constant = _measures(claim)
+    one = measures[0]
+    pairs = 2 * one.relevant * one.others
+    exact = len(measures) == 1 and one.earned is None and one.limit is None and pairs < 2**62
+    proved = claim.result.status == "optimal" and float(value) == claim.result.bound
+    # A bound that is no value of a card was rounded to a double.
+    limit = Fraction(value) if proved else Fraction(claim.result.bound) * (1 + Fraction(1, 2**50))
+    rounding = 0.0
+    if exact:
+        # In half pairs: more than the limit is at least one more than its floor.
+        measures, top = [one._replace(scale=1)], math.floor(limit * pairs)
+    else:
+        top, rounding = float(limit), _rounding(measures, constant, claim)
+    cells = _cells(claim)
+    sets = allowed = above = vectors = 0
+    for members in _sets(len(claim.domains), claim.size, cells.shape[1]):
+        sets += len(members)
+        members = members[_allowed(claim.rules, members)]
+        allowed += len(members)
+        groups = _groups(claim.answers, cells, claim.counts, 2 * len(measures), members)
+        bounds = constant * (not exact) + _best(measures, groups)
+        for own, counted in zip(members[bounds > top - rounding], groups[bounds > top - rounding]):
+            above += 1
+            vectors += _check_points(claim, own, counted, measures, 0 if exact else constant, top + rounding)
+    if sets != claim.result.sets:
+        raise CertificateError(f"The result counts {claim.result.sets:,} sets of questions, and there are {sets:,}.")
+    seconds = time.monotonic() - began
+    return Verified(value, claim.result.bound, exact, sets, allowed, above, vectors, seconds)
+
+
+def _check_card(claim: Claim) -> Fraction | float:
+    """The exact value of the card, which is the one of the result, and allowed."""
+    card, result = claim.card, claim.result
+    if (np.abs(claim.weight * claim.unit - claim.counts) > 0.5).any():
+        raise CertificateError("The rows are counted otherwise than their weights say; fit again.")
+    totals = np.asarray(card.points, np.int64) @ claim.of_card
+    for ties, told in (("average", result.value), ("pessimistic", result.pessimistic)):
+        if float(found := claim.value(totals, ties)) != told:
+            kind = "value" if ties == "average" else "pessimistic value"
+            raise CertificateError(
+                f"The result says that the {kind} of the card is {told!r}, and it is {float(found)!r}."
+            )
+    value = claim.value(totals)
+    for question, points in zip(card.questions, card.points):
+        if question not in claim.questions or points not in claim.domains[claim.questions.index(question)]:
+            raise CertificateError(f"The card gives {points:+d} points for '{question}', which is not allowed.")
+    members = np.array(sorted(map(claim.questions.index, card.questions)))
+    if (
+        members.size > claim.size
+        or np.unique(members).size < members.size
+        or not _allowed(claim.rules, members[None])[0]
+    ):
+        raise CertificateError("The questions of the card break a rule: fit again.")
+    order = np.array([claim.questions.index(question) for question in card.questions])
+    points = np.array(card.points)[np.argsort(order)][None]
+    if not _kept(claim, members, points)[0]:
+        raise CertificateError("The card breaks a limit or a constraint; fit again.")
+    for one in card.totals:
+        there = totals == one.total
+        own = [float(claim.weight[there & side].sum()) for side in (claim.relevant, ~claim.relevant)]
+        if not np.allclose(own, [one.relevant, one.other], rtol=1e-9, atol=1e-9):
+            raise CertificateError(
+                f"The card counts {one.relevant:g} relevant rows and {one.other:g} others at the total {one.total}, "
+                f"and there are {own[0]:g} and {own[1]:g}."
+            )
+    if not result.bound >= float(value):
+        raise CertificateError(f"The bound of the result is {result.bound!r}, below the card's value {float(value)!r}.")
+    if result.status == "optimal" and result.bound > float(value) + SLACK * max(1.0, abs(float(value))):
+        raise CertificateError(
+            f"The result is called optimal, and its bound {result.bound!r} is above its value {float(value)!r}."
+        )
+    return value
+
+
+def _measures(claim: Claim) -> tuple[list[Measure], float]:
+    """How each list is valued, and the constant of the sum."""
+    found, weights, offsets = [], [], []
+    for of in range(int(claim.lists.max()) + 1):
+        own = claim.lists == of
+        P, Q = (int(claim.counts[own & side].sum()) for side in (claim.relevant, ~claim.relevant))
+        weight = 1.0 if claim.list_weight is None else float(claim.list_weight[of])
+        offset, scale, earned, limit = 0.0, 2.0 * P * Q, None, None
+        if claim.rate is not None:
+            scale, limit = float(P * Q), float(Fraction(repr(float(claim.rate))) * Q)
+        elif not isinstance(claim.statistic, AUC):
+            n, hits = math.ceil(Fraction(P + Q, claim.unit)), math.ceil(Fraction(P, claim.unit))
+            gains = np.concatenate([np.zeros(n - hits), np.ones(hits)])
+            offset, scale = presentation(claim.statistic, n, gains) if P else (0.0, 0.0)
+            paid = map(Fraction, claim.statistic.coefficients(n)[::-1].tolist())
+            earned = np.array([0.0, *map(float, accumulate(paid))])
+        weights.append(weight if scale > 0 else 0.0)
+        found.append(Measure(1 / scale if scale > 0 else 0.0, P, Q, limit, earned, claim.unit))
+        offsets.append(offset * found[-1].scale)
+    total = math.fsum(weights)
+    share = [weight / total for weight in weights]
+    return [one._replace(scale=one.scale * part) for one, part in zip(found, share)], -math.fsum(
+        part * offset for part, offset in zip(share, offsets)
+    )
+
+
+def _rounding(measures: Sequence[Measure], constant: float, claim: Claim) -> float:
+    """By how much a sum may be off: each of its terms and additions by half a unit in the last place."""
+    most = abs(constant) + sum(
+        one.scale * (2.0 * one.relevant * one.others if one.earned is None else one.relevant * float(one.earned.max()))
+        for one in measures
+    )
+    return (2.0 ** min(claim.size, 30) + len(measures) + 16) * 2.0**-52 * max(1.0, most)
+
+
+def _sets(n: int, size: int, rows: int) -> Iterator[Ints]:
+    """All sets of at most ``size`` of ``n`` questions, some at a time, (sets, questions)."""
+    for k in range(1, min(size, n) + 1):
+        some = max(1, CELLS // max(rows, 4**k))
+        every = combinations(range(n), k)
+        while part := list(islice(every, some)):
+            yield np.array(part, np.int64)
+
+
+def _allowed(rules: Any, members: Ints) -> NDArray[np.bool_]:
+    """Which sets the rules allow."""
+    good = np.ones(len(members), bool)
+    for i in range(members.shape[1]):
+        for j in range(i):
+            good &= ~rules.clash[members[:, i], members[:, j]]
+    columns = np.sort(rules.places[members], axis=1)
+    good &= (np.diff(columns, axis=1) != 0).sum(axis=1) + 1 <= rules.places[-1]
+    for asked, needed in zip(rules.asked, rules.needed):
+        good &= ~asked[members].any(axis=1) | needed[members].any(axis=1)
+    return good
+
+
+def _cells(claim: Claim) -> Ints:
+    """Of each row the place of its class in its list, and in its kind of people, (2, n)."""
+    return 2 * np.stack([claim.lists, claim.people]) + ~claim.relevant
+
+
+def _groups(answers: NDArray[np.bool_], cells: Ints, counts: Ints, width: int, members: Ints, which: int = 0) -> Ints:
+    """Rows of each group of each set, (sets, groups, width): bit i of a group is its answer to question i."""
+    sets, k = members.shape
+    code = np.zeros((sets, cells.shape[1]), np.int64)
+    for i in range(k):
+        code += answers[members[:, i]].astype(np.int64) << i
+    code += (np.arange(sets) << k)[:, None]
+    code *= width
+    code += cells[which]
+    # Float64 holds these whole numbers: all rows together are fewer than 2^53 parts.
+    found = np.bincount(code.ravel(), np.broadcast_to(counts, code.shape).ravel(), (sets << k) * width)
+    return found.astype(np.int64).reshape(sets, 1 << k, width)
+
+
+def _best(measures: Sequence[Measure], groups: Ints) -> Any:
+    """What the order by share is worth for each set: groups of one share are tied, which loses nothing."""
+    total: Any = 0
+    for of, one in enumerate(measures):
+        p, q = groups[..., 2 * of], groups[..., 2 * of + 1]
+        if one.relevant * one.others < 2**62:
+            better = p[:, None, :] * q[:, :, None]
+            more, same = better > better.swapaxes(1, 2), better == better.swapaxes(1, 2)
+        else:
+            share = (p / np.maximum(p + q, 1))[:, None, :]
+            more, same = share > share.swapaxes(1, 2), share == share.swapaxes(1, 2)
+        # An empty group is tied with all.
+        total = total + one.scale * _earned(one, p, q, more, same & ((p + q) > 0)[:, :, None])
+    return total
+
+
+def _earned(one: Measure, p: Ints, q: Ints, more: Any, same: Any) -> Any:
+    """What groups earn that stand in some order, (sets,); ``more[..., g, h]`` says that h is above g."""
+    counts = np.stack(np.broadcast_arrays(p, q), axis=-1)
+    above, tied = (table.astype(np.int64) @ counts for table in (more, same))
+    if one.earned is None and one.limit is None:
+        return (p * (2 * (one.others - above[..., 1]) - tied[..., 1])).sum(axis=-1)
+    rows = np.maximum(tied.sum(axis=-1), 1)
+    if one.earned is not None:
+        start = above.sum(axis=-1)
+        places = np.arange(one.earned.size)
+        ends = [np.interp(x / one.unit, places, one.earned) for x in (start + tied.sum(axis=-1), start)]
+        return (p * (ends[0] - ends[1]) / rows).sum(axis=-1)
+    counted = np.clip(one.limit - above[..., 1], 0, tied[..., 1])
+    area = counted * (above[..., 0] + tied[..., 0] * counted / np.maximum(2 * tied[..., 1], 1))
+    return (area * (p + q) / rows).sum(axis=-1)
+
+
+@lru_cache(maxsize=4)
+def _orders(domains: tuple[tuple[int, ...], ...], begin: int, end: int) -> tuple[Ints, Any, Any]:
+    """Some vectors of points, and which groups each puts above which and ties with which."""
+    points = np.array(list(islice(product(*domains), begin, end)), np.int64)
+    bits = (np.arange(1 << len(domains))[:, None] >> np.arange(len(domains))) & 1
+    total = points @ bits.T
+    return points, total[:, None, :] > total[:, :, None], total[:, None, :] == total[:, :, None]
+
+
+def _check_points(claim: Claim, members: Ints, groups: Ints, measures: Any, constant: float, top: float) -> int:
+    """Value every vector of points of a set; one above the limit that is allowed is a contradiction."""
+    domains = tuple(claim.domains[j] for j in members)
+    many, some = math.prod(map(len, domains)), max(1, CELLS // 4 ** len(domains))
+    for begin in range(0, many, some):
+        points, more, same = _orders(domains, begin, min(begin + some, many))
+        value: Any = constant
+        for of, one in enumerate(measures):
+            value = value + one.scale * _earned(one, groups[:, 2 * of], groups[:, 2 * of + 1], more, same)
+        over = np.flatnonzero(value > top)
+        over = over[_kept(claim, members, points[over])] if over.size else over
+        if over.size:
+            best = points[over[np.argmax(value[over])]]
+            found = float(claim.value(best @ claim.answers[members]))
+            card = ", ".join(f"'{claim.questions[j]}': {own:+d}" for j, own in zip(members, best.tolist()))
+            raise CertificateError(
+                f"The result says that no card has more than {claim.result.bound!r}, and {{{card}}} has {found!r}."
+            )
+    return many
+
+
+def _kept(claim: Claim, members: Ints, points: Ints) -> NDArray[np.bool_]:
+    """Which vectors of points keep the limits, (vectors,)."""
+    limits, k = claim.limits, members.size
+    good = np.ones(len(points), bool)
+    if limits.one_sign:
+        column = claim.rules.places[members]
+        for i, j in combinations(range(k), 2):
+            if column[i] == column[j]:
+                good &= (points[:, i] > 0) == (points[:, j] > 0)
+    if not (limits.area > 0 or limits.first > 0 or limits.cut):
+        return good
+    kinds = int(claim.people.max()) + 1
+    (people,) = _groups(claim.answers, _cells(claim), claim.counts, 2 * kinds, members[None], 1)
+    total = points @ ((np.arange(1 << k)[:, None] >> np.arange(k)) & 1).T
+    for begin in range(0, len(points), some := max(1, CELLS // 4**k)):
+        part = slice(begin, begin + some)
+        own = total[part]
+        good[part] &= _limits_kept(
+            limits, people, own[:, None, :] > own[:, :, None], own[:, None, :] == own[:, :, None]
+        )
+    return good
+
+
+def _limits_kept(limits: Any, people: Ints, more: Any, same: Any) -> NDArray[np.bool_]:
+    """Which orders keep the limits; ``people`` are rows of the groups, relevant and other ones of each kind."""
+    good = np.ones(len(more), bool)
+    p, q, rows = people[:, ::2], people[:, 1::2], people.sum(axis=1)
+    if limits.area > 0:
+        above, tied = more.astype(np.int64) @ q, same.astype(np.int64) @ q
+        won = (p * (2 * (q.sum(axis=0) - above) - tied)).sum(axis=1)
+        good &= (won >= limits.area * 2 * p.sum(axis=0) * q.sum(axis=0)).all(axis=1)
+    start, size = more.astype(np.int64) @ rows, same.astype(np.int64) @ rows
+    if limits.first > 0:
+        # One group of each block: the first of those that are tied.
+        first = ~np.tril(same, -1).any(axis=2)
+        taken = np.clip(limits.first - start, 0, size)[:, :, None]
+        others = size[:, :, None] - same.astype(np.int64) @ (p + q)
+        surely = (np.maximum(taken - others, 0) * first[:, :, None]).sum(axis=1)
+        good &= (surely >= limits.quota).all(axis=1)
+    if limits.cut == TOP:
+        within = start + size <= limits.rows
+        good &= _flags_fit(limits, people, within.astype(np.int64) @ people)
+    elif limits.cut == FREE:
+        good &= _flags_fit(limits, people, (more | same).astype(np.int64) @ people).any(axis=1)
+    return good
+
+
+def _flags_fit(limits: Any, people: Ints, flagged: Ints) -> NDArray[np.bool_]:
+    """Whether what a cut flags, (..., 2 kinds), keeps the limits at the cut; it flags a row at least."""
+    every = people.sum(axis=0)
+    hits, rows = flagged[..., ::2].sum(axis=-1), flagged.sum(axis=-1)
+    good = (rows > 0) & (hits >= limits.sensitivity * every[::2].sum()) & (rows <= limits.flagged * every.sum())
+    by_kind = flagged[..., ::2] + flagged[..., 1::2], every[::2] + every[1::2]
+    for (some, of), most in (
+        (by_kind, limits.gap_flagged),
+        ((flagged[..., ::2], every[::2]), limits.gap_sensitivity),
+    ):
+        share = some[..., of > 0] / of[of > 0]
+        good &= np.ptp(share, axis=-1) <= most
+    return good
