@@ -1,8 +1,8 @@
 # %% [markdown]
 # # A card of points, proved
 #
-# A person adds up a few points and works the list from the top. Which questions, and how many points for each? Here the
-# machines of the table `ai4i2020`. An inspector can open one in ten.
+# A person adds up a few points and works the list from the top. Which questions, and how many points for each? Here
+# are the machines of the table `ai4i2020`. An inspector can open one in ten.
 
 # %%
 import matplotlib.pyplot as plt
@@ -31,7 +31,8 @@ rules = dict(constraints=["sensitivity >= 0.6"], one_per_column=True)
 ruled = Scorecard("auc", n_questions=4, points=5, cut="top 10%", **rules).fit(machines, table.y)
 for name, card in (("free", est), ("with rules", ruled)):
     result, (cut,) = card.result_, [one for one in card.card_.cuts() if one.total == card.card_.cut]
-    print(f"{name:11} AUC {result.value:.4f}, {result.status}, sensitivity {cut.sensitivity:.3f}, flagged {cut.flagged:.3f}")
+    found = f"sensitivity {cut.sensitivity:.3f}, flagged {cut.flagged:.3f}"
+    print(f"{name:11} AUC {result.value:.4f}, {result.status}, {found}")
 print(ruled.card_)
 
 # %% [markdown]

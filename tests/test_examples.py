@@ -132,9 +132,18 @@ def recommendations(text):
     assert 0 < lead < 0.2 * step and len(re.findall(r"(?m)^\d+ +\w+ \d+", text)) == 10
 
 
+def a_card(text):
+    told = dict((name, tuple(map(float, found))) for name, *found in re.findall(
+        r"(?m)^(free|with rules) +AUC ([\d.]+), optimal, sensitivity ([\d.]+), flagged ([\d.]+)$", text))  # fmt: skip
+    (free, found, _), (ruled, wanted, flagged) = told["free"], told["with rules"]
+    assert free > ruled and found < 0.6 <= wanted and flagged <= 0.1
+    assert text.count("Proved: no card of this size") == 1 and "these are all." in text
+    assert re.search(r"The card is at ([\d.]+); the best card of its size on this table has ([\d.]+): proved", text)
+
+
 PROMISES = [
     inspect_first, programs_by_hand, ties, why_proxies_fail, score_fusion, a_proof, first_stages_compared,
-    recommendations,
+    recommendations, a_card,
 ]  # fmt: skip
 
 
