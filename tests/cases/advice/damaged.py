@@ -57,27 +57,19 @@ def changed(part: str, reranker: Any = None, **entries: Any) -> str:
 
 
 MODELS = [
-    row(
-        "The model's cuts between classes cannot be used (they are not ascending scores of grades); fit and save it again",
+    row("The model's cuts between classes cannot be used (they are not ascending scores of grades); fit and save it again",
         lambda: load(changed("settings", **{"cuts.1": "x"})),
-        lambda: load(saved()).predict(X).tolist() == est().fit(X, Y).predict(X).tolist(),
-    ),
-    row(
-        "The model's result cannot be used ({}); fit and save it again",
+        lambda: load(saved()).predict(X).tolist() == est().fit(X, Y).predict(X).tolist()),
+    row("The model's result cannot be used ({}); fit and save it again",
         lambda: load(changed("result", chosen(), **{"evidence.safeguard": None})),
-        lambda: load(saved(chosen())).result_.evidence is not None,
-    ),
-    row(
-        "The stored first stage cannot be used (a rule is broken: {}); fit and save it again",
+        lambda: load(saved(chosen())).result_.evidence is not None),
+    row("The stored first stage cannot be used (a rule is broken: {}); fit and save it again",
         lambda: load(changed("settings", with_words(), **{"table.scale.0": {"hex": (-1.0).hex()}})),
-        lambda: load(saved(with_words())).rank(WORDS).tolist() == with_words().rank(WORDS).tolist(),
-    ),
-    row(
-        "and the model states {} of {}); fit and save it again",
+        lambda: load(saved(with_words())).rank(WORDS).tolist() == with_words().rank(WORDS).tolist()),
+    row("and the model states {} of {}); fit and save it again",
         lambda: load(changed("settings", with_words(), opaque_first_stage="other")),
-        lambda: load(saved(with_words())).rank(WORDS).tolist() == with_words().rank(WORDS).tolist(),
-    ),
-]
+        lambda: load(saved(with_words())).rank(WORDS).tolist() == with_words().rank(WORDS).tolist()),
+]  # fmt: skip
 
 
 def checked(table: Any, path: str = "m.json"):
@@ -101,27 +93,19 @@ def solved_elsewhere(**entries: Any) -> Any:
 
 
 TABLES = [
-    row(
-        "The table has no labels; name the column that holds them",
+    row("The table has no labels; name the column that holds them",
         lambda: checked(own_table(label=None, features=["a", "b"]), fitted_file()),
-        lambda: checked(own_table(), fitted_file()).holds,
-    ),
-    row(
-        "The table has {} columns and {} was fitted on {}; give the table of the fit",
+        lambda: checked(own_table(), fitted_file()).holds),
+    row("The table has {} columns and {} was fitted on {}; give the table of the fit",
         lambda: checked(own_table(features=["a"]), fitted_file()),
-        lambda: checked(own_table(), fitted_file()).holds,
-    ),
-    row(
-        "another shortlist follows from it; give that one",
+        lambda: checked(own_table(), fitted_file()).holds),
+    row("another shortlist follows from it; give that one",
         lambda: command("export", fitted_file(), write("n.csv", "hit,a,b\n1,2,3\n0,4,5\n"), "p.mps"),
-        lambda: succeeds("export", fitted_file(), "t.csv", "p.mps"),
-    ),
-    row(
-        "one of the two is wrong, so neither is used; fit the model again",
+        lambda: succeeds("export", fitted_file(), "t.csv", "p.mps")),
+    row("one of the two is wrong, so neither is used; fit the model again",
         lambda: solved_elsewhere(bound={"hex": (0.5).hex()}, value={"hex": (0.25).hex()}),
-        lambda: solved_elsewhere().exit_code == 0,
-    ),
-]
+        lambda: solved_elsewhere().exit_code == 0),
+]  # fmt: skip
 
 
 def recorded(**options: Any):
@@ -146,17 +130,13 @@ def written(**options: Any):
 
 
 PROOFS = [
-    row(
-        "Its bound adds up shares of pairs, which is no longer checked; fit again with proof=True",
+    row("Its bound adds up shares of pairs, which is no longer checked; fit again with proof=True",
         lambda: load_proof(with_shares()),
-        lambda: save_proof(recorded(), "p.proof") is None and load_proof("p.proof").bound == recorded().bound,
-    ),
-    row(
-        "The proof cannot be written to {}: {}; set a node_limit, or lower max_features",
-        lambda: written(),
-        lambda: written(node_limit=1).bound > 0 and written(max_features=1).supports,
-    ),
-]
+        lambda: save_proof(recorded(), "p.proof") is None
+            and load_proof("p.proof").bound == recorded().bound),
+    row("The proof cannot be written to {}: {}; set a node_limit, or lower max_features",
+        lambda: written(), lambda: written(node_limit=1).bound > 0 and written(max_features=1).supports),
+]  # fmt: skip
 
 
 def refused_by_system(*_: Any, **__: Any) -> None:
@@ -196,36 +176,24 @@ def on_a_full_disk(full: bool) -> Any:
 
 
 WRITTEN = [
-    row(
-        "Cannot make the folder {}: {}; choose another path",
+    row("Cannot make the folder {}: {}; choose another path",
         lambda: (write("file", ""), latent().save("file/model"))[1],
-        lambda: latent().save("folder/model") is None and LatentRoBiRank.load("folder/model"),
-    ),
-    row(
-        "The folder of {} cannot be written; write elsewhere",
+        lambda: latent().save("folder/model") is None and LatentRoBiRank.load("folder/model")),
+    row("The folder of {} cannot be written; write elsewhere",
         lambda: fit_into("closed"),
-        lambda: fit_into("open").exit_code in (0, 3) and Path("open/m.json").exists(),
-    ),
-    row(
-        "make room or choose another path",
+        lambda: fit_into("open").exit_code in (0, 3) and Path("open/m.json").exists()),
+    row("make room or choose another path",
         lambda: on_a_full_disk(True),
-        lambda: on_a_full_disk(False).result_.value == est().fit(X, Y).result_.value,
-    ),
-    row(
-        "The model's {} cannot be saved ({}); give {}",
+        lambda: on_a_full_disk(False).result_.value == est().fit(X, Y).result_.value),
+    row("The model's {} cannot be saved ({}); give {}",
         lambda: saved(named("a" * 10_001)()),
-        lambda: load(saved(named("a" * 10_000)())).result_.value == est().fit(X, Y).result_.value,
-    ),
-    row(
-        "entries, and a file holds at most {}; fit it {}",
+        lambda: load(saved(named("a" * 10_000)())).result_.value == est().fit(X, Y).result_.value),
+    row("entries, and a file holds at most {}; fit it {}",
         lambda: kept(rows_of(), most=90),
-        lambda: kept(rows_of(60), most=90) and kept(rows_of(cross_fit=False), most=90),
-    ),
-    row(
-        "fit it on fewer columns, or on fewer rows where it holds a score of each (cross_fit)",
+        lambda: kept(rows_of(60), most=90) and kept(rows_of(cross_fit=False), most=90)),
+    row("fit it on fewer columns, or on fewer rows where it holds a score of each (cross_fit)",
         lambda: kept(rows_of(d=40), size=6_500),
-        lambda: kept(rows_of(d=2), size=6_500) and kept(rows_of(20, d=2), size=6_500),
-    ),
-]
+        lambda: kept(rows_of(d=2), size=6_500) and kept(rows_of(20, d=2), size=6_500)),
+]  # fmt: skip
 
 ROWS = MODELS + TABLES + PROOFS + WRITTEN

@@ -48,45 +48,29 @@ def with_setting(path="o.json", **settings):
 
 
 MODELS = [
-    *promised(
-        lambda: ranks_as_fitted(saved()) and load(model_file("c.json")).result_.value > 0,
+    *promised(lambda: ranks_as_fitted(saved()) and load(model_file("c.json")).result_.value > 0,
         (("it is not JSON ({})", "pass a file written by save or by rerank fit"), lambda: load(table_file())),
-        (('"format" is not', "pass a file written by save or by rerank fit"), lambda: load(write("o.json", "{}"))),
-    ),
-    row(
-        ("schema 3 is not 1 or 2", "use the version of exact-rerank that wrote it"),
-        lambda: load(changed(schema=3)),
-        lambda: ranks_as_fitted(changed(schema=2)),
-    ),
-    row(
-        ("there is no field 'note'", "remove it"),
-        lambda: load(changed(sign=False, note="mine")),
-        lambda: ranks_as_fitted(changed(sign=False)),
-    ),
-    *promised(
-        lambda: ranks_as_fitted(saved("o.json")),
-        (("the field 'weights' is missing", "write it again with save"), lambda: load(changed(weights="left out"))),
-        (
-            ("the field 'weights' is not a list of finite numbers", "write it again with save"),
-            lambda: load(changed(weights=["1.0", "0.5"])),
-        ),
-        (
-            ("'weights' has 1 entries where 2 are expected", "write it again with save"),
-            lambda: load(changed(weights=["0x1.0000000000000p+0"])),
-        ),
-        (("a rule is broken: 'signs' are -1, 0 or 1", "write it again with save"), lambda: load(changed(signs=[2, 0]))),
-    ),
-    row(
-        ("the digest does not match the content", "take an undamaged copy or fit again"),
+        (('"format" is not', "pass a file written by save or by rerank fit"),
+         lambda: load(write("o.json", "{}")))),
+    row(("schema 3 is not 1 or 2", "use the version of exact-rerank that wrote it"),
+        lambda: load(changed(schema=3)), lambda: ranks_as_fitted(changed(schema=2))),
+    row(("there is no field 'note'", "remove it"),
+        lambda: load(changed(sign=False, note="mine")), lambda: ranks_as_fitted(changed(sign=False))),
+    *promised(lambda: ranks_as_fitted(saved("o.json")),
+        (("the field 'weights' is missing", "write it again with save"),
+         lambda: load(changed(weights="left out"))),
+        (("the field 'weights' is not a list of finite numbers", "write it again with save"),
+         lambda: load(changed(weights=["1.0", "0.5"]))),
+        (("'weights' has 1 entries where 2 are expected", "write it again with save"),
+         lambda: load(changed(weights=["0x1.0000000000000p+0"]))),
+        (("a rule is broken: 'signs' are -1, 0 or 1", "write it again with save"),
+         lambda: load(changed(signs=[2, 0])))),
+    row(("the digest does not match the content", "take an undamaged copy or fit again"),
         lambda: load(changed(sign=False, C="0x1.0000000000000p-1")),
-        lambda: ranks_as_fitted(changed(sign=False)) and ranks_as_fitted(saved()),
-    ),
-    row(
-        ("its statistic is thinned, which there is no more", "fit it again without thinning"),
-        lambda: load(with_setting(thinning=2)),
-        lambda: ranks_as_fitted(saved()),
-    ),
-]
+        lambda: ranks_as_fitted(changed(sign=False)) and ranks_as_fitted(saved())),
+    row(("its statistic is thinned, which there is no more", "fit it again without thinning"),
+        lambda: load(with_setting(thinning=2)), lambda: ranks_as_fitted(saved())),
+]  # fmt: skip
 
 
 def of_command(**changes):
@@ -103,17 +87,13 @@ def of_table(**settings):
 
 
 MODELS += [
-    row(
-        "holds a number or a text that cannot be used ({}); take an undamaged copy, or fit again",
+    row("holds a number or a text that cannot be used ({}); take an undamaged copy, or fit again",
         lambda: command("verify", of_command(epsilon=(1e308).hex()), "t.csv"),
-        lambda: succeeds("verify", of_command(), "t.csv"),
-    ),
-    row(
-        "holds a number or a text that cannot be used ({}); take an undamaged copy, or fit again",
+        lambda: succeeds("verify", of_command(), "t.csv")),
+    row("holds a number or a text that cannot be used ({}); take an undamaged copy, or fit again",
         lambda: load(of_table(prior_centre="x")),
-        lambda: len(load(of_table()).rank(X)) == 40 and ranks_as_fitted(saved()),
-    ),
-]
+        lambda: len(load(of_table()).rank(X)) == 40 and ranks_as_fitted(saved())),
+]  # fmt: skip
 
 
 def proof_file(path="p.proof"):
@@ -146,17 +126,14 @@ def resumes(path) -> bool:
 
 
 ARCHIVES = [
-    row(
-        "write it again with save_proof",
+    row("write it again with save_proof",
         lambda: load_proof(cut_short(proof_file())),
-        lambda: load_proof(proof_file()).bound == fitted(proof=True).result_.bound,
-    ),
-    *promised(
-        lambda: (os.remove("c"), resumes("c"), resumes("d"))[1:] == (True, True),
+        lambda: load_proof(proof_file()).bound == fitted(proof=True).result_.bound),
+    *promised(lambda: (os.remove("c"), resumes("c"), resumes("d"))[1:] == (True, True),
         ("delete it to begin anew, or choose another path", lambda: resumes(write("c", "x"))),
-        ("delete it to begin anew, or choose another path", lambda: (resumes("c"), resumes(without_seconds("c")))),
-    ),
-]
+        ("delete it to begin anew, or choose another path",
+         lambda: (resumes("c"), resumes(without_seconds("c"))))),
+]  # fmt: skip
 
 
 def anchored(**options):
@@ -195,35 +172,24 @@ def moved(problem):
 
 
 PROGRAMS = [
-    row(
-        "holds no estimator; export the program with Reranker.export_mps or rerank export",
+    row("holds no estimator; export the program with Reranker.export_mps or rerank export",
         lambda: import_solution(program_file(model=None)),
-        lambda: (
-            imports(program_file())
-            and succeeds("export", model_file(table=table_file(n=8)), "t.csv", "r.mps")
-            and imports("r.mps")
-        ),
-    ),
-    *promised(
-        lambda: imports(program_file()),
-        (
-            "holds a number or a text that cannot be used ({}); take an undamaged copy, or fit again",
-            lambda: import_solution(program_file(choices={"box": "x"})),
-        ),
+        lambda: imports(program_file()) and succeeds("export", model_file(table=table_file(n=8)), "t.csv",
+            "r.mps") and imports("r.mps")),
+    *promised(lambda: imports(program_file()),
+        ("holds a number or a text that cannot be used ({}); take an undamaged copy, or fit again",
+         lambda: import_solution(program_file(choices={"box": "x"}))),
         ("holds no constant; export it again", lambda: import_solution(program_file(constant="x"))),
         ("holds no constant; export it again", lambda: import_solution(program_file(constant="nan"))),
-        ("does not say how its program was stated; export it again", lambda: import_solution(program_file(choices=[]))),
-        ("holds no problem that can be used ({}); export it again", lambda: import_solution(program_file(problem={}))),
-        (
-            "contradicts itself: its problem is not that of its model; export it again",
-            lambda: import_solution(program_file(problem=moved(data_of_program()["problem"]))),
-        ),
-        (
-            "states another constant than its problem has; export it again",
-            lambda: import_solution(program_file(constant=(5.0).hex())),
-        ),
-    ),
-]
+        ("does not say how its program was stated; export it again",
+         lambda: import_solution(program_file(choices=[]))),
+        ("holds no problem that can be used ({}); export it again",
+         lambda: import_solution(program_file(problem={}))),
+        ("contradicts itself: its problem is not that of its model; export it again",
+         lambda: import_solution(program_file(problem=moved(data_of_program()["problem"])))),
+        ("states another constant than its problem has; export it again",
+         lambda: import_solution(program_file(constant=(5.0).hex())))),
+]  # fmt: skip
 
 
 ROWS = MODELS + ARCHIVES + PROGRAMS
