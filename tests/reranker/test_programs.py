@@ -176,9 +176,7 @@ def test_the_automatic_formulation_has_the_optimum_of_the_problem(stat, program,
     est = Reranker(stat, solver="highs", presolve=False, **SMALL).fit(X, y)
     assert est.formulation == "auto" and est.result_.formulation == program
     assert (est.result_.bound_source, est.result_.status) == ("solver", "optimal_by_solver")
-    assert shares_optimum(
-        chosen_formulation("auto", est.state_.task.statistic), est.state_.task.statistic
-    )
+    assert shares_optimum(chosen_formulation("auto", est.state_.task.statistic), est.state_.task.statistic)
     assert est.build_model().rerank_info.kind == program
     path, _ = est.export_mps(tmp_path / "p.mps")
     highs_says = gateway.solve_file(path, solution=tmp_path / "p.sol")
