@@ -16,27 +16,9 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from rerank import Reranker, RerankerCV, load
 from rerank.ranks import evaluate
 from rerank.scorers import TopPush
-from tests.cases.advice import data, est, fitted, row
+from tests.cases.advice import FRAME, QID, X, Y, data, est, fit, proved, row, same
 
-X, Y = data()
-FRAME = pd.DataFrame(X, columns=["a", "b"])
-QID = np.repeat([0, 1], 20)
 WORDS = pd.DataFrame({"a": X[:, 0], "word": np.where(X[:, 1] > 0, "up", "down")})
-
-
-def same(other) -> bool:
-    return other.result_.value == est().fit(X, Y).result_.value
-
-
-def fit(table=X, y=Y, **more):
-    """A fit; what belongs to the rows goes to ``fit``, all else is an option."""
-    of_rows = ("qid", "sample_weight", "query_weight", "groups", "ideal_gains")
-    own = {name: more.pop(name) for name in of_rows if name in more}
-    return est(**more).fit(table, y, **own)
-
-
-def proved(other) -> bool:
-    return other.result_.proved
 
 
 def choose(table=X, y=Y, reranker=None, fit_options=None, **more):
@@ -157,7 +139,7 @@ OPTIONS = [
     row("leave it out; a window or list_length also makes lower places count",
         lambda: Reranker(thinning=2), lambda: [fit(window=2.0), fit(list_length=80)]),
     row("any more: read the rows and columns that count into one table, and call {}",
-        lambda: est().fit_parts, lambda: same(est().fit(X, Y))),
+        lambda: est().fit_parts, lambda: same(fit())),
     row("and X has no names of columns; give a data frame, or an array of ids",
         lambda: fit(qid="a"),
         lambda: fit(FRAME.assign(q=QID), qid="q").result_.value == fit(qid=QID).result_.value),
@@ -312,8 +294,8 @@ OUTCOMES = [
         lambda: fit(stat="precision@10", n_candidates=11,
             first_stage="logistic").result_.shortlist.n_positive > 0),
     row("the model was read from a file, or no feature varies on the shortlist; fit it on data that leave something to order",
-        lambda: (fitted().save("m.json"), load("m.json").build_model())[1],
-        lambda: fitted(n_candidates=6, first_stage="logistic").build_model() is not None),
+        lambda: (fit().save("m.json"), load("m.json").build_model())[1],
+        lambda: fit(n_candidates=6, first_stage="logistic").build_model() is not None),
     row("so no score makes a row relevant; use rank, or decision_function with qid",
         lambda: fit(qid=QID).predict(X),
         lambda: len(fit(qid=QID).rank(X, QID)) == len(fit(qid=QID).decision_function(X, QID)) == 40),
@@ -321,8 +303,8 @@ OUTCOMES = [
         lambda: fit(y=Y * 0.5).predict(X),
         lambda: len(fit(y=Y * 0.5).rank(X)) == len(fit(y=Y * 0.5).decision_function(X)) == 40),
     row("There are no weights to draw: the model was read from a file, which holds no rows, or no column varies on the shortlist; fit it",
-        lambda: (fitted().save("m.json"), load("m.json").plot_weights())[1],
-        lambda: fitted().plot_weights() is not None),
+        lambda: (fit().save("m.json"), load("m.json").plot_weights())[1],
+        lambda: fit().plot_weights() is not None),
     row("A model whose columns are made by a transformer cannot be written to a file; transform the table first, and fit on what comes out",
         lambda: fit(FRAME, features=StandardScaler()).save("m.json"),
         lambda: fit(StandardScaler().fit_transform(X)).save("m.json") is None

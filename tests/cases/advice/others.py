@@ -25,12 +25,9 @@ from rerank.ranks.runs import run_values
 from rerank.scorers import RankSVM, TopPush
 from rerank.search import solve
 from rerank.statistics import parse
-from tests.cases.advice import command, data, model_file, row, succeeds, table_file, write
+from tests.cases.advice import FRAME, X, Y, command, fit, model_file, row, same, succeeds, table_file, write
 from tests.cases.advice.rooms import GRADES, OTHER, RUN, fuse
-from tests.cases.advice.tables import fit, parquet, same, tiny
-
-X, Y = data()
-FRAME = pd.DataFrame(X, columns=["a", "b"])
+from tests.cases.advice.tables import parquet, tiny
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from formulations import auc, mixed, mps, pairwise, resolved_rank, subrank
 from formulations.compile import compile_model
 from formulations.data import Unit, units_from_labels
 from rerank.solvers.outcome import Options
-from tests.cases.advice import data, est, fitted, promised, row, write
+from tests.cases.advice import data, est, fit, promised, row, write
 
 X = data(8)[0]
 Y = np.array([1, 0, 0, 1, 0, 0, 0, 0])
@@ -273,15 +273,12 @@ FILES = [
 
 
 def model(path="m.json", **options):
-    fitted(**{"n_candidates": 8, "first_stage": "logistic", **options}).save(path)
+    fit(**{"n_candidates": 8, "first_stage": "logistic", **options}).save(path)
     return path
 
 
-X40, Y40 = data()
-
-
 def small(**options):
-    return est(**{"n_candidates": 8, "first_stage": X40[:, 1], "stat": "dcg@5", **options}).fit(X40, Y40)
+    return est(**{"n_candidates": 8, "first_stage": data()[0][:, 1], "stat": "dcg@5", **options}).fit(*data())
 
 
 FITS = [

@@ -22,10 +22,8 @@ from rerank.ranks.runs import differences, run_values
 from rerank.scorers import RankSVM, RoBiRank, TableLogistic, TopPush
 from rerank.search import solve
 from rerank.statistics import parse
-from tests.cases.advice import data, est, fitted, promised, row, write
+from tests.cases.advice import QID, X, Y, est, fit, promised, row, write
 
-X, Y = data()
-QID = np.repeat([0, 1], 20)
 PURE = np.repeat([0, 1], 20)
 RUN = {"q1": {"d1": 0.9, "d2": 0.5}, "q2": {"d3": 0.7, "d4": 0.2}}
 OTHER = {"q1": {"d2": 0.9, "d1": 0.5}, "q2": {"d3": 0.7, "d5": 0.2}}
@@ -134,10 +132,10 @@ PROBLEMS = [
         lambda: leaf_boxes(problem(), solve(problem(), 20.0, proof=True).proof, [0, 0]),
         lambda: leaf_boxes(problem(), solve(problem(), 20.0, proof=True).proof, [0, 1]).bounds.size),
     row("is the checkpoint of a search with {}; give that again to go on with it, or choose another path",
-        lambda: (fitted(checkpoint="c", node_limit=1, stat="auc"),
+        lambda: (fit(checkpoint="c", node_limit=1, stat="auc"),
             est(checkpoint="c", stat="dcg@5").fit(X, Y))[1],
-        lambda: (fitted(checkpoint="c", node_limit=1, stat="auc"), fitted(checkpoint="c", stat="auc"),
-            fitted(checkpoint="d", stat="dcg@5"))[1].result_.proved),
+        lambda: (fit(checkpoint="c", node_limit=1, stat="auc"), fit(checkpoint="c", stat="auc"),
+            fit(checkpoint="d", stat="dcg@5"))[1].result_.proved),
 ]  # fmt: skip
 
 

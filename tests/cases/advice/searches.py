@@ -36,26 +36,29 @@ from rerank.search import sizes
 from rerank.solvers import gateway, highs
 from rerank.solvers.outcome import Options
 from rerank.statistics import parse, presentation
-from tests.cases.advice import command, data, est, model_file, row, shown, table_file, write
+from tests.cases.advice import (
+    X,
+    Y,
+    command,
+    data,
+    est,
+    fit,
+    model_file,
+    proved,
+    row,
+    shown,
+    table_file,
+    write,
+)
 from tests.cases.advice.commands import typed
 from tests.cases.advice.fits import wide
 from tests.cases.advice.programs import program, small
 from tests.cases.advice.rooms import RUN, fuse, latent, model
 
-X, Y = data()
 FIRST = (X[:, 0] > 1).astype(int)
 WORD = np.where(X[:, 1] > 0, "up", "down")
 WORDS = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "word": WORD})
 STAGE = TableLogistic().fit(WORDS[["word"]], Y)
-
-
-def fit(table=X, y=Y, **options):
-    weight = options.pop("sample_weight", None)
-    return est(**options).fit(table, y, sample_weight=weight)
-
-
-def proved(other) -> bool:
-    return other.result_.proved
 
 
 def fits_quietly(ranker, table=X, y=Y) -> bool:

@@ -10,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.dataset
 import pyarrow.parquet
@@ -31,20 +30,20 @@ from rerank.io import (
     write_svmlight,
 )
 from rerank.perturb import perturb_rows
-from tests.cases.advice import command, data, est, model_file, promised, row, table_file, write
-
-X, Y = data()
-FRAME = pd.DataFrame(X, columns=["a", "b"])
-
-
-def same(other) -> bool:
-    """Whether the fit is that of the plain table."""
-    return other.result_.value == est().fit(X, Y).result_.value
-
-
-def fit(table, y=Y, **more):
-    own = {name: more.pop(name) for name in ("qid", "sample_weight", "query_weight", "groups") if name in more}
-    return est(**more).fit(table, y, **own)
+from tests.cases.advice import (
+    FRAME,
+    QID,
+    X,
+    Y,
+    command,
+    fit,
+    model_file,
+    promised,
+    row,
+    same,
+    table_file,
+    write,
+)
 
 
 def with_hole(value=np.nan):
@@ -92,7 +91,6 @@ def without_line(path, source, line=2):
     return write(path, "\n".join(lines[: line - 1] + lines[line:]) + "\n")
 
 
-QID = np.repeat([0, 1], 20)
 SVM = "1 qid:1 1:0.5 2:1\n0 qid:1 1:0.1 2:2\n"
 IDEAL = '{"format": "exact-rerank ideal grades", "schema": 1, "grades": {"1": [1]}}'
 RUN = "q1 Q0 d1 1 0.9 t\nq1 Q0 d2 2 0.5 t\n"
