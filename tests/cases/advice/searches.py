@@ -8,7 +8,7 @@ import datetime
 import os
 import sys
 from concurrent.futures import BrokenExecutor
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from unittest.mock import patch
 
@@ -151,12 +151,12 @@ def slow():
 def within(limit, **options):
     """A fit with a proof, which holds all pairs, within limits of memory or speed."""
     with limit:
-        return fit(*data(120, 3), **{"stat": "auc", "first_stage": data(120, 3)[0][:, 1], "proof": True, **options})
+        return fit(*data(120, 3), stat="auc", first_stage=data(120, 3)[0][:, 1], proof=True, **options)
 
 
 def by_rows(limit, table=X, **options):
     with limit:
-        return fit(table, **{"stat": "auc", "first_stage": X[:, 1], **options})
+        return fit(table, stat="auc", first_stage=X[:, 1], **options)
 
 
 class Presolving(highspy.Highs):
@@ -303,66 +303,53 @@ def without(*packages, path=None):
             sys.modules[engine.__name__] = engine
 
 
-def solve_file(solver, machine=None):
-    """A program file solved by a solver of this machine, or of one that lacks it."""
+def on(machine, call):
+    """What a call returns on another machine."""
+    with machine:
+        return call()
+
+
+def solve_file(solver):
+    """A program file solved by a solver of this machine."""
     mps.write(program(), "p.mps")
-    with machine or nullcontext():
-        return gateway.solve_file("p.mps", solver, solution="p.sol", time_limit=20)
+    return gateway.solve_file("p.mps", solver, solution="p.sol", time_limit=20)
 
 
 def agrees(solver) -> bool:
     return abs(solve_file(solver).objective - solve_file("highs").objective) < 1e-6
 
 
-def drawn(machine=None):
-    with machine or nullcontext():
-        return plots.cumulative_gain(Y, {"a": X[:, 0]})
+def drawn():
+    return plots.cumulative_gain(Y, {"a": X[:, 0]})
 
 
-def by_command(machine=None):
-    with machine or nullcontext():
-        return typed("fit t.csv --label hit --solver search --plot p.png --model m.json")
+def by_command():
+    return typed("fit t.csv --label hit --solver search --plot p.png --model m.json")
 
 
-def in_parts(engine, machine=None):
-    with machine or nullcontext():
-        return latent(engine=engine).n_epochs_
-
-
-def doctor(machine=None):
-    with machine or nullcontext():
-        return command("doctor")
+def doctor():
+    return shown(command("doctor"))
 
 
 MISSING = [
     row("--plot needs matplotlib, which is not installed; pip install 'exact-rerank[plots]'",
-        lambda: by_command(without("matplotlib")), lambda: by_command().exit_code in (0, 3)),
+        lambda: on(without("matplotlib"), by_command), lambda: by_command().exit_code in (0, 3)),
     row("pip install 'exact-rerank[plots]'",
-        lambda: drawn(without("matplotlib")), lambda: drawn() is not None),
+        lambda: on(without("matplotlib"), drawn), lambda: drawn() is not None),
     row("HiGHS is not installed; run: pip install highspy",
-        lambda: solve_file("highs", without("highspy")), lambda: solve_file("highs").objective > 0),
-    *(
-        row(
-            says,
-            lambda solver=solver, packages=packages: solve_file(solver, without("pulp", *packages, path="")),
-            lambda solver=solver: agrees(solver),
-        )
-        for solver, says, *packages in (
-            ("cbc", "apt-get install coinor-cbc (Debian, Ubuntu), or brew install cbc, or see github.com/coin-or/Cbc"),
-            ("glpk", "apt-get install glpk-utils (Debian, Ubuntu), or brew install glpk"),
-            ("scip", "pip install pyscipopt", "pyscipopt"),
-        )
-    ),
-    *(
-        row(
-            f"pip install {package}",
-            lambda package=package: doctor(without(package)),
-            lambda found=found: f"{found} was not found" not in shown(doctor()),
-        )
-        for package, found in (("highspy", "highs"), ("pulp", "pulp"))
-    ),
+        lambda: on(without("highspy"), lambda: solve_file("highs")), lambda: solve_file("highs").objective > 0),
+    *(row(says, lambda name=name: on(without("pulp", "pyscipopt", path=""), lambda: solve_file(name)),
+          lambda name=name: agrees(name))
+      for name, says in (
+          ("cbc", "apt-get install coinor-cbc (Debian, Ubuntu), or brew install cbc, or see github.com/coin-or/Cbc"),
+          ("glpk", "apt-get install glpk-utils (Debian, Ubuntu), or brew install glpk"),
+          ("scip", "pip install pyscipopt"),
+      )),
+    *(row(f"pip install {name}", lambda name=name: on(without(name), doctor),
+          lambda found=found: f"{found} was not found" not in doctor())
+      for name, found in (("highspy", "highs"), ("pulp", "pulp"))),
     row("which needs the package ray; install exact-rerank[ray] or use engine='local'",
-        lambda: in_parts("ray", without("ray")), lambda: in_parts("local") > 0),
+        lambda: on(without("ray"), lambda: latent(engine="ray")), lambda: latent(engine="local").n_epochs_ > 0),
     row("log has {} items for n_shards={}; give at least two items for each shard",
         lambda: latent(n_shards=5), lambda: latent(n_shards=4).n_epochs_ > 0),
 ]  # fmt: skip
@@ -399,10 +386,7 @@ def small_machine(most=30):
         if problem.X.shape[0] > most:
             raise MemoryError("1 TiB")
 
-    with (
-        patch.object(search_run, "check_rows", checked),
-        patch.object(search_run, "rows_alone", lambda *_: True),
-    ):
+    with patch.object(search_run, "check_rows", checked), patch.object(search_run, "rows_alone", lambda *_: True):
         yield
 
 
