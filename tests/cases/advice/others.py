@@ -68,19 +68,6 @@ def written(path, to=None) -> bool:
     return len(read_csv(path, label="target")) == 2
 
 
-PATHS = [
-    row(("Cannot write no/o.csv: No such file or directory", "choose a folder that can be written"),
-        lambda: written("no/o.csv"), lambda: written("o.csv")),
-    row(("Cannot write no/audit: No such file or directory", "choose a folder that can be written"),
-        lambda: audited("no/audit"), lambda: audited("audit")),
-    row(("fit.proof: Device or resource busy", "choose another path"),
-        lambda: audited("audit", errno.EBUSY), lambda: audited("other")),
-    row(("File name too long", "choose another path"), lambda: written("o" * 300), lambda: written("o")),
-    row("is where {} goes; give the path of another file",
-        lambda: written("o.csv", to="o.csv"), lambda: written("o.csv", to="p.csv")),
-]  # fmt: skip
-
-
 @contextmanager
 def folder_that_is_gone() -> Iterator[None]:
     """The block runs in a folder that was removed."""
@@ -100,17 +87,21 @@ def fit_from_nowhere(model):
         return command("fit", table, "--label", "hit", "--first-stage", "none", "--solver", "search", "--model", model)
 
 
-PATHS.append(
-    row(
-        "rerank: The system refused this{}: {}; change that, or use other paths",
+PATHS = [
+    row(("Cannot write no/o.csv: No such file or directory", "choose a folder that can be written"),
+        lambda: written("no/o.csv"), lambda: written("o.csv")),
+    row(("Cannot write no/audit: No such file or directory", "choose a folder that can be written"),
+        lambda: audited("no/audit"), lambda: audited("audit")),
+    row(("fit.proof: Device or resource busy", "choose another path"),
+        lambda: audited("audit", errno.EBUSY), lambda: audited("other")),
+    row(("File name too long", "choose another path"), lambda: written("o" * 300), lambda: written("o")),
+    row("is where {} goes; give the path of another file",
+        lambda: written("o.csv", to="o.csv"), lambda: written("o.csv", to="p.csv")),
+    row("rerank: The system refused this{}: {}; change that, or use other paths",
         lambda: fit_from_nowhere("m.json"),
-        lambda: (
-            fit_from_nowhere(os.path.abspath("m.json")).exit_code in (0, 3)
-            and Path("m.json").exists()
-            and Path(model_file("n.json")).exists()
-        ),
-    )
-)
+        lambda: fit_from_nowhere(os.path.abspath("m.json")).exit_code in (0, 3)
+            and Path("m.json").exists() and Path(model_file("n.json")).exists()),
+]  # fmt: skip
 
 
 def days(**options):
@@ -228,14 +219,10 @@ MODELS = [
         lambda: by_score(1.7e308 / 1e300).result_.value == by_score(1.0).result_.value),
     row("is larger than {} bytes; pass another file",
         lambda: load(oversized()), lambda: load(model_file()).result_.value > 0),
-    row(
-        "holds out-of-fold scores of {} rows, and the table has {}; give the table of the fit",
-        lambda: (
-            succeeds("fit", table_file(), "--label", "hit", "--cross-fit", 2, "--radius", 1, *FIT),
-            command("verify", "m.json", without(3)),
-        )[1],
-        lambda: succeeds("verify", "m.json", "t.csv", code=3),  # the scores themselves are taken as given
-    ),
+    row("holds out-of-fold scores of {} rows, and the table has {}; give the table of the fit",
+        lambda: (succeeds("fit", table_file(), "--label", "hit", "--cross-fit", 2, "--radius", 1, *FIT),
+            command("verify", "m.json", without(3)))[1],
+        lambda: succeeds("verify", "m.json", "t.csv", code=3)),  # the scores themselves are taken as given
     row("limits must be two arrays of {} numbers for a score and at least one column to correct it, without signs",
         lambda: problem(limits=([1, -1, 0], [1, 1]), signs=[0, 0, 1]),
         lambda: solve(problem(limits=([1, -1, 0], [1, 1, 1])), 20.0).value > 0),
