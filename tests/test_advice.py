@@ -7,7 +7,6 @@ from tests.cases.advice import (
     commands,
     damaged,
     fits,
-    foreign,
     heard,
     latent,
     one_line,
@@ -21,18 +20,8 @@ from tests.cases.advice import (
 from tests.cases.advice.exceptions import REASONS
 from tests.cases.advice.literals import advice
 
-ROWS = [
-    *tables.ROWS,
-    *fits.ROWS,
-    *commands.ROWS,
-    *programs.ROWS,
-    *rooms.ROWS,
-    *searches.ROWS,
-    *damaged.ROWS,
-    *foreign.ROWS,
-    *latent.ROWS,
-    *others.ROWS,
-]
+MODULES = (tables, fits, commands, programs, rooms, searches, damaged, latent, others)
+ROWS = [row for module in MODULES for row in module.ROWS]
 SAID = {one_line(part) for row in ROWS for part in row.says}
 WHOLE = SAID & advice()
 """Texts that are parts of a message; each stands for itself, however short it is."""

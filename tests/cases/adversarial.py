@@ -13,7 +13,6 @@ from rerank.statistics import parse
 
 def adversarial() -> dict[str, Problem]:
     """Named problems on which rounding, ties or a thin optimum decide."""
-    unit, solid = ({"low": np.zeros(d), "high": np.ones(d)} for d in (2, 3))
     return {
         "differences of 1e-12": _of(
             [[0, 0.5], [1e-12, 0.2], [2e-12, 0.9], [1, 0.1], [0.3, 1], [0.3, 0]], [1, 0, 0, 1, 0, 1], 1e-4
@@ -48,41 +47,19 @@ def adversarial() -> dict[str, Problem]:
         "only a corner wins, with rest": _of(
             [[0.5, 0.25, 0.25], [0.25, 0, 0.5], [1, 1, 1], [0, 0, 0], [0.75, 0.5, 0]], [1, 0, 0, 0, 1], 0.75
         ),
-        "two half-planes touch at a sparse point": _of(
-            [[0.25, 0.5], [0, 0], [0.25, 0.5], [0, 1]], [1, 0, 1, 0], 0.25, rows=[[0, 1], [2, 3]], **unit
+        "two half-planes touch at a sparse point": touching([0.25, 0.5], [0, 0], [0.25, 0.5], [0, 1]),
+        "two half-planes touch at t = 1/2": touching([0, 0.5], [0, 0], [0.5, 0.5], [0, 1]),
+        "two half-planes miss by 2e-9": touching([0, 0.5], [0, 0], [0.5 - 1e-9, 0.5], [0, 1]),
+        "two half-planes miss by a unit of rounding": touching([0, 0.5], [0, 0], [0.5 - 2**-54, 0.5], [0, 1]),
+        "two half-planes touch at t = 1/3": touching([0, 0.75], [0, 0], [0.5, 0.25], [0, 1]),
+        "three half-spaces touch at a sparse point": touching(
+            [0.25, 0.25, 0], [0, 0, 0], [0.25, 0, 0.25], [0, 0, 0], [0.25, 0, 0], [0, 0.25, 0.25]
         ),
-        "two half-planes touch at t = 1/2": _of(
-            [[0, 0.5], [0, 0], [0.5, 0.5], [0, 1]], [1, 0, 1, 0], 0.25, rows=[[0, 1], [2, 3]], **unit
+        "three half-spaces touch inside a face": touching(
+            [0, 0.5, 0], [0, 0, 0], [0, 0, 1], [0, 0, 0], [0.75, 0, 0], [0, 0.5, 1]
         ),
-        "two half-planes miss by 2e-9": _of(
-            [[0, 0.5], [0, 0], [0.5 - 1e-9, 0.5], [0, 1]], [1, 0, 1, 0], 0.25, rows=[[0, 1], [2, 3]], **unit
-        ),
-        "two half-planes miss by a unit of rounding": _of(
-            [[0, 0.5], [0, 0], [0.5 - 2**-54, 0.5], [0, 1]], [1, 0, 1, 0], 0.25, rows=[[0, 1], [2, 3]], **unit
-        ),
-        "two half-planes touch at t = 1/3": _of(
-            [[0, 0.75], [0, 0], [0.5, 0.25], [0, 1]], [1, 0, 1, 0], 0.25, rows=[[0, 1], [2, 3]], **unit
-        ),
-        "three half-spaces touch at a sparse point": _of(
-            [[0.25, 0.25, 0], [0, 0, 0], [0.25, 0, 0.25], [0, 0, 0], [0.25, 0, 0], [0, 0.25, 0.25]],
-            [1, 0, 1, 0, 1, 0],
-            0.25,
-            rows=[[0, 1], [2, 3], [4, 5]],
-            **solid,
-        ),
-        "three half-spaces touch inside a face": _of(
-            [[0, 0.5, 0], [0, 0, 0], [0, 0, 1], [0, 0, 0], [0.75, 0, 0], [0, 0.5, 1]],
-            [1, 0, 1, 0, 1, 0],
-            0.25,
-            rows=[[0, 1], [2, 3], [4, 5]],
-            **solid,
-        ),
-        "three half-spaces touch at thirds": _of(
-            [[0, 0.75, 0], [0, 0, 0], [0, 0, 0.375], [0, 0, 0], [0.75, 0, 0], [0, 0.75, 0.375]],
-            [1, 0, 1, 0, 1, 0],
-            0.25,
-            rows=[[0, 1], [2, 3], [4, 5]],
-            **solid,
+        "three half-spaces touch at thirds": touching(
+            [0, 0.75, 0], [0, 0, 0], [0, 0, 0.375], [0, 0, 0], [0.75, 0, 0], [0, 0.75, 0.375]
         ),
         "thirds: nearest doubles win, rationals lose": _of(
             [[0], [1], [2], [3]], [0, 0, 0, 1], float(np.nextafter(1 / 3, 1))
@@ -99,6 +76,13 @@ def adversarial() -> dict[str, Problem]:
             [[0, 1], [1, 0], [0.5, 0.6], [0.2, 0.1], [0.7, 0.7]], [1e-9, 1e9, 0, 1, 0], 0.05
         ),
     }
+
+
+def touching(*rows: list[float]) -> Problem:
+    """Pairs of a relevant row and another, each a list; the half-spaces where they are won hardly meet, if at all."""
+    n, d = len(rows), len(rows[0])
+    pairs = [[k, k + 1] for k in range(0, n, 2)]
+    return _of(rows, [1, 0] * (n // 2), 0.25, rows=pairs, low=np.zeros(d), high=np.ones(d))
 
 
 def _of(

@@ -20,15 +20,7 @@ Floats = NDArray[np.float64]
 
 is_compiled()  # tests that call a kernel directly must not find one that holds older code of its helpers
 
-__all__ = [
-    "drawn_lists",
-    "exact_objective",
-    "noisy_problem",
-    "slow_margin",
-    "slow_unit",
-    "surface",
-    "tables",
-]
+__all__ = ["drawn_lists", "exact_objective", "noisy_problem", "slow_margin", "slow_unit", "surface", "tables"]
 
 
 def surface(rng: np.random.Generator, problem: Problem, count: int) -> Floats:

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from formulations import mps
 from rerank import load
 from rerank.io import Table, read_qrels, read_run, read_table, write_csv, write_svmlight
 from rerank.ranks import evaluate
+from rerank.reranker.files import model_file
 from tests.cli.commands import NAMES, answer, fit, noisy, run
 from tests.reranker.test_reranker import lists, table
 
@@ -20,9 +22,7 @@ def test_fit_writes_a_model_and_says_what_it_found(folder):
     est = load("m.json")
     assert body["status"] == "optimal" and body["proved"]
     assert body["statistic"] == est.result_.statistic and set(body["coef"]) <= set(NAMES)
-    assert {"value", "bound", "gap", "bound_source", "seconds", "shortlist", "first_stage_statistic"} <= set(
-        body
-    )
+    assert {"value", "bound", "gap", "bound_source", "seconds", "shortlist", "first_stage_statistic"} <= {*body}
     assert "Proved optimal" in fit().stdout
 
 
@@ -38,7 +38,6 @@ def test_rank_score_and_verify_take_up_the_columns_of_the_fit(folder):
     assert scored["first_stage"] == est.result_.first_stage_statistic
     assert answer(run("verify", "m.json", "data.csv", "--json"))["holds"]
     assert "Everything stated holds" in run("verify", "m.json", "data.csv").stdout
-    run("verify", "m.json", code=2)
     alone = run("verify", "m.json", "--without-data", code=3).stdout
     assert "All that could be checked holds." in alone and "result.value" in alone
     assert "dcg@5" in run("score", "m.json", "data.csv").stdout
@@ -52,25 +51,19 @@ def test_rank_writes_csv_and_trec(folder):
     assert lines[0] == "place,id,score" and len(lines) == 51
     run("rank", "m.json", "data.csv", "--output", "list.run")
     assert read_run("list.run").docid.tolist() == [line.split(",")[1] for line in lines[1:]]
-    run("rank", "m.json", "data.csv", "--output", "list.xyz", code=2)
 
 
 def test_an_open_gap_exits_with_3(folder):
     X, y = table(1, n=200, d=9)
     write_csv("wide.csv", Table(X, y, None, None, tuple(f"f{j}" for j in range(9))), label="hit")
-    body = answer(
-        fit("--stat", "auc", "--candidates", 0, "--time-limit", 0.3, "--json", data="wide.csv", code=3)
-    )
+    options = ("--stat", "auc", "--candidates", 0, "--time-limit", 0.3)
+    body = answer(fit(*options, "--json", data="wide.csv", code=3))
     assert body["gap"] > 0 and body["status"] in ("feasible", "first_stage_kept")
 
 
 def test_a_changed_model_fails_the_check_with_5(folder):
-    from rerank.reranker.files import model_file
-
     fit()
     doc = model_file.read("m.json")
-    from dataclasses import replace
-
     model_file.write("m.json", replace(doc, result={**doc.result, "value": doc.result["value"] + 0.25}))
     done = run("verify", "m.json", "data.csv", code=5)
     assert "FAILED" in done.stdout and "do not use" in done.stdout
@@ -95,14 +88,6 @@ def test_export_solve_import_and_verify(folder):
     body = answer(run("import", "p.mps", "p.sol", "--model", "n.json", "--json"))
     assert body["value"] == pytest.approx(before.value, abs=1e-9) and body["solver"] == "file"
     assert answer(run("verify", "n.json", "data.csv", "--json", code=None))["holds"]
-
-
-def test_export_never_replaces_a_model(folder):
-    fit()
-    before = Path("m.json").read_bytes()
-    done = run("export", "m.json", "data.csv", "m.mps", code=2)
-    assert Path("m.json").read_bytes() == before and "m.json" in done.stderr
-    run("export", "m.json", "data.csv", "p.lp", code=2)
 
 
 def test_solver_none_states_the_problem_for_others(folder):
@@ -139,9 +124,8 @@ def test_convert(folder, target):
 
 def test_doctor_lists_what_it_finds(folder):
     body = answer(run("doctor", "--json"))
-    assert body["versions"]["exact-rerank"] and any(
-        one["name"] == "highs" and one["found"] for one in body["solvers"]
-    )
+    assert body["versions"]["exact-rerank"]
+    assert any(one["name"] == "highs" and one["found"] for one in body["solvers"])
     assert {"python", "platform", "numpy", "pyomo"} <= body["versions"].keys()
     shown = run("doctor").stdout
     assert "highs" in shown and f"python {body['versions']['python']}" in " ".join(shown.split())
@@ -164,6 +148,3 @@ def test_help_is_quick_and_loads_nothing_heavy():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
-
-
-# -- bad input: one sentence, exit code 2, nothing written ------------------------------------------------------------

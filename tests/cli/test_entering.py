@@ -11,7 +11,7 @@ import pytest
 
 from rerank import Reranker
 from rerank.io import read_table
-from tests.cli.commands import run
+from tests.cli.commands import answer, run
 
 N = 80
 RNG = np.random.default_rng(3)
@@ -53,10 +53,8 @@ def test_a_saved_index_is_no_feature_of_any_command(file):
 
 
 def test_columns_that_tell_the_label_are_named_on_standard_error():
-    numbered = (
-        SHUFFLED.reset_index().rename(columns={"index": "number"}).assign(copy=1 - SHUFFLED["y"].to_numpy())
-    )
-    numbered.to_csv("t.csv", index=False)
+    numbered = SHUFFLED.reset_index().rename(columns={"index": "number"})
+    numbered.assign(copy=1 - SHUFFLED["y"].to_numpy()).to_csv("t.csv", index=False)
     done = run("fit", "t.csv", "--label", "y", *OPTIONS, code=None)
     assert re.search("column 'number' numbers the rows", done.stderr)
     assert re.search("column 'copy' is the label again.*--features", done.stderr)
@@ -85,9 +83,8 @@ def test_labels_of_minus_and_plus_one(file):
     X = pd.DataFrame(table.X, columns=table.feature_names)
     est = Reranker("dcg@10", solver="search", time_limit=2).fit(X, 2 * table.y - 1)
     est.save("p.json")
-    assert json.loads(run("score", "p.json", file, *label, "--json").stdout)["value"] == est.score(
-        X, 2 * table.y - 1
-    )
+    score = est.score(X, 2 * table.y - 1)
+    assert answer(run("score", "p.json", file, *label, "--json"))["value"] == score
     run("verify", "p.json", file, *label, code=3)
     run("report", "p.json", file, *label, "--output", "p.html")
 
@@ -102,8 +99,8 @@ def test_a_model_of_words_scores_files_of_words():
     X = SHUFFLED[["a", "b"]]
     est = Reranker("dcg@10", solver="search", time_limit=2, pos_label="Yes").fit(X, words)
     est.save("p.json")
-    done = run("score", "p.json", "t.csv", "--label", "y", "--positive-label", "Yes", "--json")
-    assert json.loads(done.stdout)["value"] == est.score(X, words)
+    given = ("--label", "y", "--positive-label", "Yes")
+    assert answer(run("score", "p.json", "t.csv", *given, "--json"))["value"] == est.score(X, words)
 
 
 RUN = "q1 Q0 d1 1 3.0 t\nq1 Q0 d2 2 2.0 t\n"

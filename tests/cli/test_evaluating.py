@@ -1,10 +1,10 @@
 """``rerank evaluate``: what it prints, what its JSON holds, and what it refuses."""
 
-import json
+from pathlib import Path
 
 import pytest
 
-from tests.cli.commands import run
+from tests.cli.commands import answer, run
 
 QRELS = "1 0 a 2\n1 0 b 1\n1 0 lost 1\n2 0 a 1\n3 0 a 0\n"
 BASE = "1 Q0 a 1 3.0 t\n1 Q0 c 2 3.0 t\n1 Q0 b 3 1 t\n9 Q0 b 1 1 t\n"
@@ -14,14 +14,12 @@ NEW = "1 Q0 a 1 5.0 t\n1 Q0 c 2 3.0 t\n1 Q0 b 3 1 t\n2 Q0 a 1 3.0 t\n"
 @pytest.fixture
 def files(folder):
     for name, text in (("q.txt", QRELS), ("a.run", BASE), ("b.run", NEW)):
-        with open(name, "w") as file:
-            file.write(text)
+        Path(name).write_text(text)
 
 
 def test_a_table_and_the_lead_over_the_first_run(files):
     done = run("evaluate", "a.run", "new=b.run", "q.txt", "--measures", "rr,recall@2")
     lines = done.stdout.splitlines()
-    assert done.exit_code == 0
     assert [line.split() for line in lines[:3]] == [
         ["measure", "a", "new"], ["rr", "0.1667", "0.6667"], ["recall@2", "0.1111", "0.4444"]
     ]  # fmt: skip
@@ -37,8 +35,7 @@ def test_mrr_is_said_to_be_the_paper_s(files):
 
 def test_a_file_may_have_an_equals_sign_in_its_name(files):
     for name in ("k=0.9.run", "new=b.run"):
-        with open(name, "w") as file:
-            file.write(BASE)
+        Path(name).write_text(BASE)
     assert run("evaluate", "k=0.9.run", "q.txt", "--measures", "rr").stdout.split()[:2] == ["measure", "k=0.9"]
     done = run("evaluate", "new=b.run", "q.txt", "--measures", "rr")  # NAME=FILE where there is such a file
     assert done.stdout.split() == ["measure", "new", "rr", "0.6667"]
@@ -54,10 +51,8 @@ def test_names_are_printed_as_they_are_and_whole(files):
 
 
 def test_one_query_has_no_interval_and_scores_beyond_single_precision_no_warning(files, recwarn):
-    with open("one.txt", "w") as file:
-        file.write("1 0 a 2\n")
-    with open("large.run", "w") as file:
-        file.write("1 Q0 a 1 1e300 t\n1 Q0 c 2 -1e300 t\n")
+    Path("one.txt").write_text("1 0 a 2\n")
+    Path("large.run").write_text("1 Q0 a 1 1e300 t\n1 Q0 c 2 -1e300 t\n")
     done = run("evaluate", "a.run", "large.run", "one.txt", "--measures", "rr")
     assert "rr             +0.5000, 1 won, 0 lost" in done.stdout
     assert "nan" not in done.stdout and "interval" not in done.stdout and not recwarn.list
@@ -66,7 +61,7 @@ def test_one_query_has_no_interval_and_scores_beyond_single_precision_no_warning
 def test_every_query_and_json(files):
     done = run("evaluate", "a.run", "q.txt", "--measures", "rr", "--per-query")
     assert "a\t1\t0.500000" in done.stdout and "a\t3\t0.000000" in done.stdout
-    body = json.loads(run("evaluate", "a.run", "b.run", "q.txt", "--json", "--per-query").stdout)
+    body = answer(run("evaluate", "a.run", "b.run", "q.txt", "--json", "--per-query"))
     assert body["base"] == "a" and body["n_queries"] == 3
     assert body["queries"]["b"]["2"]["ndcg@10"] == 1.0
     ahead = body["ahead"]["b"]["ap"]
@@ -74,12 +69,10 @@ def test_every_query_and_json(files):
 
 
 def test_ids_that_match_nothing_are_an_error_or_a_note(files):
-    with open("c.run", "w") as file:
-        file.write(NEW.replace(" a ", " a#0 ").replace(" b ", " b#0 "))
-    done = run("evaluate", "c.run", "q.txt", code=2)
-    assert done.exit_code == 2 and "the run has 'a#0', and the judgements have 'a'" in done.stderr
-    done = run("evaluate", "c.run", "again=c.run", "q.txt", code=2)
-    assert done.exit_code == 2 and "No document of the run is judged" in done.stderr
+    Path("c.run").write_text(NEW.replace(" a ", " a#0 ").replace(" b ", " b#0 "))
+    alone, twice = (run("evaluate", *runs, "q.txt", code=2) for runs in (["c.run"], ["c.run", "again=c.run"]))
+    assert "the run has 'a#0', and the judgements have 'a'" in alone.stderr
+    assert "No document of the run is judged" in twice.stderr
     done = run("evaluate", "a.run", "c.run", "q.txt", "--json")
-    assert done.exit_code == 0 and "c: No document of the run is judged" in done.stderr
-    assert "check that their ids" in json.loads(done.stdout)["notes"]["c"][0]
+    assert "c: No document of the run is judged" in done.stderr
+    assert "check that their ids" in answer(done)["notes"]["c"][0]

@@ -3,6 +3,7 @@
 Sentences with advice are followed in ``tests/cases/advice``; here stands what the command line adds to them.
 """
 
+import os
 import shlex
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from rerank.io import Table, write_csv
 from tests.cli.commands import NAMES, fit, noisy, run, words
 
+QRELS = "1 0 a 2\n1 0 b 1\n2 0 a 1\n"
 GOOD = "age,size,hit,w\n1,2,1,1\n2,1,0,1\n3,5,1,1\n4,4,0,1\n"
 FILES = {
     "few.csv": GOOD,
@@ -23,7 +25,8 @@ FILES = {
     "one.csv": GOOD.replace(",0,", ",1,"),
     "header.csv": "age,size,hit\n",
     "empty.csv": "",
-    "q.txt": "1 0 a 2\n1 0 b 1\n2 0 a 1\n",
+    "q.txt": QRELS,
+    "q.qrels": QRELS,
     "a.run": "1 Q0 a 1 3.0 t\n1 Q0 c 2 2.0 t\n2 Q0 b 1 2.0 t\n",
     "b.run": "1 Q0 c 1 5.0 t\n1 Q0 b 2 3.0 t\n2 Q0 a 1 3.0 t\n",
 }
@@ -41,7 +44,11 @@ def inputs(tmp_path_factory):
         write_csv("data.csv", Table(X, y, None, None, NAMES), label="hit")
         for name, text in FILES.items():
             Path(name).write_text(text)
-        fit()
+        fit("--candidates", 8)
+        run("export", "m.json", "data.csv", "p.mps")
+        run("solve", "p.mps")
+        Path("link.csv").symlink_to("data.csv")
+        os.link("data.csv", "hard.json")
         run(*shlex.split(f"{RUNS} --qrels q.txt --model f.json --cv 0 --radius 0 --normalise z"), code=None)
     return folder
 
@@ -76,6 +83,19 @@ TABLES = [
     ("convert data.csv data.csv out.csv", "2 tables were given"),
     ("rank m.json data.csv --output list.xyz", "names no format"),
     ("rank m.json data.csv --plot picture.txt", "names no kind of picture"),
+    ("score m.json data.csv --plot gain.txt", "names no kind of picture"),
+    ("rank m.json data.csv --qid hit --plot l.png", "--plot draws one list"),
+    ("fit data.csv --label hit --model x.json --proof ./x.json", "is given for --model and for --proof"),
+]
+OVER_INPUTS = [
+    *(f"fit data.csv --label hit --model {name}" for name in ("data.csv", "hard.json", "link.csv")),
+    "fit data.csv --label hit --model x.json --proof data.csv",
+    "rank m.json data.csv --output link.csv",
+    "convert data.csv link.csv --label hit",
+    "convert a.run --qrels q.qrels q.qrels",
+    "export m.json data.csv m.mps",
+    *(f"solve p.mps --solution {name}" for name in ("p.mps", "p.json")),
+    *(f"import p.mps p.sol --model {name}" for name in ("p.sol", "p.json", "p.mps")),
 ]
 OPTIONS = [
     ("--model no/such/m.json", "The folder of no/such/m.json does not exist"),
@@ -119,10 +139,13 @@ FUSE = [
     ("--qrels q.txt --normalise zz", "Unknown normaliser"),
     ("--qrels q.txt --out a.run", "a.run"),
     ("--qrels q.txt --export solr", "Unknown target 'solr'"),
+    ("--qrels q.txt --plot leads.gif", "names no kind of picture"),
+    ("--model f.json --out o.run --plot p.svg", "--plot"),
     ("--qrels q.txt --normalise minmax,z --export vespa", "Vespa cannot express"),
 ]
 REFUSED = [
     *TABLES,
+    *((line, "is both read and written") for line in OVER_INPUTS),
     *((f"{FIT} {options}", sentence) for options, sentence in OPTIONS),
     *((f"evaluate {given}", sentence) for given, sentence in EVALUATE),
     *((f"{RUNS} {options}", sentence) for options, sentence in FUSE),

@@ -5,6 +5,7 @@ import json
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from rerank.reranker.describe import proved_in_words
 from rerank.reranker.evidence import evidence_of, one_line
 from rerank.reranker.files import model_file
 from tests.cases.mutants import signed
-from tests.cli.commands import run
+from tests.cli.commands import answer, run
 
 EVIL = "<script>alert('x')</script>"
 
@@ -70,9 +71,7 @@ def model(folder):
 
 
 def read(path="report.html"):
-    with open(path) as file:
-        text = file.read()
-    page = Checked()
+    text, page = Path(path).read_text(), Checked()
     page.feed(text)
     assert page.open == [] and text.startswith("<!DOCTYPE html>")
     assert "http" not in re.sub(r'xmlns(:\w+)?="[^"]*"|http-equiv', "", text)
@@ -82,7 +81,7 @@ def read(path="report.html"):
 def test_rows_of_the_fit_are_recomputed(model):
     run("report", model, "train.csv")
     told = read()
-    found = json.loads(run("verify", model, "train.csv", "--json", code=None).stdout)
+    found = answer(run("verify", model, "train.csv", "--json", code=None))
     outcome = "Everything stated holds." if found["complete"] else "All that could be checked holds."
     assert found["holds"] and f"{len(found['checks'])} claims were recomputed from these rows. {outcome}" in told
     assert "which says little about rows to come" in told and "The first 8 places count" in told
@@ -93,7 +92,7 @@ def test_new_rows_have_a_lead_with_its_interval(model):
     write("new.csv", X, y)
     run("report", model, "new.csv", "-o", "new.html")
     told = read("new.html")
-    value = json.loads(run("score", model, "new.csv", "--json").stdout)
+    value = answer(run("score", model, "new.csv", "--json"))
     assert f"precision@8 of this list is {value['value']:.4g}." in told
     assert f"The first stage's list has {value['first_stage']:.4g}." in told
     assert "evidence only if the fit has not seen these rows" in told and "were not recomputed here" in told
@@ -124,9 +123,8 @@ def test_the_order_is_that_of_rank(model):
     X, y = drawn(4)
     write("new.csv", X, y)
     run("report", model, "new.csv")
-    with open("report.html") as file:
-        shown = re.findall(r"<th[^>]*>\d+</th><td[^>]*>(\d+)</td>", file.read())
-    ranked = json.loads(run("rank", model, "new.csv", "--json", "--top", "13").stdout)["rows"]
+    shown = re.findall(r"<th[^>]*>\d+</th><td[^>]*>(\d+)</td>", Path("report.html").read_text())
+    ranked = answer(run("rank", model, "new.csv", "--json", "--top", "13"))["rows"]
     assert shown == [row["id"] for row in ranked]
 
 
@@ -155,7 +153,7 @@ def test_missed_items_and_weights_count_for_both_orders(folder):
     options = ["--label=hit", "--qid=qid", "--weight=weight", "--stat=ndcg@3", "--solver=search", "--time-limit=5"]
     run("fit", "old.csv", "--model", "m.json", *options, code=None)
     run("report", "m.json", "new.csv", "--weight", "weight")
-    value = json.loads(run("score", "m.json", "new.csv", "--weight", "weight", "--json").stdout)
+    value = answer(run("score", "m.json", "new.csv", "--weight", "weight", "--json"))
     ours, first = f"{value['value']:.4g}", f"{value['first_stage']:.4g}"
     assert f"ndcg@3 of this list is {ours}. The first stage's list has {first}." in read()
 
@@ -183,10 +181,8 @@ def chosen(folder, fitted):
     options = ["--label=hit", "--stat=precision@8", "--solver=search", "--cv=3", "--time-limit=20"]
     if not fitted:
         run("fit", "train.csv", "--model", "cv.json", *options, code=None)
-        with open("cv.json") as file:
-            fitted["text"] = file.read()
-    with open("cv.json", "w") as file:
-        file.write(fitted["text"])
+        fitted["text"] = Path("cv.json").read_text()
+    Path("cv.json").write_text(fitted["text"])
     return "cv.json"
 
 
@@ -194,8 +190,7 @@ def changed(path, **entries):
     """The model with other entries of its evidence, as a forger writes it."""
     body = model_file.to_dict(model_file.read(path))
     body["result"] |= {f"evidence.{name}": value for name, value in entries.items()}
-    with open("forged.json", "w") as file:
-        json.dump(signed(body), file)
+    Path("forged.json").write_text(json.dumps(signed(body)))
     return "forged.json"
 
 
@@ -213,14 +208,11 @@ def test_what_held_out_rows_said_is_in_the_file_and_on_the_page(chosen):
         assert row in told and " ".join(row.split()) in " ".join(found.report().split())
         assert high - lead == pytest.approx(1.96 * found.errors[number])
     assert found.ending.replace(" (*)", "") in told and "Taken as given from the model file; the fits" in told
-    with open("report.html") as file:
-        assert file.read().count("<svg") == 2
+    assert Path("report.html").read_text().count("<svg") == 2
     assert len(found.plot().get_yticklabels()) == n
     load(chosen).save("again.json")
-    with open("again.json") as again, open(chosen) as first:
-        assert again.read() == first.read()
-    checks = json.loads(run("verify", chosen, "train.csv", "--json", code=None).stdout)
-    assert checks["holds"]
+    assert Path("again.json").read_text() == Path(chosen).read_text()
+    assert answer(run("verify", chosen, "train.csv", "--json", code=None))["holds"]
 
 
 def test_a_model_without_folds_says_so(model):
@@ -262,8 +254,7 @@ def test_evidence_of_earlier_versions_is_read_as_none(chosen):
         "rule": "mean", "folds": 6, "safeguard": {"hex": (1.0).hex()}, "tried.0": 6, "fit_keeps": False,
     }
     body["result"] = result | {f"evidence.{name}": value for name, value in old.items()}
-    with open("old.json", "w") as file:
-        json.dump(signed(body), file)
+    Path("old.json").write_text(json.dumps(signed(body)))
     assert load("old.json").result_.evidence is None
     run("report", "old.json", "train.csv", code=None)
     assert "holds no held-out evidence" in read()
@@ -272,7 +263,7 @@ def test_evidence_of_earlier_versions_is_read_as_none(chosen):
 def test_a_choice_that_contradicts_the_file_is_noticed(chosen):
     found = load(chosen).result_.evidence
     other = {"chosen": None} if found.chosen is not None else {"chosen": 0}
-    report = json.loads(run("verify", changed(chosen, **other), "train.csv", "--json", code=None).stdout)
+    report = answer(run("verify", changed(chosen, **other), "train.csv", "--json", code=None))
     assert not report["holds"]  # the message says who kept what
 
 
@@ -280,8 +271,7 @@ def test_a_page_on_rows_of_the_fit_whose_digest_was_altered_says_so_and_ends_wit
     body = model_file.to_dict(model_file.read(model))
     for field in ({"data_sha256": "0" * 64}, {"result": body["result"] | {"certificate.data_sha256": "0" * 64}}):
         body |= field
-        with open("forged.json", "w") as file:
-            json.dump(signed(body), file)
+        Path("forged.json").write_text(json.dumps(signed(body)))
         said = run("report", "forged.json", "train.csv", code=5).stderr
         assert "The files contradict each other" in said and "data_sha256" in said
         assert "These do not hold:" in read() and "data_sha256" in read()
@@ -335,10 +325,7 @@ def test_names_of_options_are_kept_on_one_line():
 
 def test_score_draws_the_list(model):
     said = run("score", model, "train.csv", "--plot", "gain.png").stderr
-    with open("gain.png", "rb") as file:
-        assert file.read(4) == b"\x89PNG" and "Drawn to gain.png." in said
-    refused = run("score", model, "train.csv", "--plot", "gain.txt", code=2).stderr
-    assert "names no kind of picture" in refused
+    assert Path("gain.png").read_bytes()[:4] == b"\x89PNG" and "Drawn to gain.png." in said
 
 
 def test_rank_draws_what_was_found_or_what_lifts_the_first_rows(model, monkeypatch):
@@ -351,8 +338,8 @@ def test_rank_draws_what_was_found_or_what_lifts_the_first_rows(model, monkeypat
         told = lambda *given, own=own, **rest: seen.append((own, given)) or own(*given, **rest)  # noqa: E731
         monkeypatch.setattr(plots, name, told)
     done = run("rank", model, "train.csv", "--plot", "gain.svg", "--json")
-    assert json.loads(done.stdout)["n_rows"] == 90 and "Drawn to gain.svg." in done.stderr
-    X, y = drawn(0)
+    assert answer(done)["n_rows"] == 90 and "Drawn to gain.svg." in done.stderr
+    _, y = drawn(0)
     assert seen[0][0].__name__ == "cumulative_gain" and seen[0][1][0].tolist() == (y > 0).tolist()
     with open("train.csv", newline="") as file:
         head, *lines = csv.reader(file)
@@ -369,5 +356,3 @@ def test_rank_draws_what_was_found_or_what_lifts_the_first_rows(model, monkeypat
         (rows_shown, columns, values), own = seen[-1][1], seen[-1][0]
         assert own.__name__ == "contributions" and values.shape == (4, len(columns))
         assert (np.diff(values.sum(axis=1)) <= 1e-12).all() and len(set(rows_shown)) == 4
-    write("lists.csv", X, y, qid=np.repeat(["q", "r"], 45))
-    assert "--plot draws one list" in run("rank", model, "lists.csv", "--qid", "qid", "--plot", "l.png", code=2).stderr

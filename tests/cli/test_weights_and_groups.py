@@ -1,6 +1,5 @@
 """``--weight`` and ``--groups`` of the command line: rows of weight 0 are not there, and folds keep groups whole."""
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +7,7 @@ import pandas as pd
 import pytest
 
 from rerank.io import read_table
-from tests.cli.commands import NAMES, fit, noisy, run
+from tests.cli.commands import NAMES, OPEN, answer, fit, noisy, run
 
 
 def write(name, X, y, **columns):
@@ -16,8 +15,7 @@ def write(name, X, y, **columns):
 
 
 @pytest.fixture
-def tables(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def tables(folder):
     X, y = noisy(0)
     weight = (np.arange(y.size) % 4 > 0).astype(int)
     X[weight == 0] *= 50
@@ -30,10 +28,8 @@ def tables(tmp_path, monkeypatch):
 def test_fit_and_score_of_a_table_with_weights_of_0(tables, extra):
     found = {}
     for name in ("whole", "some"):
-        done = fit(
-            "--weight", "w", "--json", "--model", f"{name}.json", *extra, data=f"{name}.csv", code=None
-        )
-        found[name] = json.loads(done.stdout)
+        options = ("--weight", "w", "--json", "--model", f"{name}.json", *extra)
+        found[name] = answer(fit(*options, data=f"{name}.csv", code=None))
         found[name]["score"] = run("score", f"{name}.json", "whole.csv", "--weight", "w", "--json").stdout
         found[name]["checks"] = run("verify", f"{name}.json", "whole.csv", code=None).exit_code
         del found[name]["model"], found[name]["seconds"]
@@ -45,15 +41,14 @@ def test_a_report_names_rows_as_the_file_counts_them(tables):
     run("report", "m.json", "whole.csv")
     page = Path("report.html").read_text(encoding="utf-8")
     assert f"of {tables.size} rows" in page and "of 50 rows" not in page
-    ranked = json.loads(run("rank", "m.json", "whole.csv", "--json", "--top", 0).stdout)["rows"]
+    ranked = answer(run("rank", "m.json", "whole.csv", "--json", "--top", 0))["rows"]
     assert len(ranked) == 50  # rows to rank are all there
     first = next(row["id"] for row in ranked if int(row["id"]) in tables)
     assert f">{first}<" in page
 
 
 @pytest.mark.parametrize("format", ["csv", "parquet"])
-def test_groups(tmp_path, monkeypatch, format):
-    monkeypatch.chdir(tmp_path)
+def test_groups(folder, format):
     X, y = noisy(0)
     people = np.array([f"p{row // 5}" for row in range(y.size)])
     write("data.csv", X, y, person=people)
@@ -63,9 +58,9 @@ def test_groups(tmp_path, monkeypatch, format):
         data = "data.parquet"
         parquet.write_table(csv.read_csv("data.csv"), data)
     assert read_table(data, label="hit", groups="person").groups.tolist() == people.tolist()
-    body = json.loads(fit("--groups", "person", "--radius", 0.1, "--json", data=data, code=None).stdout)
+    body = answer(fit("--groups", "person", "--radius", 0.1, "--json", data=data, code=None))
     assert body["grouped"] and body["folds"] == 5
-    assert run("verify", "m.json", data, "--label", "hit", code=None).exit_code in (0, 3)
+    run("verify", "m.json", data, "--label", "hit", code=OPEN)
     run("rank", "m.json", data)
     done = fit("--groups", "person", "--cv", 2, "--holdout", 0.4, data=data, code=None)
     assert "Held out 25 rows" in done.stdout or "Held out 20 rows" in done.stdout

@@ -38,43 +38,51 @@ def test_a_model_comes_back_with_every_bit(tmp_path):
     assert json.loads((tmp_path / "m.json").read_text())["runs"] == dict(zip(NAMES, WEIGHTS.tolist()))
 
 
-def change(body, **entries):
-    return json.dumps(body | entries)
+def refused(path, text):
+    """A file of this text is no fusion model, and one sentence says so."""
+    path.write_text(text)
+    with pytest.raises(InputError, match="holds no fusion model that can be used") as told:
+        load(path)
+    assert "\n" not in str(told.value)
 
 
-def test_what_is_no_model_is_refused_in_one_sentence(tmp_path):
+def signed(body):
+    """The text of a model with the digest that fits."""
+    plain = {name: value for name, value in body.items() if name != "digest"}
+    digest = hashlib.sha256(json.dumps(plain, separators=(",", ":")).encode()).hexdigest()
+    return json.dumps(plain | {"digest": digest})
+
+
+OTHER_DIGEST = [{"runs": {"bm25": 0.7}}, {"normalise": "z"}, {"schema": 2}, {"schema": True}, {"more": 1},
+                {"format": "exact-rerank model"}]  # fmt: skip
+IMPOSSIBLE = [
+    {"runs": {}}, {"runs": {"a": "1"}}, {"runs": {"a": True}}, {"runs": {"": 1.0}}, {"normalise": "l2"},
+    {"missing": "mean"}, {"k": -1}, {"k": "60"}, {"depth": 0}, {"depth": 1.5}, {"about": []},
+]  # fmt: skip
+CURVES = np.array([[-1.5, 2.0], [12.25, 4.0], [0.0, 0.5]])
+NO_CURVES = [
+    [[0.0, 1.0]], [[0.0, 0.0]] * 3, [[0.0, math.nan]] * 3, [0.0] * 3, None, "x", [[0.0, 1.0, 2.0]] * 3,
+]  # fmt: skip
+
+
+def test_what_is_no_model_is_refused_in_one_sentence_whether_or_not_its_digest_fits(tmp_path):
     path = tmp_path / "m.json"
     save(model(), path)
     text = path.read_text()
     body = json.loads(text)
-    forged = [
-        change(body, runs=body["runs"] | {"bm25": 0.7}), change(body, normalise="z"), change(body, schema=2),
-        change(body, schema=True), change(body, format="exact-rerank model"), change(body, more=1), "[]", "{", "",
-        "null", json.dumps({name: value for name, value in body.items() if name != "k"}), text.replace("0.625", "NaN"),
-        text.replace('"k"', '"k": 1, "k"'), "[" * 100_000,
-    ]  # fmt: skip
-    for broken in forged:
-        path.write_text(broken)
-        with pytest.raises(InputError, match="holds no fusion model that can be used") as refused:
-            load(path)
-        assert "\n" not in str(refused.value)
+    assert json.loads(signed(body)) == body
+    without = {name: value for name, value in body.items() if name != "k"}
+    others = ("[]", "{", "", "null", text.replace("0.625", "NaN"), text.replace('"k"', '"k": 1, "k"'), "[" * 100_000)
+    for broken in (*others, json.dumps(without), *(json.dumps(body | entries) for entries in OTHER_DIGEST)):
+        refused(path, broken)
+    for entries in IMPOSSIBLE:
+        refused(path, signed(body | entries))
+    save(replace(model("sigmoid"), curves=CURVES), path)
+    body = json.loads(path.read_text())
+    for broken in NO_CURVES:
+        refused(path, signed(body | {"sigmoid": broken}))
     with pytest.raises(InputError, match="Cannot read"):
         load(tmp_path / "absent.json")
-
-
-def test_values_that_cannot_be_are_refused_with_a_right_digest_too(tmp_path):
-    from rerank.reranker.fusion import files
-
-    save(model(), tmp_path / "m.json")
-    body = json.loads((tmp_path / "m.json").read_text())
-    del body["digest"]
-    wrong = [{"runs": {}}, {"runs": {"a": "1"}}, {"runs": {"a": True}}, {"runs": {"": 1.0}}, {"normalise": "l2"},
-             {"missing": "mean"}, {"k": -1}, {"k": "60"}, {"depth": 0}, {"depth": 1.5}, {"about": []}]  # fmt: skip
-    for entries in wrong:
-        other = body | entries
-        (tmp_path / "m.json").write_text(json.dumps(other | {"digest": files._digest(other)}))
-        with pytest.raises(InputError, match="holds no fusion model"):
-            load(tmp_path / "m.json")
 
 
 # ---- arithmetic of the snippets, each with an interpreter of its own
@@ -160,9 +168,6 @@ def test_the_formula_fuses_alike(normaliser):
     assert set(MEANINGS) == set(naive.NORMALISERS)
 
 
-CURVES = np.array([[-1.5, 2.0], [12.25, 4.0], [0.0, 0.5]])
-
-
 def moved(runs):
     """The runs with scores from their centre, by their width."""
     return {
@@ -179,14 +184,6 @@ def test_a_fitted_sigmoid_is_one_of_moved_scores_in_files_and_exports(tmp_path):
     assert load(tmp_path / "m.json").curves.tolist() == CURVES.tolist()
     save(model("z"), tmp_path / "z.json")
     assert "sigmoid" not in json.loads((tmp_path / "z.json").read_text())
-    body = json.loads((tmp_path / "m.json").read_text())
-    body.pop("digest")
-    for broken in ([[0.0, 1.0]], [[0.0, 0.0]] * 3, [[0.0, math.nan]] * 3, [0.0] * 3, None, "x", [[0.0, 1.0, 2.0]] * 3):
-        changed = body | {"sigmoid": broken}
-        digest = hashlib.sha256(json.dumps(changed, separators=(",", ":")).encode()).hexdigest()
-        (tmp_path / "m.json").write_text(json.dumps(changed | {"digest": digest}))
-        with pytest.raises(InputError, match="holds no fusion model that can be used"):
-            load(tmp_path / "m.json")
     for target in ("formula", "vespa"):
         text = export(given, target)
         expression = re.search(r"(?:fused =|expression:) (.*)", text)[1]

@@ -49,15 +49,10 @@ def npy(array):
     return body.getvalue()
 
 
-@pytest.mark.parametrize(
-    "array",
-    [
-        np.arange(3.0),
-        np.zeros((2, 3), "<f4"),
-        np.asfortranarray(np.arange(6).reshape(2, 3)),
-        np.zeros((0, 2)),
-    ],
-)
+ARRAYS = [np.arange(3.0), np.zeros((2, 3), "<f4"), np.arange(6).reshape(3, 2).T, np.zeros((0, 2))]
+
+
+@pytest.mark.parametrize("array", ARRAYS)
 def test_arrays_are_read_as_numpy_writes_them(array):
     raw = npy(array)
     found = read_array(io.BytesIO(raw), array.dtype.str, array.shape, len(raw))

@@ -103,11 +103,7 @@ BAD = [
     ("a,qid\n1,2\n", {}, r"the column 'qid' is called like the id of a list.*pass qid='qid' \(--qid 'qid'\)"),
     ("a,Query_ID\n1,2\n", {}, "the column 'Query_ID' is called like"),
     ("a,session\n1,x\n", {}, "the column 'session' is called like"),  # its lists would be merged
-    (
-        "a,b\n1,not ill\n",
-        {"label": "b"},
-        r"'not ill' where a number.*positive='not ill' \(--positive-label 'not ill'\)",
-    ),
+    ("a,b\n1,no no\n", {"label": "b"}, r"'no no' where a number.*positive='no no' \(--positive-label 'no no'\)"),
     ("a,b\nTrue,1\nmaybe,1\n", {}, "line 3: column 'a' holds 'maybe' where a number"),
     ("a,b\n1,2\n", {"delimiter": '"'}, "is not one character that separates"),
     ("a,b\n1,2\n", {"delimiter": "::"}, "is not one character that separates"),
@@ -173,12 +169,12 @@ def test_the_time_is_linear_in_the_number_of_columns(file):
     """32,000 columns took 41 seconds."""
     names = [f"column{j}" for j in range(60_000)]
     text = file("\n".join([",".join(names), *(",".join(["1"] * len(names)) for _ in range(2))]))
-    begun = time.perf_counter()
+    begun = time.process_time()
     assert read_csv(text, label="column7").X.shape == (2, 59_999)
     assert read_csv(text, features=names[::-1]).X.shape == (2, 60_000)
     with pytest.raises(InputError, match="has no column 'colum7'"):
         read_csv(text, label="colum7")
-    assert time.perf_counter() - begun < 10
+    assert time.process_time() - begun < 10
 
 
 FORMULAS = ["=1+1", "+a", "-a", "@a", "'=a", "''-a", "=", "＝a", "-5a"]

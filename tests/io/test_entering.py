@@ -32,9 +32,8 @@ def saved(tmp_path, kind):
         FRAME.rename_axis("patient").iloc[[2, 0, 1]].to_parquet(path)
         return path, ["patient"]
     if kind == "several":
-        FRAME.set_index(pd.MultiIndex.from_arrays([[7, 8, 9], [1, 2, 3]], names=["ward", None])).to_parquet(
-            path
-        )
+        index = pd.MultiIndex.from_arrays([[7, 8, 9], [1, 2, 3]], names=["ward", None])
+        FRAME.set_index(index).to_parquet(path)
         return path, ["ward", "__index_level_1__"]
     path = path.with_suffix(".csv")
     if kind == "csv":
@@ -164,9 +163,8 @@ def test_labels_of_minus_and_plus_one_are_read_by_every_reader(tmp_path, form, s
 
 @pytest.mark.parametrize("labels", [(-1, 0, 1), (-1, 2, 2), (-1.5, 1, 1)])
 def test_other_negative_labels_are_refused_by_every_reader(tmp_path, labels):
-    parquet.write_table(
-        pa.table({"a": [1, 2, 3], "y": pa.array(labels, pa.float64())}), tmp_path / "t.parquet"
-    )
+    columns = {"a": [1, 2, 3], "y": pa.array(labels, pa.float64())}
+    parquet.write_table(pa.table(columns), tmp_path / "t.parquet")
     (tmp_path / "t.csv").write_text("a,y\n" + "".join(f"1,{label}\n" for label in labels))
     (tmp_path / "t.svm").write_text("".join(f"{label} 1:2\n" for label in labels))
     for name, options in (("t.parquet", {"label": "y"}), ("t.csv", {"label": "y"}), ("t.svm", {})):
@@ -197,9 +195,8 @@ def test_the_advice_on_words_names_the_one_that_people_mean(tmp_path, words, mea
         with pytest.raises(InputError) as refused:
             read_table(tmp_path / name, label="y")
         (named,) = re.findall(r" positive='(.*?)' \(--positive-label '\1'\)", str(refused.value))
-        assert read_table(tmp_path / name, label="y", positive=named).y.tolist() == [
-            word == meant for word in words
-        ]
+        grades = read_table(tmp_path / name, label="y", positive=named).y
+        assert grades.tolist() == [word == meant for word in words]
 
 
 def test_the_advice_offers_both_words_where_none_is_meant_by_most(tmp_path):
@@ -250,12 +247,5 @@ def test_lines_are_bounded_by_the_bytes_of_the_file(tmp_path, monkeypatch):
 
 def test_runs_come_from_any_frame():
     columns = {"qid": ["q", "q"], "docno": ["d", "e"], "score": [D("1.5"), D("2")]}
-    batch = pa.RecordBatch.from_pydict(columns)
-    for source in (
-        pl.LazyFrame(columns),
-        batch,
-        pa.table(columns),
-        pl.DataFrame(columns),
-        pd.DataFrame(columns),
-    ):
-        assert run_of(source, "r").score.tolist() == [1.5, 2.0]
+    for make in (pl.LazyFrame, pa.RecordBatch.from_pydict, pa.table, pl.DataFrame, pd.DataFrame):
+        assert run_of(make(columns), "r").score.tolist() == [1.5, 2.0]

@@ -35,12 +35,6 @@ def test_grades_go_with_the_table(tmp_path, form):
     assert read(path).ideal_gains is None and os.listdir(tmp_path) == [f"t.{form}"]
 
 
-def test_without_the_column_of_lists_they_have_no_place(tmp_path):
-    write_csv(tmp_path / "t.csv", TABLE)
-    with pytest.raises(InputError, match=r"was read without lists; name the column .* \(--qid\)"):
-        read_csv(tmp_path / "t.csv", label="target", features=["f1", "f2"])
-
-
 GOOD = {"format": "exact-rerank ideal grades", "schema": 1, "grades": {"1": [1]}}
 
 

@@ -9,47 +9,39 @@ import pytest
 from rerank.errors import InputError, nearest, similar, unknown
 from rerank.io.options import drawn_seed, generator, one_of, real, seed, source, whole
 
-
-@pytest.mark.parametrize("value", [3, np.int8(3), np.uint64(3)])
-def test_a_whole_number_is_an_int(value):
-    assert whole("k", value) == 3 and type(whole("k", value)) is int
-
-
-@pytest.mark.parametrize("value", [0, -1, 2.0, "3", None, True, np.bool_(True), math.nan])
-def test_what_is_not_a_whole_number_is_refused(value):
-    with pytest.raises(InputError, match="k is .*; it must be a whole number, at least 1"):
-        whole("k", value)
-
-
-def test_a_whole_number_has_its_ends():
-    assert whole("k", 0, 0, 5) == 0 and whole("k", 5, 0, 5) == 5
-    with pytest.raises(InputError, match=r"k is 6; it must be a whole number, from 0 to 5 \(there are 5\)"):
-        whole("k", 6, 0, 5, " (there are 5)")
-
-
-@pytest.mark.parametrize("value", [0.5, np.float32(0.5), Fraction(1, 2)])
-def test_a_real_number_is_a_float(value):
-    assert real("x", value, 0.0) == 0.5 and type(real("x", value, 0.0)) is float
-
-
-@pytest.mark.parametrize("value", [-1, 1, "0.5", None, True, np.bool_(False), math.nan, math.inf, 1j])
-def test_what_is_not_a_real_number_in_range_is_refused(value):
-    with pytest.raises(InputError, match="it must be a number, at least 0 and below 1"):
-        real("x", value, 0.0, 1.0)
+NO_NUMBERS = ["3", None, True, np.bool_(True), math.nan]
+SENTENCES = {
+    "a whole number": (
+        whole, {}, {3: [3, np.int8(3), np.uint64(3)]}, [0, -1, 2.0, *NO_NUMBERS],
+        "k is .*; it must be a whole number, at least 1",
+    ),
+    "a whole number and its ends": (
+        whole, {"least": 0, "most": 5, "of": " (there are 5)"}, {0: [0], 5: [5]}, [6],
+        r"k is 6; it must be a whole number, from 0 to 5 \(there are 5\)",
+    ),
+    "a number": (
+        real, {"least": 0.0, "end": 1.0}, {0.5: [0.5, np.float32(0.5), Fraction(1, 2)]},
+        [-1, 1, "0.5", *NO_NUMBERS, np.bool_(False), math.inf, 1j], "it must be a number, at least 0 and below 1",
+    ),
+    "a number above zero": (
+        real, {"least": 0.0, "positive": True}, {1e-300: [1e-300]}, [0.0, math.inf], "it must be a number, above 0",
+    ),
+    "one of some words": (
+        one_of, {"known": ["a", "b", "c"]}, {"b": ["b"]}, ["d", 3, None, ["a"]], "k is .*; it must be 'a', 'b' or 'c'",
+    ),
+}  # fmt: skip
 
 
-def test_a_number_above_zero():
-    assert real("x", 1e-300, 0.0, positive=True) == 1e-300
-    for value in (0.0, math.inf):
-        with pytest.raises(InputError, match="it must be a number, above 0"):
-            real("x", value, 0.0, positive=True)
-
-
-def test_one_of_some_words():
-    assert one_of("ties", "b", ["a", "b"]) == "b"
-    for value in ("d", 3, None, ["a"]):
-        with pytest.raises(InputError, match="ties is .*; it must be 'a', 'b' or 'c'"):
-            one_of("ties", value, ["a", "b", "c"])
+@pytest.mark.parametrize("name", SENTENCES)
+def test_what_is_taken_as_which_python_value_and_what_is_refused(name):
+    check, ends, taken, refused, sentence = SENTENCES[name]
+    for wanted, given in taken.items():
+        for value in given:
+            found = check("k", value, **ends)
+            assert found == wanted and type(found) is type(wanted)
+    for value in refused:
+        with pytest.raises(InputError, match=sentence):
+            check("k", value, **ends)
 
 
 def test_seeds():

@@ -72,13 +72,8 @@ def test_bad_tables_are_one_sentence(file, columns, options, sentence):
 
 def test_files_that_are_none(tmp_path, file):
     whole = file(**GOOD).read_bytes()
-    for body in (
-        b"",
-        b"PAR1",
-        whole[:-30],
-        b"PAR1" + bytes(100) + b"PAR1",
-        whole[:40] + b"\xff" * 30 + whole[70:],
-    ):
+    damaged = whole[:40] + b"\xff" * 30 + whole[70:]
+    for body in (b"", b"PAR1", whole[:-30], b"PAR1" + bytes(100) + b"PAR1", damaged):
         (tmp_path / "bad.parquet").write_bytes(body)
         with pytest.raises(InputError):
             read_table(tmp_path / "bad.parquet", label="died", qid="q", id="id", weight="w")
@@ -88,7 +83,6 @@ def test_files_that_are_none(tmp_path, file):
 
 @pytest.mark.parametrize("name", ["t.xlsx", "t.feather", "t", "t.json", "t.parquet.gz"])
 def test_other_formats_are_refused_with_what_is_read(tmp_path, name):
-    with pytest.raises(
-        InputError, match=r"format that is read; save the table in one of \.csv, \.tsv, \.parquet"
-    ):
+    told = r"format that is read; save the table in one of \.csv, \.tsv, \.parquet"
+    with pytest.raises(InputError, match=told):
         read_table(tmp_path / name)

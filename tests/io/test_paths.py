@@ -29,10 +29,10 @@ def test_a_link_stays_and_the_file_it_leads_to_is_replaced(tmp_path):
     real.unlink()
     write(link, "made")  # a link that leads nowhere yet
     assert link.is_symlink() and real.read_text() == "made"
-    for loop in (tmp_path / "loop",):
-        loop.symlink_to(loop)
-        with pytest.raises(InputError, match="leads back to itself"):
-            write(loop)
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    with pytest.raises(InputError, match="leads back to itself"):
+        write(loop)
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o666, 0o755])
@@ -65,15 +65,8 @@ def specials(folder):
     server = socket.socket(socket.AF_UNIX)
     server.bind(os.path.relpath(folder / "socket"))
     server.close()
-    own = ["pipe", "to_null", "to_stdout", "sub", "socket"]
-    return [
-        *(folder / name for name in own),
-        "/dev/null",
-        "/dev/full",
-        "/dev/stdout",
-        "/dev/fd/1",
-        "/proc/self/fd/1",
-    ]
+    own = [folder / name for name in ("pipe", "to_null", "to_stdout", "sub", "socket")]
+    return [*own, "/dev/null", "/dev/full", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"]
 
 
 @pytest.mark.parametrize("open_new", [writing, writing_bytes])
@@ -91,9 +84,7 @@ def test_only_regular_files_are_written(tmp_path, open_new, monkeypatch):
 
 @pytest.mark.parametrize("where", ["/dev/stdout", "printed"])
 def test_the_file_that_standard_output_goes_to_is_no_output(tmp_path, where):
-    code = (
-        f"from tests.io.test_paths import write\ntry: write({where!r})\nexcept Exception as e: print(repr(e))"
-    )
+    code = f"from tests.io.test_paths import write\ntry: write({where!r})\nexcept Exception as e: print(repr(e))"
     with open(tmp_path / "printed", "w") as out:
         subprocess.run(
             [sys.executable, "-c", code], stdout=out, cwd=tmp_path, check=True,

@@ -7,14 +7,18 @@ import numpy as np
 import pytest
 
 import rerank
+from formulations import mps
 from rerank import Reranker
+from rerank.certificate import digest
 from rerank.errors import CertificateError, InputError
 from rerank.problem.json import problem_from_json, problem_to_json
 from rerank.reranker.estimator import restored
 from rerank.reranker.files import model_file
 from rerank.reranker.files.export import imported
 from rerank.reranker.files.verify import verify
+from rerank.solvers import gateway
 from tests.cases.drawn import as_table
+from tests.cases.mutants import signed
 from tests.reranker.test_reranker import lists, table
 
 CASES = {
@@ -58,8 +62,6 @@ def test_a_saved_model_ranks_the_same_to_the_last_bit(tmp_path, case):
 
 @pytest.mark.parametrize("formulation", ["subrank", "resolved_rank", "mixed"])
 def test_a_program_out_and_a_solution_back(tmp_path, formulation):
-    from rerank.solvers import gateway
-
     X, y = table(4, n=9, d=2)
     options = {"first_stage": None, "epsilon": 1e-3, "formulation": formulation}
     est = Reranker("dcg@3", solver="none", **options).fit(X, y)
@@ -87,51 +89,29 @@ def test_a_solution_that_claims_too_much_is_refused(tmp_path):
     X, y = table(5, n=9, d=2)
     est = Reranker("auc", first_stage=None, epsilon=1e-3, formulation="auc", solver="none").fit(X, y)
     program, _ = est.export_mps(tmp_path / "p.mps")
-    from formulations import mps
-
-    read = mps.read(program)
-    rows = ["# Objective value = 0"]
     # Every pair is said to be won by weights that win few.
-    rows += [f"{name} {1 if name.startswith('z') else (0.5 if name == 'w0' else 0)}" for name in read.columns]
-    (tmp_path / "p.sol").write_text("\n".join(rows) + "\n")
+    rows = [f"{name} {1 if name[0] == 'z' else 0.5 * (name == 'w0')}" for name in mps.read(program).columns]
+    (tmp_path / "p.sol").write_text("\n".join(["# Objective value = 0", *rows]) + "\n")
     with pytest.raises((CertificateError, InputError)):
         est.load_solution(tmp_path / "p.sol")
     assert est.result_.solver == "none"
 
 
 def test_a_problem_survives_json_bit_by_bit():
-    from rerank.certificate import digest
-
     X, y, qid = lists(6)
     problem = Reranker("ndcg@4", first_stage=None, solver="none", positive=True).fit(X, y, qid).state_.problem
     body = json.loads(json.dumps(problem_to_json(problem)))
     assert digest(problem_from_json(body, "it")) == digest(problem)
 
 
-def test_files_of_earlier_versions_hold_thinning_and_are_read_where_it_has_no_value(tmp_path):
-    est, X, y = fitted("tail")
-    path = tmp_path / "m.json"
-    est.save(path)
-    body = json.loads(path.read_text())
-    for value in (None, 0.8):
-        given = body | {"settings": body["settings"] | {"thinning": model_file.encode("settings", {"t": value})["t"]}}
-        del given["digest"]
-        path.write_text(json.dumps(given | {"digest": model_file._digest(given)}))
-        if value is None:
-            assert np.array_equal(rerank.load(path).decision_function(X), est.decision_function(X))
-            assert verify(model_file.read(path), as_table(est, X, y)).holds
-            continue
-        with pytest.raises(InputError, match="its statistic is thinned, which there is no more; fit it again without"):
-            rerank.load(path)
-
-
-def test_files_of_earlier_versions_say_price_where_a_penalty_is_meant(tmp_path):
+def test_files_of_earlier_versions_hold_thinning_without_a_value_and_say_price_for_penalty(tmp_path):
     est, X, y = fitted("tail")
     path = tmp_path / "m.json"
     est.save(path)
     body = json.loads(path.read_text())
     said = body["result"]["message"].replace("penalty", "price")
-    given = body | {"result": body["result"] | {"message": said}}
-    del given["digest"]
-    path.write_text(json.dumps(given | {"digest": model_file._digest(given)}))
-    assert said != body["result"]["message"] and verify(model_file.read(path), as_table(est, X, y)).holds
+    assert said != body["result"]["message"]
+    for part, entries in (("settings", {"thinning": None}), ("result", {"message": said})):
+        path.write_text(json.dumps(signed(body | {part: body[part] | entries})))
+        assert np.array_equal(rerank.load(path).decision_function(X), est.decision_function(X))
+        assert verify(model_file.read(path), as_table(est, X, y)).holds

@@ -58,15 +58,12 @@ def test_what_is_not_read_as_affine_is_asked_frozen_or_not(estimator):
     np.testing.assert_array_equal(stage_scores(frozen, X), stage_scores(plain, X))
 
 
+PIPELINE = make_pipeline(StandardScaler(), LogisticRegression())
+
+
 @pytest.mark.parametrize(
     "stage",
-    [
-        "logistic",
-        "ranksvm",
-        LogisticRegression(),
-        make_pipeline(StandardScaler(), LogisticRegression()),
-        None,
-    ],
+    ["logistic", "ranksvm", LogisticRegression(), PIPELINE, None],
     ids=["named", "scorer", "plain", "pipeline", "pipeline that requests weights"],
 )
 def test_weights_reach_the_first_stage_whether_metadata_are_routed_or_not(stage):
@@ -86,19 +83,13 @@ def test_weights_reach_the_first_stage_whether_metadata_are_routed_or_not(stage)
     assert np.array_equal(plain.coef, routed.coef) and not np.array_equal(plain.coef, unweighted.coef)
 
 
-@pytest.mark.parametrize(
-    ("stage", "radius"),
-    [(None, None), *((name, radius) for name in NAMES for radius in (None, 0.5))],
-)
+RADII = [(None, None), *((name, radius) for name in NAMES for radius in (None, 0.5))]
+
+
+@pytest.mark.parametrize(("stage", "radius"), RADII)
 def test_columns_of_any_size_give_what_the_scaled_table_gives(stage, radius):
     X, y = table(60, 3)
-    options = {
-        "first_stage": stage,
-        "radius": radius,
-        "time_limit": None,
-        "node_limit": 50,
-        "solver": "search",
-    }
+    options = {"first_stage": stage, "radius": radius, "time_limit": None, "node_limit": 50, "solver": "search"}
     plain = Reranker("dcg@3", **options).fit(X, y)
     # Powers of two scale exactly. 2^1010 times 300 is 3e306, and the last is 1e-300.
     for sizes in ([2.0**515] * 3, [2.0**1010, 1.0, 2.0**-990], [2.0**-997] * 3):

@@ -126,10 +126,9 @@ def test_weights_stay_in_the_box_of_their_program(tmp_path, solver):
                                        ("epsilon", "epsilon"), ("corrections", "radius")])  # fmt: skip
 def test_an_option_that_the_fit_sets_is_refused_with_its_name_there(name, own):
     est = fitted()
+    refused = rf"{name} belongs to the fitted problem .* Reranker\({own}=\.\.\.\)"
     for call in (est.build_model, lambda **given: est.export_mps("never.mps", **given)):
-        with pytest.raises(
-            InputError, match=rf"{name} belongs to the fitted problem .* Reranker\({own}=\.\.\.\)"
-        ):
+        with pytest.raises(InputError, match=refused):
             call(**{name: 0.01})
     assert own in est.get_params()
     with pytest.raises(InputError, match="'linkin' is no option of a program; did you mean 'linking'"):

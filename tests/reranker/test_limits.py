@@ -1,15 +1,15 @@
-"""Limits of a fit: time, nodes and memory, for each way to solve."""
+"""Limits of a fit: time, nodes and memory, for each way to solve; and fits that go on where a limit ended one."""
 
 import time
 import warnings
 
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 
 from benchmarks.trust.limits import excess, processor_clock, table
-from rerank import Reranker
-from rerank.errors import SolverError
+from rerank import Reranker, RerankerCV, load
+from rerank.errors import InputError, SolverError
 
 SHAPES = {
     "many pairs": ({"rows": 1000, "features": 50}, {"solver": "search", "first_stage": None}),
@@ -43,23 +43,18 @@ def test_a_fit_keeps_its_time_limit(name):
         est = fitted(shape, options, time_limit=1.0)
         assert excess(time.process_time() - began, 1.0) <= 1
     assert est.result_.value <= est.result_.bound
+    seconds = est.result_.seconds
+    assert sum(seconds.values()) <= 2 * seconds["total"] + 1e-6
 
 
 @pytest.mark.parametrize("options", [{"solver": "search"}, {"solver": "search", "max_features": 4}])
 def test_a_node_limit_gives_the_same_bits_on_every_run_with_any_n_jobs(options):
     X, y, _ = table(200, 9)
-    found = [
-        Reranker("auc", n_candidates=100, node_limit=500, time_limit=None, n_jobs=n, **options)
-        .fit(X, y)
-        .result_
-        for n in (1, 2, None)
-    ]
+    est = Reranker("auc", n_candidates=100, node_limit=500, time_limit=None, **options)
+    found = [est.set_params(n_jobs=n).fit(X, y).result_ for n in (1, 2, None)]
     assert found[0].nodes >= 500 and found[0].status != "optimal"
-    for other in found[1:]:
-        assert (other.value.hex(), other.bound.hex(), other.nodes) == (
-            found[0].value.hex(), found[0].bound.hex(), found[0].nodes,
-        )  # fmt: skip
-        assert other.weights.tobytes() == found[0].weights.tobytes()
+    bits = [(one.value.hex(), one.bound.hex(), one.nodes, one.weights.tobytes()) for one in found]
+    assert bits == bits[:1] * 3
 
 
 class Slow(BaseEstimator):
@@ -102,3 +97,44 @@ def test_a_solver_that_fails_takes_nothing_away(monkeypatch, d, n, options, note
     assert any(f"{note}: The licence has expired." in one for one in est.result_.notes)
     assert est.result_.bound_source == "search" and est.result_.bound >= est.result_.value
     assert (est.result_.status == "optimal") == (plain.status == "optimal") == (not options)
+
+
+# -- a search that goes on ---------------------------------------------------------------------------------------------
+
+
+OPTIONS = {"n_candidates": 100, "time_limit": None, "solver": "search"}
+
+
+def test_a_fit_in_two_parts_gives_the_bits_of_a_whole_one(tmp_path):
+    X, y, _ = table(200, 4)
+    whole = Reranker("auc", **OPTIONS).fit(X, y).result_
+    path = tmp_path / "c"
+    first = Reranker("auc", node_limit=500, checkpoint=path, **OPTIONS).fit(X, y).result_
+    assert first.status != "optimal" and first.nodes < whole.nodes
+    est = Reranker("auc", n_jobs=2, checkpoint=path, **OPTIONS).fit(X, y)
+    found = est.result_
+    assert found.status == "optimal" and found.nodes == whole.nodes
+    assert (found.value, found.bound) == (whole.value, whole.bound)
+    assert found.weights.tobytes() == whole.weights.tobytes()
+    est.save(tmp_path / "m.json")
+    assert load(tmp_path / "m.json").checkpoint is None  # a matter of the run, not of the model
+
+
+def test_without_a_search_there_is_no_state_to_keep(tmp_path):
+    X, y, _ = table(20, 3)
+    for options, what in (({"presolve": False}, "presolve=False"), ({"solver": "none"}, "solver='none'")):
+        with pytest.raises(InputError, match=what):
+            Reranker(checkpoint=tmp_path / "c", **options).fit(X, y)
+    for path in (3, "", b"c"):
+        with pytest.raises(InputError, match="checkpoint"):
+            Reranker(checkpoint=path).fit(X, y)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_choice_by_held_out_rows_keeps_the_last_search(tmp_path):
+    X, y, _ = table(60, 3)
+    base = Reranker("auc", checkpoint=tmp_path / "c", **OPTIONS)
+    choice = RerankerCV(base, grid={"epsilon": [0.01, 0.1]}, cv=2, safeguard=-np.inf)
+    chosen, again = (clone(choice).fit(X, y) for _ in range(2))
+    assert (tmp_path / "c").exists() and again.result_.value == chosen.result_.value

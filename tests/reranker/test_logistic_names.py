@@ -20,13 +20,8 @@ from rerank.scorers import TableLogistic
 from tests.cases.drawn import as_table, drawn
 from tests.cases.mixed import LIBRARIES, mixed
 
-NAMES = [
-    "logistic",
-    "logistic+squares",
-    "logistic+head20",
-    "logistic+balanced",
-    "logistic+squares+head40+balanced",
-]
+PARTS = ("", "+squares", "+head20", "+balanced", "+squares+head40+balanced")
+NAMES = [f"logistic{parts}" for parts in PARTS]
 QUICK = {"solver": "search", "time_limit": 5.0, "node_limit": 20}
 
 
@@ -37,14 +32,12 @@ def fitted(X, y, first_stage="logistic", **options):
 @pytest.mark.parametrize(("name", "weights"), [("logistic", None), ("logistic+balanced", "balanced")])
 def test_complete_numbers_give_the_bits_of_the_pipeline_and_are_kept_as_weights(name, weights):
     X, y = drawn(150, cut=0.8, steps=10.0)
-    pipeline = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000, class_weight=weights)).fit(
-        X, y
-    )
+    pipeline = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000, class_weight=weights))
+    pipeline.fit(X, y)
     coef, intercept = affine_part(pipeline, X, pipeline.decision_function(X))
     stage = fitted(X, y, name).state_.first_stage
-    assert (
-        (stage.coef == coef).all() and stage.intercept == intercept and stage.name == name and not stage.notes
-    )
+    assert (stage.coef == coef).all() and stage.intercept == intercept
+    assert stage.name == name and not stage.notes
 
 
 def test_a_frame_whose_other_columns_say_nothing_keeps_weights_of_numbers():
@@ -68,10 +61,8 @@ def test_a_saved_model_scores_the_same_bits_and_is_verified(library, radius, tmp
         est = fitted(X, y, name, radius=radius)
         est.save(tmp_path / "m.json")
         again = load(tmp_path / "m.json")
-        assert (
-            again.first_stage == again.state_.first_stage.name == name
-            and again.result_.notes == est.result_.notes
-        )
+        assert again.first_stage == again.state_.first_stage.name == name
+        assert again.result_.notes == est.result_.notes
         assert (again.first_stage_scores(later) == est.first_stage_scores(later)).all()
         if library == "pandas":  # gaps are in no column that is reranked
             assert (again.decision_function(later) == est.decision_function(later)).all()
@@ -129,10 +120,7 @@ def test_a_table_logistic_of_the_user_is_saved_too(tmp_path):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        (
-            "logistic+squared",
-            "'squared' is no part of it; known after 'logistic', joined by '\\+': squares, head10",
-        ),
+        ("logistic+square", "'square' is no part of it; known after 'logistic', joined by '\\+': squares, head10"),
         ("logistic+", "'' is no part of it"),
         ("toppush+squares", "Unknown first stage"),
     ],
@@ -162,17 +150,8 @@ def test_commands_read_texts_as_python_does_and_take_the_variants_on_numbers(tmp
     np.testing.assert_array_equal(rows, np.argsort(est.rank(X)))
     X[["size", "flag"]].assign(y=y).to_csv(data, index=False)
     options = ["--label", "y", "--stat", "precision@20", "--solver", "search", "--node-limit", "20"]
-    fit = [
-        "fit",
-        data,
-        "--model",
-        model,
-        "--first-stage",
-        "logistic+squares+head20",
-        "--radius",
-        "0.1",
-        *options,
-    ]
+    variant = ["--first-stage", "logistic+squares+head20", "--radius", "0.1"]
+    fit = ["fit", data, "--model", model, *variant, *options]
     page = str(tmp_path / "r.html")
     for command in (fit, ["rank", model, data], ["score", model, data], ["verify", model, data],
                     ["report", model, data, "-o", page]):  # fmt: skip

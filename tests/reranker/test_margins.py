@@ -21,16 +21,12 @@ X, Y = np.array([[0, 0, 0], [1, 0, 0], [5, 5, 5.0]]), np.array([0, 1, 0])
 TABLE = Table(X, Y.astype(float), None, None, ("x0", "x1", "x2"))
 
 
-def fitted(
-    epsilon: object, X: np.ndarray = X, y: np.ndarray = Y, stat: str = "auc", solver: str = "search"
-) -> Reranker:
-    return Reranker(stat, first_stage=None, solver=solver, epsilon=epsilon, time_limit=3.0).fit(X, y)
+def fitted(epsilon: object) -> Reranker:
+    return Reranker("auc", first_stage=None, solver="search", epsilon=epsilon, time_limit=3.0).fit(X, Y)
 
 
 @pytest.mark.parametrize("epsilon", [0.2, "1/5", Fraction(1, 5)])
-def test_a_margin_of_a_fifth_is_won_by_a_step_of_five_and_kept_in_the_file(
-    epsilon: object, tmp_path: Path
-) -> None:
+def test_a_margin_of_a_fifth_is_won_by_a_step_of_five_and_kept_in_the_file(epsilon, tmp_path: Path) -> None:
     est = fitted(epsilon)
     assert est.result_.status == "optimal" and est.result_.value == 1.0
     assert est.result_.epsilon == 0.2 and est.result_.epsilon.exact == Fraction(1, 5)
@@ -50,6 +46,5 @@ def test_a_file_of_a_double_keeps_its_meaning_and_its_digest(tmp_path: Path) -> 
     assert rerank.load(tmp_path / "old.json").result_.epsilon.exact == Fraction(0.2)
     assert verify(model_file.read(tmp_path / "old.json"), TABLE).holds
     problem = est.state_.training.problem
-    assert problem is not None and digest(problem) == body["data_sha256"] != digest(
-        replace(problem, epsilon=0.2)
-    )
+    assert problem is not None and digest(problem) == body["data_sha256"]
+    assert digest(problem) != digest(replace(problem, epsilon=0.2))

@@ -73,13 +73,8 @@ def test_no_program_states_them(tmp_path, stat):
     for name in ("mixed", "subrank", "resolved_rank"):
         with pytest.raises(InputError, match=f"formulation='{name}' adds up what relevant rows earn"):
             fitted(stat, X, y, qid, formulation=name)
-    with pytest.raises(InputError, match="presolve=False asks for a program alone"):
-        fitted(stat, X, y, qid, solver="highs", presolve=False)
-    with pytest.raises(InputError, match="pays several relevant rows at once"):
-        fitted(stat, X, y, list_length=50)
-    for refused in (est.build_model, lambda: est.export_mps(tmp_path / "m.mps")):
-        with pytest.raises(InputError, match="No program states a measure"):
-            refused()
+    with pytest.raises(InputError, match="No program states a measure"):
+        est.export_mps(tmp_path / "m.mps")
 
 
 def test_recall_and_rbp_are_programs_too():
@@ -103,14 +98,12 @@ def test_weights_of_rows():
         kept = (np.arange(y.size) % 3 > 0).astype(float)
         some = fitted(stat, X, y, qid, sample_weight=kept, first_stage=None)
         there = kept > 0  # the other rows take no place
-        assert (
-            some.result_.value == fitted(stat, X[there], y[there], qid[there], first_stage=None).result_.value
-        )
+        only = fitted(stat, X[there], y[there], qid[there], first_stage=None)
+        assert some.result_.value == only.result_.value
     heavy = np.where(np.arange(y.size) % 2, 3.0, 1.0)
     est = fitted("recall@3", X, y, qid, sample_weight=heavy, first_stage=None)
-    assert est.result_.statistic == pytest.approx(
-        evaluate("recall@3", y, est.list_scores(X, qid), qid, sample_weight=heavy), abs=1e-12
-    )
+    expected = evaluate("recall@3", y, est.list_scores(X, qid), qid, sample_weight=heavy)
+    assert est.result_.statistic == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize("stat", ["ap", "recall@3"])

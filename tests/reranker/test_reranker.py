@@ -107,10 +107,12 @@ def test_first_stage_is_kept_when_nothing_beats_it():
     assert np.allclose(est.coef_, est.state_.first_stage.coef)
 
 
-def test_an_ideal_first_stage_is_left_alone():
+@pytest.mark.parametrize(("late", "k"), [([], 15), ([3], 5)], ids=["ideal", "relevant rows only"])
+def test_an_ideal_first_stage_is_left_alone(late, k):
     X = np.arange(40.0)[:, None]
     y = (X[:, 0] > 29).astype(float)
-    result = fitted(X, y, "dcg@5", n_candidates=15).result_
+    y[late] = 1
+    result = fitted(X, y, "dcg@5", n_candidates=k).result_
     assert (result.status, result.gap, result.bound_source) == ("already_ideal", 0, "ideal")
     assert result.statistic == result.value == result.bound
 
@@ -124,13 +126,6 @@ def test_a_shortlist_of_one_class_is_a_result(k, status):
     result = Reranker("dcg@5", first_stage=backwards, n_candidates=k, solver="search").fit(X, y).result_
     assert result.status == status
     assert result.shortlist.n_positive_head == (k == 4)
-
-
-def test_a_shortlist_of_positives_only_is_already_ideal():
-    X = np.arange(30.0)[:, None]
-    y = (X[:, 0] > 19).astype(float)
-    y[3] = 1
-    assert fitted(X, y, "dcg@5", n_candidates=5).result_.status == "already_ideal"
 
 
 @pytest.mark.parametrize(
@@ -147,10 +142,7 @@ def test_where_no_order_matters_the_smallest_shortlist_that_does_is_named(stat, 
     least = result.shortlist.least_candidates
     assert str(caught[0].message) == result.message and f"at least {least} " in result.message
     assert least == needed
-    assert fitted(X, y, stat, n_candidates=least).result_.status not in (
-        "nothing_to_find",
-        "nothing_to_reorder",
-    )
+    assert not fitted(X, y, stat, n_candidates=least).result_.status.startswith("nothing")
     with pytest.warns(UserWarning, match=f"at least {least} "):
         fitted(X, y, stat, n_candidates=least - 1)
 
@@ -176,22 +168,12 @@ def test_a_column_that_varies_only_where_nothing_counts_is_left_out_and_named():
     assert np.isfinite(est.decision_function(X)).all()
 
 
-@pytest.mark.parametrize(
-    ("stat", "n", "k"), [("dcg@10", 1500, None), ("auc", 2500, None), ("dcg@40", 2500, 80)]
-)
+@pytest.mark.parametrize(("stat", "n", "k"), [("dcg@10", 1500, None), ("auc", 2500, None), ("dcg@40", 2500, 80)])
 def test_by_default_the_whole_list_up_to_a_length(stat, n, k):
     X, y = table(7, n=n, d=1)
     est = fitted(X, y, stat, time_limit=1)
     assert est.result_.shortlist.n_candidates == k
     assert (est.threshold_ == -math.inf) == (k is None)
-
-
-def test_everything_fits_in_the_time_limit():
-    X, y = table(11, n=150, d=8)
-    for solver in ("search", "highs"):
-        seconds = fitted(X, y, "dcg@10", n_candidates=100, solver=solver, time_limit=3.0).result_.seconds
-        assert seconds["total"] <= 5.0
-        assert sum(v for k, v in seconds.items() if k != "total") <= seconds["total"] + 1e-6
 
 
 # -- first stages -----------------------------------------------------------------------------------------------------
@@ -215,9 +197,7 @@ def test_our_own_scorers_are_first_stages_by_name(name):
 def test_scorers_that_take_grades_learn_them():
     rng = np.random.default_rng(1)
     X = rng.normal(size=(300, 2))
-    y = np.where(
-        X[:, 0] > 1, 2.0, np.where(X[:, 1] > 0, 1.0, 0.0)
-    )  # the best rows differ in the first column
+    y = np.where(X[:, 0] > 1, 2.0, 1.0 * (X[:, 1] > 0))  # the best rows differ in the first column
     graded = fit_stage("ranksvm", X, y).coef
     binary = fit_stage("ranksvm", X, (y > 0).astype(float)).coef
     assert graded[0] / abs(graded[1]) > binary[0] / abs(binary[1])
@@ -238,14 +218,11 @@ def test_a_fitted_estimator_is_used_as_it_is():
 @pytest.mark.parametrize("stage", [None, "logistic"])
 def test_graded_lists(gain, stage):
     X, y, qid = lists(0)
-    est = Reranker(
-        "ndcg@4", first_stage=stage, n_candidates=5, gain=gain, solver="search", time_limit=20
-    ).fit(X, y, qid)
+    est = fitted(X, y, "ndcg@4", qid, first_stage=stage, n_candidates=5, gain=gain)
     result = est.result_
     assert (result.n_lists, result.gain) == (6, gain)
-    assert result.statistic == pytest.approx(
-        evaluate("ndcg@4", y, est.list_scores(X, qid), qid, gain=gain), abs=1e-12
-    )
+    by_rank = evaluate("ndcg@4", y, est.list_scores(X, qid), qid, gain=gain)
+    assert result.statistic == pytest.approx(by_rank, abs=1e-12)
     assert result.statistic == pytest.approx(est.score(X, y, qid), abs=1e-12)
     assert result.certificate.value == objective_at(est.state_.problem, result.weights)
     for name in np.unique(qid):

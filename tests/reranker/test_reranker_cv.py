@@ -69,9 +69,8 @@ def test_held_out_scores_are_those_of_plain_fits(stage):
         expected = evaluate("auc", y[test], alone, qid[test])
         alones.append(expected)
         for number, params in enumerate(found["params"]):
-            est = (
-                clone(base).set_params(**params).fit(X[train], y[train], qid=qid[train], groups=dealt[train])
-            )
+            est = clone(base).set_params(**params)
+            est.fit(X[train], y[train], qid=qid[train], groups=dealt[train])
             expected = evaluate("auc", y[test], est.list_scores(X[test], qid[test]), qid[test])
             own[number].append(expected)
     alone = np.mean(alones)
@@ -116,9 +115,8 @@ def test_noise_keeps_the_first_stage_and_the_safeguard_can_be_waived(tmp_path):
     est = RerankerCV(FAST, grid=SMALL, safeguard=100.0).fit(X, y)
     assert est.first_stage_kept_ and est.result_.status == "first_stage_kept"
     assert "held-out rows" in est.result_.message
-    np.testing.assert_array_equal(
-        est.rank(X), np.argsort(np.argsort(-est.best_estimator_.first_stage_scores(X))) + 1
-    )
+    first = est.best_estimator_.first_stage_scores(X)
+    np.testing.assert_array_equal(est.rank(X), np.argsort(np.argsort(-first)) + 1)
     # Told are the out-of-fold scores of the training rows.
     assert est.result_.statistic == est.result_.first_stage_statistic and est.result_.folds == 5
     est.save(tmp_path / "model.json")

@@ -25,9 +25,8 @@ def test_weights_count_in_judging_as_they_do_in_learning(stat):
     est = RerankerCV(base, grid={"epsilon": [0.1]}, cv=GroupKFold(3), safeguard=-np.inf)
     est.fit(X, y, qid, sample_weight=rows, query_weight=by_list)
     there = np.flatnonzero((rows > 0) & (heavy > 0))
-    splits = [
-        tuple(there[side] for side in pair) for pair in GroupKFold(3).split(X[there], y[there], qid[there])
-    ]
+    pairs = GroupKFold(3).split(X[there], y[there], qid[there])
+    splits = [(there[train], there[test]) for train, test in pairs]
     dealt = np.empty(y.size, dtype=int)
     for fold, (_, test) in enumerate(splits):
         dealt[test] = fold
@@ -148,16 +147,10 @@ def test_grades_and_statistics_by_rule(stat, gain, with_lists):
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize(
-    "formulation, stat, options",
-    [
-        ("subrank", "dcg@5", 6),
-        ("resolved_rank", "dcg@5", 1),
-        ("mixed", squared, 6),
-        ("auc", "auc", 6),
-        ("pairwise", "auc", 6),
-    ],
-)
+@pytest.mark.parametrize("formulation, stat, options", [
+    ("subrank", "dcg@5", 6), ("resolved_rank", "dcg@5", 1), ("mixed", squared, 6), ("auc", "auc", 6),
+    ("pairwise", "auc", 6),
+])  # fmt: skip
 def test_default_options_go_with_every_program(formulation, stat, options):
     X, y, qid = (part[:60] for part in outliers())
     base = Reranker(stat, formulation=formulation, n_candidates=4, time_limit=5)

@@ -9,6 +9,7 @@ from itertools import islice
 from pathlib import Path
 
 import numpy as np
+import pyomo.environ as pyo
 import pytest
 
 from formulations import mps
@@ -59,13 +60,10 @@ def files(tmp_path_factory, tmp_path, request):
 def changed_sidecars(card):
     """Every part of a sidecar changed, the digest of its model made to fit."""
     for change, body in json_mutants(card):
-        model = (
-            body.get("data", {}).get("model")
-            if isinstance(body, dict) and isinstance(body.get("data"), dict)
-            else None
-        )
+        data = body.get("data") if isinstance(body, dict) else None
+        model = data.get("model") if isinstance(data, dict) else None
         if isinstance(model, dict) and change.startswith("data.model") and "digest" not in change:
-            body = {**body, "data": {**body["data"], "model": signed(model)}}
+            body = {**body, "data": {**data, "model": signed(model)}}
         yield change, body
 
 
@@ -122,8 +120,6 @@ def test_a_solution_better_than_the_bound_contradicts_it(files):
 
 def with_own_row(est, program, sidecar):
     """The exported program with a row more, under a sidecar that fits."""
-    import pyomo.environ as pyo
-
     model = est.build_model()
     first = next(iter(model.w.values()))
     model.mine = pyo.Constraint(expr=first <= 0.25)
@@ -146,8 +142,6 @@ def test_a_row_of_ones_own_is_refused(files):
 
 @pytest.mark.parametrize("files", CASES, indirect=True)
 def test_a_column_of_ones_own_and_other_numbers_are_refused(files):
-    import pyomo.environ as pyo
-
     est, _, program, sidecar, solution = files
     data = json.loads(sidecar.read_text())["data"]
     model = est.build_model()

@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder
 
 from rerank import Reranker, RerankerCV, load
-from rerank.errors import InputError, NotSupportedError
+from rerank.errors import InputError
 from rerank.io.frames import found_numbers, names_of
 from rerank.reranker.columns import columns_of
 from rerank.reranker.first_stage import FirstStage
@@ -116,20 +116,16 @@ def test_columns_to_rerank_are_chosen_by_name_number_or_callable(features, names
     assert est.reranks_ or len(names) == 1  # one column may have nothing to correct
 
 
-def test_a_transformer_makes_the_columns_to_rerank(tmp_path):
+def test_a_transformer_makes_the_columns_to_rerank():
     X, y = frame("pandas")
-    bins = ColumnTransformer(
-        [("bins", KBinsDiscretizer(3, encode="onehot-dense", quantile_method="linear"), ["age", "size"])]
-        if "quantile_method" in KBinsDiscretizer().get_params()
-        else [("bins", KBinsDiscretizer(3, encode="onehot-dense"), ["age", "size"])]
-    )
+    newer = "quantile_method" in KBinsDiscretizer().get_params()
+    cut = KBinsDiscretizer(3, encode="onehot-dense", **({"quantile_method": "linear"} if newer else {}))
+    bins = ColumnTransformer([("bins", cut, ["age", "size"])])
     est = fitted(X, y, features=bins, first_stage="size")
     assert est.coef_.size == 6 and est.prior_weight_ == 1.0
     whole = est.first_stage_scores(X) + est.state_.columns.transformer.transform(X) @ est.coef_
     order = np.argsort(est.rank(X))
     assert np.all(np.diff(whole[order]) <= 1e-9)
-    with pytest.raises(NotSupportedError, match="transformer"):
-        est.save(tmp_path / "model.json")
 
 
 def test_sparse_rows_stay_sparse():
@@ -158,8 +154,6 @@ def test_scores_that_are_ready_need_no_fit():
     for est in (by_function, by_array):
         assert est.result_.value == by_name.result_.value and est.result_.folds == 0
     np.testing.assert_array_equal(by_function.rank(X), by_name.rank(X))
-    with pytest.raises(InputError, match="other rows have none"):
-        by_array.rank(X)
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
@@ -180,11 +174,9 @@ def test_the_list_of_a_row_may_be_a_column(library, tmp_path):
     named.save(tmp_path / "m.json")
     read = load(tmp_path / "m.json")
     for est in (read, plain):
-        np.testing.assert_array_equal(est.rank(with_ids, "query"), named.rank(with_ids, "query"))
-        np.testing.assert_array_equal(est.list_scores(with_ids, "query"), named.list_scores(with_ids, "query"))
-        np.testing.assert_array_equal(
-            est.decision_function(with_ids, "query"), named.decision_function(with_ids, "query")
-        )
+        for ask in ("rank", "list_scores", "decision_function"):
+            found, wanted = (getattr(one, ask)(with_ids, "query") for one in (est, named))
+            np.testing.assert_array_equal(found, wanted)
         assert est.score(with_ids, y, "query") == named.score(with_ids, y, "query")
     np.testing.assert_array_equal(read.first_stage_scores(with_ids), named.first_stage_scores(with_ids))
 

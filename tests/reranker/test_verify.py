@@ -11,6 +11,7 @@ from sklearn.ensemble import RandomForestClassifier
 from rerank import Reranker
 from rerank.errors import InputError
 from rerank.io import Table
+from rerank.reranker.files import document as files
 from rerank.reranker.files import model_file
 from rerank.reranker.files.document import document, state_of
 from rerank.reranker.files.refit import refitted
@@ -24,9 +25,10 @@ STEP = 12
 """One mutant in so many is tried by a test, others in each case; ``python -m tests.cases.models`` tries all."""
 
 
-@pytest.mark.parametrize(
-    ("case", "proved"), [*((case, False) for case in CASES), *((case, True) for case in PROVED)]
-)
+EVERY = [*((case, False) for case in CASES), *((case, True) for case in PROVED)]
+
+
+@pytest.mark.parametrize(("case", "proved"), EVERY)
 def test_no_changed_field_passes_unlisted(case, proved):
     found, count = surviving(case, proved, STEP)
     assert not found and sum(count.values()) > 100
@@ -114,15 +116,13 @@ def test_everything_stated_holds_only_with_nothing_open():
     proved, alone = verify(doc, given, proof=est.result_.proof), verify(doc, given)
     assert proved.complete and proved.verdict.startswith("Everything stated holds; taken as given: ")
     assert alone.holds and not alone.complete
-    assert alone.verdict.startswith(
-        "All that could be checked holds; not looked at: result.bound, result.bound_source;"
-    )
+    opened = "All that could be checked holds; not looked at: result.bound, result.bound_source;"
+    assert alone.verdict.startswith(opened)
     for report in (proved, alone):
         assert {"versions", "result.seconds", "result.nodes"} <= {one.name for one in report.not_looked_at}
     word = verify(document(fitted("solver's word")[0].state_), fitted("solver's word")[1])
-    assert [one.why for one in word.not_looked_at if one.name == "result.bound"] == [
-        "taken on the solver's word"
-    ]
+    why = [one.why for one in word.not_looked_at if one.name == "result.bound"]
+    assert why == ["taken on the solver's word"]
 
 
 def test_the_file_alone():
@@ -134,13 +134,9 @@ def test_the_file_alone():
     listed = {one.name for one in report.not_looked_at}
     assert report.holds and not report.complete
     assert {"low", "result.value", "result.bound", "data_sha256", "threshold", "weights"} <= listed
-    for change in (
-        {"status": "feasible"},
-        {"message": ""},
-        {"value": 999.0},
-        {"certificate.epsilon": "0x1p-3"},
-    ):
-        assert not verify(replace(doc, result={**doc.result, **change}), without_data=True).holds
+    forgeries = {"status": "feasible", "message": "", "value": 999.0, "certificate.epsilon": "0x1p-3"}
+    for name, value in forgeries.items():
+        assert not verify(replace(doc, result={**doc.result, name: value}), without_data=True).holds
 
 
 def test_a_first_stage_that_is_not_in_the_file():
@@ -149,11 +145,10 @@ def test_a_first_stage_that_is_not_in_the_file():
     est = Reranker("dcg@5", first_stage=forest, solver="search", n_candidates=14).fit(X, y)
     doc, given = document(est.state_), as_table(est, X, y)
     report = verify(doc, given)
-    assert report.holds and "result.first_stage_statistic" in {
-        one.name for one in report.not_looked_at if one.open
-    }
-    assert verify(doc, given, first_stage=forest).holds
-    assert "threshold" not in {one.name for one in verify(doc, given, first_stage=forest).not_looked_at}
+    assert report.holds
+    assert "result.first_stage_statistic" in {one.name for one in report.not_looked_at if one.open}
+    known = verify(doc, given, first_stage=forest)
+    assert known.holds and "threshold" not in {one.name for one in known.not_looked_at}
     other = RandomForestClassifier(5, random_state=1).fit(X, 1 - y)
     assert not verify(doc, given, first_stage=other).holds
 
@@ -169,8 +164,6 @@ def test_weights_of_lists_are_given_again():
 
 
 def test_fractions_too_long_for_a_file_are_compared_by_their_digest(monkeypatch):
-    from rerank.reranker.files import document as files
-
     monkeypatch.setattr(files, "MAX_TEXT", 70)
     X, y, qid = lists(3)
     est = Reranker("ndcg@4", solver="search", n_candidates=5).fit(X, y, qid)

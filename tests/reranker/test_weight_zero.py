@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
@@ -66,9 +67,8 @@ def test_a_fit_is_that_of_the_table_without_them(options, lists):
     est = Reranker(**QUICK | options).fit(X, y, qid, sample_weight=weight)
     only = Reranker(**QUICK | options).fit(X[there], y[there], some, sample_weight=weight[there])
     same(est, only)
-    assert est.score(X, y, qid, sample_weight=weight) == only.score(
-        X[there], y[there], some, sample_weight=weight[there]
-    )
+    score = only.score(X[there], y[there], some, sample_weight=weight[there])
+    assert est.score(X, y, qid, sample_weight=weight) == score
     np.testing.assert_array_equal(est.rank(X, qid), only.rank(X, qid))
 
 
@@ -100,8 +100,6 @@ def test_tables_of_every_kind(library):
     X, y, _, weight = table()
     there = weight > 0
     if library == "sparse":
-        from scipy.sparse import csr_array
-
         made, options = csr_array(X), {"features": [0, 1, 2]}
     elif library == "list":
         made, options = X.tolist(), {}
@@ -117,16 +115,12 @@ def test_a_list_of_weight_0_is_not_there():
     X, y, qid, _ = table(lists=True)
     by_list = {0: 2.0, 3: 0.0, 4: 0.0}
     there = ~np.isin(qid, [3, 4])
-    est = Reranker("dcg@3", n_candidates=4, **QUICK).fit(X, y, qid, query_weight=by_list)
-    only = Reranker("dcg@3", n_candidates=4, **QUICK).fit(
-        X[there], y[there], qid[there], query_weight={0: 2.0}
-    )
-    same(est, only)
+    est, again, only = (Reranker("dcg@3", n_candidates=4, **QUICK) for _ in range(3))
+    some = X[there], y[there], qid[there]
+    same(est.fit(X, y, qid, query_weight=by_list), only.fit(*some, query_weight={0: 2.0}))
     as_rows = np.array([by_list.get(q, 1.0) for q in qid])
-    same(Reranker("dcg@3", n_candidates=4, **QUICK).fit(X, y, qid, query_weight=as_rows), only)
-    assert est.score(X, y, qid, query_weight=by_list) == only.score(
-        X[there], y[there], qid[there], query_weight={0: 2.0}
-    )
+    same(again.fit(X, y, qid, query_weight=as_rows), only)
+    assert est.score(X, y, qid, query_weight=by_list) == only.score(*some, query_weight={0: 2.0})
     as_rows[qid == 3] = [0, 0, 0, 0, 0, 0, 0, 1]
     with pytest.raises(InputError, match="The weight of list 3 must be one finite number"):
         est.fit(X, y, qid, query_weight=as_rows)
@@ -182,10 +176,9 @@ def test_scorers(scorer):
     X, y, qid, weight = table(lists=True)
     there = weight > 0
     X[~there] = np.nan
-    est = clone(scorer).fit(X, y, qid, weight)
-    np.testing.assert_array_equal(
-        est.coef_, clone(scorer).fit(X[there], y[there], qid[there], weight[there]).coef_
-    )
+    est, only = clone(scorer).fit(X, y, qid, weight), clone(scorer)
+    only.fit(X[there], y[there], qid[there], weight[there])
+    np.testing.assert_array_equal(est.coef_, only.coef_)
     with pytest.raises(InputError, match="sample_weight is 0 in every row: .* raise one above 0"):
         clone(scorer).fit(X, y, qid, np.zeros(y.size))
 
@@ -200,17 +193,14 @@ def test_evaluate(stat, ties):
     assert found == evaluate(stat, y[there], scores[there], qid[there], ties=ties)
     scores[~there] = np.nan
     assert found == evaluate(stat, y, scores, qid, sample_weight=weight, ties=ties)
-    assert evaluate("auc", y[:20], X[:20, 1], sample_weight=weight[:20]) == evaluate(
-        "auc", y[:20][there[:20]], X[:20, 1][there[:20]]
-    )
+    first = np.flatnonzero(there[:20])
+    assert evaluate("auc", y[:20], X[:20, 1], sample_weight=weight[:20]) == evaluate("auc", y[first], X[first, 1])
 
 
 def test_values_of_lists_keep_their_places():
     y, scores = np.array([1, 0, 1, 0, 0, 1]), np.array([1.0, 2.0, 3.0, 2.0, 1.0, 0.0])
     qid, weight = np.repeat([5, 7, 9], 2), np.array([1.0, 1.0, 0.0, 0.0, 1.0, 1.0])
-    np.testing.assert_array_equal(
-        list_values("auc", y, scores, qid, sample_weight=weight), [0.0, np.nan, 0.0]
-    )
+    np.testing.assert_array_equal(list_values("auc", y, scores, qid, sample_weight=weight), [0, np.nan, 0])
     assert count_empty("auc", y, qid, sample_weight=weight) == 0
     assert evaluate("auc", y, scores, qid, query_weight={7: 0.0, 9: 0.0}, empty="error") == 0.0
     assert count_pairs(y, qid, weight) == count_pairs(y[weight > 0], qid[weight > 0])

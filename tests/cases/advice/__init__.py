@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from typer.testing import CliRunner
 
 from rerank import Reranker
@@ -103,12 +104,29 @@ def data(n: int = 40, d: int = 2, seed: int = 0) -> tuple[Any, Any]:
     return X, (X[:, 0] + rng.normal(size=n) > 0.5).astype(int)
 
 
+X, Y = data()
+FRAME = pd.DataFrame(X, columns=["a", "b"])
+QID = np.repeat([0, 1], 20)
+
+
 def est(**options: Any) -> Reranker:
     return Reranker(**{"stat": "precision@5", "solver": "search", "first_stage": None, "time_limit": 20, **options})
 
 
-def fitted(**options: Any) -> Reranker:
-    return est(**options).fit(*data())
+def fit(table: Any = X, y: Any = Y, **more: Any) -> Reranker:
+    """A fit; what belongs to the rows goes to ``fit``, all else is an option."""
+    of_rows = ("qid", "sample_weight", "query_weight", "groups", "ideal_gains")
+    own = {name: more.pop(name) for name in of_rows if name in more}
+    return est(**more).fit(table, y, **own)
+
+
+def proved(other: Any) -> bool:
+    return bool(other.result_.proved)
+
+
+def same(other: Any) -> bool:
+    """Whether the fit is that of the plain table."""
+    return bool(other.result_.value == fit().result_.value)
 
 
 def write(path: str, text: str) -> str:

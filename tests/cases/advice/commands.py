@@ -66,118 +66,73 @@ LISTED, CODED = (f"{FIT.replace('t.csv', name)}" for name in ("l.csv --qid q", "
 ALONE = ("verify m.json --without-data", 3)
 
 ENTERING = [
-    lines(
-        "it draws the boxes of a proof; give {}, or leave it out",
-        "verify m.json t.csv --plot p.png",
-        f"{FIT} --first-stage none --proof m.proof",
-        "verify m.json t.csv --proof m.proof --plot p.png",
-        "verify m.json t.csv",
-    ),
-    lines(
-        "it is about a column of the table; give the table, or leave it out",
-        "verify m.json --label hit", "verify m.json t.csv --label hit", ALONE,
-    ),
-    lines(
-        "or ask for a check of the file alone: without_data=True, --without-data",
-        "verify m.json", "verify m.json t.csv", ALONE,
-    ),
-    lines(
-        "it says how --cv chooses; add --cv 5, or leave it out",
-        f"{FIT} --safeguard 1", f"{FIT} --safeguard 1 --cv 5", FIT,
-    ),
-    lines(
-        "--cv chooses the radius; leave one of them out",
-        f"{FIT} --cv 2 --radius 1", f"{FIT} --cv 2", f"{FIT} --radius 1",
-    ),
-    lines(
-        "--margin replaces it; leave one out",
-        f"{FIT} --radius 1 --margin 0.1 --epsilon 0.1",
-        f"{FIT} --radius 1 --margin 0.1", f"{FIT} --radius 1 --epsilon 0.1",
-    ),
-    lines(
-        "it is about the scores of a first stage; leave it out, or name a --first-stage",
-        f"{FIT} --first-stage none --candidates 9",
-        f"{FIT} --first-stage none", f"{FIT} --first-stage logistic --candidates 9",
-    ),
-    lines(
-        "learns from numbers alone; leave it out, or use --first-stage logistic",
-        f"{FIT} --first-stage toppush --texts a",
-        f"{FIT} --first-stage toppush", f"{FIT} --first-stage logistic --texts a",
-    ),
-    row(
-        "correct the column, or have all of it read as texts (--texts)",
+    lines("it draws the boxes of a proof; give {}, or leave it out",
+        "verify m.json t.csv --plot p.png", f"{FIT} --first-stage none --proof m.proof",
+        "verify m.json t.csv --proof m.proof --plot p.png", "verify m.json t.csv"),
+    lines("it is about a column of the table; give the table, or leave it out",
+        "verify m.json --label hit", "verify m.json t.csv --label hit", ALONE),
+    lines("or ask for a check of the file alone: without_data=True, --without-data",
+        "verify m.json", "verify m.json t.csv", ALONE),
+    lines("it says how --cv chooses; add --cv 5, or leave it out",
+        f"{FIT} --safeguard 1", f"{FIT} --safeguard 1 --cv 5", FIT),
+    lines("--cv chooses the radius; leave one of them out",
+        f"{FIT} --cv 2 --radius 1", f"{FIT} --cv 2", f"{FIT} --radius 1"),
+    lines("--margin replaces it; leave one out",
+        f"{FIT} --radius 1 --margin 0.1 --epsilon 0.1", f"{FIT} --radius 1 --margin 0.1",
+        f"{FIT} --radius 1 --epsilon 0.1"),
+    lines("it is about the scores of a first stage; leave it out, or name a --first-stage",
+        f"{FIT} --first-stage none --candidates 9", f"{FIT} --first-stage none",
+        f"{FIT} --first-stage logistic --candidates 9"),
+    lines("learns from numbers alone; leave it out, or use --first-stage logistic",
+        f"{FIT} --first-stage toppush --texts a", f"{FIT} --first-stage toppush",
+        f"{FIT} --first-stage logistic --texts a"),
+    row("correct the column, or have all of it read as texts (--texts)",
         lambda: typed(CODED),
-        lambda: succeeds(f"{CODED} --texts code") and "code" in Path("m.json").read_text(),
-    ),
-    lines(
-        "--solver search does nothing but that search; leave one of them out",
-        f"{FIT} --no-presolve", FIT, f"{FIT} --no-presolve --solver highs --candidates 8",
-    ),
-    lines(
-        "names no kind of picture; write to a .png, .svg or .pdf file",
-        f"{FIT} --plot p.bmp", *(f"{FIT} --first-stage none --plot p.{kind}" for kind in ("png", "svg", "pdf")),
-    ),
-    lines(
-        "which held the lists of the fit, so all rows are one list; name theirs with --qid",
-        (LISTED, "rank m.json n.csv"), "rank m.json n.csv --qid r",
-    ),
-    lines("is no run; write NAME=FILE, such as bm25=a.run", "evaluate =a.run q.txt", "evaluate bm25=a.run q.txt"),
-    lines("give each a name of its own: NAME=FILE", "evaluate a.run a.run q.txt", "evaluate x=a.run y=a.run q.txt"),
-    lines(
-        "--measures is empty; name at least one, such as ndcg@10",
-        "evaluate a.run q.txt --measures ,", "evaluate a.run q.txt --measures ndcg@10",
-    ),
-    lines(
-        "names no format; write to a .csv or a .run file",
-        "rank m.json t.csv --output o.txt", "rank m.json t.csv --output o.csv", "rank m.json t.csv --output o.run",
-    ),
-    lines(
-        "--plot draws one list, and the table has several; leave it out, or give one list",
-        (LISTED, "score m.json l.csv --plot p.png"), "score m.json l.csv", "score m.json one.csv --plot p.png",
-    ),
-    lines(
-        "is no name of a page; let it end in .html",
-        "report m.json t.csv --output r.txt", "report m.json t.csv --output r.html",
-    ),
-    row(
-        "The model file holds no held-out evidence: fit with --cv 5 (RerankerCV in Python)",
+        lambda: succeeds(f"{CODED} --texts code") and "code" in Path("m.json").read_text()),
+    lines("--solver search does nothing but that search; leave one of them out",
+        f"{FIT} --no-presolve", FIT, f"{FIT} --no-presolve --solver highs --candidates 8"),
+    lines("names no kind of picture; write to a .png, .svg or .pdf file",
+        f"{FIT} --plot p.bmp",
+        *(f"{FIT} --first-stage none --plot p.{kind}" for kind in ("png", "svg", "pdf"))),
+    lines("which held the lists of the fit, so all rows are one list; name theirs with --qid",
+        (LISTED, "rank m.json n.csv"), "rank m.json n.csv --qid r"),
+    lines("is no run; write NAME=FILE, such as bm25=a.run",
+        "evaluate =a.run q.txt", "evaluate bm25=a.run q.txt"),
+    lines("give each a name of its own: NAME=FILE",
+        "evaluate a.run a.run q.txt", "evaluate x=a.run y=a.run q.txt"),
+    lines("--measures is empty; name at least one, such as ndcg@10",
+        "evaluate a.run q.txt --measures ,", "evaluate a.run q.txt --measures ndcg@10"),
+    lines("names no format; write to a .csv or a .run file",
+        "rank m.json t.csv --output o.txt", "rank m.json t.csv --output o.csv",
+        "rank m.json t.csv --output o.run"),
+    lines("--plot draws one list, and the table has several; leave it out, or give one list",
+        (LISTED, "score m.json l.csv --plot p.png"), "score m.json l.csv",
+        "score m.json one.csv --plot p.png"),
+    lines("is no name of a page; let it end in .html",
+        "report m.json t.csv --output r.txt", "report m.json t.csv --output r.html"),
+    row("The model file holds no held-out evidence: fit with --cv 5 (RerankerCV in Python)",
         lambda: (succeeds("report m.json t.csv"), Path("report.html").read_text())[1],
-        lambda: (
-            succeeds(f"{FIT} --cv 5")
-            and succeeds("report m.json t.csv")
-            and "no held-out evidence" not in Path("report.html").read_text()
-        ),
-    ),
-    lines(
-        "names no format that can be written; use .csv, .svm or .qrels",
-        "convert t.csv o.txt --label hit", "convert t.csv o.svm --label hit", "convert o.svm o.csv",
-    ),
-    lines(
-        "is no TREC run; give runs only (NAME=FILE says that one is), or one table",
-        "convert a.run t.csv o.csv", "convert a.run b.run o.csv", "convert t.csv o.csv --label hit",
-    ),
-    lines(
-        "it judges the documents of runs; give runs, or leave it out",
-        "convert t.csv o.csv --label hit --qrels q.txt",
-        "convert a.run o.csv --qrels q.txt", "convert t.csv o.csv --label hit",
-    ),
-    lines(
-        "it is about --qrels; add them, or leave it out",
-        "convert a.run o.csv --no-judged", "convert a.run o.csv --no-judged --qrels q.txt", "convert a.run o.csv",
-    ),
-    lines(
-        "it is about a table, and runs were given; leave it out", "convert a.run o.csv --qid q", "convert a.run o.csv"
-    ),
-    lines("tables were given; convert one at a time", "convert t.csv u.csv o.csv", "convert t.csv o.csv --label hit"),
-    lines(
-        "The table was read without labels; name the column that holds them with --label",
-        "convert t.csv o.qrels", "convert l.csv o.qrels --label hit --qid q",
-    ),
-    lines(
-        "use the judgements the runs came with, or convert with --no-judged",
+        lambda: succeeds(f"{FIT} --cv 5") and succeeds("report m.json t.csv")
+            and "no held-out evidence" not in Path("report.html").read_text()),
+    lines("names no format that can be written; use .csv, .svm or .qrels",
+        "convert t.csv o.txt --label hit", "convert t.csv o.svm --label hit", "convert o.svm o.csv"),
+    lines("is no TREC run; give runs only (NAME=FILE says that one is), or one table",
+        "convert a.run t.csv o.csv", "convert a.run b.run o.csv", "convert t.csv o.csv --label hit"),
+    lines("it judges the documents of runs; give runs, or leave it out",
+        "convert t.csv o.csv --label hit --qrels q.txt", "convert a.run o.csv --qrels q.txt",
+        "convert t.csv o.csv --label hit"),
+    lines("it is about --qrels; add them, or leave it out",
+        "convert a.run o.csv --no-judged", "convert a.run o.csv --no-judged --qrels q.txt",
+        "convert a.run o.csv"),
+    lines("it is about a table, and runs were given; leave it out",
+        "convert a.run o.csv --qid q", "convert a.run o.csv"),
+    lines("tables were given; convert one at a time",
+        "convert t.csv u.csv o.csv", "convert t.csv o.csv --label hit"),
+    lines("The table was read without labels; name the column that holds them with --label",
+        "convert t.csv o.qrels", "convert l.csv o.qrels --label hit --qid q"),
+    lines("use the judgements the runs came with, or convert with --no-judged",
         ("convert a.run o.csv --qrels more.txt", "convert o.csv o.qrels --label target --qid qid"),
-        "convert a.run o.csv --qrels more.txt --no-judged", "convert o.csv o.qrels --label target --qid qid",
-    ),
+        "convert a.run o.csv --qrels more.txt --no-judged", "convert o.csv o.qrels --label target --qid qid"),
 ]  # fmt: skip
 
 APPLIED = "fuse --run a=a.run --run b=b.run"
@@ -187,44 +142,28 @@ APPLIED_TO = f"{APPLIED} --model f.json"
 ELASTIC = f"{FUSED} --export elasticsearch"
 
 FUSING = [
-    lines(
-        "it is about a fit, and without --qrels the model is applied as it is; leave it out",
-        (MODEL, f"{APPLIED_TO} --out o.run --depth 5"), f"{APPLIED_TO} --out o.run",
-    ),
-    lines("There is no run; give each as --run NAME=FILE, such as --run bm25=a.run", "fuse --qrels q.txt", FUSED),
-    lines(
-        "There is neither --qrels to fit to nor a --model to apply; give one of them",
-        APPLIED, FUSED, MODEL, f"{APPLIED_TO} --out o.run",
-    ),
-    lines(
-        "There is nothing to write; add --out FUSED.run, or --export",
-        (MODEL, APPLIED_TO), f"{APPLIED_TO} --out o.run", f"{APPLIED_TO} --export formula",
-    ),
-    lines(
-        "--plot draws what the folds say, and --cv is 0; leave one of them out",
-        f"{FUSED} --plot p.png", f"{APPLIED} --qrels q.txt --cv 2 --plot p.png", FUSED,
-    ),
-    lines(
-        "it must be equal, rrf, or NAME=WEIGHT with commas between, each name once",
-        f"{FUSED} --prior a=1,a=2",
-        f"{FUSED} --prior equal", f"{FUSED} --prior rrf", f"{FUSED} --prior a=1,b=2 --normalise minmax",
-    ),
-    lines(
-        "--radius is {}; it must be auto, free or a number",
-        f"{FUSED} --radius x", *(f"{FUSED} --radius {radius}" for radius in ("auto", "free", 0.5)),
-    ),
-    lines(
-        "cannot express {}; {}, or export the formula",
-        f"{ELASTIC} --normalise z", f"{FUSED} --normalise z --export formula",
-    ),
-    lines(
-        "fit with normalise='minmax' or 'rank'",
-        f"{ELASTIC} --normalise z", *(f"{ELASTIC} --missing zero --normalise {name}" for name in ("minmax", "rank")),
-    ),
-    lines(
-        "fit with missing='zero'",
-        f"{ELASTIC} --normalise minmax --missing impute", f"{ELASTIC} --normalise minmax --missing zero",
-    ),
+    lines("it is about a fit, and without --qrels the model is applied as it is; leave it out",
+        (MODEL, f"{APPLIED_TO} --out o.run --depth 5"), f"{APPLIED_TO} --out o.run"),
+    lines("There is no run; give each as --run NAME=FILE, such as --run bm25=a.run",
+        "fuse --qrels q.txt", FUSED),
+    lines("There is neither --qrels to fit to nor a --model to apply; give one of them",
+        APPLIED, FUSED, MODEL, f"{APPLIED_TO} --out o.run"),
+    lines("There is nothing to write; add --out FUSED.run, or --export",
+        (MODEL, APPLIED_TO), f"{APPLIED_TO} --out o.run", f"{APPLIED_TO} --export formula"),
+    lines("--plot draws what the folds say, and --cv is 0; leave one of them out",
+        f"{FUSED} --plot p.png", f"{APPLIED} --qrels q.txt --cv 2 --plot p.png", FUSED),
+    lines("it must be equal, rrf, or NAME=WEIGHT with commas between, each name once",
+        f"{FUSED} --prior a=1,a=2", f"{FUSED} --prior equal", f"{FUSED} --prior rrf",
+        f"{FUSED} --prior a=1,b=2 --normalise minmax"),
+    lines("--radius is {}; it must be auto, free or a number",
+        f"{FUSED} --radius x", *(f"{FUSED} --radius {radius}" for radius in ("auto", "free", 0.5))),
+    lines("cannot express {}; {}, or export the formula",
+        f"{ELASTIC} --normalise z", f"{FUSED} --normalise z --export formula"),
+    lines("fit with normalise='minmax' or 'rank'",
+        f"{ELASTIC} --normalise z",
+        *(f"{ELASTIC} --missing zero --normalise {name}" for name in ("minmax", "rank"))),
+    lines("fit with missing='zero'",
+        f"{ELASTIC} --normalise minmax --missing impute", f"{ELASTIC} --normalise minmax --missing zero"),
 ]  # fmt: skip
 
 ROWS = ENTERING + FUSING

@@ -7,6 +7,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import zipfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -22,20 +23,32 @@ from rerank.certificate.proof_file import FORM, load_proof, save_proof
 from rerank.io import read_csv
 from rerank.io.archive import read_archive, write_archive
 from rerank.latent import LatentRoBiRank
-from rerank.reranker.files import model_file
+from rerank.reranker.files import model_file as files
 from rerank.reranker.files.verify import verify
 from rerank.solvers import gateway
-from tests.cases.advice import command, data, est, row, succeeds, table_file, write
-from tests.cases.advice import model_file as fitted_file
+from tests.cases.advice import (
+    X,
+    Y,
+    command,
+    data,
+    est,
+    fit,
+    model_file,
+    promised,
+    row,
+    same,
+    succeeds,
+    table_file,
+    write,
+)
 from tests.cases.advice.rooms import latent
 from tests.cases.mutants import signed
 
-X, Y = data()
 WORDS = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "word": np.where(X[:, 1] > 0, "up", "down")})
 
 
 def with_words():
-    return est(first_stage="logistic", features=["a", "b"], n_candidates=20).fit(WORDS, Y)
+    return fit(WORDS, first_stage="logistic", features=["a", "b"], n_candidates=20)
 
 
 def chosen():
@@ -43,54 +56,104 @@ def chosen():
 
 
 def saved(reranker: Any = None, path: str = "m.json") -> str:
-    (est().fit(X, Y) if reranker is None else reranker).save(path)
+    (fit() if reranker is None else reranker).save(path)
     return path
 
 
-def changed(part: str, reranker: Any = None, **entries: Any) -> str:
-    """A model file with other entries in one part and a digest that fits; None removes an entry."""
-    path = saved(reranker)
-    body = json.loads(Path(path).read_text())
-    removed = {name for name, value in entries.items() if value is None}
-    body[part] = {name: value for name, value in (body[part] | entries).items() if name not in removed}
-    return write(path, json.dumps(signed(body)))
+GONE = object()
+"""What a field or an entry holds that is left out."""
+
+
+def left(body: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in body.items() if value is not GONE}
+
+
+def changed(source: str | None = None, sign: bool = True, **fields: Any) -> str:
+    """A copy of a model file with other fields, or entries of a field, and a digest that fits."""
+    body = json.loads(Path(source or saved()).read_text())
+    for name, value in fields.items():
+        body[name] = left(body[name] | value) if isinstance(value, dict) else value
+    return write("o.json", json.dumps(signed(left(body)) if sign else left(body)))
+
+
+def ranks_as(reranker: Any, path: str, table: Any = X) -> bool:
+    """Whether a model file ranks as the fit does that it was made from."""
+    return bool((load(path).rank(table) == reranker.rank(table)).all())
+
+
+def ranks_as_fitted(path: str) -> bool:
+    return ranks_as(fit(), path)
 
 
 MODELS = [
-    row(
-        "The model's cuts between classes cannot be used (they are not ascending scores of grades); fit and save it again",
-        lambda: load(changed("settings", **{"cuts.1": "x"})),
-        lambda: load(saved()).predict(X).tolist() == est().fit(X, Y).predict(X).tolist(),
-    ),
-    row(
-        "The model's result cannot be used ({}); fit and save it again",
-        lambda: load(changed("result", chosen(), **{"evidence.safeguard": None})),
-        lambda: load(saved(chosen())).result_.evidence is not None,
-    ),
-    row(
-        "The stored first stage cannot be used (a rule is broken: {}); fit and save it again",
-        lambda: load(changed("settings", with_words(), **{"table.scale.0": {"hex": (-1.0).hex()}})),
-        lambda: load(saved(with_words())).rank(WORDS).tolist() == with_words().rank(WORDS).tolist(),
-    ),
-    row(
-        "and the model states {} of {}); fit and save it again",
-        lambda: load(changed("settings", with_words(), opaque_first_stage="other")),
-        lambda: load(saved(with_words())).rank(WORDS).tolist() == with_words().rank(WORDS).tolist(),
-    ),
-]
+    row("The model's cuts between classes cannot be used (they are not ascending scores of grades); fit and save it again",
+        lambda: load(changed(settings={"cuts.1": "x"})),
+        lambda: load(saved()).predict(X).tolist() == fit().predict(X).tolist()),
+    row("The model's result cannot be used ({}); fit and save it again",
+        lambda: load(changed(saved(chosen()), result={"evidence.safeguard": GONE})),
+        lambda: load(saved(chosen())).result_.evidence is not None),
+    row("The stored first stage cannot be used (a rule is broken: {}); fit and save it again",
+        lambda: load(changed(saved(with_words()), settings={"table.scale.0": {"hex": (-1.0).hex()}})),
+        lambda: ranks_as(with_words(), saved(with_words()), WORDS)),
+    row("and the model states {} of {}); fit and save it again",
+        lambda: load(changed(saved(with_words()), settings={"opaque_first_stage": "other"})),
+        lambda: ranks_as(with_words(), saved(with_words()), WORDS)),
+]  # fmt: skip
+
+
+def alone():
+    """A model whose first stage is in its file."""
+    return fit(first_stage="logistic+squares", solver="none")
+
+
+MODELS += [
+    *promised(lambda: ranks_as_fitted(saved()) and load(model_file("c.json")).result_.value > 0,
+        (("it is not JSON ({})", "pass a file written by save or by rerank fit"), lambda: load(table_file())),
+        (('"format" is not', "pass a file written by save or by rerank fit"),
+         lambda: load(write("o.json", "{}")))),
+    row(("schema 3 is not 1 or 2", "use the version of exact-rerank that wrote it"),
+        lambda: load(changed(schema=3)), lambda: ranks_as_fitted(changed(schema=2))),
+    row(("there is no field 'note'", "remove it"),
+        lambda: load(changed(sign=False, note="mine")), lambda: ranks_as_fitted(changed(sign=False))),
+    *promised(lambda: ranks_as_fitted(saved(path="o.json")),
+        (("the field 'weights' is missing", "write it again with save"),
+         lambda: load(changed(weights=GONE))),
+        (("the field 'weights' is not a list of finite numbers", "write it again with save"),
+         lambda: load(changed(weights=["1.0", "0.5"]))),
+        (("'weights' has 1 entries where 2 are expected", "write it again with save"),
+         lambda: load(changed(weights=["0x1.0000000000000p+0"]))),
+        (("a rule is broken: 'signs' are -1, 0 or 1", "write it again with save"),
+         lambda: load(changed(signs=[2, 0])))),
+    row(("the digest does not match the content", "take an undamaged copy or fit again"),
+        lambda: load(changed(sign=False, C="0x1.0000000000000p-1")),
+        lambda: ranks_as_fitted(changed(sign=False)) and ranks_as_fitted(saved())),
+    row(("its statistic is thinned, which there is no more", "fit it again without thinning"),
+        lambda: load(changed(settings={"thinning": 2})), lambda: ranks_as_fitted(saved())),
+    row("holds a number or a text that cannot be used ({}); take an undamaged copy, or fit again",
+        lambda: command("verify", changed(model_file(), epsilon=(1e308).hex()), "t.csv"),
+        lambda: succeeds("verify", changed(model_file()), "t.csv")),
+    row("holds a number or a text that cannot be used ({}); take an undamaged copy, or fit again",
+        lambda: load(changed(saved(alone()), settings={"prior_centre": "x"})),
+        lambda: ranks_as(alone(), changed(saved(alone()))) and ranks_as_fitted(saved())),
+]  # fmt: skip
 
 
 def checked(table: Any, path: str = "m.json"):
-    return verify(model_file.read(path), table, path)
+    return verify(files.read(path), table, path)
 
 
 def own_table(**options: Any):
     return read_csv(table_file(), **{"label": "hit", **options})
 
 
+def stated() -> Any:
+    """A fit whose program is stated, with eight candidates of a first stage."""
+    return fit(stat="dcg@5", n_candidates=8, first_stage="logistic")
+
+
 def solved_elsewhere(**entries: Any) -> Any:
     """A program, whose sidecar may state other results of its model, and the solution of a solver."""
-    est(stat="dcg@5", first_stage="logistic", n_candidates=8).fit(X, Y).export_mps("p.mps")
+    stated().export_mps("p.mps")
     gateway.solve_file("p.mps", "highs", solution="p.sol", time_limit=20)
     body = json.loads(Path("p.json").read_text())
     inner = body["data"]["model"]
@@ -101,27 +164,19 @@ def solved_elsewhere(**entries: Any) -> Any:
 
 
 TABLES = [
-    row(
-        "The table has no labels; name the column that holds them",
-        lambda: checked(own_table(label=None, features=["a", "b"]), fitted_file()),
-        lambda: checked(own_table(), fitted_file()).holds,
-    ),
-    row(
-        "The table has {} columns and {} was fitted on {}; give the table of the fit",
-        lambda: checked(own_table(features=["a"]), fitted_file()),
-        lambda: checked(own_table(), fitted_file()).holds,
-    ),
-    row(
-        "another shortlist follows from it; give that one",
-        lambda: command("export", fitted_file(), write("n.csv", "hit,a,b\n1,2,3\n0,4,5\n"), "p.mps"),
-        lambda: succeeds("export", fitted_file(), "t.csv", "p.mps"),
-    ),
-    row(
-        "one of the two is wrong, so neither is used; fit the model again",
+    row("The table has no labels; name the column that holds them",
+        lambda: checked(own_table(label=None, features=["a", "b"]), model_file()),
+        lambda: checked(own_table(), model_file()).holds),
+    row("The table has {} columns and {} was fitted on {}; give the table of the fit",
+        lambda: checked(own_table(features=["a"]), model_file()),
+        lambda: checked(own_table(), model_file()).holds),
+    row("another shortlist follows from it; give that one",
+        lambda: command("export", model_file(), write("n.csv", "hit,a,b\n1,2,3\n0,4,5\n"), "p.mps"),
+        lambda: succeeds("export", model_file(), "t.csv", "p.mps")),
+    row("one of the two is wrong, so neither is used; fit the model again",
         lambda: solved_elsewhere(bound={"hex": (0.5).hex()}, value={"hex": (0.25).hex()}),
-        lambda: solved_elsewhere().exit_code == 0,
-    ),
-]
+        lambda: solved_elsewhere().exit_code == 0),
+]  # fmt: skip
 
 
 def recorded(**options: Any):
@@ -146,17 +201,103 @@ def written(**options: Any):
 
 
 PROOFS = [
-    row(
-        "Its bound adds up shares of pairs, which is no longer checked; fit again with proof=True",
+    row("Its bound adds up shares of pairs, which is no longer checked; fit again with proof=True",
         lambda: load_proof(with_shares()),
-        lambda: save_proof(recorded(), "p.proof") is None and load_proof("p.proof").bound == recorded().bound,
-    ),
-    row(
-        "The proof cannot be written to {}: {}; set a node_limit, or lower max_features",
-        lambda: written(),
-        lambda: written(node_limit=1).bound > 0 and written(max_features=1).supports,
-    ),
-]
+        lambda: save_proof(recorded(), "p.proof") is None
+            and load_proof("p.proof").bound == recorded().bound),
+    row("The proof cannot be written to {}: {}; set a node_limit, or lower max_features",
+        lambda: written(), lambda: written(node_limit=1).bound > 0 and written(max_features=1).supports),
+]  # fmt: skip
+
+
+def with_proof(path="p.proof"):
+    save_proof(fit(proof=True).result_.proof, path)
+    return path
+
+
+def cut_short(path):
+    """The file without its second half."""
+    content = Path(path).read_bytes()
+    Path(path).write_bytes(content[: len(content) // 2])
+    return path
+
+
+def without_seconds(path):
+    """The checkpoint of a search without the time that it took."""
+    with zipfile.ZipFile(path) as archive:
+        content = {name: archive.read(name) for name in archive.namelist()}
+    header = json.loads(content["header.json"])
+    del header["seconds"]
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, body in content.items():
+            archive.writestr(name, json.dumps(header) if name == "header.json" else body)
+    return path
+
+
+def resumes(path) -> bool:
+    """Whether a fit with that checkpoint ends as one without."""
+    return same(fit(checkpoint=path))
+
+
+ARCHIVES = [
+    row("write it again with save_proof",
+        lambda: load_proof(cut_short(with_proof())),
+        lambda: load_proof(with_proof()).bound == fit(proof=True).result_.bound),
+    *promised(lambda: (os.remove("c"), resumes("c"), resumes("d"))[1:] == (True, True),
+        ("delete it to begin anew, or choose another path", lambda: resumes(write("c", "x"))),
+        ("delete it to begin anew, or choose another path",
+         lambda: (resumes("c"), resumes(without_seconds("c"))))),
+]  # fmt: skip
+
+
+def program_file(path="p.mps", **changes):
+    """A program whose sidecar holds other data."""
+    stated().export_mps(path)
+    body = json.loads(Path("p.json").read_text())
+    write("p.json", json.dumps({**body, "data": left({**body["data"], **changes})}))
+    return path
+
+
+def data_of_program():
+    stated().export_mps("q.mps")
+    return json.loads(Path("q.json").read_text())["data"]
+
+
+def import_solution(path):
+    """Solve a program and read the solution, which is written beside it."""
+    command("solve", path)
+    return command("import", path, Path(path).with_suffix(".sol"), "--model", "i.json")
+
+
+def imports(path) -> bool:
+    assert import_solution(path).exit_code in (0, 3)
+    return load("i.json").result_.value > 0
+
+
+def moved(problem):
+    """A sidecar's problem with another value in the table."""
+    return {**problem, "X": [(1.5).hex(), *problem["X"][1:]]}
+
+
+PROGRAMS = [
+    row("holds no estimator; export the program with Reranker.export_mps or rerank export",
+        lambda: import_solution(program_file(model=GONE)),
+        lambda: imports(program_file()) and succeeds("export", model_file(table=table_file(n=8)), "t.csv",
+            "r.mps") and imports("r.mps")),
+    *promised(lambda: imports(program_file()),
+        ("holds a number or a text that cannot be used ({}); take an undamaged copy, or fit again",
+         lambda: import_solution(program_file(choices={"box": "x"}))),
+        ("holds no constant; export it again", lambda: import_solution(program_file(constant="x"))),
+        ("holds no constant; export it again", lambda: import_solution(program_file(constant="nan"))),
+        ("does not say how its program was stated; export it again",
+         lambda: import_solution(program_file(choices=[]))),
+        ("holds no problem that can be used ({}); export it again",
+         lambda: import_solution(program_file(problem={}))),
+        ("contradicts itself: its problem is not that of its model; export it again",
+         lambda: import_solution(program_file(problem=moved(data_of_program()["problem"])))),
+        ("states another constant than its problem has; export it again",
+         lambda: import_solution(program_file(constant=(5.0).hex())))),
+]  # fmt: skip
 
 
 def refused_by_system(*_: Any, **__: Any) -> None:
@@ -165,7 +306,7 @@ def refused_by_system(*_: Any, **__: Any) -> None:
 
 def kept(save: Callable[[], Any], most: int = 1_000_000, size: int = 1 << 26) -> Any:
     """A model that is saved and read where a file holds so many entries of a field, and bytes."""
-    with patch.object(model_file, "MAX_ENTRIES", most), patch.object(model_file, "MAX_BYTES", size):
+    with patch.object(files, "MAX_ENTRIES", most), patch.object(files, "MAX_BYTES", size):
         return load(saved(save()))
 
 
@@ -175,7 +316,7 @@ def rows_of(n: int = 100, d: int = 2, **options: Any) -> Callable[[], Any]:
 
 
 def named(name: str) -> Callable[[], Any]:
-    return lambda: est().fit(pd.DataFrame(X, columns=[name, "b"]), Y)
+    return lambda: fit(pd.DataFrame(X, columns=[name, "b"]))
 
 
 def without_rights(path: str, mode: int, **_: Any) -> bool:
@@ -196,36 +337,24 @@ def on_a_full_disk(full: bool) -> Any:
 
 
 WRITTEN = [
-    row(
-        "Cannot make the folder {}: {}; choose another path",
+    row("Cannot make the folder {}: {}; choose another path",
         lambda: (write("file", ""), latent().save("file/model"))[1],
-        lambda: latent().save("folder/model") is None and LatentRoBiRank.load("folder/model"),
-    ),
-    row(
-        "The folder of {} cannot be written; write elsewhere",
+        lambda: latent().save("folder/model") is None and LatentRoBiRank.load("folder/model")),
+    row("The folder of {} cannot be written; write elsewhere",
         lambda: fit_into("closed"),
-        lambda: fit_into("open").exit_code in (0, 3) and Path("open/m.json").exists(),
-    ),
-    row(
-        "make room or choose another path",
+        lambda: fit_into("open").exit_code in (0, 3) and Path("open/m.json").exists()),
+    row("make room or choose another path",
         lambda: on_a_full_disk(True),
-        lambda: on_a_full_disk(False).result_.value == est().fit(X, Y).result_.value,
-    ),
-    row(
-        "The model's {} cannot be saved ({}); give {}",
+        lambda: same(on_a_full_disk(False))),
+    row("The model's {} cannot be saved ({}); give {}",
         lambda: saved(named("a" * 10_001)()),
-        lambda: load(saved(named("a" * 10_000)())).result_.value == est().fit(X, Y).result_.value,
-    ),
-    row(
-        "entries, and a file holds at most {}; fit it {}",
+        lambda: same(load(saved(named("a" * 10_000)())))),
+    row("entries, and a file holds at most {}; fit it {}",
         lambda: kept(rows_of(), most=90),
-        lambda: kept(rows_of(60), most=90) and kept(rows_of(cross_fit=False), most=90),
-    ),
-    row(
-        "fit it on fewer columns, or on fewer rows where it holds a score of each (cross_fit)",
+        lambda: kept(rows_of(60), most=90) and kept(rows_of(cross_fit=False), most=90)),
+    row("fit it on fewer columns, or on fewer rows where it holds a score of each (cross_fit)",
         lambda: kept(rows_of(d=40), size=6_500),
-        lambda: kept(rows_of(d=2), size=6_500) and kept(rows_of(20, d=2), size=6_500),
-    ),
-]
+        lambda: kept(rows_of(d=2), size=6_500) and kept(rows_of(20, d=2), size=6_500)),
+]  # fmt: skip
 
-ROWS = MODELS + TABLES + PROOFS + WRITTEN
+ROWS = MODELS + TABLES + PROOFS + ARCHIVES + PROGRAMS + WRITTEN

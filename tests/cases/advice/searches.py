@@ -8,7 +8,7 @@ import datetime
 import os
 import sys
 from concurrent.futures import BrokenExecutor
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from unittest.mock import patch
 
@@ -36,26 +36,29 @@ from rerank.search import sizes
 from rerank.solvers import gateway, highs
 from rerank.solvers.outcome import Options
 from rerank.statistics import parse, presentation
-from tests.cases.advice import command, data, est, model_file, row, shown, table_file, write
+from tests.cases.advice import (
+    X,
+    Y,
+    command,
+    data,
+    est,
+    fit,
+    model_file,
+    proved,
+    row,
+    shown,
+    table_file,
+    write,
+)
 from tests.cases.advice.commands import typed
 from tests.cases.advice.fits import wide
 from tests.cases.advice.programs import program, small
 from tests.cases.advice.rooms import RUN, fuse, latent, model
 
-X, Y = data()
 FIRST = (X[:, 0] > 1).astype(int)
 WORD = np.where(X[:, 1] > 0, "up", "down")
 WORDS = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "word": WORD})
 STAGE = TableLogistic().fit(WORDS[["word"]], Y)
-
-
-def fit(table=X, y=Y, **options):
-    weight = options.pop("sample_weight", None)
-    return est(**options).fit(table, y, sample_weight=weight)
-
-
-def proved(other) -> bool:
-    return other.result_.proved
 
 
 def fits_quietly(ranker, table=X, y=Y) -> bool:
@@ -68,126 +71,67 @@ def chosen(cv):
 
 
 FIRST_STAGES = [
-    row(
-        "Column {} held texts at the fit and holds values of the type {} now; give texts",
+    row("Column {} held texts at the fit and holds values of the type {} now; give texts",
         lambda: STAGE.decision_function(pd.DataFrame({"word": [datetime.date(2020, 1, 1)] * 2})),
-        lambda: np.unique(STAGE.decision_function(pd.DataFrame({"word": ["up", "down", "up"]}))).size == 2,
-    ),
-    row(
-        "X holds NaN or inf, and the first stage was fitted on sparse rows; fill it in",
-        lambda: (
-            TableLogistic()
-            .fit(scipy.sparse.csr_array(X), Y)
-            .decision_function(scipy.sparse.csr_array(np.where(X > 2, np.nan, X)))
-        ),
-        lambda: (
-            TableLogistic()
-            .fit(scipy.sparse.csr_array(X), Y)
-            .decision_function(scipy.sparse.csr_array(X))
-            .size
-            == 40
-        ),
-    ),
-    row(
-        "X holds inf in row {}, column {} ({}); give a finite number, or leave it empty",
+        lambda: np.unique(STAGE.decision_function(pd.DataFrame({"word": ["up", "down", "up"]}))).size == 2),
+    row("X holds NaN or inf, and the first stage was fitted on sparse rows; fill it in",
+        lambda: TableLogistic().fit(scipy.sparse.csr_array(X),
+            Y).decision_function(scipy.sparse.csr_array(np.where(X > 2, np.nan, X))),
+        lambda: TableLogistic().fit(scipy.sparse.csr_array(X),
+            Y).decision_function(scipy.sparse.csr_array(X)).size == 40),
+    row("X holds inf in row {}, column {} ({}); give a finite number, or leave it empty",
         lambda: TableLogistic().fit(WORDS.assign(a=np.where(X[:, 0] > 1, np.inf, X[:, 0])), Y),
-        lambda: (
-            TableLogistic().fit(WORDS, Y)
-            and TableLogistic().fit(WORDS.assign(a=np.where(X[:, 0] > 1, np.nan, X[:, 0])), Y)
-        ),
-    ),
-    row(
-        "Raise max_iter or alpha, or standardise the features",
+        lambda: TableLogistic().fit(WORDS, Y) and TableLogistic().fit(WORDS.assign(a=np.where(X[:, 0] > 1,
+            np.nan, X[:, 0])), Y)),
+    row("Raise max_iter or alpha, or standardise the features",
         lambda: RoBiRank(max_iter=3).fit(X * [1, 100], Y),
-        lambda: (
-            fits_quietly(RoBiRank(), X * [1, 100])
+        lambda: fits_quietly(RoBiRank(), X * [1, 100])
             and fits_quietly(RoBiRank(max_iter=3, alpha=1e6), X * [1, 100])
-            and fits_quietly(RoBiRank(max_iter=7), X)
-        ),
-    ),
-    row(
-        "Raise max_iter, tol or alpha; float32 features may also be too coarse for this tol",
+            and fits_quietly(RoBiRank(max_iter=7), X)),
+    row("Raise max_iter, tol or alpha; float32 features may also be too coarse for this tol",
         lambda: RankSVM(max_iter=3).fit(X, Y),
-        lambda: (
-            fits_quietly(RankSVM())
-            and fits_quietly(RankSVM(max_iter=3, tol=0.1))
-            and fits_quietly(RankSVM(max_iter=3, alpha=100.0))
-        ),
-    ),
-    row(
-        "Raise max_iter or tol, raise alpha, or standardise the features",
+        lambda: fits_quietly(RankSVM()) and fits_quietly(RankSVM(max_iter=3, tol=0.1))
+            and fits_quietly(RankSVM(max_iter=3, alpha=100.0))),
+    row("Raise max_iter or tol, raise alpha, or standardise the features",
         lambda: TopPush(max_iter=4).fit(X, FIRST),
-        lambda: (
-            fits_quietly(TopPush(), X, FIRST)
-            and fits_quietly(TopPush(max_iter=4, tol=0.5), X, FIRST)
-            and fits_quietly(TopPush(max_iter=4, alpha=1e6), X, FIRST)
-        ),
-    ),
-    row(
-        "The time was over; raise time_limit",
+        lambda: fits_quietly(TopPush(), X, FIRST) and fits_quietly(TopPush(max_iter=4, tol=0.5), X, FIRST)
+            and fits_quietly(TopPush(max_iter=4, alpha=1e6), X, FIRST)),
+    row("The time was over; raise time_limit",
         lambda: fit(first_stage="ranksvm", time_limit=1e-9),
-        lambda: fit(first_stage="ranksvm", time_limit=20.0).result_.value > 0,
-    ),
-    row(
-        "holds {} numbers; {}, or leave it out with features=[...]",
+        lambda: fit(first_stage="ranksvm", time_limit=20.0).result_.value > 0),
+    row("holds {} numbers; {}, or leave it out with features=[...]",
         lambda: fit(WORDS, features=["a", "b", "word"]),
-        lambda: (
-            fit(WORDS, features=["a", "b"]).result_.value == fit(X).result_.value
-            and fit(WORDS.assign(word=WORD == "up"), features=["a", "b", "word"]).result_.value
-            >= fit(X).result_.value
-        ),
-    ),
-    row(
-        "is the same in lists of every length; write {}.",
-        lambda: parse("auc in lists of 10"),
-        lambda: parse("auc").name == "auc",
-    ),
-    row(
-        "first stage's scores of the last fit are by {} folds of its own; give groups, if rows belong together",
+        lambda: fit(WORDS, features=["a", "b"]).result_.value == fit(X).result_.value
+            and fit(WORDS.assign(word=WORD == "up"), features=["a", "b",
+            "word"]).result_.value >= fit(X).result_.value),
+    row("is the same in lists of every length; write {}.",
+        lambda: parse("auc in lists of 10"), lambda: parse("auc").name == "auc"),
+    row("first stage's scores of the last fit are by {} folds of its own; give groups, if rows belong together",
         lambda: chosen(ShuffleSplit(2, random_state=0)),
-        lambda: (
-            chosen(KFold(2)).result_.folds == 2
-            and RerankerCV(est(first_stage="logistic"), grid={"radius": [0.5]}, cv=2)
-            .fit(X, Y, groups=np.arange(40) // 4)
-            .result_.grouped
-        ),
-    ),
-]
+        lambda: chosen(KFold(2)).result_.folds == 2 and RerankerCV(est(first_stage="logistic"),
+            grid={"radius": [0.5]}, cv=2).fit(X, Y, groups=np.arange(40) // 4).result_.grouped),
+]  # fmt: skip
 
 LABELS = [
-    row("there is nothing to find; mark relevant rows in y", lambda: fit(y=Y * 1e-20), lambda: proved(fit(y=Y))),
-    row(
-        "The {} of row {} is {}; give {}",
-        lambda: evaluate("ap", [1, np.nan], [1, 2]),
-        lambda: evaluate("ap", [1, 0], [1, 2]) == 0.5,
-    ),
-    row(
-        "There are {} labels and {} sample weights; give one per row",
+    row("there is nothing to find; mark relevant rows in y",
+        lambda: fit(y=Y * 1e-20), lambda: proved(fit(y=Y))),
+    row("The {} of row {} is {}; give {}",
+        lambda: evaluate("ap", [1, np.nan], [1, 2]), lambda: evaluate("ap", [1, 0], [1, 2]) == 0.5),
+    row("There are {} labels and {} sample weights; give one per row",
         lambda: weighted_gains(Y, sample_weight=[1.0]),
-        lambda: weighted_gains(Y, sample_weight=np.full(40, 2.0)).sum() == 2 * Y.sum(),
-    ),
-    row(
-        "The list has {} items and gains of shape {}; give one gain per item",
+        lambda: weighted_gains(Y, sample_weight=np.full(40, 2.0)).sum() == 2 * Y.sum()),
+    row("The list has {} items and gains of shape {}; give one gain per item",
         lambda: presentation(parse("auc"), 3, [1.0]),
-        lambda: presentation(parse("auc"), 3, [1.0, 0.0, 0.0])[1] > 0,
-    ),
-    row(
-        "scale the features to [0, 1], or merge rows that differ by rounding only",
+        lambda: presentation(parse("auc"), 3, [1.0, 0.0, 0.0])[1] > 0),
+    row("scale the features to [0, 1], or merge rows that differ by rounding only",
         lambda: perturb_weights([1.0, 0.5], np.array([[1e-14, 0], [2e-14, 0], [3e-14, 0]])),
-        lambda: (
-            perturb_weights([1.0, 0.5], np.array([[0.0, 0], [0.5, 0], [1.0, 0]])).size == 2
-            and perturb_weights([1.0, 0.5], np.array([[1e-14, 0], [1.0, 0]])).size == 2
-        ),
-    ),
-    row(
-        "choose a larger size, or subtract a constant from columns whose values are large against their range",
+        lambda: perturb_weights([1.0, 0.5], np.array([[0.0, 0], [0.5, 0], [1.0, 0]])).size == 2
+            and perturb_weights([1.0, 0.5], np.array([[1e-14, 0], [1.0, 0]])).size == 2),
+    row("choose a larger size, or subtract a constant from columns whose values are large against their range",
         lambda: perturb_rows(np.array([[0.0], [0.0], [16.0]]) + 1e15),
-        lambda: (
-            np.unique(perturb_rows(np.array([[0.0], [0.0], [16.0]]) + 1e15, size=0.3)).size == 3
-            and np.unique(perturb_rows(np.array([[0.0], [0.0], [16.0]]))).size == 3
-        ),
-    ),
-]
+        lambda: np.unique(perturb_rows(np.array([[0.0], [0.0], [16.0]]) + 1e15, size=0.3)).size == 3
+            and np.unique(perturb_rows(np.array([[0.0], [0.0], [16.0]]))).size == 3),
+]  # fmt: skip
 
 
 @contextmanager
@@ -207,12 +151,12 @@ def slow():
 def within(limit, **options):
     """A fit with a proof, which holds all pairs, within limits of memory or speed."""
     with limit:
-        return fit(*data(120, 3), **{"stat": "auc", "first_stage": data(120, 3)[0][:, 1], "proof": True, **options})
+        return fit(*data(120, 3), stat="auc", first_stage=data(120, 3)[0][:, 1], proof=True, **options)
 
 
 def by_rows(limit, table=X, **options):
     with limit:
-        return fit(table, **{"stat": "auc", "first_stage": X[:, 1], **options})
+        return fit(table, stat="auc", first_stage=X[:, 1], **options)
 
 
 class Presolving(highspy.Highs):
@@ -269,60 +213,34 @@ def boxes(proof):
 
 
 SEARCHES = [
-    row(
-        "GB; lower n_candidates to {} or less, or give fewer features",
+    row("GB; lower n_candidates to {} or less, or give fewer features",
         lambda: within(memory(1e5)),
-        lambda: proved(within(memory(1e5), n_candidates=20)) and proved(within(memory(1e7))),
-    ),
-    row(
-        "The search would hold {} rows of {} features, {} GB; lower n_candidates, or give fewer features",
+        lambda: proved(within(memory(1e5), n_candidates=20)) and proved(within(memory(1e7)))),
+    row("The search would hold {} rows of {} features, {} GB; lower n_candidates, or give fewer features",
         lambda: by_rows(memory(1.2e4)),
-        lambda: proved(by_rows(memory(1.2e4), n_candidates=10)) and proved(by_rows(memory(1.2e4), X[:, 1:])),
-    ),
-    row(
-        "s were left; raise time_limit or lower n_candidates",
+        lambda: proved(by_rows(memory(1.2e4), n_candidates=10)) and proved(by_rows(memory(1.2e4), X[:, 1:]))),
+    row("s were left; raise time_limit or lower n_candidates",
         lambda: within(slow(), time_limit=0.05),
-        lambda: (
-            within(slow(), time_limit=20.0).result_.nodes > 0
-            and proved(within(slow(), time_limit=1.0, n_candidates=20))
-        ),
-    ),
-    row(
-        "pairs differ by just the margin in boxes too small to split; change the margin slightly",
-        lambda: levels("1/5"),
-        lambda: proved(levels(0.1998)) and proved(levels(0.2002)),
-    ),
-    row(
-        "There are too many sets of {} features or more to search, and more time does not change that; set max_features to {}",
+        lambda: within(slow(), time_limit=20.0).result_.nodes > 0
+            and proved(within(slow(), time_limit=1.0, n_candidates=20))),
+    row("pairs differ by just the margin in boxes too small to split; change the margin slightly",
+        lambda: levels("1/5"), lambda: proved(levels(0.1998)) and proved(levels(0.2002))),
+    row("There are too many sets of {} features or more to search, and more time does not change that; set max_features to {}",
         lambda: many(),
-        lambda: "max_features to 4" in many().result_.notes[-1] and many(max_features=4).result_.nodes > 0,
-    ),
-    row(
-        "it shows its bound by circuits, or without any; draw another proof",
-        lambda: boxes(many(proof=True)),
-        lambda: boxes(many(proof=True, max_features=1)) > 0,
-    ),
-    row(
-        "Fit again with solver='search' and more time_limit to prove more",
-        lambda: read_back(),
-        lambda: proved(small(solver="search", n_candidates=12)),
-    ),
-    row(
-        "and holds no point; try presolve=False or another seed",
+        lambda: "max_features to 4" in many().result_.notes[-1] and many(max_features=4).result_.nodes > 0),
+    row("it shows its bound by circuits, or without any; draw another proof",
+        lambda: boxes(many(proof=True)), lambda: boxes(many(proof=True, max_features=1)) > 0),
+    row("Fit again with solver='search' and more time_limit to prove more",
+        lambda: read_back(), lambda: proved(small(solver="search", n_candidates=12))),
+    row("and holds no point; try presolve=False or another seed",
         lambda: optimum(True),
-        lambda: abs(optimum(False) - highs.solve(program(), Options(time_limit=20.0)).objective) < 1e-6,
-    ),
-    row(
-        "A number in {} is not finite; build it from finite data",
+        lambda: abs(optimum(False) - highs.solve(program(), Options(time_limit=20.0)).objective) < 1e-6),
+    row("A number in {} is not finite; build it from finite data",
         lambda: highs.solve(program(cost=np.full(program().cost.size, np.nan))),
-        lambda: highs.solve(program()).objective > 0,
-    ),
-    row(
-        "lies outside [{}, {}]; give a box that fixes a weight at 1 or -1",
-        lambda: in_box([0.1, -0.25], [0.5, 0.25]),
-        lambda: in_box([1.0, -0.5], [1.0, 0.5]).weights[0] == 1.0,
-    ),
-]
+        lambda: highs.solve(program()).objective > 0),
+    row("lies outside [{}, {}]; give a box that fixes a weight at 1 or -1",
+        lambda: in_box([0.1, -0.25], [0.5, 0.25]), lambda: in_box([1.0, -0.5], [1.0, 0.5]).weights[0] == 1.0),
+]  # fmt: skip
 FAR = {"Q1": {"d1": 0.9, "d2": 0.5}, "Q2": {"d3": 0.7, "d4": 0.2}}
 SPELLED = {query.lower(): scores for query, scores in FAR.items()}
 FAR_RUNS = {f"q{k}": {"a": 1.0, "b": 2.0, "c": 3.0} for k in range(5)}
@@ -335,30 +253,18 @@ def notes(runs):
 
 
 FUSIONS = [
-    row(
-        "No {} of the run {} is judged: it has {}, and the judgements have {}; check that their ids are spelled alike",
-        lambda: notes({"a": RUN, "b": FAR}),
-        lambda: notes({"a": RUN, "b": SPELLED}) == (),
-    ),
-    row(
-        "share no {}: {} beside {}; check that their ids are spelled alike",
-        lambda: notes({"a": RUN, "b": FAR}),
-        lambda: notes({"a": RUN, "b": SPELLED}) == (),
-    ),
-    row(
-        "The scores are too large to be added up; divide them, or fit with another normaliser",
+    row("No {} of the run {} is judged: it has {}, and the judgements have {}; check that their ids are spelled alike",
+        lambda: notes({"a": RUN, "b": FAR}), lambda: notes({"a": RUN, "b": SPELLED}) == ()),
+    row("share no {}: {} beside {}; check that their ids are spelled alike",
+        lambda: notes({"a": RUN, "b": FAR}), lambda: notes({"a": RUN, "b": SPELLED}) == ()),
+    row("The scores are too large to be added up; divide them, or fit with another normaliser",
         lambda: model(normaliser="none").fuse_arrays([[1e308, 1e308], [1, 1]]),
-        lambda: (
-            model(normaliser="none").fuse_arrays(np.array([[1e308, 1e308], [1, 1]]) / 10).argmax() == 0
-            and model(normaliser="rank").fuse_arrays([[1e308, 1e308], [1, 1]]).argmax() == 0
-        ),
-    ),
-    row(
-        "if its scores are distances (small is near), give -score in place of each score",
+        lambda: model(normaliser="none").fuse_arrays(np.array([[1e308, 1e308], [1, 1]]) / 10).argmax() == 0
+            and model(normaliser="rank").fuse_arrays([[1e308, 1e308], [1, 1]]).argmax() == 0),
+    row("if its scores are distances (small is near), give -score in place of each score",
         lambda: run_values(FAR_RUNS, NEAR, ["ap"]),
-        lambda: run_values(NEAR_RUNS, NEAR, ["ap"]).means[0] == 1,
-    ),
-]
+        lambda: run_values(NEAR_RUNS, NEAR, ["ap"]).means[0] == 1),
+]  # fmt: skip
 
 SQUARE = np.array([[[1, -1], [-1, -1], [-1, 1], [-1, -1]], [[1, 1], [-1, 1], [1, 1], [1, -1]]], float)
 
@@ -368,27 +274,16 @@ def picture(best, bounds=(1.0,) * 4, **options):
 
 
 PICTURES = [
-    row(
-        "The best weights have shape {}; give {}, one for each column",
-        lambda: picture([1, 1, 1]),
-        lambda: picture([1, 1]),
-    ),
-    row(
-        "the largest of them has to be 1 or -1; divide them by their largest size, or draw every face",
+    row("The best weights have shape {}; give {}, one for each column",
+        lambda: picture([1, 1, 1]), lambda: picture([1, 1])),
+    row("the largest of them has to be 1 or -1; divide them by their largest size, or draw every face",
         lambda: picture([0.5, 0.25]),
-        lambda: picture(np.array([0.5, 0.25]) / 0.5) and picture([0.5, 0.25], every=True),
-    ),
-    row(
-        "The ends of the boxes have shape {}, the bounds {}; give as many bounds as boxes, and at least one",
-        lambda: picture([1, 1], [1.0]),
-        lambda: picture([1, 1], [1.0] * 4),
-    ),
-    row(
-        "There are {} names for {} weights; give one of each",
-        lambda: picture([1, 1], names=["a"]),
-        lambda: picture([1, 1], names=["a", "b"]),
-    ),
-]
+        lambda: picture(np.array([0.5, 0.25]) / 0.5) and picture([0.5, 0.25], every=True)),
+    row("The ends of the boxes have shape {}, the bounds {}; give as many bounds as boxes, and at least one",
+        lambda: picture([1, 1], [1.0]), lambda: picture([1, 1], [1.0] * 4)),
+    row("There are {} names for {} weights; give one of each",
+        lambda: picture([1, 1], names=["a"]), lambda: picture([1, 1], names=["a", "b"])),
+]  # fmt: skip
 
 
 @contextmanager
@@ -408,80 +303,56 @@ def without(*packages, path=None):
             sys.modules[engine.__name__] = engine
 
 
-def solve_file(solver, machine=None):
-    """A program file solved by a solver of this machine, or of one that lacks it."""
+def on(machine, call):
+    """What a call returns on another machine."""
+    with machine:
+        return call()
+
+
+def solve_file(solver):
+    """A program file solved by a solver of this machine."""
     mps.write(program(), "p.mps")
-    with machine or nullcontext():
-        return gateway.solve_file("p.mps", solver, solution="p.sol", time_limit=20)
+    return gateway.solve_file("p.mps", solver, solution="p.sol", time_limit=20)
 
 
 def agrees(solver) -> bool:
     return abs(solve_file(solver).objective - solve_file("highs").objective) < 1e-6
 
 
-def drawn(machine=None):
-    with machine or nullcontext():
-        return plots.cumulative_gain(Y, {"a": X[:, 0]})
+def drawn():
+    return plots.cumulative_gain(Y, {"a": X[:, 0]})
 
 
-def by_command(machine=None):
-    with machine or nullcontext():
-        return typed("fit t.csv --label hit --solver search --plot p.png --model m.json")
+def by_command():
+    return typed("fit t.csv --label hit --solver search --plot p.png --model m.json")
 
 
-def in_parts(engine, machine=None):
-    with machine or nullcontext():
-        return latent(engine=engine).n_epochs_
-
-
-def doctor(machine=None):
-    with machine or nullcontext():
-        return command("doctor")
+def doctor():
+    return shown(command("doctor"))
 
 
 MISSING = [
-    row(
-        "--plot needs matplotlib, which is not installed; pip install 'exact-rerank[plots]'",
-        lambda: by_command(without("matplotlib")),
-        lambda: by_command().exit_code in (0, 3),
-    ),
-    row("pip install 'exact-rerank[plots]'", lambda: drawn(without("matplotlib")), lambda: drawn() is not None),
-    row(
-        "HiGHS is not installed; run: pip install highspy",
-        lambda: solve_file("highs", without("highspy")),
-        lambda: solve_file("highs").objective > 0,
-    ),
-    *(
-        row(
-            says,
-            lambda solver=solver, packages=packages: solve_file(solver, without("pulp", *packages, path="")),
-            lambda solver=solver: agrees(solver),
-        )
-        for solver, says, *packages in (
-            ("cbc", "apt-get install coinor-cbc (Debian, Ubuntu), or brew install cbc, or see github.com/coin-or/Cbc"),
-            ("glpk", "apt-get install glpk-utils (Debian, Ubuntu), or brew install glpk"),
-            ("scip", "pip install pyscipopt", "pyscipopt"),
-        )
-    ),
-    *(
-        row(
-            f"pip install {package}",
-            lambda package=package: doctor(without(package)),
-            lambda found=found: f"{found} was not found" not in shown(doctor()),
-        )
-        for package, found in (("highspy", "highs"), ("pulp", "pulp"))
-    ),
-    row(
-        "which needs the package ray; install exact-rerank[ray] or use engine='local'",
-        lambda: in_parts("ray", without("ray")),
-        lambda: in_parts("local") > 0,
-    ),
-    row(
-        "log has {} items for n_shards={}; give at least two items for each shard",
-        lambda: latent(n_shards=5),
-        lambda: latent(n_shards=4).n_epochs_ > 0,
-    ),
-]
+    row("--plot needs matplotlib, which is not installed; pip install 'exact-rerank[plots]'",
+        lambda: on(without("matplotlib"), by_command), lambda: by_command().exit_code in (0, 3)),
+    row("pip install 'exact-rerank[plots]'",
+        lambda: on(without("matplotlib"), drawn), lambda: drawn() is not None),
+    row("HiGHS is not installed; run: pip install highspy",
+        lambda: on(without("highspy"), lambda: solve_file("highs")), lambda: solve_file("highs").objective > 0),
+    *(row(says, lambda name=name: on(without("pulp", "pyscipopt", path=""), lambda: solve_file(name)),
+          lambda name=name: agrees(name))
+      for name, says in (
+          ("cbc", "apt-get install coinor-cbc (Debian, Ubuntu), or brew install cbc, or see github.com/coin-or/Cbc"),
+          ("glpk", "apt-get install glpk-utils (Debian, Ubuntu), or brew install glpk"),
+          ("scip", "pip install pyscipopt"),
+      )),
+    *(row(f"pip install {name}", lambda name=name: on(without(name), doctor),
+          lambda found=found: f"{found} was not found" not in doctor())
+      for name, found in (("highspy", "highs"), ("pulp", "pulp"))),
+    row("which needs the package ray; install exact-rerank[ray] or use engine='local'",
+        lambda: on(without("ray"), lambda: latent(engine="ray")), lambda: latent(engine="local").n_epochs_ > 0),
+    row("log has {} items for n_shards={}; give at least two items for each shard",
+        lambda: latent(n_shards=5), lambda: latent(n_shards=4).n_epochs_ > 0),
+]  # fmt: skip
 
 
 class Large:
@@ -515,10 +386,7 @@ def small_machine(most=30):
         if problem.X.shape[0] > most:
             raise MemoryError("1 TiB")
 
-    with (
-        patch.object(search_run, "check_rows", checked),
-        patch.object(search_run, "rows_alone", lambda *_: True),
-    ):
+    with patch.object(search_run, "check_rows", checked), patch.object(search_run, "rows_alone", lambda *_: True):
         yield
 
 
@@ -573,41 +441,22 @@ def claimed():
 
 
 LIMITS = [
-    row(
-        "cannot be read ({}); mend it, or pass the table in memory",
+    row("cannot be read ({}); mend it, or pass the table in memory",
         lambda: fit(data_set("a,b\n1,x,3\n")),
-        lambda: proved(fit(data_set())) and proved(fit(data_set().to_table())),
-    ),
-    row(
-        "needs more memory than there is; read the rows and columns that count, with a filter, or a sample",
-        lambda: fit(Large()),
-        lambda: proved(fit(Large().to_table(30), Y[:30])),
-    ),
-    row(
-        "There is not enough memory for this fit ({}); lower n_candidates or n_jobs, or give fewer rows or features",
+        lambda: proved(fit(data_set())) and proved(fit(data_set().to_table()))),
+    row("needs more memory than there is; read the rows and columns that count, with a filter, or a sample",
+        lambda: fit(Large()), lambda: proved(fit(Large().to_table(30), Y[:30]))),
+    row("There is not enough memory for this fit ({}); lower n_candidates or n_jobs, or give fewer rows or features",
         lambda: on_small_machine(),
-        lambda: proved(on_small_machine(n_candidates=20)) and proved(on_small_machine(X[:30], Y[:30])),
-    ),
-    row(
-        "rerank: There is not enough memory for this; pass a smaller table or fewer candidates",
-        lambda: ranked_on_small_machine(40),
-        lambda: ranked_on_small_machine(30).exit_code == 0,
-    ),
-    row(
-        "and joblib does not begin it anew; call again, with fewer workers if memory ended",
-        lambda: with_workers(2),
-        lambda: with_workers(1).result_.nodes > 0,
-    ),
-    row(
-        "do not use this result, and take solver='search' if a solver reported it",
-        lambda: by_solver(1.01),
-        lambda: by_solver() is None,
-    ),
-    row(
-        "and polishing does not restore the claim; fit with solver='search', which has no tolerance",
-        lambda: claimed(),
-        lambda: proved(within_tolerance("search")),
-    ),
-]
+        lambda: proved(on_small_machine(n_candidates=20)) and proved(on_small_machine(X[:30], Y[:30]))),
+    row("rerank: There is not enough memory for this; pass a smaller table or fewer candidates",
+        lambda: ranked_on_small_machine(40), lambda: ranked_on_small_machine(30).exit_code == 0),
+    row("and joblib does not begin it anew; call again, with fewer workers if memory ended",
+        lambda: with_workers(2), lambda: with_workers(1).result_.nodes > 0),
+    row("do not use this result, and take solver='search' if a solver reported it",
+        lambda: by_solver(1.01), lambda: by_solver() is None),
+    row("and polishing does not restore the claim; fit with solver='search', which has no tolerance",
+        lambda: claimed(), lambda: proved(within_tolerance("search"))),
+]  # fmt: skip
 
 ROWS = FIRST_STAGES + LABELS + SEARCHES + FUSIONS + PICTURES + MISSING + LIMITS
