@@ -90,10 +90,7 @@ ARROWS = [
     # What a place is worth and who holds it: one home each, below everything else.
     (("rerank.ranks",), ("formulations", "rerank.search", "rerank.solvers", "rerank.problem", *HEAVY)),
     (("rerank.statistics",), ("formulations", "rerank.search", "rerank.solvers", "rerank.ranks", *HEAVY)),
-    (
-        ("rerank.io", "rerank.reranker.files.model_file"),
-        ("formulations", "rerank.problem", *HEAVY, "scipy"),
-    ),
+    (("rerank.io", "rerank.reranker.files.model_file"), ("formulations", "rerank.problem", *HEAVY, "scipy")),
     # First stages are estimators like any other.
     (("rerank.scorers",), ("formulations", "rerank.search", "rerank.solvers", "rerank.reranker")),
     (

@@ -172,10 +172,7 @@ def test_what_was_held_out_is_not_recommended_either(logs, tmp_path):
     twin = small(n_epochs=2).fit(*split_log(log, (0.6,), seed_of(model._seed, VALIDATION))[::-1])
     assert same(model, twin)
     np.testing.assert_allclose(
-        model.user_factors_[120:],
-        np.tile(model._factors.U[:120].mean(axis=0), (3, 1)),
-        rtol=1e-4,
-        atol=1e-6,
+        model.user_factors_[120:], np.tile(model._factors.U[:120].mean(axis=0), (3, 1)), rtol=1e-4, atol=1e-6
     )
     model.save(tmp_path / "m")
     again = LatentRoBiRank.load(tmp_path / "m")

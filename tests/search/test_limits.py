@@ -79,9 +79,7 @@ def test_the_time_limit_is_kept(name: str, limit: float) -> None:
         assert not found.closed
     else:
         t = tables(problem)
-        assert found.value > t.to_value(
-            Exact(problem, t, Domain.of(problem)).value(found.weights * 0)
-        )
+        assert found.value > t.to_value(Exact(problem, t, Domain.of(problem)).value(found.weights * 0))
 
 
 def test_no_time_limit_means_until_closed() -> None:

@@ -117,11 +117,7 @@ def test_columns_scaled_by_powers_of_two_give_the_same_tables(seed: int, powers:
 
 
 @settings(max_examples=150, deadline=None)
-@given(
-    SEEDS,
-    st.integers(1, 12),
-    st.sampled_from(["huge offset", "tiny differences", "scales", "plain"]),
-)
+@given(SEEDS, st.integers(1, 12), st.sampled_from(["huge offset", "tiny differences", "scales", "plain"]))
 def test_the_tolerance_covers_every_rounding_on_the_way_to_a_margin(seed: int, d: int, kind: str) -> None:
     from rerank.search.boxes.pairs import reach
 
