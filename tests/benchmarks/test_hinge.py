@@ -9,8 +9,7 @@ from scipy.optimize import linprog, minimize
 from benchmarks.papers.hinge import HingeRankSVM, descend_simplex
 from rerank.scorers.base import groups_of
 from tests.cases.scorers import utilities
-from tests.scorers.test_ranksvm_pairs import coefficients
-from tests.scorers.test_ranksvm_solvers import ALPHAS, objective
+from tests.scorers.test_ranksvm import ALPHAS, coefficients, objective
 
 
 @pytest.mark.parametrize("alpha", ALPHAS)

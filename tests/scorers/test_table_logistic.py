@@ -242,21 +242,6 @@ def test_categories_dates_and_what_is_neither():
     assert set(arrays.left_out_) <= {0}
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"head": 0}, "head is 0"),
-        ({"head": 1.0}, "head is 1.0"),
-        ({"C": 0}, "C is 0"),
-        ({"balanced": "balanced"}, "balanced is 'balanced'"),
-        ({"squares": 2}, "squares is 2"),
-    ],
-)
-def test_parameters_out_of_range_are_refused(options, message):
-    with pytest.raises(InputError, match=message):
-        TableLogistic(**options).fit(*plain())
-
-
 def test_what_cannot_be_learned_from_is_refused():
     X, y = plain()
     with pytest.raises(InputError, match="no column to learn from .'x0': constant"):
