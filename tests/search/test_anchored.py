@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
@@ -9,39 +10,32 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.exact.data import noisy_problem
 from rerank.certificate import certify, load_proof, save_proof, verify_proof
 from rerank.errors import CertificateError, InputError
 from rerank.problem import Problem, digest, ranked_list
 from rerank.problem.json import problem_from_json, problem_to_json
-from rerank.search import line_search, run, solve, statistic_bound
+from rerank.search import line_search, solve, statistic_bound
 from rerank.search.domain import Domain
-from rerank.search.rows import choice
 from rerank.statistics import parse
 from tests.cases.instances import draw
-from tests.cases.search import surface
-from tests.oracles.anchored import anchored, optimum
+from tests.cases.search import by_rows, noisy_problem, surface
+from tests.oracles.anchored import anchored, best
 from tests.oracles.comparisons import check_search
 from tests.oracles.oracle import objective_at, statistic_at
 
 SEEDS = st.integers(0, 10**6)
 
 
-def by_enumeration(problem: Problem):
-    return optimum(problem).value
-
-
 @pytest.mark.parametrize("seed", range(60))
 def test_value_and_bound_meet_the_enumerated_optimum(seed: int) -> None:
-    assert check_search(anchored(seed, n_max=8), by_enumeration).failures == ()
+    assert check_search(anchored(seed, n_max=8)).failures == ()
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_by_rows_too(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_by_rows_too(seed: int) -> None:
     problem = replace(anchored(1000 + seed, n_max=8), C=0.0, max_features=None)
-    for home, name in ((choice, "by_rows"), (run, "lines_by_rows")):
-        monkeypatch.setattr(home, name, lambda problem, limited=False: True)
-    assert check_search(problem, by_enumeration).failures == ()
+    with by_rows():
+        assert check_search(problem).failures == ()
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -50,7 +44,7 @@ def test_a_proof_of_every_search_is_verified(seed: int) -> None:
     found = solve(problem, time_limit=5.0, n_jobs=1, proof=True)
     verdict = verify_proof(problem, found.proof)
     assert verdict.ok, verdict.message
-    lower = replace(found.proof, bound=float(optimum(problem).value) - 1e-6)
+    lower = replace(found.proof, bound=float(best(problem).value) - 1e-6)
     assert not verify_proof(problem, lower).ok
 
 
@@ -83,7 +77,7 @@ def test_lines_stay_inside_the_limits_and_never_lose(seed: int) -> None:
 def test_wider_limits_never_lower_the_optimum(seed: int) -> None:
     problem = replace(anchored(seed, n_max=7), C=0.0, max_features=None)
     wide = replace(problem, limits=tuple(np.concatenate([side[:1], 2 * side[1:]]) for side in problem.limits))
-    assert optimum(problem).value <= solve(wide, n_jobs=1).bound
+    assert best(problem).value <= solve(wide, n_jobs=1).bound
 
 
 def test_limits_of_zero_leave_the_given_score() -> None:
@@ -115,10 +109,7 @@ def test_a_point_just_beyond_a_limit_is_none(rows: bool, limit: float, share: fl
         problem = Problem.build(X, [item], epsilon=1e-9, limits=limits)
         spread = problem.high - problem.low
         ahead = wanted * spread[0] / spread[1]
-    with pytest.MonkeyPatch.context() as patch:
-        if rows:
-            for home, name in ((choice, "by_rows"), (run, "lines_by_rows")):
-                patch.setattr(home, name, lambda problem, limited=False: True)
+    with by_rows() if rows else nullcontext():
         for nodes in (0, 50):
             found = solve(problem, time_limit=None, n_jobs=1, node_limit=nodes)
             value = float(certify(problem, found.weights).value)

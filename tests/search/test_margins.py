@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext
 from fractions import Fraction
-from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -14,22 +12,12 @@ import pytest
 from rerank.certificate import certify, verify_proof
 from rerank.errors import InputError
 from rerank.problem import Problem, problem_of
-from rerank.search import SearchResult, line_search, run, solve
-from rerank.search.rows import choice
+from rerank.search import SearchResult, line_search, solve
 from rerank.search.tables import spacing
 from rerank.statistics import parse
-from tests.oracles import anchored
+from tests.cases.search import by_rows
+from tests.oracles.anchored import best
 from tests.oracles.oracle import witness
-
-
-@contextmanager
-def by_rows(asked: bool) -> Iterator[None]:
-    """Search as long lists are searched, if asked."""
-    if not asked:
-        yield
-        return
-    with patch.object(choice, "by_rows", lambda *_: True), patch.object(run, "lines_by_rows", lambda _: True):
-        yield
 
 
 def levels(
@@ -75,7 +63,7 @@ def test_the_best_weights_are_a_point_where_a_pair_differs_by_the_margin() -> No
     problem = problem_of(X, y.astype(float), parse("dcg@5"), epsilon=0.05, C=0.01, signs=[1, 1])
     found = solve(problem, time_limit=20.0)
     assert found.closed and found.weights.tolist() == [1.0, 0.25]
-    assert found.value > 1.36 and found.value == pytest.approx(float(anchored.best(problem).value), abs=1e-12)
+    assert found.value > 1.36 and found.value == pytest.approx(float(best(problem).value), abs=1e-12)
     w, value = line_search(problem, time_limit=0.2)
     assert value == found.value and w.tolist() == [1.0, 0.25]
 
@@ -119,13 +107,13 @@ def test_searches_agree_with_an_enumeration_in_rationals(part: int, rows: bool) 
     ]
     assert len(asked) > 3
     for problem in asked:
-        best = anchored.best(problem).value
-        with by_rows(rows):
+        most = best(problem).value
+        with by_rows() if rows else nullcontext():
             found = solve(problem, time_limit=5.0, n_jobs=1, proof=not rows)
         value = certify(problem, found.weights).value
-        assert float(value) == pytest.approx(found.value, abs=1e-9) and value <= best <= Fraction(found.bound)
+        assert float(value) == pytest.approx(found.value, abs=1e-9) and value <= most <= Fraction(found.bound)
         if found.closed:
-            assert float(best - value) == pytest.approx(0, abs=1e-9)
+            assert float(most - value) == pytest.approx(0, abs=1e-9)
         else:  # no doubles reach the optimum
             assert found.gave_up and not problem.anchored and witness(problem) is None
         if found.proof is not None:
@@ -157,8 +145,8 @@ def only_rationals(epsilon: float | str = "1/6") -> Problem:
 def test_a_search_that_more_time_would_not_close_says_so_and_its_advice_works() -> None:
     found = solve(only_rationals(), time_limit=20.0)
     assert found.gave_up and not found.closed and found.seconds < 5
-    best = float(anchored.best(only_rationals()).value)
-    assert found.bound == pytest.approx(best, abs=1e-9) and found.bound > found.value
+    most = float(best(only_rationals()).value)
+    assert found.bound == pytest.approx(most, abs=1e-9) and found.bound > found.value
     assert "slightly smaller margin" in found.note
     assert solve(only_rationals(0.1666), time_limit=20.0).closed
     assert not solve(CASES["three rows"](), time_limit=20.0).gave_up
@@ -175,7 +163,7 @@ def test_the_exact_phase_looks_at_the_clock(rows: bool) -> None:
     # The double of .2 is a little more than a step of the grid, which no multiple of a common denominator shows.
     X = [[0.0, 0], [2, 0], [4, 7], [10, 10], [3, 5]]
     problem = problem_of(X, [1.0, 0, 1, 0, 0], parse("dcg"), epsilon=Fraction(0.2))
-    with by_rows(rows):
+    with by_rows() if rows else nullcontext():
         solve(problem, time_limit=0.1)  # kernels are loaded
         found, seconds = timed(problem, 0.5)
     assert seconds < 1.5 and not (found.gave_up and found.seconds > 0.5)
