@@ -173,9 +173,7 @@ def private_attributes_touched() -> set[str]:
     found = set()
     for name in modules():
         if not within(name, "rerank.reranker", "rerank.cli") or name in (
-            "rerank.reranker.estimator",
-            "rerank.reranker.ranker",
-            "rerank.reranker.selection.reranker_cv",
+            "rerank.reranker.estimator", "rerank.reranker.ranker", "rerank.reranker.selection.reranker_cv"
         ):
             continue
         for node in ast.walk(tree(name)):

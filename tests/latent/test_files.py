@@ -38,10 +38,7 @@ def test_files_of_others_in_the_folder_are_left_locked(fitted, tmp_path):
     for name in theirs:
         (tmp_path / name).write_text("mine")
     ours = {
-        f"U-{DIGITS}.npy",
-        f".GV-{DIGITS}.npy.part",
-        f".V-{DIGITS}.npy.x1y2.part",
-        ".model.json.x1y2.part",
+        f"U-{DIGITS}.npy", f".GV-{DIGITS}.npy.part", f".V-{DIGITS}.npy.x1y2.part", ".model.json.x1y2.part"
     }
     for name in ours:
         (tmp_path / name).write_text("left by a process that died")

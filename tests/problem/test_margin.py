@@ -30,10 +30,7 @@ def test_a_double_stands_for_its_shortest_decimal_and_for_itself_as_a_float(m: f
     made = Margin(m)
     assert made.exact == Fraction(repr(m)) and made == m and Margin(np.float64(m)).exact == made.exact
     for kept in (
-        Margin.from_text(made.text),
-        copy.deepcopy(made),
-        pickle.loads(pickle.dumps(made)),
-        Margin(made),
+        Margin.from_text(made.text), copy.deepcopy(made), pickle.loads(pickle.dumps(made)), Margin(made)
     ):
         assert (kept, kept.exact) == (made, made.exact)
     assert Margin.from_text(m.hex()).exact == Fraction(m)  # a file that was written when margins were doubles

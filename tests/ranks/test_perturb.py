@@ -102,11 +102,7 @@ def test_a_seed_repeats():
 
 
 @pytest.mark.parametrize(
-    ("w", "sentence"),
-    [
-        ([1.0], "2 finite numbers"),
-        ([math.nan, 1.0], "2 finite numbers"),
-    ],
+    ("w", "sentence"), [([1.0], "2 finite numbers"), ([math.nan, 1.0], "2 finite numbers")]
 )
 def test_weights_the_lemma_does_not_cover_are_refused(w, sentence):
     with pytest.raises(InputError, match=sentence):

@@ -146,9 +146,7 @@ def test_ctrl_c_ends_a_running_search_at_once() -> None:
 def same(one: SearchResult, other: SearchResult) -> bool:
     """Whether two results have the same bits."""
     return (one.value.hex(), one.bound.hex(), one.boxes) == (
-        other.value.hex(),
-        other.bound.hex(),
-        other.boxes,
+        other.value.hex(), other.bound.hex(), other.boxes
     ) and one.weights.tobytes() == other.weights.tobytes()
 
 

@@ -64,9 +64,7 @@ def slow_best(t: Tables, w: Floats, u: Floats, low: float, high: float) -> float
                     marks.append(float(root))
     marks = [m for m in marks if low < m < high]
     ends = [
-        max(low, min(marks, default=0.0) - 10.0),
-        *sorted(marks),
-        min(high, max(marks, default=0.0) + 10.0),
+        max(low, min(marks, default=0.0) - 10.0), *sorted(marks), min(high, max(marks, default=0.0) + 10.0)
     ]
     points = [0.5 * (a + b) for a, b in pairwise(ends) if b - a > 1e-9]
     return max(slow_value(t, w + p * u) for p in points if np.abs(w + p * u).max() > 1e-9)
