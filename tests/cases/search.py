@@ -27,8 +27,8 @@ Floats = NDArray[np.float64]
 is_compiled()  # tests that call a kernel directly must not find one that holds older code of its helpers
 
 __all__ = [
-    "by_rows", "drawn_lists", "exact_objective", "noisy_problem", "row_lines", "rows_of", "slow_margin", "slow_unit",
-    "surface", "tables",
+    "by_rows", "drawn_lists", "exact_objective", "noisy_problem", "row_lines", "rows_of", "surface",
+    "tables",
 ]  # fmt: skip
 
 
@@ -79,16 +79,3 @@ def drawn_lists(seed: int, queries: int, size: int, d: int, statistic: str, **op
         [1.0, 3.0], size=X.shape[0]
     )
     return problem_of(X, gains, parse(statistic), np.repeat(np.arange(queries), size), **options)
-
-
-def slow_margin(D: Floats, c: Floats, h: Floats, epsilon: float, tolerance: float) -> tuple[Floats, Floats]:
-    """Twin of ``reach``, pair by pair."""
-    M = [sum(c[j] * D[j, p] for j in range(c.size)) - epsilon for p in range(D.shape[1])]
-    R = [sum(h[j] * abs(D[j, p]) for j in range(c.size)) + tolerance for p in range(D.shape[1])]
-    return np.array(M), np.array(R)
-
-
-def slow_unit(lost: NDArray[Any], coef: Floats, hits: Floats) -> float:
-    """Value of one binary list by its definition: the j-th best stands behind those it lost to and its betters."""
-    places = [int(x) + j for j, x in enumerate(sorted(lost.tolist()))]
-    return sum(float(h * coef[p]) for p, h in zip(places, hits, strict=True) if p < coef.size)
