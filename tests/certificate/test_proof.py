@@ -13,8 +13,6 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from rerank.certificate import digest, leaf_boxes, save_proof, verify_proof
 from rerank.certificate.check.exact import ExactProblem
@@ -26,12 +24,11 @@ from rerank.problem.proof import COORDINATE, LEAF, LINE, LISTED, Proof
 from rerank.search import solve
 from rerank.statistics import parse
 from tests.cases.adversarial import adversarial
+from tests.cases.examples import SEEDS, examples
 from tests.cases.instances import draw, with_hits
 from tests.cases.proofs import Slow, below, bisected, faces, listed, proof_with, random_tree, supports, up
 from tests.oracles.anchored import anchored, best
 from tests.oracles.oracle import objective_at, statistic_at
-
-SEEDS = st.integers(0, 10**6)
 
 
 def searched(problem: Problem, seconds: float = 5.0) -> Proof:
@@ -78,8 +75,7 @@ def case() -> tuple[Problem, Proof]:
     return problem, proof
 
 
-@settings(max_examples=60, deadline=None)
-@given(SEEDS)
+@examples(60, SEEDS)
 def test_the_searchs_proofs_hold(seed):
     problem = drawn(seed)
     proof = searched(problem)
@@ -138,8 +134,7 @@ def test_grids_are_split_by_lines():
     assert not verify_proof(problem, replace(proof, lines=tuple(m[:0] for m in proof.lines))).ok
 
 
-@settings(max_examples=60, deadline=None)
-@given(SEEDS)
+@examples(60, SEEDS)
 def test_bounds_of_leaves_are_exact(seed):
     """The largest bound of any leaf, computed pair by pair in rationals, is accepted; the next double below is not.
 
@@ -154,8 +149,7 @@ def test_bounds_of_leaves_are_exact(seed):
         assert lines or not holds(problem, replace(proof, bound=below(most)))
 
 
-@settings(max_examples=50, deadline=None)
-@given(SEEDS)
+@examples(50, SEEDS)
 def test_no_tree_shows_a_bound_below_the_optimum(seed):
     """Whatever the splits, lines and kinds of leaves: the checker is sound."""
     problem = drawn(seed, n_max=7)
@@ -183,8 +177,7 @@ def test_a_side_chosen_twice_is_not_empty():
     assert not holds(problem, replace(proof, bound=0.6))
 
 
-@settings(max_examples=60, deadline=None)
-@given(SEEDS)
+@examples(60, SEEDS)
 def test_listing_vertices_gives_the_optimum(seed):
     """Leaves whose vertices are listed settle whole faces, exactly to the last double."""
     problem = drawn(seed, n_max=8)
@@ -195,8 +188,7 @@ def test_listing_vertices_gives_the_optimum(seed):
     assert holds(problem, bisected(problem, up(most), 3))
 
 
-@settings(max_examples=25, deadline=None)
-@given(SEEDS)
+@examples(25, SEEDS)
 def test_the_largest_value_of_a_box_is_that_of_its_best_vertex(seed):
     """Against every crossing of two planes or edges inside the box, each valued by the definition."""
     while (problem := draw(seed, n_max=6).problem).n_features != 3:
@@ -241,8 +233,7 @@ def test_a_wedge_of_two_planes_at_any_side_of_a_box_is_found(side, reach_):
         assert statistic_at(problem, np.array([1.0, *corner])) < 1
 
 
-@settings(max_examples=30, deadline=None)
-@given(SEEDS)
+@examples(30, SEEDS)
 def test_worths_are_rounded_up_by_less_than_a_unit(seed):
     problem = drawn(seed)
     units = ExactProblem(problem).units
@@ -256,8 +247,7 @@ def test_worths_are_rounded_up_by_less_than_a_unit(seed):
     assert ideal == 0 or ideal >= 2**60  # nor are digits given away
 
 
-@settings(max_examples=60, deadline=None)
-@given(SEEDS)
+@examples(60, SEEDS)
 def test_the_filter_is_never_wrong(seed):
     """Margins a few units of rounding around the exact end of a box: doubles decide only what they can."""
     rng = np.random.default_rng(seed)

@@ -5,7 +5,6 @@ from functools import partial
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formulations import auc, mixed, pairwise, resolved_rank, subrank
@@ -14,6 +13,7 @@ from formulations.data import Unit, graded_lists, units_from_labels
 from formulations.errors import FormulationError, FormulationWarning, ModelTooLarge
 from formulations.options import Options
 from formulations.pairwise import preferences_from_gains
+from tests.cases.examples import examples
 from tests.cases.programs import PROGRAMS, coefficients, draw
 
 X = np.array([[0.0, 1.0], [1.0, 0.0], [0.5, 0.5]])
@@ -149,8 +149,7 @@ def bound_and_number(case, name):
     return bound, compile_model(case.build(name)).matrix.nnz
 
 
-@settings(deadline=None, max_examples=40)
-@given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.integers(3, 12))
+@examples(40, st.integers(0, 2**32 - 1), st.integers(1, 4), st.integers(3, 12))
 def test_no_model_has_more_non_zeros_than_the_bound(seed, d, n):
     case = draw(seed, d=d, n=n)
     for name in case.names:
@@ -166,8 +165,7 @@ def test_the_bound_is_near_the_true_number(seed):
         assert number <= bound <= 2 * number, name
 
 
-@settings(deadline=None, max_examples=25)
-@given(st.integers(0, 2**32 - 1), st.booleans(), st.sampled_from([0.0, 0.1]), st.sampled_from([1, None]))
+@examples(25, st.integers(0, 2**32 - 1), st.booleans(), st.sampled_from([0.0, 0.1]), st.sampled_from([1, None]))
 def test_no_model_of_preferences_has_more_non_zeros_than_the_bound(seed, extra_cuts, C, max_features):
     rng = np.random.default_rng(seed)
     X, table = rng.integers(0, 5, (7, 3)) / 4, rng.integers(0, 3, (7, 7)) + np.eye(7, k=1)

@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pyomo.environ as pyo
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formulations import auc, mixed, pairwise, resolved_rank, subrank
@@ -15,6 +14,7 @@ from formulations.compile import compile_model
 from formulations.data import Unit, units_from_labels
 from formulations.errors import FormulationError, FormulationWarning
 from rerank.reranker.solve.margin import FEASIBILITY_TOLERANCE, SAFETY
+from tests.cases.examples import examples
 from tests.cases.programs import PROGRAMS, STATISTICS, Case, coefficients, draw
 from tests.oracles import programs as oracle
 
@@ -284,8 +284,7 @@ def test_a_margin_that_solvers_cannot_keep_is_warned_of_and_the_one_advised_is_n
 SIXTEENTHS = st.integers(-16, 16).map(lambda k: k / 16)
 
 
-@settings(deadline=None, max_examples=60)
-@given(st.integers(0, 10_000), st.lists(SIXTEENTHS, min_size=2, max_size=2))
+@examples(60, st.integers(0, 10_000), st.lists(SIXTEENTHS, min_size=2, max_size=2))
 def test_an_assignment_is_feasible_and_worth_what_the_definition_says(seed, weights):
     case = draw(seed)
     w = np.array(weights[: case.X.shape[1]])

@@ -6,7 +6,6 @@ import time
 import numpy as np
 import pytest
 import threadpoolctl
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.latent.log import drawn_log, read, shape, write
@@ -19,6 +18,7 @@ from rerank.latent.kernels.steps import draw_others, harmonic, importance_weight
 from rerank.latent.kernels.visits import visit_starts
 from rerank.latent.kernels.xi import user_sums
 from rerank.latent.log import log_of
+from tests.cases.examples import examples
 from tests.cases.latent import gradient, linearised, random_factors, random_log, sigma, sums_over_others
 
 
@@ -106,9 +106,8 @@ def slow_visit(who, where, xi, starts, U, V, n, rate, alpha, size, m, popular, s
         V -= rate * gV
 
 
-@settings(max_examples=25, deadline=None)
-@given(
-    seed=st.integers(0, 9999),
+@examples(
+    25, seed=st.integers(0, 9999),
     size=st.integers(1, 5),
     m=st.integers(1, 6),
     popular=st.sampled_from([0.0, 0.5, 0.9]),
@@ -141,9 +140,8 @@ def test_visits_hold_every_record_once_and_one_user_each():
     np.testing.assert_array_equal(starts, [0, 1, 5, 6, 10, 14, 18])
 
 
-@settings(max_examples=40, deadline=None)
-@given(
-    n=st.integers(1, 3 * 2 * LANES), c=st.integers(1, 5), scale=st.sampled_from([0.1, 3.0, 15.0]),
+@examples(
+    40, n=st.integers(1, 3 * 2 * LANES), c=st.integers(1, 5), scale=st.sampled_from([0.1, 3.0, 15.0]),
     seed=st.integers(0, 999),
 )  # fmt: skip
 def test_sums_over_items(n, c, scale, seed):
@@ -242,8 +240,7 @@ def slow_warp(who, where, starts, U, V, n, rate, alpha, size, m, seed):
     return draws
 
 
-@settings(max_examples=25, deadline=None)
-@given(seed=st.integers(0, 9999), size=st.integers(1, 5), m=st.integers(1, 6))
+@examples(25, seed=st.integers(0, 9999), size=st.integers(1, 5), m=st.integers(1, 6))
 def test_warp_takes_the_step_of_the_formula(seed, size, m):
     log = log_of(random_log(5, 8, 0.5, seed=seed))
     start = random_factors(5, 8, 3, seed=seed)

@@ -5,13 +5,13 @@ import tracemalloc
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rerank.errors import InputError
 from rerank.latent.engines.interface import partition, parts_for, shards_of
 from rerank.latent.evaluation import evaluate, top_items
 from rerank.latent.log import CHUNK, Log, cut, log_of, split_log
+from tests.cases.examples import examples
 from tests.cases.latent import random_log
 
 
@@ -112,8 +112,7 @@ def test_what_is_no_log_is_named(log, words):
         log_of(log)
 
 
-@settings(max_examples=30, deadline=None)
-@given(seed=st.integers(0, 999), first=st.floats(0, 0.5), second=st.floats(0, 0.5))
+@examples(30, seed=st.integers(0, 999), first=st.floats(0, 0.5), second=st.floats(0, 0.5))
 def test_a_split_shares_out_every_record_once_and_every_user_alike(seed, first, second):
     X = random_log(density=0.6, seed=seed)
     parts = split_log(X, (first, second), seed)
@@ -123,9 +122,8 @@ def test_a_split_shares_out_every_record_once_and_every_user_alike(seed, first, 
     np.testing.assert_array_equal(np.diff(parts[2].indptr), sizes - np.rint((first + second) * sizes))
 
 
-@settings(max_examples=30, deadline=None)
-@given(
-    seed=st.integers(0, 999),
+@examples(
+    30, seed=st.integers(0, 999),
     fractions=st.sampled_from([(0.3,), (0.0, 0.5), (0.2, 0.3, 0.5), (1.0,)]),
     chunk=st.integers(1, 30),
     density=st.sampled_from([0.0, 0.1, 0.6]),
@@ -166,9 +164,8 @@ def test_shares_that_are_none_are_refused(fractions):
         split_log(random_log(), fractions)
 
 
-@settings(max_examples=40, deadline=None)
-@given(
-    n=st.integers(4, 60),
+@examples(
+    40, n=st.integers(4, 60),
     blocks=st.integers(1, 2),
     parts=st.integers(1, 2),
     seed=st.integers(0, 99),
@@ -203,8 +200,7 @@ def test_any_two_items_meet_equally_often():
     np.testing.assert_allclose(met, 1.0, atol=5 * 3 / np.sqrt(4000))
 
 
-@settings(max_examples=30, deadline=None)
-@given(users=st.integers(0, 40), shards=st.integers(1, 5), seed=st.integers(0, 99))
+@examples(30, users=st.integers(0, 40), shards=st.integers(1, 5), seed=st.integers(0, 99))
 def test_users_are_split_once_and_evenly(users, shards, seed):
     parts = shards_of(users, shards, seed)
     assert sorted(np.concatenate(parts)) == list(range(users))
@@ -236,9 +232,8 @@ def slow_measures(items, held, k):
     )
 
 
-@settings(max_examples=80, deadline=None)
-@given(
-    seed=st.integers(0, 9999),
+@examples(
+    80, seed=st.integers(0, 9999),
     k=st.integers(1, 9),
     levels=st.sampled_from([2, 4, 1000]),
     density=st.sampled_from([0.1, 0.5, 0.95]),

@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rerank import Reranker, certificate
@@ -26,6 +26,7 @@ from rerank.ranks.positions import snap
 from rerank.reranker.affine import affine
 from rerank.search import solve
 from rerank.statistics import parse
+from tests.cases.examples import SEEDS, examples
 from tests.cases.search import drawn_lists
 from tests.oracles.anchored import anchored
 from tests.oracles.oracle import objective_at
@@ -168,7 +169,6 @@ def test_a_margin_that_is_a_double_has_the_digest_and_the_text_of_old_files() ->
         assert recheck(again, Certificate.from_dict(certificate.to_dict())) == certificate
 
 
-SEEDS = st.integers(0, 10**6)
 LIMITS = ([1, -0.1, -0.05, 0], [1, 0.1, 0.05, 0.2])
 
 
@@ -190,9 +190,8 @@ def whole(X, y, statistic: str, kept: Problem) -> Problem:
     return Problem.build(X, [listed], epsilon=kept.epsilon, low=kept.low, high=kept.high, limits=kept.limits)
 
 
-@settings(max_examples=30, deadline=None)
-@given(
-    SEEDS, st.sampled_from(["precision@20", "dcg@10", "window2@8", "ndcg@10", "pauc@7", "recall@20"]), st.booleans()
+@examples(
+    30, SEEDS, st.sampled_from(["precision@20", "dcg@10", "window2@8", "ndcg@10", "pauc@7", "recall@20"]), st.booleans()
 )
 def test_any_allowed_weights_are_worth_the_same_on_what_is_kept(seed: int, statistic: str, graded: bool) -> None:
     X, y = table(seed, graded=graded and statistic != "recall@20")
@@ -206,8 +205,7 @@ def test_any_allowed_weights_are_worth_the_same_on_what_is_kept(seed: int, stati
     assert rows.size < len(X) and np.array_equal(kept.X, X[rows]) and np.all(np.diff(rows) > 0)
 
 
-@settings(max_examples=20, deadline=None)
-@given(SEEDS)
+@examples(20, SEEDS)
 def test_no_row_that_is_left_out_is_among_the_first_at_any_end_of_the_limits(seed: int) -> None:
     X, y = table(seed)
     kept, rows = reduced(X, y, "precision@20", epsilon=0.01)
@@ -279,8 +277,7 @@ def test_scaled_columns_are_near_the_exact_quotient(column):
     assert p.scaled[:, 0].min() == 0 and p.scaled[:, 0].max() == 1
 
 
-@settings(max_examples=200, deadline=None)
-@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=3, max_size=8))
+@examples(200, st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=3, max_size=8))
 def test_rows_outside_the_range_are_finite_and_in_order(values):
     """Any doubles, scaled by the range of the first two: no overflow, no division by zero, no order turned."""
     low, high = np.array([min(values[:2])]), np.array([max(values[:2])])

@@ -7,7 +7,6 @@ from functools import partial
 import ir_measures
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, dcg_score, ndcg_score, roc_auc_score
 
@@ -18,12 +17,12 @@ from rerank.ranks import count_empty, evaluate, gains, list_values, lost_counts,
 from rerank.ranks.evaluator import Evaluator
 from rerank.ranks.lists import split
 from rerank.statistics import parse, presentation
+from tests.cases.examples import examples
 from tests.oracles.oracle import optimum
 from tests.oracles.tie_orders import STATISTICS, by_definition, labelled_scores, over_all_orders
 
 
-@settings(deadline=None, max_examples=150)
-@given(labelled_scores(), st.sampled_from(STATISTICS))
+@examples(150, labelled_scores(), st.sampled_from(STATISTICS))
 def test_tie_rules_are_worst_best_and_mean_over_all_orders(data, name):
     y, scores = data
     truth = over_all_orders(scores, lambda order: by_definition(name, y, order))
@@ -33,8 +32,7 @@ def test_tie_rules_are_worst_best_and_mean_over_all_orders(data, name):
     assert [low, high] == [evaluate(name, y, scores, ties=ties) for ties in ("pessimistic", "optimistic")]
 
 
-@settings(deadline=None, max_examples=100)
-@given(labelled_scores(most=12), st.sampled_from(STATISTICS))
+@examples(100, labelled_scores(most=12), st.sampled_from(STATISTICS))
 def test_the_value_is_the_sum_over_thresholds_of_lost_counts(data, name):
     y, scores = data
     statistic, worth = parse(name), gains(y)
@@ -48,8 +46,7 @@ def test_the_value_is_the_sum_over_thresholds_of_lost_counts(data, name):
     assert evaluate(name, y, scores) == pytest.approx((raw - offset) / scale, rel=1e-12, abs=1e-12)
 
 
-@settings(deadline=None, max_examples=100)
-@given(labelled_scores(most=12), st.sampled_from(STATISTICS), st.randoms(use_true_random=False))
+@examples(100, labelled_scores(most=12), st.sampled_from(STATISTICS), st.randoms(use_true_random=False))
 def test_order_of_rows_and_increasing_maps_change_nothing(data, name, random):
     y, scores = data
     order = list(range(len(y)))
@@ -62,15 +59,13 @@ def test_order_of_rows_and_increasing_maps_change_nothing(data, name, random):
         assert evaluate(name, y, [Fraction(score) / 7 for score in scores], ties=ties) == value
 
 
-@settings(deadline=None, max_examples=100)
-@given(labelled_scores(largest_grade=1, most=15))
+@examples(100, labelled_scores(largest_grade=1, most=15))
 def test_scikit_learn_auc_is_ours_with_average_ties(data):
     y, scores = data
     assert evaluate("auc", y, scores, ties="average") == pytest.approx(roc_auc_score(y, scores), abs=1e-12)
 
 
-@settings(deadline=None, max_examples=100)
-@given(labelled_scores(most=15), st.sampled_from([1, 3, None]))
+@examples(100, labelled_scores(most=15), st.sampled_from([1, 3, None]))
 def test_scikit_learn_dcg_is_ours_with_average_ties_and_linear_gain(data, k):
     y, scores = data
     for name, theirs in (("dcg", dcg_score), ("ndcg", ndcg_score)):
@@ -147,8 +142,7 @@ def test_the_largest_grade_still_has_a_gain():
 BY_LIST = ("dcg@3", "ndcg@4", "auc", "ap", "rr", "precision@2", "pauc@3", "window2@2")
 
 
-@settings(deadline=None, max_examples=200)
-@given(st.data(), st.sampled_from(BY_LIST), st.sampled_from(("pessimistic", "optimistic", "average")))
+@examples(200, st.data(), st.sampled_from(BY_LIST), st.sampled_from(("pessimistic", "optimistic", "average")))
 def test_values_of_lists_are_those_of_each_alone(data, name, ties):
     n = data.draw(st.integers(1, 20))
     y, qid, scores = (np.array(data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n))) for _ in range(3))
@@ -218,8 +212,7 @@ MEASURES = {
 
 
 @pytest.mark.parametrize("name", MEASURES)
-@settings(deadline=None, max_examples=60)
-@given(labelled_scores(largest_grade=2))
+@examples(60, labelled_scores(largest_grade=2))
 def test_tie_rules_of_measures_are_worst_best_and_mean_over_all_orders(name, data):
     (y, scores), (fast, slow) = data, MEASURES[name]
     for ties, expected in over_all_orders(scores, lambda order: slow(y, order)).items():
@@ -289,10 +282,9 @@ def drawn(seed, n_lists=5, m=6, d=2):
     return X, y, qid, {"q0": [2.0, 1.0], "q1": [1.0], "q3": [2.0], "elsewhere": [1.0]}
 
 
-@given(
-    st.lists(st.tuples(GRADES, st.lists(st.integers(1, 3), max_size=3)), min_size=1, max_size=4), st.randoms()
+@examples(
+    100, st.lists(st.tuples(GRADES, st.lists(st.integers(1, 3), max_size=3)), min_size=1, max_size=4), st.randoms()
 )
-@settings(max_examples=100, deadline=None)
 def test_ndcg_agrees_with_trec_eval(lists, random):
     """trec_eval takes the ideal from all judged documents, retrieved or not."""
     y, scores, qid, missed, run, qrels = [], [], [], {}, [], []
@@ -378,8 +370,7 @@ def test_hits_have_the_error_of_mcnemar():
     assert lead_of("precision@4", y, own, other) == (1.0, pytest.approx(math.sqrt(3)))
 
 
-@given(grades, scores, scores)
-@settings(max_examples=60, deadline=None)
+@examples(60, grades, scores, scores)
 def test_the_error_of_auc_is_that_of_delong(y, own, other):
     """By the components of all pairs, with ties counted half, and sums of squares (DeLong, DeLong and Clarke-Pearson).
 
@@ -400,8 +391,7 @@ def test_the_error_of_auc_is_that_of_delong(y, own, other):
     assert lead == pytest.approx(evaluate("auc", y, own) - evaluate("auc", y, other), abs=1e-12)
 
 
-@given(grades, scores, scores, st.sampled_from(["precision@4", "dcg@5", "mrr", "recall@3"]))
-@settings(max_examples=60, deadline=None)
+@examples(60, grades, scores, scores, st.sampled_from(["precision@4", "dcg@5", "mrr", "recall@3"]))
 def test_the_same_order_has_no_lead_and_no_error(y, own, other, stat):
     lead, error = lead_of(stat, y, own, own)
     assert lead == 0 and error == 0

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume
 from hypothesis import strategies as st
 
 from rerank.errors import InputError
@@ -15,6 +15,7 @@ from rerank.ranks import resolved_ranks, subranks
 from rerank.ranks.perturb import _apart
 from rerank.ranks.positions import snap
 from rerank.statistics import parse
+from tests.cases.examples import examples
 
 STEP = Fraction(1, 2**40)
 
@@ -39,9 +40,8 @@ def assert_lemma_2(w, X, moved) -> None:
 weights = st.sampled_from([-1.0, -0.5, 0.0, 0.5, 1.0])
 
 
-@settings(deadline=None, max_examples=150)
-@given(
-    st.lists(st.tuples(*[st.integers(0, 3)] * 3), min_size=1, max_size=8),
+@examples(
+    150, st.lists(st.tuples(*[st.integers(0, 3)] * 3), min_size=1, max_size=8),
     st.tuples(weights, weights, weights),
     st.integers(0, 5),
 )
@@ -142,8 +142,7 @@ def test_duplicates_by_hand():
     assert [group.tolist() for group in duplicates([[1.0], [0.0], [0.0], [1.0]])] == [[0, 3], [1, 2]]
 
 
-@settings(deadline=None, max_examples=80)
-@given(st.lists(st.tuples(*[st.integers(0, 2)] * 3), min_size=1, max_size=9), st.sets(st.integers(0, 2)))
+@examples(80, st.lists(st.tuples(*[st.integers(0, 2)] * 3), min_size=1, max_size=9), st.sets(st.integers(0, 2)))
 def test_duplicates_against_a_double_loop(rows, support):
     chosen = [tuple(row[j] for j in sorted(support)) for row in rows]
     expected = {tuple(k for k, other in enumerate(chosen) if other == row) for row in chosen}
@@ -162,8 +161,7 @@ def test_a_table_is_checked(X, sentence):
 groups_of_rows = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1)), min_size=3, max_size=9)
 
 
-@settings(deadline=None, max_examples=80)
-@given(groups_of_rows, st.sampled_from([1e-4, 0.01, 0.1]), st.integers(0, 3))
+@examples(80, groups_of_rows, st.sampled_from([1e-4, 0.01, 0.1]), st.integers(0, 3))
 def test_moved_rows_are_a_margin_apart_in_every_column(rows, epsilon, seed):
     X = np.array(rows, float) * [3.0, 100.0]
     equal = duplicates(X)
@@ -340,9 +338,8 @@ def test_a_limit_that_does_not_bind_is_no_limit():
 points = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, max_size=6)
 
 
-@settings(deadline=None, max_examples=150)
-@given(
-    points,
+@examples(
+    150, points,
     st.lists(st.booleans(), min_size=6, max_size=6),
     st.sampled_from(["auc", "dcg", "wta", "mrr", "precision@2"]),
     st.sampled_from([0.0, 0.0, 0.125, 1.0]),

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rerank.errors import InputError
@@ -23,6 +23,7 @@ from rerank.ranks.rationals import (
 )
 from rerank.ranks.row_gains import gains
 from rerank.statistics import parse
+from tests.cases.examples import examples
 from tests.oracles.tie_orders import STATISTICS, few_scores, labelled_scores
 
 # Figure 2 of the paper; its row of labels is lost, so a 1 stands where a tie must have gone against it.
@@ -37,14 +38,12 @@ def test_figure_2():
     assert resolved_ranks(FIGURE_2, FIGURE_2_LABELS).tolist() == [8, 7, 6, 5, 4, 3, 2, 1, 0]
 
 
-@settings(deadline=None, max_examples=100)
-@given(st.lists(few_scores, min_size=1, max_size=9))
+@examples(100, st.lists(few_scores, min_size=1, max_size=9))
 def test_subranks_count_what_is_strictly_below(scores):
     assert subranks(scores).tolist() == [sum(other < score for other in scores) for score in scores]
 
 
-@settings(deadline=None, max_examples=100)
-@given(labelled_scores(largest_grade=1, most=9))
+@examples(100, labelled_scores(largest_grade=1, most=9))
 def test_resolved_ranks_satisfy_the_constraints_of_the_program(data):
     y, scores = data
     n, r = len(y), resolved_ranks(scores, y)
@@ -60,8 +59,7 @@ def test_resolved_ranks_satisfy_the_constraints_of_the_program(data):
                 assert r[k] - r[i] >= 1 - n * (z[i][k] + z[k][i])  # (18), (19)
 
 
-@settings(deadline=None, max_examples=100)
-@given(labelled_scores(largest_grade=1, most=9), st.sampled_from(STATISTICS))
+@examples(100, labelled_scores(largest_grade=1, most=9), st.sampled_from(STATISTICS))
 def test_lemma_1_subranks_never_earn_more_than_resolved_ranks(data, name):
     y, scores = data
     a, positive = parse(name).coefficients(len(y)), np.array(y, dtype=bool)
@@ -75,8 +73,7 @@ def test_lemma_1_subranks_never_earn_more_than_resolved_ranks(data, name):
 margins = st.sampled_from([Fraction(0), Fraction(1, 10), Fraction(1), Fraction(3, 2)])
 
 
-@settings(deadline=None, max_examples=100)
-@given(st.lists(st.tuples(few_scores, st.booleans()), min_size=1, max_size=10), margins)
+@examples(100, st.lists(st.tuples(few_scores, st.booleans()), min_size=1, max_size=10), margins)
 def test_lost_counts_against_a_double_loop(items, margin):
     exact = [Fraction(score) for score, _ in items]
     scores = np.array(exact, dtype=object)
@@ -201,8 +198,7 @@ ids = st.one_of(
 )
 
 
-@settings(deadline=None, max_examples=150)
-@given(ids, st.booleans())
+@examples(150, ids, st.booleans())
 def test_numbers_and_names_by_hand(qid, as_objects):
     array = np.array(qid, dtype=object if as_objects else None)
     known, codes = number_lists(array)
@@ -232,8 +228,7 @@ def test_gains():
     assert gains([60]).tolist() == [2.0**60 - 1]
 
 
-@settings(deadline=None)
-@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4)), min_size=1))
+@examples(100, st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4)), min_size=1))
 def test_places_by_hand(rows):
     scores = np.array([score for score, _ in rows], dtype=float)
     found = places_by_list(scores, np.array([name for _, name in rows]))

@@ -5,13 +5,13 @@ import math
 import ir_measures
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import ttest_rel
 
 from rerank.errors import InputError
 from rerank.io.trec import Qrels, Run
 from rerank.ranks.runs import differences, run_values
+from tests.cases.examples import examples
 
 OURS = ["ndcg@3", "ndcg", "ap", "rr", "precision@2", "recall@3", "success@2", "ap@2"]
 THEIRS = [
@@ -35,9 +35,8 @@ def lists(values):
     return st.dictionaries(st.sampled_from(DOCUMENTS), values, min_size=1)
 
 
-@settings(max_examples=150, deadline=None)
-@given(
-    run=st.dictionaries(st.sampled_from(["1", "2", "3", "x"]), lists(SCORES), min_size=1),
+@examples(
+    150, run=st.dictionaries(st.sampled_from(["1", "2", "3", "x"]), lists(SCORES), min_size=1),
     # pytrec_eval never ends for a query that has negative judgements alone; those are tested below.
     qrels=st.dictionaries(st.sampled_from(["1", "2", "3"]), lists(st.integers(0, 3)), min_size=1),
     level=st.integers(1, 2),

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csc_array, csc_matrix, csr_array, csr_matrix
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import rerank.scorers
@@ -289,12 +289,6 @@ def test_parameters_out_of_range_are_refused(kind, options, words):
 def test_alpha_is_positive(ranker, alpha):
     with pytest.raises(InputError, match="alpha is"):
         ranker(alpha=alpha).fit(*data())
-
-
-@EVERY
-def test_nothing_is_scored_before_a_fit(ranker):
-    with pytest.raises(NotFittedError):
-        ranker().decision_function(np.eye(3))
 
 
 @pytest.mark.parametrize("kind", CLASSES, ids=lambda c: c.__name__)

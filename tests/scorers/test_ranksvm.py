@@ -7,7 +7,6 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.sparse import csr_matrix
@@ -20,6 +19,7 @@ from rerank.scorers.ranksvm.estimator import longer, starts
 from rerank.scorers.ranksvm.kernels import LEAF, make_nodes
 from rerank.scorers.ranksvm.newton import DesignMatrix
 from rerank.scorers.ranksvm.pairs import Pairs, by_utility, list_weights
+from tests.cases.examples import examples
 from tests.cases.scorers import bipartite, sparse, utilities
 
 
@@ -69,8 +69,7 @@ CASES = dict(
 )
 
 
-@settings(max_examples=80, deadline=None)
-@given(average=st.sampled_from(["queries", "pairs"]), **CASES)
+@examples(80, average=st.sampled_from(["queries", "pairs"]), **CASES)
 def test_losses_and_slopes_equal_those_of_the_list_of_pairs(average, **of):
     data, p = case(**of)
     c = coefficients(data.y, data.group, data.weight, average)
@@ -82,8 +81,7 @@ def test_losses_and_slopes_equal_those_of_the_list_of_pairs(average, **of):
         np.testing.assert_allclose(slope, gradient, atol=1e-11 * max(1, np.abs(p).max()))
 
 
-@settings(max_examples=60, deadline=None)
-@given(**CASES)
+@examples(60, **CASES)
 def test_product_with_the_hessian_equals_that_of_the_list_of_pairs(**of):
     data, p = case(**of)
     c = coefficients(data.y, data.group, data.weight, "queries") * hinges(p)[1]
@@ -125,8 +123,7 @@ def test_a_record_grows_finer_where_only_near_utilities_are_in_reach():
     assert record.degree.sum() >= 0.95 * (active.sums[0] + active.sums[1]).sum() > 0
 
 
-@settings(max_examples=60, deadline=None)
-@given(parts=st.integers(1, 200), **CASES)
+@examples(60, parts=st.integers(1, 200), **CASES)
 def test_nodes_cut_every_list_between_different_utilities(parts, **of):
     data, _ = case(**of)
     pairs = Pairs(data, "pairs")

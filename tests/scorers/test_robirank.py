@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.optimize import check_grad, minimize
@@ -14,6 +13,7 @@ from rerank.scorers import RoBiRank
 from rerank.scorers.base import RankingData, groups_of, weights_of
 from rerank.scorers.robirank.estimator import TABLE, discount_sum, gain_lists, loss_of
 from rerank.scorers.robirank.kernels import FEWEST, nodes_for, objective
+from tests.cases.examples import examples
 from tests.cases.scorers import utilities
 
 PRODUCTS, PAIRS, INTERPOLATION = 1, 2, 3
@@ -50,22 +50,20 @@ def both(way, *given):
     return (objective(*given, way, slope), slope), naive(*given)
 
 
-@given(
-    st.integers(0, 10_000),
+@examples(
+    60, st.integers(0, 10_000),
     st.lists(st.integers(1, 30), min_size=1, max_size=4),
     st.sampled_from([0.0, 1e-6, 1.0, 20.0, 300.0, 5000.0]),
     WEIGHTS,
     st.sampled_from([0, PRODUCTS, PAIRS]),
 )
-@settings(deadline=None, max_examples=60)
 def test_products_and_pairs_are_exact(seed, sizes, spread, weight, way):
     (value, slope), (wanted, right) = both(way, *case(seed, sizes, spread, weight))
     assert value == pytest.approx(wanted, rel=1e-12, abs=1e-12)
     np.testing.assert_allclose(slope, right, rtol=1e-10, atol=1e-12)
 
 
-@given(st.integers(0, 10_000), st.integers(1, 400), st.sampled_from([0.0, 0.3, 3.0, 12.0]), WEIGHTS)
-@settings(deadline=None, max_examples=40)
+@examples(40, st.integers(0, 10_000), st.integers(1, 400), st.sampled_from([0.0, 0.3, 3.0, 12.0]), WEIGHTS)
 def test_interpolation_keeps_its_promise(seed, n, spread, weight):
     (value, slope), (wanted, right) = both(INTERPOLATION, *case(seed, [n], spread, weight))
     assert value == pytest.approx(wanted, rel=1e-9, abs=1e-9)
@@ -123,8 +121,7 @@ def graded(seed, n=40, lists=3, levels=4):
     return rng.integers(0, levels, n).astype(float), rng.standard_normal(n) * 3, rng.integers(0, lists, n)
 
 
-@given(st.integers(0, 10_000), st.integers(2, 40), st.integers(1, 4))
-@settings(deadline=None, max_examples=40)
+@examples(40, st.integers(0, 10_000), st.integers(2, 40), st.integers(1, 4))
 def test_the_objective_is_equation_11(seed, n, lists):
     y, scores, qid = graded(seed, n, lists)
     y[0], y[1], qid[0], qid[1] = 0, 1, 0, 0
@@ -138,8 +135,7 @@ def test_the_objective_is_equation_11(seed, n, lists):
     np.testing.assert_allclose(np.bincount(qid, slope), 0, atol=1e-10)
 
 
-@given(st.integers(0, 10_000), st.sampled_from(["exponential", "linear"]))
-@settings(deadline=None, max_examples=25)
+@examples(25, st.integers(0, 10_000), st.sampled_from(["exponential", "linear"]))
 def test_whole_weights_are_repeated_rows(seed, gains):
     y, scores, qid = graded(seed)
     times = np.random.default_rng(seed).integers(0, 4, y.size)

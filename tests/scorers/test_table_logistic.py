@@ -6,7 +6,6 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
@@ -16,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 from rerank.errors import InputError
 from rerank.scorers import TableLogistic
+from tests.cases.examples import examples
 from tests.cases.mixed import LIBRARIES, columns, mixed, recipe
 from tests.cases.mutants import json_mutants
 
@@ -270,8 +270,7 @@ def test_a_state_that_was_changed_is_refused_or_gives_finite_numbers_of_the_same
     assert refused > 0.5 * tried > 100
 
 
-@settings(max_examples=25, deadline=None)
-@given(st.integers(0, 2**32 - 1), st.sampled_from(KINDS))
+@examples(25, st.integers(0, 2**32 - 1), st.sampled_from(KINDS))
 def test_a_row_has_the_same_score_among_any_rows(seed, options):
     rng = np.random.default_rng(seed)
     n = 60

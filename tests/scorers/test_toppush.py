@@ -4,7 +4,6 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import check_grad, linprog, minimize
 from scipy.sparse import csr_array, csr_matrix
@@ -19,6 +18,7 @@ from rerank.scorers.toppush.answer import Answer, certificate_of
 from rerank.scorers.toppush.gram import factor
 from rerank.scorers.toppush.multipliers import STIFF, Augmented, Hessian, levels, smoothed
 from rerank.scorers.toppush.problem import LOSSES, Threshold, problem_of, relative_gap
+from tests.cases.examples import examples
 from tests.cases.scorers import bipartite, sparse
 
 PLAIN_LOSSES = {
@@ -71,8 +71,7 @@ def test_scikit_learn(estimator, check):
         check(estimator)
 
 
-@settings(max_examples=25, deadline=None)
-@given(st.integers(0, 10**6), st.integers(1, 4), st.sampled_from(sorted(PLAIN_LOSSES)), st.floats(1e-4, 10))
+@examples(25, st.integers(0, 10**6), st.integers(1, 4), st.sampled_from(sorted(PLAIN_LOSSES)), st.floats(1e-4, 10))
 def test_the_dual_point_proves_the_gap_on_lists_with_weights(seed, lists, loss, alpha):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((30, 4))
@@ -322,8 +321,7 @@ def slow_threshold(scores, caps):
     return -found.fun
 
 
-@settings(max_examples=30, deadline=None)
-@given(st.integers(0, 10**6), st.integers(1, 12), st.integers(1, 12))
+@examples(30, st.integers(0, 10**6), st.integers(1, 12), st.integers(1, 12))
 def test_thresholds_are_linear_programs(seed, n, m):
     rng = np.random.default_rng(seed)
     start = np.array([0, n, n + m])
@@ -410,8 +408,7 @@ def in_hull(X, y):
     return found.status == 0
 
 
-@settings(max_examples=30, deadline=None)
-@given(st.integers(0, 10**6), st.floats(0, 3))
+@examples(30, st.integers(0, 10**6), st.floats(0, 3))
 def test_degenerate_exactly_when_a_linear_program_says_so(seed, shift):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((40, 3))
@@ -424,8 +421,7 @@ def test_degenerate_exactly_when_a_linear_program_says_so(seed, shift):
     assert model.degenerate_ == (not model.coef_.any())
 
 
-@settings(max_examples=40, deadline=None)
-@given(st.integers(0, 10**6), st.integers(6, 60), st.integers(1, 5), st.integers(2, 4), st.integers(0, 1))
+@examples(40, st.integers(0, 10**6), st.integers(6, 60), st.integers(1, 5), st.integers(2, 4), st.integers(0, 1))
 def test_degenerate_as_the_program_says_where_rows_share_faces(seed, n, d, values, shift):
     rng = np.random.default_rng(seed)
     X, y = rng.integers(0, values, (n, d)).astype(float), (np.arange(n) < max(1, n // 4)).astype(float)
@@ -458,8 +454,7 @@ def test_empty_columns_are_left_out_and_put_back():
 THRESHOLDS = [("max", None), ("topk", 3), ("quantile", 0.4)]
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.integers(0, 10**6), st.integers(1, 30), st.booleans(), st.floats(1e-3, 50))
+@examples(60, st.integers(0, 10**6), st.integers(1, 30), st.booleans(), st.floats(1e-3, 50))
 def test_levels_share_out_the_mass(seed, n, capped, mass):
     rng = np.random.default_rng(seed)
     v = rng.integers(-3, 4, n) / 2 + (seed % 2) * rng.random(n)
@@ -628,9 +623,8 @@ def test_many_lists(threshold, k):
     assert model.objective_ == pytest.approx(naive(model.coef_, X, y, 0.1, qid=qid, top=top), rel=1e-10)
 
 
-@settings(max_examples=200, deadline=None)
-@given(
-    st.lists(st.integers(-4, 4), min_size=1, max_size=9), st.lists(st.integers(-4, 4), min_size=1, max_size=9)
+@examples(
+    200, st.lists(st.integers(-4, 4), min_size=1, max_size=9), st.lists(st.integers(-4, 4), min_size=1, max_size=9)
 )
 def test_projection_has_equal_sums_and_is_the_nearest(a, b):
     a, b = np.array(a) / 2, np.array(b) / 2

@@ -9,7 +9,6 @@ from itertools import combinations, permutations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rerank.certificate import certify, load_proof, save_proof, verify_proof
@@ -25,6 +24,7 @@ from rerank.search.rows import choice
 from rerank.search.supports.groups import groups_of
 from rerank.search.supports.screens import Screens, layout
 from rerank.statistics import parse
+from tests.cases.examples import SEEDS, examples
 from tests.cases.instances import draw, with_hits
 from tests.cases.search import by_rows, noisy_problem, surface, tables
 from tests.oracles.anchored import anchored, best
@@ -32,8 +32,6 @@ from tests.oracles.comparisons import check_search
 from tests.oracles.oracle import objective_at, statistic_at
 from tests.oracles.sweep import sweep
 from tests.search.test_supports import few_values
-
-SEEDS = st.integers(0, 10**6)
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -53,8 +51,7 @@ def test_a_proof_of_every_search_is_verified(seed: int) -> None:
     assert not verify_proof(problem, lower).ok
 
 
-@settings(max_examples=40, deadline=None)
-@given(SEEDS)
+@examples(40, SEEDS)
 def test_the_bound_holds_for_all_that_is_allowed_and_the_given_score_is_never_beaten(seed: int) -> None:
     problem = anchored(seed, n_max=14, d_max=5)
     found = solve(problem, time_limit=5.0, n_jobs=1, node_limit=20)
@@ -68,8 +65,7 @@ def test_the_bound_holds_for_all_that_is_allowed_and_the_given_score_is_never_be
             assert objective_at(problem, np.clip(w, low, high)) <= found.bound
 
 
-@settings(max_examples=30, deadline=None)
-@given(SEEDS)
+@examples(30, SEEDS)
 def test_lines_stay_inside_the_limits_and_never_lose(seed: int) -> None:
     problem = anchored(seed, n_max=14, d_max=5)
     w, value = line_search(problem, time_limit=0.02, random_state=seed)
@@ -77,8 +73,7 @@ def test_lines_stay_inside_the_limits_and_never_lose(seed: int) -> None:
     assert float(objective_at(problem, w)) == pytest.approx(value, abs=1e-9)
 
 
-@settings(max_examples=30, deadline=None)
-@given(SEEDS)
+@examples(30, SEEDS)
 def test_wider_limits_never_lower_the_optimum(seed: int) -> None:
     problem = replace(anchored(seed, n_max=7), C=0.0, max_features=None)
     wide = replace(problem, limits=tuple(np.concatenate([side[:1], 2 * side[1:]]) for side in problem.limits))
@@ -100,8 +95,7 @@ def test_columns_are_measured_in_deviations() -> None:
 
 
 @pytest.mark.parametrize("rows", [False, True])
-@settings(max_examples=25, deadline=None)
-@given(st.floats(0.05, 0.9), st.floats(0.05, 0.95), st.booleans())
+@examples(25, st.floats(0.05, 0.9), st.floats(0.05, 0.95), st.booleans())
 def test_a_point_just_beyond_a_limit_is_none(rows: bool, limit: float, share: float, below: bool) -> None:
     """Ends of coordinates are rounded outward by up to 1e-6: a pair that only such a point wins is lost."""
     side = -1.0 if below else 1.0
@@ -161,8 +155,7 @@ def test_limits_that_make_no_sense_are_refused(limits) -> None:
         Problem.build(problem.X, problem.lists, limits=limits)
 
 
-@settings(deadline=None)
-@given(SEEDS)
+@examples(100, SEEDS)
 def test_every_point_of_a_line_inside_its_interval_is_allowed(seed: int) -> None:
     rng = np.random.default_rng(seed)
     domain = Domain.of(anchored(seed))
@@ -175,8 +168,7 @@ def test_every_point_of_a_line_inside_its_interval_is_allowed(seed: int) -> None
 
 
 @pytest.mark.parametrize("kind", ["anchored", "free"])
-@settings(max_examples=30, deadline=None)
-@given(SEEDS)
+@examples(30, SEEDS)
 def test_the_bound_of_the_statistic_holds_without_margin_and_price(kind: str, seed: int) -> None:
     problem = anchored(seed, n_max=9) if kind == "anchored" else draw(seed, n_max=9).problem
     bound = statistic_bound(problem, n_jobs=1)
@@ -216,8 +208,7 @@ KINDS = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=60, deadline=None)
-@given(SEEDS)
+@examples(60, SEEDS)
 def test_value_and_bound_meet_the_enumerated_optimum(kind: str, seed: int) -> None:
     assert check_search(KINDS[kind](seed)).failures == ()
 
@@ -233,8 +224,7 @@ def test_a_longer_list_meets_the_swept_optimum(stat: str) -> None:
     assert Fraction(found.bound) >= most and found.value == pytest.approx(float(most), rel=1e-12)
 
 
-@settings(max_examples=40, deadline=None)
-@given(SEEDS, st.sampled_from(MEASURES))
+@examples(40, SEEDS, st.sampled_from(MEASURES))
 def test_a_proof_is_verified_and_a_mutated_one_refused(seed: int, stat: str) -> None:
     problem = draw(seed, n_max=8, statistic=stat).problem
     found = solve(problem, time_limit=5.0, n_jobs=1, proof=True)
@@ -290,8 +280,7 @@ def test_weights_that_the_bound_does_not_hold_for_are_refused(hits: list) -> Non
         problem_from_json(body, "the file")
 
 
-@settings(max_examples=30, deadline=None)
-@given(SEEDS)
+@examples(30, SEEDS)
 def test_a_problem_survives_json_and_its_digest_knows_the_weights(seed: int) -> None:
     plain = draw(seed).problem
     problem = with_hits(plain, seed)
@@ -301,8 +290,7 @@ def test_a_problem_survives_json_and_its_digest_knows_the_weights(seed: int) -> 
     assert certify(again, w).value == certify(problem, w).value
 
 
-@settings(max_examples=30, deadline=None)
-@given(SEEDS, st.sampled_from(MEASURES))
+@examples(30, SEEDS, st.sampled_from(MEASURES))
 def test_the_certificate_s_statistic_is_that_of_evaluate(seed: int, stat: str) -> None:
     rng = np.random.default_rng(seed)
     X, y, qid = rng.integers(0, 4, size=(14, 2)) / 4, rng.choice([0, 0, 1, 3], size=14), np.arange(14) % 2
@@ -314,8 +302,7 @@ def test_the_certificate_s_statistic_is_that_of_evaluate(seed: int, stat: str) -
     assert values_at(problem, [w])[0] <= float(certify(problem, w).value) <= problem.ideal
 
 
-@settings(max_examples=40, deadline=None)
-@given(SEEDS)
+@examples(40, SEEDS)
 def test_screens_of_supports_bound_every_order(seed: int) -> None:
     """Groups against all orders of the different rows, coarse boxes against points."""
     problem = with_hits(few_values(seed), seed)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.optimize import linprog
@@ -32,12 +32,11 @@ from rerank.search.tables import Tables, tables
 from rerank.search.workers import Workers
 from rerank.statistics import parse
 from tests.cases.adversarial import adversarial
+from tests.cases.examples import SEEDS, examples
 from tests.cases.instances import draw, with_hits
 from tests.cases.search import Floats, exact_objective, noisy_problem, surface
-from tests.oracles.oracle import objective_at
+from tests.oracles.oracle import objective_at, optimum
 from tests.oracles.vertices import scaled
-
-SEEDS = st.integers(0, 10**6)
 
 
 def free(seed: int, **options: Any) -> Problem:
@@ -75,8 +74,7 @@ def covering(u: Any, boxes: Any, guides: Any, slack: float) -> float:
     return best
 
 
-@settings(max_examples=60, deadline=None)
-@given(SEEDS, st.sampled_from([0.0, 400.0, 3000.0, 1e5]), st.sampled_from([2.0**-30, 0.3]), st.booleans())
+@examples(60, SEEDS, st.sampled_from([0.0, 400.0, 3000.0, 1e5]), st.sampled_from([2.0**-30, 0.3]), st.booleans())
 def test_no_point_outside_the_open_boxes_beats_what_was_found(
     seed: int, work: float, smallest: float, whitened: bool
 ) -> None:
@@ -117,8 +115,7 @@ def test_groups_are_among_the_splits_on_lattices(kind: str) -> None:
     assert seen >= 3  # the test above would say nothing about groups otherwise
 
 
-@settings(max_examples=30, deadline=None)
-@given(SEEDS)
+@examples(30, SEEDS)
 def test_the_splits_recorded_form_a_tree_over_the_roots(seed: int) -> None:
     problem = free(seed, n_max=12, d_max=4)
     t = tables(problem)
@@ -230,8 +227,7 @@ def problem_from(seed: int) -> Problem:
     return with_hits(problem, seed) if seed % 3 == 0 else problem
 
 
-@settings(max_examples=60, deadline=None)
-@given(SEEDS)
+@examples(60, SEEDS)
 @example(399)  # a weight that must not be positive, and differences of exactly the margin
 def test_the_value_of_a_point_is_the_definition_s(seed: int) -> None:
     problem = problem_from(seed)
@@ -257,8 +253,7 @@ def test_equal_rows_are_merged_and_counted() -> None:
     assert thrice.pairs.shape[1] == 3 * once.pairs.shape[1]  # three upper items, each meets merged lower ones
 
 
-@settings(max_examples=150, deadline=None)
-@given(SEEDS, st.integers(1, 12), st.sampled_from(["huge offset", "tiny differences", "scales", "plain"]))
+@examples(150, SEEDS, st.integers(1, 12), st.sampled_from(["huge offset", "tiny differences", "scales", "plain"]))
 def test_the_tolerance_covers_every_rounding_on_the_way_to_a_margin(seed: int, d: int, kind: str) -> None:
     from rerank.search.boxes.pairs import reach
 
@@ -288,8 +283,7 @@ def test_the_tolerance_covers_every_rounding_on_the_way_to_a_margin(seed: int, d
         assert abs(Fraction(float(M[p])) - exact) <= Fraction(t.tolerance)
 
 
-@settings(max_examples=60, deadline=None)
-@given(SEEDS)
+@examples(60, SEEDS)
 def test_no_value_is_above_the_ideal_in_either_unit(seed: int) -> None:
     problem = problem_from(seed)
     t = tables(problem)
@@ -324,8 +318,7 @@ def bounds(rng: np.random.Generator, size: int) -> tuple[NDArray[Any], NDArray[A
     return M, np.abs(rng.choice([0.25, 0.5, 1.0], size=size))
 
 
-@settings(max_examples=30, deadline=None)
-@given(SEEDS)
+@examples(30, SEEDS)
 def test_lost_weight_and_undecided_part_the_pairs(seed: int) -> None:
     rng = np.random.default_rng(seed)
     M, R = bounds(rng, 50)
@@ -339,8 +332,7 @@ def test_lost_weight_and_undecided_part_the_pairs(seed: int) -> None:
         assert keep[:kept].tolist() == [p for p in range(50) if -R[p] <= M[p] <= R[p] + spread]
 
 
-@settings(max_examples=30, deadline=None)
-@given(SEEDS, st.integers(1, 5))
+@examples(30, SEEDS, st.integers(1, 5))
 def test_norms_enclose_the_largest_weight_of_a_box(seed: int, k: int) -> None:
     rng = np.random.default_rng(seed)
     S, c, h = rng.normal(size=(k, k)), rng.uniform(-1, 1, size=k), rng.choice([0.0, 0.1, 1.0], size=k)
@@ -363,8 +355,7 @@ def test_moved_sums_sizes_and_signed_sizes() -> None:
     assert pairs.moved(np.array([0.5, -0.25, 0.0]), np.array([2.0, 4.0, 9.0])) == (2.0, 0.0)
 
 
-@settings(max_examples=40, deadline=None)
-@given(SEEDS)
+@examples(40, SEEDS)
 def test_only_pairs_of_items_that_can_still_earn_are_kept(seed: int) -> None:
     rng, t = counted(seed)
     lost = rng.integers(0, 6, size=t.slots.unit_of.size).astype(np.int32)
@@ -378,8 +369,7 @@ def test_only_pairs_of_items_that_can_still_earn_are_kept(seed: int) -> None:
     assert keep[:kept].tolist() == slow
 
 
-@settings(max_examples=40, deadline=None)
-@given(SEEDS)
+@examples(40, SEEDS)
 def test_importance_is_the_price_of_the_next_place(seed: int) -> None:
     rng, t = counted(seed)
     lost = rng.integers(0, 6, size=t.slots.unit_of.size).astype(np.int32)
@@ -393,8 +383,7 @@ def test_importance_is_the_price_of_the_next_place(seed: int) -> None:
     assert out == pytest.approx((base + extra) * t.multiplicity, rel=1e-12)
 
 
-@settings(max_examples=30, deadline=None)
-@given(SEEDS)
+@examples(30, SEEDS)
 def test_the_heaviest_group_has_most_on_its_lighter_side(seed: int) -> None:
     rng = np.random.default_rng(seed)
     G = rng.integers(-4, 5, size=30).astype(np.int32)
@@ -403,6 +392,27 @@ def test_the_heaviest_group_has_most_on_its_lighter_side(seed: int) -> None:
     group = pairs.heaviest(G, weight, np.full(5, 7.0), np.full(5, 7.0))
     most = max(lighter.values())
     assert lighter[group] == most if most > pairs.SHARE * weight.sum() else group == 0
+
+
+@examples(30, SEEDS)
+def test_the_largest_values_of_the_faces_hold_the_optimum(seed: int) -> None:
+    while (problem := draw(seed, n_max=5, d_max=2).problem).signs.any() or problem.max_features or problem.C:
+        seed += 1
+    d = problem.n_features
+    t = tables(problem)
+    exact = Exact(problem, t, Domain.free(problem.n_features))
+    best = exact.value(np.zeros(d))
+    for j in range(d):
+        for side in (1.0, -1.0):
+            centre, half = np.zeros(d), np.ones(d)
+            centre[j], half[j] = side, 0.0
+            largest = exact.largest(np.arange(d), centre, half)
+            assert largest is not None
+            best = max(best, largest[0])
+            for w in largest[1]:  # offered as starts; their doubles may lie beside the vertex
+                assert exact.value(np.clip(w, -1, 1)) <= largest[0] + t.slack
+    true = optimum(problem)
+    assert true is not None and t.to_value(best) == pytest.approx(float(true.value), rel=1e-12, abs=1e-12)
 
 
 def test_a_flipped_column_is_flipped_in_the_exact_differences() -> None:
@@ -428,8 +438,7 @@ def lattice(seed: int, d: int, steps: int) -> Problem:
             return problem_of(X, rng.permutation([1, 1, 1, 0, 0, 0, 0, 0, 0, 0]), parse("dcg"), epsilon=0.01)
 
 
-@settings(max_examples=40, deadline=None)
-@given(SEEDS, st.integers(1, 3), st.sampled_from([2, 3, 5]))
+@examples(40, SEEDS, st.integers(1, 3), st.sampled_from([2, 3, 5]))
 def test_groups_are_those_of_a_double_loop(seed: int, d: int, steps: int) -> None:
     t = tables(lattice(seed, d, steps))
     groups = antiparallel_pairs(t, np.arange(d))
@@ -449,8 +458,7 @@ def test_groups_are_those_of_a_double_loop(seed: int, d: int, steps: int) -> Non
         assert (group[p] != 0) == (signs == {1.0, -1.0})
 
 
-@settings(max_examples=60, deadline=None)
-@given(SEEDS, st.integers(1, 4), st.sampled_from(["lattice", "blurred"]))
+@examples(60, SEEDS, st.integers(1, 4), st.sampled_from(["lattice", "blurred"]))
 def test_weights_on_the_other_side_of_a_guide_lose_the_pair(seed: int, d: int, kind: str) -> None:
     rng = np.random.default_rng(seed)
     problem = lattice(seed, d, 3)
@@ -574,8 +582,7 @@ def first_choice(b: Box) -> float:
     return gain - float(b.h @ np.abs(total))
 
 
-@settings(max_examples=60, deadline=None)
-@given(SEEDS, st.integers(1, 7), st.integers(1, 60), st.sampled_from([1.0, 0.1, 1e-6]))
+@examples(60, SEEDS, st.integers(1, 7), st.integers(1, 60), st.sampled_from([1.0, 0.1, 1e-6]))
 def test_the_bound_lies_between_the_first_choice_and_the_relaxed_loss(
     seed: int, k: int, n: int, size: float
 ) -> None:
@@ -587,16 +594,6 @@ def test_the_bound_lies_between_the_first_choice_and_the_relaxed_loss(
         for move in b.h * np.random.default_rng(seed).uniform(-1, 1, size=(5, k)):
             assert Fraction(least[1]) <= exact_loss(b, move)
     assert least[1] >= first_choice(b) - 1e-6
-
-
-@settings(max_examples=40, deadline=None)
-@given(SEEDS, st.integers(1, 6))
-def test_no_weights_of_the_box_lose_less(seed: int, k: int) -> None:
-    b = box(seed, k, 30, 0.2)
-    rng = np.random.default_rng(seed)
-    for move in b.h * np.vstack([np.zeros(k), rng.choice([-1.0, 0.3, 1.0], size=(40, k)), lightest_move(b)]):
-        lost = (b.c + move) @ b.D[:, b.undecided] < 1e-3
-        assert b.must_lose() <= b.W[b.undecided][lost].sum()
 
 
 def test_pairs_as_good_as_won_do_not_blow_the_bound_up() -> None:

@@ -8,7 +8,6 @@ from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -20,18 +19,17 @@ from rerank.search.domain import Domain
 from rerank.search.lines import kernel as line_kernel
 from rerank.search.lines.ascent import WIDTHS, Ascent
 from rerank.search.lines.forward import forward
-from rerank.search.lines.kernel import envelope, won_from
 from rerank.search.lines.search import LineSearch
 from rerank.search.rows.lines import RowLines
 from rerank.search.rows.smooth import sampled, smoothed
 from rerank.search.rows.tables import RowTables, row_tables
 from rerank.search.tables import Tables, tables
 from rerank.statistics import parse
+from tests.cases.examples import SEEDS, examples
 from tests.cases.instances import draw, with_hits
 from tests.cases.search import drawn_lists, exact_objective, noisy_problem, surface
 
 Floats = NDArray[np.float64]
-SEEDS = st.integers(0, 10**6)
 
 
 def slow_value(t: Tables, w: Floats, slack: float = 0.0) -> float:
@@ -92,8 +90,7 @@ def smooth(seed: int) -> Problem:
         seed += 1
 
 
-@settings(max_examples=60, deadline=None)
-@given(SEEDS, st.booleans())
+@examples(60, SEEDS, st.booleans())
 def test_a_line_s_best_value_is_that_of_brute_evaluation(seed: int, bounded: bool) -> None:
     rng = np.random.default_rng(seed)
     problem = smooth(seed)
@@ -113,46 +110,11 @@ def test_a_line_s_best_value_is_that_of_brute_evaluation(seed: int, bounded: boo
     assert max(slow_value(t, x, 1e-9) for x in inside) <= value + 1e-12 * abs(value)
 
 
-@settings(max_examples=60, deadline=None)
-@given(SEEDS, st.integers(1, 5))
-def test_the_envelope_is_the_largest_size(seed: int, k: int) -> None:
-    rng = np.random.default_rng(seed)
-    w, u = rng.integers(-3, 4, size=k).astype(float), rng.integers(-3, 4, size=k).astype(float)
-    made = np.empty((5, 2 * k + 1))
-    pieces = envelope(w, u, 1.0, k, made)
-    breaks, slopes, levels = made[0, :pieces], made[1, : pieces + 1], made[2, : pieces + 1]
-    assert (np.diff(breaks) >= 0).all() and (np.diff(slopes) > 0).all() and slopes.size == breaks.size + 1
-    for tau in [*np.linspace(-5, 5, 41), *breaks]:
-        piece = np.searchsorted(breaks, tau)
-        assert levels[piece] + slopes[piece] * tau == pytest.approx(np.abs(w + tau * u).max(), abs=1e-12)
-
-
-@settings(max_examples=60, deadline=None)
-@given(SEEDS, st.integers(1, 4))
-def test_a_pair_is_won_from_its_left_end_on(seed: int, k: int) -> None:
-    rng = np.random.default_rng(seed)
-    w, u = rng.integers(-3, 4, size=k) / 2, rng.integers(-3, 4, size=k) / 2
-    if not u.any():
-        return  # no line
-    made = np.empty((5, 2 * k + 1))
-    pieces = envelope(w, u, 1.0, k, made)
-    A, B, epsilon = rng.integers(-4, 5) / 4, rng.integers(-4, 5) / 4, 0.25
-    grid = np.linspace(-12, 12, 961)
-    won = A + B * grid - epsilon * np.abs(w[:, None] + grid * u[:, None]).max(axis=0) >= 0
-    left = won_from(A, B, epsilon, pieces, made)
-    if won.any():
-        first = grid[np.argmax(won)]
-        assert first - 0.025 - 1e-9 <= left <= first + 1e-9 or (left < -12 and won[0])
-    else:
-        assert left == np.inf or abs(left) > 12 or not (grid[1:] > left).all()
-
-
 def searching(problem: Problem, seed: int = 0) -> LineSearch:
     return LineSearch(tables(problem), Domain.of(problem), seed)
 
 
-@settings(max_examples=25, deadline=None)
-@given(SEEDS)
+@examples(25, SEEDS)
 def test_a_climb_never_ends_below_its_start(seed: int) -> None:
     problem = draw(seed, n_max=12, d_max=4).problem
     if (problem.signs < 0).any():
@@ -250,8 +212,7 @@ def fast(t: RowTables, scores: Floats, h: float) -> tuple[float, Floats]:
     return smoothed(scores, part.lists, h, slopes, part.scratch()), slopes
 
 
-@settings(max_examples=40, deadline=None)
-@given(SEEDS, st.sampled_from([0.02, 0.3, 2.0]))
+@examples(40, SEEDS, st.sampled_from([0.02, 0.3, 2.0]))
 def test_the_smooth_value_and_its_slopes(seed: int, h: float) -> None:
     rng = np.random.default_rng(seed)
     statistic = str(rng.choice(["dcg@5", "ndcg@3", "precision@4"]))

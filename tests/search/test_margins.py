@@ -8,7 +8,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rerank.certificate import certify, verify_proof
@@ -18,6 +17,7 @@ from rerank.search import SearchResult, line_search, solve
 from rerank.search.tables import spacing
 from rerank.statistics import parse
 from tests.cases.adversarial import adversarial
+from tests.cases.examples import examples
 from tests.cases.search import by_rows
 from tests.oracles.anchored import best
 from tests.oracles.oracle import objective_at, optimum, witness
@@ -188,8 +188,7 @@ def check(problem: Problem) -> None:
     assert Fraction(found.value) <= objective_at(problem, found.weights) + Fraction(1e-15 * size)
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.integers(0, 10**6), st.sampled_from([1e-16, 1e-14, 1e-13, 1e-12, 1e-10]))
+@examples(60, st.integers(0, 10**6), st.sampled_from([1e-16, 1e-14, 1e-13, 1e-12, 1e-10]))
 def test_places_worth_nearly_the_same(seed: int, step: float) -> None:
     rng = np.random.default_rng(seed)
     n = int(rng.integers(4, 9))
@@ -209,8 +208,7 @@ def test_auc_whose_offset_dwarfs_its_value(n: int, negatives: int) -> None:
     check(problem_of(rng.normal(size=(n, 1)), y, parse("auc")))
 
 
-@settings(max_examples=40, deadline=None)
-@given(st.integers(0, 10**6))
+@examples(40, st.integers(0, 10**6))
 def test_lists_whose_weights_and_scales_span_many_orders(seed: int) -> None:
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(12, 2))
@@ -228,8 +226,7 @@ def test_lists_whose_weights_and_scales_span_many_orders(seed: int) -> None:
     check(Problem.build(X, lists, epsilon=0.01))
 
 
-@settings(max_examples=40, deadline=None)
-@given(st.integers(0, 10**6), st.sampled_from([2.0**-40, 1e-12, 1e-9]))
+@examples(40, st.integers(0, 10**6), st.sampled_from([2.0**-40, 1e-12, 1e-9]))
 def test_pairs_that_differ_from_the_margin_by_a_hair(seed: int, hair: float) -> None:
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 5, size=(7, 2)) / 4 + hair * rng.integers(-2, 3, size=(7, 2))
@@ -238,8 +235,7 @@ def test_pairs_that_differ_from_the_margin_by_a_hair(seed: int, hair: float) -> 
     check(problem_of(X, gains, parse("dcg"), epsilon=0.25, low=[0, 0], high=[1, 1]))
 
 
-@settings(max_examples=25, deadline=None)
-@given(st.integers(0, 10**6), st.floats(1e-12, 1e12))
+@examples(25, st.integers(0, 10**6), st.floats(1e-12, 1e12))
 def test_prices_of_any_size(seed: int, factor: float) -> None:
     rng = np.random.default_rng(seed)
     gains = rng.permutation([1.0, 1.0, 2.0, 0.0, 0.0, 0.0])

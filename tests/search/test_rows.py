@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -33,6 +32,7 @@ from rerank.search.rows.sweep import value_of
 from rerank.search.rows.tables import row_tables
 from rerank.search.rows.unit import above, largest, refine
 from rerank.statistics import parse
+from tests.cases.examples import SEEDS, examples
 from tests.cases.instances import draw, with_hits
 from tests.cases.search import by_rows, drawn_lists, noisy_problem, row_lines, rows_of, surface, tables
 from tests.oracles.anchored import anchored
@@ -40,7 +40,6 @@ from tests.oracles.comparisons import check_search
 from tests.oracles.oracle import objective_at, optimum
 
 Floats = NDArray[np.float64]
-SEEDS = st.integers(0, 10**6)
 HITS = ("ap", "rr", "success@2", "success@5", "ap@3", "rr@3")
 MANY = ("precision@300", "dcg@300", "window2@250")
 PLAIN = ("precision@10", "dcg@10", "mrr", "auc")
@@ -79,8 +78,7 @@ def test_value_and_bound_meet_the_enumerated_optimum(kind: str, seed: int) -> No
 
 
 @pytest.mark.usefixtures("always")
-@settings(max_examples=40, deadline=None)
-@given(SEEDS, st.sampled_from([None, 0]))
+@examples(40, SEEDS, st.sampled_from([None, 0]))
 def test_the_bound_of_an_open_search_holds_also_where_no_pairs_are_formed(seed: int, refined: int | None) -> None:
     problem = unlimited(seed, n_max=14, d_max=4)
     if refined == 0:
@@ -93,8 +91,7 @@ def test_the_bound_of_an_open_search_holds_also_where_no_pairs_are_formed(seed: 
         assert objective_at(problem, w) <= found.bound
 
 
-@settings(max_examples=100, deadline=None)
-@given(SEEDS)
+@examples(100, SEEDS)
 def test_rows_that_leave_a_box_change_the_value_nowhere_in_it(seed: int) -> None:
     """Of each point of a box, the value of the rows that are left and of all rows."""
     from rerank.search.rows.kernel import assess
@@ -162,8 +159,7 @@ def test_ctrl_c_or_a_limit_of_nodes_leaves_a_bound() -> None:
     assert np.all(low <= found.weights) and np.all(found.weights <= high)
 
 
-@settings(max_examples=40, deadline=None)
-@given(SEEDS)
+@examples(40, SEEDS)
 def test_a_box_bounds_its_points_and_its_centre_has_the_value(seed: int) -> None:
     from rerank.search.boxes.antiparallel import NO_GROUPS
     from rerank.search.boxes.nodes import NodeBatch, Support
@@ -190,8 +186,7 @@ def _stuck(found: Any) -> float:
     return -np.inf if found.unresolved is None else found.unresolved.bound
 
 
-@settings(deadline=None)
-@given(st.lists(st.floats(-5, 5), min_size=1, max_size=40), st.integers(1, 45), st.floats(-5, 5))
+@examples(100, st.lists(st.floats(-5, 5), min_size=1, max_size=40), st.integers(1, 45), st.floats(-5, 5))
 def test_the_largest_numbers_in_descending_order(numbers: list[float], most: int, limit: float) -> None:
     x, heap = np.array(numbers), np.empty(most)
     n = largest(x, 0, x.size, most, heap)
@@ -264,8 +259,7 @@ def test_equal_rows_of_both_kinds_are_lost_pairs(monkeypatch: pytest.MonkeyPatch
     assert check_search(problem).failures == ()
 
 
-@settings(max_examples=60, deadline=None)
-@given(SEEDS, st.booleans())
+@examples(60, SEEDS, st.booleans())
 def test_a_point_is_worth_by_rows_what_it_is_in_rationals(seed: int, weighs: bool) -> None:
     problem = unlimited(seed, n_max=14, d_max=3)
     problem = with_hits(problem, seed) if weighs else problem
@@ -349,8 +343,7 @@ def slow_best(problem: Problem, w: NDArray[np.int64], u: NDArray[np.int64]) -> f
     return best
 
 
-@settings(max_examples=60, deadline=None)
-@given(SEEDS)
+@examples(60, SEEDS)
 def test_the_best_point_of_a_line_is_that_of_all_crossings(seed: int) -> None:
     problem, rng = on_a_grid(seed), np.random.default_rng(seed)
     w, u = rng.integers(-4, 5, size=(2, problem.n_features))
@@ -397,8 +390,7 @@ def test_a_reach_keeps_the_point_near() -> None:
         assert value >= search.value(w) and np.abs(point - w).max() < 0.02
 
 
-@settings(max_examples=60, deadline=None)
-@given(SEEDS)
+@examples(60, SEEDS)
 def test_a_value_by_sorting_is_the_value_by_pairs(seed: int) -> None:
     problem, rng = on_a_grid(seed), np.random.default_rng(seed)
     search = row_lines(problem)
@@ -448,8 +440,7 @@ def test_a_line_over_places_that_all_count_is_nearly_the_best() -> None:
         assert value >= max(grid) - 0.005 * (max(grid) - min(grid))
 
 
-@settings(max_examples=30, deadline=None)
-@given(SEEDS)
+@examples(30, SEEDS)
 def test_scores_and_sums_are_those_of_the_linear_algebra(seed: int) -> None:
     rng = np.random.default_rng(seed)
     n, d = rng.integers(1, 30, size=2)

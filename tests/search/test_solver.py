@@ -14,7 +14,6 @@ from typing import Any
 import joblib
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.exact.scaling import megabytes, two_workers
@@ -24,12 +23,11 @@ from rerank.search import Progress, SearchResult, solve
 from rerank.search.shares import Share
 from rerank.search.workers import Workers
 from rerank.statistics import parse
+from tests.cases.examples import SEEDS, examples
 from tests.cases.instances import draw
 from tests.cases.killed import killed
 from tests.cases.search import noisy_problem, surface
 from tests.oracles.oracle import objective_at, optimum
-
-SEEDS = st.integers(0, 10**6)
 
 
 def closed(problem: Problem, **options: Any) -> SearchResult:
@@ -49,8 +47,7 @@ def moved(problem: Problem, X: Any, low: Any, high: Any, **options: Any) -> Prob
     return replace(problem, X=np.ascontiguousarray(X), low=low, high=high, **options)
 
 
-@settings(max_examples=40, deadline=None)
-@given(SEEDS)
+@examples(40, SEEDS)
 def test_the_bound_holds_for_any_weights_and_the_value_for_its_own(seed: int) -> None:
     problem = draw(seed, n_max=12, d_max=4).problem
     found = solve(problem, time_limit=5.0, n_jobs=1)
@@ -61,8 +58,7 @@ def test_the_bound_holds_for_any_weights_and_the_value_for_its_own(seed: int) ->
         assert objective_at(problem, w) <= Fraction(found.bound)
 
 
-@settings(max_examples=30, deadline=None)
-@given(SEEDS)
+@examples(30, SEEDS)
 def test_the_order_of_rows_does_not_matter(seed: int) -> None:
     problem = steady(seed)
     rng = np.random.default_rng(seed)
@@ -76,8 +72,7 @@ def test_the_order_of_rows_does_not_matter(seed: int) -> None:
     assert closed(other).value == pytest.approx(closed(problem).value, rel=1e-12, abs=1e-12)
 
 
-@settings(max_examples=30, deadline=None)
-@given(SEEDS)
+@examples(30, SEEDS)
 def test_the_scale_and_origin_of_a_column_do_not_matter(seed: int) -> None:
     problem = steady(seed)
     rng = np.random.default_rng(seed)
@@ -89,8 +84,7 @@ def test_the_scale_and_origin_of_a_column_do_not_matter(seed: int) -> None:
     assert closed(shifted).value == pytest.approx(first.value, rel=1e-12, abs=1e-12)
 
 
-@settings(max_examples=30, deadline=None)
-@given(SEEDS)
+@examples(30, SEEDS)
 def test_a_column_turned_around_turns_its_weight(seed: int) -> None:
     problem = steady(seed)
     turn = np.random.default_rng(seed).choice([-1.0, 1.0], size=problem.n_features)
@@ -102,16 +96,14 @@ def test_a_column_turned_around_turns_its_weight(seed: int) -> None:
     assert float(worth) == pytest.approx(second.value, rel=1e-12, abs=1e-12)
 
 
-@settings(max_examples=20, deadline=None)
-@given(SEEDS, st.integers(2, 3))
+@examples(20, SEEDS, st.integers(2, 3))
 def test_repeating_every_list_changes_nothing(seed: int, times: int) -> None:
     problem = steady(seed)
     many = replace(problem, lists=problem.lists * times)
     assert closed(many).value == pytest.approx(closed(problem).value, rel=1e-12, abs=1e-12)
 
 
-@settings(max_examples=20, deadline=None)
-@given(SEEDS)
+@examples(20, SEEDS)
 def test_another_list_mixes_the_two_optima(seed: int) -> None:
     rng = np.random.default_rng(seed)
     gains = rng.permutation([3.0, 1.0, 1.0, 0, 0, 0, 0, 0])
@@ -332,8 +324,7 @@ def test_an_error_reaches_the_caller_and_the_rest_is_not_begun() -> None:
     assert len(begun) < 10
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.floats(1 / 15, 4), st.floats(0, 1), st.floats(0, 1), st.booleans())
+@examples(60, st.floats(1 / 15, 4), st.floats(0, 1), st.floats(0, 1), st.booleans())
 def test_lines_get_more_work_where_they_bring_more(
     share: float, by_lines: float, by_boxes: float, blind: bool
 ) -> None:

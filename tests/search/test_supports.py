@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rerank.errors import InputError
@@ -38,6 +37,7 @@ from rerank.search.supports.screening_rows import (
 from rerank.search.supports.screens import Screens, _lanes, layout
 from rerank.search.supports.subsets import moving, supports
 from rerank.statistics import parse
+from tests.cases.examples import SEEDS, examples
 from tests.cases.instances import draw
 from tests.cases.search import drawn_lists, noisy_problem, tables
 from tests.oracles.comparisons import check_search
@@ -109,8 +109,7 @@ def test_features_stay_where_none_moves_a_pair() -> None:
     assert moving(problem).tolist() == [0, 1] and solve(problem, n_jobs=1).closed
 
 
-@settings(max_examples=50, deadline=None)
-@given(st.integers(0, 10**6), st.integers(1, 6))
+@examples(50, st.integers(0, 10**6), st.integers(1, 6))
 def test_every_allowed_point_lies_on_a_face(seed: int, k: int) -> None:
     rng = np.random.default_rng(seed)
     signed = rng.random(k) < 0.5
@@ -244,8 +243,7 @@ def test_value_and_proof_are_those_of_the_search_without_it(
     assert found.value == pytest.approx(plain.value, rel=1e-12, abs=1e-12)
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.integers(0, 10**6), st.booleans())
+@examples(60, st.integers(0, 10**6), st.booleans())
 def test_sums_are_never_below_what_a_box_can_reach(seed: int, lattice: bool) -> None:
     rng = np.random.default_rng(seed)
     s = int(rng.integers(1, 5))
@@ -282,8 +280,7 @@ def test_sums_are_never_below_what_a_box_can_reach(seed: int, lattice: bool) -> 
             low[j], sums = middle, right.copy()
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.integers(0, 10**6), st.integers(1, 900), st.integers(1, 40))
+@examples(60, st.integers(0, 10**6), st.integers(1, 900), st.integers(1, 40))
 def test_every_pair_has_one_place_in_a_lane_of_its_key(seed: int, pairs: int, keys: int) -> None:
     key = np.random.default_rng(seed).integers(0, keys, size=pairs) ** 2
     places, lane, block = _lanes(np.arange(pairs), key)
@@ -342,7 +339,6 @@ def test_problems_too_large_for_it_go_without(monkeypatch: pytest.MonkeyPatch) -
     assert without.closed and without.value == with_it.value
 
 
-SEEDS = st.integers(0, 10**6)
 STATISTICS = ("auc", "pauc@3", "precision@3", "mrr", "dcg@4", "ndcg", "wta")
 
 
@@ -376,8 +372,7 @@ def best_order(problem: Problem, features: tuple[int, ...]) -> float:
     return float(best)
 
 
-@settings(max_examples=40, deadline=None)
-@given(SEEDS)
+@examples(40, SEEDS)
 def test_no_order_of_the_groups_beats_the_bound(seed: int) -> None:
     problem = few_values(seed)
     groups = groups_of(problem)
@@ -392,8 +387,7 @@ def test_no_order_of_the_groups_beats_the_bound(seed: int) -> None:
             assert most + problem.constant == pytest.approx(best)  # the order by shares is the best one
 
 
-@settings(max_examples=40, deadline=None)
-@given(SEEDS)
+@examples(40, SEEDS)
 def test_what_a_limit_fathoms_is_not_above_it(seed: int) -> None:
     problem = few_values(seed, values=3, n=9)
     groups = groups_of(problem)
@@ -407,8 +401,7 @@ def test_what_a_limit_fathoms_is_not_above_it(seed: int) -> None:
     assert np.array_equal(some == -np.inf, whole <= limits) and (some[whole > limits] == whole[whole > limits]).all()
 
 
-@settings(max_examples=25, deadline=None)
-@given(SEEDS, st.integers(1, 2))
+@examples(25, SEEDS, st.integers(1, 2))
 def test_the_optimum_on_few_features_is_found(seed: int, most: int) -> None:
     problem = few_values(seed, values=2 + seed % 2, max_features=most, epsilon=0.05)
     found, best = solve(problem, n_jobs=1), optimum(problem)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 from sklearn.base import clone
@@ -45,6 +45,7 @@ from rerank.statistics import (
 )
 from rerank.statistics.catalogue import NAMED as STATISTICS
 from rerank.statistics.parse import known
+from tests.cases.examples import examples
 from tests.oracles.tie_orders import pairs_won
 
 # Each statistic with its name and a_l as a function of the rank l (1 at the bottom) and the length n.
@@ -282,8 +283,7 @@ def test_a_custom_array_serves_lists_of_its_own_length():
         Custom([0, 1, 2]).coefficients(4)
 
 
-@settings(deadline=None, max_examples=100)
-@given(st.lists(st.floats(-2, 5), min_size=1, max_size=8))
+@examples(100, st.lists(st.floats(-2, 5), min_size=1, max_size=8))
 def test_a_custom_sequence_is_taken_or_refused_as_defined(values):
     good = min(values) >= 0 and all(a <= b for a, b in pairwise(values))
     if good:
@@ -308,8 +308,7 @@ def worth(statistic, order):
     return total
 
 
-@settings(deadline=None, max_examples=60)
-@given(gain_lists)
+@examples(60, gain_lists)
 def test_the_ideal_is_the_best_of_all_orders(gains):
     for statistic, _ in NAMED:
         if statistic.weighs_hits:
@@ -318,8 +317,7 @@ def test_the_ideal_is_the_best_of_all_orders(gains):
         assert ideal(statistic, len(gains), gains) == pytest.approx(best, rel=1e-14)
 
 
-@settings(deadline=None, max_examples=60)
-@given(gain_lists, st.randoms(use_true_random=False))
+@examples(60, gain_lists, st.randoms(use_true_random=False))
 def test_the_presentation_of_auc_is_the_share_of_pairs(gains, random):
     n = len(gains)
     order = list(range(n))
