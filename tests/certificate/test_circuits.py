@@ -1,7 +1,5 @@
 """Circuits of a proof: what the search writes holds, what is altered does not, and nothing too low is shown."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import combinations
 from typing import Any

@@ -1,7 +1,5 @@
 """Proofs: what the search writes holds, what is altered does not, and no tree shows a bound that is too low."""
 
-from __future__ import annotations
-
 import doctest
 import re
 import time

@@ -1,7 +1,5 @@
 """Proof files: round trips to the last bit, and one sentence for what is cut short, altered or lies about its size."""
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile

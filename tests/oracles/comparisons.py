@@ -1,7 +1,5 @@
 """What must hold between search, certificate, programs and the oracle on one problem."""
 
-from __future__ import annotations
-
 import importlib
 import warnings
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Problems: parts and margins, scaling, the rows that are kept, values of many weights, digests."""
 
-from __future__ import annotations
-
 import copy
 import itertools
 import pickle

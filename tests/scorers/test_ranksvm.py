@@ -1,7 +1,5 @@
 """RankSVM: sums over pairs against a list of all pairs, optimality by other means, and the estimator."""
 
-from __future__ import annotations
-
 import warnings
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """Given scores with corrections, and measures that weigh hits: against enumeration, proofs and special cases."""
 
-from __future__ import annotations
-
 from contextlib import nullcontext
 from dataclasses import replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Boxes: what is given up cannot beat what was found; tables, groups, vertices and the relaxation against loops."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, pairwise, product

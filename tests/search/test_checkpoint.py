@@ -1,7 +1,5 @@
 """Checkpoints of a search: going on gives the same bits, other searches and damage are refused, a kill costs little."""
 
-from __future__ import annotations
-
 import os
 import zipfile
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Nothing compiles on import; what must be compiled is compiled once, cached, announced, and in no time limit."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Levels at the top: compiled programs against another solver, removals against all subsets, bounds against optima."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import combinations, product
 from typing import Any

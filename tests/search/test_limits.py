@@ -1,7 +1,5 @@
 """The clock and Ctrl-C: what was found comes back, what was not explored stays in the bound, and the process lives."""
 
-from __future__ import annotations
-
 import _thread
 import json
 import signal

@@ -1,7 +1,5 @@
 """Exact line search, the smooth stand-in and the climbs that follow both, against brute evaluation and differences."""
 
-from __future__ import annotations
-
 import json
 import time
 from itertools import combinations, pairwise

@@ -1,7 +1,5 @@
 """Where rounding could decide: margins on the grid of the data, values and bounds near the wrong side."""
 
-from __future__ import annotations
-
 import time
 from contextlib import nullcontext
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The search by rows: boxes and lines against enumeration, the search by pairs, all crossings, rationals and loops."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction

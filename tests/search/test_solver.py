@@ -1,7 +1,5 @@
 """The search as a whole and its workers: what must not change the answer, what may be said about it, where jobs run."""
 
-from __future__ import annotations
-
 import os
 import sys
 import threading

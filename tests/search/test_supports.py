@@ -1,7 +1,5 @@
 """Supports: listed, screened by boxes and by groups of equal rows, and their optimum against solving every support."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import combinations, pairwise, permutations
 from typing import Any

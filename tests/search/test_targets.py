@@ -1,7 +1,5 @@
 """Targets: passes down to a bound above the best value end at the same optimum, and bound it on the way."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
