@@ -25,6 +25,7 @@ from rerank.reranker.affine import affine
 from rerank.search import solve
 from rerank.statistics import parse
 from tests.cases.examples import SEEDS, examples
+from tests.cases.refuses import refuses
 from tests.cases.search import drawn_lists
 from tests.oracles.anchored import anchored
 from tests.oracles.oracle import objective_at
@@ -47,15 +48,13 @@ X, GAINS = np.array([[0.0, 3.0], [1.0, 1.0], [2.0, 0.0], [4.0, 2.0]]), np.array(
     ],
 )
 def test_parts_that_cannot_be_used_are_refused(options, sentence):
-    with pytest.raises(InputError, match=sentence):
-        problem_of(X, GAINS, parse("dcg"), **options)
+    refuses(sentence, problem_of, X, GAINS, parse("dcg"), **options)
 
 
 def test_lists_without_a_gain_are_left_out_and_none_is_refused():
     p = problem_of(X, GAINS, parse("dcg"), qid=["a", "b", "b", "a"], query_weight={"b": 2.0})
     assert len(p.lists) == 1 and p.lists[0].rows.tolist() == [1, 2] and p.total_weight == 2.0
-    with pytest.raises(InputError, match="No list holds a gain"):
-        problem_of(X, np.zeros(4), parse("dcg"))
+    refuses("No list holds a gain", problem_of, X, np.zeros(4), parse("dcg"))
 
 
 @pytest.mark.parametrize("stat", ["auc", "dcg@2", "ndcg", "mrr", "pnorm@2"])
@@ -353,5 +352,4 @@ def test_corrections_are_valued_with_their_score():
 
 @pytest.mark.parametrize("weights", [np.zeros(3), np.zeros((2, 4)), np.full((1, 3), np.nan)])
 def test_weights_of_another_shape_are_refused(weights):
-    with pytest.raises(InputError, match="3 for each value"):
-        values_at(drawn_lists(0, 3, 8, 3, "auc"), weights)
+    refuses("3 for each value", values_at, drawn_lists(0, 3, 8, 3, "auc"), weights)

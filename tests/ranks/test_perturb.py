@@ -16,6 +16,7 @@ from rerank.ranks.perturb import _apart
 from rerank.ranks.positions import snap
 from rerank.statistics import parse
 from tests.cases.examples import examples
+from tests.cases.refuses import refuses
 
 STEP = Fraction(1, 2**40)
 
@@ -51,8 +52,7 @@ def test_lemma_2_or_the_rows_that_forbid_it(rows, w, seed):
     assume(support.size)
     equal = duplicates(X, support)
     if equal:
-        with pytest.raises(InputError, match=f"Rows {equal[0][0]} and {equal[0][1]} are equal on the"):
-            perturb_weights(w, X, seed)
+        refuses(f"Rows {equal[0][0]} and {equal[0][1]} are equal on the", perturb_weights, w, X, seed)
         return
     assert_lemma_2(np.array(w), X, perturb_weights(w, X, seed))
 
@@ -73,8 +73,7 @@ def test_tables_with_ties_by_the_rule_of_a_fit(denominator, seed):
         w[0] = 1.0
     equal = duplicates(X, np.flatnonzero(w))
     if equal:
-        with pytest.raises(InputError, match=f"Rows {equal[0][0]} and {equal[0][1]} are equal on the"):
-            perturb_weights(w, X, seed)
+        refuses(f"Rows {equal[0][0]} and {equal[0][1]} are equal on the", perturb_weights, w, X, seed)
         X = np.unique(X[:, w != 0], axis=0)  # the advice: merge them
         w = w[w != 0]
     assert_lemma_2(w, X, perturb_weights(w, X, seed))
@@ -110,8 +109,7 @@ def test_a_seed_repeats():
     ("w", "sentence"), [([1.0], "2 finite numbers"), ([math.nan, 1.0], "2 finite numbers")]
 )
 def test_weights_the_lemma_does_not_cover_are_refused(w, sentence):
-    with pytest.raises(InputError, match=sentence):
-        perturb_weights(w, [[1.0, 0.0], [1.0, 1.0], [0.0, 0.0]])
+    refuses(sentence, perturb_weights, w, [[1.0, 0.0], [1.0, 1.0], [0.0, 0.0]])
 
 
 def test_ties_that_no_weights_nearby_can_break_are_reported():
@@ -154,8 +152,7 @@ def test_duplicates_against_a_double_loop(rows, support):
     ("X", "sentence"), [([[1, math.nan]], "X holds NaN in row 0, column 1"), ([1, 2], "X has 1 dimension")]
 )
 def test_a_table_is_checked(X, sentence):
-    with pytest.raises(InputError, match=sentence):
-        duplicates(X)
+    refuses(sentence, duplicates, X)
 
 
 groups_of_rows = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1)), min_size=3, max_size=9)
@@ -188,29 +185,21 @@ def test_a_larger_size_spreads_wider():
 
 def test_moves_that_would_do_harm_are_refused():
     X = np.array([[0.0], [1.0], [1.0], [1.0]])
-    with pytest.raises(InputError, match=r"3 equal rows need at least 0\.01"):
-        perturb_rows(X, 0.009, 0.01)
-    with pytest.raises(InputError, match="at most 0.5"):
-        perturb_rows(X, 0.6, 0.01)
-    with pytest.raises(InputError, match="need at least 0.6"):
-        perturb_rows(X, None, 0.6)
-    with pytest.raises(InputError, match="All rows are equal"):
-        perturb_rows(np.ones((2, 2)))
-    with pytest.raises(InputError, match="epsilon is 0"):
-        perturb_rows(X, None, 0.0)
-    with pytest.raises(InputError, match="rounded to 2.-40 .* give 2e-12 or more"):
-        perturb_rows(X, None, 1e-12)
+    refuses(r"3 equal rows need at least 0\.01", perturb_rows, X, 0.009, 0.01)
+    refuses("at most 0.5", perturb_rows, X, 0.6, 0.01)
+    refuses("need at least 0.6", perturb_rows, X, None, 0.6)
+    refuses("All rows are equal", perturb_rows, np.ones((2, 2)))
+    refuses("epsilon is 0", perturb_rows, X, None, 0.0)
+    refuses("rounded to 2.-40 .* give 2e-12 or more", perturb_rows, X, None, 1e-12)
     scores = snap(perturb_rows(X, None, 2e-12)[:, 0])  # the advice; the range is 1
     assert np.unique(scores).size == 4
-    with pytest.raises(InputError, match="not a margin apart in double precision"):
-        perturb_rows(4 * X + 1e16, None, 1e-4)
+    refuses("not a margin apart in double precision", perturb_rows, 4 * X + 1e16, None, 1e-4)
 
 
 def test_moved_rows_do_not_fall_on_others():
     X = np.array([[0.0], [5.0], [5.0], [10.0]])
     taken = perturb_rows(X, None, 0.01)[1:2]
-    with pytest.raises(InputError, match="larger size"):
-        perturb_rows(np.vstack([X, taken]), None, 0.01)
+    refuses("larger size", perturb_rows, np.vstack([X, taken]), None, 0.01)
     assert not duplicates(perturb_rows(np.vstack([X, taken]), 0.02, 0.01))
 
 
@@ -228,8 +217,7 @@ def test_merging_keeps_conflicts():
     assert "2 rows merged" in str(merged) and "rows 1, 3 are one" in str(merged)
     by_list = merge_duplicates(X, [1, 0, 1, 1, 0, 1], qid=[1, 1, 1, 2, 2, 2])
     assert by_list.counts.tolist() == [2, 1, 1, 1, 1] and by_list.conflicts == []
-    with pytest.raises(InputError, match="one per row"):
-        merge_duplicates(X, [1, 0])
+    refuses("one per row", merge_duplicates, X, [1, 0])
 
 
 def test_rows_that_are_not_a_margin_apart_in_units_of_the_range_are_seen():
@@ -327,8 +315,7 @@ def test_equal_rows_are_named():
 
 def test_a_limit_that_does_not_bind_is_no_limit():
     assert theorem_applies(FOUR_POINTS, max_features=2)
-    with pytest.raises(InputError, match="penalty C"):
-        theorem_applies(FOUR_POINTS, C=-1)
+    refuses("penalty C", theorem_applies, FOUR_POINTS, C=-1)
     with pytest.raises(InputError, match="4 rows need as many coefficients and labels; got 3 and 3"):
         theorem_applies([[0], [1], [2], [3]], C=1.0, coefficients=[0, 1, 2], y=[1, 0, 0])
     with pytest.raises(InputError, match="as many coefficients and labels"):
