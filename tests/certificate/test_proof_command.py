@@ -1,7 +1,5 @@
 """``fit --proof`` and ``verify --proof``."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

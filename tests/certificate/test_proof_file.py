@@ -1,7 +1,5 @@
 """Proof files: round trips to the last bit, and one sentence for what is cut short, altered or lies about its size."""
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile
@@ -10,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rerank.certificate import load_proof, proof_file, save_proof, verify_proof
@@ -21,6 +18,7 @@ from rerank.io.archive import HEADER
 from rerank.problem import problem_of
 from rerank.problem.proof import COORDINATE, LEAF, LINE, Proof
 from rerank.statistics import parse
+from tests.cases.examples import examples
 from tests.cases.instances import draw
 from tests.cases.proofs import proof_with, random_tree
 
@@ -93,8 +91,7 @@ def test_a_proof_comes_back_as_it_was(path):
     assert verify_proof(problem(), load_proof(path)).ok
 
 
-@settings(max_examples=25, deadline=None)
-@given(st.integers(0, 10**6))
+@examples(25, st.integers(0, 10**6))
 def test_round_trips(tmp_path_factory, seed):
     p = draw(seed).problem
     proof = random_tree(p, float(np.random.default_rng(seed).normal()), np.random.default_rng(seed), lines=2)

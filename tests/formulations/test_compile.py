@@ -5,7 +5,6 @@ from types import SimpleNamespace
 import numpy as np
 import pyomo.environ as pyo
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyomo.dae import ContinuousSet
 from pyomo.gdp import Disjunct, Disjunction
@@ -16,6 +15,7 @@ from formulations import pairwise, subrank
 from formulations.compile import Program, compile_model
 from formulations.errors import FormulationError
 from rerank.solvers import highs
+from tests.cases.examples import examples
 from tests.cases.programs import draw
 from tests.oracles import programs as oracle
 
@@ -67,8 +67,7 @@ def test_a_program_has_one_objective(count):
         compile_model(model)
 
 
-@settings(deadline=None, max_examples=25)
-@given(st.integers(0, 10_000), st.integers(0, 2**32 - 1))
+@examples(25, st.integers(0, 10_000), st.integers(0, 2**32 - 1))
 def test_arrays_say_what_the_model_says(seed, stream):
     """Slow twin: Pyomo evaluates its own expressions at a random point."""
     case = draw(seed)

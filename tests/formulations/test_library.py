@@ -1,6 +1,10 @@
-"""The library of small instances: the same bytes from the same code, and optima that two other computations confirm."""
+"""The library and programs built by hand: the same bytes from the same code, one optimum whoever looks for it."""
 
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import redirect_stdout
 from fractions import Fraction
+from io import StringIO
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +15,9 @@ from benchmarks.library.instances import INSTANCES, Instance, coefficients
 from formulations import library, mps
 from formulations.compile import compile_model
 from formulations.data import units_from_labels
+from rerank.solvers import gateway, highs
+from rerank.solvers.outcome import Holds, Stop
+from tests.cases.hand_programs import auc, every_bound, knapsack, linear, mixed_signs, need, program
 from tests.cases.programs import PROGRAMS
 from tests.oracles import programs as oracle
 
@@ -96,3 +103,71 @@ def test_only_the_flag_writes(tmp_path, monkeypatch, capsys):
     # What is no instance any more is removed.
     assert sorted(path.name for path in tmp_path.iterdir()) == ["tiny.json", "tiny.mps"]
     assert "tiny" in capsys.readouterr().out and library.load("tiny")[1]["optimum"] == 2.0
+
+
+SOLVERS = ("highs", "cbc", "glpk", "scip")
+HAND = {
+    "every_bound": (every_bound(), 5.475),
+    "knapsack": knapsack(),
+    "mixed_signs": mixed_signs(),
+    "linear": (linear(), 2.75),
+    "auc_16_3": (auc(16, 3)[0], None),
+    "odd_names": (
+        program(
+            "spaces and ümlauts", [1.0, 1.0, -2.0], [[1.0, 1.0, 0.0], [0.0, 1.0, -1.0]], [0.0, -1.0], [1.5, 0.25],
+            [0.0, 0.0, 0.0], [1.0, 1.0, 1.0], [1, 0, 0], columns=("a b", "x0", "é" * 20), rows=("RHS", "COST"),
+        ),
+        1.25,
+    ),
+}  # fmt: skip
+
+
+def by_highs_own_reader(path):
+    """Optimum of a file as HiGHS reads it, in the file's minimise sense: neither our reader nor our arrays."""
+    reader = pytest.importorskip("highspy", reason="pip install highspy").Highs()
+    for option, value in (("output_flag", False), ("mip_rel_gap", 0.0), ("mip_feasibility_tolerance", 1e-6)):
+        reader.setOptionValue(option, value)
+    assert "kError" not in str(reader.readModel(str(path)))
+    reader.run()
+    program, lp = mps.read(path), reader.getLp()
+    assert reader.getModelStatus().name == "kOptimal" and tuple(lp.col_names_) == program.columns
+    return program.objective(reader.getSolution().col_value) - program.constant
+
+
+def by_everyone(path):
+    """Outcome of each solver; those outside this process side by side."""
+    for solver in SOLVERS:
+        need(solver)
+    with ThreadPoolExecutor(2) as pool:
+        return dict(zip(SOLVERS, pool.map(lambda solver: gateway.solve_file(path, solver, time_limit=60), SOLVERS)))
+
+
+@pytest.mark.parametrize("name", library.names())
+def test_the_library(name):
+    path = library.path(name)
+    made, data = library.load(name)
+    for solver, outcome in by_everyone(path).items():
+        assert (outcome.stop, outcome.holds) == (Stop.finished, Holds.optimal), solver
+        assert outcome.objective == pytest.approx(data["optimum"], abs=1e-6), solver
+    assert by_highs_own_reader(path) == pytest.approx(data["optimum"] - made.constant, abs=1e-6)
+
+
+@pytest.mark.parametrize("solver", [*SOLVERS, "COIN_CMD", "GLPK_CMD"])
+@pytest.mark.parametrize("name", HAND)
+def test_programs_built_by_hand(tmp_path, name, solver):
+    """Every kind of bound and row, in every reader; PuLP's own reader among them."""
+    need(solver)
+    made, optimum = HAND[name]
+    path, _ = mps.write(made, tmp_path / "hand.mps")
+    outcome = gateway.solve_file(path, solver, time_limit=60)
+    assert (outcome.stop, outcome.holds) == (Stop.finished, Holds.optimal)
+    assert outcome.objective == pytest.approx(optimum or highs.solve(made).objective, abs=1e-6)
+    assert gateway.values(made, outcome).keys() == set(made.columns)
+
+
+def test_the_page_on_solvers_prints_what_it_says():
+    page = (Path(__file__).parents[2] / "docs" / "solvers.md").read_text()
+    code, printed = (page.split(f"```{kind}\n", 1)[1].split("```", 1)[0] for kind in ("python", "text"))
+    with redirect_stdout(StringIO()) as out:
+        exec(compile(code, "docs/solvers.md", "exec"), {})
+    assert out.getvalue() == printed

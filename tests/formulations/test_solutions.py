@@ -3,11 +3,11 @@
 # ruff: noqa: W291 -- solvers end lines with blanks, and so do these samples.
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formulations.errors import FileFormatError
 from formulations.solutions import NoPointError, parse_solution, read_solution, solution_text
+from tests.cases.examples import examples
 from tests.cases.hand_programs import INF, program
 
 POINT = {"w0": -0.5, "z3_7": 0.0, "a_longer_name_16": 4.5, "n0": 2.0}
@@ -241,30 +241,7 @@ def test_a_solution_of_another_program_or_dialect_is_refused(tmp_path):
         read_solution(path, asked(("a", "b", "c")))
 
 
-@given(data=st.data())
-@settings(max_examples=250, deadline=None)
-def test_any_damage_is_either_harmless_or_refused(tmp_path_factory, data):
-    text = data.draw(st.sampled_from([text for _, text in DIALECTS]))
-    content = bytearray(text.encode())
-    for _ in range(data.draw(st.integers(1, 3))):
-        at = data.draw(st.integers(0, len(content)))
-        if data.draw(st.booleans()):
-            del content[at : at + data.draw(st.integers(1, 60))]
-        else:
-            content[at:at] = data.draw(
-                st.one_of(st.binary(max_size=6), st.sampled_from([b"9" * 30, b"-", b"\n", b"nan"]))
-            )
-    path = tmp_path_factory.getbasetemp() / "damaged.sol"
-    path.write_bytes(content)
-    try:
-        values = read_solution(path, asked())
-    except FileFormatError:
-        return
-    assert list(values) == list(POINT) and np.isfinite(list(values.values())).all()
-
-
-@given(st.lists(st.floats(-1e300, 1e300), min_size=4, max_size=4))
-@settings(max_examples=50, deadline=None)
+@examples(50, st.lists(st.floats(-1e300, 1e300), min_size=4, max_size=4))
 def test_our_own_solution_files_keep_every_digit(tmp_path_factory, x):
     path = tmp_path_factory.getbasetemp() / "own.sol"
     path.write_text(solution_text(asked(), x, "Optimal"))

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from rerank.errors import InputError
 from rerank.latent import LatentRoBiRank, storage
 from rerank.latent.engines.local import LocalEngine
 from rerank.latent.log import split_log
 from rerank.latent.training import KIND
 from tests.cases.latent import clustered_log
+from tests.cases.refuses import refuses
 
 OPTIONS = dict(
     n_factors=4, n_negatives=20, n_shards=2, block_bytes=4 * 4 * 20, alpha=0.05, n_epochs=9, evaluate_every=2,
@@ -164,8 +164,7 @@ def contents(folder):
 def test_a_checkpoint_of_other_options_is_refused_and_kept(logs, tmp_path, options, words):
     model(tmp_path).fit(logs[0])
     before = contents(tmp_path)
-    with pytest.raises(InputError, match=words):
-        model(tmp_path, **options).fit(logs[0])
+    refuses(words, model(tmp_path, **options).fit, logs[0])
     assert contents(tmp_path) == before
 
 
@@ -175,10 +174,8 @@ def test_a_checkpoint_of_other_data_is_refused_and_kept(logs, tmp_path):
     other = logs[0].tolil()
     other[0] = 0
     for given, words in [((sp.csr_matrix(other),), "another log"), (logs, "another validation part")]:
-        with pytest.raises(InputError, match=words):
-            model(tmp_path).fit(*given)
-    with pytest.raises(InputError, match="another log"):
-        model(tmp_path).fit(sp.hstack([logs[0], sp.csr_matrix((60, 1))], format="csr"))
+        refuses(words, model(tmp_path).fit, *given)
+    refuses("another log", model(tmp_path).fit, sp.hstack([logs[0], sp.csr_matrix((60, 1))], format="csr"))
     assert contents(tmp_path) == before
 
 
@@ -217,21 +214,17 @@ def test_a_checkpoint_of_another_version_or_damaged_is_refused_and_kept(logs, tm
     model(tmp_path, n_epochs=1).fit(logs[0])
     spoil(tmp_path, what)
     before = contents(tmp_path)
-    with pytest.raises(InputError, match=words):
-        model(tmp_path, n_epochs=1, random_state=None if not seeded else 0).fit(logs[0])
+    refuses(words, model(tmp_path, n_epochs=1, random_state=None if not seeded else 0).fit, logs[0])
     assert contents(tmp_path) == before
 
 
 def test_folders_of_others_are_refused_before_training(logs, tmp_path, monkeypatch):
     monkeypatch.setattr(LocalEngine, "prepare", lambda *a: 1 / 0)
     (tmp_path / "mine.txt").write_text("mine")
-    with pytest.raises(InputError, match="no checkpoint"):
-        model(tmp_path).fit(logs[0])
-    with pytest.raises(InputError, match="another path"):
-        model(tmp_path / "mine.txt" / "c").fit(logs[0])
+    refuses("no checkpoint", model(tmp_path).fit, logs[0])
+    refuses("another path", model(tmp_path / "mine.txt" / "c").fit, logs[0])
     for options in (dict(checkpoint=3), dict(checkpoint_every=0)):
-        with pytest.raises(InputError, match="checkpoint"):
-            model(None, **options).fit(logs[0])
+        refuses("checkpoint", model(None, **options).fit, logs[0])
 
 
 def test_a_model_with_a_checkpoint_can_be_saved_and_go_on(logs, tmp_path):
@@ -256,10 +249,8 @@ def test_a_fit_that_is_refused_leaves_the_model_as_it_was(logs, tmp_path):
     ]  # fmt: skip
     for options, given, words in cases:
         fitted.set_params(**options)
-        with pytest.raises(InputError, match=words):
-            fitted.fit(*given)
+        refuses(words, fitted.fit, *given)
         fitted.set_params(**OPTIONS)
         assert same(fitted, twin) and fitted.alpha_ == twin.alpha_
-    with pytest.raises(InputError, match="40 items"):
-        fitted.recommend([0], k=41)
+    refuses("40 items", fitted.recommend, [0], k=41)
     assert same(fitted.partial_fit(logs[0]), twin.partial_fit(logs[0]))

@@ -15,6 +15,7 @@ from rerank.latent import LatentRoBiRank, storage
 from rerank.latent.storage import NAME, locked, plain
 from rerank.latent.training import KIND
 from tests.cases.latent import clustered_log
+from tests.cases.refuses import refuses
 
 ROOT = Path(__file__).parents[2]
 DIGITS = "0123456789abcdef"
@@ -39,10 +40,7 @@ def test_files_of_others_in_the_folder_are_left_locked(fitted, tmp_path):
     for name in theirs:
         (tmp_path / name).write_text("mine")
     ours = {
-        f"U-{DIGITS}.npy",
-        f".GV-{DIGITS}.npy.part",
-        f".V-{DIGITS}.npy.x1y2.part",
-        ".model.json.x1y2.part",
+        f"U-{DIGITS}.npy", f".GV-{DIGITS}.npy.part", f".V-{DIGITS}.npy.x1y2.part", ".model.json.x1y2.part"
     }
     for name in ours:
         (tmp_path / name).write_text("left by a process that died")
@@ -64,8 +62,7 @@ def test_an_array_of_another_type_with_the_same_bytes_is_refused(fitted, tmp_pat
     document = json.loads((tmp_path / "model.json").read_text())
     path = tmp_path / document["arrays"]["U"]["file"]
     np.save(path, np.load(path).view(np.int32))
-    with pytest.raises(InputError, match="not the array"):
-        LatentRoBiRank.load(tmp_path)
+    refuses("not the array", LatentRoBiRank.load, tmp_path)
 
 
 def test_a_full_disk_is_an_error_of_ours_and_leaves_the_old_model(fitted, tmp_path, monkeypatch):
@@ -75,8 +72,7 @@ def test_a_full_disk_is_an_error_of_ours_and_leaves_the_old_model(fitted, tmp_pa
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("rerank.latent.storage.json.dump", full)
-    with pytest.raises(InputError, match=r"model.json: No space left"):
-        model(random_state=1).fit(clustered_log(20, 16)).save(tmp_path / "m")
+    refuses(r"model.json: No space left", model(random_state=1).fit(clustered_log(20, 16)).save, tmp_path / "m")
     assert (LatentRoBiRank.load(tmp_path / "m").user_factors_ == fitted.user_factors_).all()
 
 
@@ -105,10 +101,8 @@ def test_a_folder_that_is_held_is_refused_and_left_as_it_was(fitted, tmp_path):
     fitted.save(tmp_path / "m")
     before = names(tmp_path / "c"), names(tmp_path / "m")
     with locked(tmp_path / "c"), locked(tmp_path / "m"):
-        with pytest.raises(InputError, match=f"in use by process {os.getpid()}"):
-            model(checkpoint=tmp_path / "c").fit(log)
-        with pytest.raises(InputError, match="in use by"):
-            fitted.save(tmp_path / "m")
+        refuses(f"in use by process {os.getpid()}", model(checkpoint=tmp_path / "c").fit, log)
+        refuses("in use by", fitted.save, tmp_path / "m")
     assert before == (names(tmp_path / "c"), names(tmp_path / "m"))
     fitted.save(tmp_path / "m")
     with locked(tmp_path / "new"):  # and one that was not there is made
@@ -132,8 +126,7 @@ def test_another_process_keeps_us_out_until_it_is_dead(fitted, tmp_path):
         command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as other:
         assert other.stdout.readline() == "held\n"
-        with pytest.raises(InputError, match=f"in use by process {other.pid}"):
-            fitted.save(tmp_path)
+        refuses(f"in use by process {other.pid}", fitted.save, tmp_path)
         assert names(tmp_path) == {NAME}
         other.stdin.write("\n")
         other.stdin.flush()
@@ -213,8 +206,7 @@ def test_numbers_that_do_not_fit_the_arrays_are_refused(fitted, tmp_path, state)
     fields = json.loads(path.read_text())
     fields["state"] |= state
     path.write_text(json.dumps(fields))
-    with pytest.raises(InputError, match="no readable" if state == {"n_shards": math.inf} else "does not fit"):
-        LatentRoBiRank.load(tmp_path)
+    refuses("no readable" if state == {"n_shards": math.inf} else "does not fit", LatentRoBiRank.load, tmp_path)
 
 
 def test_arrays_that_do_not_fit_each_other_are_refused(fitted, tmp_path):
@@ -222,5 +214,4 @@ def test_arrays_that_do_not_fit_each_other_are_refused(fitted, tmp_path):
         fitted.save(tmp_path)
         fields, arrays = storage.read(tmp_path)
         storage.write(tmp_path, fields, arrays | {name: array})
-        with pytest.raises(InputError, match="does not fit"):
-            LatentRoBiRank.load(tmp_path)
+        refuses("does not fit", LatentRoBiRank.load, tmp_path)

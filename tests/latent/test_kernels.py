@@ -1,11 +1,16 @@
-"""Compiled steps and sums against loops over all pairs."""
+"""Compiled steps and sums, and the engine that runs them, against loops over all pairs."""
+
+import threading
+import time
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+import threadpoolctl
 from hypothesis import strategies as st
 
-from rerank.latent.engines.interface import ItemBlock, Report, Settings, Step, partition
+from benchmarks.latent.log import drawn_log, read, shape, write
+from benchmarks.latent.naive import naive
+from rerank.latent.engines.interface import Factors, ItemBlock, Report, Settings, Step, partition
 from rerank.latent.engines.local import LocalEngine
 from rerank.latent.engines.shard import Shard
 from rerank.latent.kernels.primitives import LANES, draw, exp2
@@ -13,6 +18,7 @@ from rerank.latent.kernels.steps import draw_others, harmonic, importance_weight
 from rerank.latent.kernels.visits import visit_starts
 from rerank.latent.kernels.xi import user_sums
 from rerank.latent.log import log_of
+from tests.cases.examples import examples
 from tests.cases.latent import gradient, linearised, random_factors, random_log, sigma, sums_over_others
 
 
@@ -100,9 +106,8 @@ def slow_visit(who, where, xi, starts, U, V, n, rate, alpha, size, m, popular, s
         V -= rate * gV
 
 
-@settings(max_examples=25, deadline=None)
-@given(
-    seed=st.integers(0, 9999),
+@examples(
+    25, seed=st.integers(0, 9999),
     size=st.integers(1, 5),
     m=st.integers(1, 6),
     popular=st.sampled_from([0.0, 0.5, 0.9]),
@@ -135,9 +140,8 @@ def test_visits_hold_every_record_once_and_one_user_each():
     np.testing.assert_array_equal(starts, [0, 1, 5, 6, 10, 14, 18])
 
 
-@settings(max_examples=40, deadline=None)
-@given(
-    n=st.integers(1, 3 * 2 * LANES), c=st.integers(1, 5), scale=st.sampled_from([0.1, 3.0, 15.0]),
+@examples(
+    40, n=st.integers(1, 3 * 2 * LANES), c=st.integers(1, 5), scale=st.sampled_from([0.1, 3.0, 15.0]),
     seed=st.integers(0, 999),
 )  # fmt: skip
 def test_sums_over_items(n, c, scale, seed):
@@ -236,8 +240,7 @@ def slow_warp(who, where, starts, U, V, n, rate, alpha, size, m, seed):
     return draws
 
 
-@settings(max_examples=25, deadline=None)
-@given(seed=st.integers(0, 9999), size=st.integers(1, 5), m=st.integers(1, 6))
+@examples(25, seed=st.integers(0, 9999), size=st.integers(1, 5), m=st.integers(1, 6))
 def test_warp_takes_the_step_of_the_formula(seed, size, m):
     log = log_of(random_log(5, 8, 0.5, seed=seed))
     start = random_factors(5, 8, 3, seed=seed)
@@ -308,3 +311,176 @@ def test_adagrad_bounds_the_first_step_and_shortens_the_later_ones():
     # With one visit a user and epoch, the first step is the rate itself, and no later one is longer.
     np.testing.assert_allclose(moves[0], 0.1, rtol=1e-3)
     assert np.max(moves[1:]) < 0.1 and np.median(moves[-1]) < 0.05
+
+
+@pytest.fixture
+def engine():
+    made = LocalEngine(2)
+    made.prepare(log_of(random_log(12, 20, 0.4, seed=1)), random_factors(12, 20, 3), Settings(n_shards=2))
+    yield made
+    made.close()
+
+
+def test_shards_that_have_a_task_are_waited_for(engine, monkeypatch):
+    """Ctrl-C before the second shard has its task: the first one ends before vectors are collected."""
+    submit, ended = engine._pool.submit, threading.Event()
+
+    def slow(shard, step, block):
+        time.sleep(0.3)
+        ended.set()
+        return Report(pairs=7)
+
+    def once(work, *arguments):
+        monkeypatch.setattr(engine._pool, "submit", interrupted)
+        return submit(work, *arguments)
+
+    def interrupted(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Shard, "run", slow)
+    monkeypatch.setattr(engine._pool, "submit", once)
+    with pytest.raises(KeyboardInterrupt):
+        engine.sub_epoch(Step(1, 0))
+    found = engine.collect()
+    assert ended.is_set() and found.report.pairs == 7
+
+
+def test_reports_of_an_interrupted_step_are_not_lost(engine, monkeypatch):
+    """Ctrl-C while the driver waits: later reports of the shards count, above all those of divergence."""
+    waiting = threading.Event()
+
+    def run(shard, step, block):
+        waiting.wait(5)
+        return Report(pairs=1 + shard.index, finite=shard.index == 0)
+
+    class Interrupted:
+        def __init__(self, task):
+            self.task = task
+
+        def result(self):
+            if not waiting.is_set():
+                waiting.set()
+                raise KeyboardInterrupt
+            return self.task.result()
+
+    submit = engine._pool.submit
+    monkeypatch.setattr(Shard, "run", run)
+    monkeypatch.setattr(engine._pool, "submit", lambda *arguments: Interrupted(submit(*arguments)))
+    with pytest.raises(KeyboardInterrupt):
+        engine.sub_epoch(Step(1, 0))
+    found = engine.collect()
+    assert found.report.pairs == 3 and not found.report.finite
+    # And the engine goes on.
+    monkeypatch.undo()
+    engine.sub_epoch(Step(1, 1))
+    assert engine.collect().report.pairs > 0
+
+
+def test_the_libraries_are_searched_for_once(engine, monkeypatch):
+    """BLAS has one thread while a shard works, but the search through all loaded libraries comes before."""
+    searched, threads = [], []
+    load = threadpoolctl.ThreadpoolController._load_libraries
+    monkeypatch.setattr(
+        threadpoolctl.ThreadpoolController,
+        "_load_libraries",
+        lambda self: (searched.append(self), load(self))[1],
+    )
+
+    def run(shard, step, block):
+        threads.extend(info["num_threads"] for info in engine._blas.select(user_api="blas").info())
+        return Report()
+
+    monkeypatch.setattr(Shard, "run", run)
+    with threadpoolctl.threadpool_limits(2, "blas"):
+        searched.clear()
+        engine.sub_epoch(Step(1, 0))
+    assert searched == [] and set(threads) == {1}
+    assert np.isfinite(engine.collect().factors.U).all()
+
+
+NAMES = ("U", "V", "GU", "GV")
+
+
+def copied(factors):
+    return Factors(*(getattr(factors, name).copy() for name in NAMES))
+
+
+def test_later_epochs_change_nothing_that_was_given_or_collected():
+    start = random_factors(12, 20, 3)
+    before = copied(start)
+    engine = LocalEngine()
+    engine.prepare(log_of(random_log(12, 20, 0.4, seed=1)), start, Settings(n_shards=2))
+    kept = []
+    for epoch in (1, 2):
+        for t in range(2):
+            engine.xi_step(Step(epoch, t))
+            engine.sub_epoch(Step(epoch, t))
+        kept.append(engine.collect().factors)
+        kept.append(copied(kept[-1]))
+    engine.close()
+    for old, new in ((start, before), (kept[0], kept[1])):
+        for name in NAMES:
+            np.testing.assert_array_equal(getattr(old, name), getattr(new, name))
+    assert not np.array_equal(kept[0].V, kept[2].V)
+
+
+def test_collecting_twice_gives_the_same():
+    engine = LocalEngine()
+    engine.prepare(log_of(random_log(12, 20, 0.4, seed=1)), random_factors(12, 20, 3), Settings(n_shards=2))
+    engine.xi_step(Step(1, 0))
+    engine.sub_epoch(Step(1, 0))
+    one, two = engine.collect().factors, engine.collect().factors
+    engine.close()
+    for name in NAMES:
+        np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
+
+
+def test_a_log_in_order_is_not_copied_and_one_out_of_order_not_changed():
+    X = random_log(12, 20, 0.4, seed=1)
+    X.sort_indices()
+    assert np.shares_memory(log_of(X).items, X.indices)
+    mixed = X.indices.copy()
+    mixed[: X.indptr[1]] = mixed[: X.indptr[1]][::-1]
+    Y = type(X)((X.data, mixed, X.indptr), shape=X.shape)
+    before = Y.indices.copy()
+    np.testing.assert_array_equal(log_of(Y).items, X.indices)
+    np.testing.assert_array_equal(Y.indices, before)
+
+
+def formula(x, y, others, weight, U, V, GU, GV, rate):
+    """One record's step by the derivatives of ``weight sum_j log2(1 + 2^(f_j - f))``."""
+    t = U[x] @ (V[y] - V[others]).T
+    a = weight / (1 + 2.0**t)
+    gradient = {("V", y): -a.sum() * U[x]} | {("V", z): a[j] * U[x] for j, z in enumerate(others)}
+    gradient["U", x] = -(a[:, None] * (V[y] - V[others])).sum(axis=0)
+    for (name, i), g in gradient.items():
+        M, G = (U, GU) if name == "U" else (V, GV)
+        G[i] += (g**2).mean()
+        M[i] -= rate * g / np.sqrt(G[i] + 1e-12)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_loop_takes_the_step_of_the_formula(seed):
+    f = random_factors(5, 400, 7, seed=seed)
+    U, V, GU, GV = (M.astype(np.float64) for M in (f.U, f.V, f.GU, f.GV))
+    state = np.array([seed], dtype=np.uint64)
+    others = [draw(state, 400) for _ in range(4)]
+    y = next(y for y in range(400) if y not in others)
+    assert len(set(others)) == 4  # A repeated item would step twice.
+    formula(2, y, np.array(others), 0.5, U, V, GU, GV, 0.1)
+    one = np.array([2], np.int32), np.array([y], np.int32), np.array([0.5], np.float32)
+    assert naive(*one, f.U, f.V, f.GU, f.GV, np.float32(0.1), 4, np.uint64(seed)) == 4
+    for found, wanted in ((f.U, U), (f.V, V), (f.GU, GU), (f.GV, GV)):
+        np.testing.assert_allclose(found, wanted, atol=2e-6)
+
+
+def test_the_drawn_log_has_the_shape_asked_for_and_survives_its_files(tmp_path):
+    log = drawn_log(0.002)
+    users, items, records = shape(0.002)
+    assert log.shape == (users, items) and log.nnz == records
+    assert log.has_canonical_format and (log.data == 1).all()
+    write(tmp_path, log)
+    again = read(tmp_path)
+    assert again.shape == log.shape
+    for name in ("indptr", "indices", "data"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(log, name))

@@ -1,17 +1,19 @@
-"""Logs: which matrices are accepted, how they are split, and how items get their blocks."""
+"""Logs and measures: which matrices are accepted, how they are split, and the best items by sorting and counting."""
 
 import tracemalloc
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rerank.errors import InputError
 from rerank.latent.engines.interface import partition, parts_for, shards_of
+from rerank.latent.evaluation import evaluate, top_items
 from rerank.latent.log import CHUNK, Log, cut, log_of, split_log
+from tests.cases.examples import examples
 from tests.cases.latent import random_log
+from tests.cases.refuses import refuses
 
 
 def test_counts_duplicates_order_and_stored_zeros_do_not_matter():
@@ -81,8 +83,7 @@ def test_counts_that_wrap_or_cancel_are_not_added_up():
     for X in (many, sp.csr_matrix((np.ones(256, np.int8), one, [0, 256]), shape=(1, 2))):
         assert log_of(X).items.tolist() == [0]
     both = sp.coo_matrix((np.array([-1, 1]), ([0, 0], [0, 0])), shape=(1, 2))
-    with pytest.raises(InputError, match="negative"):
-        log_of(both)
+    refuses("negative", log_of, both)
 
 
 def broken(indices, indptr):
@@ -107,12 +108,10 @@ def broken(indices, indptr):
     ],
 )
 def test_what_is_no_log_is_named(log, words):
-    with pytest.raises(InputError, match=words):
-        log_of(log)
+    refuses(words, log_of, log)
 
 
-@settings(max_examples=30, deadline=None)
-@given(seed=st.integers(0, 999), first=st.floats(0, 0.5), second=st.floats(0, 0.5))
+@examples(30, seed=st.integers(0, 999), first=st.floats(0, 0.5), second=st.floats(0, 0.5))
 def test_a_split_shares_out_every_record_once_and_every_user_alike(seed, first, second):
     X = random_log(density=0.6, seed=seed)
     parts = split_log(X, (first, second), seed)
@@ -122,9 +121,8 @@ def test_a_split_shares_out_every_record_once_and_every_user_alike(seed, first, 
     np.testing.assert_array_equal(np.diff(parts[2].indptr), sizes - np.rint((first + second) * sizes))
 
 
-@settings(max_examples=30, deadline=None)
-@given(
-    seed=st.integers(0, 999),
+@examples(
+    30, seed=st.integers(0, 999),
     fractions=st.sampled_from([(0.3,), (0.0, 0.5), (0.2, 0.3, 0.5), (1.0,)]),
     chunk=st.integers(1, 30),
     density=st.sampled_from([0.0, 0.1, 0.6]),
@@ -161,13 +159,11 @@ def test_a_cut_needs_little_beside_its_parts():
 
 @pytest.mark.parametrize("fractions", [(), (0.7, 0.4), (-0.1,)])
 def test_shares_that_are_none_are_refused(fractions):
-    with pytest.raises(InputError, match="fractions"):
-        split_log(random_log(), fractions)
+    refuses("fractions", split_log, random_log(), fractions)
 
 
-@settings(max_examples=40, deadline=None)
-@given(
-    n=st.integers(4, 60),
+@examples(
+    40, n=st.integers(4, 60),
     blocks=st.integers(1, 2),
     parts=st.integers(1, 2),
     seed=st.integers(0, 99),
@@ -202,8 +198,7 @@ def test_any_two_items_meet_equally_often():
     np.testing.assert_allclose(met, 1.0, atol=5 * 3 / np.sqrt(4000))
 
 
-@settings(max_examples=30, deadline=None)
-@given(users=st.integers(0, 40), shards=st.integers(1, 5), seed=st.integers(0, 99))
+@examples(30, users=st.integers(0, 40), shards=st.integers(1, 5), seed=st.integers(0, 99))
 def test_users_are_split_once_and_evenly(users, shards, seed):
     parts = shards_of(users, shards, seed)
     assert sorted(np.concatenate(parts)) == list(range(users))
@@ -215,3 +210,117 @@ def test_sub_blocks_fit_the_cache_and_hold_two_items_at_least():
     assert 386_133 / (4 * parts) * 400 <= 2**20 < 386_133 / (4 * (parts - 1)) * 400
     assert parts_for(10, 2, 100, 1) == 2
     assert parts_for(10, 1, 8, 2**20) == 1
+
+
+def slow_top(scores, seen, k):
+    """Items by falling score, then by index; what is seen is left out."""
+    order = sorted(range(len(scores)), key=lambda y: (-scores[y], y))
+    left = [y for y in order if y not in seen][:k]
+    return left + [-1] * (k - len(left))
+
+
+def slow_measures(items, held, k):
+    hits = [y in held for y in items]
+    ideal = sum(1 / np.log2(l + 2) for l in range(min(k, len(held))))
+    return (
+        sum(hits) / k,
+        sum(hits) / len(held),
+        sum(h / np.log2(l + 2) for l, h in enumerate(hits)) / ideal,
+        next((1 / (l + 1) for l, h in enumerate(hits) if h), 0.0),
+    )
+
+
+@examples(
+    80, seed=st.integers(0, 9999),
+    k=st.integers(1, 9),
+    levels=st.sampled_from([2, 4, 1000]),
+    density=st.sampled_from([0.1, 0.5, 0.95]),
+)
+def test_measures_are_those_of_a_loop_over_users(seed, k, levels, density):
+    rng = np.random.default_rng(seed)
+    seen, held = random_log(6, 9, density, seed), random_log(6, 9, 0.3, seed + 1)
+    S = rng.integers(levels, size=(6, 9)).astype(np.float32)
+    known = [set(seen[x].indices) for x in range(6)]
+    items, values = top_items(lambda users: S[users], np.arange(6), k, 9, log_of(seen))
+    for x in range(6):
+        wanted = slow_top(S[x], known[x], k)
+        assert items[x].tolist() == wanted
+        np.testing.assert_array_equal(values[x], [S[x, y] if y >= 0 else -np.inf for y in wanted])
+    held = held - held.multiply(seen)
+    if not held.nnz:
+        return
+    found = evaluate(lambda users: S[users], held, k, seen)
+    assert found.users.tolist() == [x for x in range(6) if held[x].nnz]
+    for i, x in enumerate(found.users):
+        wanted = slow_measures(slow_top(S[x], known[x], k), set(held[x].indices), k)
+        got = [found.precision[i], found.recall[i], found.ndcg[i], found.mrr[i]]
+        np.testing.assert_allclose(got, wanted)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
+@pytest.mark.parametrize("order", [1, -1])
+def test_the_best_of_long_rows_whatever_their_order(dtype, order):
+    """Rows of several stretches and a rest, rising and falling, with ties and minus infinity where numbers have it."""
+    S = np.sort(np.random.default_rng(1).integers(60, size=(5, 331)), axis=1)[:, ::order].astype(dtype)
+    if dtype != np.int64:
+        S[:, ::3] = -np.inf
+        S[0] = -np.inf
+    items, values = top_items(lambda users: S[users].copy(), np.arange(5), 12, 331)
+    for x in range(5):
+        wanted = [y if np.isfinite(S[x, y]) else -1 for y in slow_top(S[x], set(), 12)]
+        assert items[x].tolist() == wanted
+        np.testing.assert_array_equal(values[x], [S[x, y] if y >= 0 else -np.inf for y in wanted])
+
+
+@pytest.mark.parametrize("least, block", [(1, 7), (12, 12)])
+def test_many_users_come_in_blocks_and_stay_in_order(monkeypatch, least, block):
+    S = np.random.default_rng(0).standard_normal((50, 20)).astype(np.float32)
+    whole, _ = top_items(lambda users: S[users], np.arange(50)[::-1], 3, 20)
+    asked = []
+    monkeypatch.setattr("rerank.latent.evaluation.CHUNK", 140)
+    monkeypatch.setattr("rerank.latent.evaluation.USERS", least)
+
+    def scores(users):
+        asked.append(len(users))
+        return S[users]
+
+    parts, _ = top_items(scores, np.arange(50)[::-1], 3, 20)
+    np.testing.assert_array_equal(whole, parts)
+    assert max(asked) == block and sum(asked) == 50
+
+
+def test_a_perfect_order_has_full_marks():
+    held = random_log(20, 30, 0.2, 3)
+    found = evaluate(lambda users: held[users].toarray(), held, k=30).means()
+    assert found["recall"] == found["ndcg"] == found["mrr"] == pytest.approx(1.0)
+
+
+def test_shapes_and_k_are_checked():
+    held = random_log(4, 5, 0.5)
+    for k in (0, 6):
+        refuses("5 items", evaluate, lambda users: np.zeros((len(users), 5)), held, k)
+    with pytest.raises(InputError, match="same users and items"):
+        evaluate(lambda users: np.zeros((len(users), 5)), held, 2, random_log(4, 6))
+    refuses("held_out has no record", evaluate, lambda users: np.zeros((len(users), 5)), held * 0, 2)
+    refuses(r"have shape \(\d, 4\)", evaluate, lambda users: np.zeros((len(users), 4)), held, 2)
+
+
+def test_records_in_both_logs_are_refused_and_the_advice_works():
+    held, seen = random_log(6, 8, 0.4, 1), random_log(6, 8, 0.4, 2)
+    with pytest.raises(InputError, match="records of held_out are in seen, too .* set them to 0 in one of the two"):
+        evaluate(lambda users: held[users].toarray(), held, 3, seen)
+    for one, other in ((held - held.multiply(seen), seen), (held, seen - seen.multiply(held))):
+        found = evaluate(lambda users, one=one: one[users].toarray(), one, 8, other).means()
+        assert found["recall"] == found["ndcg"] == 1.0
+
+
+def test_scores_that_are_nan_are_refused_and_minus_infinity_leaves_out():
+    held = random_log(6, 8, 0.4, 1)
+    user, item = (int(k[0]) for k in held.nonzero())
+    scores = held.toarray().astype(float)
+    for value in (np.nan, -np.inf):
+        scores[user, item] = value
+        if np.isnan(value):
+            with pytest.raises(InputError, match=f"score of item {item} for user {user} is NaN"):
+                evaluate(lambda users: scores[users], held, 8)
+    assert evaluate(lambda users: scores[users], held, 8).means()["recall"] < 1

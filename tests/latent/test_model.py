@@ -1,11 +1,13 @@
-"""The model: what it learns, that runs can be repeated, continued, stopped and stored, and what it refuses."""
+"""The model: what it learns and says, that runs can be repeated, continued, stopped and stored, and what it refuses."""
 
 import re
 from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.sparse
 import scipy.sparse as sp
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from threadpoolctl import threadpool_info, threadpool_limits
@@ -15,7 +17,9 @@ from rerank.latent import LatentRoBiRank, evaluate
 from rerank.latent.engines.interface import VALIDATION, seed_of
 from rerank.latent.engines.local import LocalEngine
 from rerank.latent.log import log_of, some_users, split_log
+from rerank.latent.recommender import ENDS
 from tests.cases.latent import clustered_log, random_factors, sums_over_others
+from tests.cases.refuses import refuses
 
 SMALL = dict(
     n_factors=8, n_negatives=30, visit_size=4, n_shards=2, block_bytes=8 * 4 * 20, alpha=0.05, random_state=0
@@ -81,8 +85,7 @@ def test_new_users_and_items_come_behind_the_old(logs):
     # The three new users choose the four new items and nothing else does.
     items, _ = model.recommend([120, 121, 122], k=4, exclude_seen=False)
     assert (np.sort(items, axis=1) == np.arange(80, 84)).all()
-    with pytest.raises(InputError, match="behind them"):
-        model.partial_fit(logs[0])
+    refuses("behind them", model.partial_fit, logs[0])
 
 
 def test_a_model_lives_on_in_its_folder(logs, tmp_path):
@@ -102,10 +105,8 @@ def test_a_model_lives_on_in_its_folder(logs, tmp_path):
 
 def test_folders_of_others_are_left_alone(logs, tmp_path):
     (tmp_path / "mine.txt").write_text("mine")
-    with pytest.raises(InputError, match="folder of its own"):
-        small(n_epochs=1).fit(logs[0]).save(tmp_path)
-    with pytest.raises(InputError, match="another path"):
-        small(n_epochs=1).fit(logs[0]).save(tmp_path / "mine.txt" / "model")
+    refuses("folder of its own", small(n_epochs=1).fit(logs[0]).save, tmp_path)
+    refuses("another path", small(n_epochs=1).fit(logs[0]).save, tmp_path / "mine.txt" / "model")
 
 
 def test_validation_ends_training_and_the_best_factors_are_kept(logs, capsys):
@@ -157,8 +158,7 @@ def test_a_validation_part_without_records_is_refused(logs):
         (small(), (logs[0], logs[0] * 0)),
         (small(), (logs[0], sp.csr_matrix(logs[0].shape))),
     ]:
-        with pytest.raises(InputError, match="validation has no records"):
-            model.fit(*given)
+        refuses("validation has no records", model.fit, *given)
     with pytest.raises(InputError, match="validation has no records"):
         small(n_epochs=1).fit(logs[0]).partial_fit(logs[0], validation=logs[0] * 0)
 
@@ -172,10 +172,7 @@ def test_what_was_held_out_is_not_recommended_either(logs, tmp_path):
     twin = small(n_epochs=2).fit(*split_log(log, (0.6,), seed_of(model._seed, VALIDATION))[::-1])
     assert same(model, twin)
     np.testing.assert_allclose(
-        model.user_factors_[120:],
-        np.tile(model._factors.U[:120].mean(axis=0), (3, 1)),
-        rtol=1e-4,
-        atol=1e-6,
+        model.user_factors_[120:], np.tile(model._factors.U[:120].mean(axis=0), (3, 1)), rtol=1e-4, atol=1e-6
     )
     model.save(tmp_path / "m")
     again = LatentRoBiRank.load(tmp_path / "m")
@@ -269,21 +266,16 @@ def test_users_and_items_without_records(logs):
 
 def test_what_cannot_be_learnt_or_asked_is_named(logs):
     for bad, words in [(sp.csr_matrix((4, 5)), "0 records"), (sp.csr_matrix(np.ones((4, 1))), "two items")]:
-        with pytest.raises(InputError, match=words):
-            small(n_epochs=1, n_shards=1).fit(bad)
-    with pytest.raises(InputError, match="n_shards=41"):
-        small(n_shards=41).fit(logs[0])
-    with pytest.raises(InputError, match="same users and items"):
-        small().fit(logs[0], logs[1][:50])
+        refuses(words, small(n_epochs=1, n_shards=1).fit, bad)
+    refuses("n_shards=41", small(n_shards=41).fit, logs[0])
+    refuses("same users and items", small().fit, logs[0], logs[1][:50])
     model = small(n_epochs=1)
     with pytest.raises(NotFittedError):
         model.recommend([0])
     model.fit(logs[0])
     for users, words in [([120], "0 to 119"), ([-1], "holds -1"), ([0.5], "whole numbers")]:
-        with pytest.raises(InputError, match=words):
-            model.recommend(users)
-    with pytest.raises(InputError, match="80 items"):
-        model.recommend([0], k=81)
+        refuses(words, model.recommend, users)
+    refuses("80 items", model.recommend, [0], k=81)
     assert model.recommend([], 3)[0].shape == (0, 3)
 
 
@@ -301,8 +293,7 @@ def test_what_cannot_be_learnt_or_asked_is_named(logs):
     ],
 )  # fmt: skip
 def test_options_out_of_range_are_named(logs, options):
-    with pytest.raises(InputError, match=next(iter(options))):
-        small(**options).fit(logs[0])
+    refuses(next(iter(options)), small(**options).fit, logs[0])
 
 
 def test_numbers_of_any_type_are_numbers(logs):
@@ -322,13 +313,10 @@ def test_numbers_of_any_type_are_numbers(logs):
 @pytest.mark.parametrize("wrong", [1.5, 1.0, "3", None, True, 0, -2])
 def test_counts_given_to_methods_are_checked(logs, wrong):
     model = small(n_epochs=1).fit(logs[0])
-    with pytest.raises(InputError, match="n_epochs is"):
-        model.partial_fit(logs[0], n_epochs=wrong)
+    refuses("n_epochs is", model.partial_fit, logs[0], n_epochs=wrong)
     for ask in (model.recommend, model.similar_items):
-        with pytest.raises(InputError, match="k is"):
-            ask([0], k=wrong)
-    with pytest.raises(InputError, match="k is"):
-        evaluate(model.score_items, logs[1], k=wrong)
+        refuses("k is", ask, [0], k=wrong)
+    refuses("k is", evaluate, model.score_items, logs[1], k=wrong)
     assert model.n_epochs_ == 1
 
 
@@ -343,8 +331,7 @@ def test_what_training_has_fixed_cannot_be_changed_on_the_way(logs):
 
 @pytest.mark.parametrize("seed", ["a", -1, 1.5])
 def test_a_split_needs_a_seed(logs, seed):
-    with pytest.raises(InputError, match="random_state"):
-        split_log(logs[0], (0.5,), seed)
+    refuses("random_state", split_log, logs[0], (0.5,), seed)
 
 
 def test_similar_items_are_of_the_same_group(logs):
@@ -374,3 +361,35 @@ def test_the_page_runs(tmp_path, monkeypatch, capsys):
     for block in re.findall(r"^```python\n(.*?)^```", page, flags=re.M | re.S):
         exec(compile(block, "latent.md", "exec"), {})
     assert "precision" in capsys.readouterr().out
+
+
+@pytest.fixture
+def log():
+    return scipy.sparse.csr_matrix((np.random.default_rng(0).random((60, 40)) < 0.2).astype(float))
+
+
+def test_it_says_its_sizes_its_end_and_its_evaluations(log):
+    model = LatentRoBiRank(4, n_epochs=6, evaluate_every=2, validation_fraction=0.2, patience=99, random_state=0)
+    assert str(model) == repr(model)
+    assert "<style>" in model._repr_mimebundle_()["text/html"]  # the page of scikit-learn before the fit
+    model.fit(log)
+    text, page = str(model), model._repr_mimebundle_()["text/html"]
+    assert text.startswith("60 users, 40 items, 4 factors") and ENDS["epochs"] in text
+    assert page == model._repr_html_() and page.count("<tr>") == 1 + 3
+    for entry in model.history_:
+        for shown in (f"{entry['loss']:.4f}", f"{entry['precision']:.4f}"):
+            assert shown in text and f">{shown}<" in page
+    starred = [line for line in text.splitlines() if " * " in line]
+    assert len(starred) == 1 and starred[0].startswith(f"{model.n_epochs_} *")
+    with config_context(display="text"):
+        assert list(model._repr_mimebundle_()) == ["text/plain"]
+
+
+def test_without_a_validation_part_there_is_no_precision(log):
+    model = LatentRoBiRank(4, n_epochs=2, evaluate_every=1, random_state=0).fit(log)
+    assert "precision" not in str(model) and model.stopped_ in ENDS
+
+
+def test_only_the_last_evaluations_are_shown(log):
+    model = LatentRoBiRank(2, n_epochs=12, evaluate_every=1, random_state=0).fit(log)
+    assert len(model.history_) == 12 and str(model).count("\n") == 1 + 8

@@ -6,7 +6,6 @@ import signal
 import joblib
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rerank import Reranker, RerankerCV
@@ -14,6 +13,7 @@ from rerank.errors import InputError, SolverError
 from rerank.latent import LatentRoBiRank
 from rerank.latent.log import split_log
 from rerank.search import solve
+from tests.cases.examples import examples
 from tests.cases.latent import clustered_log
 from tests.cases.search import noisy_problem
 from tests.latent.test_checkpoint import same
@@ -151,8 +151,7 @@ def fitting(cores, share):
     return placed
 
 
-@settings(max_examples=60, deadline=None)
-@given(cores=st.lists(st.sampled_from([0.0, 0.5, 1.0, 1.5, 3.0, 7.25]), max_size=4), n=st.integers(1, 12))
+@examples(60, cores=st.lists(st.sampled_from([0.0, 0.5, 1.0, 1.5, 3.0, 7.25]), max_size=4), n=st.integers(1, 12))
 def test_shares_of_a_core_are_enough_for_all_on_machines_of_any_size(cores, n):
     share = round(ray_engine.share_for(cores, n) * 10_000)
     if share:

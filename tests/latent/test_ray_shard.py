@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rerank.errors import InputError
@@ -12,6 +11,7 @@ from rerank.latent.engines.interface import Report, Settings, Step, shards_of
 from rerank.latent.engines.local import LocalEngine
 from rerank.latent.engines.ray_shard import OutOfStepError, RayShard, block_of, pieces_of, rows_of, slices
 from rerank.latent.log import log_of
+from tests.cases.examples import examples
 from tests.cases.latent import clustered_log, random_factors
 
 N_USERS, N_ITEMS, D = 30, 40, 3
@@ -22,9 +22,8 @@ def options(p, loss="robirank", block_bytes=4 * D * 3):
     return Settings(n_shards=p, loss=loss, n_negatives=10, block_bytes=block_bytes, seed=3)
 
 
-@settings(max_examples=60, deadline=None)
-@given(
-    n=st.integers(8, 500), d=st.integers(1, 9), p=st.integers(1, 4), cache=st.integers(8, 4000),
+@examples(
+    60, n=st.integers(8, 500), d=st.integers(1, 9), p=st.integers(1, 4), cache=st.integers(8, 4000),
     most=st.integers(100, 9000), epoch=st.integers(1, 5),
 )  # fmt: skip
 def test_pieces_are_whole_sub_blocks_and_messages_are_short(n, d, p, cache, most, epoch):

@@ -1,7 +1,5 @@
 """Random problems whose first column is a given score that the other columns correct."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from rerank.errors import InputError

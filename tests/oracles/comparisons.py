@@ -1,7 +1,5 @@
 """What must hold between search, certificate, programs and the oracle on one problem."""
 
-from __future__ import annotations
-
 import importlib
 import warnings
 from collections.abc import Callable
@@ -74,8 +72,7 @@ def check_search(problem: Problem, oracle: Oracle | None = None, **options: Any)
         elif mine < low - room or Fraction(found.bound) > high + _room(high):
             bad.append(f"open by more than rounding ({float(low)!r} .. {float(high)!r}): {state}")
     seen = (
-        "closed" if found.closed else "open where rounding decides",
-        "equal" if mine == most else "not equal",
+        "closed" if found.closed else "open where rounding decides", "equal" if mine == most else "not equal"
     )
     return Verdict(tuple(bad), seen)
 

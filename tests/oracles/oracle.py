@@ -6,8 +6,6 @@ support limit, for a :class:`rerank.problem.Problem` of up to three features.  N
 the certificate, the programs or ``rerank.ranks``.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import combinations
 

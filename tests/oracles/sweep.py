@@ -13,8 +13,6 @@ compared as rationals. Values are sums of integers (the coefficients over one de
 rounded.  A change of one lost count by one moves one entry of the sorted counts: constant time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The oracles themselves: slow twins, hand-made answers, and nothing found at random is ever better."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import product
 

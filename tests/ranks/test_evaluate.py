@@ -1,22 +1,29 @@
-"""Values and ties against definitions, enumerations of all tie orders, and other people's tools."""
+"""Values, ties, leads and missed items against definitions, all tie orders, and other people's tools."""
 
 import math
 from fractions import Fraction
+from functools import partial
 
+import ir_measures
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.metrics import dcg_score, ndcg_score, roc_auc_score
+from sklearn.metrics import average_precision_score, dcg_score, ndcg_score, roc_auc_score
 
+from rerank import Reranker, RerankerCV
 from rerank.errors import InputError
+from rerank.metrics import average_precision, ndcg, pos_at_top, precision_at, reciprocal_rank
 from rerank.ranks import count_empty, evaluate, gains, list_values, lost_counts, subranks, value_of_lost
+from rerank.ranks.evaluator import Evaluator
+from rerank.ranks.lists import split
 from rerank.statistics import parse, presentation
+from tests.cases.examples import examples
+from tests.cases.refuses import refuses
+from tests.oracles.oracle import optimum
 from tests.oracles.tie_orders import STATISTICS, by_definition, labelled_scores, over_all_orders
 
 
-@settings(deadline=None, max_examples=150)
-@given(labelled_scores(), st.sampled_from(STATISTICS))
+@examples(150, labelled_scores(), st.sampled_from(STATISTICS))
 def test_tie_rules_are_worst_best_and_mean_over_all_orders(data, name):
     y, scores = data
     truth = over_all_orders(scores, lambda order: by_definition(name, y, order))
@@ -26,8 +33,7 @@ def test_tie_rules_are_worst_best_and_mean_over_all_orders(data, name):
     assert [low, high] == [evaluate(name, y, scores, ties=ties) for ties in ("pessimistic", "optimistic")]
 
 
-@settings(deadline=None, max_examples=100)
-@given(labelled_scores(most=12), st.sampled_from(STATISTICS))
+@examples(100, labelled_scores(most=12), st.sampled_from(STATISTICS))
 def test_the_value_is_the_sum_over_thresholds_of_lost_counts(data, name):
     y, scores = data
     statistic, worth = parse(name), gains(y)
@@ -41,8 +47,7 @@ def test_the_value_is_the_sum_over_thresholds_of_lost_counts(data, name):
     assert evaluate(name, y, scores) == pytest.approx((raw - offset) / scale, rel=1e-12, abs=1e-12)
 
 
-@settings(deadline=None, max_examples=100)
-@given(labelled_scores(most=12), st.sampled_from(STATISTICS), st.randoms(use_true_random=False))
+@examples(100, labelled_scores(most=12), st.sampled_from(STATISTICS), st.randoms(use_true_random=False))
 def test_order_of_rows_and_increasing_maps_change_nothing(data, name, random):
     y, scores = data
     order = list(range(len(y)))
@@ -55,15 +60,13 @@ def test_order_of_rows_and_increasing_maps_change_nothing(data, name, random):
         assert evaluate(name, y, [Fraction(score) / 7 for score in scores], ties=ties) == value
 
 
-@settings(deadline=None, max_examples=100)
-@given(labelled_scores(largest_grade=1, most=15))
+@examples(100, labelled_scores(largest_grade=1, most=15))
 def test_scikit_learn_auc_is_ours_with_average_ties(data):
     y, scores = data
     assert evaluate("auc", y, scores, ties="average") == pytest.approx(roc_auc_score(y, scores), abs=1e-12)
 
 
-@settings(deadline=None, max_examples=100)
-@given(labelled_scores(most=15), st.sampled_from([1, 3, None]))
+@examples(100, labelled_scores(most=15), st.sampled_from([1, 3, None]))
 def test_scikit_learn_dcg_is_ours_with_average_ties_and_linear_gain(data, k):
     y, scores = data
     for name, theirs in (("dcg", dcg_score), ("ndcg", ndcg_score)):
@@ -104,10 +107,8 @@ def test_lists_without_a_value_follow_the_policy_and_are_counted():
     assert evaluate("auc", y, scores, qid, empty=0) == pytest.approx(1 / 3)
     assert evaluate("auc", y, scores, qid, empty=1) == 1
     assert evaluate("ndcg", y, scores, qid, empty=0) == pytest.approx(2 / 3)
-    with pytest.raises(InputError, match="List 2 holds nothing to order"):
-        evaluate("dcg", y, scores, qid, empty="error")
-    with pytest.raises(InputError, match="No list with a weight"):
-        evaluate("dcg", [0, 0], [1, 2])
+    refuses("List 2 holds nothing to order", evaluate, "dcg", y, scores, qid, empty="error")
+    refuses("No list with a weight", evaluate, "dcg", [0, 0], [1, 2])
     assert evaluate("dcg", [0, 0], [1, 2], empty=0) == 0
 
 
@@ -129,8 +130,7 @@ def test_lists_without_a_value_follow_the_policy_and_are_counted():
     ],
 )
 def test_bad_input_gets_a_sentence(arguments, options, sentence):
-    with pytest.raises(InputError, match=sentence):
-        evaluate("dcg", *arguments, **options)
+    refuses(sentence, evaluate, "dcg", *arguments, **options)
 
 
 def test_the_largest_grade_still_has_a_gain():
@@ -140,8 +140,7 @@ def test_the_largest_grade_still_has_a_gain():
 BY_LIST = ("dcg@3", "ndcg@4", "auc", "ap", "rr", "precision@2", "pauc@3", "window2@2")
 
 
-@settings(deadline=None, max_examples=200)
-@given(st.data(), st.sampled_from(BY_LIST), st.sampled_from(("pessimistic", "optimistic", "average")))
+@examples(200, st.data(), st.sampled_from(BY_LIST), st.sampled_from(("pessimistic", "optimistic", "average")))
 def test_values_of_lists_are_those_of_each_alone(data, name, ties):
     n = data.draw(st.integers(1, 20))
     y, qid, scores = (np.array(data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n))) for _ in range(3))
@@ -153,8 +152,7 @@ def test_values_of_lists_are_those_of_each_alone(data, name, ties):
     for own, value in zip(np.unique(qid).tolist(), values.tolist(), strict=True):
         alone, gone = qid == own, {0: missed[own]} if own in missed else None
         if math.isnan(value):
-            with pytest.raises(InputError, match="mean is not defined"):
-                evaluate(name, y[alone], scores[alone], ties=ties, ideal_gains=gone)
+            refuses("mean is not defined", evaluate, name, y[alone], scores[alone], ties=ties, ideal_gains=gone)
         else:
             assert value == evaluate(name, y[alone], scores[alone], ties=ties, ideal_gains=gone)
     if not np.isnan(values).all():
@@ -167,3 +165,269 @@ def test_a_list_without_a_value_may_have_a_length_that_the_statistic_does_not_se
     assert evaluate([0.0, 1.0], y, scores, qid) == 1.0
     with pytest.raises(InputError):
         evaluate([0.0, 1.0], [1, 0, 1, 0, 0], scores, qid)
+
+
+def slow_pos_at_top(y, order):
+    labels = [y[i] > 0 for i in order]
+    return labels.index(False) / sum(labels) if False in labels else 1.0
+
+
+def slow_average_precision(y, order):
+    hits = [place for place, i in enumerate(order, start=1) if y[i]]
+    return sum(k / place for k, place in enumerate(hits, start=1)) / len(hits)
+
+
+def slow_reciprocal_rank(y, order):
+    return 1 / next(place for place, i in enumerate(order, start=1) if y[i])
+
+
+def slow_precision(y, order, at=3):
+    return sum(y[i] > 0 for i in order[:at]) / at
+
+
+def slow_recall(y, order, at):
+    return sum(y[i] > 0 for i in order[:at]) / sum(v > 0 for v in y)
+
+
+def slow_success(y, order, at):
+    return float(any(y[i] > 0 for i in order[:at]))
+
+
+def slow_rbp(y, order):
+    return sum(0.3 * 0.7**p for p, i in enumerate(order) if y[i] > 0)
+
+
+MEASURES = {
+    "pos@top": (pos_at_top, slow_pos_at_top),
+    "ap": (average_precision, slow_average_precision),
+    "rr": (reciprocal_rank, slow_reciprocal_rank),
+    "precision@3": (partial(precision_at, at=3), slow_precision),
+    **{f"recall@{at}": (partial(evaluate, f"recall@{at}"), partial(slow_recall, at=at)) for at in range(1, 7)},
+    **{f"success@{at}": (partial(evaluate, f"success@{at}"), partial(slow_success, at=at)) for at in range(1, 7)},
+    "rbp@0.7": (partial(evaluate, "rbp@0.7"), slow_rbp),
+}
+
+
+@pytest.mark.parametrize("name", MEASURES)
+@examples(60, labelled_scores(largest_grade=2))
+def test_tie_rules_of_measures_are_worst_best_and_mean_over_all_orders(name, data):
+    (y, scores), (fast, slow) = data, MEASURES[name]
+    for ties, expected in over_all_orders(scores, lambda order: slow(y, order)).items():
+        assert fast(y, scores, ties=ties) == pytest.approx(expected, abs=1e-12)
+
+
+def test_by_hand():
+    y, scores = [1, 1, 0, 1], [4, 3, 2, 1]
+    assert pos_at_top(y, scores) == 2 / 3 and reciprocal_rank(y, scores) == 1
+    assert average_precision(y, scores) == pytest.approx((1 + 1 + 3 / 4) / 3)
+    assert precision_at(y, scores, 2) == 1 and precision_at(y, scores, 10) == 0.3
+    assert pos_at_top([1, 1], [0, 0]) == 1
+
+
+def test_scikit_learn_and_ir_measures_agree_without_ties():
+    rng = np.random.default_rng(2)
+    qid, y, scores = rng.integers(0, 6, 90), (rng.random(90) < 0.3).astype(int), rng.permutation(90) / 3
+    by_list = [average_precision_score(y[qid == q], scores[qid == q]) for q in range(6)]
+    assert average_precision(y, scores, qid) == pytest.approx(np.mean(by_list), abs=1e-12)
+
+    qrels = [ir_measures.Qrel(str(q), str(i), int(g)) for i, (q, g) in enumerate(zip(qid, y))]
+    run = [ir_measures.ScoredDoc(str(q), str(i), float(s)) for i, (q, s) in enumerate(zip(qid, scores))]
+    ours = {
+        ir_measures.AP: average_precision(y, scores, qid),
+        ir_measures.RR: reciprocal_rank(y, scores, qid),
+        ir_measures.P @ 5: precision_at(y, scores, 5, qid),
+        ir_measures.P @ 50: precision_at(y, scores, 50, qid),
+        ir_measures.nDCG @ 5: ndcg(y, scores, 5, qid),
+    }
+    theirs = ir_measures.calc_aggregate(list(ours), qrels, run)
+    assert theirs == {measure: pytest.approx(value, abs=1e-9) for measure, value in ours.items()}
+
+
+def test_ndcg_is_the_statistic():
+    y, scores = [3, 0, 1, 2], [1, 1, 3, 2]
+    assert ndcg(y, scores, 2) == evaluate("ndcg@2", y, scores)
+    options = {"ties": "average", "gain": "linear"}
+    assert ndcg(y, scores, **options) == evaluate("ndcg", y, scores, **options)
+
+
+def test_lists_without_a_relevant_item_follow_the_policy():
+    y, scores, qid = [0, 1, 0, 0], [2, 1, 2, 1], [1, 1, 2, 2]
+    for measure, value in ((reciprocal_rank, 0.5), (average_precision, 0.5), (pos_at_top, 0.0)):
+        assert measure(y, scores, qid) == value
+        assert measure(y, scores, qid, empty=0) == value / 2
+        assert measure(y, scores, qid, empty=1) == (value + 1) / 2
+    assert precision_at(y, scores, 2, qid, empty=1) == (0.5 + 1) / 2
+    refuses("List 2 holds nothing", average_precision, y, scores, qid, empty="error")
+
+
+def test_an_unknown_rule_for_ties_is_refused():
+    for measure in (pos_at_top, average_precision, reciprocal_rank):
+        refuses("ties is 'interval'", measure, [1, 0], [1, 2], ties="interval")
+
+
+GRADES = st.lists(st.integers(0, 3), min_size=1, max_size=7)
+
+
+def drawn(seed, n_lists=5, m=6, d=2):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_lists * m, d))
+    y = rng.integers(0, 3, n_lists * m).astype(float)
+    qid = np.repeat([f"q{k}" for k in range(n_lists)], m)
+    y[qid == "q0"] = 0
+    return X, y, qid, {"q0": [2.0, 1.0], "q1": [1.0], "q3": [2.0], "elsewhere": [1.0]}
+
+
+@examples(
+    100, st.lists(st.tuples(GRADES, st.lists(st.integers(1, 3), max_size=3)), min_size=1, max_size=4), st.randoms()
+)
+def test_ndcg_agrees_with_trec_eval(lists, random):
+    """trec_eval takes the ideal from all judged documents, retrieved or not."""
+    y, scores, qid, missed, run, qrels = [], [], [], {}, [], []
+    for q, (grades, gone) in enumerate(lists):
+        order = random.sample(range(100), len(grades))
+        for k, (grade, score) in enumerate(zip(grades, order)):
+            y.append(grade)
+            scores.append(float(score))
+            qid.append(str(q))
+            run.append(ir_measures.ScoredDoc(str(q), f"d{k}", float(score)))
+            qrels.append(ir_measures.Qrel(str(q), f"d{k}", grade))
+        qrels += [ir_measures.Qrel(str(q), f"gone{k}", grade) for k, grade in enumerate(gone)]
+        missed[str(q)] = gone
+    if not any(y) and not any(map(len, missed.values())):
+        return
+    ours = evaluate("ndcg@3", y, scores, qid, gain="linear", ideal_gains=missed, empty=0)
+    assert ours == pytest.approx(ir_measures.calc_aggregate([ir_measures.nDCG @ 3], qrels, run)[ir_measures.nDCG @ 3])
+
+
+@pytest.mark.parametrize("stat", ["auc", "ndcg@3", "dcg@3", "precision@2", "mrr"])
+def test_a_missed_item_changes_the_scale_and_nothing_else(stat):
+    _, y, qid, missed = drawn(1)
+    scores = np.random.default_rng(0).normal(size=y.size)
+    whole = evaluate(stat, y, scores, qid, ideal_gains=missed)
+    total = 0.0
+    for q in np.unique(qid):
+        own = qid == q
+        gains = 2.0 ** y[own] - 1
+        gone = 2.0 ** np.array(missed.get(q, [])) - 1
+        if gains.any():
+            every = np.concatenate([gains, gone])
+            scales = [presentation(parse(stat), g.size, g)[1] for g in (gains, every)]
+            total += evaluate(stat, y[own], scores[own]) * scales[0] / scales[1]
+    # The list whose items were all missed counts 0; it is one of the lists.
+    assert whole == pytest.approx(total / 5)
+
+
+@pytest.mark.parametrize("stat", ["auc", "ndcg@3", "dcg@3"])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_fit_knows_the_ideal_and_its_numbers_are_those_of_the_ranking(stat, seed):
+    X, y, qid, missed = drawn(seed)
+    est = Reranker(stat, first_stage=None, solver="search", time_limit=10).fit(X, y, qid, ideal_gains=missed)
+    result = est.result_
+    assert result.status == "optimal" and result.n_empty_lists == 0
+    assert result.value == pytest.approx(float(optimum(est.state_.problem).value), abs=1e-12)
+    scores = est.list_scores(X, qid)
+    assert result.statistic == pytest.approx(evaluate(stat, y, scores, qid, ideal_gains=missed))
+    assert est.score(X, y, qid, ideal_gains=missed) == pytest.approx(result.statistic)
+    assert result.statistic < est.score(X, y, qid)
+    assert result.shortlist.n_rows == y.size
+
+
+def test_cross_validation_judges_with_the_same_ideal():
+    X, y, qid, missed = drawn(3, n_lists=9, m=8)
+    cv = RerankerCV(Reranker("ndcg@3", solver="search", time_limit=2), grid={"epsilon": [1e-3]}, cv=3)
+    with_missed = cv.fit(X, y, qid, ideal_gains=missed).cv_results_
+    without = cv.fit(X, y, qid).cv_results_
+    assert with_missed["first_stage"][0] < without["first_stage"][0]
+    assert with_missed["value"][0] < without["value"][0]
+
+
+def test_ids_that_name_no_list_are_refused():
+    X, y, qid, _ = drawn(1)
+    refuses("give the same ids", evaluate, "ndcg@3", y, X[:, 0], qid, ideal_gains={7: [1.0]})
+    refuses("give the same ids", Reranker("ndcg@3", first_stage=None).fit, X, y, qid, ideal_gains={7: [1.0]})
+
+
+grades = st.lists(st.integers(0, 1), min_size=12, max_size=12).filter(lambda y: 0 < sum(y) < 12)
+scores = st.lists(st.integers(0, 5), min_size=12, max_size=12)
+
+
+def lead_of(stat, y, own, other, qid=None, weight=None):
+    lists = split(np.asarray(y, dtype=float), qid, sample_weight=weight)
+    return Evaluator(parse(stat), lists).lead(np.asarray(own, dtype=float), np.asarray(other, dtype=float))
+
+
+def test_hits_have_the_error_of_mcnemar():
+    y = [1, 1, 0, 1, 0, 1, 0, 0]
+    own, other = [8, 7, 6, 5, 4, 3, 2, 1], [1, 8, 2, 3, 7, 6, 5, 4]
+    # The first four: own has rows 0, 1, 3; the other has 1, 5. Only one of the two has rows 0, 3 and 5.
+    assert lead_of("precision@4", y, own, other) == (1.0, pytest.approx(math.sqrt(3)))
+
+
+@examples(60, grades, scores, scores)
+def test_the_error_of_auc_is_that_of_delong(y, own, other):
+    """By the components of all pairs, with ties counted half, and sums of squares (DeLong, DeLong and Clarke-Pearson).
+
+    Components are taken about the lead of the pairs with ties as halves.
+    """
+    y, own, other = (np.asarray(one, dtype=float) for one in (y, own, other))
+
+    def kernel(side):
+        up, down = side[y > 0][:, None], side[y == 0][None]
+        return (up > down) + 0.5 * (up == down)
+
+    apart = kernel(own) - kernel(other)
+    m, n = apart.shape
+    rows, columns = apart.mean(axis=1), apart.mean(axis=0)
+    expected = math.sqrt((rows**2).sum() / m**2 + (columns**2).sum() / n**2)
+    lead, error = lead_of("auc", y, own, other)
+    assert error == pytest.approx(expected, abs=1e-12)
+    assert lead == pytest.approx(evaluate("auc", y, own) - evaluate("auc", y, other), abs=1e-12)
+
+
+@examples(60, grades, scores, scores, st.sampled_from(["precision@4", "dcg@5", "mrr", "recall@3"]))
+def test_the_same_order_has_no_lead_and_no_error(y, own, other, stat):
+    lead, error = lead_of(stat, y, own, own)
+    assert lead == 0 and error == 0
+    lead, error = lead_of(stat, y, own, other)
+    back, same = lead_of(stat, y, other, own)
+    assert lead == pytest.approx(-back) and error == pytest.approx(same)
+    assert lead == pytest.approx(evaluate(stat, y, own) - evaluate(stat, y, other), abs=1e-12)
+    assert error > 0 or lead == pytest.approx(0)
+
+
+def test_dcg_without_ties_by_hand():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        y, own, other = rng.integers(0, 2, 12), rng.permutation(12), rng.permutation(12)
+        places = [np.argsort(np.argsort(-side)) for side in (own, other)]
+        a, b = (np.where(place < 5, y / np.log2(place + 2.0), 0.0) for place in places)
+        lead, error = lead_of("dcg@5", y, own, other)
+        assert lead == pytest.approx((a - b).sum()) and error == pytest.approx(math.sqrt(((a - b) ** 2).sum()))
+
+
+@pytest.mark.parametrize("stat", ["auc", "ndcg@3", "precision@2"])
+def test_several_lists_have_the_error_of_paired_means(stat):
+    rng = np.random.default_rng(1)
+    qid = np.repeat(np.arange(9), 7)
+    y = np.tile([1, 1, 0, 0, 0, 0, 1], 9)
+    own, other = y + rng.normal(size=63), rng.integers(0, 4, 63)  # with ties
+    leads = np.array([
+        evaluate(stat, y[qid == q], own[qid == q]) - evaluate(stat, y[qid == q], other[qid == q]) for q in range(9)
+    ])
+    lead, error = lead_of(stat, y, own, other, qid)
+    assert lead == pytest.approx(leads.mean())
+    assert error == pytest.approx(leads.std(ddof=1) / 3)
+
+
+def test_weights_of_rows_count_as_gains_do_and_weight_0_takes_no_place():
+    y, weight = np.array([1, 1, 0, 1, 0, 1]), np.array([2.0, 1.0, 1.0, 3.0, 1.0, 0.0])
+    own, other = np.array([6, 5, 4, 1, 2, 7]), np.array([1, 5, 4, 6, 2, 7])
+    # The first two: own rows 0 and 1, the other rows 3 and 1. Rows 0 and 3 differ, and earn their weights.
+    lead, error = lead_of("precision@2", y, own, other, weight=weight)
+    assert (lead, error) == (pytest.approx(-1.0), pytest.approx(math.sqrt(2**2 + 3**2)))
+
+
+def test_one_of_several_lists_has_no_error_of_means():
+    qid = np.array([0, 0, 0, 1, 1, 1])
+    lead, error = lead_of("auc", [1, 0, 0, 0, 0, 0], [3, 2, 1, 3, 2, 1], [1, 2, 3, 1, 2, 3], qid)
+    assert lead == 1.0 and math.isnan(error)

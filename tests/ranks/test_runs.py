@@ -5,13 +5,14 @@ import math
 import ir_measures
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import ttest_rel
 
 from rerank.errors import InputError
 from rerank.io.trec import Qrels, Run
 from rerank.ranks.runs import differences, run_values
+from tests.cases.examples import examples
+from tests.cases.refuses import refuses
 
 OURS = ["ndcg@3", "ndcg", "ap", "rr", "precision@2", "recall@3", "success@2", "ap@2"]
 THEIRS = [
@@ -35,21 +36,18 @@ def lists(values):
     return st.dictionaries(st.sampled_from(DOCUMENTS), values, min_size=1)
 
 
-@settings(max_examples=150, deadline=None)
-@given(
-    run=st.dictionaries(st.sampled_from(["1", "2", "3", "x"]), lists(SCORES), min_size=1),
+@examples(
+    150, run=st.dictionaries(st.sampled_from(["1", "2", "3", "x"]), lists(SCORES), min_size=1),
     # pytrec_eval never ends for a query that has negative judgements alone; those are tested below.
     qrels=st.dictionaries(st.sampled_from(["1", "2", "3"]), lists(st.integers(0, 3)), min_size=1),
     level=st.integers(1, 2),
 )
 def test_every_query_agrees_with_trec_eval(run, qrels, level) -> None:
     if not run.keys() & qrels.keys():
-        with pytest.raises(InputError, match="No query of the run is judged"):
-            run_values(*tables(run, qrels), OURS)
+        refuses("No query of the run is judged", run_values, *tables(run, qrels), OURS)
         return
     if not any(run.get(query, {}).keys() & own.keys() for query, own in qrels.items()):
-        with pytest.raises(InputError, match="No document of the run is judged"):
-            run_values(*tables(run, qrels), OURS)
+        refuses("No document of the run is judged", run_values, *tables(run, qrels), OURS)
     found = run_values(*tables(run, qrels), OURS, level=level, strangers=True)
     # The script of MS MARCO breaks ties by the order of lines, so trec_eval's value is cut by hand.
     cut = run_values(*tables(run, qrels), ["rr@2"], level=level, strangers=True).values[:, 0]
@@ -99,8 +97,7 @@ def test_differences_are_those_of_the_paired_t_test() -> None:
         if one.half:
             low, high = ttest_rel(a, b).confidence_interval(0.95)
             assert (one.mean - one.half, one.mean + one.half) == pytest.approx((low, high))
-    with pytest.raises(InputError, match="other measures"):
-        differences(first, run_values(*tables({"0": {"a": 1.0}}, qrels), ["ap"]))
+    refuses("other measures", differences, first, run_values(*tables({"0": {"a": 1.0}}, qrels), ["ap"]))
 
 
 JUDGED = {f"q{k}": {"a": 1, "b": 0} for k in range(4)}
@@ -116,8 +113,7 @@ def test_ids_that_match_nothing_are_refused_with_both_sides():
         run_values(suffixed(FOUND), JUDGED)
     with pytest.raises(InputError, match="the run has 'Qq0', and the judgements have 'q0'"):
         run_values({f"Q{query}": own for query, own in FOUND.items()}, JUDGED)
-    with pytest.raises(InputError, match="the run has 'none'"):
-        run_values(tables({}, {})[0], JUDGED)
+    refuses("the run has 'none'", run_values, tables({}, {})[0], JUDGED)
     found = run_values(suffixed(FOUND), JUDGED, strangers=True)
     assert not found.means.any() and found.n_known == 0 and "check that their ids" in found.notes[0]
     again = run_values(FOUND, JUDGED)  # the advice: the same ids
@@ -127,8 +123,7 @@ def test_ids_that_match_nothing_are_refused_with_both_sides():
 def test_what_makes_every_value_0_is_said_or_refused():
     assert "a grade of 3 or more" in run_values(FOUND, JUDGED, ["ap"], level=3).notes[0]
     assert "is rr" in run_values(FOUND, JUDGED, ["mrr"]).notes[0]
-    with pytest.raises(InputError, match="judgements is empty"):
-        run_values(FOUND, {})
+    refuses("judgements is empty", run_values, FOUND, {})
 
 
 def test_a_run_of_distances_is_told_and_the_advice_turns_it():

@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 from scipy.sparse import csc_array, csc_matrix, csr_array, csr_matrix
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import rerank.scorers
-from rerank.errors import InputError
 from rerank.errors.stops import current
 from rerank.metrics import ndcg
-from rerank.scorers import RankSVM, TopPush
+from rerank.scorers import MonotoneTransform, RankSVM, RoBiRank, TableLogistic, TopPush
 from rerank.scorers.base import LinearRanker
-from tests.cases.scorers import sparse, utilities
+from tests.cases.refuses import refuses
+from tests.cases.scorers import bipartite, sparse, utilities
 
 # A name whose module is not there yet is not tested; one whose module is there has to work.
 CLASSES = [
@@ -209,6 +209,21 @@ def test_a_solution_says_what_it_cost(ranker):
         assert np.isnan(fitted.gap_) or fitted.gap_ >= 0
 
 
+@pytest.mark.parametrize(
+    ("ranker", "advice"),
+    [(RankSVM(1e-5), ", tol or alpha"), (RoBiRank(1e-3), " or alpha"), (TopPush(1e-4, "exponential"), " or tol")],
+)
+def test_too_few_iterations_are_announced_with_advice(ranker, advice):
+    X, y, qid = data(n=300, d=20)
+    with pytest.warns(ConvergenceWarning, match=f"Raise max_iter{advice}") as heard:
+        hurried = clone(ranker).set_params(max_iter=1).fit(X, y, qid)
+    assert type(ranker).__name__ in str(heard[0].message) and hurried.n_iter_ == 1
+    assert np.isnan(hurried.gap_) or hurried.gap_ > hurried.tol
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        clone(ranker).set_params(alpha=1e-2, max_iter=100_000).fit(X, y, qid)
+
+
 @EVERY
 def test_one_iteration_is_announced_with_advice_or_was_enough(ranker):
     X, y, qid = data(n=300, d=20)
@@ -237,21 +252,40 @@ def test_one_iteration_is_announced_with_advice_or_was_enough(ranker):
 )
 def test_what_cannot_be_used_is_refused(ranker, change, message):
     X, y, _ = data()
-    with pytest.raises(InputError, match=message):
-        ranker().fit(**{"X": X, "y": y, **change})
+    refuses(message, ranker().fit, **{"X": X, "y": y, **change})
+
+
+OUT_OF_RANGE = [
+    *((RankSVM, {name: value}, name) for name, value in (
+        ("loss", "log"), ("loss", "hinge"), ("tol", 0), ("tol", float("nan")), ("max_iter", 0), ("average", "rows"),
+    )),
+    (RoBiRank, {"gains": "quadratic"}, "gains is 'quadratic'"), (RoBiRank, {"n_init": 0}, "n_init is 0"),
+    (RoBiRank, {"tol": 0.0}, "tol is 0.0"), (RoBiRank, {"max_iter": 0}, "max_iter is 0"),
+    (TopPush, {"loss": "hinge"}, "loss is 'hinge'"), (TopPush, {"solver": "lbfgs"}, "solver is 'lbfgs'"),
+    (TopPush, {"tol": 0}, "tol is 0"), (TopPush, {"max_iter": 0}, "max_iter is 0"),
+    (TopPush, {"stop": "never", "solver": "accelerated"}, "stop is 'never'"),
+    (TopPush, {"stop": "authors"}, "stop='authors' is the rule"),
+    (TopPush, {"solver": "accelerated", "loss": "logistic"}, "solver='accelerated' takes"),
+    (TopPush, {"solver": "accelerated", "threshold": "topk"}, "solver='accelerated' takes"),
+    (TopPush, {"threshold": "median"}, "threshold is 'median'"), (TopPush, {"k": 3}, "threshold='max' has none"),
+    (TopPush, {"threshold": "topk", "k": 0.5}, "k is 0.5"), (TopPush, {"threshold": "quantile", "k": 3}, "k is 3"),
+    (TableLogistic, {"head": 0}, "head is 0"), (TableLogistic, {"head": 1.0}, "head is 1.0"),
+    (TableLogistic, {"C": 0}, "C is 0"), (TableLogistic, {"balanced": "balanced"}, "balanced is 'balanced'"),
+    (TableLogistic, {"squares": 2}, "squares is 2"), (MonotoneTransform, {"kind": "square"}, "kind"),
+    (MonotoneTransform, {"offset": 0.0}, "offset"), (MonotoneTransform, {"n_bins": 1}, "n_bins"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "options", "words"), OUT_OF_RANGE)
+def test_parameters_out_of_range_are_refused(kind, options, words):
+    X, y = bipartite(20)
+    refuses(words, kind(**options).fit, X, y)
 
 
 @EVERY
 @pytest.mark.parametrize("alpha", [0.0, -1.0, np.nan, np.inf])
 def test_alpha_is_positive(ranker, alpha):
-    with pytest.raises(InputError, match="alpha is"):
-        ranker(alpha=alpha).fit(*data())
-
-
-@EVERY
-def test_nothing_is_scored_before_a_fit(ranker):
-    with pytest.raises(NotFittedError):
-        ranker().decision_function(np.eye(3))
+    refuses("alpha is", ranker(alpha=alpha).fit, *data())
 
 
 @pytest.mark.parametrize("kind", CLASSES, ids=lambda c: c.__name__)

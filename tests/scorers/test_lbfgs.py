@@ -2,16 +2,15 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from rerank.scorers import linalg
 from rerank.scorers.linalg import Products, minimise
+from tests.cases.examples import examples
 
 
-@given(st.integers(0, 1000), st.integers(1, 40), st.integers(1, 6), st.integers(1, 50))
-@settings(deadline=None, max_examples=30)
+@examples(30, st.integers(0, 1000), st.integers(1, 40), st.integers(1, 6), st.integers(1, 50))
 def test_float32_is_never_widened_as_a_whole(seed, n, d, block):
     rng = np.random.default_rng(seed)
     X, w, g = rng.standard_normal((n, d)).astype(np.float32), rng.standard_normal(d), rng.standard_normal(n)

@@ -1,22 +1,26 @@
-"""Exploring boxes: whatever is given up cannot beat what was found, at any moment and on any support."""
+"""Boxes: what is given up cannot beat what was found; tables, groups, vertices and the relaxation against loops."""
 
-from __future__ import annotations
-
-from itertools import combinations
+from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations, pairwise, product
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example
 from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.optimize import linprog
 
-from rerank.problem import Problem
-from rerank.search import jobs
+from rerank.problem import Problem, problem_of
+from rerank.search import jobs, solve
+from rerank.search.boxes import levels, pairs, relaxation
 from rerank.search.boxes.antiparallel import NO_GROUPS, antiparallel_pairs
 from rerank.search.boxes.nodes import NodeBatch, Support
 from rerank.search.boxes.open import OpenBoxes
-from rerank.search.boxes.vertices import Exact
+from rerank.search.boxes.pairs import reach
+from rerank.search.boxes.vertices import Exact, inner_value
 from rerank.search.domain import Domain
 from rerank.search.jobs import explore_batches
 from rerank.search.loop import BranchAndBound
@@ -24,10 +28,13 @@ from rerank.search.shares import Share
 from rerank.search.supports.subsets import supports
 from rerank.search.tables import Tables, tables
 from rerank.search.workers import Workers
+from rerank.statistics import parse
+from tests.cases.adversarial import adversarial
+from tests.cases.examples import SEEDS, examples
 from tests.cases.instances import draw, with_hits
-from tests.cases.search import noisy_problem, surface
-
-SEEDS = st.integers(0, 10**6)
+from tests.cases.search import Floats, exact_objective, noisy_problem, surface
+from tests.oracles.oracle import objective_at, optimum
+from tests.oracles.vertices import scaled
 
 
 def free(seed: int, **options: Any) -> Problem:
@@ -65,8 +72,7 @@ def covering(u: Any, boxes: Any, guides: Any, slack: float) -> float:
     return best
 
 
-@settings(max_examples=60, deadline=None)
-@given(SEEDS, st.sampled_from([0.0, 400.0, 3000.0, 1e5]), st.sampled_from([2.0**-30, 0.3]), st.booleans())
+@examples(60, SEEDS, st.sampled_from([0.0, 400.0, 3000.0, 1e5]), st.sampled_from([2.0**-30, 0.3]), st.booleans())
 def test_no_point_outside_the_open_boxes_beats_what_was_found(
     seed: int, work: float, smallest: float, whitened: bool
 ) -> None:
@@ -107,8 +113,7 @@ def test_groups_are_among_the_splits_on_lattices(kind: str) -> None:
     assert seen >= 3  # the test above would say nothing about groups otherwise
 
 
-@settings(max_examples=30, deadline=None)
-@given(SEEDS)
+@examples(30, SEEDS)
 def test_the_splits_recorded_form_a_tree_over_the_roots(seed: int) -> None:
     problem = free(seed, n_max=12, d_max=4)
     t = tables(problem)
@@ -213,3 +218,438 @@ def test_supports_share_what_one_of_them_found() -> None:
         assert looped(one, problem).explore() and one.value <= together.value + 1e-12
         alone += one.boxes
     assert together.boxes < alone
+
+
+def problem_from(seed: int) -> Problem:
+    problem = draw(seed, n_max=12, d_max=4).problem
+    return with_hits(problem, seed) if seed % 3 == 0 else problem
+
+
+@examples(60, SEEDS)
+@example(399)  # a weight that must not be positive, and differences of exactly the margin
+def test_the_value_of_a_point_is_the_definition_s(seed: int) -> None:
+    problem = problem_from(seed)
+    objective = exact_objective(problem)
+    for w in surface(np.random.default_rng(seed), problem, 6):
+        assert objective(w) == pytest.approx(float(objective_at(problem, w)), rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", sorted(adversarial()))
+def test_the_value_of_a_point_is_exact_where_rounding_decides(name: str) -> None:
+    problem = adversarial()[name]
+    objective = exact_objective(problem)
+    for w in surface(np.random.default_rng(0), problem, 40):
+        assert objective(w) == pytest.approx(float(objective_at(problem, w)), rel=1e-12, abs=1e-12)
+
+
+def test_equal_rows_are_merged_and_counted() -> None:
+    X = np.array([[0.0, 1.0], [1.0, 0.3], [0.2, 0.2], [0.5, 0.9]])
+    gains = np.array([1.0, 0.0, 0.0, 1.0])
+    once, thrice = (tables(problem_of(np.tile(X, (k, 1)), np.tile(gains, k), parse("dcg"))) for k in (1, 3))
+    assert not thrice.single and once.single
+    assert set(thrice.multiplicity.tolist()) == {3}
+    assert thrice.pairs.shape[1] == 3 * once.pairs.shape[1]  # three upper items, each meets merged lower ones
+
+
+@examples(150, SEEDS, st.integers(1, 12), st.sampled_from(["huge offset", "tiny differences", "scales", "plain"]))
+def test_the_tolerance_covers_every_rounding_on_the_way_to_a_margin(seed: int, d: int, kind: str) -> None:
+    from rerank.search.boxes.pairs import reach
+
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(6, d))
+    if kind == "huge offset":  # differences of a few units in the last place
+        X = 1e15 + rng.integers(0, 50, size=(6, d)) * 0.125
+    elif kind == "tiny differences":
+        X = rng.integers(0, 3, size=(6, d)) + 1e-12 * rng.integers(-3, 4, size=(6, d))
+    elif kind == "scales":
+        X = X * 10.0 ** rng.integers(-300, 300, size=d)
+    if (X.max(axis=0) == X.min(axis=0)).any():
+        return
+    problem = problem_of(X, [1, 0, 1, 0, 0, 0], parse("dcg"), epsilon=float(rng.choice([1e-4, 0.1, 1e-12])))
+    t = tables(problem)
+    w = surface(rng, problem, 1)
+    if not w.size:
+        return
+    M, R = np.empty(t.pairs.shape[1]), np.empty(t.pairs.shape[1])
+    reach(t.pairs, 0, w[0], np.zeros(d), t.epsilon, t.tolerance, M, R)
+    points, weights = scaled(problem), [Fraction(float(v)) for v in w[0]]
+    for p in range(t.pairs.shape[1]):
+        upper, lower = points[t.upper[p]], points[t.lower[p]]
+        exact = sum(
+            (a * (b - c) for a, b, c in zip(weights, upper, lower, strict=True)), -Fraction(t.epsilon)
+        )
+        assert abs(Fraction(float(M[p])) - exact) <= Fraction(t.tolerance)
+
+
+@examples(60, SEEDS)
+def test_no_value_is_above_the_ideal_in_either_unit(seed: int) -> None:
+    problem = problem_from(seed)
+    t = tables(problem)
+    won = np.random.default_rng(seed).random(t.pairs.shape[1]) < 0.6
+    inner = inner_value(t, won)
+    assert inner <= t.ideal + t.slack
+    assert t.to_value(t.ideal) <= problem.ideal + 1e-15 * abs(problem.ideal)
+
+
+def test_places_that_earn_nothing_are_left_out() -> None:
+    t = tables(problem_of(np.arange(8.0)[:, None], [1, 0] * 4, parse("precision@3")))
+    assert np.diff(t.slots.coef_start).tolist() == [3]
+    nothing = tables(problem_of(np.arange(4.0)[:, None], [1, 0, 1, 0], parse([0.0, 0.0, 0.0, 0.0])))
+    assert nothing.ideal == 0.0 and nothing.slots.coef.tolist() == [0.0]
+
+
+def counted(seed: int) -> tuple[np.random.Generator, Tables]:
+    """Tables of a problem that counts places, not only pairs."""
+    rng = np.random.default_rng(seed)
+    while True:
+        name = str(rng.choice(["dcg", "mrr", "precision@2", "dcg@3"]))
+        problem = draw(seed, n_max=12, statistic=name).problem
+        t = tables(with_hits(problem, seed) if seed % 3 == 0 else problem)
+        if not t.linear and t.pairs.shape[1]:
+            return rng, t
+        seed += 1
+
+
+def bounds(rng: np.random.Generator, size: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Middles and radii, some on the edge between lost, undecided and won."""
+    M = rng.choice([-1.0, -0.5, 0.0, 0.25, 0.5, 1.0], size=size)
+    return M, np.abs(rng.choice([0.25, 0.5, 1.0], size=size))
+
+
+@examples(30, SEEDS)
+def test_lost_weight_and_undecided_part_the_pairs(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    M, R = bounds(rng, 50)
+    W = rng.integers(1, 5, size=50).astype(float)
+    whole, centre = pairs.lost_weight(M, R, W, 0.25)
+    assert whole == sum(w for m, r, w in zip(M, R, W, strict=True) if m + r < 0)
+    assert centre == sum(w for m, w in zip(M, W, strict=True) if m < 0.25)
+    keep = np.empty(51, np.int32)
+    for spread in (0.0, 0.25):  # by how much the margin differs within the box
+        kept = pairs.undecided(M, R, spread, keep)
+        assert keep[:kept].tolist() == [p for p in range(50) if -R[p] <= M[p] <= R[p] + spread]
+
+
+@examples(30, SEEDS, st.integers(1, 5))
+def test_norms_enclose_the_largest_weight_of_a_box(seed: int, k: int) -> None:
+    rng = np.random.default_rng(seed)
+    S, c, h = rng.normal(size=(k, k)), rng.uniform(-1, 1, size=k), rng.choice([0.0, 0.1, 1.0], size=k)
+    least, most, here = pairs.norms(S, c, h)
+    assert here == pytest.approx(np.abs(S @ c).max()) and least <= here <= most
+    for _ in range(20):
+        vertex = np.abs(S @ (c + h * rng.choice([-1.0, 0.0, 1.0], size=k))).max()
+        assert least - 1e-12 <= vertex <= most + 1e-12
+    ends = [np.abs(S @ (c + h * np.array(side))).max() for side in product([-1.0, 1.0], repeat=k)]
+    assert most == pytest.approx(max(ends))
+
+
+def test_gather_copies_the_kept_pairs_behind_their_level() -> None:
+    row = np.arange(30.0)
+    levels.gather(row, 10, np.array([0, 3, 4], np.int32), 3, 20)
+    assert row[20:24].tolist() == [10.0, 13.0, 14.0, 23.0]
+
+
+def test_moved_sums_sizes_and_signed_sizes() -> None:
+    assert pairs.moved(np.array([0.5, -0.25, 0.0]), np.array([2.0, 4.0, 9.0])) == (2.0, 0.0)
+
+
+@examples(40, SEEDS)
+def test_only_pairs_of_items_that_can_still_earn_are_kept(seed: int) -> None:
+    rng, t = counted(seed)
+    lost = rng.integers(0, 6, size=t.slots.unit_of.size).astype(np.int32)
+    P = t.pairs.shape[1]
+    keep = np.append(np.flatnonzero(rng.random(P) < 0.7), 0).astype(np.int32)
+    n = keep.size - 1
+    units = np.arange(t.slots.unit_start.size - 1, dtype=np.int32)
+    places = np.diff(t.slots.coef_start)[t.slots.unit_of]
+    slow = [p for p in keep[:n] if any(lost[s] < places[s] for s in range(t.slot[p], t.slot[p] + t.span[p]))]
+    kept = pairs.matters(keep, n, t.slot, t.span, lost, units, t.slots)
+    assert keep[:kept].tolist() == slow
+
+
+@examples(40, SEEDS)
+def test_importance_is_the_price_of_the_next_place(seed: int) -> None:
+    rng, t = counted(seed)
+    lost = rng.integers(0, 6, size=t.slots.unit_of.size).astype(np.int32)
+    units = np.arange(t.slots.unit_start.size - 1, dtype=np.int32)
+    out, slope = np.empty(t.pairs.shape[1]), np.zeros(t.slots.unit_of.size)
+    pairs.importance(t.slot, t.span, t.weight, lost, units, t.slots, slope, out)
+    coef = [np.append(t.slots.coef[a:b], [0.0] * 20) for a, b in pairwise(t.slots.coef_start)]
+    price = np.array([coef[t.slots.unit_of[s]][x] - coef[t.slots.unit_of[s]][x + 1] for s, x in enumerate(lost)])
+    base = np.array([price[a : a + b].sum() for a, b in zip(t.slot, t.span, strict=True)])
+    extra = 0.1 * base.mean() if base.mean() > 0 else 1.0
+    assert out == pytest.approx((base + extra) * t.multiplicity, rel=1e-12)
+
+
+@examples(30, SEEDS)
+def test_the_heaviest_group_has_most_on_its_lighter_side(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    G = rng.integers(-4, 5, size=30).astype(np.int32)
+    weight = rng.integers(1, 9, size=30).astype(float)
+    lighter = {g: min(weight[g == G].sum(), weight[-g == G].sum()) for g in range(1, 5)}
+    group = pairs.heaviest(G, weight, np.full(5, 7.0), np.full(5, 7.0))
+    most = max(lighter.values())
+    assert lighter[group] == most if most > pairs.SHARE * weight.sum() else group == 0
+
+
+@examples(30, SEEDS)
+def test_the_largest_values_of_the_faces_hold_the_optimum(seed: int) -> None:
+    while (problem := draw(seed, n_max=5, d_max=2).problem).signs.any() or problem.max_features or problem.C:
+        seed += 1
+    d = problem.n_features
+    t = tables(problem)
+    exact = Exact(problem, t, Domain.free(problem.n_features))
+    best = exact.value(np.zeros(d))
+    for j in range(d):
+        for side in (1.0, -1.0):
+            centre, half = np.zeros(d), np.ones(d)
+            centre[j], half[j] = side, 0.0
+            largest = exact.largest(np.arange(d), centre, half)
+            assert largest is not None
+            best = max(best, largest[0])
+            for w in largest[1]:  # offered as starts; their doubles may lie beside the vertex
+                assert exact.value(np.clip(w, -1, 1)) <= largest[0] + t.slack
+    true = optimum(problem)
+    assert true is not None and t.to_value(best) == pytest.approx(float(true.value), rel=1e-12, abs=1e-12)
+
+
+def test_a_flipped_column_is_flipped_in_the_exact_differences() -> None:
+    problem = problem_of([[0.0, 1.0], [1.0, 0.5], [0.25, 0.0]], [1, 0, 0], parse("auc"), signs=[-1, 0])
+    plain = Exact(problem, tables(problem), Domain.free(problem.n_features))
+    turned = Exact(problem, tables(problem), Domain(np.array([-1.0, 1.0]), -np.ones(2), np.ones(2)))
+    for p in range(2):
+        assert turned.difference(p) == [-plain.difference(p)[0], plain.difference(p)[1]]
+
+
+def test_boxes_with_too_many_vertices_are_declined() -> None:
+    rng = np.random.default_rng(0)
+    problem = problem_of(rng.normal(size=(40, 4)), np.arange(40) < 15, parse("auc"))
+    exact = Exact(problem, tables(problem), Domain.free(problem.n_features))
+    assert exact.largest(np.arange(4), np.array([1.0, 0, 0, 0]), np.array([0.0, 1, 1, 1])) is None
+
+
+def lattice(seed: int, d: int, steps: int) -> Problem:
+    rng = np.random.default_rng(seed)
+    while True:
+        X = rng.integers(0, steps, size=(10, d)).astype(float)
+        if (X.max(axis=0) > X.min(axis=0)).all():
+            return problem_of(X, rng.permutation([1, 1, 1, 0, 0, 0, 0, 0, 0, 0]), parse("dcg"), epsilon=0.01)
+
+
+@examples(40, SEEDS, st.integers(1, 3), st.sampled_from([2, 3, 5]))
+def test_groups_are_those_of_a_double_loop(seed: int, d: int, steps: int) -> None:
+    t = tables(lattice(seed, d, steps))
+    groups = antiparallel_pairs(t, np.arange(d))
+    group = groups.group if groups.count else np.zeros(t.pairs.shape[1], np.int32)
+    D = t.pairs.T
+    for p in range(len(D)):
+        others = []
+        for q in range(len(D)):
+            along = float(D[p] @ D[q])
+            parallel = abs(along**2 - (D[p] @ D[p]) * (D[q] @ D[q])) < 1e-9 and along != 0
+            if parallel:
+                others.append(q)
+                assert group[q] == np.sign(along) * group[p]
+            elif group[p]:
+                assert abs(group[q]) != abs(group[p])
+        signs = {float(np.sign(D[p] @ D[q])) for q in others}
+        assert (group[p] != 0) == (signs == {1.0, -1.0})
+
+
+@examples(60, SEEDS, st.integers(1, 4), st.sampled_from(["lattice", "blurred"]))
+def test_weights_on_the_other_side_of_a_guide_lose_the_pair(seed: int, d: int, kind: str) -> None:
+    rng = np.random.default_rng(seed)
+    problem = lattice(seed, d, 3)
+    if kind == "blurred":  # pairs that are antiparallel up to a part of the margin
+        X = problem.X + rng.uniform(-1, 1, size=problem.X.shape) * rng.choice([1e-13, 1e-4, 5e-3])
+        problem = problem_of(X, problem.lists[0].gains, parse("dcg"), epsilon=0.01)
+    t = tables(problem)
+    groups = antiparallel_pairs(t, np.arange(d))
+    if not groups.count:
+        return
+    for w in surface(rng, problem, 40):
+        margin = w @ t.pairs
+        for g in range(1, groups.count + 1):
+            side = margin[groups.guide[g - 1]]
+            if side <= 0:
+                assert (margin[groups.group == g] < t.epsilon).all()
+            if side >= 0:
+                assert (margin[groups.group == -g] < t.epsilon).all()
+
+
+@pytest.mark.parametrize("features", [[0, 1, 2], [1]])
+def test_the_guide_is_on_the_first_side_of_its_group(features: list[int]) -> None:
+    t = tables(lattice(3, 3, 3))
+    groups = antiparallel_pairs(t, np.array(features))
+    assert groups.count > 0 and (groups.group[groups.guide] == np.arange(1, groups.count + 1)).all()
+
+
+def test_smooth_data_have_no_groups() -> None:
+    assert antiparallel_pairs(tables(noisy_problem(30, 3, "auc", 0.3, 0)), np.arange(3)).count == 0
+
+
+def test_one_feature_puts_every_pair_in_one_group() -> None:
+    t = tables(noisy_problem(30, 1, "auc", 0.3, 0))
+    groups = antiparallel_pairs(t, np.arange(1))
+    live = np.abs(t.pairs[0]) >= t.epsilon
+    assert (
+        groups.count == 1
+        and (np.sign(t.pairs[0, live]) == groups.group[live] * np.sign(t.pairs[0, groups.guide[0]])).all()
+    )
+
+
+@pytest.mark.filterwarnings("error")
+def test_equal_rows_have_no_direction_even_with_a_margin_below_the_tolerance():
+    problem = replace(noisy_problem(30, 3, "auc", 0.3, 0), epsilon=1e-300)
+    rows = problem.X.copy()
+    rows[problem.lists[0].rows[0]] = rows[problem.lists[0].rows[1]] = rows[0]
+    t = tables(replace(problem, X=np.vstack([rows[:1]] * 4 + [rows[4:]])))
+    assert (np.abs(t.pairs).sum(axis=0) == 0).any() and t.tolerance > t.epsilon
+    assert antiparallel_pairs(t, np.arange(3)).count == 0
+
+
+BEFORE = 3  # pairs of other levels before those that are evaluated
+TOLERANCE = 1e-14
+
+
+class Box(NamedTuple):
+    D: Floats
+    c: Floats
+    h: Floats
+    W: Floats
+    M: Floats
+    R: Floats
+
+    def must_lose(self, need: float = 1e-9) -> float:
+        n = self.M.size
+        margins, axes = np.empty((5, n + 2)), np.empty((5, self.h.size))
+        margins[0, :n], margins[1, :n], axes[1] = self.M, self.R, self.h
+        D = np.hstack([np.full((self.h.size + 1, BEFORE), np.nan), np.vstack([self.D, self.W])])
+        return relaxation.must_lose(D, BEFORE, n, TOLERANCE, need, margins, axes)
+
+    @property
+    def undecided(self) -> Any:
+        return np.flatnonzero((self.M + self.R >= 0) & (self.M - self.R <= 0))
+
+
+def box(seed: int, k: int, n: int, size: float) -> Box:
+    """Pairs that mostly lose at the centre, some parallel to an axis and some nearly won or nearly lost."""
+    rng = np.random.default_rng(seed)
+    D = rng.uniform(-1, 1, size=(k, n))
+    D[:, ::5] *= rng.random(size=(k, D[:, ::5].shape[1])) < 0.4
+    c = rng.uniform(-1, 1, size=k)
+    D -= np.outer(c, (c @ D + 0.3 * size) / (c @ c)) * rng.choice([0.0, 1.0], size=n)
+    h = size * rng.choice([0.0, 0.5, 1.0], size=k)
+    M, R = np.empty(n), np.empty(n)
+    reach(D, 0, c, h, 1e-3, TOLERANCE, M, R)
+    return Box(D, c, h, rng.integers(1, 4, size=n).astype(float), M, R)
+
+
+def exact_loss(b: Box, move: Floats) -> Fraction:
+    """Relaxed loss ``sum_p W_p max(0, -y_p) / (R_p - M_p)`` at ``c + move``, without rounding."""
+    total = Fraction(0)
+    for p in b.undecided:
+        y = sum(
+            ((Fraction(x) + Fraction(m)) * Fraction(z) for x, m, z in zip(b.c, move, b.D[:, p], strict=True)),
+            start=-Fraction(1e-3),
+        )
+        width = Fraction(b.R[p]) - Fraction(b.M[p])
+        if y < 0:
+            total += Fraction(b.W[p]) * -y / width
+    return total
+
+
+def lightest_move(b: Box) -> Floats:
+    """Where in the box the relaxed loss is least, up to the tolerance of the solver."""
+    u, k = b.undecided, b.h.size
+    width = (b.R - b.M)[u]
+    A = np.hstack([-b.D[:, u].T, -np.diag(width)])
+    ends = [(-x, x) for x in b.h] + [(0, None)] * u.size
+    found = linprog(np.concatenate([np.zeros(k), b.W[u]]), A, b.M[u], bounds=ends)
+    return np.clip(found.x[:k], -b.h, b.h)
+
+
+def first_choice(b: Box) -> float:
+    """Bound by the pairs that lose at the centre, by a loop."""
+    gain, total = 0.0, np.zeros(b.h.size)
+    for p in b.undecided:
+        if b.M[p] < 0:
+            t = b.W[p] / (b.R[p] - b.M[p])
+            gain -= t * b.M[p]
+            total += t * b.D[:, p]
+    return gain - float(b.h @ np.abs(total))
+
+
+@examples(60, SEEDS, st.integers(1, 7), st.integers(1, 60), st.sampled_from([1.0, 0.1, 1e-6]))
+def test_the_bound_lies_between_the_first_choice_and_the_relaxed_loss(
+    seed: int, k: int, n: int, size: float
+) -> None:
+    b = box(seed, k, n, size)
+    least = b.must_lose(need=1e9), b.must_lose(need=1e-9)
+    assert least[0] == 0.0
+    if b.undecided.size:
+        assert Fraction(least[1]) <= exact_loss(b, lightest_move(b))
+        for move in b.h * np.random.default_rng(seed).uniform(-1, 1, size=(5, k)):
+            assert Fraction(least[1]) <= exact_loss(b, move)
+    assert least[1] >= first_choice(b) - 1e-6
+
+
+def test_pairs_as_good_as_won_do_not_blow_the_bound_up() -> None:
+    b = box(0, 3, 40, 0.1)
+    M, R = b.M.copy(), b.R.copy()
+    M[::3] = R[::3] * (1 - 1e-15)
+    assert 0.0 <= b._replace(M=M).must_lose() <= b.W.sum()
+
+
+def test_two_choices_are_better_than_one() -> None:
+    gains = []
+    for seed in range(20):
+        b = box(seed, 4, 200, 0.1)
+        best, first = b.must_lose(need=float(exact_loss(b, lightest_move(b)))), first_choice(b)
+        gains.append(best > first + 1e-9)
+    assert sum(gains) >= 10
+
+
+def problems() -> list[Problem]:
+    rng = np.random.default_rng(3)
+    X, gains = rng.normal(size=(48, 4)), (np.arange(48) % 4 == 0).astype(float)
+    lattice = rng.integers(0, 4, size=(30, 3)).astype(float)
+    correlated = X @ rng.normal(size=(4, 4)) + 3 * X[:, :1]
+    return [
+        noisy_problem(60, 4, "auc", 0.3, 0),
+        noisy_problem(40, 1, "auc", 0.3, 0),
+        noisy_problem(30, 5, "auc", 0.3, 1, signs=[1, 1, 0, 0, -1]),
+        noisy_problem(40, 4, "auc", 0.2, 2, C=0.01),
+        noisy_problem(40, 4, "auc", 0.2, 2, max_features=2),
+        problem_of(lattice, (np.arange(30) % 3 == 0).astype(float), parse("auc")),
+        problem_of(correlated, gains, parse("auc")),
+        # Lists of different sizes: what a pair costs differs, and losses are no whole numbers.
+        problem_of(X, gains, parse("auc"), np.repeat([0, 1, 2], [12, 16, 20])),
+        problem_of(X, rng.integers(0, 3, size=48).astype(float), parse("auc")),
+    ]
+
+
+@pytest.mark.parametrize("which", range(9))
+def test_the_answer_is_that_of_the_plain_bound(which: int) -> None:
+    problem = problems()[which]
+    plain = solve(
+        problem, time_limit=None, proof=True, n_jobs=1
+    )  # a proof is searched for with the plain bound
+    found = solve(problem, time_limit=None, n_jobs=1)
+    assert found.closed and found.value == pytest.approx(plain.value, abs=1e-12)
+    assert found.bound == pytest.approx(plain.bound, abs=1e-9)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.35])
+def test_fewer_boxes(share: float) -> None:
+    problem = noisy_problem(60, 5, "auc", share, 0)
+    plain = solve(problem, time_limit=None, proof=True, n_jobs=1)
+    assert 1.5 * solve(problem, time_limit=None, n_jobs=1).boxes < plain.boxes
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_bounds_of_a_search_that_was_stopped_hold(seed: int) -> None:
+    problem = noisy_problem(60, 5, "auc", 0.3, seed)
+    best = solve(problem, time_limit=None, proof=True, n_jobs=1).value
+    for limit in (0.001, 0.02, 0.08):
+        assert solve(problem, time_limit=limit, n_jobs=1).bound >= best - 1e-12

@@ -1,7 +1,5 @@
 """Checkpoints of a search: going on gives the same bits, other searches and damage are refused, a kill costs little."""
 
-from __future__ import annotations
-
 import os
 import zipfile
 from collections.abc import Callable
@@ -11,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.exact.data import correlated
@@ -28,6 +25,7 @@ from rerank.search.checkpoint import FORM
 from rerank.search.lines.search import LineSearch
 from rerank.search.rows import choice
 from rerank.statistics import parse
+from tests.cases.examples import examples
 from tests.cases.instances import draw
 from tests.cases.search import drawn_lists, noisy_problem
 from tests.oracles.comparisons import check_search
@@ -100,8 +98,7 @@ def test_a_search_in_parts_gives_the_bits_of_a_whole_one(
     assert os.listdir(tmp_path) == ["c"]
 
 
-@settings(max_examples=25, deadline=None)
-@given(st.integers(0, 10**6), st.booleans())
+@examples(25, st.integers(0, 10**6), st.booleans())
 def test_a_search_that_goes_on_meets_the_enumerated_optimum(tmp_path_factory, seed: int, proof: bool) -> None:
     problem, path = draw(seed, n_max=10).problem, tmp_path_factory.mktemp("c") / "c"
     solve(problem, n_jobs=1, node_limit=1, proof=proof, checkpoint=path)
@@ -266,36 +263,28 @@ WRONG = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", WRONG)
-def test_numbers_that_do_not_fit_are_refused(
-    name: str, stopped: tuple[Problem, bytes], tmp_path: Path
+HEADERS = [
+    {"value": "nan"}, {"next_support": 10**6}, {"lines": [1]}, {"loop": {}}, {"cap": 1}, {"search": 3}, {"job": 2**60},
+    {"boxes": -1}, {"pushed": 0}, {"named": 1.5},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("change", [*WRONG, *HEADERS], ids=str)
+def test_arrays_and_headers_that_do_not_fit_are_refused(
+    change: str | dict[str, Any], stopped: tuple[Problem, bytes], tmp_path: Path
 ) -> None:
-    """Compiled code would take them as places in its arrays."""
+    """Compiled code would take numbers as places in its arrays."""
     problem, body = stopped
     path = tmp_path / "c"
     path.write_bytes(body)
     header, arrays = read_archive(path, FORM)
-    changed = WRONG[name](arrays[name])
-    assert not np.array_equal(changed, arrays[name])
-    write_archive(path, FORM, header, arrays | {name: changed})
-    refused(path, problem)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"value": "nan"}, {"next_support": 10**6}, {"lines": [1]}, {"loop": {}}, {"cap": 1}, {"search": 3},
-        {"job": 2**60}, {"boxes": -1}, {"pushed": 0}, {"named": 1.5},
-    ],
-)
-def test_headers_that_do_not_fit_are_refused(
-    change: dict[str, Any], stopped: tuple[Problem, bytes], tmp_path: Path
-) -> None:
-    problem, body = stopped
-    path = tmp_path / "c"
-    path.write_bytes(body)
-    header, arrays = read_archive(path, FORM)
-    write_archive(path, FORM, header | change, arrays)
+    if isinstance(change, str):
+        changed = WRONG[change](arrays[change])
+        assert not np.array_equal(changed, arrays[change])
+        arrays = arrays | {change: changed}
+    else:
+        header = header | change
+    write_archive(path, FORM, header, arrays)
     refused(path, problem)
 
 

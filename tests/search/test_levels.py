@@ -1,14 +1,11 @@
 """Levels at the top: compiled programs against another solver, removals against all subsets, bounds against optima."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import combinations, product
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.exact.data import noisy_problem
@@ -21,11 +18,10 @@ from rerank.search.top.demands import Demands
 from rerank.search.top.levels import NEVER, Levels, corners, levels_of
 from rerank.search.top.state import REACHED, REFUTED
 from rerank.statistics import parse
+from tests.cases.examples import SEEDS, examples
 from tests.cases.instances import draw
 from tests.oracles.anchored import anchored, best
 from tests.oracles.comparisons import check_search
-
-SEEDS = st.integers(0, 10**6)
 
 
 def margin(rows: Any, positive: Any, block: Any, domain: Domain) -> tuple[float, np.ndarray]:
@@ -56,8 +52,7 @@ def domain_of(rng: np.random.Generator, d: int) -> Domain:
     return Domain(np.ones(d), lower, upper, (lower, upper))
 
 
-@settings(max_examples=80, deadline=None)
-@given(SEEDS)
+@examples(80, SEEDS)
 def test_the_widest_margin_is_that_of_another_solver_and_the_shares_show_it(seed: int) -> None:
     from rerank.search.top.simplex import basis_of, shares, widest
 
@@ -174,8 +169,7 @@ def bounded(problem: Problem) -> bool:
     return free and len(problem.units) == 1 and problem.units[0].negative.size > 0
 
 
-@settings(max_examples=60, deadline=None)
-@given(SEEDS, st.sampled_from(["dcg@3", "precision@2", "wta", "auc", "mrr", "dcg"]), st.booleans())
+@examples(60, SEEDS, st.sampled_from(["dcg@3", "precision@2", "wta", "auc", "mrr", "dcg"]), st.booleans())
 def test_no_weights_beat_the_levels(seed: int, statistic: str, corrected: bool) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(levels, "FEWEST_FEATURES", 1)

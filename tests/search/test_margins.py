@@ -1,35 +1,24 @@
-"""Margins on the grid of the data: pairs that differ by just the margin on a whole side of a box."""
-
-from __future__ import annotations
+"""Where rounding could decide: margins on the grid of the data, values and bounds near the wrong side."""
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext
 from fractions import Fraction
-from unittest.mock import patch
 
 import numpy as np
 import pytest
+from hypothesis import strategies as st
 
 from rerank.certificate import certify, verify_proof
 from rerank.errors import InputError
-from rerank.problem import Problem, problem_of
-from rerank.search import SearchResult, line_search, run, solve
-from rerank.search.rows import choice
+from rerank.problem import Problem, RankedList, problem_of
+from rerank.search import SearchResult, line_search, solve
 from rerank.search.tables import spacing
 from rerank.statistics import parse
-from tests.oracles import anchored
-from tests.oracles.oracle import witness
-
-
-@contextmanager
-def by_rows(asked: bool) -> Iterator[None]:
-    """Search as long lists are searched, if asked."""
-    if not asked:
-        yield
-        return
-    with patch.object(choice, "by_rows", lambda *_: True), patch.object(run, "lines_by_rows", lambda _: True):
-        yield
+from tests.cases.adversarial import adversarial
+from tests.cases.examples import examples
+from tests.cases.search import by_rows
+from tests.oracles.anchored import best
+from tests.oracles.oracle import objective_at, optimum, witness
 
 
 def levels(
@@ -75,7 +64,7 @@ def test_the_best_weights_are_a_point_where_a_pair_differs_by_the_margin() -> No
     problem = problem_of(X, y.astype(float), parse("dcg@5"), epsilon=0.05, C=0.01, signs=[1, 1])
     found = solve(problem, time_limit=20.0)
     assert found.closed and found.weights.tolist() == [1.0, 0.25]
-    assert found.value > 1.36 and found.value == pytest.approx(float(anchored.best(problem).value), abs=1e-12)
+    assert found.value > 1.36 and found.value == pytest.approx(float(best(problem).value), abs=1e-12)
     w, value = line_search(problem, time_limit=0.2)
     assert value == found.value and w.tolist() == [1.0, 0.25]
 
@@ -119,13 +108,13 @@ def test_searches_agree_with_an_enumeration_in_rationals(part: int, rows: bool) 
     ]
     assert len(asked) > 3
     for problem in asked:
-        best = anchored.best(problem).value
-        with by_rows(rows):
+        most = best(problem).value
+        with by_rows() if rows else nullcontext():
             found = solve(problem, time_limit=5.0, n_jobs=1, proof=not rows)
         value = certify(problem, found.weights).value
-        assert float(value) == pytest.approx(found.value, abs=1e-9) and value <= best <= Fraction(found.bound)
+        assert float(value) == pytest.approx(found.value, abs=1e-9) and value <= most <= Fraction(found.bound)
         if found.closed:
-            assert float(best - value) == pytest.approx(0, abs=1e-9)
+            assert float(most - value) == pytest.approx(0, abs=1e-9)
         else:  # no doubles reach the optimum
             assert found.gave_up and not problem.anchored and witness(problem) is None
         if found.proof is not None:
@@ -157,8 +146,8 @@ def only_rationals(epsilon: float | str = "1/6") -> Problem:
 def test_a_search_that_more_time_would_not_close_says_so_and_its_advice_works() -> None:
     found = solve(only_rationals(), time_limit=20.0)
     assert found.gave_up and not found.closed and found.seconds < 5
-    best = float(anchored.best(only_rationals()).value)
-    assert found.bound == pytest.approx(best, abs=1e-9) and found.bound > found.value
+    most = float(best(only_rationals()).value)
+    assert found.bound == pytest.approx(most, abs=1e-9) and found.bound > found.value
     assert "slightly smaller margin" in found.note
     assert solve(only_rationals(0.1666), time_limit=20.0).closed
     assert not solve(CASES["three rows"](), time_limit=20.0).gave_up
@@ -175,7 +164,82 @@ def test_the_exact_phase_looks_at_the_clock(rows: bool) -> None:
     # The double of .2 is a little more than a step of the grid, which no multiple of a common denominator shows.
     X = [[0.0, 0], [2, 0], [4, 7], [10, 10], [3, 5]]
     problem = problem_of(X, [1.0, 0, 1, 0, 0], parse("dcg"), epsilon=Fraction(0.2))
-    with by_rows(rows):
+    with by_rows() if rows else nullcontext():
         solve(problem, time_limit=0.1)  # kernels are loaded
         found, seconds = timed(problem, 0.5)
     assert seconds < 1.5 and not (found.gave_up and found.seconds > 0.5)
+
+
+def check(problem: Problem) -> None:
+    """The bound is above the exact optimum, the value not above its weights' exact value by more than rounding."""
+    most = optimum(problem)
+    assert most is not None
+    found = solve(problem, time_limit=3.0, n_jobs=1)
+    assert Fraction(found.bound) >= most.value
+    size = (
+        abs(problem.ideal)
+        + abs(problem.constant)
+        + sum(
+            abs(q.constant / q.scale) + q.coefficients.sum() * q.gains.max() / q.scale for q in problem.lists
+        )
+    )
+    assert Fraction(found.value) <= objective_at(problem, found.weights) + Fraction(1e-15 * size)
+
+
+@examples(60, st.integers(0, 10**6), st.sampled_from([1e-16, 1e-14, 1e-13, 1e-12, 1e-10]))
+def test_places_worth_nearly_the_same(seed: int, step: float) -> None:
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(4, 9))
+    a = np.sort(1 + step * rng.integers(0, 8, size=n))
+    gains = rng.permutation([1.0] * int(rng.integers(1, 4)) + [0.0] * 9)[:n]
+    if gains.any():
+        X = rng.normal(size=(n, 2))
+        check(Problem.build(X, [RankedList(np.arange(n), gains, a)], epsilon=float(rng.choice([1e-4, 0.1]))))
+
+
+@pytest.mark.parametrize("negatives", [1, 2])
+@pytest.mark.parametrize("n", [20, 60])
+def test_auc_whose_offset_dwarfs_its_value(n: int, negatives: int) -> None:
+    rng = np.random.default_rng(n)
+    y = np.ones(n)
+    y[:negatives] = 0
+    check(problem_of(rng.normal(size=(n, 1)), y, parse("auc")))
+
+
+@examples(40, st.integers(0, 10**6))
+def test_lists_whose_weights_and_scales_span_many_orders(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(12, 2))
+    lists = [
+        RankedList(
+            rows,
+            np.array([0.0, *rng.permutation([0.0, 1.0, 1e-6, 3e5])[:2], 1.0]),
+            np.sort(rng.random(4)),
+            weight=float(10.0 ** rng.integers(-9, 9)),
+            constant=float(rng.normal() * 10.0 ** rng.integers(-9, 6)),
+            scale=float(10.0 ** rng.integers(-6, 6)),
+        )
+        for rows in np.split(rng.permutation(12), 3)
+    ]
+    check(Problem.build(X, lists, epsilon=0.01))
+
+
+@examples(40, st.integers(0, 10**6), st.sampled_from([2.0**-40, 1e-12, 1e-9]))
+def test_pairs_that_differ_from_the_margin_by_a_hair(seed: int, hair: float) -> None:
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 5, size=(7, 2)) / 4 + hair * rng.integers(-2, 3, size=(7, 2))
+    X[:2] = [0, 0], [1, 1]
+    gains = np.array([0.0, 0.0, 1.0, 0.0, 1.0, 0.0, 1.0])
+    check(problem_of(X, gains, parse("dcg"), epsilon=0.25, low=[0, 0], high=[1, 1]))
+
+
+@examples(25, st.integers(0, 10**6), st.floats(1e-12, 1e12))
+def test_prices_of_any_size(seed: int, factor: float) -> None:
+    rng = np.random.default_rng(seed)
+    gains = rng.permutation([1.0, 1.0, 2.0, 0.0, 0.0, 0.0])
+    check(problem_of(rng.normal(size=(6, 2)), gains * factor, parse("mrr"), C=0.1 * factor))
+
+
+@pytest.mark.parametrize("name", sorted(adversarial()))
+def test_named_problems(name: str) -> None:
+    check(adversarial()[name])

@@ -1,27 +1,31 @@
-"""The search as a whole: what must not change the answer, and what may be said about it."""
+"""The search as a whole and its workers: what must not change the answer, what may be said about it, where jobs run."""
 
-from __future__ import annotations
-
+import os
+import sys
+import threading
+import time
 from dataclasses import replace
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 
 import joblib
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.exact.scaling import megabytes, two_workers
-from rerank.errors import InputError
+from rerank.errors import InputError, SolverError
 from rerank.problem import Problem, RankedList, problem_of
 from rerank.search import Progress, SearchResult, solve
+from rerank.search.shares import Share
+from rerank.search.workers import Workers
 from rerank.statistics import parse
+from tests.cases.examples import SEEDS, examples
 from tests.cases.instances import draw
+from tests.cases.killed import killed
 from tests.cases.search import noisy_problem, surface
 from tests.oracles.oracle import objective_at, optimum
-
-SEEDS = st.integers(0, 10**6)
 
 
 def closed(problem: Problem, **options: Any) -> SearchResult:
@@ -41,8 +45,7 @@ def moved(problem: Problem, X: Any, low: Any, high: Any, **options: Any) -> Prob
     return replace(problem, X=np.ascontiguousarray(X), low=low, high=high, **options)
 
 
-@settings(max_examples=40, deadline=None)
-@given(SEEDS)
+@examples(40, SEEDS)
 def test_the_bound_holds_for_any_weights_and_the_value_for_its_own(seed: int) -> None:
     problem = draw(seed, n_max=12, d_max=4).problem
     found = solve(problem, time_limit=5.0, n_jobs=1)
@@ -53,8 +56,7 @@ def test_the_bound_holds_for_any_weights_and_the_value_for_its_own(seed: int) ->
         assert objective_at(problem, w) <= Fraction(found.bound)
 
 
-@settings(max_examples=30, deadline=None)
-@given(SEEDS)
+@examples(30, SEEDS)
 def test_the_order_of_rows_does_not_matter(seed: int) -> None:
     problem = steady(seed)
     rng = np.random.default_rng(seed)
@@ -68,12 +70,11 @@ def test_the_order_of_rows_does_not_matter(seed: int) -> None:
     assert closed(other).value == pytest.approx(closed(problem).value, rel=1e-12, abs=1e-12)
 
 
-@settings(max_examples=30, deadline=None)
-@given(SEEDS)
+@examples(30, SEEDS)
 def test_the_scale_and_origin_of_a_column_do_not_matter(seed: int) -> None:
     problem = steady(seed)
     rng = np.random.default_rng(seed)
-    scale = np.ldexp(1.0, rng.integers(-30, 30, size=problem.n_features))
+    scale = np.ldexp(1.0, rng.integers(-200, 200, size=problem.n_features))
     same = moved(problem, problem.X * scale, problem.low * scale, problem.high * scale)
     first, second = closed(problem), closed(same)
     assert first.value == second.value and first.bound == second.bound
@@ -81,8 +82,7 @@ def test_the_scale_and_origin_of_a_column_do_not_matter(seed: int) -> None:
     assert closed(shifted).value == pytest.approx(first.value, rel=1e-12, abs=1e-12)
 
 
-@settings(max_examples=30, deadline=None)
-@given(SEEDS)
+@examples(30, SEEDS)
 def test_a_column_turned_around_turns_its_weight(seed: int) -> None:
     problem = steady(seed)
     turn = np.random.default_rng(seed).choice([-1.0, 1.0], size=problem.n_features)
@@ -94,16 +94,14 @@ def test_a_column_turned_around_turns_its_weight(seed: int) -> None:
     assert float(worth) == pytest.approx(second.value, rel=1e-12, abs=1e-12)
 
 
-@settings(max_examples=20, deadline=None)
-@given(SEEDS, st.integers(2, 3))
+@examples(20, SEEDS, st.integers(2, 3))
 def test_repeating_every_list_changes_nothing(seed: int, times: int) -> None:
     problem = steady(seed)
     many = replace(problem, lists=problem.lists * times)
     assert closed(many).value == pytest.approx(closed(problem).value, rel=1e-12, abs=1e-12)
 
 
-@settings(max_examples=20, deadline=None)
-@given(SEEDS)
+@examples(20, SEEDS)
 def test_another_list_mixes_the_two_optima(seed: int) -> None:
     rng = np.random.default_rng(seed)
     gains = rng.permutation([3.0, 1.0, 1.0, 0, 0, 0, 0, 0])
@@ -232,3 +230,110 @@ def test_the_box_of_an_open_search_holds_its_best_point_and_what_could_beat_it()
     assert (low <= part.weights).all() and (part.weights <= high).all()
     if best.value > part.value:
         assert (low <= best.weights).all() and (best.weights <= high).all()
+
+
+def place(i: int, seconds: float = 0.0) -> tuple[int, int, str]:
+    time.sleep(seconds)
+    return i, os.getpid(), threading.current_thread().name
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, -1])
+def test_results_come_in_the_order_of_the_jobs(n_jobs: int) -> None:
+    with Workers(n_jobs) as workers:
+        for _ in range(2):
+            found = workers.run([(place, (i, 0.01 * (5 - i))) for i in range(6)])
+            assert [i for i, _, _ in found] == list(range(6))
+            assert {pid for _, pid, _ in found} == {os.getpid()}
+    assert not [t for t in threading.enumerate() if t.name.startswith("rerank")]
+
+
+def test_two_jobs_run_side_by_side_on_threads_of_our_own() -> None:
+    both = threading.Barrier(2, timeout=10)
+    with Workers(2) as workers:
+        workers.run([(both.wait, ()), (both.wait, ())])  # a single thread would wait for ever
+        names = {name for _, _, name in workers.run([(place, (i,)) for i in range(4)])}
+        assert all(name.startswith("rerank") for name in names)
+        assert {name for _, _, name in workers.run([(place, (0,))], alone=True)} == {"MainThread"}
+
+
+def test_the_callers_configuration_is_followed() -> None:
+    with joblib.parallel_config(backend="loky", n_jobs=2), Workers(None) as workers:
+        assert os.getpid() not in {pid for _, pid, _ in workers.run([(place, (i,)) for i in range(4)])}
+    with joblib.parallel_config(n_jobs=1), Workers(None) as workers:
+        assert {name for _, _, name in workers.run([(place, (i,)) for i in range(3)])} == {"MainThread"}
+
+
+def test_a_killed_process_of_joblib_is_one_sentence() -> None:
+    with joblib.parallel_config(backend="loky", n_jobs=2), Workers(None) as workers:
+        with pytest.raises(SolverError, match="A worker process ended in the middle of its work") as caught:
+            workers.run([(place, (1,)), (killed, ())])
+    assert str(caught.value).count(".") == 1
+
+
+def filled(table: np.ndarray, i: int) -> float:
+    table[:] += i  # what is fetched may be written
+    return float(table.sum())
+
+
+def test_on_ray_the_first_argument_is_sent_once_and_copied_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Store:
+        """Ray's object store: arrays come out read-only."""
+
+        stored: list[np.ndarray] = []
+        fetched = 0
+
+        def put(self, table: np.ndarray) -> Any:
+            self.stored.append(table.copy())
+            self.stored[-1].flags.writeable = False
+            name = str(len(self.stored))
+            return SimpleNamespace(hex=lambda: name)
+
+        def get(self, reference: Any) -> np.ndarray:
+            self.fetched += 1
+            return self.stored[int(reference.hex()) - 1]
+
+    store = Store()
+    monkeypatch.setitem(sys.modules, "ray", store)
+    with Workers(1) as workers:
+        workers._sent = {}
+        tables = [np.zeros(3), np.ones(3), np.full(3, 2.0)]
+        for _ in range(2):
+            jobs = [workers._by_reference(filled, (table, i)) for table in tables for i in (1, 2)]
+            found = [function(*given) for function, given in jobs]
+            assert len(store.stored) == 3
+    # Two objects stay in a process: for the third the others go, and are fetched anew when they come again.
+    assert found[:2] == [3.0, 9.0] and store.fetched == 6
+    assert not workers._sent
+
+
+def fail(i: int) -> None:
+    raise ValueError(f"job {i}")
+
+
+def test_an_error_reaches_the_caller_and_the_rest_is_not_begun() -> None:
+    begun: list[int] = []
+
+    def late(i: int) -> None:
+        begun.append(i)
+        time.sleep(0.05)
+
+    with pytest.raises(ValueError, match="job 0"), Workers(2) as workers:
+        workers.run([(fail, (0,)), *[(late, (i,)) for i in range(40)]])
+    assert len(begun) < 10
+
+
+@examples(60, st.floats(1 / 15, 4), st.floats(0, 1), st.floats(0, 1), st.booleans())
+def test_lines_get_more_work_where_they_bring_more(
+    share: float, by_lines: float, by_boxes: float, blind: bool
+) -> None:
+    found = Share(share, 1e6, by_lines, by_boxes)
+    found.judge(2e6, 1e5, blind)
+    assert found == Share(share, 1e6, by_lines, by_boxes)  # too early
+    found.judge(2.2e6, 1e5, blind)
+    assert 1 / 15 <= found.now <= 4 and 0.5 <= found.now / share <= 2 and found.judged == 2.2e6
+    if by_lines > share * by_boxes:
+        assert found.now == min(2 * share, 4)
+    elif by_boxes > 0:
+        assert found.now == max(share / 2, 1 / 15)
+    else:
+        assert found.now == (min(2 * share, 4) if blind else share)

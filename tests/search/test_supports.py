@@ -1,26 +1,45 @@
-"""Supports and faces, and prices and limits against solving every support on its own."""
-
-from __future__ import annotations
+"""Supports: listed, screened by boxes and by groups of equal rows, and their optimum against solving every support."""
 
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, pairwise, permutations
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rerank.errors import InputError
 from rerank.problem import Problem, problem_of
 from rerank.search import solve
 from rerank.search.domain import Domain
+from rerank.search.jobs import screen_supports
+from rerank.search.rows.lines import RowLines
 from rerank.search.run import Run
+from rerank.search.sizes import OutOfTimeError
+from rerank.search.supports import screening, screens
 from rerank.search.supports import subsets as module
+from rerank.search.supports.groups import bound_by_groups, groups_of
+from rerank.search.supports.screening_rows import (
+    FACE,
+    LEVELS,
+    ROWS,
+    SIGNED_FACE,
+    SIGNED_SPLIT,
+    SPLIT,
+    begin,
+    bound,
+    halve,
+    open_face,
+    reductions,
+)
+from rerank.search.supports.screens import Screens, _lanes, layout
 from rerank.search.supports.subsets import moving, supports
 from rerank.statistics import parse
+from tests.cases.examples import SEEDS, examples
 from tests.cases.instances import draw
-from tests.cases.search import drawn_lists, noisy_problem
+from tests.cases.search import drawn_lists, noisy_problem, tables
 from tests.oracles.comparisons import check_search
+from tests.oracles.oracle import objective_at, optimum
 
 
 @pytest.mark.parametrize("d", [1, 2, 5])
@@ -43,17 +62,13 @@ def test_supports_too_many_to_list_are_left_out_and_said_so(monkeypatch: pytest.
 def test_any_stretch_of_the_supports_is_computed_from_its_place() -> None:
     some, _ = supports(7, 4, priced=True)
     every = list(some)
-    assert [tuple(some[i]) for i in range(len(some))] == [tuple(x) for x in every] and tuple(some[-1]) == (
-        3,
-        4,
-        5,
-        6,
-    )
+    assert [tuple(some[i]) for i in range(len(some))] == [tuple(x) for x in every]
+    assert tuple(some[-1]) == (3, 4, 5, 6)
     assert some.sizes.tolist() == [x.size for x in every]
-    for begin in range(0, len(some), 5):
-        rows = some.rows(begin, begin + 12)
-        assert [tuple(x) for x in rows] == [tuple(x) for x in every[begin : begin + len(rows)]]
-        assert len(rows) == 12 or begin + len(rows) in (7, 28, 63, 98)
+    for first in range(0, len(some), 5):
+        rows = some.rows(first, first + 12)
+        assert [tuple(x) for x in rows] == [tuple(x) for x in every[first : first + len(rows)]]
+        assert len(rows) == 12 or first + len(rows) in (7, 28, 63, 98)
     with pytest.raises(IndexError):
         some[len(some)]
 
@@ -92,8 +107,7 @@ def test_features_stay_where_none_moves_a_pair() -> None:
     assert moving(problem).tolist() == [0, 1] and solve(problem, n_jobs=1).closed
 
 
-@settings(max_examples=50, deadline=None)
-@given(st.integers(0, 10**6), st.integers(1, 6))
+@examples(50, st.integers(0, 10**6), st.integers(1, 6))
 def test_every_allowed_point_lies_on_a_face(seed: int, k: int) -> None:
     rng = np.random.default_rng(seed)
     signed = rng.random(k) < 0.5
@@ -161,3 +175,322 @@ def test_a_support_left_out_keeps_the_bound_up(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(module, "MOST", 5)
     part = solve(problem, n_jobs=1)
     assert not part.closed and part.bound >= whole.value and part.value <= whole.value
+
+
+def lattice(seed: int, statistic: str, **options: Any) -> Problem:
+    """Few values a feature, most of them zero: equal rows, antiparallel pairs, sides of boxes that end at 0."""
+    rng = np.random.default_rng(seed)
+    X = np.where(rng.random((40, 5)) < 0.5, 0.0, rng.integers(-2, 3, size=(40, 5)))
+    y = X @ rng.normal(size=5) + rng.normal(size=40) > 0.7
+    return problem_of(X, y.astype(float), parse(statistic), **options)
+
+
+SCREENED = {
+    "auc": lambda: noisy_problem(30, 5, "auc", 0.35, 0, max_features=3),
+    "mrr, signs": lambda: noisy_problem(30, 5, "mrr", 0.35, 1, max_features=3, signs=[1, -1, 0, 0, 1]),
+    "auc, a wide margin": lambda: noisy_problem(30, 5, "auc", 0.35, 2, max_features=2, epsilon=0.3),
+    "auc, no margin can be met": lambda: noisy_problem(30, 4, "auc", 0.35, 2, max_features=2, epsilon=9.0),
+    "auc, each feature costs": lambda: noisy_problem(30, 4, "auc", 0.35, 3, C=0.01),
+    "auc on a lattice": lambda: lattice(4, "auc", max_features=2),
+    "dcg@5 on a lattice, costs": lambda: lattice(5, "dcg@5", C=0.05, max_features=3),
+    "auc on lists": lambda: drawn_lists(6, 6, 8, 4, "auc", max_features=2),
+    "ndcg@5 on lists, grades": lambda: drawn_lists(7, 6, 8, 4, "ndcg@5", max_features=2),
+}
+
+
+@pytest.mark.parametrize("name", SCREENED)
+def test_a_support_is_fathomed_only_if_it_holds_nothing_better(name: str) -> None:
+    problem = SCREENED[name]()
+    run = Run(problem, None)
+    t, d = run.tables, problem.n_features
+    held = boxed = 0
+    for size in range(1, (problem.max_features or d) + 1):
+        rows = np.array(list(combinations(range(d), size)), dtype=np.int32)
+        found = [solve(on(problem, tuple(r)), n_jobs=1) for r in rows]
+        best = (np.array([x.value for x in found]) - t.constant) / (t.grain if t.integral else 1.0)
+        best = np.floor(best + 1e-6) if t.integral else best - 1e-13 * (1.0 + np.abs(best))
+        step = 0.5 if t.integral else 1e-9
+        made = Screens(None, layout(t, d), 1.0, 0.0, False)
+        bounds, batches, _ = screen_supports(made, rows, best - step, run.domain.signed)
+        assert (bounds >= best - t.slack).all()
+        for features, x, value, batch in zip(rows, found, best, batches, strict=True):
+            w = x.weights / run.domain.scale[features]
+            if batch is not None and w.any():
+                inside = (np.abs(w / np.abs(w).max() - batch.centres) <= batch.halves + 1e-12).all(axis=1)
+                assert batch.bounds[inside].max() >= value - t.slack
+                boxed += 1
+        bounds, _, _ = screen_supports(made, rows, best + 0.1 * (t.ideal - best) + step, run.domain.signed)
+        held += int((bounds == -np.inf).sum())
+        # A face of a single feature is a point and has no side to halve: it is left to the box search.
+        bounds, _, _ = screen_supports(made, rows, np.full(len(rows), t.ideal + t.slack), run.domain.signed)
+        assert size == 1 or (bounds == -np.inf).all()
+    assert held > 0 and (boxed > 0 or name == "auc, no margin can be met")
+
+
+@pytest.mark.parametrize("name", SCREENED)
+def test_value_and_proof_are_those_of_the_search_without_it(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem = SCREENED[name]()
+    monkeypatch.setattr(screening, "FIRST", 1)  # many rounds
+    found = solve(problem, n_jobs=1)
+    workers = solve(problem, n_jobs=2)
+    assert np.array_equal(found.weights, workers.weights) and found.boxes == workers.boxes
+    plain = solve(problem, n_jobs=1, proof=True)  # a proof covers every support
+    assert found.closed and plain.closed
+    assert found.value == pytest.approx(plain.value, rel=1e-12, abs=1e-12)
+
+
+@examples(60, st.integers(0, 10**6), st.booleans())
+def test_sums_are_never_below_what_a_box_can_reach(seed: int, lattice: bool) -> None:
+    rng = np.random.default_rng(seed)
+    s = int(rng.integers(1, 5))
+    D = rng.integers(-3, 4, size=(s, 50)) / 3 if lattice else rng.uniform(-1, 1, size=(s, 50))
+    scaled = D / 2.0**-12
+    up = (np.sign(scaled) * np.ceil(np.abs(scaled))).astype(np.int16)
+    down = np.trunc(scaled).astype(np.int16)
+    rows = np.empty((s, LEVELS, 50), np.int16)
+    for j in range(s):
+        reductions(up[j], down[j], rows[j])
+    one_way = rng.random(s) < 0.3
+    low, high = np.where(one_way, 0.0, -1.0), np.ones(s)
+    sums, left, right = np.empty((3, 50), np.int16)
+    begin(rows, np.zeros(50, np.int16), one_way, sums)
+    face = int(rng.integers(s))
+    negative = bool(rng.random() < 0.5 and not one_way[face])
+    open_face(sums, rows[face, SIGNED_FACE if one_way[face] else FACE], negative, left)
+    sums = left.copy()
+    low[face] = high[face] = -1.0 if negative else 1.0
+    level = np.where(one_way, SIGNED_SPLIT, SPLIT)
+    for _ in range(12):
+        most = np.maximum(low[:, None] * D, high[:, None] * D).sum(axis=0) / 2.0**-12
+        assert (sums >= most - 1e-9).all() and (sums <= most + 8 * s).all()
+        j = int(rng.integers(s))
+        if j == face or level[j] >= LEVELS:
+            continue
+        n_left, n_right = halve(sums, rows[j, level[j]], np.int16(1), left, right)
+        assert (n_left, n_right) == ((left < 1).sum(), (right < 1).sum())
+        level[j] = SIGNED_SPLIT if level[j] == SPLIT else level[j] + 1
+        middle = (low[j] + high[j]) / 2
+        if rng.random() < 0.5:
+            high[j], sums = middle, left.copy()
+        else:
+            low[j], sums = middle, right.copy()
+
+
+@examples(60, st.integers(0, 10**6), st.integers(1, 900), st.integers(1, 40))
+def test_every_pair_has_one_place_in_a_lane_of_its_key(seed: int, pairs: int, keys: int) -> None:
+    key = np.random.default_rng(seed).integers(0, keys, size=pairs) ** 2
+    places, lane, block = _lanes(np.arange(pairs), key)
+    assert np.array_equal(np.sort(places[places >= 0]), np.arange(pairs))
+    assert block[-1] == places.size
+    for a, z in pairwise(block):
+        row = places[a:z].reshape(ROWS, -1)
+        used = row >= 0
+        assert (key[row] == lane[: row.shape[1]])[used].all()
+
+
+@pytest.mark.parametrize(
+    "name", ["mrr, signs", "dcg@5 on a lattice, costs", "auc on lists", "ndcg@5 on lists, grades"]
+)
+def test_the_bound_is_the_value_where_sums_are_exact_scores(name: str) -> None:
+    """At a single point, far from any tie, a pair is lost exactly if its sum is below the threshold."""
+    problem = SCREENED[name]()
+    run = Run(problem, None)
+    t, d = run.tables, problem.n_features
+    made = layout(t, d)
+    w = np.abs(np.random.default_rng(0).uniform(0.2, 1, size=d))
+    sums = np.where(made.idle > 0, made.idle, np.where(w @ made.down / w.sum() >= 1, 9, -9)).astype(np.int16)
+    order = np.where(made.idle > 0, 0, sums)
+    lane = np.zeros(made.lane_slot.size, np.int16)
+    lost = np.zeros(t.slots.unit_of.size, np.int64)
+    count = np.zeros(int(np.diff(t.slots.coef_start).max()) + 1, np.int64)
+    value = bound(sums, int((order < 0).sum()), made, lane, lost, count)
+    quantum = 2.0 ** np.round(np.log2(np.abs(t.pairs).max() / np.abs(made.up).max()))
+    gone = (np.abs(t.pairs) > 0).any(axis=0) & (w @ np.trunc(t.pairs / quantum) / w.sum() < 1)
+    gone |= ~(np.abs(t.pairs) > 0).any(axis=0)
+    assert value == pytest.approx(earned(t, gone), rel=1e-12)
+
+
+def earned(t: Any, gone: np.ndarray) -> float:
+    """Value if these pairs are lost, by loops."""
+    if t.linear:
+        return float(t.total - t.loss[gone].sum())
+    lost = np.zeros(t.slots.unit_of.size, int)
+    for p in np.flatnonzero(gone):
+        lost[t.slot[p] : t.slot[p] + t.span[p]] += t.multiplicity[p]
+    total = 0.0
+    for u in range(t.slots.unit_start.size - 1):
+        coef = t.slots.coef[t.slots.coef_start[u] : t.slots.coef_start[u + 1]]
+        slots = t.slots.unit_slots[t.slots.unit_start[u] : t.slots.unit_start[u + 1]]
+        places = np.sort(lost[slots]) + np.arange(slots.size)
+        total += float(coef[places[places < coef.size]].sum())
+    return total
+
+
+def test_problems_too_large_for_it_go_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = SCREENED["auc"]()
+    with_it = solve(problem, n_jobs=1)
+    monkeypatch.setattr(screens, "MOST_PLACES", 10)
+    assert layout(tables(problem), 3) is None
+    without = solve(problem, n_jobs=1)
+    assert without.closed and without.value == with_it.value
+
+
+STATISTICS = ("auc", "pauc@3", "precision@3", "mrr", "dcg@4", "ndcg", "wta")
+
+
+def few_values(seed: int, n: int = 10, d: int = 3, values: int = 2, **options: object) -> Problem:
+    """Rows on a small grid, perhaps in two lists or with grades."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, values, size=(n, d)).astype(float)
+    X[:2] = [np.zeros(d), np.ones(d)]
+    gains = rng.choice([0.0, 0.0, 1.0, 3.0] if seed % 3 == 0 else [0.0, 0.0, 1.0], size=n)
+    gains[[0, -1]] = 1.0, 0.0
+    qid = np.repeat([0, 1], [n - n // 3, n // 3]) if seed % 2 else None
+    if qid is not None:
+        gains[[n - 1, n - 2]] = 0.0, 1.0
+    return problem_of(X, gains, parse(STATISTICS[seed % len(STATISTICS)]), qid, **options)
+
+
+def best_order(problem: Problem, features: tuple[int, ...]) -> float:
+    """Largest value of any scorer that sees these features alone, by trying every order of the different rows."""
+    kinds, of = np.unique(problem.X[:, features], axis=0, return_inverse=True)
+    best = -np.inf
+    for order in permutations(range(len(kinds))):
+        scores = np.array(order, dtype=float)[of.ravel()]
+        total = problem.constant
+        for unit in problem.units:
+            lost = sorted(sum(scores[i] <= scores[k] for k in unit.negative) for i in unit.positive)
+            n = len(unit.positive) + len(unit.negative)
+            total += sum(
+                unit.factor * unit.coefficients[::-1][j + x] for j, x in enumerate(lost) if j + x < n
+            )
+        best = max(best, total)
+    return float(best)
+
+
+@examples(40, SEEDS)
+def test_no_order_of_the_groups_beats_the_bound(seed: int) -> None:
+    problem = few_values(seed)
+    groups = groups_of(problem)
+    assert groups is not None
+    rows = np.array(list(combinations(range(3), 2)), dtype=np.int32)
+    bounds = np.full(len(rows), np.inf)
+    bound_by_groups(groups, rows, np.full(len(rows), -1.0), bounds)
+    for features, most in zip(rows, bounds, strict=True):
+        best = best_order(problem, tuple(features))
+        assert most + problem.constant >= best - 1e-12
+        if STATISTICS[seed % len(STATISTICS)] == "auc" and len(problem.units) == 1:
+            assert most + problem.constant == pytest.approx(best)  # the order by shares is the best one
+
+
+@examples(40, SEEDS)
+def test_what_a_limit_fathoms_is_not_above_it(seed: int) -> None:
+    problem = few_values(seed, values=3, n=9)
+    groups = groups_of(problem)
+    assert groups is not None
+    rows = np.array([[0, 1], [0, 2], [1, 2]], dtype=np.int32)
+    whole = np.full(3, np.inf)
+    bound_by_groups(groups, rows, np.full(3, -1.0), whole)
+    limits = np.random.default_rng(seed).uniform(0.5, 1.1, size=3) * whole
+    some = np.full(3, np.inf)
+    bound_by_groups(groups, rows, limits, some)
+    assert np.array_equal(some == -np.inf, whole <= limits) and (some[whole > limits] == whole[whole > limits]).all()
+
+
+@examples(25, SEEDS, st.integers(1, 2))
+def test_the_optimum_on_few_features_is_found(seed: int, most: int) -> None:
+    problem = few_values(seed, values=2 + seed % 2, max_features=most, epsilon=0.05)
+    found, best = solve(problem, n_jobs=1), optimum(problem)
+    assert best is not None and found.closed
+    assert found.value == pytest.approx(float(best.value)) and found.bound >= float(best.value)
+    assert float(objective_at(problem, found.weights)) == pytest.approx(found.value)
+
+
+def test_groups_that_fill_all_places_earn_nothing() -> None:
+    X = np.repeat([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], 8, axis=0)
+    y = np.tile([1.0, 1, 1, 0, 0, 0, 0, 0], 4)
+    y[8:13] = 1.0  # one group has three irrelevant rows, the others five
+    problem = problem_of(X, y, parse("precision@4"))
+    groups = groups_of(problem)
+    bounds = np.full(1, np.inf)
+    bound_by_groups(groups, np.array([[0, 1]], dtype=np.int32), np.full(1, -1.0), bounds)
+    assert bounds[0] == 1.0 == best_order(problem, (0, 1))
+
+
+def test_features_with_many_values_are_left_to_boxes() -> None:
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 2, size=(60, 3)), rng.normal(size=(60, 2))])
+    y = (X @ [1.0, 0.5, 0.0, 1.0, 0.0] + rng.normal(size=60) > 1).astype(float)
+    problem = problem_of(X, y, parse("auc"), max_features=2)
+    groups = groups_of(problem)
+    assert groups is not None and groups.values.tolist() == [2, 2, 2, 0, 0]
+    bounds = np.full(2, np.inf)
+    bound_by_groups(groups, np.array([[0, 1], [0, 3]], dtype=np.int32), np.full(2, -1.0), bounds)
+    assert np.isfinite(bounds[0]) and bounds[1] == np.inf
+    found, plain = solve(problem, n_jobs=1), solve(problem, n_jobs=1, proof=True)  # a proof screens nothing
+    assert found.closed and found.value == pytest.approx(plain.value)
+    assert groups_of(problem_of(X[:, 2:], y, parse("auc"), max_features=2)) is None
+
+
+def test_booleans_take_fewer_boxes_than_without_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(1)
+    X = (rng.random((120, 12)) < 0.4).astype(float)
+    y = (X[:, 0] + X[:, 1] + 0.7 * X[:, 2] + rng.normal(size=120) > 2).astype(float)
+    problem = problem_of(X, y, parse("precision@20"), max_features=3, epsilon=1e-2)
+    found = solve(problem, n_jobs=1)
+    monkeypatch.setattr("rerank.search.supports.groups.MOST_VALUES", 1)
+    monkeypatch.setattr(screens, "MOST_PLACES", 10)
+    alone = solve(problem, n_jobs=1)
+    assert found.closed and alone.closed and found.value == pytest.approx(alone.value)
+    assert 3 * found.boxes < alone.boxes
+
+
+def test_long_lists_with_a_limit_have_no_table_of_pairs() -> None:
+    from rerank.search.rows.tables import RowTables
+    from rerank.search.run import Run
+
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(9000, 6))
+    y = (X[:, 0] + X[:, 3] + rng.normal(size=9000) > 2.7).astype(float)
+    problem = problem_of(X, y, parse("precision@50"), max_features=2)
+    run = Run(problem)
+    assert isinstance(run.tables, RowTables)
+    found = solve(problem, n_jobs=1, time_limit=60.0)
+    assert found.closed and np.count_nonzero(found.weights) <= 2
+    small = problem_of(X[:300], y[:300], parse("precision@50"), max_features=2)
+    assert isinstance(tables(small).pairs, np.ndarray) and not isinstance(Run(small).tables, RowTables)
+
+
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_features_are_added_one_at_a_time_on_long_lists(most: int) -> None:
+    from rerank.search.lines.forward import forward
+    from rerank.search.run import Run
+
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(4000, 8))
+    y = (X[:, 0] + X[:, 3] + 0.5 * X[:, 6] + rng.normal(size=4000) > 3).astype(float)
+    problem = problem_of(X, y, parse("precision@50"), max_features=most)
+    run = Run(problem)
+    assert isinstance(run.lines, RowLines) and run.tables.smooth
+    found = forward(run.lines, most, lambda n: 0.0)
+    assert [np.count_nonzero(w) for _, w in found] == list(range(1, most + 1))
+    assert all(run.lines.value(w) == pytest.approx(value) and value > 0 for value, w in found)
+
+
+@pytest.mark.parametrize("reason", [InputError("too large"), OutOfTimeError("late"), KeyboardInterrupt()])
+def test_a_search_goes_on_without_a_table_for_the_screening(
+    reason: BaseException, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*given: object) -> None:
+        raise reason
+
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(4000, 4))
+    y = (X[:, 0] + X[:, 3] + rng.normal(size=4000) > 3).astype(float)
+    problem = problem_of(X, y, parse("precision@20"), max_features=2)
+    expected = solve(problem, n_jobs=1)
+    monkeypatch.setattr(screens, "affordable_pairs", refuse)
+    found = solve(problem, n_jobs=1)
+    assert found.closed and found.value == pytest.approx(expected.value)

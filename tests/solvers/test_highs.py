@@ -17,15 +17,7 @@ from rerank.errors.stops import attended, current
 from rerank.solvers import highs
 from rerank.solvers.outcome import Holds, Options, Point, Progress, Stop, reasons
 from rerank.solvers.progress import claims, line, live, throttled
-from tests.cases.hand_programs import (
-    auc,
-    every_bound,
-    knapsack,
-    linear,
-    mixed_signs,
-    point,
-    program,
-)
+from tests.cases.hand_programs import auc, every_bound, knapsack, linear, mixed_signs, point, program
 
 SOON = 2.0
 """Seconds in which an interruption must be answered."""

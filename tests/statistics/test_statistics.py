@@ -1,19 +1,22 @@
-"""Rank statistics as values: coefficients, names, presentation, refusals."""
+"""Rank statistics as values: names, presentation, refusals, shares of a list, lists of another length."""
 
 import copy
 import doctest
 import math
 import pickle
 import re
-from itertools import pairwise, permutations
+from itertools import combinations, pairwise, permutations
+from math import comb
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import binom
 from sklearn.base import clone
 
+from rerank import Reranker, load
 from rerank.errors import InputError
 from rerank.ranks import evaluate
 from rerank.statistics import (
@@ -35,13 +38,16 @@ from rerank.statistics import (
     Success,
     Window,
     WinnerTakesAll,
+    fitted_statistic,
     ideal,
     parse,
     presentation,
 )
 from rerank.statistics.catalogue import NAMED as STATISTICS
 from rerank.statistics.parse import known
-from tests.oracles.tie_orders import labelled_scores, over_all_orders, pairs_won
+from tests.cases.examples import examples
+from tests.cases.refuses import refuses
+from tests.oracles.tie_orders import pairs_won
 
 # Each statistic with its name and a_l as a function of the rank l (1 at the bottom) and the length n.
 TABLE = [
@@ -68,6 +74,8 @@ TABLE = [
     (Success(at=3), "success@3", lambda l, n: float(n - l + 1 <= 3)),
     (Custom(lambda l, n: l > n / 2), None, lambda l, n: float(l > n / 2)),
 ]
+
+
 NAMED = [row[:2] for row in TABLE if row[1]]
 
 
@@ -227,21 +235,18 @@ def test_an_example_in_a_message_can_be_read(text):
     ],
 )
 def test_what_cannot_be_read_gets_a_sentence(text, sentence):
-    with pytest.raises(InputError, match=sentence):
-        parse(text)
+    refuses(sentence, parse, text)
 
 
 @pytest.mark.parametrize("at", [0, -3, 2.5, "3", None, True])
 def test_a_cut_off_is_a_whole_number(at):
-    with pytest.raises(InputError, match="cut-off of precision is .*whole number, at least 1"):
-        Precision(at=at)
+    refuses("cut-off of precision is .*whole number, at least 1", Precision, at=at)
     assert Precision(at=np.int64(3)) == Precision(at=3)
 
 
 @pytest.mark.parametrize("n", [-1, 2.0, "4", None])
 def test_a_length_is_a_whole_number(n):
-    with pytest.raises(InputError, match="list length"):
-        DCG().coefficients(n)
+    refuses("list length", DCG().coefficients, n)
 
 
 @pytest.mark.parametrize(
@@ -260,24 +265,20 @@ def test_a_length_is_a_whole_number(n):
     ],
 )
 def test_a_custom_sequence_is_refused_at_its_first_fault(a, sentence):
-    with pytest.raises(InputError, match=sentence):
-        Custom(a)
+    refuses(sentence, Custom, a)
 
 
 def test_a_custom_function_is_checked_for_each_length():
     hump = Custom(lambda l, n: l * (4 - l))
     assert hump.coefficients(2).tolist() == [3.0, 4.0]
-    with pytest.raises(InputError, match=r"a_3 \(index 2\) is 3.0"):
-        hump.coefficients(3)
+    refuses(r"a_3 \(index 2\) is 3.0", hump.coefficients, 3)
 
 
 def test_a_custom_array_serves_lists_of_its_own_length():
-    with pytest.raises(InputError, match="holds 3 coefficients and the list has 4 items"):
-        Custom([0, 1, 2]).coefficients(4)
+    refuses("holds 3 coefficients and the list has 4 items", Custom([0, 1, 2]).coefficients, 4)
 
 
-@settings(deadline=None, max_examples=100)
-@given(st.lists(st.floats(-2, 5), min_size=1, max_size=8))
+@examples(100, st.lists(st.floats(-2, 5), min_size=1, max_size=8))
 def test_a_custom_sequence_is_taken_or_refused_as_defined(values):
     good = min(values) >= 0 and all(a <= b for a, b in pairwise(values))
     if good:
@@ -302,8 +303,7 @@ def worth(statistic, order):
     return total
 
 
-@settings(deadline=None, max_examples=60)
-@given(gain_lists)
+@examples(60, gain_lists)
 def test_the_ideal_is_the_best_of_all_orders(gains):
     for statistic, _ in NAMED:
         if statistic.weighs_hits:
@@ -312,8 +312,7 @@ def test_the_ideal_is_the_best_of_all_orders(gains):
         assert ideal(statistic, len(gains), gains) == pytest.approx(best, rel=1e-14)
 
 
-@settings(deadline=None, max_examples=60)
-@given(gain_lists, st.randoms(use_true_random=False))
+@examples(60, gain_lists, st.randoms(use_true_random=False))
 def test_the_presentation_of_auc_is_the_share_of_pairs(gains, random):
     n = len(gains)
     order = list(range(n))
@@ -329,8 +328,7 @@ def test_the_presentation_of_auc_is_the_share_of_pairs(gains, random):
 @pytest.mark.parametrize("of", [ideal, presentation])
 @pytest.mark.parametrize("gains", [[1, 0], [[1, 0, 1]], [1, 0, "x"], [1, 0, math.nan], [1, -1, 0], [1, 0, math.inf]])
 def test_gains_that_cannot_be_used_are_one_sentence(of, gains):
-    with pytest.raises(InputError, match=r"^The (list has 3 items and )?gains .*\.$"):
-        of(NDCG(2), 3, gains)
+    refuses(r"^The (list has 3 items and )?gains .*\.$", of, NDCG(2), 3, gains)
     assert ideal(DCG(), 0, []) == 0.0
 
 
@@ -340,8 +338,7 @@ def test_presentations():
     assert presentation(NDCG(2), 3, gains) == (0.0, 3.0 + 1 / math.log2(3))
     assert presentation(AUC(), 2, np.ones(2)) == (3.0, 0.0)
     assert presentation(AUC(), 2, np.zeros(2)) == (0.0, 0.0)
-    with pytest.raises(InputError, match="one gain per item"):
-        presentation(AUC(), 4, gains)
+    refuses("one gain per item", presentation, AUC(), 4, gains)
 
 
 def test_every_statistic_is_registered_tested_and_on_the_page():
@@ -377,21 +374,6 @@ def test_the_page_runs():
     assert result.attempted > 20 and result.failed == 0
 
 
-@settings(deadline=None, max_examples=60)
-@given(labelled_scores(largest_grade=2), st.integers(1, 6))
-def test_recall_success_and_rbp_by_all_orders(data, at):
-    """The tie rules of measures whose grades above 0 count alike; those of AP and RR are in test_measures."""
-    y, scores = data
-    measures = {
-        f"recall@{at}": lambda order: sum(y[i] > 0 for i in order[:at]) / sum(v > 0 for v in y),
-        f"success@{at}": lambda order: float(any(y[i] > 0 for i in order[:at])),
-        "rbp@0.7": lambda order: sum(0.3 * 0.7**p for p, i in enumerate(order) if y[i] > 0),
-    }
-    for stat, slow in measures.items():
-        for ties, expected in over_all_orders(scores, slow).items():
-            assert evaluate(stat, y, scores, ties=ties) == pytest.approx(expected, abs=1e-12)
-
-
 def test_relevant_items_that_were_missed_count_in_recall_and_average_precision():
     y, scores, missed = [2, 0, 1, 0], [4.0, 3.0, 2.0, 1.0], {0: [1, 3]}
     assert evaluate("recall@1", y, scores, ideal_gains=missed) == 1 / 4
@@ -418,3 +400,128 @@ def test_over_lists_recall_is_precision_with_weights_of_lists():
         recall = evaluate("recall@2", y, scores, qid)
         weighted = evaluate("precision@2", y, scores, qid, query_weight={0: 1.0, 1: 0.5})
         assert recall == pytest.approx(weighted * (1 + 1 / 2) / 2)
+
+
+BY_PLACE = [DCG(2), DCG(), Precision(2), Window(2)]
+
+
+@pytest.mark.parametrize("statistic", BY_PLACE, ids=str)
+@pytest.mark.parametrize("n, m", [(6, 3), (8, 5), (7, 6)])
+def test_a_shorter_list_is_each_row_kept_with_its_share(statistic, n, m):
+    """The number of the p - 1 rows above that are kept is binomial; counted here over all subsets of them."""
+    rho, places = m / n, statistic.coefficients(m)[::-1]
+    for p in range(1, n + 1):
+        expected = 0.0
+        for j in range(p):
+            kept = sum(1 for _ in combinations(range(p - 1), j))
+            assert kept == comb(p - 1, j)
+            expected += kept * rho**j * (1 - rho) ** (p - 1 - j) * places[min(j, m - 1)]
+        assert InLists(statistic, m).coefficients(n)[::-1][p - 1] == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("statistic", [*BY_PLACE, DCG(10)], ids=str)
+def test_a_much_shorter_list_is_the_binomial_mean(statistic):
+    n, m = 900, 60
+    kept = binom.pmf(np.arange(n)[None], np.arange(n)[:, None], m / n)  # by place, of the rows above it
+    places = np.pad(statistic.coefficients(m)[::-1], (0, n - m), mode="edge")
+    np.testing.assert_allclose(InLists(statistic, m).coefficients(n)[::-1], kept @ places, rtol=1e-9, atol=1e-13)
+
+
+@pytest.mark.parametrize("statistic", BY_PLACE, ids=str)
+@pytest.mark.parametrize("n, m", [(3, 6), (2, 8), (5, 5), (4, 6)])
+def test_a_longer_list_gives_each_place_the_mean_of_those_it_stands_for(statistic, n, m):
+    found = InLists(statistic, m).coefficients(n)[::-1]
+    fine = np.repeat(statistic.coefficients(m)[::-1], n)  # n m cells: a place of the short list is m of them
+    np.testing.assert_allclose(found, fine.reshape(n, m).mean(axis=1), atol=1e-12)
+
+
+@given(st.sampled_from(BY_PLACE), st.integers(1, 40), st.integers(1, 40))
+def test_coefficients_never_fall_with_the_rank(statistic, n, m):
+    a = InLists(statistic, m).coefficients(n)
+    assert a.shape == (n,) and np.all(np.diff(a) >= 0) and np.all(a >= 0)
+
+
+@pytest.mark.parametrize("statistic", [InLists(DCG(10), 500), InLists(Precision(5), 7)])
+def test_names_with_a_length_are_read_back(statistic):
+    assert parse(statistic.name) == statistic and parse(str(statistic)).coefficients(9).size == 9
+
+
+@pytest.mark.parametrize("name", ["recall@5", "ndcg@5", "recall@20%", "ndcg@20%"])
+@pytest.mark.parametrize("rows", [10, 20, 40])
+def test_shares_stay_shares(name, rows):
+    statistic = parse(f"{name} in lists of {rows}")
+    assert 0.5 < evaluate(statistic, [1, 1, 1] + 17 * [0], np.arange(20)[::-1]) <= 1.0
+
+
+def test_auc_is_the_same_in_lists_of_every_length():
+    refuses("in lists of every length; write 'auc'.$", parse, "auc in lists of 10")
+
+
+def test_what_is_fitted():
+    assert fitted_statistic(DCG(10), None, None) == DCG(10)
+    assert fitted_statistic(DCG(10), 2.0, None) == Window(10)
+    assert fitted_statistic(Precision(9), 1.5, 300) == InLists(Window(9, 1.5), 300)
+    assert fitted_statistic(AUC(), None, 300) == AUC()
+    refuses("no depth", fitted_statistic, AUC(), 2.0, None)
+    refuses("coefficients of stat are for lists of 3", fitted_statistic, parse([0.0, 1.0, 2.0]), None, 10)
+
+
+def test_a_thinned_name_says_what_to_write():
+    with pytest.raises(InputError, match="there is no thinning any more; write 'dcg@10'.$") as told:
+        parse("DCG@10 thinned to 0.8")
+    assert parse(str(told.value).split("'")[-2]) == DCG(10)
+
+
+NAMES = ["precision@2%", "dcg@5%", "ndcg@10%", "recall@12.5%", "pauc@7%"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_are_read_back(name):
+    found = parse(name)
+    assert isinstance(found, Share) and found.name == name and parse(found.name) == found
+    assert found.by_share and found.depth is None and found.counts_places
+
+
+@given(st.sampled_from(NAMES[:4]), st.integers(5, 300), st.integers(0, 2**32 - 1))
+def test_it_is_the_statistic_of_so_many_places(name, n, seed):
+    rng = np.random.default_rng(seed)
+    y, scores = rng.integers(0, 2, n), rng.integers(0, 20, n)
+    y[0] = 1
+    share = parse(name)
+    places = max(1, round(n * share.percent / 100))
+    plain = f"{name.partition('@')[0]}@{places}"
+    assert share.of(n).name == plain
+    assert evaluate(name, y, scores) == pytest.approx(evaluate(plain, y, scores), abs=1e-12)
+
+
+@pytest.mark.parametrize("name", ["precision@0%", "precision@100%", "dcg@-3%", "precision@120%"])
+def test_what_is_no_share_is_refused_and_the_advice_works(name):
+    refuses("above 0 % and below 100 %, such as 2 %", parse, name)
+    assert parse(f"{name.partition('@')[0]}@2%").percent == 2
+
+
+@pytest.mark.parametrize(("name", "told"), [("precison@2%", "'precision@2%'"), ("auc@2%", "'auc@2%'")])
+def test_a_refusal_names_the_share_that_was_written(name, told):
+    refuses(told, parse, name)
+
+
+def test_what_has_no_places_has_no_share_of_them_and_the_advice_works():
+    refuses("use precision@2%", Share, parse("auc"), 2)
+    assert Share(parse("precision@9"), 2) == parse("precision@2%")
+
+
+def test_lists_of_any_length_are_fitted_and_scored_and_the_model_file_says_so(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    y = (X[:, 0] + rng.normal(size=200) > 1).astype(int)
+    est = Reranker("precision@5%", radius=0.3, solver="search", node_limit=0).fit(X, y)
+    plain = Reranker("precision@10", radius=0.3, solver="search", node_limit=0).fit(X, y)
+    assert est.result_.first_stage_statistic == plain.result_.first_stage_statistic
+    assert est.result_.bound == plain.result_.bound
+    later = rng.normal(size=(80, 3))
+    labels = (later[:, 0] + rng.normal(size=80) > 1).astype(int)
+    expected = evaluate("precision@4", labels, est.decision_function(later))
+    assert est.score(later, labels) == expected
+    est.save(tmp_path / "m.json")
+    again = load(tmp_path / "m.json")
+    assert parse(again.stat) == parse("precision@5%") and again.score(later, labels) == expected
