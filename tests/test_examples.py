@@ -133,8 +133,8 @@ def recommendations(text):
 
 
 def a_card(text):
-    told = dict((name, tuple(map(float, found))) for name, *found in re.findall(
-        r"(?m)^(free|with rules) +AUC ([\d.]+), optimal, sensitivity ([\d.]+), flagged ([\d.]+)$", text))  # fmt: skip
+    line = r"(?m)^(free|with rules) +AUC ([\d.]+), optimal, sensitivity ([\d.]+), flagged ([\d.]+)$"
+    told = {name: tuple(map(float, found)) for name, *found in re.findall(line, text)}
     (free, found, _), (ruled, wanted, flagged) = told["free"], told["with rules"]
     assert free > ruled and found < 0.6 <= wanted and flagged <= 0.1
     assert text.count("Proved: no card of this size") == 1 and "these are all." in text

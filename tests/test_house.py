@@ -52,9 +52,9 @@ ROOMS = {
 # Lines of Python in each room, and at most as many may there be.  Whoever raises a number says why behind it; a room
 # that has become smaller gets its number.  There is no limit on a file or a body: a file ends where its idea ends.
 LEDGER: dict[str, int] = {
-    "formulations": 3339,  # every component, domain and bound of a model is checked by name
+    "formulations": 3905,  # every component, domain and bound of a model is checked by name
     "errors": 492,  # one home of text for people and of streams that end no call; loading stops the clock
-    "io": 3630,  # saved indices, decimals, labels, margins as written, checks before writing
+    "io": 3672,  # saved indices, decimals, labels, margins as written, checks before writing, Markdown of a page
     "statistics": 957,  # a refusal names the share that was written
     "ranks": 1742,  # rows that are there, notes on runs, the error of a lead
     "problem": 912,
@@ -62,11 +62,11 @@ LEDGER: dict[str, int] = {
     "search": 9166,  # that a bound is exact is a field of the result, and no sentence that others look for
     "solvers": 1672,  # own sense of objectives, unbounded programs
     "scorers": 4011,
-    "plots": 1027,
-    "scorecard": 3581,  # new: cards of points
+    "plots": 1245,  # the risks of a card, and the card on paper
+    "scorecard": 4785,  # new: cards of points, their files and exports
     "latent": 3416,  # an evaluation refuses what it cannot judge
     "reranker": 10418,  # messages in files of earlier versions are read under their new names
-    "cli": 2586,  # outputs one by one, groups, what a text says to a person
+    "cli": 3217,  # outputs one by one, groups, what a text says to a person, six commands for cards
     "rerank": 101,
 }
 

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import matplotlib
@@ -343,3 +344,94 @@ def test_contributions_add_up():
     many = drawn(plots.contributions(["x"], list("abcdefgh"), [np.arange(8.0)]))
     told = {text.get_text() for text in many.get_legend().get_texts()}
     assert told == {"sum", *"hgfed", "3 more"} and {0.0 + 1 + 2} <= {bar.get_width() for bar in many.patches}
+
+
+def card_totals(*rows):
+    from rerank.scorecard import Total
+
+    return [
+        Total(total, p, q, p / (p + q), max(0, p / (p + q) - 0.1), min(1, p / (p + q) + 0.1))
+        for total, p, q in rows
+    ]
+
+
+def test_the_risks_of_a_card_are_points_with_intervals_over_bars_of_rows():
+    totals = card_totals((5, 9, 1), (2, 5, 15), (-1, 1, 9))
+    ax = drawn(plots.card_risks(totals, 2))
+    (behind,) = (other for other in ax.figure.axes if other is not ax)
+    assert sorted((bar.get_x() + bar.get_width() / 2, bar.get_height()) for bar in behind.patches) == [
+        (-1, 10), (2, 20), (5, 10)
+    ]  # fmt: skip
+    marks = next(line for line in ax.lines if line.get_marker() == "o")
+    np.testing.assert_allclose(marks.get_xydata(), [(5, 0.9), (2, 0.25), (-1, 0.1)])
+    ends = [
+        tuple(line.get_ydata()) for line in ax.lines if line.get_marker() == "None" and not line.is_dashed()
+    ]
+    np.testing.assert_allclose(ends, [(one.low, one.high) for one in totals])
+    cut = next(line for line in ax.lines if line.is_dashed())
+    assert -1 < cut.get_xdata()[0] < 2 and texts(ax) == ["flagged from 2"]
+    assert not any(line.is_dashed() for line in plots.card_risks(totals).lines)
+
+
+def test_many_risks_are_a_band_and_a_cut_above_all_totals_is_in_sight():
+    totals = card_totals(*((k, k + 1, 50 - k) for k in range(40, 0, -1)))
+    ax = drawn(plots.card_risks(totals, 45))
+    assert len(ax.collections) == 1 and {line.get_marker() for line in ax.lines} == {"None"}
+    assert ax.get_xlim()[0] < 1 and ax.get_xlim()[1] > 44.5
+    with pytest.raises(InputError, match="no totals"):
+        plots.card_risks([])
+
+
+def test_one_total_is_drawn():
+    assert len(drawn(plots.card_risks(card_totals((3, 1, 1)), None)).lines) == 2
+
+
+def test_a_card_on_paper_has_a_line_for_each_question_and_the_risks_below():
+    names = ["age >= 60", "a $x$ = _b_ " * 9, "line\nend is missing"]
+    ax = drawn(plots.card_picture(names, [3, -2, 1], card_totals((4, 95, 5), (3, 3, 7), (-2, 1, 99)), 3))
+    said = texts(ax)
+    assert [said.count(points) for points in ("+3", "-2", "+1")] == [1, 2, 1]  # -2 is a total, too
+    assert "age >= 60" in said and "line end is missing" in said
+    assert any(text.startswith("a $x$ = _b_") and "\n" in text for text in said)
+    at = {text.get_text(): text.get_position() for text in ax.texts}
+    assert at["age >= 60"][1] == at["+3"][1] < at["+1"][1] < at["95.0 %"][1]
+    assert at["4"][0] == at["95.0 %"][0] > at["3"][0] == at["30 %"][0] > at["1.0 %"][0]
+    filled = [patch for patch in ax.patches if patch.get_facecolor()[3] > 0]
+    assert len(filled) == 4 and "filled cells: flagged, from 3 on" in said
+    assert len(ax.patches) == 3 + 1 + 6
+
+
+def test_the_risks_of_a_card_share_cells_where_there_are_many_but_not_across_the_cut():
+    totals = card_totals(*((k * 7, 1 + k, 80 - k) for k in range(60, -1, -1)))
+    for cut in (None, 70, 7 * 60):
+        ax = drawn(plots.card_picture(["a >= 1"], [1], totals, cut))
+        cells = [text for text in texts(ax) if " to " in text or text.lstrip("-").isdigit()]
+        ends = [(int(cell.split(" to ")[0]), int(cell.split(" to ")[-1])) for cell in cells]
+        assert 2 <= len(ends) <= 12 and (ends[0][0], ends[-1][1]) == (0, 420)
+        assert all(after[0] == own[1] + 7 for own, after in pairwise(ends))
+        assert cut is None or any(own[0] == cut for own in ends)
+        # No text leaves its cell.
+        renderer = ax.figure.canvas.get_renderer()
+        width = ax.patches[2].get_window_extent(renderer).width
+        assert all(
+            text.get_window_extent(renderer).width <= width for text in ax.texts if " to " in text.get_text()
+        )
+
+
+def test_a_card_by_hand_has_no_risks_and_needs_points_for_each_question():
+    ax = drawn(plots.card_picture(["a"], [2]))
+    assert "risk" not in texts(ax) and "total" in texts(ax)
+    for given in ((["a"], []), ([], [])):
+        with pytest.raises(InputError, match="give one of each"):
+            plots.card_picture(*given)
+
+
+def test_a_scorecard_draws_its_card():
+    from rerank.scorecard import Scorecard
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    est = Scorecard(n_questions=2, points=1, validation=None).fit(X, X[:, 0] + rng.normal(size=60) > 0)
+    marks = next(line for line in drawn(est.plot()).lines if line.get_marker() == "o")
+    assert marks.get_xdata().tolist() == [one.total for one in est.card_.totals]
+    assert all(str(question) in texts(est.card_.plot()) for question in est.card_.questions)

@@ -70,7 +70,7 @@ cards = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-for name, command in (
+for name, own in (
     ("fit", card.fit),
     ("show", card.show),
     ("apply", card.apply),
@@ -78,7 +78,7 @@ for name, command in (
     ("regret", card.regret),
     ("export", card.export),
 ):
-    cards.command(name, epilog=after_help(f"card {name}"))(guarded(command))
+    cards.command(name, epilog=after_help(f"card {name}"))(guarded(own))
 app.add_typer(cards, name="card", epilog=after_help("card"))
 
 

@@ -115,6 +115,7 @@ def fit(
         constraints=constraint or (), cut=_cut(cut), validation=_validation(validation), time_limit=time_limit,
         n_jobs=jobs, random_state=seed, verbose=1,
     )  # fmt: skip
+    assert table.y is not None
     X = _named(table)
     for note in leaks(X, table.feature_names, range(len(table.feature_names)), table.y):
         say(note)
@@ -283,6 +284,7 @@ def regret(
     say(
         f"Searching the best card of its size on {len(table)} rows of {data.name}, at most {time_limit:g} s ..."
     )
+    assert table.y is not None
     est = Scorecard(stat, points=_points(points), time_limit=time_limit, n_jobs=jobs, verbose=1)
     found = est.regret(given, _named(table), table.y, table.qid, table.sample_weight, most=most)
     if as_json:
@@ -395,8 +397,10 @@ def _read_for(
 
     header = column_names(data, separator(delimiter))
     document, card = _read(path, header)
-    used = list(dict.fromkeys(question.column for question in card.questions))
-    options = {"features": used, "kinds": {**_kinds_of(card.questions), **_kinds(texts)}} if header else {}
+    options: dict[str, Any] = {}
+    if header:
+        used = dict.fromkeys(question.column for question in card.questions)
+        options = {"features": list(used), "kinds": {**_kinds_of(card.questions), **_kinds(texts)}}
     table = read_data(data, delimiter=delimiter, need_label=need_label, **roles, **options)
     return document, card, table
 

@@ -27,8 +27,8 @@ Floats = NDArray[np.float64]
 is_compiled()  # tests that call a kernel directly must not find one that holds older code of its helpers
 
 __all__ = [
-    "by_rows", "drawn_lists", "exact_objective", "noisy_problem", "row_lines", "rows_of", "slow_margin", "slow_unit",
-    "surface", "tables",
+    "by_rows", "drawn_lists", "exact_objective", "noisy_problem", "row_lines", "rows_of", "surface",
+    "tables",
 ]  # fmt: skip
 
 

@@ -163,7 +163,9 @@ def test_a_table_to_apply_needs_the_columns_of_the_card_alone(folder):
     done = run("card", "apply", "use.csv", "old.csv", "--id", "nobody", code=2)
     assert "has no column 'nobody'" in done.stderr
     (folder / "lacks.csv").write_text("sex,smoker\nmale,1\n")
-    assert "no column" in run("card", "apply", "use.csv", "lacks.csv", code=2).stderr
+    assert "the nearest column is 'sex'" in run("card", "apply", "use.csv", "lacks.csv", code=2).stderr
+    Card.of("use.csv", ["sex, given", "smoker", "income"]).save("use.json")
+    assert "has no column 'sex, given'" in run("card", "apply", "use.json", "lacks.csv", code=2).stderr
 
 
 @pytest.mark.parametrize("to", ["sql", "formula", "python", "markdown", "csv"])
