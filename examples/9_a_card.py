@@ -18,8 +18,8 @@ est = Scorecard("auc", n_questions=4, points=5, cut="top 10%").fit(machines, tab
 print(est)
 
 # %% [markdown]
-# The first number is about these rows, and proved: no card of so few of these questions has more. The corrected value is
-# what to expect of a card that is chosen in this way, on other rows.
+# The first number is about these rows, and proved: no card of so few of these questions has more. The corrected value
+# is what to expect of a card that is chosen in this way, on other rows.
 #
 # ## A rule of the operator
 #
