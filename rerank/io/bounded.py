@@ -71,7 +71,9 @@ def parsed_json(raw: bytes, most_parts: int = MOST_JSON_PARTS) -> Any:
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise ValueError("a name appears twice in one object")
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the name {twice[:60]!r} appears twice in one object")
     return found
 
 

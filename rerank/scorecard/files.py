@@ -159,26 +159,12 @@ def _of_csv(path: AnyPath, columns: Sequence[str]) -> Document:
 def _of_json(path: AnyPath) -> Document:
     raw = read_bytes(path, MOST_BYTES)
     try:
-        body = parsed_json(raw, object_pairs_hook=_once, parse_constant=_no_constant)
+        body = parsed_json(raw)
         return _document(body)
     except ValueError as error:
         raise InputError(
             f"{path} is no card: {error}; pass a file written by save or by rerank card fit."
         ) from None
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(
-            f"the key {next(name for name in names if names.count(name) > 1)[:60]!r} is there twice"
-        )
-    return found
-
-
-def _no_constant(word: str) -> float:
-    raise ValueError(f"{word} is no number")
 
 
 def _document(body: Any) -> Document:

@@ -196,9 +196,9 @@ def test_what_is_no_card_in_json(tmp_path, change, said):
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ('"cut": 4', '"cut": NaN', "NaN is no number"),
+        ('"cut": 4', '"cut": NaN', "NaN is not a JSON number"),
         ('"cut": 4', '"cut": 1e999', "the cut is no whole number"),
-        ('"cut": 4', '"cut": 4, "cut": 5', "the key 'cut' is there twice"),
+        ('"cut": 4', '"cut": 4, "cut": 5', "the name 'cut' appears twice"),
         ('"cut": 4', '"cut": ' + "[" * 100_000 + "]" * 100_000, "too deeply nested"),
         ('"cut": 4', '"cut": 4' + "," * (2**22 + 1), "parts, and at most"),
         ('"cut": 4', '"cut": 4' + " " * 9 * 2**20, "larger than"),
