@@ -66,7 +66,7 @@ LEDGER: dict[str, int] = {
     "scorecard": 4087,  # new: cards of points, their files and exports
     "latent": 3416,  # an evaluation refuses what it cannot judge
     "reranker": 10440,  # messages in files of earlier versions are read under their new names
-    "cli": 3213,  # outputs one by one, groups, what a text says to a person, six commands for cards
+    "cli": 3217,  # outputs one by one, groups, what a text says to a person, six commands for cards
     "rerank": 101,
 }
 
