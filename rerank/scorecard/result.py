@@ -109,11 +109,11 @@ def four(value: float) -> str:
 
 
 def rounded_up(bound: float) -> str:
-    """Four digits of a bound, rounded away from the values it bounds."""
+    """Four digits of a bound, rounded away from the values it bounds, but for its own slack of rounding."""
     if not math.isfinite(bound) or bound == 0:
         return f"{bound:g}"
     step = 10.0 ** (math.floor(math.log10(abs(bound))) - 3)
-    return f"{math.ceil(bound / step) * step:.4g}"
+    return f"{math.ceil(bound / step - 1e-7) * step:.4g}"
 
 
 def exact(stat: Any, rows: Rows, totals: Any, ties: str = "average") -> Fraction | float:
