@@ -365,7 +365,7 @@ def first_card(search: Search) -> None:
     members: list[int] = []
     for _ in range(min(problem.size, n)):
         more = [[*members, j] for j in range(n) if j not in members and problem.rules.allow([*members, j], False)]
-        if not more or search.stop.now:
+        if not more or (search.best is not None and search.stop.now):  # there is a card even without time
             break
         members = max(more, key=problem.bound)
         if problem.rules.allow(members):
@@ -375,9 +375,9 @@ def first_card(search: Search) -> None:
         for place in range(len(members)):
             others = [j for at, j in enumerate(members) if at != place]
             tried = [[*others, j] for j in range(n) if j not in members and problem.rules.allow([*others, j])]
-            if search.stop.now:
-                return
             for _, chosen in sorted(((problem.bound(one), one) for one in tried), reverse=True)[:SWAPS]:
+                if search.stop.now:
+                    return
                 search._take([search.search_set(sorted(chosen))])
         if search.best is before or search.best is None:
             break
