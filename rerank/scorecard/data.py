@@ -217,4 +217,5 @@ def _divisors(each: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray
     """What the lists' earnings are divided by: their scales over their shares of the weight."""
     if not weight.any():
         raise InputError(NOTHING)
-    return each * np.divide(weight.sum(), weight, out=np.full(len(weight), np.inf), where=weight > 0)
+    counts = weight > 0
+    return np.where(counts, each, 1.0) * np.divide(weight.sum(), weight, out=np.full(len(weight), np.inf), where=counts)

@@ -73,7 +73,8 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         0.1"`` between kinds of people; ``"auc inside >= 0.6"`` for each kind; ``"20 of A among the first 200"``,
         whatever the order of tied rows.
     cut : None, str or float
-        ``"top 100"`` or a share: the card flags as many whole blocks of tied rows as have at most so many rows;
+        ``"top 100"`` or a share: the card flags as many whole blocks of tied rows, one at least, as have at most so
+        many rows;
         ``"free"``: below any block. None flags rows whose risk is one half at least.
     validation : int, "bootstrap" or None
         The corrected value: folds, in each of which questions and card are chosen anew; or Harrell's bootstrap.
@@ -302,7 +303,8 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
 
     def total(self, X: Any) -> NDArray[np.int64]:
         """Total of each row of a table (n, d), the sum of the points of the questions that it answers by yes."""
-        return self.card_.total(self._table(X))
+        table = self._table(X)
+        return self.card_.total(table)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """The totals as float64 (n,)."""
@@ -315,7 +317,8 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Class of each row: flagged at the cut, or without one at a risk of at least one half."""
-        return self.classes_[self.card_.flags(self.total(X)).astype(np.intp)]
+        totals = self.total(X)
+        return self.classes_[self.card_.flags(totals).astype(np.intp)]
 
     def score(
         self, X: Any, y: ArrayLike, qid: ArrayLike | str | None = None, sample_weight: ArrayLike | None = None,

@@ -1,7 +1,7 @@
 """What a card has to keep besides its value: limits at a cut, for kinds of people, and of points of one column.
 
-A cut flags whole blocks of tied rows.  "Top N" flags as many blocks as have at most N rows together, since a budget is
-not exceeded; a free cut may stand below any block.
+A cut flags whole blocks of tied rows, one at least.  "Top N" flags as many blocks as have at most N rows together, since
+a budget is not exceeded; a free cut may stand below any block.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def _quotas(by_block: Any, blocks: int, kinds: int, limits: Any) -> bool:
 
 @njit(cache=True, nogil=True)
 def cut_below(by_block: Any, blocks: int, limits: Any) -> int:
-    """The block below which the cut stands, -1 for none that keeps the limits.
+    """The block below which the cut stands, -1 for none that keeps the limits; a cut flags some row.
 
     Of free cuts that keep them it is the one with the largest sensitivity less share of the others flagged.
     """

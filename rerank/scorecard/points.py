@@ -15,7 +15,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,7 +25,7 @@ from rerank.scorecard.limits import keeps
 from rerank.scorecard.worth import by_share, in_order
 
 MOST_PLACES = 2**26
-"""Places of groups by the vectors of points of one set of questions that are listed."""
+"""Places of groups, of at least 32, by all vectors of points of one set of questions that are listed."""
 
 
 MOST_QUESTIONS = 15
@@ -67,14 +66,14 @@ def _places(points: Any, out: Any) -> None:
 
 def few(domains: Sequence[Sequence[int]]) -> bool:
     """Whether the vectors of points are few enough to be listed with the places of the groups."""
-    return math.prod(map(len, domains)) << len(domains) <= MOST_PLACES
+    return math.prod(map(len, domains)) << max(5, len(domains)) <= MOST_PLACES
 
 
 @lru_cache(maxsize=64)
 def orders(domains: tuple[tuple[int, ...], ...]) -> Orders:
     """The orders of the groups of some questions, by the points that each may have (none of them 0)."""
     k = len(domains)
-    points = np.array(list(product(*domains)), dtype=np.int64).reshape(-1, k)
+    points = np.stack(np.meshgrid(*domains, indexing="ij"), -1).reshape(-1, k).astype(np.int64)
     size = np.abs(points).sum(axis=1)
     points = points[np.lexsort([-points[:, i] for i in reversed(range(k))] + [np.abs(points).max(axis=1), size])]
     names = np.zeros((len(points), k + 1), np.int64)

@@ -98,13 +98,12 @@ class Rows:
         return Rows(some_rows(self.X, which), self.relevant[which], of(self.weight), lists, list_weight, people)
 
 
-def cut_of(totals: NDArray[np.int64], rows: Rows, limits: Limits) -> int | None:
-    """The least total that is flagged; above all totals if the cut flags none."""
+def cut_of(totals: NDArray[np.int64], rows: Rows, limits: Limits) -> int:
+    """The least total that is flagged, by totals of a card that keeps the limits."""
     levels, block = np.unique(-totals, return_inverse=True)
     kinds = 1 if rows.people is None else len(rows.people.names)
     codes = np.zeros(rows.n, np.int64) if rows.people is None else rows.people.codes
     counts, _ = rows.units
     by_block = np.zeros((levels.size, 2 * kinds))
     np.add.at(by_block, (block, 2 * codes + ~rows.relevant), counts)
-    at = cut_below(by_block, levels.size, limits)
-    return int(-levels[at]) if at >= 0 else int(-levels[0]) + 1
+    return int(-levels[cut_below(by_block, levels.size, limits)])

@@ -382,7 +382,7 @@ def first_card(search: Search) -> None:
     members: list[int] = []
     for _ in range(min(problem.size, n)):
         more = ranked(members, -1, False)
-        if not more or search.stop.now:
+        if not more or (search.best is not None and search.stop.now):  # there is a card even without time
             break
         members = more[0]
         if problem.rules.allow(members):
@@ -391,9 +391,9 @@ def first_card(search: Search) -> None:
     while search.best is not before or before is None:
         before = search.best
         for out in list(members):
-            if search.stop.now:
-                return
             for chosen in ranked([j for j in members if j != out], out, True)[:SWAPS]:
+                if search.stop.now:
+                    return
                 search.take([search.search_set(chosen)])
         if search.best is None:
             break

@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from itertools import combinations, product
 from typing import Any
 
@@ -94,14 +95,14 @@ def worths(stat: str, n: int) -> list[Fraction]:
     raise ValueError(stat)
 
 
-def blocks(totals: Sequence[Any], y: Sequence[int], weight: Sequence[Fraction]) -> list[tuple[Fraction, Fraction]]:
-    """Relevant and other rows of each block of equal totals, from the top."""
-    found = {total: [Fraction(0), Fraction(0)] for total in sorted(set(totals), reverse=True)}
-    for total, label, own in zip(totals, y, weight):
-        found[total][1 - label] += own
-    return [(p, q) for p, q in found.values()]
+def blocks(totals: Any, y: Any, weight: Any) -> tuple[tuple[Fraction, Fraction], ...]:
+    """Relevant and other rows of each block of equal totals, from the top; weights are sums of powers of 2."""
+    _, number = np.unique(-np.asarray(totals), return_inverse=True)
+    sides = (np.bincount(number, weight * (np.asarray(y) == side)).tolist() for side in (1, 0))
+    return tuple((Fraction(p), Fraction(q)) for p, q in zip(*sides))
 
 
+@cache
 def of_list(stat: str, parts: Sequence[tuple[Fraction, Fraction]]) -> Fraction | None:
     """Value of one list; None where it has none."""
     P, Q = sum(p for p, _ in parts), sum(q for _, q in parts)
@@ -136,11 +137,11 @@ def of_list(stat: str, parts: Sequence[tuple[Fraction, Fraction]]) -> Fraction |
 def value(stat: str, totals: Sequence[Any], rows: Rows) -> Fraction:
     """Weighted mean over lists."""
     lists = np.zeros(len(rows.y), int) if rows.qid is None else rows.qid
-    weight = [Fraction(1)] * len(rows.y) if rows.weight is None else [Fraction(one) for one in rows.weight]
+    weight = np.ones(len(rows.y)) if rows.weight is None else rows.weight
     terms = []
     for one in np.unique(lists):
-        own = np.flatnonzero(lists == one)
-        found = of_list(stat, blocks(*([every[i] for i in own] for every in (totals, rows.y, weight))))
+        own = lists == one
+        found = of_list(stat, blocks(np.asarray(totals)[own], rows.y[own], weight[own]))
         if found is not None:
             terms.append((found, Fraction((rows.query_weight or {}).get(one, 1))))
     return sum((found * own for found, own in terms), Fraction(0)) / sum(own for _, own in terms)
@@ -246,12 +247,12 @@ def keeper(
     """Whether a card with these totals keeps limits; numbers are texts or fractions."""
     n = len(rows.y)
     y = np.asarray(rows.y)
-    weight = [Fraction(1)] * n if rows.weight is None else [Fraction(one) for one in rows.weight]
+    weight = np.ones(n) if rows.weight is None else rows.weight
     kinds = np.array(["A"] * n) if rows.people is None else rows.people
     limits = [Fraction(one) for one in (sensitivity, flagged, flagged_gap, sensitivity_gap, auc_inside)]
 
     def rows_of(which: np.ndarray) -> Fraction:
-        return sum((weight[i] for i in np.flatnonzero(which)), Fraction(0))
+        return Fraction(weight[which].sum())
 
     def fits(flags: np.ndarray) -> bool:
         shares = [
@@ -262,7 +263,7 @@ def keeper(
         ]  # fmt: skip
         return (
             rows_of(flags & (y == 1)) / rows_of(y == 1) >= limits[0]
-            and rows_of(flags) / sum(weight) <= limits[1]
+            and rows_of(flags) / rows_of(y >= 0) <= limits[1]
             and max(shares[0]) - min(shares[0]) <= limits[2]
             and max(shares[1]) - min(shares[1]) <= limits[3]
         )
@@ -270,8 +271,8 @@ def keeper(
     def keeps(order: Sequence[int]) -> bool:
         totals = np.asarray(order)
         for kind in set(kinds):
-            own = np.flatnonzero(kinds == kind)
-            area = of_list("auc", blocks(totals[own].tolist(), y[own].tolist(), [weight[i] for i in own]))
+            own = kinds == kind
+            area = of_list("auc", blocks(totals[own], y[own], weight[own]))
             if area is not None and area < limits[4]:
                 return False
         if quota is not None:
@@ -288,7 +289,7 @@ def keeper(
         if cut is None and limits[:4] == [0, 1, 1, 1]:
             return True
         if cut not in (None, "free"):
-            most = Fraction(cut[4:]) if isinstance(cut, str) else Fraction(str(cut)) * sum(weight)
+            most = Fraction(cut[4:]) if isinstance(cut, str) else Fraction(str(cut)) * rows_of(y >= 0)
             cuts = [flags for flags in cuts if rows_of(flags) <= most][-1:]
         return any(fits(flags) for flags in cuts)
 

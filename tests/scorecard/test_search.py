@@ -30,21 +30,21 @@ def is_best(card: Scorecard, cards: list[oracle.Card], rows: oracle.Rows) -> Non
     mine = oracle.value(card.stat, card.total(rows.X).tolist(), rows)
     assert mine == best or (card.stat != "auc" and abs(mine - best) < 1e-12)
     assert result.value == pytest.approx(float(best), abs=1e-12) and result.value <= result.bound
-    assert result.status == "optimal" and result.bound - best < 2e-11
+    assert result.status == "optimal" and result.bound - best < 1e-9
     members = tuple(card.questions_.index(one) for one in card.card_.questions)
     assert (members, card.card_.points) in {(one.members, one.points) for one in cards}
 
 
 @pytest.mark.parametrize("stat", oracle.STATS)
-@settings(max_examples=12, **QUICK)
+@settings(max_examples=8, **QUICK)
 @given(rows=TABLES, shape=st.sampled_from([(3, 2), (2, 3), (3, (1, 3)), (3, [-4, 1, 2]), (4, [1])]))
 def test_the_card_is_the_best_of_all(stat, rows, shape):
     card = fitted(rows, stat, n_questions=shape[0], points=shape[1])
     is_best(card, oracle.enumerated(card.questions_, rows, stat, *shape), rows)
 
 
-@settings(max_examples=12, **QUICK)
-@given(rows=TABLES)
+@settings(max_examples=8, **QUICK)
+@given(rows=st.builds(oracle.drawn, SEEDS, st.sampled_from(["", "parts"])))
 def test_of_equal_cards_it_is_the_one_with_fewest_questions_and_smallest_points(rows):
     card = fitted(rows, n_questions=3, points=2)
     cards = oracle.enumerated(card.questions_, rows, "auc", 3, 2)

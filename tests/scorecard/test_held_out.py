@@ -1,0 +1,68 @@
+"""The corrected value: cards chosen anew without the rows they are judged by."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rerank.scorecard import Scorecard
+from tests.scorecard import oracle
+
+pd = oracle.pd
+
+
+def noise(seed: int, n: int = 60, d: int = 12) -> oracle.Rows:
+    """A table that says nothing of the labels."""
+    r = np.random.default_rng(seed)
+    return oracle.Rows(pd.DataFrame(r.integers(0, 2, (n, d))).add_prefix("q"), np.arange(n) % 2)
+
+
+@pytest.mark.parametrize("validation", [3, 5, "bootstrap"])
+@pytest.mark.parametrize("stat, fair", [("auc", 0.5), ("precision@20", 10.0)])
+def test_on_noise_the_corrected_value_is_that_of_guessing(validation, stat, fair):
+    pairs = []
+    for seed in range(5):
+        rows = noise(seed)
+        card = Scorecard(stat, 2, 1, validation=validation, random_state=seed).fit(rows.X, rows.y)
+        pairs.append((card.result_.value, card.result_.corrected))
+    value, corrected = np.mean(pairs, axis=0)
+    assert value > 1.2 * fair and abs(corrected - fair) < 0.6 * (value - fair)
+
+
+def test_folds_are_those_of_the_seed():
+    rows = noise(0)
+
+    def corrected(**options):
+        return Scorecard(n_questions=2, points=1, **options).fit(rows.X, rows.y).result_.corrected
+
+    assert corrected(random_state=1) == corrected(random_state=1) == corrected(random_state=1, n_jobs=2)
+    assert len({corrected(random_state=seed) for seed in range(4)}) > 1
+    assert corrected() == corrected(random_state=0) and corrected(validation=None) is None
+
+
+def test_the_value_of_folds_is_the_mean_over_them():
+    from sklearn.model_selection import StratifiedKFold
+
+    rows = oracle.drawn(3, n=40)
+    card = Scorecard(n_questions=1, points=1, validation=4, random_state=2).fit(rows.X, rows.y)
+    values = []
+    for train, test in StratifiedKFold(4, shuffle=True, random_state=2).split(rows.X, rows.y):
+        own = Scorecard(n_questions=1, points=1, validation=None).fit(rows.X.iloc[train], rows.y[train])
+        values.append(own.score(rows.X.iloc[test], rows.y[test]))
+    # With one question steps and swaps look at all of them.
+    assert card.result_.corrected == pytest.approx(np.mean(values)) and card.result_.held_out.refits == 4
+    assert "4 folds, each with its own card" in card._repr_html_()
+
+
+@pytest.mark.parametrize("validation", [3, "bootstrap"])
+@pytest.mark.parametrize("stat", ["auc", "ndcg@5"])
+def test_lists_are_held_out_as_a_whole(validation, stat):
+    rows = oracle.drawn(5, "whole", lists=4, n=60)
+    result = Scorecard(stat, 2, 2, validation=validation).fit(rows.X, rows.y, **rows.given).result_
+    assert 0 <= result.corrected <= 1 and result.held_out.refits > 1
+
+
+def test_too_few_rows_have_no_corrected_value():
+    X = pd.DataFrame({"a": [0, 1, 0, 1, 0]})
+    result = Scorecard(n_questions=1).fit(X, [0, 1, 0, 0, 0]).result_
+    assert result.corrected is None
