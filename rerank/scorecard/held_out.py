@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedKFold
 
 from rerank.errors import InputError
-from rerank.errors.stops import current
+from rerank.errors.stops import current, limited
 from rerank.io.options import spelled, whole
 from rerank.scorecard.card import Card
 from rerank.scorecard.result import HeldOut, exact
@@ -22,10 +22,13 @@ REFITS = 40
 
 
 def quick_card(estimator: Any, rows: Rows) -> Card | None:
-    """A card of the rows by steps and swaps, without a proof; None if they find none that keeps the constraints."""
+    """A card of the rows by steps and swaps, without a proof; by a search if these keep no constraint."""
     found = estimator._stated_of(rows)
     search = Search(found.problem, current(), estimator._threads())
     first_card(search)
+    if search.best is None:
+        with limited(estimator.time_limit) as search.stop:
+            search.run()
     if search.best is None:
         return None
     return Card(tuple(found.questions[j] for j in search.best.members), search.best.points)

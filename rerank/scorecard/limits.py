@@ -1,6 +1,6 @@
 """What a card has to keep besides its value: limits at a cut, for kinds of people, and of points of one column.
 
-A cut flags whole blocks of tied rows, one at least.  "Top N" flags as many blocks as have at most N rows together, since
+A cut flags whole blocks of tied rows, one at least.  "Top N" flags as many blocks as have at most N rows together, as
 a budget is not exceeded; a free cut may stand below any block.
 """
 

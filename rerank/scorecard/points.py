@@ -144,7 +144,7 @@ def best_below(node: int, j: int, k: int, tree: Any, groups: Any, worth: Any) ->
 @njit(cache=True, nogil=True)
 def best_points(
     tree: Any, groups: Any, worth: Any, limit: float, strict: bool, rise: bool, limits: Any, band: Any, people: Any,
-    leaf: Any, value: Any,
+    together: Any, flagged: Any, hits: float, leaf: Any, value: Any,
 ) -> int:  # fmt: skip
     """Orders of one set of questions with a value of at least ``limit``, or above it if ``strict``.
 
@@ -157,6 +157,12 @@ def best_points(
         Keep the best order alone: what is found becomes the limit.
     limits, band, people
         What a card has to keep; see :func:`rerank.scorecard.limits.keeps`.
+    together : int64 (2^k, 2)
+        Rows of each group in one list.
+    flagged : Worth
+        Relevant rows among as many first ones as a cut may flag.
+    hits : float
+        A cut flags so many relevant rows at least; 0 without such a limit.
     leaf, value : arrays (m,)
         Filled in: leaves of the orders and their values.
 
@@ -179,7 +185,8 @@ def best_points(
             continue
         # Chains of one or two groups hardly bound anything.
         top = np.inf if j < min(k, 2) else best_below(node[j], j, k, tree, groups, worth)
-        if top < limit or (strict and top <= limit):
+        missed = hits > 0.0 and j < k and best_below(node[j], j, k, tree, together, flagged) < hits
+        if missed or top < limit or (strict and top <= limit):
             node[j] += 1
             continue
         if j < k:

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from rerank.errors.compiling import say, working_time
 from rerank.errors.stops import Stop
 from rerank.scorecard.data import Data
-from rerank.scorecard.limits import Limits, keeps
+from rerank.scorecard.limits import NO_CUT, TOP, Limits, keeps
 from rerank.scorecard.points import Orders, best_below, best_points, few, listed, orders
 from rerank.scorecard.rules import Rules
 from rerank.scorecard.supports import bound_children, bound_more, count_children
-from rerank.scorecard.worth import AREA, Worth, in_order
+from rerank.scorecard.worth import AREA, HITS, Worth, in_order
 
 MOST_MEMORY = 2**30
 """Bytes of the tree of sets of questions."""
@@ -65,6 +65,17 @@ class Problem:
         """By how much a computed value may be off: 0 for an area of one list, whose pairs are counted in integers."""
         exact = self.worth.kind == AREA and self.worth.scale.size == 1 and self.worth.scale[0] < 2.0**51
         return 0.0 if exact else 1e-11 * max(1.0, self._best_of_all)
+
+    @cached_property
+    def flagged(self) -> tuple[Worth, float]:
+        """The relevant rows among as many first ones as a cut may flag, and how many a cut has to flag."""
+        relevant, other = self.data.totals.sum(axis=0).astype(np.float64)
+        most = self.limits.flagged * (relevant + other)
+        rows = min(most, self.limits.rows) if self.limits.cut == TOP else most
+        one = np.ones(1)
+        worth = Worth(HITS, 1.0, 0.0, one, one, np.array([rows * (1 + 1e-9)]), one, np.zeros(1, np.int64))
+        wanted = 0.0 if self.limits.cut == NO_CUT else self.limits.sensitivity * relevant
+        return worth, wanted * (1 - 1e-9)
 
     def groups(self, members: Any) -> Any:
         """Rows of the groups of some questions, by list and by kind of people."""
@@ -353,10 +364,15 @@ def cards_of(
     if not problem.listed(members):
         return stepped(problem, members, by_list, by_kind, limit)
     own = problem.orders_of(members)
+    together = np.stack([by_kind[:, ::2].sum(axis=1), by_kind[:, 1::2].sum(axis=1)], axis=1)
+    flagged, hits = problem.flagged
     band = problem.rules.places[np.asarray(members)]
     while True:
         leaf, value = np.empty(1 if rise else most, np.int64), np.empty(1 if rise else most)
-        n = best_points(own, by_list, problem.worth, limit, strict, rise, problem.limits, band, by_kind, leaf, value)
+        n = best_points(
+            own, by_list, problem.worth, limit, strict, rise, problem.limits, band, by_kind, together,
+            flagged, hits, leaf, value,
+        )  # fmt: skip
         if rise or n < most:
             break
         most *= 8

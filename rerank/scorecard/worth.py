@@ -13,8 +13,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-AREA, PLACES, PARTIAL = 0, 1, 2
-"""How a statistic is computed: AUC, by what the first places earn, area up to a false positive rate."""
+AREA, PLACES, PARTIAL, HITS = 0, 1, 2, 3
+"""How a statistic is computed: AUC, by what the first places earn, area up to a false positive rate, and the relevant
+rows among so many first ones."""
 
 
 class Worth(NamedTuple):
@@ -29,7 +30,7 @@ class Worth(NamedTuple):
     constant: float
     scale: NDArray[np.float64]  # (lists,): infinite for a list that does not count
     others: NDArray[np.float64]  # (lists,): rows that are not relevant
-    limit: NDArray[np.float64]  # (lists,): of these, how many count in a partial area
+    limit: NDArray[np.float64]  # (lists,): of these, how many count in a partial area; of hits, the first rows
     earned: NDArray[np.float64]  # what the first x places of a list earn, list after list
     start: NDArray[np.int64]  # (lists,): where a list begins in ``earned``
 
@@ -57,6 +58,8 @@ def block(worth: Any, of: int, p: float, q: float, above_p: float, above_q: floa
             return 0.0
         start = above_p + above_q
         return p / (p + q) * (first_places(worth, of, start + p + q) - first_places(worth, of, start))
+    if worth.kind == HITS:
+        return p / (p + q) * max(0.0, min(p + q, worth.limit[of] - above_p - above_q))
     counted = min(q, worth.limit[of] - above_q)
     if counted <= 0.0:
         return 0.0
