@@ -312,7 +312,8 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Risk of each row by its total, as the shares (n, 2) of ``classes_``; see :meth:`Card.risk`."""
-        risk = self.card_.risk(self.total(X))
+        totals = self.total(X)
+        risk = self.card_.risk(totals)
         return np.column_stack([1.0 - risk, risk])
 
     def predict(self, X: Any) -> NDArray[Any]:

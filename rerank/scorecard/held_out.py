@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,8 +23,14 @@ REFITS = 40
 
 
 def quick_card(estimator: Any, rows: Rows) -> Card | None:
-    """A card of the rows by steps and swaps, without a proof; by a search if these keep no constraint."""
-    found = estimator._stated_of(rows)
+    """A card of the rows by steps and swaps, without a proof; by a search if these keep no constraint.
+
+    None of rows that cannot be asked what those of the fit can: that have nothing to order, or one answer alone.
+    """
+    try:
+        found = estimator._stated_of(rows)
+    except InputError:
+        return None
     search = Search(found.problem, current(), estimator._threads())
     first_card(search)
     if search.best is None:
@@ -95,14 +102,13 @@ def _bootstrap(estimator: Any, rows: Rows, seed: int) -> HeldOut | None:
     leads = []
     for _ in range(REFITS):
         if rows.lists is None:
-            which = draw.integers(rows.n, size=rows.n)
-            part = rows.some(which)
+            part = rows.some(draw.integers(rows.n, size=rows.n))
         else:
-            chosen = draw.integers(int(rows.lists.max()) + 1, size=int(rows.lists.max()) + 1)
-            by_list = [np.flatnonzero(rows.lists == one) for one in chosen]
-            which = np.concatenate(by_list)
-            part = rows.some(which)
-            part.lists[:] = np.repeat(np.arange(len(by_list)), [one.size for one in by_list])  # type: ignore[index]
+            chosen = draw.integers(rows.lists.max() + 1, size=rows.lists.max() + 1)
+            each = [np.flatnonzero(rows.lists == one) for one in chosen]
+            weight = None if rows.list_weight is None else rows.list_weight[chosen]
+            number = np.repeat(np.arange(len(each)), [one.size for one in each])
+            part = replace(rows.some(np.concatenate(each)), lists=number, list_weight=weight)
         if not part.relevant.any() or part.relevant.all():
             continue
         card = quick_card(estimator, part)

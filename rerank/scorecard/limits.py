@@ -1,7 +1,7 @@
 """What a card has to keep besides its value: limits at a cut, for kinds of people, and of points of one column.
 
-A cut flags whole blocks of tied rows, one at least.  "Top N" flags as many blocks as have at most N rows together, as
-a budget is not exceeded; a free cut may stand below any block.
+A cut flags whole blocks of tied rows, one at least.  "Top N" flags as many blocks as have at most N rows together: a
+budget is not exceeded.  A free cut may stand below any block.
 """
 
 from __future__ import annotations

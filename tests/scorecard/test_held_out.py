@@ -66,3 +66,15 @@ def test_too_few_rows_have_no_corrected_value():
     X = pd.DataFrame({"a": [0, 1, 0, 1, 0]})
     result = Scorecard(n_questions=1).fit(X, [0, 1, 0, 0, 0]).result_
     assert result.corrected is None
+
+
+@pytest.mark.parametrize("validation", [5, "bootstrap"])
+def test_a_question_that_few_rows_answer_by_yes_ends_no_fit(validation):
+    rows = oracle.drawn(3, n=40)
+    X = rows.X.assign(rare=np.arange(40) == 7)
+    result = Scorecard(n_questions=2, points=1, must=["rare"], validation=validation).fit(X, rows.y).result_
+    assert result.status == "optimal" and (result.corrected is None or 0 <= result.corrected <= 1)
+    lists = np.arange(40) // 20  # only the first list holds both kinds
+    y = np.where(lists == 0, rows.y, 0)
+    result = Scorecard(n_questions=2, points=1, validation=validation).fit(rows.X, y, lists).result_
+    assert result.status == "optimal"

@@ -63,7 +63,7 @@ def test_a_limit_holds_at_its_own_share():
         card = Scorecard(n_questions=1, points=[1], validation=None, **options).fit(X, y)
         assert card.predict(X).sum() == 29
     for text in ("sensitivity >= 0.5500001", "flagged <= 28.9%"):
-        with pytest.raises(InputError, match="No card keeps all rules and constraints together"):
+        with pytest.raises(InputError, match="No card .*; loosen"):
             Scorecard(n_questions=1, points=[1], constraints=[text, "flagged <= 0.9"]).fit(X, y)
 
 
