@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from numbers import Integral
 from typing import Any
 
@@ -24,6 +25,9 @@ from rerank.statistics import RankStatistic, parse
 
 LARGEST = 10**6
 """Points of a question, at most."""
+
+ROUNDING = 1e-12
+"""Of shares that are compared with a limit."""
 
 RATE = re.compile(r"pauc_fpr@(.+)$")
 
@@ -169,19 +173,20 @@ class _Places:
     given_answers: list[NDArray[np.bool_]]
     given: list[Question]
     answers: NDArray[np.bool_]
+    gone: Sequence[Question] = ()
 
     def of(self, option: str, one: Any) -> list[int]:
         if str(one) in self.names and not isinstance(one, Question):
             found = [j for j, question in enumerate(self.questions) if question.column == str(one)]
             if not found:
-                raise InputError(f"{option} names the column {str(one)!r}, which gives no question that varies.")
+                raise InputError(f"{option} names the column {str(one)!r}, which gives no question that may be asked.")
             return found
         question = _question(one, self.names)
         if question in self.questions:
             return [self.questions.index(question)]
-        raise InputError(
-            f"{option} names the question '{question}', which all rows answer alike, or as another one that is named."
-        )
+        alike = "which all rows answer alike, or as another one that is named"
+        why = "which never leaves out" if question in self.gone else alike
+        raise InputError(f"{option} names the question '{question}', {why}; leave it out.")
 
     def without(self, never: Any, option: str) -> tuple[list[Question], NDArray[np.bool_]]:
         gone: set[int] = set()
@@ -192,6 +197,7 @@ class _Places:
                 question = _question(one, self.names)
                 gone |= {j for j, other in enumerate(self.questions) if other == question}
         kept = [j for j in range(len(self.questions)) if j not in gone]
+        self.gone = [self.questions[j] for j in sorted(gone)]
         self.questions, self.answers = [self.questions[j] for j in kept], self.answers[kept]
         return self.questions, self.answers
 
@@ -258,7 +264,7 @@ def _rules(wishes: Wishes, places: _Places, column: Any, domains: Any) -> Rules:
         )
     for own in _sets("together", wishes.together):
         every = [j for one in own for j in places.of("together", one)]
-        counted_rules.append((f"together or none: {_listed(own)}", every, -len(every), 10**6))
+        counted_rules.append((f"together or none: {_listed(own)}", every, -len(set(every)), 10**6))
     if wishes.one_per_column not in (False, True, "monotone"):
         raise InputError(f"one_per_column is {spelled(wishes.one_per_column)}; it must be True, False or 'monotone'.")
     most = None if wishes.max_columns is None else whole("max_columns", wishes.max_columns)
@@ -292,7 +298,9 @@ def _limits(wishes: Wishes, data: Data, people: People | None) -> Limits:
     for text in _texts("constraints", wishes.constraints):
         match, own = CONSTRAINT.match(str(text).strip()), QUOTA.match(str(text).strip())
         if match is not None and match["sign"] == WANTED[match["what"]]:
-            found[match["what"]] = float(match["number"]) / (100.0 if match["percent"] else 1.0)
+            # A limit is a decimal and no double: what reaches it keeps it, so it is a little wider.
+            wider = ROUNDING if match["sign"] == "<=" else -ROUNDING
+            found[match["what"]] = float(match["number"]) / (100.0 if match["percent"] else 1.0) + wider
         elif own is not None:
             if people is None or own["kind"] not in people.names:
                 known = "none are given" if people is None else ", ".join(people.names)
@@ -339,7 +347,7 @@ def _cut(cut: Any, rows: float, unit: int) -> tuple[int, float]:
     if match is not None:
         most = int(match[1]) * rows / 100 if match[2] else float(int(match[1]) * unit)
     elif isinstance(cut, int | float | np.floating) and not isinstance(cut, bool) and 0 < cut < 1:
-        most = float(cut) * rows
+        most = float(Fraction(repr(float(cut))) * Fraction(rows))
     else:
         raise InputError(f"cut is {spelled(cut)}; it must be 'top N', a share such as 0.1, or 'free'.")
     return TOP, most
