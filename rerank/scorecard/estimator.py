@@ -270,6 +270,11 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         texts = [self.constraints] if isinstance(self.constraints, str) else list(self.constraints)
         free = {"must": (), "at_least_one": (), "not_both": (), "together": (), "max_columns": None}
         plain = self.__class__(**{**self.get_params(), **free, "constraints": (), "validation": None})
+        if self.cut is not None and plain._searched(rows)[0].best is None:
+            return InputError(
+                f"No card of {self.n_questions} questions flags any rows with cut={self.cut!r}, since its first tied "
+                f"rows are more; flag more, or raise n_questions."
+            )
         for name in free:
             alone = self.__class__(**{**plain.get_params(), name: getattr(self, name)})
             if alone._searched(rows)[0].best is None:

@@ -125,6 +125,13 @@ def test_the_file_says_what_its_columns_mean(tmp_path):
     assert data == {"questions": list(map(str, card.questions_)), "statistic": "auc", "ties": "average"}
 
 
+def test_a_file_of_another_kind_beside_the_program_stays(tmp_path):
+    (tmp_path / "card.json").write_text("[1]")
+    with pytest.raises(InputError, match="cannot be exported"):
+        draw(3).fit().export_mps(tmp_path / "card.mps")
+    assert (tmp_path / "card.json").read_text() == "[1]" and not (tmp_path / "card.mps").exists()
+
+
 def test_every_family_of_a_model_is_stated_in_the_docstring():
     rng = np.random.default_rng(0)
     X, y, people = rng.integers(0, 2, (20, 4)), rng.integers(0, 2, 20), rng.integers(0, 2, 20)

@@ -10,6 +10,7 @@ from sklearn.base import clone
 from rerank.errors import CertificateError, InputError
 from rerank.scorecard import Question, Scorecard
 from tests.cases.cards import CardCase, draw
+from tests.cases.imports import imports, within
 from tests.oracles import cards as oracle
 
 STATISTICS = ("auc", "precision@4", "dcg@5", "ndcg@5", "pauc_fpr@0.3", "recall@3", "dcg")
@@ -205,3 +206,16 @@ def test_the_report_reads_as_sentences(card):
     text = str(card.verify())
     assert text.startswith("Verified: the card has ") and "by code that shares nothing with the search" in text
     assert card.verify()._repr_html_().startswith("<p>")
+
+
+def test_it_imports_nothing_of_the_search():
+    """By its own imports and theirs; the package's ``__init__`` loads the estimator all the same."""
+    seen, todo = set(), ["rerank.scorecard.verify"]
+    while todo:
+        name = todo.pop()
+        if name not in seen:
+            seen.add(name)
+            todo += imports().get(name, ())
+    assert "rerank.scorecard.value" in seen
+    own = {name for name in seen if within(name, "rerank.scorecard")}
+    assert own == {"rerank.scorecard.verify", "rerank.scorecard.value"} and not seen & {"numba", "sklearn", "scipy"}
