@@ -318,7 +318,9 @@ def build_pessimistic(
     box = [min(own[0], 0) for own in domains], [max(own[-1], 0) for own in domains]
     most = int(np.abs(box).max())
     model = mixed.build(answers, y, coefficients, name=name, points=most, box=box, epsilon=MARGIN, **options)
-    model.rerank_info = replace(model.rerank_info, kind="card_pessimistic", short=model.rerank_info.short | PREFIXES)
+    info = model.rerank_info
+    layout = replace(info.layout, constant=info.constant + constant)
+    model.rerank_info = replace(info, kind="card_pessimistic", layout=layout, short=info.short | PREFIXES)
     _add_points(model, domains)
     _add_questions(model, chosen, len(domains))
     return model
@@ -334,9 +336,8 @@ def assignment(model: pyo.ConcreteModel, w: ArrayLike, tolerance: float = 1e-9) 
     """Every column's value for points ``w``, or the question whose points are not allowed."""
     layout, points = model.rerank_info.layout, np.rint(np.asarray(w, dtype=np.float64))
     pessimistic = model.rerank_info.kind == "card_pessimistic"
-    begun = (
-        mixed.assignment(model, points, tolerance) if pessimistic else Assignment(named("w", dict(enumerate(points))))
-    )
+    plain = Assignment(named("w", dict(enumerate(points))))
+    begun = mixed.assignment(model, points, tolerance) if pessimistic else plain
     if begun.values is None:
         return begun
     values = dict(begun.values)

@@ -14,5 +14,6 @@ from rerank.scorecard.pool import Pool
 from rerank.scorecard.questions import Question
 from rerank.scorecard.regret import Regret
 from rerank.scorecard.result import CardResult
+from rerank.scorecard.verify import Verified
 
-__all__ = ["Card", "CardResult", "Cut", "Pool", "Question", "Regret", "Scorecard", "Total"]
+__all__ = ["Card", "CardResult", "Cut", "Pool", "Question", "Regret", "Scorecard", "Total", "Verified"]

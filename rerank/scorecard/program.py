@@ -102,9 +102,12 @@ def export(model: Any, path: str | os.PathLike[str], data: dict[str, Any]) -> tu
     from formulations.errors import FormulationError
 
     try:
+        beside = mps.sidecar_path(path)
+        if beside.exists():
+            mps.read_sidecar(path)  # a file of another kind is not replaced
         program, sidecar = mps.write(compile_model(model), path, data)
     except FormulationError as error:
-        raise InputError(str(error)) from error
+        raise InputError(f"The program cannot be exported: {error}") from error
     return str(program), str(sidecar)
 
 

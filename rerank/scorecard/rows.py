@@ -15,6 +15,7 @@ from rerank.ranks.lists import number_lists, weights_of_lists
 from rerank.ranks.present import present
 from rerank.scorecard.data import in_units
 from rerank.scorecard.limits import Limits, cut_below
+from rerank.scorecard.questions import written
 from rerank.scorecard.statement import People
 
 
@@ -60,7 +61,7 @@ class Rows:
             own = there.of(np.asarray(entries(people), dtype=object))
             if own.shape != relevant.shape:
                 raise InputError(f"people has {len(own)} entries for {relevant.size} rows; give one for each row.")
-            texts = [str(one) for one in own.tolist()]
+            texts = [written(one) for one in own.tolist()]
             known = tuple(sorted(set(texts)))
             kinds = People(known, np.array([known.index(one) for one in texts], np.int64))
         if not relevant.any() or relevant.all():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from numbers import Integral
 from typing import Any
 
@@ -321,7 +322,7 @@ def _cut(cut: Any, rows: float, unit: int) -> tuple[int, float]:
     if match is not None:
         most = int(match[1]) * rows / 100 if match[2] else float(int(match[1]) * unit)
     elif isinstance(cut, int | float | np.floating) and not isinstance(cut, bool) and 0 < cut < 1:
-        most = float(cut) * rows
+        most = float(Fraction(repr(float(cut))) * Fraction(rows))
     else:
         raise InputError(f"cut is {spelled(cut)}; it must be 'top N', a share such as 0.1, or 'free'.")
     return TOP, most

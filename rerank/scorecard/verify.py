@@ -11,7 +11,9 @@ safe side: sets are let go only below it, and cards contradict only above it.
 
 What is not checked is how questions, points and rules were read from what the user asked, and the corrected value.
 
-It takes about {bound_time}; a vector of points takes about a microsecond for each of the 4^k pairs of groups per 100.
+A set of questions takes about 20 microseconds for 1,000 rows, a vector of points of four questions 5: with the 1,000
+rows and 76 questions of german credit 1.2 s on one core for cards of three questions and 26 s for four, with the 768
+rows and 31 questions of Pima diabetes 0.6 s for four.
 """
 
 from __future__ import annotations
@@ -129,7 +131,9 @@ class Verified:
 
     def parts(self) -> list[Part]:
         """What a person reads."""
-        value = f"{self.value} = {float(self.value):.6g}" if isinstance(self.value, Fraction) else f"{self.value:.6g}"
+        value = f"{float(self.value):.6g}"
+        if isinstance(self.value, Fraction) and self.value.denominator > 1:
+            value = f"{self.value} = {value}"
         how = "in integers" if self.exact else "in float64, rounding on the safe side"
         return [
             Words(
