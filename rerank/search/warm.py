@@ -27,16 +27,14 @@ from rerank.search.lines.ascent import Ascent
 from rerank.search.lines.search import LineSearch
 from rerank.search.rows.choice import lines_by_rows, rough, rows_alone
 from rerank.search.rows.lines import lines_on
-from rerank.search.rows.tables import row_tables
 from rerank.search.supports.screens import Screens, layout
 from rerank.search.supports.subsets import Supports
-from rerank.search.tables import is_linear, tables
+from rerank.search.tables import is_linear, row_tables, tables
 from rerank.search.top.demands import Demands
 
 if TYPE_CHECKING:
     from rerank.problem import Problem
-    from rerank.search.rows.tables import RowTables
-    from rerank.search.tables import Tables
+    from rerank.search.tables import RowTables, Tables
 
 _asked: set[str] = set()
 KINDS = {"linear boxes": ["auc"], "pair boxes": ["dcg"]}  # other parts serve both with one signature

@@ -135,8 +135,8 @@ def test_booleans_take_fewer_boxes_than_without_groups(monkeypatch: pytest.Monke
 
 
 def test_long_lists_with_a_limit_have_no_table_of_pairs() -> None:
-    from rerank.search.rows.tables import RowTables
     from rerank.search.run import Run
+    from rerank.search.tables import RowTables
 
     rng = np.random.default_rng(2)
     X = rng.normal(size=(9000, 6))

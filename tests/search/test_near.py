@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 from rerank.search.rows.near import refine_near
-from rerank.search.rows.tables import row_tables
 from rerank.search.rows.unit import refine
-from rerank.search.rows.workspace import workspace
+from rerank.search.tables import row_tables
+from rerank.search.workspace import row_space
 from tests.cases.search import noisy_problem
 
 
 def refined(problem, c, h, gone, limit=None):
     """Bound, rows that are left, positives among them and negatives gone, by one of the two functions."""
     t = row_tables(problem, np.ones(problem.n_features))
-    space = workspace(t, t.n_features)
+    space = row_space(t, t.n_features)
     n, positives = int(t.n_rows[0]), int(t.n_positive[0])
     space.kept[:n] = t.entries[:n]
     least, most = t.epsilon - t.tolerance, t.epsilon + t.tolerance

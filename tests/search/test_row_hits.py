@@ -11,16 +11,16 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from rerank.problem import Problem, problem_of
-from rerank.search import run, sizes, solve
+from rerank.search import run, sizes, solve, workspace
 from rerank.search.boxes.antiparallel import NO_GROUPS
 from rerank.search.boxes.nodes import Support
+from rerank.search.boxes.vertices import RowExact
 from rerank.search.domain import Domain
 from rerank.search.lines.search import LineSearch
-from rerank.search.rows import choice, workspace
+from rerank.search.rows import choice
 from rerank.search.rows.choice import rows_alone
-from rerank.search.rows.exact import RowExact
 from rerank.search.rows.lines import RowLines
-from rerank.search.rows.tables import RowTables, row_tables
+from rerank.search.tables import RowTables, row_tables
 from rerank.statistics import parse
 from tests.cases.instances import draw, with_hits
 from tests.cases.search import drawn_lists, noisy_problem, surface, tables
@@ -88,7 +88,7 @@ def test_rows_that_leave_a_box_change_the_value_nowhere_in_it(seed: int) -> None
     problem = problem_of(X, gains, parse(stat), np.repeat(np.arange(lists), n), epsilon=0.01)
     problem = with_hits(problem, seed) if rng.random() < 0.7 else problem
     t = rows_of(problem)
-    space, given_ = workspace.workspace(t, d), workspace.given(t, Support(np.arange(d), None, NO_GROUPS))
+    space, given_ = workspace.row_space(t, d), workspace.given(t, Support(np.arange(d), None, NO_GROUPS))
     centre, half = rng.uniform(-1, 1, d), rng.choice([0.02, 0.1, 0.3]) * rng.random(d)
     points = centre + half * rng.uniform(-1, 1, size=(8, d))
 

@@ -20,8 +20,7 @@ from rerank.search.rows.lines import RowLines
 from rerank.search.rows.scores import scores_of, weighted_sum
 from rerank.search.rows.sought import sorted_value
 from rerank.search.rows.sweep import value_of
-from rerank.search.rows.tables import row_tables
-from rerank.search.tables import tables
+from rerank.search.tables import row_tables, tables
 from rerank.statistics import parse
 from tests.cases.instances import draw
 from tests.cases.search import drawn_lists, noisy_problem

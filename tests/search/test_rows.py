@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 
 from rerank.errors import InputError
 from rerank.problem import Problem
-from rerank.search import run, sizes, solve
+from rerank.search import run, sizes, solve, workspace
+from rerank.search.boxes.vertices import RowExact
 from rerank.search.domain import Domain
 from rerank.search.jobs import explore_batches
-from rerank.search.rows import choice, workspace
+from rerank.search.rows import choice
 from rerank.search.rows.choice import by_rows, lines_by_rows
-from rerank.search.rows.exact import RowExact
 from rerank.search.rows.lines import RowLines
-from rerank.search.rows.tables import RowTables, row_tables
 from rerank.search.rows.unit import above, largest
+from rerank.search.tables import RowTables, row_tables
 from tests.cases.instances import draw
 from tests.cases.search import drawn_lists, noisy_problem, surface
 from tests.oracles.comparisons import check_search

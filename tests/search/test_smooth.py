@@ -16,7 +16,7 @@ from rerank.search.domain import Domain
 from rerank.search.lines.ascent import WIDTHS, Ascent
 from rerank.search.rows.lines import RowLines
 from rerank.search.rows.smooth import sampled, smoothed
-from rerank.search.rows.tables import RowTables, row_tables
+from rerank.search.tables import RowTables, row_tables
 from rerank.statistics import parse
 from tests.cases.search import drawn_lists, noisy_problem
 

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from rerank.search.boxes.axes import Axes
 from rerank.search.boxes.nodes import NAMES, Findings, NodeBatch
 from rerank.search.domain import Domain
-from rerank.search.rows.tables import RowTables
 from rerank.search.supports.screening import Waiting
 from rerank.search.supports.screens import Screens
 
@@ -178,7 +177,7 @@ class OpenBoxes:
     @property
     def by_rows(self) -> bool:
         """Whether the kernel for rows explores the boxes."""
-        return isinstance(self.tables, RowTables)
+        return self.tables.by_rows
 
     @property
     def best(self) -> Floats:

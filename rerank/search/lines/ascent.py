@@ -20,7 +20,7 @@ from rerank.search.domain import Domain
 
 if TYPE_CHECKING:
     from rerank.search.rows.smooth import Sample
-    from rerank.search.rows.tables import RowTables
+    from rerank.search.tables import RowTables
 
 Floats = NDArray[np.float64]
 

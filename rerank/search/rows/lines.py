@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.search.compiled import writable
 from rerank.search.lines.ascent import WIDTHS, Ascent
 from rerank.search.lines.search import PATIENCE, ROUNDS, Climb, LineSearch, Point
-from rerank.search.places import writable
-from rerank.search.rows.lists import LineScratch, Lists, line_scratch
 from rerank.search.rows.sought import GLANCED, Part, middles, part_of, sorted_value, sought
-from rerank.search.rows.tables import RowTables
+from rerank.search.tables import Lists, RowTables
+from rerank.search.workspace import LineScratch, line_scratch
 
 if TYPE_CHECKING:
     from rerank.search.domain import Domain
@@ -221,6 +221,6 @@ def lines_on(
     tables: Tables | RowTables, domain: Domain, random_state: int = 0, deadline: float = np.inf
 ) -> LineSearch:
     """Line searches on tables of pairs or of rows."""
-    if isinstance(tables, RowTables):
+    if tables.by_rows:
         return RowLines(tables, domain, random_state, deadline)
     return LineSearch(tables, domain, random_state, deadline)

@@ -16,12 +16,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.search.compiled import inner, kernel
-from rerank.search.places import writable
+from rerank.search.compiled import inner, kernel, writable
 from rerank.search.rows.unit import descend, heaped
 
 if TYPE_CHECKING:
-    from rerank.search.rows.tables import RowTables
+    from rerank.search.tables import RowTables
 
 Floats = NDArray[np.float64]
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from rerank.search.rows.tables import RowTables
+    from rerank.search.tables import RowTables
 
 Floats = NDArray[np.float64]
 

@@ -15,9 +15,9 @@ import numpy as np
 
 from rerank.search.compiled import inner, kernel
 from rerank.search.lines.kernel import envelope
-from rerank.search.rows.lists import Margin
 from rerank.search.rows.piece import argsort, crossings, followed, middle, put_in_order
 from rerank.search.rows.unit import heaped
+from rerank.search.workspace import Margin
 
 FEW = 32  # pairs that are swept at once; so many more for each row and for each of its places,
 PER_PLACE = 0.3

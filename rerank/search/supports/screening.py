@@ -18,9 +18,8 @@ from rerank.search.boxes.nodes import NodeBatch
 from rerank.search.supports.subsets import Supports
 
 if TYPE_CHECKING:
-    from rerank.search.rows.tables import RowTables
     from rerank.search.supports.screens import Screens
-    from rerank.search.tables import Tables
+    from rerank.search.tables import RowTables, Tables
 
 Floats = NDArray[np.float64]
 Boxes = NodeBatch | None  # open boxes of a support; None for all of it

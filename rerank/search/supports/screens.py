@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.search.rows.choice import number_of_pairs
-from rerank.search.rows.tables import RowTables
 from rerank.search.sizes import OutOfTimeError, affordable_pairs
-from rerank.search.tables import tables
+from rerank.search.tables import RowTables, tables
 
 if TYPE_CHECKING:
     from rerank.problem import Problem

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from rerank.problem import Problem
 from rerank.problem.proof import Circuits
 from rerank.search.domain import Domain
-from rerank.search.places import places_of
+from rerank.search.tables import places_of
 from rerank.search.top.demands import Demand, Demands
 from rerank.search.top.state import REACHED, REFUTED
 
