@@ -15,7 +15,7 @@ from rerank.search.compiled import writable
 from rerank.search.domain import Domain
 from rerank.search.lines.search import State
 from rerank.search.rows.lines import lines_on
-from rerank.search.supports.screens import Screens
+from rerank.search.supports.screening import Screens
 from rerank.search.tables import RowTables, Tables
 from rerank.search.workspace import given, pair_space, row_space
 

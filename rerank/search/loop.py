@@ -21,7 +21,7 @@ from rerank.errors.stops import Stop, current
 from rerank.search.boxes.axes import whitened_basis
 from rerank.search.boxes.vertices import fathom_unresolved
 from rerank.search.jobs import explore_batches, follow_lines, screen_supports
-from rerank.search.shares import Share
+from rerank.search.lines.search import Share
 from rerank.search.targets import Targets
 from rerank.search.workers import Job
 

@@ -19,8 +19,8 @@ from rerank.search.boxes.open import OpenBoxes
 from rerank.search.boxes.vertices import Exact
 from rerank.search.domain import Domain
 from rerank.search.jobs import explore_batches
+from rerank.search.lines.search import Share
 from rerank.search.loop import BranchAndBound
-from rerank.search.shares import Share
 from rerank.search.supports.subsets import supports
 from rerank.search.tables import Tables, tables
 from rerank.search.workers import Workers

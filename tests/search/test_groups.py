@@ -14,7 +14,7 @@ from rerank.problem import Problem, problem_of
 from rerank.search import solve
 from rerank.search.rows.lines import RowLines
 from rerank.search.sizes import OutOfTimeError
-from rerank.search.supports import screens
+from rerank.search.supports import screening as screens
 from rerank.search.supports.groups import bound_by_groups, groups_of
 from rerank.statistics import parse
 from tests.cases.search import tables

@@ -21,7 +21,7 @@ from rerank.search import run, solve
 from rerank.search.jobs import screen_supports
 from rerank.search.rows.choice import by_rows, lines_by_rows
 from rerank.search.supports.groups import groups_of
-from rerank.search.supports.screens import Screens, layout
+from rerank.search.supports.screening import Screens, layout
 from rerank.statistics import parse
 from tests.cases.instances import draw, with_hits
 from tests.cases.search import noisy_problem, surface, tables

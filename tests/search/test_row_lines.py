@@ -16,9 +16,8 @@ from rerank.problem import Problem, problem_of, values_at
 from rerank.search.domain import Domain
 from rerank.search.lines.forward import forward
 from rerank.search.lines.search import LineSearch
-from rerank.search.rows.lines import RowLines
-from rerank.search.rows.scores import scores_of, weighted_sum
-from rerank.search.rows.sought import sorted_value
+from rerank.search.rows.lines import RowLines, sorted_value
+from rerank.search.rows.smooth import scores_of, weighted_sum
 from rerank.search.rows.sweep import value_of
 from rerank.search.tables import row_tables, tables
 from rerank.statistics import parse

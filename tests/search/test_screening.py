@@ -14,8 +14,9 @@ from rerank.problem import Problem, problem_of
 from rerank.search import solve
 from rerank.search.jobs import screen_supports
 from rerank.search.run import Run
-from rerank.search.supports import screening, screens
-from rerank.search.supports.screening_rows import (
+from rerank.search.supports import screening
+from rerank.search.supports.screening import Screens, _lanes, layout
+from rerank.search.supports.screening_kernel import (
     FACE,
     LEVELS,
     ROWS,
@@ -28,7 +29,6 @@ from rerank.search.supports.screening_rows import (
     open_face,
     reductions,
 )
-from rerank.search.supports.screens import Screens, _lanes, layout
 from rerank.statistics import parse
 from tests.cases.search import drawn_lists, noisy_problem, tables
 from tests.search.test_supports import on
@@ -190,7 +190,7 @@ def earned(t: Any, gone: np.ndarray) -> float:
 def test_problems_too_large_for_it_go_without(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = CASES["auc"]()
     with_it = solve(problem, n_jobs=1)
-    monkeypatch.setattr(screens, "MOST_PLACES", 10)
+    monkeypatch.setattr(screening, "MOST_PLACES", 10)
     assert layout(tables(problem), 3) is None
     without = solve(problem, n_jobs=1)
     assert without.closed and without.value == with_it.value

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rerank.errors import SolverError
-from rerank.search.shares import Share
+from rerank.search.lines.search import Share
 from rerank.search.workers import Workers
 from tests.cases.killed import killed
 

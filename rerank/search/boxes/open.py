@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from rerank.search.boxes.axes import Axes
 from rerank.search.boxes.nodes import NAMES, Findings, NodeBatch
 from rerank.search.domain import Domain
-from rerank.search.supports.screening import Waiting
-from rerank.search.supports.screens import Screens
+from rerank.search.supports.screening import Screens, Waiting
 
 Floats = NDArray[np.float64]
 Names = NDArray[np.int64]
