@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rerank.search.boxes import levels, pairs
+from rerank.search.boxes import pairs
 from rerank.search.tables import Tables, tables
 from tests.cases.instances import draw, with_hits
 from tests.cases.search import slow_margin, slow_unit
@@ -81,7 +81,7 @@ def test_norms_enclose_the_largest_weight_of_a_box(seed: int, k: int) -> None:
 
 def test_gather_copies_the_kept_pairs_behind_their_level() -> None:
     row = np.arange(30.0)
-    levels.gather(row, 10, np.array([0, 3, 4], np.int32), 3, 20)
+    pairs.gather(row, 10, np.array([0, 3, 4], np.int32), 3, 20)
     assert row[20:24].tolist() == [10.0, 13.0, 14.0, 23.0]
 
 
@@ -104,9 +104,9 @@ def test_value_of_lost_counts_is_the_definition_s(seed: int) -> None:
         )
         for u in units
     ]
-    assert [levels.unit_value(0.0, u, lost, t.slots, scratch) for u in units] == pytest.approx(slow, rel=1e-13)
+    assert [pairs.unit_value(0.0, u, lost, t.slots, scratch) for u in units] == pytest.approx(slow, rel=1e-13)
     some = rng.permutation(units)[: rng.integers(0, units.size + 1)].astype(np.int32)
-    total = levels.total_value(some, lost, t.slots, scratch)
+    total = pairs.total_value(some, lost, t.slots, scratch)
     assert total == pytest.approx(sum(slow[u] for u in some), rel=1e-13) and not scratch.any()
 
 
@@ -127,7 +127,7 @@ def test_lost_counts_are_those_of_a_loop(seed: int) -> None:
     if t.single:
         ends = np.zeros(t.slots.unit_of.size + 1, np.int64)
         mark = np.zeros(t.slots.unit_start.size, np.bool_)
-        runs = levels.find_runs(t.slot, ends, t.slots.unit_of, mark)
+        runs = pairs.find_runs(t.slot, ends, t.slots.unit_of, mark)
         assert np.flatnonzero(mark).tolist() == np.unique(t.slots.unit_of[t.slot]).tolist()
         assert ends[:runs].tolist() == [p for p in range(1, M.size) if t.slot[p] != t.slot[p - 1]] + [M.size]
         fast = before.copy(), before.copy()

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rerank.search.rows.near import refine_near
-from rerank.search.rows.unit import refine
+from rerank.search.rows.unit import refine, refine_near
 from rerank.search.tables import row_tables
 from rerank.search.workspace import row_space
 from tests.cases.search import noisy_problem

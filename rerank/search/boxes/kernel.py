@@ -19,20 +19,27 @@ from typing import Any
 
 import numpy as np
 
-from rerank.search.boxes.levels import allowed, copy, decided, find_runs, gather, mark_lists, put, total_value
 from rerank.search.boxes.nodes import GROUPED, IDLE, LEVEL, NAME, SIDES
 from rerank.search.boxes.pairs import (
+    allowed,
     beyond,
     coordinate,
+    copy,
     count_lost,
     count_runs,
+    decided,
+    find_runs,
+    gather,
     heaviest,
     importance,
     impose,
     lost_weight,
+    mark_lists,
     matters,
     norms,
+    put,
     reach,
+    total_value,
     undecided,
 )  # fmt: skip
 from rerank.search.boxes.relaxation import HOPE, must_lose

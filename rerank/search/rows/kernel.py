@@ -16,12 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from rerank.search.boxes.levels import allowed, copy, put
 from rerank.search.boxes.nodes import IDLE, LEVEL, NAME
-from rerank.search.boxes.pairs import beyond, norms
+from rerank.search.boxes.pairs import allowed, beyond, copy, norms, put
 from rerank.search.compiled import inner, kernel
-from rerank.search.rows.near import refine_near
-from rerank.search.rows.unit import add_unit, filtered, measure, refine, worth
+from rerank.search.rows.unit import add_unit, filtered, measure, refine, refine_near, worth
 from rerank.search.workspace import GONE, LEVELS, LISTS, POSITIVES, ROWS, SIZE, START, UNIT
 
 STUCK = 25  # splits a feature that let no row leave, after which a box is unresolved

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.search.boxes.levels import copy, put, unit_value
+from rerank.search.boxes.pairs import copy, put, unit_value
 from rerank.search.compiled import inner, kernel
 
 Floats = NDArray[np.float64]
@@ -98,7 +98,7 @@ def _loss(lane: Any, lane_loss: Any) -> float:
 
 @inner()
 def _earned(lane: Any, lane_slot: Any, slots: Any, lost: Any, count: Any) -> float:
-    """What the slots' items earn at best (see :func:`rerank.search.boxes.levels.unit_value`)."""
+    """What the slots' items earn at best (see :func:`rerank.search.boxes.pairs.unit_value`)."""
     for s in range(lost.size):
         lost[s] = 0
     for i in range(lane.size):
