@@ -76,7 +76,7 @@ def test_rows_and_pairs_close_at_the_same_value(
 
 @pytest.mark.parametrize("statistic", ["precision@300", "dcg@300", "window2@250"])
 def test_many_places_close_at_the_same_value_as_by_pairs(statistic: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    # So many rows stay near the top that boxes form only the pairs that their rows' intervals do not separate.
+    # So many rows stay near the top that few boxes form pairs.
     problem = noisy_problem(900, 2, statistic, 0.4, 0)
     mine = solve(problem, n_jobs=1)
     for home, name in ((choice, "by_rows"), (run, "lines_by_rows")):

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from rerank.search.boxes.nodes import GROUPED, IDLE, LEVEL, NAME, SIDES
-from rerank.search.boxes.pairs import (
+from rerank.search.boxes.pairs import (  # fmt: skip
     allowed,
     beyond,
     coordinate,
@@ -41,7 +41,7 @@ from rerank.search.boxes.pairs import (
     reach,
     total_value,
     undecided,
-)  # fmt: skip
+)
 from rerank.search.boxes.relaxation import HOPE, must_lose
 from rerank.search.compiled import kernel
 from rerank.search.workspace import LEVELS, LISTS, RUNS, SIZE, START

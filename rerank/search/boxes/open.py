@@ -174,11 +174,6 @@ class OpenBoxes:
         return found
 
     @property
-    def by_rows(self) -> bool:
-        """Whether the kernel for rows explores the boxes."""
-        return self.tables.by_rows
-
-    @property
     def best(self) -> Floats:
         """Best point so far, or all ones where that is zero."""
         return np.ones(self.domain.n_features) if self.weights is None or not self.weights.any() else self.weights

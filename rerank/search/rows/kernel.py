@@ -19,14 +19,12 @@ import numpy as np
 from rerank.search.boxes.nodes import IDLE, LEVEL, NAME
 from rerank.search.boxes.pairs import allowed, beyond, copy, norms, put
 from rerank.search.compiled import inner, kernel
-from rerank.search.rows.unit import add_unit, filtered, measure, refine, refine_near, worth
+from rerank.search.rows.unit import add_unit, filtered, measure, refine, worth
 from rerank.search.workspace import GONE, LEVELS, LISTS, POSITIVES, ROWS, SIZE, START, UNIT
 
 STUCK = 25  # splits a feature that let no row leave, after which a box is unresolved
 FEW = 2000  # pairs that are formed in any case, and
-PER_ROW = 128  # so many more for each row that is left,
-NEAR_PER_ROW = 8  # and so many where only those are formed that their rows' intervals do not separate
-SORTED = 8.0  # evaluations of a row that finding these costs
+PER_ROW = 128  # so many more for each row that is left
 
 
 @inner()
@@ -69,23 +67,12 @@ def assess(given: Any, space: Any, v: int, beaten: float) -> Any:
         )  # fmt: skip
         pairs = positives * (kept - positives)
         open_ = level[v, LISTS] > 1 or bound + mine > beaten
-        if open_ and pairs > 0 and kept - positives <= space.columns.shape[1]:
-            if pairs <= FEW + PER_ROW * kept:
-                work += 0.25 * pairs
-                mine, kept, positives, again = refine(
-                    given.rows, paid, u, gone + more, kept, positives, least, most, space
-                )
-                more += again
-            else:
-                limit = FEW + NEAR_PER_ROW * kept
-                found, left, alive, again, formed = refine_near(
-                    given.rows, paid, given.tolerance, u, gone + more, kept, positives, least, most, limit, space
-                )
-                work += SORTED * kept
-                if formed <= limit:
-                    work += formed
-                    mine, kept, positives = found, left, alive
-                    more += again
+        if open_ and 0 < pairs <= FEW + PER_ROW * kept and kept - positives <= space.columns.shape[1]:
+            work += 0.25 * pairs
+            mine, kept, positives, again = refine(
+                given.rows, paid, u, gone + more, kept, positives, least, most, space
+            )
+            more += again
         bound += mine
         if kept == positives or positives == 0:
             decided += mine
