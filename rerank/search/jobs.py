@@ -90,9 +90,7 @@ def _explored(
     )
 
 
-def _kernel(
-    t: Tables | RowTables, support: Support, batch: NodeBatch
-) -> tuple[Callable[..., None], Floats, int]:
+def _kernel(t: Tables | RowTables, support: Support, batch: NodeBatch) -> tuple[Callable[..., None], Floats, int]:
     """The kernel for pairs or for rows, where it puts the best point, and how many sides a box has: none by rows."""
     if isinstance(t, RowTables):
         from rerank.search.rows.kernel import explore

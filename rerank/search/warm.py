@@ -45,6 +45,7 @@ PARTS = {
 }  # fmt: skip
 """What is compiled apart, the dearest first, and the seconds that it takes on one core of a usual machine."""
 KINDS = {"linear boxes": ["auc"], "pair boxes": ["dcg"]}  # other parts serve both with one signature
+TYPES = "rerank.search.tables", "rerank.search.workspace"  # where what kernels are given is defined
 LINE = "Compiling the search, once for this machine: about {} seconds on two cores; kept in {}."
 _asked: set[str] = set()
 
@@ -91,8 +92,9 @@ def _indices() -> list[Path]:
     found = []
     for own in {f.py_func.__module__: f for f in entries()}.values():
         module = sys.modules[own.py_func.__module__]
-        # numba compares with a kernel's own file; a kernel also holds the code of those it calls, from other files.
-        changed = max(_changed(part) for part in _called(module))
+        # numba compares with a kernel's own file; a kernel also holds the code of those it calls, from other files, and
+        # the names of the types that it is given.
+        changed = max(_changed(part) for part in _called(module).union(map(sys.modules.__getitem__, TYPES)))
         for index in cache_of(own).glob(f"{module.__name__.rpartition('.')[2]}.*.{version}*.nbi"):
             with suppress(OSError):
                 if index.stat().st_mtime >= changed:

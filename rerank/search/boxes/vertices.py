@@ -36,10 +36,8 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 MOST_VERTICES = 20_000
-MOST_PAIRS = 2_000  # undecided in a box, and
-MOST_NEAR = (
-    200_000  # of the rows near a point; a box with more is left open, a point with more loses those in doubt
-)
+MOST_PAIRS = 2_000  # undecided in a box
+MOST_NEAR = 200_000  # of the rows that can matter; a box with more stays open, a point with more loses those in doubt
 SMALLEST = 2.0**-30  # half-width below which a coordinate is not split
 
 
