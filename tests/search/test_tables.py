@@ -83,7 +83,7 @@ def test_counting_lost_pairs_is_counting_places_for_auc(seed: int, graded: bool)
     t = tables(problem_of(rng.normal(size=(12, 2)), gains, parse("auc"), qid))
     assert t.linear
     places = replace(t, linear=False, loss=np.empty(0), grain=0.0, total=0.0, constant=0.0)
-    base = t.to_value(t.ideal) - places.ideal
+    base = t.to_value(t.ideal) - inner_value(places, np.ones(t.size, np.bool_))
     for _ in range(5):
         won = rng.random(t.pairs.shape[1]) < rng.random()
         assert t.to_value(inner_value(t, won)) == pytest.approx(base + inner_value(places, won), rel=1e-12)
