@@ -97,7 +97,7 @@ MECHANISMS = (
     Mechanism(
         "smooth climbs", ("rows/smooth.py",), "2,000 x 20, precision@100, hits after 2 s",
         partial(noisy_problem, 2000, 20, "precision@100", 0.1, 0),
-        {"rerank.search.rows.tables.smooth_from": lambda *_: np.inf}, seconds=2.0,
+        {"rerank.search.tables.smooth_from": lambda *_: np.inf}, seconds=2.0,
     ),
 )  # fmt: skip
 

@@ -16,7 +16,7 @@ from rerank.problem import problem_of
 from rerank.search import compile_kernels
 from rerank.search.domain import Domain
 from rerank.search.rows.lines import RowLines
-from rerank.search.rows.tables import row_tables
+from rerank.search.tables import row_tables
 from rerank.statistics import parse
 
 LINES = ((1_000_000, 10, "dcg@100"), (100_000, 10, "auc"), (100_000, 6, "dcg"))

@@ -27,8 +27,7 @@ from benchmarks.exact.data import noisy_problem
 from rerank.problem import Problem
 from rerank.search import SearchResult, compile_kernels, solve, workers
 from rerank.search.rows.choice import by_rows
-from rerank.search.rows.tables import row_tables
-from rerank.search.tables import tables
+from rerank.search.tables import row_tables, tables
 
 ROWS: tuple[tuple[str, int, int, str, float, int | None], ...] = (
     ("100 x 6", 100, 6, "mrr", 0.35, None),

@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import numpy as np
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 MARK = "compiled_into_kernels"
 """The attribute of a function that only kernels call."""
@@ -42,3 +44,13 @@ def inner(**options: Any) -> Callable[[Function], Function]:
         return compiled
 
     return marked
+
+
+def writable(parts: Any) -> Any:
+    """A tuple of arrays and numbers for a kernel, which is compiled for plain arrays; processes get read-only maps."""
+    made = [
+        np.require(x, requirements=["C", "W"]) if isinstance(x, np.ndarray)
+        else writable(x) if isinstance(x, tuple) else x
+        for x in parts
+    ]  # fmt: skip
+    return type(parts)(*made)

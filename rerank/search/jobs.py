@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from rerank.search.boxes.nodes import NAME, NAMES, SIDES, Findings, NodeBatch, Support
 from rerank.search.boxes.vertices import SMALLEST
+from rerank.search.compiled import writable
 from rerank.search.domain import Domain
 from rerank.search.lines.search import State
-from rerank.search.places import writable
 from rerank.search.rows.lines import lines_on
-from rerank.search.rows.tables import RowTables
-from rerank.search.supports.screens import Screens
-from rerank.search.tables import Tables
+from rerank.search.supports.screening import Screens
+from rerank.search.tables import RowTables, Tables
+from rerank.search.workspace import given, pair_space, row_space
 
 Floats = NDArray[np.float64]
 
@@ -65,7 +65,7 @@ def _explored(
 ) -> Findings:  # fmt: skip
     """What the kernel for pairs, or for rows, finds in a batch; memory that is full is doubled, and it goes on."""
     n, k = batch.centres.shape
-    explore, best, sides = _by_rows(t, support) if isinstance(t, RowTables) else _by_pairs(t, support, batch)
+    explore, best, sides = _kernel(t, support, batch)
     # Copies: kernels write into what they are given, and processes are given read-only maps.
     numbers, labels = np.empty((n + ROOM, 2 * k + 1)), np.zeros((n + ROOM, SIDES + sides), np.int64)
     numbers[:n], labels[:n, NAME] = batch.numbers, batch.names
@@ -90,23 +90,18 @@ def _explored(
     )
 
 
-def _by_pairs(t: Tables, support: Support, batch: NodeBatch) -> tuple[Callable[..., None], Floats, int]:
-    """The kernel for pairs, where it puts the best point, and how many sides a box has."""
+def _kernel(t: Tables | RowTables, support: Support, batch: NodeBatch) -> tuple[Callable[..., None], Floats, int]:
+    """The kernel for pairs or for rows, where it puts the best point, and how many sides a box has: none by rows."""
+    if isinstance(t, RowTables):
+        from rerank.search.rows.kernel import explore
+
+        by_rows = row_space(t, support.features.size)
+        return partial(explore, given(t, support), by_rows), by_rows.axes[2], 0
     from rerank.search.boxes.kernel import explore_linear, explore_lists
-    from rerank.search.boxes.workspace import given, workspace
 
     sides = MOST_SIDES if support.antiparallel.count else batch.sides.shape[1]
-    memory, explore = workspace(t, support, sides), explore_linear if t.linear else explore_lists
-    return partial(explore, given(t, support), memory), memory.axes[2], sides
-
-
-def _by_rows(t: RowTables, support: Support) -> tuple[Callable[..., None], Floats, int]:
-    """The same by rows: it keeps no record of splits, and knows no sides."""
-    from rerank.search.rows.kernel import explore
-    from rerank.search.rows.workspace import given, workspace
-
-    memory = workspace(t, support.features.size)
-    return partial(explore, given(t, support), memory), memory.axes[2], 0
+    space, by_pairs = pair_space(t, support, sides), explore_linear if t.linear else explore_lists
+    return partial(by_pairs, given(t, support), space), space.axes[2], sides
 
 
 def screen_supports(

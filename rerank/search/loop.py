@@ -21,7 +21,7 @@ from rerank.errors.stops import Stop, current
 from rerank.search.boxes.axes import whitened_basis
 from rerank.search.boxes.vertices import fathom_unresolved
 from rerank.search.jobs import explore_batches, follow_lines, screen_supports
-from rerank.search.shares import Share
+from rerank.search.lines.search import Share
 from rerank.search.targets import Targets
 from rerank.search.workers import Job
 
@@ -138,7 +138,7 @@ class BranchAndBound:
 
         A proof is about boxes of weights, so its search keeps to the features' own axes.
         """
-        if self._tried or self._done < (OWN_AXES_ROWS if self.boxes.by_rows else OWN_AXES):
+        if self._tried or self._done < (OWN_AXES_ROWS if self.boxes.tables.by_rows else OWN_AXES):
             return False
         self._tried = True
         boxes = self.boxes
@@ -150,7 +150,7 @@ class BranchAndBound:
         """Whether boxes have brought little: most of the gap is still open."""
         boxes = self.boxes
         most = boxes.value + OPEN * (boxes.tables.ideal - boxes.value)
-        work = (BLIND_ROWS if boxes.by_rows else BLIND) * (PATIENCE if boxes.domain.n_features <= FEW else 1.0)
+        work = (BLIND_ROWS if boxes.tables.by_rows else BLIND) * (PATIENCE if boxes.domain.n_features <= FEW else 1.0)
         return self._done > work and boxes.shown() >= most
 
     def _screen(self) -> bool:

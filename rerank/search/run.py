@@ -15,21 +15,17 @@ from rerank.errors.stops import current
 from rerank.problem import Problem
 from rerank.problem.proof import Circuits
 from rerank.search.boxes.open import OpenBoxes
-from rerank.search.boxes.vertices import Exact
+from rerank.search.boxes.vertices import Exact, RowExact
 from rerank.search.domain import Domain
 from rerank.search.lines.forward import forward
-from rerank.search.lines.search import ROUNDS, LineSearch, states
-from rerank.search.record import proof_of
-from rerank.search.result import Progress, SearchResult, given_point
+from rerank.search.lines.search import ROUNDS, LineSearch, Share, states
+from rerank.search.result import Progress, SearchResult, given_point, proof_of
 from rerank.search.rows.choice import FEW_LISTS, lines_by_rows, rough, rows_alone
-from rerank.search.rows.exact import RowExact
 from rerank.search.rows.lines import RowLines
-from rerank.search.rows.tables import RowTables, row_tables
-from rerank.search.shares import Share
 from rerank.search.sizes import affordable_pairs, check_rows, pairs_if_affordable
-from rerank.search.supports.screens import screens_of
+from rerank.search.supports.screening import screens_of
 from rerank.search.supports.subsets import MOST, moving, supports
-from rerank.search.tables import Tables, tables
+from rerank.search.tables import RowTables, Tables, row_tables, tables
 from rerank.search.targets import MANY
 from rerank.search.top.levels import levels_of
 

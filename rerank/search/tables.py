@@ -1,4 +1,4 @@
-"""The problem as flat arrays for the compiled kernels.
+"""The problem as flat arrays for the compiled kernels: as pairs of rows, or as rows where there are too many pairs.
 
 A *pair* is an item ``i`` above another item ``k`` of lower gain in the same list; a *slot* is an item in one
 binary list (a threshold of its list's gains), so a pair counts in the consecutive slots of the thresholds
@@ -8,10 +8,11 @@ between the two gains.  Equal pairs of the same item are merged and weighted.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import pairwise
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,21 +20,110 @@ from numpy.typing import NDArray
 from rerank.errors.stops import current
 from rerank.problem import Problem, coordinates
 from rerank.problem.problem import GRID
-from rerank.search.places import MOST_NUMBERS, Slots, places_of, starts
+from rerank.search.rows.choice import last_hit, rough, smooth_from
 from rerank.search.sizes import ListPairs, check_time, pairs_of
+
+if TYPE_CHECKING:
+    from rerank.problem import RankedList
+    from rerank.search.rows.smooth import Sample
 
 FINEST = 2**20
 """Whole numbers are looked for in tables multiplied by this."""
 MOST_COMMON = 2**45
 """Common denominators beyond are of no use: rounding hides their multiples."""
+MOST_NUMBERS = 10_000_000
+"""Numbers that a covariance is computed from."""
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 
 
-@dataclass(frozen=True, eq=False)
-class Tables:
-    """Pairs, slots and what each place earns, ready for the kernels.
+class Slots(NamedTuple):
+    """The slots of binary lists, and what their places earn; kernels take it as it is.
+
+    ``unit_start``, ``unit_slots`` and ``unit_of`` are the slots of each list, and the list of each slot.  ``coef`` from
+    ``coef_start`` on is what the places of each list earn, best place first, without trailing zeros; ``hits`` is what
+    its j-th best item multiplies that with, as in ``unit_slots``.
+    """
+
+    unit_start: Any
+    unit_slots: Any
+    unit_of: Any
+    coef_start: Any
+    coef: Any
+    hits: Any
+
+
+class Paid(NamedTuple):
+    """What the places of binary lists earn, best place first, and what the j-th best positive multiplies that with.
+
+    ``hits`` is empty where that is 1 for all; ``counted`` of the best positives of a list can earn something.
+    """
+
+    places: Any  # that earn something, at most as many as the list has rows
+    coef_start: Any
+    coef: Any
+    hit_start: Any
+    hits: Any
+    counted: Any
+
+
+class Lists(NamedTuple):
+    """Rows ``begin[q] .. begin[q + 1]`` make a list, the highest gain first.
+
+    A row of ``level`` l is a positive of the first l of the list's binary lists, which begin at ``first_unit``.
+    """
+
+    begin: Any
+    level: Any
+    first_unit: Any
+    paid: Paid
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Flat:
+    """What tables of pairs and tables of rows share; values are in the kernels' unit.
+
+    Attributes
+    ----------
+    constant, epsilon, tolerance : float
+        Added to every value; the margin; the rounding of a pair, or of both rows of one.
+    spacing : float
+        See :func:`spacing`.
+    ideal : float
+        Value of losing nothing.
+    slack : float
+        A box is fathomed when its bound beats the incumbent by no more than this (rounding of sums).
+    linear : bool
+        Whether a place earns a constant amount more than the next (AUC): only the number of lost pairs matters.
+    grain, total : float
+        Linear problems: the unit, 0 where losses are not integral, and ``ideal`` again.
+    """
+
+    constant: float
+    epsilon: float
+    tolerance: float
+    spacing: float
+    ideal: float
+    slack: float
+    linear: bool = False
+    grain: float = 0.0
+    total: float = 0.0
+    by_rows: ClassVar[bool] = False
+
+    @property
+    def integral(self) -> bool:
+        """Whether values are whole multiples of ``grain``."""
+        return self.grain > 0
+
+    def to_value(self, inner: float) -> float:
+        """From the kernels' unit to the problem's."""
+        return float(self.constant + inner * (self.grain or 1.0))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Tables(Flat):
+    """Pairs, slots and what each place earns.
 
     Attributes
     ----------
@@ -47,18 +137,8 @@ class Tables:
         Rows of the data that the column is the difference of.
     slots : Slots
         Which slots make a binary list, and what its places earn.
-    linear : bool
-        Whether a place earns a constant amount more than the next (AUC): only the number of lost pairs matters.
     loss : float64 (P,)
-        Linear problems: what losing the pair costs, in units of ``grain``.
-    grain : float
-        Linear problems: the unit of ``loss`` and ``total``; 0 where ``loss`` is not integral.
-    total : float
-        Linear problems: value of losing nothing, in units of ``grain``.
-    constant : float
-        Added to every value.
-    spacing : float
-        See :func:`spacing`.
+        Linear problems: what losing the pair costs.
     """
 
     pairs: Floats
@@ -68,14 +148,7 @@ class Tables:
     upper: Ints
     lower: Ints
     slots: Slots
-    linear: bool
     loss: Floats
-    grain: float
-    total: float
-    constant: float
-    epsilon: float
-    tolerance: float
-    spacing: float
 
     @property
     def size(self) -> int:
@@ -91,11 +164,6 @@ class Tables:
     def covariance(self) -> Floats:
         """Covariance of the differences of pairs, of every so many where there are very many."""
         return np.atleast_2d(np.cov(self.pairs[:, :: 1 + self.pairs.size // MOST_NUMBERS]))
-
-    @cached_property
-    def integral(self) -> bool:
-        """Whether values are whole multiples of ``grain``."""
-        return self.linear and self.grain > 0
 
     @cached_property
     def single(self) -> bool:
@@ -118,24 +186,106 @@ class Tables:
         """What the box kernel adds up: the loss of a pair, or its multiplicity."""
         return self.loss if self.linear else self.multiplicity.astype(np.float64)
 
-    def to_value(self, inner: float) -> float:
-        """From the kernels' unit to the problem's."""
-        return self.constant + inner * (self.grain if self.integral else 1.0)
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RowTables(Flat):
+    """Rows list by list, positives first, and what places earn.
+
+    A list here is binary: a list with several grades stands once for each of its thresholds.
+
+    Attributes
+    ----------
+    rows : float64 (n, d)
+        Scaled features list by list, the highest gain first, minus one point of each list: differences stay the same.
+    order : intp (n,)
+        Rows of the problem that they are.
+    lists : Lists
+        The lists with their several grades, and what the places of the binary ones earn.
+    entries : int32 (E,)
+        Row numbers of every binary list.
+    n_positive, n_rows : int32 (U,)
+        Of each list.
+    rough : bool
+        Whether the steps of the value along a line are too many to look at each.
+    """
+
+    rows: Floats
+    order: NDArray[np.intp]
+    lists: Lists
+    entries: Ints
+    n_positive: Ints
+    n_rows: Ints
+    rough: bool
+    by_rows: ClassVar[bool] = True
 
     @cached_property
-    def ideal(self) -> float:
-        """Value, in the kernels' unit, of losing nothing."""
-        lists = zip(pairwise(self.slots.coef_start), pairwise(self.slots.unit_start), strict=True)
-        earned = ((self.slots.coef[a:z][: q - p] * self.slots.hits[p:q][: z - a]).sum() for (a, z), (p, q) in lists)
-        return self.total if self.linear else float(sum(earned))
+    def size(self) -> int:
+        """What one evaluation of everything counts as."""
+        return int(self.entries.size)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return self.rows.shape[1]
+
+    @property
+    def covariance(self) -> Floats:
+        """Covariance of the differences of rows, of every so many where there are very many."""
+        return 2.0 * np.atleast_2d(np.cov(self.rows[:: 1 + self.rows.size // MOST_NUMBERS].T))
 
     @cached_property
-    def slack(self) -> float:
-        """A box is fathomed when its bound beats the incumbent by no more than this (rounding of sums)."""
-        if self.integral:
-            return 0.0
-        top = self.total if self.linear else float(self.slots.coef.sum()) * self.slots.hits.max(initial=1.0)
-        return 4e-15 * (self.slots.unit_of.size + 8) * max(top, 1e-300) if self.linear else 1e-13 * max(top, 1e-300)
+    def _whole(self) -> Sample:
+        from rerank.search.rows.smooth import whole
+
+        return whole(self)
+
+    @cached_property
+    def _samples(self) -> dict[int, Sample]:
+        return {}
+
+    def sample(self, most: int) -> Sample:
+        """About so many rows as the smooth stand-in for the value takes them, always the same ones."""
+        from rerank.search.rows.smooth import sampled
+
+        if most >= self.rows.shape[0]:
+            return self._whole
+        if most not in self._samples:
+            self._samples[most] = sampled(self._whole, most, np.random.default_rng(0))
+        return self._samples[most]
+
+    @cached_property
+    def spread(self) -> Floats:
+        """Covariance of the columns inside lists, of a sample where there are very many rows."""
+        from rerank.search.rows.smooth import spread
+
+        return spread(self.sample(max(10 * MOST_NUMBERS // self.n_features**2, 40 * self.n_features)))
+
+    @property
+    def smooth(self) -> bool:
+        """Whether climbs begin on the smooth stand-in for the value."""
+        return self.n_features >= smooth_from(self.lists.begin.size - 1)
+
+
+def places_of(factor: float, coefficients: Floats) -> Floats:
+    """What the places of a list earn, best place first, without those at the end that earn nothing."""
+    coef = factor * coefficients[::-1]
+    return coef[: np.flatnonzero(coef > 0).max(initial=0) + 1]
+
+
+def starts(parts: Sequence[NDArray[Any]]) -> Ints:
+    """Where each of the arrays begins once they stand one after the other, and where the last ends."""
+    return np.concatenate([[0], np.cumsum([part.size for part in parts], dtype=np.int64)]).astype(np.int32)
+
+
+def _joined(parts: Sequence[NDArray[Any]], kind: Any = np.float64) -> NDArray[Any]:
+    return np.concatenate([np.empty(0), *parts]).astype(kind)
+
+
+def _most(places: Sequence[Floats], hits: Sequence[NDArray[Any]]) -> tuple[float, float]:
+    """The ideal value and the slack, unless only the number of lost pairs matters."""
+    ideal = float(sum((x[: y.size] * y[: x.size]).sum() for x, y in zip(places, hits, strict=True)))
+    top = float(sum(x.sum() for x in places)) * max((float(y.max(initial=1)) for y in hits), default=1.0)
+    return ideal, 1e-13 * max(top, 1e-300)
 
 
 def tolerance(problem: Problem) -> float:
@@ -206,7 +356,8 @@ def tables(problem: Problem, parts: list[ListPairs] | None = None, scale: Floats
     unit_of = np.zeros(offset, np.int32)
     for u, s in enumerate(slots):
         unit_of[s] = u
-    places = [places_of(unit.factor, unit.coefficients) for unit in units]
+    places, hits = [places_of(unit.factor, unit.coefficients) for unit in units], [unit.hits for unit in units]
+    ideal, slack = _most(places, hits)
     above, beneath = np.concatenate(uppers), np.concatenate(lowers)
     pairs = _differences(problem.scaled, above, beneath)
     if scale is not None:
@@ -218,14 +369,10 @@ def tables(problem: Problem, parts: list[ListPairs] | None = None, scale: Floats
         multiplicity=np.concatenate(multiplicity),
         upper=above,
         lower=beneath,
-        slots=Slots(
-            starts(slots), np.concatenate([np.empty(0), *slots]).astype(np.int32), unit_of, starts(places),
-            np.concatenate([np.empty(0), *places]), np.concatenate([np.empty(0), *(unit.hits for unit in units)]),
-        ),
-        linear=False,
+        slots=Slots(starts(slots), _joined(slots, np.int32), unit_of, starts(places), _joined(places), _joined(hits)),
         loss=np.empty(0),
-        grain=0.0,
-        total=0.0,
+        ideal=ideal,
+        slack=slack,
         constant=problem.constant,
         epsilon=float(problem.epsilon),
         tolerance=tolerance(problem),
@@ -255,18 +402,71 @@ def _linear(problem: Problem, flat: Tables) -> Tables:
     """Value = best value minus the cost of each lost pair; integral when every pair costs the same."""
     units = problem.units
     price = np.array([unit.factor * (unit.coefficients[1] - unit.coefficients[0]) for unit in units])
-    sums = np.concatenate([[0.0], np.cumsum(price[flat.slots.unit_of])])
-    ideal = sum(unit.ideal for unit in units)
-    if np.all(price == price[0]):
-        loss = (flat.span * flat.multiplicity).astype(np.float64)
-        total = float(loss.sum())
-        return replace(
-            flat,
-            linear=True,
-            loss=loss,
-            grain=float(price[0]),
-            total=total,
-            constant=flat.constant + ideal - float(price[0]) * total,
-        )
+    sums, grain = np.concatenate([[0.0], np.cumsum(price[flat.slots.unit_of])]), 0.0
+    total, constant = float(sum(unit.ideal for unit in units)), flat.constant
+    slack = 4e-15 * (flat.slots.unit_of.size + 8) * max(total, 1e-300)
     loss = (sums[flat.slot + flat.span] - sums[flat.slot]) * flat.multiplicity
-    return replace(flat, linear=True, loss=loss, total=float(ideal))
+    if np.all(price == price[0]):
+        grain, loss, slack = float(price[0]), (flat.span * flat.multiplicity).astype(np.float64), 0.0
+        constant, total = constant + total - grain * float(loss.sum()), float(loss.sum())
+    return replace(
+        flat, linear=True, loss=loss, grain=grain, total=total, ideal=total, slack=slack, constant=constant
+    )
+
+
+def _centre(rows: Floats, item: RankedList, anchored: bool) -> Floats:
+    """What is subtracted from the rows of a list: rows near it have the narrowest intervals.
+
+    Any point will do. Rows near the last place that earns something decide the value: those around it by the given
+    score of an anchored problem, else the relevant rows.
+    """
+    near: Any = slice(int(np.count_nonzero(item.gains > 0)))  # the highest gains come first
+    if anchored:
+        places = max(int(np.count_nonzero(item.coefficients)), 2)
+        near = np.argsort(-rows[:, 0], kind="stable")[places // 2 : 2 * places]
+    chosen = rows[near]
+    return chosen.mean(axis=0) if chosen.size else rows[0]
+
+
+def row_tables(problem: Problem, scale: Floats) -> RowTables:
+    """Flatten a problem; ``scale`` holds what columns are multiplied by, so that weights become coordinates."""
+    levels = [np.searchsorted(item.thresholds(), item.gains, side="right") for item in problem.lists]
+    orders = [np.argsort(-level, kind="stable") for level in levels]
+    order = np.concatenate([item.rows[o] for item, o in zip(problem.lists, orders, strict=True)])
+    rows = (problem.scaled * scale)[order]
+    begin, first_unit = starts(levels), np.cumsum([0, *(q.thresholds().size for q in problem.lists)])
+    for q, item in enumerate(problem.lists):
+        mine = rows[begin[q] : begin[q + 1]]
+        mine -= _centre(mine, item, problem.anchored)
+    units = problem.units
+    home = np.repeat(np.arange(begin.size - 1), np.diff(first_unit))
+    places = [places_of(unit.factor, unit.coefficients) for unit in units]
+    hits = [unit.hits.astype(np.float64) if problem.weighs_hits else np.empty(0) for unit in units]
+    coef_start, n_rows = starts(places).astype(np.int64), np.diff(begin)[home]
+    # One type of whole numbers but for the rows' own: each mixture of two compiles functions again.
+    paid = Paid(
+        np.minimum(np.diff(coef_start), n_rows).astype(np.int64), coef_start, _joined(places),
+        starts(hits).astype(np.int64), _joined(hits),
+        np.array([last_hit(unit.hits) for unit in units], np.int64),
+    )  # fmt: skip
+    ideal, slack = _most(places, [unit.hits for unit in units])
+    return RowTables(
+        rows=rows,
+        order=order,
+        lists=Lists(
+            begin.astype(np.int64),
+            _joined([x[o] for x, o in zip(levels, orders, strict=True)], np.int32),
+            first_unit.astype(np.int64),
+            paid,
+        ),
+        entries=_joined([np.arange(begin[q], begin[q + 1]) for q in home], np.int32),
+        n_positive=np.array([unit.positive.size for unit in units], np.int32),
+        n_rows=n_rows.astype(np.int32),
+        ideal=ideal,
+        slack=slack,
+        constant=problem.constant,
+        epsilon=float(problem.epsilon),
+        tolerance=4.0 * tolerance(problem),
+        spacing=spacing(problem),
+        rough=rough(problem),
+    )

@@ -65,7 +65,7 @@ class Targets:
         """Begin the first pass."""
         self.begun = True
         self.most_failures = FAILURES_OF_MANY if boxes.domain.n_features > MANY else FAILURES
-        self.expected = (FIRST_WORK_ROWS if boxes.by_rows else FIRST_WORK) / TOO_MUCH
+        self.expected = (FIRST_WORK_ROWS if boxes.tables.by_rows else FIRST_WORK) / TOO_MUCH
         self._begin(boxes, done, _between(boxes, boxes.value, FIRST))
 
     def aim(self, boxes: OpenBoxes, done: float, left: float, blind: Callable[[], bool]) -> None:

@@ -17,8 +17,7 @@ from rerank.search.boxes.vertices import Exact
 from rerank.search.domain import Domain
 from rerank.search.rows import choice
 from rerank.search.rows.lines import RowLines
-from rerank.search.rows.tables import RowTables, row_tables
-from rerank.search.tables import Tables, tables
+from rerank.search.tables import RowTables, Tables, row_tables, tables
 from rerank.search.warm import is_compiled
 from rerank.statistics import parse
 

@@ -20,7 +20,7 @@ from rerank.search.domain import Domain
 from rerank.search.jobs import screen_supports
 from rerank.search.rows import choice
 from rerank.search.supports.groups import groups_of
-from rerank.search.supports.screens import Screens, layout
+from rerank.search.supports.screening import Screens, layout
 from rerank.statistics import parse
 from tests.cases.examples import SEEDS, examples
 from tests.cases.instances import draw, with_hits

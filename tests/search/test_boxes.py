@@ -15,16 +15,16 @@ from scipy.optimize import linprog
 
 from rerank.problem import Problem, problem_of
 from rerank.search import jobs, solve
-from rerank.search.boxes import levels, pairs, relaxation
+from rerank.search.boxes import pairs, relaxation
 from rerank.search.boxes.antiparallel import NO_GROUPS, antiparallel_pairs
 from rerank.search.boxes.nodes import NodeBatch, Support
 from rerank.search.boxes.open import OpenBoxes
-from rerank.search.boxes.pairs import reach
+from rerank.search.boxes.pairs import gather, reach
 from rerank.search.boxes.vertices import Exact, inner_value
 from rerank.search.domain import Domain
 from rerank.search.jobs import explore_batches
+from rerank.search.lines.search import Share
 from rerank.search.loop import BranchAndBound
-from rerank.search.shares import Share
 from rerank.search.supports.subsets import supports
 from rerank.search.tables import Tables, tables
 from rerank.search.workers import Workers
@@ -345,7 +345,7 @@ def test_norms_enclose_the_largest_weight_of_a_box(seed: int, k: int) -> None:
 
 def test_gather_copies_the_kept_pairs_behind_their_level() -> None:
     row = np.arange(30.0)
-    levels.gather(row, 10, np.array([0, 3, 4], np.int32), 3, 20)
+    gather(row, 10, np.array([0, 3, 4], np.int32), 3, 20)
     assert row[20:24].tolist() == [10.0, 13.0, 14.0, 23.0]
 
 

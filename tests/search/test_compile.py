@@ -16,7 +16,7 @@ from rerank.errors.compiling import compiling_time, uncounted, watch
 from rerank.errors.stops import limited
 from rerank.reranker.clock import Clock
 from rerank.search import warm
-from rerank.search.cached import PARTS
+from rerank.search.warm import PARTS
 from tests.cases.search import noisy_problem
 
 FIRST = """

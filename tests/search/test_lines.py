@@ -20,8 +20,7 @@ from rerank.search.lines.forward import forward
 from rerank.search.lines.search import LineSearch
 from rerank.search.rows.lines import RowLines
 from rerank.search.rows.smooth import sampled, smoothed
-from rerank.search.rows.tables import RowTables, row_tables
-from rerank.search.tables import Tables, tables
+from rerank.search.tables import RowTables, Tables, row_tables, tables
 from rerank.statistics import parse
 from tests.cases.examples import SEEDS, examples
 from tests.cases.instances import draw, with_hits

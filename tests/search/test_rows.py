@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
-from itertools import pairwise, product
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,22 +13,20 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.problem import Problem, problem_of, values_at
-from rerank.search import sizes, solve
+from rerank.search import sizes, solve, workspace
 from rerank.search.boxes.antiparallel import NO_GROUPS
 from rerank.search.boxes.nodes import Support
+from rerank.search.boxes.vertices import RowExact
 from rerank.search.domain import Domain
 from rerank.search.jobs import explore_batches
 from rerank.search.lines.forward import forward
 from rerank.search.lines.search import LineSearch
-from rerank.search.rows import choice, workspace
+from rerank.search.rows import choice
 from rerank.search.rows.choice import rows_alone
-from rerank.search.rows.exact import RowExact
-from rerank.search.rows.near import refine_near
-from rerank.search.rows.scores import scores_of, weighted_sum
-from rerank.search.rows.sought import sorted_value
+from rerank.search.rows.lines import sorted_value
+from rerank.search.rows.smooth import scores_of, weighted_sum
 from rerank.search.rows.sweep import value_of
-from rerank.search.rows.tables import row_tables
-from rerank.search.rows.unit import above, largest, refine
+from rerank.search.rows.unit import above, largest
 from rerank.statistics import parse
 from tests.cases.examples import SEEDS, examples
 from tests.cases.instances import draw, with_hits
@@ -102,7 +100,7 @@ def test_rows_that_leave_a_box_change_the_value_nowhere_in_it(seed: int) -> None
     problem = problem_of(X, gains, parse(stat), np.repeat(np.arange(lists), n), epsilon=0.01)
     problem = with_hits(problem, seed) if rng.random() < 0.7 else problem
     t = rows_of(problem)
-    space, given_ = workspace.workspace(t, d), workspace.given(t, Support(np.arange(d), None, NO_GROUPS))
+    space, given_ = workspace.row_space(t, d), workspace.given(t, Support(np.arange(d), None, NO_GROUPS))
     centre, half = rng.uniform(-1, 1, d), rng.choice([0.02, 0.1, 0.3]) * rng.random(d)
     points = centre + half * rng.uniform(-1, 1, size=(8, d))
 
@@ -459,43 +457,3 @@ def test_the_margin_of_an_anchored_line_is_that_of_its_first_weight() -> None:
         signs = np.where(problem.signs < 0, -1.0, 1.0)
         exact = float(objective_at(problem, point * signs))
         assert search.tables.to_value(value) <= exact + 1e-12
-
-
-def refined(problem, c, h, gone, limit=None):
-    """Bound, rows that are left, positives among them and negatives gone, by one of the two functions."""
-    t = row_tables(problem, np.ones(problem.n_features))
-    space = workspace.workspace(t, t.n_features)
-    n, positives = int(t.n_rows[0]), int(t.n_positive[0])
-    space.kept[:n] = t.entries[:n]
-    least, most = t.epsilon - t.tolerance, t.epsilon + t.tolerance
-    space.axes[0], space.axes[1] = c, h
-    if limit is None:
-        found = refine(t.rows, t.lists.paid, 0, gone, n, positives, least, most, space)
-    else:
-        found = refine_near(t.rows, t.lists.paid, t.tolerance, 0, gone, n, positives, least, most, limit, space)
-    bound, left, alive, again = found[:4]
-    assert not space.count.any()
-    return (bound, alive, again, space.kept[:alive].tolist(), set(space.kept[alive:left].tolist())), found[4:]
-
-
-@pytest.mark.parametrize("statistic", ["dcg@5", "precision@20", "auc", "ap", "rr", "dcg@8 with equal rows"])
-@pytest.mark.parametrize("seed", range(6))
-def test_pairs_counted_by_intervals_and_formed_one_by_one_leave_the_same_rows(statistic: str, seed: int) -> None:
-    rng, equal = np.random.default_rng(seed), statistic.endswith("rows")
-    problem = noisy_problem(60, 3, statistic.partition(" ")[0], 0.3, seed)
-    if equal:
-        problem.X[:] = np.round(problem.X)  # and many with the same score
-    fewest = all_pairs = problem.units[0].positive.size * problem.units[0].negative.size
-    for size, gone in product((0.0, 1e-9, 0.01, 0.1, 0.25, 0.5, 1.0), (0, 3)):
-        c = rng.choice([-1.0, -0.5, 0.0, 0.5, 1.0], 3) if equal else rng.uniform(-1, 1, 3)
-        h = size * (np.ones(3) if equal else rng.uniform(0, 1, 3))
-        near, (formed,) = refined(problem, c, h, gone, np.inf)
-        assert near == refined(problem, c, h, gone)[0] and formed <= all_pairs
-        fewest = min(fewest, formed)
-    assert fewest == 0 or equal  # in a box without width the order of the rows says all
-
-
-def test_too_many_pairs_are_counted_and_not_formed():
-    problem = noisy_problem(50, 2, "auc", 0.5, 0)
-    (bound, alive, _, _, _), (formed,) = refined(problem, np.zeros(2), np.ones(2), 0, 10)
-    assert (bound, alive) == (0.0, 0) and formed > 10

@@ -18,7 +18,7 @@ from benchmarks.exact.scaling import megabytes, two_workers
 from rerank.errors import InputError, SolverError
 from rerank.problem import Problem, RankedList, problem_of
 from rerank.search import Progress, SearchResult, solve
-from rerank.search.shares import Share
+from rerank.search.lines.search import Share
 from rerank.search.workers import Workers
 from rerank.statistics import parse
 from tests.cases.examples import SEEDS, examples

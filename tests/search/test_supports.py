@@ -16,10 +16,11 @@ from rerank.search.jobs import screen_supports
 from rerank.search.rows.lines import RowLines
 from rerank.search.run import Run
 from rerank.search.sizes import OutOfTimeError
-from rerank.search.supports import screening, screens
+from rerank.search.supports import screening
 from rerank.search.supports import subsets as module
 from rerank.search.supports.groups import bound_by_groups, groups_of
-from rerank.search.supports.screening_rows import (
+from rerank.search.supports.screening import Screens, _lanes, layout
+from rerank.search.supports.screening_kernel import (
     FACE,
     LEVELS,
     ROWS,
@@ -32,7 +33,6 @@ from rerank.search.supports.screening_rows import (
     open_face,
     reductions,
 )
-from rerank.search.supports.screens import Screens, _lanes, layout
 from rerank.search.supports.subsets import moving, supports
 from rerank.statistics import parse
 from tests.cases.examples import SEEDS, examples
@@ -331,7 +331,7 @@ def earned(t: Any, gone: np.ndarray) -> float:
 def test_problems_too_large_for_it_go_without(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = SCREENED["auc"]()
     with_it = solve(problem, n_jobs=1)
-    monkeypatch.setattr(screens, "MOST_PLACES", 10)
+    monkeypatch.setattr(screening, "MOST_PLACES", 10)
     assert layout(tables(problem), 3) is None
     without = solve(problem, n_jobs=1)
     assert without.closed and without.value == with_it.value
@@ -441,15 +441,15 @@ def test_booleans_take_fewer_boxes_than_without_groups(monkeypatch: pytest.Monke
     problem = problem_of(X, y, parse("precision@20"), max_features=3, epsilon=1e-2)
     found = solve(problem, n_jobs=1)
     monkeypatch.setattr("rerank.search.supports.groups.MOST_VALUES", 1)
-    monkeypatch.setattr(screens, "MOST_PLACES", 10)
+    monkeypatch.setattr(screening, "MOST_PLACES", 10)
     alone = solve(problem, n_jobs=1)
     assert found.closed and alone.closed and found.value == pytest.approx(alone.value)
     assert 3 * found.boxes < alone.boxes
 
 
 def test_long_lists_with_a_limit_have_no_table_of_pairs() -> None:
-    from rerank.search.rows.tables import RowTables
     from rerank.search.run import Run
+    from rerank.search.tables import RowTables
 
     rng = np.random.default_rng(2)
     X = rng.normal(size=(9000, 6))
@@ -491,6 +491,6 @@ def test_a_search_goes_on_without_a_table_for_the_screening(
     y = (X[:, 0] + X[:, 3] + rng.normal(size=4000) > 3).astype(float)
     problem = problem_of(X, y, parse("precision@20"), max_features=2)
     expected = solve(problem, n_jobs=1)
-    monkeypatch.setattr(screens, "affordable_pairs", refuse)
+    monkeypatch.setattr(screening, "affordable_pairs", refuse)
     found = solve(problem, n_jobs=1)
     assert found.closed and found.value == pytest.approx(expected.value)

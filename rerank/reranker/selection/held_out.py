@@ -27,8 +27,7 @@ from rerank.reranker.selection.folds import Indices, Split, fold_names, fold_of_
 from rerank.reranker.selection.options import NOT_TRIED, Lead
 from rerank.reranker.state import FittedState
 from rerank.reranker.task import Task, jobs_of, task_of
-from rerank.search.cached import is_compiled
-from rerank.search.warm import compile_kernels
+from rerank.search.warm import compile_kernels, is_compiled
 from rerank.statistics import InLists, RankStatistic, parse
 
 Floats = NDArray[np.float64]

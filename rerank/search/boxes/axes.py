@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from rerank.search.boxes.antiparallel import NO_GROUPS, AntiparallelPairs, antiparallel_pairs
 from rerank.search.boxes.nodes import NodeBatch, Support
 from rerank.search.domain import Domain
-from rerank.search.rows.tables import RowTables
 
 Floats = NDArray[np.float64]
 
@@ -58,7 +57,7 @@ class Axes:
         """The batch's support; antiparallel pairs are searched for if a first job did not fathom it."""
         i = batch.support
         features = self.columns[i]
-        if isinstance(self.tables, RowTables):
+        if self.tables.by_rows:
             return Support(features, self.basis(i), NO_GROUPS, self.domain.within(features))
         if i not in self.antiparallel:
             fresh = (batch.halves >= 0.5).any() or not batch.names.any()  # boxes of screening are all named 0

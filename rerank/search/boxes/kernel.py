@@ -19,25 +19,32 @@ from typing import Any
 
 import numpy as np
 
-from rerank.search.boxes.levels import allowed, copy, decided, find_runs, gather, mark_lists, put, total_value
 from rerank.search.boxes.nodes import GROUPED, IDLE, LEVEL, NAME, SIDES
-from rerank.search.boxes.pairs import (
+from rerank.search.boxes.pairs import (  # fmt: skip
+    allowed,
     beyond,
     coordinate,
+    copy,
     count_lost,
     count_runs,
+    decided,
+    find_runs,
+    gather,
     heaviest,
     importance,
     impose,
     lost_weight,
+    mark_lists,
     matters,
     norms,
+    put,
     reach,
+    total_value,
     undecided,
-)  # fmt: skip
+)
 from rerank.search.boxes.relaxation import HOPE, must_lose
-from rerank.search.boxes.workspace import LEVELS, LISTS, RUNS, SIZE, START
 from rerank.search.compiled import kernel
+from rerank.search.workspace import LEVELS, LISTS, RUNS, SIZE, START
 
 STUCK = 5  # splits a feature that decide nothing, after which a box is unresolved,
 FEW = 16  # if no more pairs than this are undecided in it; exact arithmetic fathoms it then
@@ -56,8 +63,8 @@ def explorer(linear: bool) -> Any:
         Parameters
         ----------
         given : Given
-        workspace : Workspace
-            A new one, see :func:`rerank.search.boxes.workspace.workspace`.
+        workspace : PairSpace
+            A new one, see :func:`rerank.search.workspace.pair_space`.
         stack, unresolved : pairs of float64 (n, 2 k + 1) and int64 (n, 4 + m)
             Boxes to explore, and those too small to split whose bound beats the value found.
         splits : int64 (n, 3)
@@ -76,7 +83,7 @@ def explorer(linear: bool) -> Any:
         smallest : float
             Half-width below which a coordinate is not split.
         """
-        slots, within = given.slots, given.within
+        slots, within = given.paid, given.within
         D, level, base = workspace.columns, workspace.level, workspace.base
         count, mark, lost_at, active_at = workspace.count, workspace.mark, workspace.lost, workspace.active
         S, Q, G = workspace.places[0], workspace.places[1], workspace.places[2]

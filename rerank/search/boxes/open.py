@@ -13,9 +13,7 @@ from numpy.typing import NDArray
 from rerank.search.boxes.axes import Axes
 from rerank.search.boxes.nodes import NAMES, Findings, NodeBatch
 from rerank.search.domain import Domain
-from rerank.search.rows.tables import RowTables
-from rerank.search.supports.screening import Waiting
-from rerank.search.supports.screens import Screens
+from rerank.search.supports.screening import Screens, Waiting
 
 Floats = NDArray[np.float64]
 Names = NDArray[np.int64]
@@ -174,11 +172,6 @@ class OpenBoxes:
             side = 1 - 2 * (np.arange(len(found)) >> i & 1)
             found[:, self.columns[batch.support][j]] += side * batch.halves[first, j]
         return found
-
-    @property
-    def by_rows(self) -> bool:
-        """Whether the kernel for rows explores the boxes."""
-        return isinstance(self.tables, RowTables)
 
     @property
     def best(self) -> Floats:

@@ -129,7 +129,7 @@ def must_lose(D: Any, a: int, n: int, tolerance: float, need: float, margins: An
     """Weight of the undecided among the pairs ``a .. a + n`` that is lost at least.
 
     ``need`` is above 0, and less is of no use: 0 where it is seen early that it cannot be reached.  The margins and the
-    axes are those of a :class:`rerank.search.boxes.workspace.Workspace`; the weights stand behind the columns of ``D``.
+    axes are those of a :class:`rerank.search.workspace.PairSpace`; the weights stand behind the columns of ``D``.
     """
     h, first, second = axes[1], axes[3], axes[4]
     k = h.size

@@ -20,7 +20,7 @@ from rerank.search.domain import Domain
 
 if TYPE_CHECKING:
     from rerank.search.rows.smooth import Sample
-    from rerank.search.rows.tables import RowTables
+    from rerank.search.tables import RowTables
 
 Floats = NDArray[np.float64]
 
@@ -69,8 +69,7 @@ class Ascent:
     def _climbed(self, part: Sample, start: Floats, width: float) -> Floats:
         from scipy.optimize import minimize
 
-        from rerank.search.rows.scores import scores_of, weighted_sum
-        from rerank.search.rows.smooth import smoothed
+        from rerank.search.rows.smooth import scores_of, smoothed, weighted_sum
 
         rows, lists = part
         (basis, covariance), scratch, slopes = self._axes, part.scratch(), np.empty(rows.shape[0])

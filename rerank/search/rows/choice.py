@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rerank.problem import Problem
-from rerank.search.places import last_hit
 
 FROM_PAIRS = 200_000
 """Pairs from which a search may be one by rows."""
@@ -86,6 +86,11 @@ def _few_places(problem: Problem) -> bool:
 def number_of_pairs(problem: Problem) -> int:
     """Pairs of all lists."""
     return sum(unit.positive.size * unit.negative.size for unit in problem.units)
+
+
+def last_hit(hits: NDArray[np.int64]) -> int:
+    """How many of the best relevant rows can earn something, by the weights of hits."""
+    return int(np.flatnonzero(hits).max(initial=-1)) + 1
 
 
 def _rows(problem: Problem) -> int:

@@ -16,19 +16,15 @@ from typing import Any
 
 import numpy as np
 
-from rerank.search.boxes.levels import allowed, copy, put
 from rerank.search.boxes.nodes import IDLE, LEVEL, NAME
-from rerank.search.boxes.pairs import beyond, norms
+from rerank.search.boxes.pairs import allowed, beyond, copy, norms, put
 from rerank.search.compiled import inner, kernel
-from rerank.search.rows.near import refine_near
 from rerank.search.rows.unit import add_unit, filtered, measure, refine, worth
-from rerank.search.rows.workspace import GONE, LEVELS, POSITIVES, ROWS, SIZE, START, UNIT, UNITS
+from rerank.search.workspace import GONE, LEVELS, LISTS, POSITIVES, ROWS, SIZE, START, UNIT
 
 STUCK = 25  # splits a feature that let no row leave, after which a box is unresolved
 FEW = 2000  # pairs that are formed in any case, and
-PER_ROW = 128  # so many more for each row that is left,
-NEAR_PER_ROW = 8  # and so many where only those are formed that their rows' intervals do not separate
-SORTED = 8.0  # evaluations of a row that finding these costs
+PER_ROW = 128  # so many more for each row that is left
 
 
 @inner()
@@ -55,8 +51,8 @@ def assess(given: Any, space: Any, v: int, beaten: float) -> Any:
     units, children = space.units[v], space.units[v + 1]
     level[v + 1, START] = level[v, START] + level[v, SIZE]
     level[v + 1, SIZE] = 0
-    level[v + 1, UNITS] = 0
-    for at in range(level[v, UNITS]):
+    level[v + 1, LISTS] = 0
+    for at in range(level[v, LISTS]):
         u = units[UNIT, at]
         gone: Any = np.int64(units[GONE, at])  # one type of counts, so that nothing is compiled twice
         positives: Any = np.int64(units[POSITIVES, at])
@@ -70,29 +66,18 @@ def assess(given: Any, space: Any, v: int, beaten: float) -> Any:
             given.tolerance, space.ends, heap, lost, kept_rows,
         )  # fmt: skip
         pairs = positives * (kept - positives)
-        open_ = level[v, UNITS] > 1 or bound + mine > beaten
-        if open_ and pairs > 0 and kept - positives <= space.columns.shape[1]:
-            if pairs <= FEW + PER_ROW * kept:
-                work += 0.25 * pairs
-                mine, kept, positives, again = refine(
-                    given.rows, paid, u, gone + more, kept, positives, least, most, space
-                )
-                more += again
-            else:
-                limit = FEW + NEAR_PER_ROW * kept
-                found, left, alive, again, formed = refine_near(
-                    given.rows, paid, given.tolerance, u, gone + more, kept, positives, least, most, limit, space
-                )
-                work += SORTED * kept
-                if formed <= limit:
-                    work += formed
-                    mine, kept, positives = found, left, alive
-                    more += again
+        open_ = level[v, LISTS] > 1 or bound + mine > beaten
+        if open_ and 0 < pairs <= FEW + PER_ROW * kept and kept - positives <= space.columns.shape[1]:
+            work += 0.25 * pairs
+            mine, kept, positives, again = refine(
+                given.rows, paid, u, gone + more, kept, positives, least, most, space
+            )
+            more += again
         bound += mine
         if kept == positives or positives == 0:
             decided += mine
         else:
-            made = level[v + 1, UNITS]
+            made = level[v + 1, LISTS]
             children[UNIT, made] = u
             children[GONE, made] = gone + more
             children[POSITIVES, made] = positives
@@ -101,7 +86,7 @@ def assess(given: Any, space: Any, v: int, beaten: float) -> Any:
                 given.rows, kept_rows, kept, positives, paid.coef[paid.coef_start[u]], space.which,
                 level[v + 1, START] + level[v + 1, SIZE], space.axes,
             )  # fmt: skip
-            level[v + 1, UNITS] = made + 1
+            level[v + 1, LISTS] = made + 1
             level[v + 1, SIZE] += kept
         begin += rows
     space.base[v + 1] = decided

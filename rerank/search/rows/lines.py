@@ -2,7 +2,8 @@
 
 Along ``w + tau u`` the score of a row is a straight line in ``tau``, and rows change places where two of these cross.
 Only crossings near the places that count are looked at (:mod:`rerank.search.rows.sweep`); they give the best point of
-the line.
+the line.  Where each of many thousand pairs is a step, the value is so nearly smooth that its values at a few angles,
+by sorting, show where it is large.
 """
 
 from __future__ import annotations
@@ -10,17 +11,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.search.compiled import writable
 from rerank.search.lines.ascent import WIDTHS, Ascent
 from rerank.search.lines.search import PATIENCE, ROUNDS, Climb, LineSearch, Point
-from rerank.search.places import writable
-from rerank.search.rows.lists import LineScratch, Lists, line_scratch
-from rerank.search.rows.sought import GLANCED, Part, middles, part_of, sorted_value, sought
-from rerank.search.rows.tables import RowTables
+from rerank.search.tables import Lists, RowTables
+from rerank.search.workspace import LineScratch, line_scratch
 
 if TYPE_CHECKING:
     from rerank.search.domain import Domain
@@ -34,6 +34,9 @@ POLISH = 2  # rounds of lines after a smooth climb from a shaken point
 SHAKE = 0.1, 0.3  # deviations of the scores by which a point is shaken, at least and at most
 FEW_ROUNDS = 2  # of a quick climb where very many places count: more of them gain some 1e-4 of AUC
 AFRESH = 0.1  # share of restarts at random points
+ANGLES, FINER = 12, 10  # values on a line, and then around the best of them
+GLANCED = 4  # values that a glance at a line takes
+SAMPLED = 1000  # relevant rows of a list, and irrelevant ones, of which about so many show where on a line to look
 
 
 @dataclass(eq=False)
@@ -192,7 +195,7 @@ class RowLines(LineSearch):
         return self._last[1:]
 
     def _scores(self, w: Floats) -> Floats:
-        from rerank.search.rows.scores import scores_of
+        from rerank.search.rows.smooth import scores_of
 
         return np.asarray(scores_of(self.tables.rows, w))
 
@@ -221,6 +224,101 @@ def lines_on(
     tables: Tables | RowTables, domain: Domain, random_state: int = 0, deadline: float = np.inf
 ) -> LineSearch:
     """Line searches on tables of pairs or of rows."""
-    if isinstance(tables, RowTables):
+    if tables.by_rows:
         return RowLines(tables, domain, random_state, deadline)
     return LineSearch(tables, domain, random_state, deadline)
+
+
+def middles(low: float, high: float, n: int) -> Floats:
+    """The middles of ``n`` equal angles between two directions, given by their tangents."""
+    ends = np.linspace(np.arctan(low), np.arctan(high), n + 1)
+    return np.asarray(0.5 * (ends[1:] + ends[:-1]))
+
+
+def sought(
+    coarse: Callable[[float], float], value: Callable[[float], float], low: float, high: float
+) -> tuple[float, float]:
+    """A large value of an angle, and that angle: the best of some angles, and Brent's method around it.
+
+    Parameters
+    ----------
+    coarse, value : callable
+        What some angles are compared by, and what is searched around the best of them.
+    low, high : float
+        Tangents of the first and the last angle, infinite for the half circle.
+    """
+    from scipy.optimize import minimize_scalar
+
+    angles = middles(low, high, ANGLES)
+    i = int(np.argmax([coarse(angle) for angle in angles]))
+    bounds = (
+        float(angles[i - 1]) if i > 0 else float(np.arctan(low)),
+        float(angles[i + 1]) if i < ANGLES - 1 else float(np.arctan(high)),
+    )
+    options = {"maxiter": FINER}
+    found: Any = minimize_scalar(lambda angle: -value(angle), bounds=bounds, method="bounded", options=options)
+    return max((-float(found.fun), float(found.x)), (value(angles[i]), float(angles[i])))
+
+
+def earned(ahead: Floats, behind: Floats, margin: float, coef: Floats, hits: Floats, steps: tuple[int, int]) -> float:
+    """What positives with these scores earn beside these negatives, a pair within ``margin`` being lost.
+
+    Each positive stands for ``steps[0]`` of them, and each negative for ``steps[1]``.
+    """
+    ahead, behind = -np.sort(-ahead), np.sort(behind)
+    lost = behind.size - np.searchsorted(behind, ahead - margin, side="right")
+    # The lost pairs ascend, so the j-th positive stands at place j + lost.
+    nth = steps[0] * np.arange(ahead.size)
+    at = nth + steps[1] * lost
+    at = at[: np.searchsorted(at, coef.size)]
+    gained = coef[at]
+    return steps[0] * float(gained @ hits[nth[: at.size]] if hits.size else gained.sum())
+
+
+def sorted_value(t: RowTables, scores: Floats, margin: float) -> float:
+    """The value of lists for the scores of their rows, by sorting; a pair within ``margin`` is lost.
+
+    The same as :func:`rerank.search.rows.sweep.value_of` but for rounding of the sum, and sooner where most places
+    count.
+    """
+    total, (begin, levels, first_unit, _) = 0.0, t.lists
+    for q in range(begin.size - 1):
+        mine, level = scores[begin[q] : begin[q + 1]], levels[begin[q] : begin[q + 1]]
+        for u in range(first_unit[q], first_unit[q + 1]):
+            positives = int(np.searchsorted(-level, -(u - first_unit[q])))  # of this threshold; levels descend
+            total += earned(mine[:positives], mine[positives:], margin, *_paid(t, u), (1, 1))
+    return total
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Every so many of the relevant and of the irrelevant rows of a list with two grades, which stand for all."""
+
+    rows: NDArray[np.intp]
+    positives: int
+    steps: tuple[int, int]
+    coef: Floats
+    hits: Floats
+
+    def value(self, scores: Floats, margin: float) -> float:
+        """About the value of the list for the scores of these rows."""
+        ahead, behind = scores[: self.positives], scores[self.positives :]
+        return earned(ahead, behind, margin, self.coef, self.hits, self.steps)
+
+
+def part_of(t: RowTables) -> Part | None:
+    """Some rows of a single long list with two grades; None for other lists."""
+    positives, n = int(t.n_positive[0]), t.rows.shape[0]
+    steps = -(-positives // SAMPLED), -(-(n - positives) // SAMPLED)
+    if t.n_positive.size > 1 or max(steps) < 2:
+        return None
+    rng = np.random.default_rng(0)
+    some = [rng.permutation(positives)[:: steps[0]], positives + rng.permutation(n - positives)[:: steps[1]]]
+    return Part(np.concatenate([np.sort(one) for one in some]), some[0].size, steps, *_paid(t, 0))
+
+
+def _paid(t: RowTables, u: int) -> tuple[Floats, Floats]:
+    """What the places of a list earn, and what its hits multiply that with."""
+    paid = t.lists.paid
+    first, hits = paid.coef_start[u], paid.hits[paid.hit_start[u] : paid.hit_start[u + 1]]
+    return paid.coef[first : first + paid.places[u]], hits

@@ -6,7 +6,8 @@ units of a width ``h``, and the threshold is where the rows count as ``p`` in al
 becomes the statistic's, but for weights of hits, which are left out.  The threshold moves with the scores, so the slope
 of a row at ``t`` widths above it is ``drop_p k(t) (gain - mean gain) / h``, with the mean taken over the rows near the
 threshold by the weights ``k(t)`` (implicit differentiation).  ``k`` is the biweight kernel, 0 beyond ``h``: rows far
-away cost nothing.  The rows are those of all lists or of a sample.
+away cost nothing.  The rows are those of all lists or of a sample.  Scores and sums over rows have the same bits with
+any number of threads of the linear algebra: climbs go where these numbers send them, in worker processes, too.
 """
 
 from __future__ import annotations
@@ -16,12 +17,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.search.compiled import inner, kernel
-from rerank.search.places import writable
+from rerank.search.compiled import inner, kernel, writable
 from rerank.search.rows.unit import descend, heaped
 
 if TYPE_CHECKING:
-    from rerank.search.rows.tables import RowTables
+    from rerank.search.tables import RowTables
 
 Floats = NDArray[np.float64]
 
@@ -246,3 +246,46 @@ def _slopes(s: Any, g: Any, slope: Any, theta: float, scale: float, mean: float,
         t = min(max((s[i] - theta) * scale, -1.0), 1.0)
         r = t * t
         slope[i] += 0.9375 * drop * (1.0 - r) * (1.0 - r) * (g[i] - mean)
+
+
+def scores_of(rows: Any, w: Any) -> Any:
+    """``rows @ w``; columns of weight 0 are left out."""
+    out = np.empty(rows.shape[0])
+    _scores(rows, w, out)
+    return out
+
+
+def weighted_sum(rows: Any, shares: Any) -> Any:
+    """``shares @ rows``; rows of share 0 are left out."""
+    out = np.zeros(rows.shape[1])
+    _weighted(rows, shares, out)
+    return out
+
+
+@kernel(fastmath={"reassoc", "nsz"})
+def _scores(rows: Any, w: Any, out: Any) -> None:
+    used, only = 0, 0
+    for j in range(w.size):
+        if w[j] != 0.0:
+            used += 1
+            only = j
+    if used == 1:
+        for i in range(out.size):
+            out[i] = rows[i, only] * w[only]
+        return
+    for i in range(out.size):
+        row = rows[i]
+        total = 0.0
+        for j in range(w.size):
+            total += row[j] * w[j]
+        out[i] = total
+
+
+@kernel(fastmath={"reassoc", "nsz"})
+def _weighted(rows: Any, shares: Any, out: Any) -> None:
+    for i in range(rows.shape[0]):
+        share = shares[i]
+        if share != 0.0:
+            row = rows[i]
+            for j in range(out.size):
+                out[j] += share * row[j]

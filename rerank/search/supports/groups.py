@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.search.compiled import inner, kernel
-from rerank.search.places import places_of, starts
+from rerank.search.tables import places_of, starts
 
 if TYPE_CHECKING:
     from rerank.problem import Problem

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,9 @@ from rerank.errors.stops import current
 from rerank.problem import Problem, Unit
 from rerank.problem.proof import Circuits
 from rerank.search.domain import Domain
-from rerank.search.top.state import PAUSED, Conflicts, beginning
+
+if TYPE_CHECKING:
+    from rerank.search.top.removal import Conflicts
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -91,6 +94,8 @@ class Demands:
         return Circuits(*numbers)
 
     def _room(self, most: int, blocks: int) -> Conflicts:
+        from rerank.search.top.removal import Conflicts
+
         n, m = min(most, MOST_CONFLICTS), self.rows.shape[1] + 1 + blocks
         return Conflicts(
             np.zeros((n, m), np.int64), np.zeros((n, m)), np.zeros(n, np.int64), np.zeros(1, np.int64)
@@ -101,7 +106,7 @@ class Demands:
         """Looks that are left."""
         return (MOST_CHECKED if self.proof else MOST_LOOKS) - self.looks
 
-    def decided(self, asked: Sequence[Demand], until: float, most: float = np.inf) -> tuple[int, Floats]:
+    def decided(self, asked: Sequence[Demand], until: float, most: float = np.inf) -> tuple[bool | None, Floats]:
         """Whether some weights meet all demands, and such weights.
 
         Parameters
@@ -114,11 +119,11 @@ class Demands:
 
         Returns
         -------
-        answer : int
-            ``REFUTED``, ``REACHED``, or another number where it stays open.
+        answer : bool or None
+            None where it stays open.
         w : float64 (d,)
         """
-        from rerank.search.top.removal import removal
+        from rerank.search.top.removal import OUTCOMES, PAUSED, beginning, removal
         from rerank.search.top.simplex import basis_of
 
         stop, w, blocks = current(), np.zeros(self.rows.shape[1]), len(asked)
@@ -142,7 +147,7 @@ class Demands:
         self.looks += int(state.at[2])
         if blocks > 1:
             self._learn(conflicts, int(self.conflicts.count[0]) * blocks)
-        return answer, w
+        return OUTCOMES.get(answer), w
 
     def _for(self, blocks: int) -> Conflicts:
         """The conflicts known, in each of the blocks, and room for more."""

@@ -24,9 +24,8 @@ from numpy.typing import NDArray
 from rerank.problem import Problem
 from rerank.problem.proof import Circuits
 from rerank.search.domain import Domain
-from rerank.search.places import places_of
+from rerank.search.tables import places_of
 from rerank.search.top.demands import Demand, Demands
-from rerank.search.top.state import REACHED, REFUTED
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -93,10 +92,10 @@ class Levels:
             j = self._last(lost)
             while j > 0 and self.bound() > best:
                 answer, w = self.demands.decided([(j, lost)], until)
-                if answer == REACHED:
+                if answer:
                     best = offer(w)
                     break
-                if answer != REFUTED:
+                if answer is None:
                     return
                 self.least[j - 1 :] = np.maximum(self.least[j - 1 :], lost + 1)
                 j = self._last(lost)
@@ -127,10 +126,10 @@ class Levels:
             while asked.any() and self.demands.left > 0 and time.perf_counter() < until:
                 lowest = int(np.argmin(np.where(asked, worth, np.inf)))
                 answer, w = self.demands.decided(corners(losses[lowest]), until, looks)
-                if answer == REACHED:
+                if answer:
                     best = offer(w)
                     open_ &= worth > best
-                if answer == REFUTED:
+                if answer is False:
                     open_ &= ~(losses <= losses[lowest]).all(axis=1)
                 else:  # an order that asks for less is harder to refute, or reached as well
                     asked &= ~(losses >= losses[lowest]).all(axis=1)
