@@ -63,7 +63,7 @@ LEDGER: dict[str, int] = {
     "solvers": 1672,  # own sense of objectives, unbounded programs
     "scorers": 4011,
     "plots": 1027,
-    "scorecard": 4170,  # new: cards of points; their proof a second time without the search, their program
+    "scorecard": 4171,  # new: cards of points; their proof a second time without the search, their program
     "latent": 3416,  # an evaluation refuses what it cannot judge
     "reranker": 10440,  # messages in files of earlier versions are read under their new names
     "cli": 2586,  # outputs one by one, groups, what a text says to a person
