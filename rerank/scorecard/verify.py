@@ -182,6 +182,7 @@ def verify(claim: Claim) -> Verified:
     proved = claim.result.status == "optimal" and float(value) == claim.result.bound
     # A bound that is no value of a card was rounded to a double.
     limit = Fraction(value) if proved else Fraction(claim.result.bound) * (1 + Fraction(1, 2**50))
+    top: float
     rounding = 0.0
     if exact:
         # In half pairs: more than the limit is at least one more than its floor.

@@ -11,7 +11,7 @@ import pyomo.environ as pyo
 import pytest
 
 from formulations import card as cards
-from formulations import mps
+from formulations import mixed, mps
 from formulations.compile import compile_model
 from formulations.errors import FormulationError, ModelTooLarge
 from rerank.errors import InputError, NotSupportedError
@@ -204,3 +204,11 @@ def test_other_words_are_refused():
         card.build_model("half")
     with pytest.raises(InputError, match="max_nonzeros"):
         card.build_model(max_nonzeros=3)
+
+
+@pytest.mark.parametrize("options", [{"points": 0}, {"points": 1.5}, {"points": 2, "corrections": ([1], [1])}])
+def test_whole_number_weights_need_a_whole_number(options):
+    with pytest.raises(FormulationError, match=r"points is .*; give a whole number"):
+        mixed.build([[0.0], [1.0]], [1, 0], [1.0, 2.0], **options)
+    with pytest.raises(FormulationError, match=r"inside \[-2, 2\]"):
+        mixed.build([[0.0], [1.0]], [1, 0], [1.0, 2.0], points=2, box=([-3], [1]))
