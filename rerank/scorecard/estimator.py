@@ -195,7 +195,7 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
             raise self._none(search, rows)
         card = Card(tuple(found.questions[j] for j in search.best.members), search.best.points)
         self.questions_, self.left_out_ = found.questions, found.left_out
-        self._stated, self._found = found, search.best
+        self._rows, self._stated, self._found = rows, found, search.best
         seconds = working_time() - began
         self.card_ = self._told(card, rows)
         held_out = None if search.stop.asked.is_set() else self._corrected(rows)
@@ -475,6 +475,10 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         if not hasattr(self, "card_"):
             return None
         return [*self.result_.parts(), Words(""), *self.card_.parts()]
+
+    def __getstate__(self) -> Any:
+        state = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_rows"}
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

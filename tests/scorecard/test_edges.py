@@ -37,7 +37,7 @@ def test_groups_without_rows_are_no_block_that_a_cut_flags():
     """Nobody answers yes to both; the first rows are five or ten that tie, and a budget of three flags none."""
     X = np.repeat([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]], [5, 5, 10], axis=0)
     y = np.repeat([1, 0], [10, 10])
-    with pytest.raises(InputError, match="flags any rows with cut='top 3'"):
+    with pytest.raises(InputError, match="keeps cut='top 3'"):
         Scorecard(n_questions=2, points=(1, 2), cut="top 3", validation=None).fit(X, y)
     card = Scorecard(n_questions=2, points=(1, 2), cut="top 5", validation=None).fit(X, y)
     assert card.predict(X).sum() == 5 and card.verify().value == 1
@@ -53,7 +53,7 @@ def test_a_column_and_its_question_together_count_once():
 def test_a_rule_on_a_question_that_no_card_asks_says_so():
     X = np.repeat([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0], [1.0, 1.0]], 5, axis=0)
     y = np.repeat([1, 0, 0, 1], 5)
-    with pytest.raises(InputError, match="which never leaves out"):
+    with pytest.raises(InputError, match="which never excludes"):
         Scorecard(n_questions=2, never="x0 = 1", must="x0 = 1", validation=None).fit(X, y)
 
 
