@@ -8,12 +8,11 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
+from rerank.scorecard.kernels import AREA, PARTIAL, PLACES, Worth, count_groups
 from rerank.scorecard.value import NOTHING, gains_of
-from rerank.scorecard.worth import AREA, PARTIAL, PLACES, Worth
 from rerank.statistics import AUC, RankStatistic, presentation
 
 FINEST = 10**6
@@ -68,7 +67,7 @@ class Data:
         size, chosen = 1 << len(members), np.ascontiguousarray(members, dtype=np.int64)
         by_list = np.zeros((size, self.cells), np.int64)
         by_kind = np.zeros((size, 2 * (int(self.people.max()) + 1)), np.int64)
-        _count_groups(self.answers, chosen, self.relevant, self.other, self.lists, self.people, by_list, by_kind)
+        count_groups(self.answers, chosen, self.relevant, self.other, self.lists, self.people, by_list, by_kind)
         return by_list, by_kind
 
 
@@ -149,20 +148,6 @@ def _bits(answers: NDArray[np.bool_], sides: Any, lists: NDArray[np.int64]) -> A
                 factor.append(1 << power)
                 cell.append(2 * of + which)
     return np.ascontiguousarray(np.hstack(blocks)), *(np.array(part, np.int64) for part in (starts, factor, cell))
-
-
-@njit(cache=True, nogil=True)
-def _count_groups(
-    answers: Any, members: Any, relevant: Any, other: Any, lists: Any, people: Any, by_list: Any, by_kind: Any
-) -> None:
-    for row in range(relevant.size):
-        group = np.int64(0)
-        for i in range(members.size):
-            group |= np.int64(answers[members[i], row]) << i
-        by_list[group, 2 * lists[row]] += relevant[row]
-        by_list[group, 2 * lists[row] + 1] += other[row]
-        by_kind[group, 2 * people[row]] += relevant[row]
-        by_kind[group, 2 * people[row] + 1] += other[row]
 
 
 def worth_of(

@@ -23,7 +23,7 @@ from rerank.io.options import real, seed
 from rerank.io.page import Part, ShownMixin, Words
 from rerank.scorecard.card import Card
 from rerank.scorecard.held_out import corrected
-from rerank.scorecard.limits import NO_CUT
+from rerank.scorecard.kernels import NO_CUT
 from rerank.scorecard.pool import Pool, pool_of
 from rerank.scorecard.program import asked, export, model_of
 from rerank.scorecard.regret import Regret, regret_of

@@ -11,7 +11,7 @@ import numpy as np
 
 from rerank.errors import InputError, NotSupportedError
 from rerank.io.options import spelled
-from rerank.scorecard.limits import NO_CUT
+from rerank.scorecard.kernels import NO_CUT
 from rerank.scorecard.questions import Question
 from rerank.scorecard.rows import Rows
 from rerank.scorecard.search import Problem

@@ -14,7 +14,7 @@ from rerank.io.frames import column, entries, place_of, some_rows, without
 from rerank.ranks.lists import number_lists, weights_of_lists
 from rerank.ranks.present import present
 from rerank.scorecard.data import in_units
-from rerank.scorecard.limits import Limits, cut_below
+from rerank.scorecard.kernels import Limits, cut_below
 from rerank.scorecard.questions import written
 from rerank.scorecard.statement import People
 

@@ -15,11 +15,23 @@ from numpy.typing import NDArray
 from rerank.errors.compiling import say, working_time
 from rerank.errors.stops import Stop
 from rerank.scorecard.data import Data
-from rerank.scorecard.limits import NO_CUT, TOP, Limits, keeps
-from rerank.scorecard.points import Orders, best_below, best_points, few, listed, orders
+from rerank.scorecard.kernels import (
+    AREA,
+    HITS,
+    NO_CUT,
+    TOP,
+    Limits,
+    Worth,
+    best_below,
+    best_points,
+    bound_children,
+    bound_more,
+    count_children,
+    in_order,
+    keeps,
+)
+from rerank.scorecard.points import Orders, few, listed, orders
 from rerank.scorecard.rules import Rules
-from rerank.scorecard.supports import bound_children, bound_more, count_children
-from rerank.scorecard.worth import AREA, HITS, Worth, in_order
 
 MOST_MEMORY = 2**30
 """Bytes of the tree of sets of questions."""
@@ -134,7 +146,7 @@ class Found:
 
 @dataclass(eq=False)
 class Tree:
-    """Sets of at most ``size`` - 1 questions with the numbers of rows that answer yes to all; see :mod:`.supports`."""
+    """Sets of at most ``size`` - 1 questions with the numbers of rows that answer yes to all; see :mod:`.kernels`."""
 
     n: int
     size: int

@@ -16,7 +16,7 @@ from rerank.errors import InputError, nearest
 from rerank.io.frames import names_of
 from rerank.io.options import spelled, whole
 from rerank.scorecard.data import Data, counted, worth_of
-from rerank.scorecard.limits import FREE, NO_CUT, TOP, Limits
+from rerank.scorecard.kernels import FREE, NO_CUT, TOP, Limits
 from rerank.scorecard.points import MOST_QUESTIONS, few
 from rerank.scorecard.questions import Question, candidates
 from rerank.scorecard.rules import Rules, rules_of

@@ -3,7 +3,7 @@
 What is checked: that the card has the value that the result says, exactly (:mod:`rerank.scorecard.value`); that its
 points, rules and limits are those that were asked for; and the bound.  For every set of questions that the rules allow
 the groups of its rows are counted, and the order of the groups by share of relevant rows is valued, which no card of
-the set exceeds (:mod:`rerank.scorecard.supports` has the proof of that).  Where it is above the bound, every vector of
+the set exceeds (:mod:`rerank.scorecard.kernels` has the proof of that).  Where it is above the bound, every vector of
 points is valued, and those above the bound must break a limit.
 
 AUC of one list is counted in integers.  Other statistics are computed in float64, with an allowance for rounding on the
@@ -44,7 +44,7 @@ SLACK = 1e-10
 """Between value and bound of a result that calls itself optimal, for statistics that are summed in float64."""
 
 TOP, FREE = 1, 2
-"""Kinds of cuts, as :mod:`rerank.scorecard.limits` numbers them."""
+"""Kinds of cuts, as :mod:`rerank.scorecard.kernels` numbers them."""
 
 
 @dataclass(frozen=True, eq=False)

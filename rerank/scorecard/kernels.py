@@ -1,0 +1,565 @@
+r"""What is compiled of cards. It is one file, because numba makes a kernel anew only when its own file has changed.
+
+**Worth of an order of groups.** A block of p relevant and q other rows that are tied shares what its places earn.  With
+W(x) what the first x places earn, a fraction of a place its share, a block from place a to b earns
+:math:`\frac{p}{p + q}(W(b) - W(a))`.  For AUC that is :math:`p (Q - q_{above} - q/2)`, with Q all other rows: a tie
+counts one half.
+
+**Bounds of sets of questions.** ``s`` questions put the rows into ``2^s`` groups of equal answers.  Over all scores on
+the groups, linear or not, the best order is by share of relevant rows, descending: for neighbouring blocks A above B
+that begin at place o, with r their shares, m their rows, :math:`D_A, D_B` what the first :math:`m_A, m_B` of their
+:math:`m_A + m_B` places earn and T what all do, order AB less order BA is :math:`(r_A - r_B)(D_A + D_B - T)`, and D
+falls with the place, so that :math:`D_A + D_B \ge T`.  A tie is worth no more than AB for the same reason.
+
+Answers are bits.  The number of rows that answer yes to all questions of a set T is one AND and a population count;
+from these numbers for all subsets of T inclusion and exclusion give the groups.  Those of smaller sets are kept, so a
+set costs one AND over the rows: a set is a node of a tree, the child by question d of node i stands at
+``first[i] + d``.
+
+**Limits.** A cut flags whole blocks of tied rows, one at least.  "Top N" flags as many blocks as have at most N rows
+together: a budget is not exceeded.  A free cut may stand below any block.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit, types
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+AREA, PLACES, PARTIAL, HITS = 0, 1, 2, 3
+"""How a statistic is computed: AUC, by what the first places earn, area up to a false positive rate, and the relevant
+rows among so many first ones."""
+
+
+class Worth(NamedTuple):
+    """A statistic on the lists of a table, for kernels. Rows are counted in ``unit`` to a row.
+
+    The value of an order is the sum over lists of what its blocks earn, divided by ``scale``, plus ``constant``. One
+    list's AUC is a quotient of whole numbers, so that equal values are equal as doubles.
+    """
+
+    kind: int
+    unit: float
+    constant: float
+    scale: NDArray[np.float64]  # (lists,): infinite for a list that does not count
+    others: NDArray[np.float64]  # (lists,): rows that are not relevant
+    limit: NDArray[np.float64]  # (lists,): of these, how many count in a partial area; of hits, the first rows
+    earned: NDArray[np.float64]  # what the first x places of a list earn, list after list
+    start: NDArray[np.int64]  # (lists,): where a list begins in ``earned``
+
+
+@njit(cache=True, nogil=True)
+def first_places(worth: Any, of: int, rows: float) -> float:
+    """What the places down to ``rows`` earn, in units of a row."""
+    place = rows / worth.unit
+    whole = np.int64(place)
+    part = place - whole
+    at = worth.start[of] + whole
+    value = worth.earned[at]
+    if part > 0.0:
+        value += part * (worth.earned[at + 1] - value)
+    return value
+
+
+@njit(cache=True, nogil=True)
+def block(worth: Any, of: int, p: float, q: float, above_p: float, above_q: float) -> float:
+    """What a block of tied rows earns below so many relevant and other rows of its list."""
+    if worth.kind == AREA:
+        return p * (worth.others[of] - above_q - 0.5 * q)
+    if worth.kind == PLACES:
+        if p == 0.0:
+            return 0.0
+        start = above_p + above_q
+        return p / (p + q) * (first_places(worth, of, start + p + q) - first_places(worth, of, start))
+    if worth.kind == HITS:
+        return p / (p + q) * max(0.0, min(p + q, worth.limit[of] - above_p - above_q))
+    counted = min(q, worth.limit[of] - above_q)
+    if counted <= 0.0:
+        return 0.0
+    return counted * (above_p + 0.5 * p * (counted / q))
+
+
+@njit(cache=True, nogil=True, fastmath=True)
+def best_area(p: Any, q: Any) -> float:
+    """AUC's pairs won in the best order of groups: of each two groups the better order, the larger of two products."""
+    relevant = other = apart = 0.0
+    for g in range(p.size):
+        own_p, own_q = p[g], q[g]
+        relevant += own_p
+        other += own_q
+        part = 0.0
+        for h in range(p.size):
+            part += abs(own_p * q[h] - p[h] * own_q)
+        apart += part
+    return 0.5 * relevant * other + 0.25 * apart
+
+
+@njit(cache=True, nogil=True)
+def by_share(p: Any, q: Any, n: int) -> None:
+    """Sort groups by share of relevant rows, the largest first, in place."""
+    for i in range(1, n):
+        a, b = p[i], q[i]
+        j = i
+        while j > 0 and a * q[j - 1] > p[j - 1] * b:
+            p[j], q[j] = p[j - 1], q[j - 1]
+            j -= 1
+        p[j], q[j] = a, b
+
+
+@njit(cache=True, nogil=True)
+def in_order(worth: Any, of: int, p: Any, q: Any, n: int) -> float:
+    """What blocks earn in their order, in units of pairs or of places."""
+    total = above_p = above_q = 0.0
+    for i in range(n):
+        total += block(worth, of, p[i], q[i], above_p, above_q)
+        above_p += p[i]
+        above_q += q[i]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def best_order(groups: Any, worth: Any, p: Any, q: Any) -> float:
+    """The value that no order of groups exceeds; ``groups`` are numbers of rows (2 lists, groups); p, q memory."""
+    total = worth.constant
+    for of in range(worth.scale.size):
+        relevant, other = groups[2 * of], groups[2 * of + 1]
+        if worth.kind == AREA:
+            total += best_area(relevant, other) / worth.scale[of]
+            continue
+        n = 0
+        for g in range(relevant.size):
+            if relevant[g] + other[g] > 0.0:
+                p[n], q[n] = relevant[g], other[g]
+                n += 1
+        by_share(p, q, n)
+        total += in_order(worth, of, p, q, n) / worth.scale[of]
+    return total
+
+
+NO_CUT, TOP, FREE = 0, 1, 2
+"""Kinds of cuts: none, at most some rows, below any block."""
+
+
+class Limits(NamedTuple):
+    """Limits of a card, for kernels; numbers of rows are in the unit of the counts."""
+
+    cut: int
+    rows: float  # that a cut at the top may flag
+    sensitivity: float  # share of the relevant rows that are flagged: at least
+    flagged: float  # share of the rows that are flagged: at most
+    gap_flagged: float  # difference of that share between two kinds of people: at most
+    gap_sensitivity: float  # the same of sensitivity
+    area: float  # AUC among the rows of each kind: at least
+    first: float  # of the first rows,
+    quota: NDArray[np.float64]  # (kinds,): so many are of each kind, at least
+    one_sign: bool  # questions of one column have points of one sign
+
+
+def no_limits(kinds: int = 1) -> Limits:
+    """Limits that every card keeps."""
+    return Limits(NO_CUT, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0, 0.0, np.zeros(kinds), False)
+
+
+@njit(cache=True, nogil=True)
+def keeps(place: Any, start: int, k: int, limits: Any, band: Any, people: Any) -> bool:
+    """Whether the card keeps the limits whose order of the groups of ``k`` questions begins at ``start``.
+
+    ``band`` holds the column of each question, ``people`` the relevant and other rows of each group by kind of people.
+    """
+    size, kinds = people.shape[0], people.shape[1] // 2
+    if limits.one_sign:
+        for i in range(k):
+            for j in range(i):
+                up, other = place[start + (1 << i)] < place[start], place[start + (1 << j)] < place[start]
+                if band[i] == band[j] and up != other:
+                    return False
+    by_block = np.zeros((size, 2 * kinds))
+    blocks = 0
+    for s in range(size):
+        at = place[start + s]
+        blocks = max(blocks, at + 1)
+        for c in range(2 * kinds):
+            by_block[at, c] += people[s, c]
+    if limits.area > 0.0 and not _areas(by_block, blocks, kinds, limits.area):
+        return False
+    if limits.first > 0.0 and not _quotas(by_block, blocks, kinds, limits):
+        return False
+    return limits.cut == NO_CUT or cut_below(by_block, blocks, limits) >= 0
+
+
+@njit(cache=True, nogil=True)
+def _areas(by_block: Any, blocks: int, kinds: int, least: float) -> bool:
+    for kind in range(kinds):
+        p, q = by_block[:, 2 * kind], by_block[:, 2 * kind + 1]
+        won = above = 0.0
+        for b in range(blocks):
+            above += p[b]
+            won += q[b] * (above - 0.5 * p[b])
+        pairs = p[:blocks].sum() * q[:blocks].sum()
+        if pairs > 0.0 and won < least * pairs:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _quotas(by_block: Any, blocks: int, kinds: int, limits: Any) -> bool:
+    """Whether enough rows of each kind are among the first ones, in whatever order tied rows stand."""
+    for kind in range(kinds):
+        surely = 0.0
+        left = limits.first
+        for b in range(blocks):
+            rows = by_block[b].sum()
+            own = by_block[b, 2 * kind] + by_block[b, 2 * kind + 1]
+            surely += max(0.0, min(left, rows) - (rows - own))
+            left -= min(left, rows)
+        if surely < limits.quota[kind]:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def cut_below(by_block: Any, blocks: int, limits: Any) -> int:
+    """The block below which the cut stands, -1 for none that keeps the limits; a cut flags some row.
+
+    Of free cuts that keep them it is the one with the largest sensitivity less share of the others flagged.
+    """
+    kinds = by_block.shape[1] // 2
+    total = np.zeros(2 * kinds)
+    for b in range(blocks):
+        total += by_block[b]
+    relevant, every = total[::2].sum(), total.sum()
+    flagged = np.zeros(2 * kinds)
+    best, at = -np.inf, -1
+    for b in range(blocks):
+        flagged += by_block[b]
+        rows = flagged.sum()
+        if rows == 0.0:
+            continue  # groups without rows stand above all others
+        if limits.cut == TOP and rows > limits.rows:
+            break
+        hits = flagged[::2].sum()
+        fits = hits >= limits.sensitivity * relevant and rows <= limits.flagged * every
+        gap_flagged = gap_sensitivity = 0.0
+        for a in range(kinds):
+            for c in range(kinds):
+                own, other = total[2 * a] + total[2 * a + 1], total[2 * c] + total[2 * c + 1]
+                if own > 0.0 and other > 0.0:
+                    share = (flagged[2 * a] + flagged[2 * a + 1]) / own
+                    gap_flagged = max(gap_flagged, share - (flagged[2 * c] + flagged[2 * c + 1]) / other)
+                if total[2 * a] > 0.0 and total[2 * c] > 0.0:
+                    found = flagged[2 * a] / total[2 * a] - flagged[2 * c] / total[2 * c]
+                    gap_sensitivity = max(gap_sensitivity, found)
+        fits &= gap_flagged <= limits.gap_flagged and gap_sensitivity <= limits.gap_sensitivity
+        if limits.cut == TOP:
+            # The budget is used up as far as whole blocks allow.
+            at = b if fits else -1
+        elif fits and hits / max(relevant, 1.0) - (rows - hits) / max(every - relevant, 1.0) > best:
+            best, at = hits / max(relevant, 1.0) - (rows - hits) / max(every - relevant, 1.0), b
+    return at
+
+
+PIECE = 1024
+"""Words of each question that are counted at a time."""
+
+
+@intrinsic
+def popcount(typing: Any, word: Any) -> Any:
+    """Number of bits of a uint64."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ctpop(arguments[0])
+
+    return types.uint64(types.uint64), code
+
+
+@njit(cache=True, nogil=True)
+def count(words: Any, other: Any) -> int:
+    """Bits that are set in both arrays of words."""
+    total = np.uint64(0)
+    for w in range(words.size):
+        total += popcount(words[w] & other[w])
+    return np.int64(total)
+
+
+@njit(cache=True, nogil=True)
+def keep_common(words: Any, other: Any) -> None:
+    """Keep the bits that are set in the other array, too."""
+    for w in range(words.size):
+        words[w] &= other[w]
+
+
+@njit(cache=True, nogil=True)
+def count_children(
+    low: int, high: int, size: int, bits: Any, starts: Any, factor: Any, cell: Any, elements: Any, held: Any, out: Any
+) -> None:
+    """Rows that answer yes to all ``size`` questions of the children of the nodes ``low`` to ``high``, by cell.
+
+    The words are taken piece by piece, so that a piece of all questions stays near the processor.
+    """
+    n = bits.shape[0]
+    out[:] = 0
+    for part in range(factor.size):
+        for begin in range(starts[part], starts[part + 1], PIECE):
+            end = min(begin + PIECE, starts[part + 1])
+            child = 0
+            for prefix in range(low, high):
+                last = -1
+                if size == 1:
+                    held[begin:end] = ~np.uint64(0)
+                else:
+                    last = elements[prefix, size - 2]
+                    held[begin:end] = bits[elements[prefix, 0], begin:end]
+                    for i in range(1, size - 1):
+                        keep_common(held[begin:end], bits[elements[prefix, i], begin:end])
+                for d in range(last + 1, n):
+                    out[child, cell[part]] += count(held[begin:end], bits[d, begin:end]) * factor[part]
+                    child += 1
+
+
+@njit(cache=True, nogil=True)
+def groups(by_subset: Any) -> None:
+    """Turn numbers of rows that answer yes at least to a subset into those that answer yes to it alone, in place."""
+    n = by_subset.size
+    step = 1
+    while step < n:
+        for begin in range(0, n, 2 * step):
+            for s in range(step):
+                by_subset[begin + s] -= by_subset[begin + step + s]
+        step *= 2
+
+
+@njit(cache=True, nogil=True)
+def bound_children(
+    low: int, high: int, size: int, limit: float, all_yes: Any, counts: Any, first: Any, elements: Any, clash: Any,
+    asked: Any, needed: Any, places: Any, worth: Any, out_set: Any, out_bound: Any,
+) -> int:  # fmt: skip
+    """Bound the sets of ``size`` questions whose nodes without the last one are ``low`` to ``high``.
+
+    Sets that break a rule, or whose bound is below ``limit``, are left out.  ``all_yes`` are the numbers of
+    :func:`count_children`, ``counts`` those of all smaller sets.  Returns the number of sets kept.
+    """
+    n, cells = clash.shape[0], counts.shape[1]
+    subsets = 1 << (size - 1)
+    node = np.empty(subsets, np.int64)
+    before = np.empty((cells, subsets))
+    rows = np.empty((cells, 2 * subsets))
+    p, q = np.empty(2 * subsets), np.empty(2 * subsets)
+    found = child = 0
+    for prefix in range(low, high):
+        clashing = False
+        for i in range(size - 1):
+            for j in range(i):
+                clashing |= clash[elements[prefix, i], elements[prefix, j]]
+        node[0] = 0
+        for i in range(size - 1):
+            for s in range(1 << i):
+                node[s | (1 << i)] = first[node[s]] + elements[prefix, i]
+        for c in range(cells):
+            for s in range(subsets):
+                before[c, s] = counts[node[s], c]
+            groups(before[c])
+        for s in range(subsets):
+            node[s] = first[node[s]]
+        for d in range(elements[prefix, size - 2] + 1 if size > 1 else 0, n):
+            child += 1
+            barred = clashing
+            for i in range(size - 1):
+                barred |= clash[elements[prefix, i], d]
+            if barred or not allowed(elements, prefix, size, d, asked, needed, places):
+                continue
+            for c in range(cells):
+                for s in range(subsets - 1):
+                    rows[c, s] = counts[node[s] + d, c]
+                rows[c, subsets - 1] = all_yes[child - 1, c]
+                groups(rows[c, :subsets])
+                for s in range(subsets):
+                    rows[c, subsets + s] = before[c, s] - rows[c, s]
+            bound = best_order(rows, worth, p, q)
+            if bound >= limit:
+                for i in range(size - 1):
+                    out_set[found, i] = elements[prefix, i]
+                out_set[found, size - 1] = d
+                out_bound[found] = bound
+                found += 1
+    return found
+
+
+@njit(cache=True, nogil=True)
+def bound_more(members: Any, bits: Any, starts: Any, factor: Any, cell: Any, totals: Any, worth: Any, out: Any) -> None:
+    """Bounds of some questions with one more, for each that there is, to ``out`` (questions,)."""
+    n, W = bits.shape
+    cells, size = totals.size, 1 << members.size
+    words = np.empty((size, W), np.uint64)
+    words[0] = ~np.uint64(0)
+    for i in range(members.size):
+        for s in range(1 << i):
+            words[s | (1 << i)] = words[s] & bits[members[i]]
+    whole = np.empty((cells, 2 * size))
+    p, q = np.empty(2 * size), np.empty(2 * size)
+    for d in range(n):
+        whole[:] = 0.0
+        for s in range(size):
+            for part in range(factor.size):
+                low, high = starts[part], starts[part + 1]
+                whole[cell[part], s] += count(words[s, low:high], words[s, low:high]) * factor[part]
+                whole[cell[part], s | size] += count(words[s, low:high], bits[d, low:high]) * factor[part]
+        for c in range(cells):
+            whole[c, 0] = totals[c]  # words are padded
+            groups(whole[c])
+        out[d] = best_order(whole, worth, p, q)
+
+
+@njit(cache=True, nogil=True)
+def allowed(elements: Any, prefix: int, size: int, d: int, asked: Any, needed: Any, places: Any) -> bool:
+    """Whether the questions of a node and ``d`` keep the rules, but for clashes.
+
+    ``places`` are the columns of the questions, behind them how many of them there may be.
+    """
+    for rule in range(len(asked)):
+        begun, met = asked[rule, d], needed[rule, d]
+        for i in range(size - 1):
+            begun |= asked[rule, elements[prefix, i]]
+            met |= needed[rule, elements[prefix, i]]
+        if begun and not met:
+            return False
+    different = 1
+    for i in range(size - 1):
+        new = places[elements[prefix, i]] != places[d]
+        for j in range(i):
+            new &= places[elements[prefix, i]] != places[elements[prefix, j]]
+        different += new
+    return different <= places[places.size - 1]
+
+
+@njit(cache=True, nogil=True)
+def count_groups(
+    answers: Any, members: Any, relevant: Any, other: Any, lists: Any, people: Any, by_list: Any, by_kind: Any
+) -> None:
+    """Count the rows of each group of some questions, by class of lists and of kinds of people."""
+    for row in range(relevant.size):
+        group = np.int64(0)
+        for i in range(members.size):
+            group |= np.int64(answers[members[i], row]) << i
+        by_list[group, 2 * lists[row]] += relevant[row]
+        by_list[group, 2 * lists[row] + 1] += other[row]
+        by_kind[group, 2 * people[row]] += relevant[row]
+        by_kind[group, 2 * people[row] + 1] += other[row]
+
+
+@njit(cache=True, nogil=True)
+def places_of(points: Any, out: Any) -> None:
+    """Place of each group by each vector, from the top; equal totals share a place."""
+    size = 1 << points.shape[1]
+    total = np.zeros(size, np.int64)
+    for v in range(points.shape[0]):
+        for i in range(points.shape[1]):
+            for s in range(1 << i):
+                total[s | (1 << i)] = total[s] + points[v, i]
+        order = np.argsort(total)
+        place = 0
+        for at in range(size - 1, -1, -1):
+            if at < size - 1 and total[order[at]] < total[order[at + 1]]:
+                place += 1
+            out[v, order[at]] = place
+
+
+@njit(cache=True, nogil=True)
+def best_below(node: int, j: int, k: int, tree: Any, groups: Any, worth: Any) -> float:
+    """The value that no order below a node at level ``j`` exceeds; at level ``k`` the value of its order."""
+    lists = worth.scale.size
+    size, chains = 1 << j, 1 << (k - j)
+    p, q = np.empty(1 << k), np.empty(1 << k)
+    at_p, at_q = np.empty(size), np.empty(size)
+    start = tree.start[node]
+    total = worth.constant
+    for of in range(lists):
+        n = 0
+        for chain in range(chains):
+            at_p[:] = 0.0
+            at_q[:] = 0.0
+            for s in range(size):
+                place = tree.place[start + s]
+                at_p[place] += groups[(chain << j) | s, 2 * of]
+                at_q[place] += groups[(chain << j) | s, 2 * of + 1]
+            bottom = n
+            for place in range(size):
+                a, b = at_p[place], at_q[place]
+                if a + b == 0.0:
+                    continue
+                while j < k and n > bottom and a * q[n - 1] >= p[n - 1] * b:  # a larger share: the two are pooled
+                    n -= 1
+                    a += p[n]
+                    b += q[n]
+                p[n], q[n] = a, b
+                n += 1
+        if j < k:
+            by_share(p, q, n)
+        total += in_order(worth, of, p, q, n) / worth.scale[of]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def best_points(
+    tree: Any, groups: Any, worth: Any, limit: float, strict: bool, rise: bool, limits: Any, band: Any, people: Any,
+    together: Any, flagged: Any, hits: float, leaf: Any, value: Any,
+) -> int:  # fmt: skip
+    """Orders of one set of questions with a value of at least ``limit``, or above it if ``strict``.
+
+    Parameters
+    ----------
+    tree : Orders
+    groups : int64 (2^k, 2 lists)
+        Rows of each group: relevant and other ones of each list.
+    rise : bool
+        Keep the best order alone: what is found becomes the limit.
+    limits, band, people
+        What a card has to keep; see :func:`keeps`.
+    together : int64 (2^k, 2)
+        Rows of each group in one list.
+    flagged : Worth
+        Relevant rows among as many first ones as a cut may flag.
+    hits : float
+        A cut flags so many relevant rows at least; 0 without such a limit.
+    leaf, value : arrays (m,)
+        Filled in: leaves of the orders and their values.
+
+    Returns
+    -------
+    found : int
+        How many; the length of the arrays if they are full, and then some may be missing.
+    """
+    k = tree.level.size - 2
+    found = 0
+    node = np.empty(k + 1, np.int64)
+    end = np.empty(k + 1, np.int64)
+    node[0], end[0] = 0, 1
+    j = 0
+    while j >= 0:
+        if node[j] == end[j]:
+            j -= 1
+            if j >= 0:
+                node[j] += 1
+            continue
+        # Chains of one or two groups hardly bound anything.
+        top = np.inf if j < min(k, 2) else best_below(node[j], j, k, tree, groups, worth)
+        missed = hits > 0.0 and j < k and best_below(node[j], j, k, tree, together, flagged) < hits
+        if missed or top < limit or (strict and top <= limit):
+            node[j] += 1
+            continue
+        if j < k:
+            node[j + 1], end[j + 1] = tree.child[node[j]], tree.child[node[j] + 1]
+            j += 1
+            continue
+        if keeps(tree.place, tree.start[node[k]], k, limits, band, people):
+            if rise:
+                limit, strict, found = top, True, 0
+            leaf[found] = node[k] - tree.level[k]
+            value[found] = top
+            found += 1
+            if found == leaf.size and not rise:
+                return found
+        node[j] += 1
+    return found
