@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 from scipy.optimize import minimize
-from scipy.sparse import issparse
+from scipy.sparse import csr_matrix, issparse
 
 from rerank.errors.stops import current
 from rerank.scorers.base import Floats, Solution
@@ -82,8 +82,8 @@ def _back(entries: Any, g: Any, d: int) -> Any:
 def squares(X: Any, weight: Floats) -> Floats:
     """``sum_i weight_i X_ij^2`` (d,)."""
     if issparse(X):
-        values = np.repeat(weight, np.diff(X.indptr)) * X.data.astype(np.float64) ** 2
-        return np.bincount(X.indices, values, X.shape[1]).astype(np.float64, copy=False)
+        squared = csr_matrix((X.data.astype(np.float64) ** 2, X.indices, X.indptr), shape=X.shape)
+        return np.asarray(squared.T @ weight)
     return np.asarray(np.einsum("ij,ij,i->j", X, X, weight.astype(X.dtype)))
 
 

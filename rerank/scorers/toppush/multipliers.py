@@ -287,7 +287,6 @@ def _level(v: Any, cap: Any, A: float, theta: float, parts: Any) -> float:
             low = min(low, v[j] - A * cap[j])
     if not capped:
         low = high - A
-        v = v[v >= low]  # usually few
     if not low <= theta <= high:
         theta = low + (high - low) / 2
     for _ in range(300):
@@ -308,6 +307,7 @@ def _level(v: Any, cap: Any, A: float, theta: float, parts: Any) -> float:
             break
         if excess > 0.0:
             low = theta
+            v = v if capped else v[v > low]  # the others count nowhere from here on
         else:
             high = theta
         new = theta + excess / between if between > 0 else low
