@@ -57,7 +57,7 @@ LEDGER: dict[str, int] = {
     "ranks": 1742,  # rows that are there, notes on runs, the error of a lead
     "problem": 912,
     "certificate": 1969,
-    "search": 9166,  # that a bound is exact is a field of the result, and no sentence that others look for
+    "search": 8756,  # that a bound is exact is a field of the result, and no sentence that others look for
     "solvers": 1672,  # own sense of objectives, unbounded programs
     "scorers": 4011,
     "plots": 1027,
