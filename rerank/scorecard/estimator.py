@@ -52,6 +52,7 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         Most questions of the card.
     points : int, tuple or list
         Points that a question may have: R for -R to R, a pair ``(1, 3)`` for a range, a list ``[5, 10]`` for numbers.
+        Where all have one sign, thresholds are asked both ways: ``"age >= 60"`` and ``"age < 60"``.
     thresholds : "quantiles", int or mapping
         Thresholds of columns of numbers: 20, 40, 60 and 80 %, another number of quantiles, or numbers by column.
     max_levels : int

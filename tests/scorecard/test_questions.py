@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from rerank.errors import InputError
 from rerank.scorecard import Card, Question, Scorecard
+from tests.cases.examples import SEEDS, examples
 
 pd = pytest.importorskip("pandas")
 
@@ -187,3 +188,15 @@ def test_a_table_needs_the_columns_of_the_card_and_no_others():
 def test_what_is_no_question_is_refused(given, said):
     with pytest.raises(InputError, match=said):
         Question(*given)
+
+
+@examples(15, SEEDS)
+def test_points_of_one_sign_ask_both_ways_and_lose_nothing(seed):
+    """Where no value is missing, points below 0 of a question are points above 0 of its opposite."""
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([rng.integers(0, 2, 40), rng.integers(0, 4, 40), rng.normal(size=40).round(1)])
+    y = rng.random(40) < 1 / (1 + np.exp(X[:, 2] - X[:, 0]))
+    y[:2] = 0, 1
+    either, above = (Scorecard(n_questions=2, points=own, validation=None).fit(X, y) for own in (3, (1, 3)))
+    assert above.result_.value == either.result_.value and min(above.card_.points) > 0
+    assert {question.sign for question in above.questions_} == {">=", "<", "="}
