@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rerank.errors import InputError
+from rerank.errors import InputError, LeakWarning
 from rerank.scorecard import Card, Question, Scorecard
 from tests.cases.examples import SEEDS, examples
 
@@ -200,3 +200,11 @@ def test_points_of_one_sign_ask_both_ways_and_lose_nothing(seed):
     either, above = (Scorecard(n_questions=2, points=own, validation=None).fit(X, y) for own in (3, (1, 3)))
     assert above.result_.value == either.result_.value and min(above.card_.points) > 0
     assert {question.sign for question in above.questions_} == {">=", "<", "="}
+
+
+def test_a_saved_index_is_no_question_and_a_copy_of_the_label_is_named(tmp_path):
+    table = pd.DataFrame({"Unnamed: 0": range(N), "a": np.arange(N) * 7 % 11, "again": np.where(Y, "y", "n")})
+    with pytest.warns(LeakWarning, match="'again' is the label again"):
+        card = Scorecard(n_questions=1, validation=None).fit(table, Y)
+    assert {question.column for question in card.questions_} == {"a", "again"}
+    assert card.predict(table).tolist() == Y.tolist()
