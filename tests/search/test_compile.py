@@ -143,13 +143,13 @@ def test_an_empty_cache_is_seen(tmp_path: Path) -> None:
 
 OLD = """
 import json, os, sys
-from rerank.search import cached, warm
+from rerank.search import warm
 version = f"py{sys.version_info.major}{sys.version_info.minor}"
 indices, found = [], []
-for kernel in cached.entries():
-    where = cached.cache_of(kernel)
+for kernel in warm.entries():
+    where = warm.cache_of(kernel)
     where.mkdir(parents=True, exist_ok=True)
-    indices.append(where / f"{cached.name_of(kernel)}-1.{version}.nbi")
+    indices.append(where / f"{warm.name_of(kernel)}-1.{version}.nbi")
     found.append(warm.is_compiled())
     indices[-1].write_bytes(b"")
 found.append(warm.is_compiled())
@@ -166,8 +166,8 @@ def test_a_cache_older_than_any_kernel_s_source_is_dropped(tmp_path: Path) -> No
 
 FRESH = """
 import contextlib, io, json, os, pathlib
-from rerank.search import cached, compile_kernels, warm
-folders = {str(cached.cache_of(kernel)) for kernel in cached.entries()}
+from rerank.search import compile_kernels, warm
+folders = {str(warm.cache_of(kernel)) for kernel in warm.entries()}
 said = io.StringIO()
 with contextlib.redirect_stderr(said):
     before = warm.is_compiled()
