@@ -281,7 +281,7 @@ def count(words: Any, other: Any) -> int:
     total = np.uint64(0)
     for w in range(words.size):
         total += popcount(words[w] & other[w])
-    return np.int64(total)
+    return np.int64(total)  # type: ignore[return-value]
 
 
 @njit(cache=True, nogil=True)

@@ -29,7 +29,7 @@ class Pool:
         Numbers of questions with the smallest points that give the order, the value, and how many vectors of points
         give it.
     complete : bool
-        Whether there are no others; if not, :attr:`why` says what cut the pool.
+        Whether there are no others; if not, ``why`` says what cut the pool.
     why : str
     delta : float
     questions : tuple of Question
