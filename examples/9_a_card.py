@@ -14,7 +14,7 @@ from rerank.scorecard import Scorecard
 table = datasets.load("ai4i2020")
 machines = pd.DataFrame(table.X, columns=table.feature_names)
 print(f"{table.y.size:,} machines, {int(table.y.sum())} fail")
-est = Scorecard("auc", n_questions=4, points=5, cut="top 10%").fit(machines, table.y)
+est = Scorecard("auc", n_questions=4, points=(1, 5), cut="top 10%").fit(machines, table.y)
 print(est)
 
 # %% [markdown]
@@ -28,7 +28,7 @@ print(est)
 
 # %%
 rules = dict(constraints=["sensitivity >= 0.6"], one_per_column=True)
-ruled = Scorecard("auc", n_questions=4, points=5, cut="top 10%", **rules).fit(machines, table.y)
+ruled = Scorecard("auc", n_questions=4, points=(1, 5), cut="top 10%", **rules).fit(machines, table.y)
 for name, card in (("free", est), ("with rules", ruled)):
     result, (cut,) = card.result_, [one for one in card.card_.cuts() if one.total == card.card_.cut]
     found = f"sensitivity {cut.sensitivity:.3f}, flagged {cut.flagged:.3f}"

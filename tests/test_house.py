@@ -54,7 +54,7 @@ ROOMS = {
 LEDGER: dict[str, int] = {
     "formulations": 3906,  # every component, domain and bound is checked by name; cards as programs
     "errors": 492,  # one home of text for people and of streams that end no call; loading stops the clock
-    "io": 3674,  # saved indices, decimals, labels, margins as written, checks before writing, Markdown of a page
+    "io": 3829,  # saved indices, decimals, labels, margins as written, Markdown of a page, columns that tell the label
     "statistics": 957,  # a refusal names the share that was written
     "ranks": 1742,  # rows that are there, notes on runs, the error of a lead
     "problem": 912,
@@ -63,10 +63,10 @@ LEDGER: dict[str, int] = {
     "solvers": 1672,  # own sense of objectives, unbounded programs
     "scorers": 4011,
     "plots": 1245,  # the risks of a card, and the card on paper
-    "scorecard": 4816,  # new: cards of points, their files and exports, the check of their proof
+    "scorecard": 4837,  # new: cards of points, their files and exports, the check of their proof
     "latent": 3416,  # an evaluation refuses what it cannot judge
-    "reranker": 10417,  # messages in files of earlier versions are read under their new names
-    "cli": 3217,  # outputs one by one, groups, what a text says to a person, six commands for cards
+    "reranker": 10262,  # messages in files of earlier versions are read under their new names
+    "cli": 3219,  # outputs one by one, groups, what a text says to a person, six commands for cards
     "rerank": 101,
 }
 

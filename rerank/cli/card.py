@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -32,7 +33,7 @@ from rerank.cli.common import (
     tell,
     with_ideal,
 )
-from rerank.errors import InputError
+from rerank.errors import InputError, LeakWarning
 
 if TYPE_CHECKING:
     from rerank.io import Table
@@ -97,7 +98,6 @@ def fit(
 ) -> None:
     """Fit a card of points, with a proof."""
     from rerank.io.paths import check_outputs
-    from rerank.reranker.leaks import leaks
     from rerank.scorecard import Scorecard
 
     if output.suffix.lower() not in (".json", ".csv"):
@@ -117,10 +117,12 @@ def fit(
     )  # fmt: skip
     assert table.y is not None
     X = _named(table)
-    for note in leaks(X, table.feature_names, range(len(table.feature_names)), table.y):
-        say(note)
     say(f"Fitting {stat} on {len(table)} rows of {data.name}, at most {time_limit:g} s ...")
-    est.fit(X, table.y, table.qid, table.sample_weight, people=people)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", LeakWarning)
+        est.fit(X, table.y, table.qid, table.sample_weight, people=people)
+    for text in dict.fromkeys(str(one.message) for one in caught):
+        say(text)
     outputs, written = Outputs(), {}
     with outputs.one():
         est.card_.save(output, est.result_)

@@ -18,13 +18,13 @@ from rerank.errors import InputError, LeakWarning
 from rerank.io.arrays import check_qid, check_weights, held
 from rerank.io.frames import as_table, without
 from rerank.io.labels import TwoLabels, read_labels
+from rerank.io.leaks import leaks
 from rerank.problem.scaling import deviations
 from rerank.ranks.evaluator import Evaluator
 from rerank.ranks.lists import OneList, number_lists, split, weights_of_lists
 from rerank.ranks.present import Present, present
 from rerank.ranks.row_gains import Gain, IdealGains, gain_of, missed_gains, weighted_gains
 from rerank.reranker.columns import Rows, columns_of, lists_of, names_in
-from rerank.reranker.leaks import leaks
 from rerank.statistics import RankStatistic
 
 Floats = NDArray[np.float64]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import Any, Self
@@ -13,12 +14,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rerank.errors import InputError
+from rerank.errors import InputError, LeakWarning
 from rerank.errors.compiling import watch, working_time
 from rerank.errors.stops import Stop, current, limited, protected
 from rerank.io.arrays import held
-from rerank.io.frames import as_table, is_frame, is_sparse, names_of
+from rerank.io.frames import as_table, index_of, is_frame, is_sparse, names_of, without
 from rerank.io.labels import read_labels
+from rerank.io.leaks import leaks
 from rerank.io.options import real, seed
 from rerank.io.page import Part, ShownMixin, Words
 from rerank.scorecard.card import Card
@@ -53,6 +55,7 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         Most questions of the card.
     points : int, tuple or list
         Points that a question may have: R for -R to R, a pair ``(1, 3)`` for a range, a list ``[5, 10]`` for numbers.
+        Where all have one sign, thresholds are asked both ways: ``"age >= 60"`` and ``"age < 60"``.
     thresholds : "quantiles", int or mapping
         Thresholds of columns of numbers: 20, 40, 60 and 80 %, another number of quantiles, or numbers by column.
     max_levels : int
@@ -190,6 +193,8 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
             For data or options that cannot be used, and where no card keeps rules and constraints.
         """
         rows = self._entered(X, y, qid, sample_weight, query_weight, people)
+        for note in leaks(rows.X, names_of(rows.X), range(rows.X.shape[1]), rows.relevant.astype(np.float64)):
+            warnings.warn(note, LeakWarning, stacklevel=2)
         began = working_time()
         search, found = self._searched(rows)
         if search.best is None:
@@ -217,6 +222,7 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
             raise InputError("X is a sparse matrix, and questions need columns of values; pass X.toarray().")
         X = as_table(held(X))
         validate_data(self, X, reset=True, skip_check_array=True)
+        X = without(X, *index_of(X))  # no question asks for a saved index
         if y is None:
             raise InputError(
                 "This Scorecard needs y, the labels of the rows: requires y to be passed, but the target y is None."

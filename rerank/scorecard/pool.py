@@ -103,11 +103,9 @@ class Pool:
     def parts(self) -> list[Part]:
         """What a person reads."""
         count = f"{len(self):,} cards" if len(self) != 1 else "1 card"
-        head = (
-            f"{count} within {self.delta:g} of the best value, on {self.sets:,} sets of questions and "
-            f"{self.column_sets:,} of columns; "
-        )
-        end = "these are all." if self.complete else f"there may be more: {self.why}."
+        sets = "1 set" if self.sets == 1 else f"{self.sets:,} sets"
+        head = f"{count} within {self.delta:g} of the best value, on {sets} of questions and {self.column_sets:,} of "
+        end = "columns; these are all." if self.complete else f"columns; there may be more: {self.why}."
         lines = [("question", "cards", "points")] + [
             (str(question), f"{many:,}", f"{low:+d}" if low == high else f"{low:+d} to {high:+d}")
             for question, many, low, high in self.counts()[:20]

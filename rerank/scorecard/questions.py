@@ -240,6 +240,7 @@ def candidates(
     named: Sequence[Question] = (),
     never: Sequence[Question | str] = (),
     weight: Floats | None = None,
+    both_ways: bool = False,
 ) -> tuple[list[Question], Answers, dict[str, str]]:
     """Questions that a table suggests, their answers (questions, n), and why columns give none.
 
@@ -261,6 +262,8 @@ def candidates(
         Questions and columns that are left out.
     weight : array (n,), optional
         How many equal rows a row stands for.
+    both_ways : bool
+        Of numbers also whether they are below a threshold, for cards whose points have one sign.
     """
     names = names_of(X)
     given: dict[str, list[float]] = {}
@@ -302,12 +305,24 @@ def candidates(
         if isinstance(own, str):
             left_out[name] = own
             continue
+        if both_ways:
+            own = [both for one in own for both in _both(one, values)]
         before = len(questions)
         for question, answer in zip(own, answered(own, values)):
             take(question, answer)
         if len(questions) == before:
             left_out[name] = CONSTANT if not own else "its questions are excluded, or those of columns before it"
     return questions, np.array(rows, dtype=bool).reshape(len(rows), X.shape[0]), left_out
+
+
+def _both(question: Question, values: Any) -> list[Question]:
+    """A question, and the one that rows with a value answer the other way round, where it reads as well."""
+    if question.sign == ">=":
+        return [question, Question(question.column, "<", question.value)]
+    found = numbers(values)
+    others = [] if question.sign != "=" or found is None else np.unique(found[~np.isnan(found)]).tolist()
+    rest = [one for one in others if len(others) == 2 and one != question.value]
+    return [question, *(Question(question.column, "=", one) for one in rest)]
 
 
 def _key(answer: Answers) -> bytes:

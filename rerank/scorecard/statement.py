@@ -104,9 +104,11 @@ def stated(
     names = names_of(X)
     named = [*([] if card is None else card.questions), *_questions_named(wishes, names)]
     never = [str(one) if _is_column(one, names) else _question(one, names) for one in _texts("never", wishes.never)]
+    points = domain_of(wishes.points)
     questions, answers, left_out = candidates(
-        X, wishes.thresholds, whole("max_levels", wishes.max_levels, 2), named, never, weight
-    )
+        X, wishes.thresholds, whole("max_levels", wishes.max_levels, 2), named, never, weight,
+        both_ways=points[0] * points[-1] > 0,
+    )  # fmt: skip
     if not questions:
         why = ", ".join(f"{name!r}: {reason}" for name, reason in list(left_out.items())[:5])
         raise InputError(

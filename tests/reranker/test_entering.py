@@ -22,7 +22,7 @@ from sklearn.preprocessing import StandardScaler
 from rerank import Reranker, RerankerCV, load
 from rerank.errors import InputError, LeakWarning
 from rerank.io import datasets
-from rerank.reranker.leaks import leaks
+from rerank.io.leaks import leaks
 from rerank.scorers import RankSVM, TableLogistic
 
 N = 60

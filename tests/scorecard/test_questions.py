@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rerank.errors import InputError
+from rerank.errors import InputError, LeakWarning
 from rerank.scorecard import Card, Question, Scorecard
+from tests.cases.examples import SEEDS, examples
 
 pd = pytest.importorskip("pandas")
 
@@ -187,3 +188,23 @@ def test_a_table_needs_the_columns_of_the_card_and_no_others():
 def test_what_is_no_question_is_refused(given, said):
     with pytest.raises(InputError, match=said):
         Question(*given)
+
+
+@examples(15, SEEDS)
+def test_points_of_one_sign_ask_both_ways_and_lose_nothing(seed):
+    """Where no value is missing, points below 0 of a question are points above 0 of its opposite."""
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([rng.integers(0, 2, 40), rng.integers(0, 4, 40), rng.normal(size=40).round(1)])
+    y = rng.random(40) < 1 / (1 + np.exp(X[:, 2] - X[:, 0]))
+    y[:2] = 0, 1
+    either, above = (Scorecard(n_questions=2, points=own, validation=None).fit(X, y) for own in (3, (1, 3)))
+    assert above.result_.value == either.result_.value and min(above.card_.points) > 0
+    assert {question.sign for question in above.questions_} == {">=", "<", "="}
+
+
+def test_a_saved_index_is_no_question_and_a_copy_of_the_label_is_named(tmp_path):
+    table = pd.DataFrame({"Unnamed: 0": range(N), "a": np.arange(N) * 7 % 11, "again": np.where(Y, "y", "n")})
+    with pytest.warns(LeakWarning, match="'again' is the label again"):
+        card = Scorecard(n_questions=1, validation=None).fit(table, Y)
+    assert {question.column for question in card.questions_} == {"a", "again"}
+    assert card.predict(table).tolist() == Y.tolist()
