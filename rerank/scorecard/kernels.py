@@ -276,7 +276,7 @@ def popcount(typing: Any, word: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def count(words: Any, other: Any) -> int:
+def count(words: Any, other: Any) -> Any:
     """Bits that are set in both arrays of words."""
     total = np.uint64(0)
     for w in range(words.size):
