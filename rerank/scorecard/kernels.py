@@ -281,7 +281,7 @@ def count(words: Any, other: Any) -> Any:
     total = np.uint64(0)
     for w in range(words.size):
         total += popcount(words[w] & other[w])
-    return np.int64(total)  # type: ignore[return-value]
+    return int(np.int64(total))
 
 
 @njit(cache=True, nogil=True)

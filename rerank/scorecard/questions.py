@@ -340,7 +340,8 @@ def _suggested(
         raise InputError(f"Column {name!r} holds inf; give finite numbers, or leave the entry empty.")
     missing = np.isnan(found)
     gaps = [Question(name, MISSING)] if missing.any() else []
-    seen, rows = np.sort(found[~missing]), np.cumsum(weight[~missing][np.argsort(found[~missing])])
+    order = np.argsort(found[~missing])
+    seen, rows = found[~missing][order], np.cumsum(weight[~missing][order])
     if not seen.size:
         return NO_VALUE
     levels = np.unique(seen)
