@@ -48,9 +48,8 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     stat : str or RankStatistic
-        ``"auc"``, ``"pauc_fpr@0.1"`` (area below the ROC curve, straight through ties, up to that false positive rate,
-        not standardised), ``"precision@100"``, ``"dcg@10"``, ``"ndcg@10"`` or any other statistic that pays a relevant
-        row by its place.
+        ``"auc"``, ``"pauc_fpr@0.1"`` (area below the ROC curve, straight through ties, up to that rate), ``"dcg@10"``,
+        ``"ndcg@10"``, ``"precision@100"`` or any other statistic that pays a relevant row by its place.
     n_questions : int
         Most questions of the card.
     points : int, tuple or list

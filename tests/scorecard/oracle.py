@@ -72,7 +72,8 @@ def drawn(seed: int, weights: str = "", lists: int = 0, kinds: int = 0, n: int |
 def answers(question: Any, X: pd.DataFrame) -> np.ndarray:
     """Which rows of complete numbers answer yes."""
     values = X[question.column].to_numpy()
-    return {">=": values >= question.value, "=": values == question.value}[question.sign]
+    compare = {">=": np.greater_equal, "<": np.less, "=": np.equal}[question.sign]
+    return np.asarray(compare(values, question.value))
 
 
 def worths(stat: str, n: int) -> list[Fraction]:
