@@ -68,8 +68,8 @@ def read(*texts: str, name="c.csv") -> Card:
     return Card.of(write(name, HEAD + "".join(f"{text}\n" for text in texts)))
 
 
-def small(**more) -> Card:
-    return Card((Question("a", "=", more.get("value", "x")), Question(more.get("column", "b"), ">=", 0.0)), (2, -1))
+def small(value="x", column="b") -> Card:
+    return Card((Question("a", "=", value), Question(column, ">=", 0.0)), (2, -1))
 
 
 def saved(name: str) -> Card:
@@ -78,8 +78,8 @@ def saved(name: str) -> Card:
     return Card.of(name)
 
 
-def formula(columns=None, **more) -> str:
-    return small(**more).to_formula(columns)
+def formula(columns=None, value="x") -> str:
+    return small(value).to_formula(columns)
 
 
 FILES = [
