@@ -129,7 +129,7 @@ def best_order(groups: Any, worth: Any, p: Any, q: Any) -> float:
         if worth.kind == AREA:
             total += best_area(relevant, other) / worth.scale[of]
             continue
-        n = 0
+        n = np.int64(0)
         for g in range(relevant.size):
             if relevant[g] + other[g] > 0.0:
                 p[n], q[n] = relevant[g], other[g]
@@ -177,7 +177,7 @@ def keeps(place: Any, start: int, k: int, limits: Any, band: Any, people: Any) -
                 if band[i] == band[j] and up != other:
                     return False
     by_block = np.zeros((size, 2 * kinds))
-    blocks = 0
+    blocks = np.int64(0)  # a plain constant would compile its callees twice
     for s in range(size):
         at = place[start + s]
         blocks = max(blocks, at + 1)
@@ -450,23 +450,6 @@ def count_groups(
 
 
 @njit(cache=True, nogil=True)
-def places_of(points: Any, out: Any) -> None:
-    """Place of each group by each vector, from the top; equal totals share a place."""
-    size = 1 << points.shape[1]
-    total = np.zeros(size, np.int64)
-    for v in range(points.shape[0]):
-        for i in range(points.shape[1]):
-            for s in range(1 << i):
-                total[s | (1 << i)] = total[s] + points[v, i]
-        order = np.argsort(total)
-        place = 0
-        for at in range(size - 1, -1, -1):
-            if at < size - 1 and total[order[at]] < total[order[at + 1]]:
-                place += 1
-            out[v, order[at]] = place
-
-
-@njit(cache=True, nogil=True)
 def best_below(node: int, j: int, k: int, tree: Any, groups: Any, worth: Any) -> float:
     """The value that no order below a node at level ``j`` exceeds; at level ``k`` the value of its order."""
     lists = worth.scale.size
@@ -476,7 +459,7 @@ def best_below(node: int, j: int, k: int, tree: Any, groups: Any, worth: Any) ->
     start = tree.start[node]
     total = worth.constant
     for of in range(lists):
-        n = 0
+        n = np.int64(0)
         for chain in range(chains):
             at_p[:] = 0.0
             at_q[:] = 0.0
@@ -536,7 +519,7 @@ def best_points(
     node = np.empty(k + 1, np.int64)
     end = np.empty(k + 1, np.int64)
     node[0], end[0] = 0, 1
-    j = 0
+    j = np.int64(0)
     while j >= 0:
         if node[j] == end[j]:
             j -= 1

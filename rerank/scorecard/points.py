@@ -20,11 +20,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.scorecard.kernels import places_of
-
 MOST_PLACES = 2**26
 """Places of groups, of at least 32, by all vectors of points of one set of questions that are listed."""
 
+
+CHUNK = 2**20
+"""Places that are sorted at a time."""
 
 MOST_QUESTIONS = 15
 """Of a card: the places of its groups are numbers of 16 bits."""
@@ -50,6 +51,23 @@ def few(domains: Sequence[Sequence[int]]) -> bool:
     return math.prod(map(len, domains)) << max(5, len(domains)) <= MOST_PLACES
 
 
+def places_of(points: NDArray[np.int64]) -> NDArray[np.int16]:
+    """Place of each group by each vector (v, k) of points, from the top, (v, 2^k); equal totals share a place."""
+    v, k = points.shape
+    place = np.empty((v, 1 << k), np.int16)
+    answers = (np.arange(1 << k) >> np.arange(k)[:, None]) & 1
+    some = max(1, CHUNK >> k)
+    for begin in range(0, v, some):
+        totals = points[begin : begin + some] @ answers
+        order = np.argsort(-totals, axis=1, kind="stable")
+        falls = np.diff(np.take_along_axis(totals, order, axis=1), axis=1) != 0
+        by_place = np.concatenate(
+            [np.zeros((len(totals), 1), np.int16), np.cumsum(falls, axis=1, dtype=np.int16)], axis=1
+        )
+        np.put_along_axis(place[begin : begin + some], order, by_place, axis=1)
+    return place
+
+
 @lru_cache(maxsize=64)
 def orders(domains: tuple[tuple[int, ...], ...]) -> Orders:
     """The orders of the groups of some questions, by the points that each may have (none of them 0)."""
@@ -60,8 +78,7 @@ def orders(domains: tuple[tuple[int, ...], ...]) -> Orders:
     names = np.zeros((len(points), k + 1), np.int64)
     every = []
     for j in range(1, k + 1):
-        place = np.empty((len(points), 1 << j), np.int16)
-        places_of(np.ascontiguousarray(points[:, :j]), place)
+        place = places_of(points[:, :j])
         _, names[:, j] = np.unique(place.view(f"V{2 << j}")[:, 0], return_inverse=True)
         every.append(place)
     by_tree = np.lexsort([names[:, j] for j in range(k, -1, -1)])
@@ -90,7 +107,6 @@ def orders(domains: tuple[tuple[int, ...], ...]) -> Orders:
 def listed(points: NDArray[np.int64]) -> Orders:
     """Vectors of points (v, k) as leaves, one each, without a tree above them: for :func:`best_below` at level k."""
     v, k = points.shape
-    place = np.empty((v, 1 << k), np.int16)
-    places_of(points, place)
+    place = places_of(points)
     none = np.zeros(1, np.int64)
     return Orders(none, none, np.arange(v + 1) << k, place.ravel(), points, np.ones(v, np.int64))
