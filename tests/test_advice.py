@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tests.cases.advice import (
+    cards,
     cards_files,
     commands,
     damaged,
@@ -21,7 +22,7 @@ from tests.cases.advice import (
 from tests.cases.advice.exceptions import REASONS
 from tests.cases.advice.literals import advice
 
-MODULES = (tables, fits, commands, programs, rooms, searches, damaged, latent, others, cards_files)
+MODULES = (tables, fits, commands, programs, rooms, searches, damaged, latent, others, cards, cards_files)
 ROWS = [row for module in MODULES for row in module.ROWS]
 SAID = {one_line(part) for row in ROWS for part in row.says}
 WHOLE = SAID & advice()

@@ -38,12 +38,7 @@ def sections(card: Card, X: Any, table: Table, stat: str, fitted: str | None) ->
     rows = Rows.of(X, table.y > 0, table.qid, table.sample_weight, None, None)
     totals = card.total(rows.X)
     here = card.with_totals(totals, *rows.counts)
-    try:
-        value, least = (float(exact(stat, rows, totals, ties)) for ties in ("average", "pessimistic"))
-    except ZeroDivisionError:
-        raise InputError(
-            f"No list holds anything to order, so that no {stat} is defined; give labelled lists."
-        ) from None
+    value, least = (float(exact(stat, rows, totals, ties)) for ties in ("average", "pessimistic"))
     statistic, rate = measure(stat)
     name = stat if rate is not None else "AUC" if statistic.name == "auc" else statistic.name
     relevant = sum(one.relevant for one in here.totals)

@@ -221,7 +221,7 @@ class Card:
         """
         if not self.totals:
             raise InputError(
-                "The card was written by hand, so that no risks are known; fit or audit it on labelled rows."
+                "The card was written by hand, so that no risks are known; call its with_totals on labelled rows."
             )
         known = np.array([one.total for one in self.totals[::-1]])
         place = np.searchsorted(known, np.asarray(totals), "right") - 1

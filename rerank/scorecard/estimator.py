@@ -279,7 +279,7 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
     def _none(self, search: Search, rows: Rows) -> InputError:
         """Why there is no card: the first rule or constraint that alone leaves none."""
         if not search.complete:
-            return InputError("The time ended before a card was found that keeps the rules; raise time_limit.")
+            return InputError("The time ended before a card that keeps the rules was found; raise time_limit.")
         texts = [self.constraints] if isinstance(self.constraints, str) else list(self.constraints)
         free = {**dict.fromkeys(RULES, ()), "max_columns": None, "cut": None}
         each = [(f"{name}={getattr(self, name)!r}", {name: getattr(self, name)}) for name in free]

@@ -125,7 +125,7 @@ def formula(
     )
     if len(found) > LONGEST_FORMULA:
         raise InputError(
-            f"The formula has {len(found)} signs, and spreadsheets take {LONGEST_FORMULA}; shorten the card."
+            f"The formula has {len(found)} characters, and spreadsheets take {LONGEST_FORMULA}; shorten the card."
         )
     return found
 

@@ -210,7 +210,7 @@ def _check_card(claim: Claim) -> Fraction | float:
     """The exact value of the card, which is the one of the result, and allowed."""
     card, result = claim.card, claim.result
     if (np.abs(claim.weight * claim.unit - claim.counts) > 0.5).any():
-        raise CertificateError("The rows are counted otherwise than their weights say; fit again.")
+        raise CertificateError("The rows are not counted as their weights say; fit again.")
     totals = np.asarray(card.points, np.int64) @ claim.of_card
     for ties, told in (("average", result.value), ("pessimistic", result.pessimistic)):
         if float(found := claim.value(totals, ties)) != told:
@@ -228,7 +228,7 @@ def _check_card(claim: Claim) -> Fraction | float:
         or np.unique(members).size < members.size
         or not _allowed(claim.rules, members[None])[0]
     ):
-        raise CertificateError("The questions of the card break a rule: fit again.")
+        raise CertificateError("The questions of the card break a rule; fit again.")
     order = np.array([claim.questions.index(question) for question in card.questions])
     points = np.array(card.points)[np.argsort(order)][None]
     if not _kept(claim, members, points)[0]:
