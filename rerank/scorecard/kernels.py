@@ -285,10 +285,17 @@ def count(words: Any, other: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def keep_common(words: Any, other: Any) -> None:
-    """Keep the bits that are set in the other array, too."""
+def common(words: Any, other: Any, out: Any) -> None:
+    """Put the bits that are set in both arrays of words to ``out``."""
     for w in range(words.size):
-        words[w] &= other[w]
+        out[w] = words[w] & other[w]
+
+
+@njit(cache=True, nogil=True)
+def fill(words: Any) -> None:
+    """Set all bits."""
+    for w in range(words.size):
+        words[w] = ~np.uint64(0)
 
 
 @njit(cache=True, nogil=True)
@@ -307,13 +314,11 @@ def count_children(
             child = 0
             for prefix in range(low, high):
                 last = -1
-                if size == 1:
-                    held[begin:end] = ~np.uint64(0)
-                else:
+                fill(held[begin:end])
+                if size > 1:
                     last = elements[prefix, size - 2]
-                    held[begin:end] = bits[elements[prefix, 0], begin:end]
-                    for i in range(1, size - 1):
-                        keep_common(held[begin:end], bits[elements[prefix, i], begin:end])
+                    for i in range(size - 1):
+                        common(held[begin:end], bits[elements[prefix, i], begin:end], held[begin:end])
                 for d in range(last + 1, n):
                     out[child, cell[part]] += count(held[begin:end], bits[d, begin:end]) * factor[part]
                     child += 1
@@ -393,10 +398,10 @@ def bound_more(members: Any, bits: Any, starts: Any, factor: Any, cell: Any, tot
     n, W = bits.shape
     cells, size = totals.size, 1 << members.size
     words = np.empty((size, W), np.uint64)
-    words[0] = ~np.uint64(0)
+    fill(words[0])
     for i in range(members.size):
         for s in range(1 << i):
-            words[s | (1 << i)] = words[s] & bits[members[i]]
+            common(words[s], bits[members[i]], words[s | (1 << i)])
     whole = np.empty((cells, 2 * size))
     p, q = np.empty(2 * size), np.empty(2 * size)
     for d in range(n):
