@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.io.arrays import check_qid, check_weights
-from rerank.io.frames import column, entries, place_of, some_rows, without
+from rerank.io.frames import Frame, column, entries, is_frame, names_of, place_of, some_rows, without
 from rerank.ranks.lists import number_lists, weights_of_lists
 from rerank.ranks.present import present
 from rerank.scorecard.data import in_units
@@ -49,6 +49,7 @@ class Rows:
         qid, people = (entries(column(X, place_of(X, one))) if isinstance(one, str) else one for one in (qid, people))
         qid = None if qid is None else check_qid(qid, n)
         there = present(n, weight, query_weight, qid)
+        X = X if is_frame(X) or not taken else Frame(dict(zip(names_of(X), X.T)))
         X, relevant = there.of(without(X, *taken), "X"), there.of(relevant)
         weight = None if weight is None else there.of(check_weights(weight, n))
         lists = list_weight = kinds = None

@@ -208,3 +208,10 @@ def test_a_saved_index_is_no_question_and_a_copy_of_the_label_is_named(tmp_path)
         card = Scorecard(n_questions=1, validation=None).fit(table, Y)
     assert {question.column for question in card.questions_} == {"a", "again"}
     assert card.predict(table).tolist() == Y.tolist()
+
+
+def test_the_column_of_the_lists_gives_no_question_of_an_array():
+    X = np.column_stack([np.arange(N) % 2, np.arange(N) % 5, np.arange(N) * 7 % 11]).astype(float)
+    card = Scorecard("ndcg@3", n_questions=1, validation=None).fit(X, Y, qid="x0", people="x1")
+    assert {question.column for question in card.questions_} == {"x2"}
+    assert card.predict(X).shape == (N,) and card.verify().value == card.result_.value
