@@ -360,7 +360,7 @@ class Search:
             best = "no card yet" if self.best is None else f"best {self.best.value:.6g}"
             say(
                 f"card: {self.bounded:,} of {self.sets:,} sets of questions bounded, points of {self.searched:,} "
-                f"searched; {best}",
+                f"searched; {best}, none above {math.ceil(1e6 * self.bound) / 1e6:.7g}",
                 self.verbose,
             )
 
