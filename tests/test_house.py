@@ -63,7 +63,7 @@ LEDGER: dict[str, int] = {
     "solvers": 1672,  # own sense of objectives, unbounded programs
     "scorers": 4011,
     "plots": 1245,  # the risks of a card, and the card on paper
-    "scorecard": 4843,  # new: cards of points, their files and exports, the check of their proof
+    "scorecard": 4842,  # new: cards of points, their files and exports, the check of their proof
     "latent": 3416,  # an evaluation refuses what it cannot judge
     "reranker": 10262,  # messages in files of earlier versions are read under their new names
     "cli": 3214,  # outputs one by one, groups, what a text says to a person, six commands for cards

@@ -68,7 +68,7 @@ def corrected(estimator: Any, rows: Rows, how: int | str, seed: int) -> HeldOut 
     folds = folds_of(rows, whole("validation", how, 2, 1000), seed)
     statistic, rate = measure(estimator.stat)
     whole_lists = rate is not None or statistic.counts_pairs or rows.lists is not None
-    values, weights, pooled = [], [], np.full(rows.n, -1.0)
+    values, pooled = [], np.full(rows.n, -1.0)
     for train, test in folds:
         part = rows.some(train)
         if not part.relevant.any() or part.relevant.all():
@@ -82,7 +82,6 @@ def corrected(estimator: Any, rows: Rows, how: int | str, seed: int) -> HeldOut 
                 values.append(float(exact(estimator.stat, own, card.total(own.X))))
             except InputError:  # no list of the fold has anything to order
                 continue
-            weights.append(1.0)
         else:
             known = card.with_totals(card.total(part.X), *part.counts)
             pooled[test] = known.risk(known.total(rows.some(test).X))

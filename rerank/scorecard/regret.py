@@ -61,18 +61,17 @@ class Regret:
 
     def parts(self) -> list[Part]:
         """What a person reads."""
-        size = len(self.card.questions)
         many = f"{self.better:,}" if self.counted else f"At least {self.better:,}"
         if self.proved and self.better == 0:
-            first = f"The card is at {four(self.value)}; no card of {size} questions has more on this table: proved."
+            first = f"The card is at {four(self.value)}; no allowed card of its size has more on this table: proved."
         elif self.proved:
             first = (
-                f"The card is at {four(self.value)}; the best card of its size on this table has "
+                f"The card is at {four(self.value)}; the best allowed card of its size on this table has "
                 f"{four(self.best_value)}: proved. {many} cards are better."
             )
         else:
             first = (
-                f"The card is at {four(self.value)}; the best card of its size found on this table has "
+                f"The card is at {four(self.value)}; the best allowed card of its size found on this table has "
                 f"{four(self.best_value)}, and none has more than {rounded_up(self.bound)}. {many} better cards "
                 f"are known."
             )
@@ -80,7 +79,7 @@ class Regret:
         if self.lead is not None:
             error = self.error if self.error is not None and math.isfinite(self.error) else None
             ends = "" if error is None else f" (95 %: {self.lead - Z * error:+.4g} to {self.lead + Z * error:+.4g})"
-            found.append(Words(f"On rows held out, the best card of the other rows leads by {self.lead:+.4g}{ends}."))
+            found.append(Words(f"On rows held out, a card found on the other rows leads by {self.lead:+.4g}{ends}."))
         if self.better:
             found += [Words("The best card:"), *self.best.parts()]
         return found

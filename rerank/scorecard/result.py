@@ -38,8 +38,10 @@ class CardResult:
     pessimistic : float
         The same with tied relevant rows last.
     bound : float
-        No card that the rules allow has a larger value.
+        No card that points, rules and constraints allow has a larger value.
     status : {"optimal", "feasible"}
+    size : int
+        Most questions of a card.
     n_questions : int
         Questions that the card was chosen from.
     sets, bounded, searched, left : int
@@ -54,6 +56,7 @@ class CardResult:
     pessimistic: float
     bound: float
     status: str
+    size: int
     n_questions: int
     sets: int
     bounded: int
@@ -75,17 +78,16 @@ class CardResult:
     def parts(self) -> list[Part]:
         """What a person reads first."""
         name = self.statistic.upper() if self.statistic in ("auc",) else self.statistic
+        cards = f"no card of at most {self.size} of these {self.n_questions} questions that is allowed has more"
         if self.status == "optimal":
             proof = (
-                f"Proved: no card of this size on these {self.n_questions} questions has more. All "
-                f"{self.sets:,} sets of "
-                f"questions were bounded, the points of {self.searched:,} searched, in {self.seconds:.2g} s."
+                f"Proved: {cards}. All {self.sets:,} sets of questions were bounded, the points of {self.searched:,} "
+                f"searched, in {self.seconds:.2g} s."
             )
         else:
             proof = (
-                f"Not proved: no card of this size on these {self.n_questions} questions has more than "
-                f"{rounded_up(self.bound)}; {self.bounded:,} of {self.sets:,} sets of questions were bounded in "
-                f"{self.seconds:.2g} s."
+                f"Not proved: {cards} than {rounded_up(self.bound)}; {self.bounded:,} of {self.sets:,} sets of "
+                f"questions were bounded in {self.seconds:.2g} s."
             )
         found: list[Part] = [
             Words(f"{name} {four(self.value)} on the rows of the fit.", strong=True),
@@ -152,6 +154,6 @@ def result_of(
     name = statistic.name if rate is None else f"pauc_fpr@{rate:g}"
     return CardResult(
         name, value, float(exact(stat, rows, totals, "pessimistic")),
-        bound, "optimal" if optimal else "feasible", n_questions, search.sets, search.bounded, search.searched,
-        search.left, seconds, held_out,
+        bound, "optimal" if optimal else "feasible", search.problem.size, n_questions, search.sets, search.bounded,
+        search.searched, search.left, seconds, held_out,
     )  # fmt: skip

@@ -210,7 +210,7 @@ def test_the_regret_of_a_card_in_use(folder):
     assert (body["value"], body["best_value"], body["bound"]) == (found.value, found.best_value, found.bound)
     assert body["better"] == found.better > 0 and body["proved"] and body["regret"] == found.regret > 0
     told = run("card", "regret", "use.csv", "old.csv", *LABEL, "--points", 2).stdout
-    assert f"The card is at {found.value:.4g}; the best card of its size" in told
+    assert f"The card is at {found.value:.4g}; the best allowed card of its size" in told
 
 
 EVIL = "<script>alert('x')</script>"

@@ -114,9 +114,10 @@ def test_a_fit_reads_as_sentences():
     for question, points in zip(card.card_.questions, card.card_.points):
         assert f"{question}" in text and f"{points:+d}" in text
     page = card._repr_html_()
-    assert "Proved: no card of this size on these 7 questions has more" in page and "on the rows of the fit" in page
+    assert "Proved: no card of at most 2 of these 7 questions that is allowed has more" in page
+    assert "on the rows of the fit" in page
     cut = fitted(wide(), n_questions=4, time_limit=0.0)
-    assert "Not proved: no card of this size on these 40 questions has more than" in cut._repr_html_()
+    assert "of these 40 questions that is allowed has more than" in cut._repr_html_()
     assert cut.result_.gap > 0
 
 
