@@ -57,14 +57,14 @@ NONZEROS_A_SECOND = 60_000
 def seconds_to_state(problem: Problem, formulation: str, allowed: float = math.inf) -> float:
     """Seconds to build a program and pass it to the solver; infinite for one that is refused.
 
-    Infinite also if to look at its pairs would take more than half of the seconds that are ``allowed``; to build it
-    takes several times as long, unless the limits of the weights decide nearly all of them.
+    Infinite also if to look at its pairs would take more than a quarter of the seconds that are ``allowed``; to build
+    it takes several times as long, unless the limits of the weights decide nearly all of them.
     """
     from formulations.errors import ModelTooLarge
 
     reached = sum(unit.positive.size for unit in problem.units)
     pairs = counted_pairs(problem, formulation) * (A_PAIR + A_DIFFERENCE * problem.n_features)
-    if unstated() or A_RELEVANT_ROW * reached + pairs > 0.5 * allowed:
+    if unstated() or A_RELEVANT_ROW * reached + pairs > 0.25 * allowed:
         return math.inf
     try:
         return estimated_size(problem, formulation) / NONZEROS_A_SECOND
