@@ -59,7 +59,7 @@ LEDGER: dict[str, int] = {
     "ranks": 1742,  # rows that are there, notes on runs, the error of a lead
     "problem": 912,
     "certificate": 1969,
-    "search": 8756,  # that a bound is exact is a field of the result, and no sentence that others look for
+    "search": 8968,  # equal pairs merged on a support, vertices of few levels listed
     "solvers": 1672,  # own sense of objectives, unbounded programs
     "scorers": 4011,
     "plots": 1245,  # the risks of a card, and the card on paper
