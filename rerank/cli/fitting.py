@@ -60,6 +60,9 @@ def fit(
         typer.Option(help="CSV: columns whose numbers are names, such as postal codes, with commas between."),
     ] = None,
     delimiter: Delimiter = None,
+    squares: Annotated[
+        bool, typer.Option("--squares", help="Rerank squares of the columns too; with --cv where they lead.")
+    ] = False,
     stat: Annotated[
         str,
         typer.Option(
@@ -127,6 +130,7 @@ def fit(
     from rerank.reranker.estimator import Reranker
     from rerank.reranker.files.document import save
     from rerank.reranker.task import task_of
+    from rerank.scorers import Squares
 
     check_meant(cv, safeguard, radius, margin, epsilon, first_stage, candidates, cross_fit, solver, presolve, holdout)
     check_picture(plot)
@@ -143,7 +147,8 @@ def fit(
         node_limit=node_limit, epsilon=_margin(epsilon), C=price, max_features=max_features, positive=positive,
         gain=gain, radius=radius, margin=margin, window=window, list_length=list_length,
         cross_fit=_number("--cross-fit", cross_fit, {"auto": "auto", "none": False}, "auto, none or a number of folds"),
-        proof=proof is not None, checkpoint=checkpoint, n_jobs=jobs, random_state=seed, verbose=2 if verbose else 1,
+        features=Squares() if squares else None, proof=proof is not None, checkpoint=checkpoint, n_jobs=jobs,
+        random_state=seed, verbose=2 if verbose else 1,
     )  # fmt: skip
     if cv is None:
         task_of(est.get_params(deep=False), table.X.shape[1])

@@ -97,7 +97,7 @@ class Reranker(Ranker):
         radius, and for estimators of others that are not fitted yet.
     features : None, names, numbers, mask, callable or transformer
         Columns that are reranked; the first stage sees all. None takes those that hold numbers and miss none. A
-        transformer makes columns of the table, such as thresholds.
+        transformer makes columns of the table, such as thresholds; :class:`rerank.scorers.Squares` is kept in files.
     proof : bool
         Record how the search split the weights into boxes: ``result_.proof`` (``docs/proofs.md``).
     checkpoint : path or None
