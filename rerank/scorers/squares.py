@@ -160,7 +160,7 @@ class Squares(TransformerMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         """Tables with texts and gaps are taken; columns that have them are left out."""
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
+        tags.input_tags.sparse = False  # sparse tables need features=[...]
         tags.input_tags.allow_nan = True
         tags.input_tags.string = True
         return tags

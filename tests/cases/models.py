@@ -153,9 +153,10 @@ def one_bit(doc, mutant):
         {key: value for key, value in one[part].items() if key.partition(".")[0] == name}
         for one in (model_file.to_dict(doc), mutant.body)
     )
-    if old.keys() != new.keys() or any(not isinstance(value, dict) for value in new.values()):
+    same = {key for key in old if new.get(key) == old[key]}
+    if old.keys() != new.keys() or any(not isinstance(new[key], dict) for key in new.keys() - same):
         return False
-    pairs = [(float.fromhex(old[key]["hex"]), float.fromhex(new[key]["hex"])) for key in old]
+    pairs = [(float.fromhex(old[key]["hex"]), float.fromhex(new[key]["hex"])) for key in old.keys() - same]
     return all(abs(left - right) <= 1e-12 * max(1.0, abs(left)) for left, right in pairs)
 
 
