@@ -22,6 +22,7 @@ from rerank.cli.common import (
     Outputs,
     Positive,
     Qid,
+    Texts,
     Weight,
     answer,
     read_data,
@@ -43,10 +44,6 @@ if TYPE_CHECKING:
 
 CardFile = Annotated[
     Path, typer.Argument(help="Card: a .json of rerank card fit, or a .csv with question,points.")
-]
-Texts = Annotated[
-    str | None,
-    typer.Option(help="CSV: columns whose numbers are names, such as postal codes, with commas between."),
 ]
 Stat = Annotated[str, typer.Option(help="auc, pauc_fpr@0.1, precision@N, dcg@N, ndcg@N and their like.")]
 Points = Annotated[

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from rerank.io.columns import Kinds
     from rerank.reranker.estimator import Reranker
     from rerank.reranker.files.model_file import ModelDocument
+    from rerank.reranker.options import Spelling
     from rerank.reranker.result import Result
 
 PROVED, BAD_INPUT, FEASIBLE, NO_SOLUTION, FAILED = 0, 2, 3, 4, 5
@@ -49,8 +51,39 @@ Features = Annotated[
     str | None,
     typer.Option(help="CSV: columns to use, with commas between; all by default, those with text for logistic alone."),
 ]
+Texts = Annotated[
+    str | None,
+    typer.Option(help="CSV: columns whose numbers are names, such as postal codes, with commas between."),
+]
 Delimiter = Annotated[str | None, typer.Option(help="CSV: what separates the columns, one character or tab.")]
+GIVEN = "given_"
+"""What the name of a parameter has before it among a command's own."""
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+
+def with_options(command: Callable[..., Answer]) -> Callable[..., Answer]:
+    """The command with the options of a fit (:mod:`rerank.reranker.options`), which it gets as ``given``, by name."""
+    from rerank.reranker.options import SPELLINGS
+
+    def made(name: str, one: Spelling) -> Parameter:
+        dashed = name.replace("_", "-")
+        names = one.names or (f"--{dashed}/--no-{dashed}" if one.kind is bool else f"--{dashed}",)
+        kind = Annotated[one.kind, typer.Option(*names, help=one.help)]  # type: ignore[name-defined]
+        return Parameter(GIVEN + name, Parameter.KEYWORD_ONLY, default=one.default, annotation=kind)
+
+    every: list[Parameter] = []
+    for own in signature(command, eval_str=True).parameters.values():
+        derived = [made(name, one) for name, one in SPELLINGS.items()] if own.name == "given" else []
+        every += derived or [own.replace(kind=Parameter.KEYWORD_ONLY)]
+
+    @functools.wraps(command)
+    def run(**values: Any) -> Answer:
+        given = {name: values.pop(GIVEN + name) for name in SPELLINGS}
+        return command(**values, given=given)
+
+    run.__annotations__ = {each.name: each.annotation for each in every}
+    run.__signature__ = Signature(every)  # type: ignore[attr-defined]
+    return run
 
 
 def guarded(command: Callable[..., Answer]) -> Callable[..., Answer]:

@@ -22,6 +22,7 @@ from rerank.reranker.evidence import Evidence, evidence_of
 from rerank.reranker.files import model_file
 from rerank.reranker.files.model_file import MAX_TEXT, SQUARES, ModelDocument, usable
 from rerank.reranker.first_stage import FirstStage, is_own_name, of_tables, variant_name
+from rerank.reranker.options import KEPT
 from rerank.reranker.result import KEEPING, SOURCES, STATUSES, Result, ShortlistInfo
 from rerank.reranker.state import FittedState
 from rerank.reranker.task import task_of
@@ -40,14 +41,6 @@ TABLE = "table"
 
 # Lists of that state, and of squares, which may be empty, and then have no entry.
 _LISTS, _SQUARES = ("columns", "left_out", "centre", "square_of"), ("centre", "scale", "square_of")
-# Parameters without a field of their own, and their values if a file does not hold them.
-KEPT: dict[str, Any] = {
-    "formulation": "subrank", "solver": "highs", "presolve": True, "time_limit": 60.0, "node_limit": None,
-    "n_jobs": None, "verbose": 0,
-    "radius": None, "margin": None, "window": None, "list_length": None, "cross_fit": "auto",
-}  # fmt: skip
-
-
 UNFITTED = KEEPING[1:]
 """Statuses of a fit without weights."""
 

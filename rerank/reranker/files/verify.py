@@ -30,7 +30,6 @@ from rerank.reranker.clock import Clock
 from rerank.reranker.columns import Rows, columns_of
 from rerank.reranker.data import Weights
 from rerank.reranker.files.document import (
-    KEPT,
     TABLE,
     UNFITTED,
     document,
@@ -43,6 +42,7 @@ from rerank.reranker.files.model_file import SQUARES, ModelDocument, usable
 from rerank.reranker.files.refit import Refit, refit, same_scaling
 from rerank.reranker.fit import concluded
 from rerank.reranker.learners import name_of
+from rerank.reranker.options import KEPT
 from rerank.reranker.result import Result, Solution, status_of
 from rerank.reranker.solve.optimise import bounded_by_ideal
 from rerank.reranker.solve.verified import verified
