@@ -20,6 +20,8 @@ from formulations.errors import FormulationError
 from rerank.errors import CertificateError, InputError, OutputError, RerankError, SolverError
 from rerank.errors.telling import harmless, stderr
 from rerank.errors.telling import say as say
+from rerank.reranker.options import Spelling, spellings
+from rerank.reranker.options import split_names as split_names
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,7 +31,6 @@ if TYPE_CHECKING:
     from rerank.io.columns import Kinds
     from rerank.reranker.estimator import Reranker
     from rerank.reranker.files.model_file import ModelDocument
-    from rerank.reranker.options import Spelling
     from rerank.reranker.result import Result
 
 PROVED, BAD_INPUT, FEASIBLE, NO_SOLUTION, FAILED = 0, 2, 3, 4, 5
@@ -61,29 +62,35 @@ GIVEN = "given_"
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
-def with_options(command: Callable[..., Answer]) -> Callable[..., Answer]:
-    """The command with the options of a fit (:mod:`rerank.reranker.options`), which it gets as ``given``, by name."""
-    from rerank.reranker.options import SPELLINGS
+def with_options(options: type[Any], unset: bool = False) -> Callable[[Callable[..., Answer]], Callable[..., Answer]]:
+    """A command gets the options of a fit (:mod:`rerank.reranker.options`) as ``given``, by parameter.
+
+    With ``unset`` these are only the ones that the user gives, and none has a default.
+    """
+    every = spellings(options)
 
     def made(name: str, one: Spelling) -> Parameter:
-        dashed = name.replace("_", "-")
-        names = one.names or (f"--{dashed}/--no-{dashed}" if one.kind is bool else f"--{dashed}",)
-        kind = Annotated[one.kind, typer.Option(*names, help=one.help)]  # type: ignore[name-defined]
-        return Parameter(GIVEN + name, Parameter.KEYWORD_ONLY, default=one.default, annotation=kind)
+        kind: Any = one.kind | None if unset else one.kind
+        told: Any = Annotated[kind, typer.Option(*one.names, help=one.help)]
+        default = None if unset else one.default
+        return Parameter(GIVEN + name, Parameter.KEYWORD_ONLY, default=default, annotation=told)
 
-    every: list[Parameter] = []
-    for own in signature(command, eval_str=True).parameters.values():
-        derived = [made(name, one) for name, one in SPELLINGS.items()] if own.name == "given" else []
-        every += derived or [own.replace(kind=Parameter.KEYWORD_ONLY)]
+    def decorated(command: Callable[..., Answer]) -> Callable[..., Answer]:
+        own = signature(command, eval_str=True).parameters.values()
+        derived = [made(name, one) for name, one in every.items()]
+        each = [[one.replace(kind=Parameter.KEYWORD_ONLY)] if one.name != "given" else derived for one in own]
 
-    @functools.wraps(command)
-    def run(**values: Any) -> Answer:
-        given = {name: values.pop(GIVEN + name) for name in SPELLINGS}
-        return command(**values, given=given)
+        @functools.wraps(command)
+        def run(**values: Any) -> Answer:
+            given = {name: values.pop(GIVEN + name) for name in every}
+            return command(**values, given={k: v for k, v in given.items() if not unset or v is not None})
 
-    run.__annotations__ = {each.name: each.annotation for each in every}
-    run.__signature__ = Signature(every)  # type: ignore[attr-defined]
-    return run
+        shown = Signature([one for some in each for one in some])
+        run.__annotations__ = {name: one.annotation for name, one in shown.parameters.items()}
+        run.__signature__ = shown  # type: ignore[attr-defined]
+        return run
+
+    return decorated
 
 
 def guarded(command: Callable[..., Answer]) -> Callable[..., Answer]:
@@ -233,11 +240,6 @@ def _read(path: Path, need_label: bool, **options: Any) -> Table:
     if need_label and table.y is None:
         raise InputError(f"{path} was read without labels; name the column that holds them with --label.")
     return table
-
-
-def split_names(text: str | None) -> list[str] | None:
-    """Names of columns with commas between."""
-    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
 
 
 def there(table: Table) -> Table:

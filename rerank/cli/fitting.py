@@ -35,6 +35,7 @@ from rerank.cli.common import (
     with_options,
 )
 from rerank.errors import InputError, LeakWarning
+from rerank.reranker.options import Options, parameters
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from rerank.reranker.selection.reranker_cv import RerankerCV
 
 
-@with_options
+@with_options(Options)
 def fit(
     data: Data,
     model: Annotated[Path, typer.Option(help="Where to write the model (JSON).")],
@@ -83,7 +84,6 @@ def fit(
     from rerank.reranker.describe import described
     from rerank.reranker.estimator import Reranker
     from rerank.reranker.files.document import save
-    from rerank.reranker.options import parameters
     from rerank.reranker.task import task_of
 
     check_meant(cv, safeguard, holdout, **given)
@@ -95,7 +95,7 @@ def fit(
         data, label=label, qid=qid, id=id, weight=weight, groups=groups, positive=positive_label, features=features,
         delimiter=delimiter, need_label=True, kinds=_kinds(texts, given["first_stage"]),
     )  # fmt: skip
-    est = Reranker(**parameters(given))
+    est = Reranker(**parameters(Options, given))
     if cv is None:
         task_of(est.get_params(deep=False), table.X.shape[1])
     say(f"Fitting {est.stat} on {len(table)} rows of {data.name}, at most {est.time_limit:g} s ...")

@@ -69,18 +69,21 @@ def option(
     return field(default=default, metadata=metadata)
 
 
-def worded(words: Mapping[str, Any], name: str, what: str, text: str) -> Any:
-    """What a word stands for, else a whole number.
+def split_names(text: str | None) -> list[str] | None:
+    """Names with commas between."""
+    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+
+
+def worded(words: Mapping[str, Any], name: str, what: str, text: str, number: type = int) -> Any:
+    """What a word stands for, else a number.
 
     Raises
     ------
     InputError
         For neither.
     """
-    if text in words:
-        return words[text]
     try:
-        return int(text) or words.get("0", 0)
+        return words[text] if text in words else number(text)
     except ValueError:
         raise InputError(f"{name} is {text!r}; it must be {what}.") from None
 
@@ -95,6 +98,22 @@ def _squares(wanted: bool) -> Any:
     from rerank.scorers import Squares
 
     return Squares() if wanted else None
+
+
+def _prior(text: str) -> str | dict[str, float]:
+    """A prior by name, or NAME=WEIGHT with commas between."""
+    if "=" not in text:
+        return text
+    try:
+        pairs = [part.partition("=") for part in text.split(",")]
+        found = {name.strip(): float(weight) for name, _, weight in pairs}
+    except ValueError:
+        found = {}
+    if len(found) < text.count(",") + 1:  # a weight that is no number, or a run twice
+        raise InputError(
+            f"--prior is {text!r}; it must be equal, rrf, or NAME=WEIGHT with commas between, each name once."
+        )
+    return found
 
 
 STATISTICS = (
@@ -116,7 +135,7 @@ class Options:
     first_stage: Any = option("logistic", STAGES, kind=str, read=lambda text: None if text == "none" else text)
     n_candidates: int | str | None = option(
         "auto", "Rows of each list that are reranked: a number, 0 for all, or auto.", "--candidates", kind=str,
-        read=partial(worded, {"auto": "auto", "0": None}, "--candidates", "a whole number, 0 for all, or auto"),
+        read=lambda text: worded({"auto": "auto"}, "--candidates", "a whole number, 0 for all, or auto", text) or None,
     )  # fmt: skip
     formulation: str = option(
         "auto", "auto, subrank, resolved_rank, mixed, auc or pairwise.", kept=True, before="subrank"
@@ -161,19 +180,57 @@ class Options:
     )  # fmt: skip
 
 
-_KINDS = get_type_hints(Options)
-SPELLINGS: dict[str, Spelling] = {
-    each.name: replace(spelling, kind=spelling.kind or _KINDS[each.name])
-    for each in fields(Options)
-    if (spelling := each.metadata["spelling"]) is not None
-}
-"""How the command line has each parameter that it has."""
-
 KEPT: dict[str, Any] = {each.name: each.metadata["before"] for each in fields(Options) if each.metadata["kept"]}
 """Parameters among the settings of a model file, and their values in files that lack them."""
 
 
-def parameters(given: Mapping[str, Any]) -> dict[str, Any]:
+@dataclass(eq=False, repr=False)
+class FusionOptions:
+    """Parameters of a fusion; :class:`rerank.fusion.ScoreFusion` says what they mean."""
+
+    stat: Any = option("ndcg@10", "What is fitted: ndcg@10 (default), ap, rr, recall@N ...", kind=str)
+    _: KW_ONLY
+    normalise: Any = option(
+        "auto", "none, minmax, z, rank, sigmoid; several with commas, of which the folds choose; or auto (default).",
+        kind=str, read=lambda text: text if text == "auto" else split_names(text),
+    )  # fmt: skip
+    prior: Any = option("equal", "Weights to correct: equal (default), rrf, or NAME=WEIGHT,...", kind=str, read=_prior)
+    radius: float | str | None = option(
+        "auto", "Largest correction: auto (default), a number, or free for any weights.", kind=str,
+        read=partial(worded, {"auto": "auto", "free": None}, "--radius", "auto, free or a number", number=float),
+    )  # fmt: skip
+    cv: int | None = option(
+        5, "Folds of queries that choose and guard: 5 (default), 0 for none.", kind=int,
+        read=lambda folds: folds or None,
+    )  # fmt: skip
+    rule: str = option("mean")
+    safeguard: float = option(1.0)
+    positive: bool = option(True, "Allow weights below 0.", "--negative", kind=bool, read=lambda negative: not negative)
+    gain: Any = option("exponential", "Worth of a grade g: exponential (default) or linear.", kind=str)
+    missing: str = option("lowest", "For documents a run lacks: lowest (default), zero or impute.")
+    depth: int | None = option(None, "Documents of each run that count; all by default.")
+    k: float = option(60.0, "Constant of rank and RRF: 60 by default.")
+    margin: float | None = option(None)
+    time_limit: float | None = option(60.0, "Seconds for the fit: 60 by default.")
+    node_limit: int | None = option(None)
+    proof: bool = option(False)
+    n_jobs: int | None = option(None, "Cores; -1 for all.", "--jobs")
+    random_state: Any = option(None, "Seed of everything random: 0 by default.", "--seed", kind=int)
+    verbose: int = option(0)
+
+
+def spellings(options: type[Any]) -> dict[str, Spelling]:
+    """How the command line has each parameter that it has."""
+    kinds, found = get_type_hints(options), {}
+    for each in fields(options):
+        if (one := each.metadata["spelling"]) is not None:
+            kind, dashed = one.kind or kinds[each.name], f"--{each.name.replace('_', '-')}"
+            names = one.names or (f"{dashed}/--no-{dashed[2:]}" if kind is bool else dashed,)
+            found[each.name] = replace(one, kind=kind, names=names)
+    return found
+
+
+def parameters(options: type[Any], given: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters that options of the command line stand for."""
-    readers = {name: spelling.read for name, spelling in SPELLINGS.items()}
+    readers = {name: one.read for name, one in spellings(options).items()}
     return {name: value if (read := readers[name]) is None else read(value) for name, value in given.items()}
