@@ -47,7 +47,9 @@ Weight = Annotated[str | None, typer.Option(help="CSV: column of the row's weigh
 Groups = Annotated[
     str | None, typer.Option(help="CSV: column of what rows belong together, such as a person; folds keep it whole.")
 ]
-Positive = Annotated[str | None, typer.Option(help="CSV: the label of the rows to find, where labels are words.")]
+Positive = Annotated[
+    str | None, typer.Option("--positive-label", help="CSV: the label of the rows to find, where labels are words.")
+]
 Features = Annotated[
     str | None,
     typer.Option(help="CSV: columns to use, with commas between; all by default, those with text for logistic alone."),
@@ -57,9 +59,20 @@ Texts = Annotated[
     typer.Option(help="CSV: columns whose numbers are names, such as postal codes, with commas between."),
 ]
 Delimiter = Annotated[str | None, typer.Option(help="CSV: what separates the columns, one character or tab.")]
+COLUMNS: dict[str, Any] = {
+    "label": Label, "qid": Qid, "id": Id, "weight": Weight, "groups": Groups, "positive": Positive,
+    "features": Features, "texts": Texts, "delimiter": Delimiter,
+}  # fmt: skip
+"""What the options of a command say of the columns of a table, by the names that :func:`read_data` has for it."""
 GIVEN = "given_"
 """What the name of a parameter has before it among a command's own."""
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+
+def with_columns(*names: str) -> Callable[[Callable[..., Answer]], Callable[..., Answer]]:
+    """A command gets what is said of the columns of a table as ``columns``, by these names of :data:`COLUMNS`."""
+    made = [Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=COLUMNS[name]) for name in names]
+    return lambda command: _extended(command, "columns", made, dict)
 
 
 def with_options(options: type[Any], unset: bool = False) -> Callable[[Callable[..., Answer]], Callable[..., Answer]]:
@@ -67,7 +80,6 @@ def with_options(options: type[Any], unset: bool = False) -> Callable[[Callable[
 
     With ``unset`` these are only the ones that the user gives, and none has a default.
     """
-    every = spellings(options)
 
     def made(name: str, one: Spelling) -> Parameter:
         kind: Any = one.kind | None if unset else one.kind
@@ -75,22 +87,30 @@ def with_options(options: type[Any], unset: bool = False) -> Callable[[Callable[
         default = None if unset else one.default
         return Parameter(GIVEN + name, Parameter.KEYWORD_ONLY, default=default, annotation=told)
 
-    def decorated(command: Callable[..., Answer]) -> Callable[..., Answer]:
-        own = signature(command, eval_str=True).parameters.values()
-        derived = [made(name, one) for name, one in every.items()]
-        each = [[one.replace(kind=Parameter.KEYWORD_ONLY)] if one.name != "given" else derived for one in own]
+    def packed(values: dict[str, Any]) -> dict[str, Any]:
+        given = {name.removeprefix(GIVEN): value for name, value in values.items()}
+        return {name: value for name, value in given.items() if not unset or value is not None}
 
-        @functools.wraps(command)
-        def run(**values: Any) -> Answer:
-            given = {name: values.pop(GIVEN + name) for name in every}
-            return command(**values, given={k: v for k, v in given.items() if not unset or v is not None})
+    derived = [made(name, one) for name, one in spellings(options).items()]
+    return lambda command: _extended(command, "given", derived, packed)
 
-        shown = Signature([one for some in each for one in some])
-        run.__annotations__ = {name: one.annotation for name, one in shown.parameters.items()}
-        run.__signature__ = shown  # type: ignore[attr-defined]
-        return run
 
-    return decorated
+def _extended(
+    command: Callable[..., Answer], name: str, made: list[Parameter], packed: Callable[[dict[str, Any]], dict[str, Any]]
+) -> Callable[..., Answer]:
+    """The command with some parameters in place of one, which gets their values."""
+    own = signature(command, eval_str=True).parameters.values()
+    each = [made if one.name == name else [one.replace(kind=Parameter.KEYWORD_ONLY)] for one in own]
+    shown = Signature([one for some in each for one in some])
+
+    @functools.wraps(command)
+    def run(**values: Any) -> Answer:
+        taken = {one.name: values.pop(one.name) for one in made}
+        return command(**values, **{name: packed(taken)})
+
+    run.__annotations__ = {one.name: one.annotation for one in shown.parameters.values()}
+    run.__signature__ = shown  # type: ignore[attr-defined]
+    return run
 
 
 def guarded(command: Callable[..., Answer]) -> Callable[..., Answer]:
@@ -315,6 +335,11 @@ def ranker(doc: ModelDocument, model: Path) -> Reranker:
     from rerank.reranker.files.document import state_of
 
     return restored(state_of(replace(doc, settings={**doc.settings, "named_features": False}), where=str(model)))
+
+
+def flags_of(columns: Mapping[str, object]) -> dict[str, object]:
+    """What is said of columns, by the options that say it."""
+    return {"--positive-label" if name == "positive" else f"--{name}": value for name, value in columns.items()}
 
 
 def refuse_idle(given: Mapping[str, object], why: str) -> None:

@@ -13,16 +13,7 @@ import typer
 from rerank.cli.common import (
     AsJson,
     Data,
-    Delimiter,
-    Features,
-    Groups,
-    Id,
-    Label,
     Outputs,
-    Positive,
-    Qid,
-    Texts,
-    Weight,
     answer,
     exit_code,
     read_data,
@@ -31,6 +22,7 @@ from rerank.cli.common import (
     some_of,
     split_names,
     tell,
+    with_columns,
     with_ideal,
     with_options,
 )
@@ -48,18 +40,11 @@ if TYPE_CHECKING:
 
 
 @with_options(Options)
+@with_columns("label", "qid", "id", "weight", "groups", "positive", "features", "texts", "delimiter")
 def fit(
     data: Data,
     model: Annotated[Path, typer.Option(help="Where to write the model (JSON).")],
-    label: Label = None,
-    qid: Qid = None,
-    id: Id = None,
-    weight: Weight = None,
-    groups: Groups = None,
-    positive_label: Positive = None,
-    features: Features = None,
-    texts: Texts = None,
-    delimiter: Delimiter = None,
+    columns: Any = None,
     given: Any = None,
     cv: Annotated[
         int | None, typer.Option(help="Choose by so many folds how far to leave the first stage, if at all.")
@@ -91,10 +76,8 @@ def fit(
     check_picture(plot)
     paths = {"--model": model, "--proof": proof, "--checkpoint": checkpoint, "--plot": plot}
     check_outputs(with_ideal(data), paths)
-    table = read_data(
-        data, label=label, qid=qid, id=id, weight=weight, groups=groups, positive=positive_label, features=features,
-        delimiter=delimiter, need_label=True, kinds=_kinds(texts, given["first_stage"]),
-    )  # fmt: skip
+    kinds = _kinds(columns.pop("texts"), given["first_stage"])
+    table = read_data(data, **columns, need_label=True, kinds=kinds)
     est = Reranker(**parameters(Options, given))
     if cv is None:
         task_of(est.get_params(deep=False), table.X.shape[1])
@@ -106,8 +89,8 @@ def fit(
         est, why, draw = fitted(est, table, cv, safeguard, holdout)
     for text in dict.fromkeys(str(one.message) for one in caught):
         say(text)
-    columns = {"label": label, "qid": qid, "id": id, "weight": weight}
-    read = {f"{role}_column": name for role, name in columns.items()} | {"positive_label": positive_label}
+    read = {f"{role}_column": columns[role] for role in ("label", "qid", "id", "weight")}
+    read["positive_label"] = columns["positive"]
     outputs, record, written = Outputs(), None if proof is None else est.result_.proof, {}
     with outputs.one():
         save(replace(est.state_, columns_read=read), model)
