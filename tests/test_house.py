@@ -65,8 +65,8 @@ LEDGER: dict[str, int] = {
     "plots": 1245,  # the risks of a card, and the card on paper
     "scorecard": 4842,  # new: cards of points, their files and exports, the check of their proof
     "latent": 3416,  # an evaluation refuses what it cannot judge
-    "reranker": 10450,  # a choice varies the columns, squares among them; options with what the command says of them
-    "cli": 3180,  # outputs one by one, groups, what a text says to a person, six commands for cards
+    "reranker": 10465,  # a choice varies the columns, squares among them; options with what the command says of them
+    "cli": 3061,  # outputs one by one, groups, what a text says to a person, six commands for cards
     "rerank": 101,
 }
 
