@@ -53,6 +53,6 @@ def test_a_model_file_has_what_is_kept_as_the_command_was_given_it(folder):
     assert KEPT.keys() <= settings.keys()
     assert {name: settings[name] for name in KEPT} == {
         "formulation": "mixed", "solver": "search", "presolve": True, "time_limit": {"hex": (7.5).hex()},
-        "node_limit": 3, "radius": {"hex": (0.25).hex()}, "margin": {"hex": (0.125).hex()}, "window": {"hex": (2.0).hex()},
-        "cross_fit": 3, "list_length": 90, "n_jobs": 2, "verbose": 2,
+        "node_limit": 3, "radius": {"hex": (0.25).hex()}, "margin": {"hex": (0.125).hex()},
+        "window": {"hex": (2.0).hex()}, "cross_fit": 3, "list_length": 90, "n_jobs": 2, "verbose": 2,
     }  # fmt: skip
