@@ -183,7 +183,9 @@ def proceed(
     solution = replace(solution, formulation=name, model_size=stated.size, gave_up=False)
     try:
         limit = clock.share(1.0, reserve=0.3)
-        outcome = run(stated, task, clock, limit, x, cutoff=None if found is None else solution.value)
+        better = [] if found is None else [solution.value]
+        asked = [float(value) for value in (task.solver_options.get("cutoff"),) if value is not None]
+        outcome = run(stated, task, clock, limit, x, cutoff=max(better + asked, default=None))
     except SolverError as error:
         if found is None:
             raise
@@ -201,6 +203,10 @@ def proceed(
     if (x := stated.point(solution.weights)[0]) is not None:
         outcome = beside(outcome, Point.of(stated.program, x), stated.program)
     solution = _with_outcome(replace(solution, gave_up=gave_up and ended), stated, outcome)
+    early = sorted(name for name in ("gap", "cutoff", "node_limit") if task.solver_options.get(name))
+    if early and outcome.holds != "optimal" and outcome.stop in (Stop.finished, Stop.node_limit):
+        why = f"solver_options hold {' and '.join(early)}, so {outcome.solver} ended before it had closed its gap."
+        solution = replace(solution, gave_up=True).noting(why)
     if not shares_optimum(name, task.statistic):
         if outcome.holds != "optimal":
             return solution
@@ -238,9 +244,9 @@ def run(
         threads=effective_n_jobs(task.n_jobs),
         node_limit=task.node_limit,
         seed=task.seed % 2**31,
-        cutoff=None if cutoff is None else cutoff - stated.constant,
         verbose=task.verbose,
-    )
+    ).chosen(task.solver_options)
+    options = replace(options, cutoff=None if cutoff is None else cutoff - stated.constant)
     given: dict[str, Any] = {"start": start, "cancel": current().asked}
     with clock.phase(task.solver):
         if task.solver == "highs":
