@@ -276,7 +276,7 @@ class Result(Solution):
 
         if not self.history:
             raise NotSupportedError("The search had no part in this result, or it was read from a file.")
-        who = ", ".join(phase for phase in dict.fromkeys(("search", self.solver)) if phase in self.seconds)
+        who = ", ".join(phase for phase in dict.fromkeys(("search", self.solver or "")) if phase in self.seconds)
         axes = bound_over_time({who: self.history}, unit=self.fitted_name, ax=ax)
         axes.set_title(f"value {self.value:.6g}, bound {self.bound:.6g}", fontsize=10)
         return axes
