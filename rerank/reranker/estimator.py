@@ -304,7 +304,7 @@ class Reranker(Ranker):
         path : path
             Solution for the program of :meth:`export_mps`, or its weights alone, a line ``w0 0.5`` for each.
         dialect : str, optional
-            One of :data:`formulations.solutions.NAMES`; recognised if omitted.
+            One of ``formulations.solutions.NAMES``; recognised if omitted.
         bound : float, optional
             The solver's bound, as it prints it for the file. It is not checked, and all that is said of it names the
             solver.

@@ -153,7 +153,7 @@ class Options:
     raw : mapping of str to value
         The solver's own options, by its own names. They are passed on as they are, after all others.
     asked : frozenset of str
-        Names of :data:`COMMON` that somebody chose; the message of an outcome says which of them its solver has not.
+        Names of ``COMMON`` that somebody chose; the message of an outcome says which of them its solver has not.
     """
 
     time_limit: float | None = None
@@ -189,7 +189,7 @@ class Options:
             raise InputError(f"cutoff is {self.cutoff}; it must be None or a finite objective.")
 
     def chosen(self, given: Mapping[str, Any]) -> Options:
-        """These options and those that somebody chose: names of :data:`COMMON`, and the solver's own.
+        """These options and those that somebody chose: names of ``COMMON``, and the solver's own.
 
         Raises
         ------
