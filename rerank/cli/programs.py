@@ -154,7 +154,7 @@ def solve(
             words = ["rerank", "import", str(program), str(target), "--model", "NEW.json"]
             if statistic is not None and math.isfinite(outcome.bound):
                 # As the solver has it for the file, whose objective has no constant.
-                words += ["--bound", repr(mps.read(program).constant - outcome.bound), "--by", outcome.who]
+                words += ["--bound", repr(mps.read_sidecar(program)["offset"] - outcome.bound), "--by", outcome.who]
             say(f"Solution written to {target}{'.' if statistic is None else f'; {shlex.join(words)} reads it.'}")
         if outcome.message:
             say(outcome.message)

@@ -241,7 +241,7 @@ def _solved_by_file(
         statistic=float(best.certificate.statistic), bound=max(bound, best.value), bound_source=source,
         bound_solver=old.bound_solver if source == "solver" else None,
         gave_up=box is not None,
-        program_value=claim, program_bound=None, formulation=formulation, solver="file", start_value=None,
+        program_value=claim, program_bound=None, formulation=formulation, solver="file", start_value=None, history=(),
         start_accepted=None, evidence=None, notes=tuple(told),
     )  # fmt: skip
     if box is not None:
