@@ -60,14 +60,14 @@ LEDGER: dict[str, int] = {
     "problem": 912,
     "certificate": 1969,
     "search": 8756,  # that a bound is exact is a field of the result, and no sentence that others look for
-    "solvers": 1801,  # own sense of objectives, unbounded programs; common and raw options
+    "solvers": 1807,  # own sense of objectives, unbounded programs; common and raw options
     "scorers": 4011,
     "plots": 1247,  # the risks of a card, and the card on paper; a history of plain numbers
     "scorecard": 4842,  # new: cards of points, their files and exports, the check of their proof
     "latent": 3416,  # an evaluation refuses what it cannot judge
     # Messages in files of earlier versions are read under their new names; a bound on a solver's word, a search that
     # starts from a solution, options of a solver, the history of a fit.
-    "reranker": 10558,
+    "reranker": 10559,
     "cli": 3244,  # outputs one by one, groups, what a text says to a person, six commands for cards, options of solvers
     "rerank": 101,
 }
