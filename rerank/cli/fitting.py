@@ -138,18 +138,15 @@ def fitted(
     est: Reranker, table: Table, cv: int | None, safeguard: float | None, holdout: float | None
 ) -> tuple[Reranker, list[str], Callable[[], Any]]:
     """The fitted reranker, what held-out rows say of it, and what draws the fit: the axes, or None."""
-    from rerank.cli.pictures import course_of
     from rerank.reranker.estimator import Reranker, fit_table
-    from rerank.solvers.progress import recording
 
     def by_folds_or_not(rows: Table) -> tuple[Reranker, list[str], Callable[[], Any]]:
         own = Reranker(**est.get_params(deep=False))
         if cv is not None:
             search = chosen(own, rows, cv, safeguard)
             return search.best_estimator_, [search.report()], search.plot
-        with recording() as course:
-            found = fit_table(own, rows)
-        return found, [], lambda: course_of(course, found.result_)
+        found = fit_table(own, rows)
+        return found, [], found.result_.plot_history
 
     found, why, draw = by_folds_or_not(table)
     if holdout is not None:

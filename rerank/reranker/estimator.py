@@ -99,6 +99,12 @@ class Reranker(Options, Ranker):
     features : None, names, numbers, mask, callable or transformer
         Columns that are reranked; the first stage sees all. None takes those that hold numbers and miss none. A
         transformer makes columns of the table, such as thresholds; :class:`rerank.scorers.Squares` is kept in files.
+    solver_options : mapping or None
+        Options of the solver, by name. Seven mean the same for all: ``threads``, ``gap`` (relative, at which it may
+        stop), ``node_limit``, ``cutoff`` (only larger values are looked for), ``seed``, ``log`` (a file) and ``start``,
+        which the search begins with, too: weights in the table's own units as ``coef_``, by column or one for each. A
+        note says which of them a solver has not. Any other name is the solver's own, and passed on as it is; where
+        PuLP calls the solver, it is an argument of PuLP's interface.
     proof : bool
         Record how the search split the weights into boxes: ``result_.proof`` (``docs/proofs.md``).
     checkpoint : path or None
@@ -227,24 +233,39 @@ class Reranker(Options, Ranker):
 
         return export(self._fitted(), self._program(), path, choices)[:2]
 
-    def load_solution(self, path: str | os.PathLike[str], dialect: str | None = None, **choices: Any) -> Self:
+    def load_solution(
+        self, path: str | os.PathLike[str], dialect: str | None = None, *, bound: float | None = None,
+        by: str | None = None, prove: float | None = None, **choices: Any,
+    ) -> Self:  # fmt: skip
         """Use the weights of another solver's solution file, polished and recomputed exactly.
 
         Parameters
         ----------
         path : path
-            Solution of HiGHS, CBC, SCIP, GLPK or Gurobi for the program of :meth:`export_mps`.
+            Solution for the program of :meth:`export_mps`, or its weights alone, a line ``w0 0.5`` for each.
         dialect : str, optional
-            The solver that wrote it; recognised if omitted.
+            One of ``formulations.solutions.NAMES``; recognised if omitted.
+        bound : float, optional
+            The solver's bound, as it prints it for the file. It is not checked, and all that is said of it names the
+            solver.
+        by : str, optional
+            Whose word the bound is, such as ``"Gurobi 13.0"``.
+        prove : float, optional
+            Seconds for a search that starts from these weights and bounds the value. Better weights that it finds are
+            taken, with a note.
 
         Raises
         ------
         CertificateError
             If the weights do not give the solution's objective when recomputed exactly, even after polishing.
+        InputError
+            For a file that cannot be read or is of another program, and a bound below what the weights are worth.
         """
         from rerank.reranker.files.export import load_solution
+        from rerank.reranker.files.support import Support
 
-        return self._adopt(load_solution(self._fitted(), self._program(), path, dialect, choices))
+        given = (path, dialect, Support(bound, by, prove), choices)
+        return self._adopt(load_solution(self._fitted(), self._program(), *given))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all that is needed to rank rows and to verify the result, as JSON without pickle."""

@@ -8,6 +8,7 @@ Nothing is imported here that takes time, so that the command line can show its 
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
@@ -116,6 +117,26 @@ def _prior(text: str) -> str | dict[str, float]:
     return found
 
 
+def named_values(option: str, given: list[str] | None) -> dict[str, Any]:
+    """Values by name, of an option NAME=VALUE that may be repeated; a value that can be read as JSON is what it says.
+
+    Raises
+    ------
+    InputError
+        For a text without a name or a sign.
+    """
+    found: dict[str, Any] = {}
+    for text in given or ():
+        name, sign, value = text.partition("=")
+        if not name.strip() or not sign:
+            raise InputError(f"{option} is {text!r}; write NAME=VALUE, such as threads=2.")
+        try:
+            found[name.strip()] = json.loads(value)
+        except ValueError:
+            found[name.strip()] = value
+    return found
+
+
 STATISTICS = (
     "auc, pauc@N, wta, precision@N, precision@2%, window2@N, mrr, dcg, dcg@N, ndcg@N, pnorm@P, recall@N, rbp@P, ap, "
     "rr, success@N."
@@ -165,6 +186,11 @@ class Options:
         read=_squares,
     )  # fmt: skip
     list_length: int | None = option(None, "Rows of the lists to come, if not as many as here.", kept=True)
+    solver_options: Mapping[str, Any] | None = option(
+        None, "NAME=VALUE for the solver: threads, gap, node_limit, cutoff, seed, log, start (as JSON), or an option "
+        "of its own; repeatable.", "--solver-option", kind=list[str] | None,
+        read=lambda given: named_values("--solver-option", given) or None,
+    )  # fmt: skip
     proof: bool = option(
         False, "Where to write the search's proof, for verify --proof.", kind=Path | None, shown=None,
         read=lambda path: path is not None,

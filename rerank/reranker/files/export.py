@@ -22,6 +22,7 @@ from rerank.reranker.files import model_file
 from rerank.reranker.files.document import document, state_of
 from rerank.reranker.files.model_file import usable
 from rerank.reranker.files.own_rows import check_claim, check_point, check_program, check_rows
+from rerank.reranker.files.support import NOTHING, Support
 from rerank.reranker.result import status_of
 from rerank.reranker.solve.by_program import seconds_to_state
 from rerank.reranker.solve.program import chosen_formulation, normalised, shares_optimum
@@ -81,17 +82,20 @@ def load_solution(
     formulation: str,
     path: str | os.PathLike[str],
     dialect: str | None,
+    support: Support,
     choices: dict[str, Any],
 ) -> FittedState:
     """The state with the weights of a solution file for its program."""
     problem = state.known_problem()
     stated = stated_program(problem, formulation, **choices)
-    return _solved_by_file(state, formulation, problem, stated.program, stated.constant, path, dialect, choices)
+    given = (path, dialect, support, choices)
+    return _solved_by_file(state, formulation, problem, stated.program, stated.constant, *given)
 
 
 def imported(
-    model: str | os.PathLike[str], solution: str | os.PathLike[str], dialect: str | None = None
-) -> FittedState:
+    model: str | os.PathLike[str], solution: str | os.PathLike[str], dialect: str | None = None,
+    support: Support = NOTHING,
+) -> FittedState:  # fmt: skip
     """A fitted state from an exported program, its sidecar and a solution file, without the data."""
     from formulations import mps
     from formulations.errors import FormulationError
@@ -110,9 +114,8 @@ def imported(
             check_program(program, own.program, str(model))
             if abs(own.constant - stated["constant"]) > 1e-9 * max(1.0, abs(own.constant)):
                 raise InputError(f"{where} states another constant than its problem has; export it again.")
-        return _solved_by_file(
-            state, stated["formulation"], problem, program, stated["constant"], solution, dialect, stated["choices"]
-        )
+    given = (solution, dialect, support, stated["choices"])
+    return _solved_by_file(state, stated["formulation"], problem, program, stated["constant"], *given)
 
 
 def _contents(data: Any, where: str) -> tuple[FittedState, Problem, dict[str, Any]]:
@@ -168,28 +171,46 @@ def _inside(
     return w if box is None else np.clip(w, *box)
 
 
+def _alone(w: NDArray[np.float64], problem: Problem, name: str) -> NDArray[np.float64]:
+    """Weights that stand alone, divided by their largest size where only their direction counts."""
+    if problem.limits is None:
+        return w / max(1.0, float(np.abs(w).max(initial=0.0)))
+    if (j := outside(w, problem.limits)) is not None:
+        low, high = (float(side[j]) for side in problem.limits)
+        raise InputError(
+            f"{name} gives w{j} = {w[j]:.6g}, and the model allows {low:g} to {high:g}; weights are those of the "
+            "program, in scaled units."
+        )
+    return w
+
+
 def _solved_by_file(
     state: FittedState, formulation: str, problem: Problem, program: Any, constant: float,
-    path: str | os.PathLike[str], dialect: str | None, choices: dict[str, Any],
+    path: str | os.PathLike[str], dialect: str | None, support: Support, choices: dict[str, Any],
 ) -> FittedState:  # fmt: skip
     from formulations.errors import FormulationError
     from formulations.solutions import parse_solution
 
     counted, name = check_rows(path, program), Path(path).name
     try:
-        solution = parse_solution(path, program, dialect)
+        solution = parse_solution(path, program, dialect, weights_alone=True)
         x = program.vector(solution.values)
     except FormulationError as error:
         raise InputError(str(error)) from error
-    check_point(solution, x, program, name)
-    claim = program.objective(x) + constant
-    given = np.clip(x[program.weights], *(problem.limits or (-1.0, 1.0)))
+    claim, given = None, x[program.weights]
+    if alone := len(solution.values) < len(program.columns):
+        given = _alone(given, problem, name)
+    else:
+        check_point(solution, x, program, name)
+        claim = program.objective(x) + constant
+    given = np.clip(given, *(problem.limits or (-1.0, 1.0)))
     box = (program.lower[program.weights], program.upper[program.weights]) if "box" in choices else None
-    best = polished(problem, _inside(normalised(given, problem.limits), box, name), claim, box)
+    best = polished(problem, _inside(normalised(given, problem.limits), box, name), claim, box, nearly=alone)
     old = state.result
     # The weights of the model are a point of any program that asks no more than the problem.
     asks_more = box is not None or choices.get("big_m", "pair") != "pair"
-    if shares_optimum(formulation, state.task.statistic) and not asks_more:
+    bounds = shares_optimum(formulation, state.task.statistic) and not asks_more
+    if bounds and claim is not None:
         check_claim(solution, claim, max(old.value, best.value), name)
     known = old.certificate is not None or old.bound < problem.ideal
     bound, source = (old.bound, old.bound_source) if known else (problem.ideal, "ideal")
@@ -199,10 +220,15 @@ def _solved_by_file(
             f"{bound:.12g} of the model: one of the two is wrong, so neither is used; fit the model again."
         )
     other = old.fitted_name != old.statistic_name
-    told = [f"The weights were read from {name}."]
+    if box is not None and support.prove is not None:
+        raise InputError(
+            f"prove searches all weights that the model allows, and the program of {name} has a box of its own; leave "
+            "prove out, or export without the box."
+        )
+    told = [f"The weights were read from {name}{', which holds nothing else' if alone else ''}."]
     if other:
         told.append(f"The statistic is that of {old.fitted_name}, which the file's program maximises.")
-    if not (counted or np.array_equal(best.weights, given)):
+    if not (alone or counted or np.array_equal(best.weights, given)):
         told.append(
             f"{name} does not say which rows its program had; rows of your own need not hold for these weights, which "
             "were scaled and polished."
@@ -214,14 +240,18 @@ def _solved_by_file(
         weights=best.weights, value=best.value, certificate=best.certificate,
         statistic=float(best.certificate.statistic), bound=max(bound, best.value), bound_source=source,
         bound_solver=old.bound_solver if source == "solver" else None,
-        gave_up=False,
-        program_value=claim, program_bound=None, formulation=formulation, solver="file", start_value=None,
+        gave_up=box is not None,
+        program_value=claim, program_bound=None, formulation=formulation, solver="file", start_value=None, history=(),
         start_accepted=None, evidence=None, notes=tuple(told),
-    ).within_bound()  # fmt: skip
+    )  # fmt: skip
+    if box is not None:
+        result = result.noting(f"The program of {name} has a box of its own, so no search proves more of its weights.")
+    result = support.bounded(result, program, constant, bounds)
+    result = support.proved(result, problem, state.task).within_bound()
     # "auto" stays what was asked for where it stands for this program.
     asked = {} if formulation == state.task.formulation else {"formulation": formulation}
     return replace(
-        state, task=replace(state.task, given={**state.task.given, **asked}), weights=best.weights, reranks=True,
+        state, task=replace(state.task, given={**state.task.given, **asked}), weights=result.weights, reranks=True,
         classes=None if state.classes is None else replace(state.classes, cuts=None),  # there is no table
         result=replace(result, status=status_of(result)),
     )  # fmt: skip

@@ -65,9 +65,12 @@ def verified(problem: Problem, w: Floats) -> Verified:
 
 
 def polished(
-    problem: Problem, w: Floats, claim: float | None = None, box: tuple[Floats, Floats] | None = None
-) -> Verified:
+    problem: Problem, w: Floats, claim: float | None = None, box: tuple[Floats, Floats] | None = None,
+    nearly: bool = False,
+) -> Verified:  # fmt: skip
     """The better of ``w`` and its polish, both recomputed exactly; a polish that leaves the ``box`` is not used.
+
+    With a claim, or ``nearly``, pairs that are won by almost the margin are to be won, too.
 
     Raises
     ------
@@ -76,7 +79,7 @@ def polished(
     """
     best = verified(problem, w)
     tried = 0
-    for share in (1.0,) if claim is None else CLAIMED_SHARES:
+    for share in CLAIMED_SHARES if nearly or claim is not None else (1.0,):
         pairs = won_pairs(problem, w, share * problem.epsilon) if w.any() else ()
         if tried < len(pairs) <= MOST_PAIRS:
             tried = len(pairs)
@@ -85,8 +88,10 @@ def polished(
             if box is None or outside(wide, box) is None:
                 better = verified(problem, wide)
                 best = max(best, better, key=lambda one: (one.value, one.certificate.margin or 0))
-        if claim is None or is_closed(claim - best.value, claim, summed(problem)):
+        if claim is not None and is_closed(claim - best.value, claim, summed(problem)):
             return best
+    if claim is None:
+        return best
     raise CertificateError(
         f"The solver claims {claim:.9g}, but its weights are worth {best.value:.9g} when recomputed exactly, and "
         "polishing does not restore the claim; fit with solver='search', which has no tolerance."
