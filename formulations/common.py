@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -55,12 +55,17 @@ class Info:
         Prefix of the short names of each component.
     divisor : float
         Largest number a pair row was divided by: its margin is ``epsilon / divisor`` as a solver sees it.
+    rows, columns : dict of int to label
+        What a table calls the row ``i`` of ``z[i, k]``, ``s[i]`` and ``r[i]``, and the column ``j`` of ``w[j]``; empty
+        unless :func:`name_table` said it.
     """
 
     kind: str
     layout: Any
     short: dict[str, str]
     divisor: float
+    rows: dict[int, Any] = field(default_factory=dict)
+    columns: dict[int, str] = field(default_factory=dict)
 
     @property
     def constant(self) -> float:
@@ -134,6 +139,27 @@ def statistic(model: pyo.ConcreteModel, paid: pyo.Var) -> pyo.Objective:
     return pyo.Objective(
         expr=linear(*((gain, paid[index]) for index, gain in layout.gains.items()), *price), sense=pyo.maximize
     )
+
+
+def name_table(
+    model: pyo.ConcreteModel, rows: Sequence[Any], columns: Sequence[str], units: ArrayLike, doc: str
+) -> None:
+    """Tell a model what the table calls its rows and columns, and add ``weight``, the weights in the table's units.
+
+    Parameters
+    ----------
+    model : ConcreteModel
+        Built on scaled columns.
+    rows, columns : sequences
+        Label of each row and name of each column of the table that was scaled.
+    units : array (d,)
+        ``weight[columns[j]]`` is ``units[j] w[j]``.
+    doc : str
+        What the unit is.
+    """
+    model.rerank_info = replace(model.rerank_info, rows=dict(enumerate(rows)), columns=dict(enumerate(columns)))
+    terms = zip(columns, np.asarray(units, dtype=np.float64).tolist(), model.w.values(), strict=True)
+    model.weight = pyo.Expression(list(columns), rule={name: linear((unit, w)) for name, unit, w in terms}, doc=doc)
 
 
 @dataclass(frozen=True, eq=False)

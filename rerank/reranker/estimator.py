@@ -246,12 +246,16 @@ class Reranker(Ranker):
             return self._adopt(replace(fitted, named=named))
 
     def build_model(self, **choices: Any) -> Any:
-        """The Pyomo ConcreteModel of the fitted problem; ``choices`` go to the builder (``linking``,
-        ``big_m``, ...).
-        """
-        from rerank.reranker.solve.program import build_model
+        """The Pyomo ConcreteModel of the fitted problem; ``choices`` go to the builder (``linking``, ``big_m``, ...).
 
-        return build_model(self._fitted().known_problem(), self._program(), **choices)
+        ``w`` are weights of scaled columns. ``weight[name]`` is the weight of a column in the table's own units, as in
+        ``coef_``; with a radius, its correction in units of the first stage's score. ``rerank_info.rows`` maps the row
+        ``i`` of ``z[i, k]``, ``s[i]`` and ``r[i]`` to its index label or number in the table, and
+        ``rerank_info.columns`` the column ``j`` of ``w[j]`` to its name.
+        """
+        from rerank.reranker.files.export import named_model
+
+        return named_model(self._fitted(), self._program(), choices)
 
     def statistic_bound(self, time_limit: float | None = 60.0) -> float:
         """A bound on what is fitted, without margin and penalty: no allowed weights rank the training lists better.

@@ -36,6 +36,8 @@ class Training:
     shortlist : Shortlist
     features : intp array (p,)
         Columns used, ascending: those that vary on the shortlist.
+    rows : list
+        What the user's table calls each row of the problem.
     n_lists, n_empty_lists : int
     info : ShortlistInfo
     nothing : str
@@ -45,6 +47,7 @@ class Training:
     problem: Problem | None
     shortlist: Shortlist
     features: Indices
+    rows: list[Any]
     n_lists: int
     n_empty_lists: int
     info: ShortlistInfo
@@ -94,12 +97,12 @@ def prepare(
     # A column may vary only in lists that do not count. It changes no value, and it has no range in the problem.
     used = table[np.concatenate([item.rows for item in weighed])]
     features = np.flatnonzero(used.max(axis=0) > used.min(axis=0)).astype(np.intp)
-    problem, cut = None, False
+    problem, cut, rows = None, False, head_rows
     if features.size:
         signs = options.pop("signs")[features]
         if anchor is not None and scores is not None and scores.min() < scores.max():
             found = corrections(data, statistic, scores, weighed, head_rows, features, anchor, signs, options)
-            problem, features, cut = found.problem, found.features, found.cut
+            problem, features, rows, cut = found.problem, found.features, found.rows, found.cut
         else:
             problem = Problem.build(table[:, features], weighed, signs=signs, **options)
     if cut and problem is not None:
@@ -132,7 +135,8 @@ def prepare(
         if nothing
         else None,
     )
-    return Training(problem, short, features, len(lists), len(lists) - len(counted), info, nothing)
+    labels = data.rows.labels(rows)
+    return Training(problem, short, features, labels, len(lists), len(lists) - len(counted), info, nothing)
 
 
 def _nothing(lists: list[RankedList], n_features: int) -> str:

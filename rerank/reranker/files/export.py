@@ -24,7 +24,7 @@ from rerank.reranker.files.model_file import usable
 from rerank.reranker.files.own_rows import check_claim, check_point, check_program, check_rows
 from rerank.reranker.result import status_of
 from rerank.reranker.solve.by_program import seconds_to_state
-from rerank.reranker.solve.program import chosen_formulation, normalised, shares_optimum
+from rerank.reranker.solve.program import build_model, chosen_formulation, normalised, shares_optimum
 from rerank.reranker.solve.program import state as stated_program
 from rerank.reranker.solve.verified import outside, polished, summed
 from rerank.reranker.state import FittedState
@@ -66,6 +66,19 @@ def export(
             with writing_bytes(target) as file:
                 file.write(content)
     return str(written[0][0]), str(written[1][0]), stated.size
+
+
+def named_model(state: FittedState, formulation: str, choices: dict[str, Any]) -> Any:
+    """The Pyomo model of the fitted problem, with the labels of the table's rows and the names of its columns."""
+    problem = state.known_problem()
+    model = build_model(problem, formulation, **choices)
+    from formulations.common import name_table
+
+    assert state.training is not None
+    score = "of the first stage's score, for one unit of the column" if state.anchored else "of the column"
+    doc = f"ours: weights per unit {score}; w divided by the column's range"
+    name_table(model, state.training.rows, state.problem_columns, state.weight_units, doc)
+    return model
 
 
 def _is_sidecar(path: Path) -> bool:
