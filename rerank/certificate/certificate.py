@@ -116,7 +116,7 @@ class Certificate:
             raise InputError(f"This is not a certificate ({repr(error)[:120]}); write one with to_dict().") from None
 
 
-def certify(problem: Problem, w: ArrayLike) -> Certificate:
+def certify(problem: Problem, w: ArrayLike, as_given: bool = False) -> Certificate:
     """Recompute exactly what weights are worth; ``n log n`` comparisons of integers a list.
 
     Parameters
@@ -124,6 +124,9 @@ def certify(problem: Problem, w: ArrayLike) -> Certificate:
     problem : Problem
     w : array (d,)
         Weights in scaled space.
+    as_given : bool
+        Take free weights with ``max|w_j| < 1``, too, at the margin as it is. Divided by ``max|w_j|`` they would be
+        worth as much or more, so a bound on weights of size 1 bounds them.
 
     Returns
     -------
@@ -138,7 +141,7 @@ def certify(problem: Problem, w: ArrayLike) -> Certificate:
         the limits of an anchored problem.
     """
     weights = np.asarray(w, dtype=np.float64)
-    check_weights(problem, weights)
+    check_weights(problem, weights, as_given)
     scores, unit = exact_scores(problem, weights)
     # Scores are integers over `unit`, so a difference misses epsilon exactly when it is below the next integer.
     margin = math.ceil(problem.epsilon.exact * unit)
@@ -159,13 +162,13 @@ def certify(problem: Problem, w: ArrayLike) -> Certificate:
     )
 
 
-def check_weights(problem: Problem, weights: Floats) -> None:
+def check_weights(problem: Problem, weights: Floats, as_given: bool = False) -> None:
     """Refuse weights outside the problem's set; see :func:`certify`."""
     if weights.shape != (problem.n_features,) or not np.isfinite(weights).all():
         raise InputError(
             f"Weights of shape {weights.shape} were given; the problem needs {problem.n_features} finite numbers."
         )
-    _check_ends(problem, weights)
+    _check_ends(problem, weights, as_given)
     used = problem.used(weights)
     if problem.max_features is not None and used > problem.max_features:
         raise CertificateError(
@@ -173,7 +176,7 @@ def check_weights(problem: Problem, weights: Floats) -> None:
         )
 
 
-def _check_ends(problem: Problem, weights: Floats) -> None:
+def _check_ends(problem: Problem, weights: Floats, as_given: bool) -> None:
     """Refuse weights outside the limits, or on the wrong side of 0, or in no normal form."""
     if problem.limits is not None:
         outside = np.flatnonzero((weights < problem.limits[0]) | (weights > problem.limits[1]))
@@ -185,7 +188,7 @@ def _check_ends(problem: Problem, weights: Floats) -> None:
             )
         return
     largest = float(np.max(np.abs(weights), initial=0.0))
-    if largest not in (0.0, 1.0):
+    if largest > 1.0 or (largest not in (0.0, 1.0) and not as_given):
         raise CertificateError(
             f"The largest weight is {largest!r} in size; divide the weights by it, so that it is 1 (or all are 0)."
         )
@@ -256,7 +259,7 @@ def recheck(problem: Problem, certificate: Certificate) -> Certificate:
     CertificateError
         Naming the first entry that differs: other data, other options, or a certificate that was altered.
     """
-    again = certify(problem, certificate.weights)
+    again = certify(problem, certificate.weights, as_given=True)
     names = [field.name for field in fields(Certificate)]
     for name in sorted(names, key=lambda name: name != "data_sha256"):
         stated, found = getattr(certificate, name), getattr(again, name)

@@ -280,15 +280,48 @@ class Reranker(Ranker):
         now = "" if certificate is None else f"; the one that was found has {float(certificate.statistic):.6g}"
         return f"{who} a {state.result.fitted_name} above {bound:.6g} on the training lists{now}."
 
-    def export_mps(self, path: str | os.PathLike[str], **choices: Any) -> tuple[str, str]:
+    def fit_model(self, model: Any) -> Self:
+        """Solve a model of :meth:`build_model` with what was added to it, and use the best weights.
+
+        HiGHS solves it, or ``solver`` if that is another one. Rows, bounds and columns that were added are kept
+        exactly (equalities within 1e-6, and ``result_.notes`` say by how much they are missed). The weights are scaled
+        only where all rows still hold; the value is recomputed exactly for the weights as they are. The bound is that of
+        the program with these rows, on the solver's word (``result_.bound_source`` is "rows"), or that of the fit. The
+        variables of the model get the values of the solution. An objective in place of ``model.statistic`` is reported
+        in its own sense in ``result_.notes``. A search does not know rows of a program: it proves nothing here.
+
+        Parameters
+        ----------
+        model : ConcreteModel
+            Of :meth:`build_model` of this fit.
+
+        Raises
+        ------
+        InputError
+            For a model of another fit, what is no linear program, and weights that break a row.
+        SolverError
+            If the solver finds no point.
+        CertificateError
+            If the weights are not worth what the solver claims.
+        """
+        from rerank.reranker.files.export import fit_model
+
+        with enough_memory():
+            return self._adopt(fit_model(self._fitted(), model, self.get_params(deep=False)))
+
+    def export_mps(self, path: str | os.PathLike[str], model: Any = None, **choices: Any) -> tuple[str, str]:
         """Write the program as a portable ``.mps`` file, and a ``.json`` file that can rebuild this estimator;
         return both paths.
+
+        A ``model`` of :meth:`build_model` is written with what was added to it.
         """
         from rerank.reranker.files.export import export
 
-        return export(self._fitted(), self._program(), path, choices)[:2]
+        return export(self._fitted(), self._program(), path, choices, model)[:2]
 
-    def load_solution(self, path: str | os.PathLike[str], dialect: str | None = None, **choices: Any) -> Self:
+    def load_solution(
+        self, path: str | os.PathLike[str], dialect: str | None = None, model: Any = None, **choices: Any
+    ) -> Self:
         """Use the weights of another solver's solution file, polished and recomputed exactly.
 
         Parameters
@@ -297,15 +330,19 @@ class Reranker(Ranker):
             Solution of HiGHS, CBC, SCIP, GLPK or Gurobi for the program of :meth:`export_mps`.
         dialect : str, optional
             The solver that wrote it; recognised if omitted.
+        model : ConcreteModel, optional
+            The model whose program was solved, with what was added to it.
 
         Raises
         ------
+        InputError
+            If the weights break a row that was added.
         CertificateError
             If the weights do not give the solution's objective when recomputed exactly, even after polishing.
         """
         from rerank.reranker.files.export import load_solution
 
-        return self._adopt(load_solution(self._fitted(), self._program(), path, dialect, choices))
+        return self._adopt(load_solution(self._fitted(), self._program(), path, dialect, choices, model))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all that is needed to rank rows and to verify the result, as JSON without pickle."""

@@ -319,8 +319,9 @@ def _state_of(doc: ModelDocument, first_stage: Any, where: str) -> FittedState:
 def result_to_flat(result: Result) -> dict[str, Any]:
     """Numbers, texts, booleans and None by dotted name."""
     body = {key: value for key, value in result.to_dict().items() if key not in _ELSEWHERE}
-    if not result.gave_up:  # files written before have no such entry
-        del body["gave_up"]
+    for name in ("gave_up", "changed"):  # files written before have no such entries
+        if not body[name]:
+            del body[name]
     for field in fields(Result):
         if str(field.type).startswith("float") and body.get(field.name) is not None:
             body[field.name] = float(body[field.name])
