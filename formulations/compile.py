@@ -17,7 +17,7 @@ from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 from scipy import sparse
 
 from formulations.errors import FormulationError
-from formulations.program import LONGEST_NAME, Program
+from formulations.program import COST, LONGEST_NAME, Program
 
 __all__ = ["Program", "compile_model", "short_name", "variables_of"]
 
@@ -103,7 +103,7 @@ def compile_model(model: pyo.ConcreteModel) -> Program:
     # What is earned in any case belongs to our objective, and to no other in its place.
     minimises = objective.sense == ObjectiveSense.minimize
     ours = not minimises and objective is getattr(model, "statistic", None)
-    titles: dict[str, str] = {}
+    titles = {COST: str(objective.name)}
     columns = _names(variables, short, "x", titles)
     rows = _names([row.constraint for row in form.rows], short, "c", titles)
     return Program(

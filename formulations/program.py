@@ -48,7 +48,8 @@ class Program:
     minimises : bool
         Whether the file or model states the objective with the other sign, as something to minimise.
     titles : dict of str to str
-        What a Pyomo model calls the rows and columns that are numbered here; empty for a file.
+        What a Pyomo model calls its objective (``COST``) and the rows and columns that are numbered here; empty for a
+        file.
     """
 
     name: str

@@ -104,7 +104,7 @@ def test_files_that_do_not_count_rows_are_not_read_in_silence(tmp_path, solved, 
     assert any("does not say which rows its program had" in note for note in notes)
     # With its program beside it the file is refused.
     mps.write(program, tmp_path / "p.mps")
-    with pytest.raises(InputError, match="rows.*not supported"):
+    with pytest.raises(InputError, match="rows.*give the model"):
         fitted().load_solution(path)
 
 

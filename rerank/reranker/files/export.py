@@ -152,11 +152,7 @@ def fit_model(state: FittedState, model: Any, options: dict[str, Any]) -> Fitted
         )
     if not ours:
         words = "calls optimal" if outcome.holds == "optimal" else f"bounds by {outcome.bound:.9g}"
-        notes.append(
-            f"Your objective {objective_of(model)!r} is {own.stated_objective(point):.9g}, "
-            f"{'minimised' if own.program.minimises else 'maximised'}, which {outcome.who} {words}; value and bound are "
-            "those of the statistic."
-        )
+        notes.append(own.objective_remark(point, f"which {outcome.who} {words}"))
     return _kept(
         replace(state, task=task), own, found, point, notes, bound, outcome.who,
         program_value=own.in_value(outcome.objective) if ours and outcome.objective is not None else None,
@@ -168,11 +164,6 @@ def fit_model(state: FittedState, model: Any, options: dict[str, Any]) -> Fitted
 
 RUNNING = ("time_limit", "node_limit", "n_jobs", "verbose")
 """Parameters that say how a solver is run, beside which one."""
-
-
-def objective_of(model: Any) -> str:
-    """Name of the active objective."""
-    return str(next(iter(model.component_data_objects(type(model.statistic), active=True))).name)
 
 
 def _no_point(own: OwnProgram, outcome: Outcome) -> str:
@@ -419,11 +410,7 @@ def _own_by_file(
     found, point, remarks = own.inside(x, claim, name)
     told = [f"The weights were read from {name}{', which calls them optimal' if solution.optimal else ''}.", *remarks]
     if claim is None:
-        sense = "minimised" if own.program.minimises else "maximised"
-        told.append(
-            f"Your objective is {own.stated_objective(point):.9g} there, {sense}; value and bound are those of the "
-            "statistic."
-        )
+        told.append(own.objective_remark(point, f"by {name}"))
     return _kept(
         state, own, found, point, told, math.inf, name, program_value=claim, program_bound=None, solver="file",
         start_accepted=None,

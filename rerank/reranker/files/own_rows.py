@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from formulations.program import Program
     from formulations.solutions import Solution
 
-ADVICE = "rows and columns of your own are not supported here yet; solve the exported program as it is"
+ADVICE = "for rows, columns or bounds of your own give the model, as in load_solution(path, model=m), or export_mps"
 
 # How many rows the program had, in the solution files of HiGHS and GLPK; those of other solvers do not say.
 _COUNTS = (

@@ -44,6 +44,9 @@ Mask = NDArray[np.bool_]
 SAME = 1e-9
 """Relative difference of numbers that are the same up to rounding on another machine."""
 
+TIED = Fraction(1, 10**12)
+"""Scores this close are level in a ranking; doubles that make two of them equal can seldom be found."""
+
 CHOICES = ("big_m", "linking", "cuts", "extra_cuts", "max_nonzeros")
 """Options of a builder that do not belong to the problem; a box is the other."""
 
@@ -202,9 +205,14 @@ class OwnProgram:
         """A figure of the user's program, whose objective is that of the base, in the unit of the value."""
         return figure - self.program.constant + self.base.program.constant + self.base.constant
 
-    def stated_objective(self, x: Floats) -> float:
-        """The user's objective at a point, in its own sense."""
-        return self.program.own(self.program.objective(x))
+    def objective_remark(self, x: Floats, whose: str) -> str:
+        """The user's objective at a point, in its own sense and unit."""
+        p = self.program
+        name, sense = self.title("COST"), "minimised" if p.minimises else "maximised"
+        return (
+            f"Your objective {name!r} is {p.own(p.objective(x)):.9g}, {sense}, {whose}; value and bound are those of the "
+            "statistic."
+        )
 
     def remarks(self, x: Floats) -> list[str]:
         """What the user's rows are, and how far an equality is missed."""
@@ -245,7 +253,8 @@ class OwnProgram:
         """
         worst: tuple[str, float] | None = None
         for name, low, high, sum_ in self._sums(x):
-            over = max([side for side in (low and low - sum_, high and sum_ - high) if side is not None], default=0)
+            over = max(Fraction(0), *(low - sum_ for low in [low] if low is not None),
+                       *(sum_ - high for high in [high] if high is not None))  # fmt: skip
             allowed = FEASIBILITY_TOLERANCE if low is not None and low == high else 0
             if over > allowed and (worst is None or over > worst[1]):
                 worst = self.title(name), float(over)
@@ -285,7 +294,7 @@ class OwnProgram:
             apart = scores[i] - scores[k]
             if x[self._at("z", (i, k))] > 0.5 and apart < margin:
                 return f"z[{i},{k}], which counts a pair as won", float((margin - apart) / unit)
-            if (i, k) in gap and x[self._at("z", (i, k))] < 0.5 and apart > 0:
+            if (i, k) in gap and x[self._at("z", (i, k))] < 0.5 and apart > TIED * unit:
                 return f"z[{i},{k}], which counts a pair as not won", float(Fraction(apart) / unit)
         base, point = self.base.program, x[self.place]
         pairs = {self._row(model, family, ik) for family in ("above_by_margin", "win_when_above") for ik in
@@ -352,7 +361,8 @@ class OwnProgram:
                 moved = bare.copy()
                 moved[movable] = np.r_[found]
                 points.append(np.clip(moved, p.lower, p.upper))
-        return points + ([] if problem.anchored else [self._scaled(point, movable) for point in points])
+        fixed = problem.anchored or not self.maximises_value
+        return points + ([] if fixed else [self._scaled(point, movable) for point in points])
 
     @property
     def _sparse(self) -> bool:
