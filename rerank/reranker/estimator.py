@@ -285,10 +285,10 @@ class Reranker(Ranker):
 
         HiGHS solves it, or ``solver`` if that is another one. Rows, bounds and columns that were added are kept
         exactly (equalities within 1e-6, and ``result_.notes`` say by how much they are missed). The weights are scaled
-        only where all rows still hold; the value is recomputed exactly for the weights as they are. The bound is that of
-        the program with these rows, on the solver's word (``result_.bound_source`` is "rows"), or that of the fit. The
-        variables of the model get the values of the solution. An objective in place of ``model.statistic`` is reported
-        in its own sense in ``result_.notes``. A search does not know rows of a program: it proves nothing here.
+        only where all rows still hold, and the value is recomputed exactly for the weights as they are. The bound is
+        that of the program with these rows, on the solver's word (``result_.bound_source`` is "rows"), or that of the
+        fit. The variables of the model get the values of the solution. An objective in place of ``model.statistic`` is
+        reported in its own sense in ``result_.notes``. A search does not know rows of a program and proves nothing here.
 
         Parameters
         ----------

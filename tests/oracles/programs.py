@@ -67,7 +67,7 @@ def pairwise_value(X, pairs, weights, w, epsilon):
 
 
 def vertices(X, epsilon, box=None, levels=(0.0,), more=()):
-    """Points of the box where d of the hyperplanes meet, without repetitions; ``more`` are further ones, (normal, side)."""
+    """Points of the box where d of the hyperplanes meet, without repetitions; ``more`` are further (normal, side)."""
     d = X.shape[1]
     lower, upper = (-np.ones(d), np.ones(d)) if box is None else map(np.asarray, box)
     n = len(X)

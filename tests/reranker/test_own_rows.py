@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from fractions import Fraction
 from itertools import product
@@ -11,18 +10,18 @@ import numpy as np
 import pyomo.environ as pyo
 import pytest
 
-from formulations import mps
+from formulations import auc
 from formulations.compile import compile_model
 from rerank import Reranker, load
 from rerank.certificate import certify
 from rerank.errors import CertificateError, InputError, SolverError
-from rerank.io import Table
 from rerank.reranker.files.document import document
 from rerank.reranker.files.export import imported
 from rerank.reranker.files.verify import verify
-from rerank.solvers import gateway
+from rerank.solvers import gateway, highs
 from tests.oracles.oracle import objective_at
 from tests.oracles.programs import problem_value, resolved_value, vertices
+from tests.reranker.test_foreign_solutions import DIALECTS, text_of
 
 EPSILON = 0.05
 STATS = ("auc", "dcg@3", "mrr", "precision@2")
@@ -206,7 +205,8 @@ def test_a_quota_by_ranks_is_that_of_enumeration(seed, least):
             est.fit_model(model)
         return
     result = est.fit_model(model).result_
-    assert result.value == pytest.approx(best, abs=1e-6) and _first(problem, np.asarray(result.weights), group, top) >= least
+    assert result.value == pytest.approx(best, abs=1e-6)
+    assert _first(problem, np.asarray(result.weights), group, top) >= least
     assert result.status.startswith("optimal")
     if result.bound_source == "rows":
         assert result.bound == pytest.approx(best, abs=1e-6)
@@ -243,6 +243,256 @@ def test_files_of_every_solver_come_back_inside_the_rows(tmp_path, case, solver)
     state = imported(path, tmp_path / "own.sol")
     assert state.result.value == pytest.approx(best, abs=1e-7) and state.result.changed
     assert allowed(case, np.asarray(state.weights), est.state_.weight_units, 0.0)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_every_dialect_is_read_with_rows_and_columns_of_ones_own(tmp_path, dialect):
+    est = fitted(0)
+    best, model = enumerated(est, "size"), est.build_model()
+    size(model)
+    program = compile_model(model)
+    x = highs.solve(program).x
+    path = tmp_path / "own.sol"
+    path.write_text(text_of(dialect, program, x, -float(program.cost @ x)))
+    check(est.load_solution(path, model=model), "size", best)
+
+
+def test_a_point_outside_the_rows_is_refused_with_the_name_of_the_row(tmp_path):
+    """By less than a solver's tolerance, with no room to move; and by more."""
+    est = fitted(0)
+    model = est.build_model()
+    model.mine = pyo.ConstraintList()
+    for row in (model.w[0] == 0.5, model.w[1] <= 0.25, model.w[1] >= 0.25 + 1e-6):
+        model.mine.add(row)
+    program = compile_model(model)
+    begun = est.build_model()
+    base = compile_model(begun)
+    x = base.vector(auc.assignment(begun, np.array([0.5, 0.2500005])).values)
+    assert program.columns == base.columns
+    path = tmp_path / "own.sol"
+    path.write_text(text_of("gurobi", program, x, -float(program.cost @ x)))
+    weights = est.result_.weights
+    with pytest.raises(InputError, match=r"violate 'mine\[[23]\]' of your program by 5e-07"):
+        est.load_solution(path, model=model)
+    x[1] = 0.3
+    path.write_text(text_of("gurobi", program, x, -float(program.cost @ x)))
+    with pytest.raises(InputError, match="violates the problem's program by 0.05"):
+        est.load_solution(path, model=model)
+    assert est.result_.weights is weights
+
+
+def test_weights_never_leave_the_box_of_their_program(tmp_path):
+    """The box allows no weight of size 1: the weights are kept as they are, and not scaled out of it."""
+    box = [0.1, -0.2], [0.5, 0.2]
+    for seed in range(4):
+        est = fitted(seed, STATS[seed])
+        problem = est.state_.problem
+        est.export_mps(tmp_path / "box.mps", box=box)
+        gateway.solve_file(tmp_path / "box.mps", "cbc", solution=tmp_path / "box.sol")
+        corners = [((1, 0), 0.1), ((1, 0), 0.5), ((0, 1), -0.2), ((0, 1), 0.2)]
+        found = vertices(problem.scaled, EPSILON, box=box, more=corners)
+        best = max(map(value_of(problem), found))
+        for result in (
+            fitted(seed, STATS[seed]).load_solution(tmp_path / "box.sol", box=box).result_,
+            fitted(seed, STATS[seed]).fit_model(est.build_model(box=box)).result_,
+            imported(tmp_path / "box.mps", tmp_path / "box.sol").result,
+        ):
+            w = np.asarray(result.weights)
+            assert (w >= box[0]).all() and (w <= box[1]).all() and result.value == pytest.approx(best, abs=1e-7)
+        # The program beside the solution says that there was a box.
+        with pytest.raises(InputError, match="holds other numbers|columns|rows"):
+            fitted(seed, STATS[seed]).load_solution(tmp_path / "box.sol")
+
+
+def test_weights_with_a_scale_are_worth_what_they_are_and_what_they_would_be():
+    """At a margin that is wide beside the weights: both values are reported, and the certificate is of the first."""
+    est = fitted(1)
+    model = est.build_model()
+    model.mine = pyo.Constraint(expr=model.w[0] + 0 * model.w[1] <= 0.06)
+    model.other = pyo.Constraint(expr=model.w[1] <= 0.06)
+    model.low = pyo.Constraint([0, 1], rule=lambda m, j: m.w[j] >= -0.06)
+    result, problem = est.fit_model(model).result_, est.state_.problem
+    w = np.asarray(result.weights)
+    scaled = certify(problem, w / np.abs(w).max()).value
+    assert certify(problem, w, as_given=True).value == result.certificate.value < scaled
+    with pytest.raises(CertificateError, match="The largest weight is"):
+        certify(problem, w)
+    assert any(f"divided by it they would be worth {float(scaled):.9g}" in note for note in result.notes)
+    # A weight above 1 is none of a program's.
+    with pytest.raises(CertificateError):
+        certify(problem, 2 * w / np.abs(w).max(), as_given=True)
+
+
+def test_weights_are_scaled_where_every_row_still_holds():
+    for seed in range(4):
+        est = fitted(seed, STATS[seed])
+        model = est.build_model()
+        order(model)
+        w = np.asarray(est.fit_model(model).result_.weights)
+        assert np.abs(w).max() in (0.0, 1.0)
+
+
+def test_an_objective_of_ones_own_is_reported_in_its_own_sense(tmp_path):
+    est = fitted(2)
+    model = est.build_model()
+    far(model)
+    model.statistic.deactivate()
+    model.least = pyo.Objective(expr=model.w[1] + 30)
+    result = est.fit_model(model).result_
+    assert any("Your objective 'least' is 29, minimised, which HiGHS" in note and "optimal" in note for note in result.notes)
+    assert result.weights[1] == -1 and pyo.value(model.least) == 29 and result.program_value is None
+    assert result.bound >= result.value == certify(est.state_.problem, result.weights, as_given=True).value_down
+    assert result.bound_source != "rows" and "The weights keep your rows" in result.message
+    est.export_mps(tmp_path / "own.mps", model=model)
+    outcome = gateway.solve_file(tmp_path / "own.mps", "cbc", solution=tmp_path / "own.sol")
+    assert (outcome.objective, outcome.minimises) == (29, True)
+    state = imported(tmp_path / "own.mps", tmp_path / "own.sol")
+    assert state.weights[1] == -1 and any("'least' is 29, minimised" in note for note in state.result.notes)
+
+
+def test_rows_on_what_a_program_counts_take_no_bound_that_does_not_hold():
+    """A pair that must not be counted: weights may win it, so that the program's optimum bounds nothing."""
+    est = fitted(3)
+    best, model = max(map(value_of(est.state_.problem), vertices(est.state_.problem.scaled, EPSILON))), est.build_model()
+    model.mine = pyo.Constraint(expr=sum(model.z.values()) <= 2)
+    result = est.fit_model(model).result_
+    assert result.bound_source == "ideal" and result.bound >= best - 1e-9
+    assert any("may count less than weights earn" in note for note in result.notes)
+    # At least so many is no such row.
+    model = est.build_model()
+    model.mine = pyo.Constraint(expr=sum(model.z.values()) >= 2)
+    result = est.fit_model(model).result_
+    assert result.value == pytest.approx(best, abs=1e-6) and result.bound == pytest.approx(best, abs=1e-6)
+
+
+def test_rows_together_with_a_penalty_and_a_limit_of_features():
+    for options in ({"C": 0.03}, {"max_features": 1}, {"positive": True}):
+        est = fitted(4, **options)
+        problem, u = est.state_.problem, est.state_.weight_units
+        limit, sign = options.get("max_features", 2), options.get("positive", False)
+        best = max(
+            value_of(problem)(w) - problem.C * np.count_nonzero(w)
+            for w in vertices(problem.scaled, EPSILON, more=CASES["budget"][1](u))
+            if allowed("budget", w, u, 1e-9) and np.count_nonzero(w) <= limit and not (sign and (w < 0).any())
+        )
+        model = est.build_model()
+        budget(model)
+        check(est.fit_model(model), "budget", best)
+
+
+def test_corrections_of_a_score_keep_rows_too():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3))
+    y = (X @ [1.0, 0.5, -0.5] + rng.normal(size=40) > 0.8).astype(int)
+    est = Reranker("dcg@5", radius=0.4, margin=0.05, cross_fit=False, time_limit=20).fit(X, y)
+    model = est.build_model()
+    model.mine = pyo.Constraint(expr=model.w[1] + model.w[2] == 0.1)
+    result = est.fit_model(model).result_
+    assert result.weights[0] == 1 and abs(result.weights[1] + result.weights[2] - 0.1) < 1e-9
+    problem = est.state_.problem
+    low, high = (np.maximum, np.minimum)
+    for t in np.linspace(problem.limits[0][1], problem.limits[1][1], 60):
+        for third in (0.0, problem.limits[1][3], problem.limits[0][3]):
+            w = np.array([1, t, 0.1 - t, third])
+            if (w == low(high(w, problem.limits[1]), problem.limits[0])).all():
+                assert float(certify(problem, w).value) <= result.bound + 1e-9
+
+
+# -- what is refused, and what is said ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed, options, what", [
+    (9, {}, "rows and columns"), (0, {"epsilon": 0.06}, "margin"), (0, {"C": 0.1}, "penalty C"),
+    (0, {"max_features": 1}, "max_features"), (0, {"positive": True}, "signs of the weights"),
+    (0, {"stat": "dcg@3"}, "labels or statistic"), (0, {"stat": "mrr", "C": 1.0}, "penalty C and the labels or statistic"),
+])  # fmt: skip
+def test_a_model_of_another_problem_is_refused_by_name(tmp_path, seed, options, what):
+    est, model = fitted(0, "precision@2"), fitted(seed, **{"stat": "precision@2", **options}).build_model()
+    for call in (
+        lambda: est.fit_model(model), lambda: est.export_mps(tmp_path / "p.mps", model=model),
+        lambda: est.load_solution(tmp_path / "p.sol", model=model),
+    ):  # fmt: skip
+        with pytest.raises(InputError, match=f"'mixed' is of another problem: the {what} differ"):
+            call()
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_is_no_model_of_this_fit_is_refused(tmp_path):
+    est = fitted(0)
+    with pytest.raises(InputError, match="'unknown' is no model of build_model"):
+        est.fit_model(pyo.ConcreteModel())
+    with pytest.raises(InputError, match="box was given beside a model"):
+        est.export_mps(tmp_path / "p.mps", model=est.build_model(), box=([-1, -1], [1, 1]))
+    model = est.build_model()
+    model.w[0].setub(2)
+    with pytest.raises(InputError, match="allows 'w0' more than its problem, from -1 to 1"):
+        est.fit_model(model)
+    model = est.build_model()
+    next(iter(model.z.values())).domain = pyo.UnitInterval
+    with pytest.raises(InputError, match="allows 'z.*' more than its problem, a whole number from 0 to 1"):
+        est.fit_model(model)
+    model = est.build_model()
+    model.mine = pyo.Constraint(expr=model.w[0] ** 2 <= 0.5)
+    with pytest.raises(InputError, match="no linear program"):
+        est.fit_model(model)
+    model = est.build_model()
+    model.mine = pyo.Constraint(expr=model.w[0] >= 0.5)
+    model.yours = pyo.Constraint(expr=model.w[0] <= 0.25)
+    with pytest.raises(SolverError, match=r"no weights keep your rows together \(mine, yours\)"):
+        est.fit_model(model)
+
+
+def test_a_fit_with_rows_is_saved_read_and_verified(tmp_path):
+    X, y = table(1)
+    est = fitted(1, "dcg@3")
+    for add in (far, order, narrow):
+        model = est.build_model()
+        add(model)
+        est.fit_model(model)
+        est.save(tmp_path / "m.json")
+        again = load(tmp_path / "m.json")
+        assert again.result_.message == est.result_.message and again.result_.changed
+        assert np.array_equal(again.rank(X), est.rank(X))
+        report = verify(document(est.state_), Table(X, y, None, None, est.state_.feature_names))
+        assert report.holds, report
+
+
+def test_a_second_model_and_a_plain_solution_take_no_bound_of_the_first(tmp_path):
+    est = fitted(0, solver="search")
+    proved = est.result_.bound
+    model = est.build_model()
+    far(model)
+    first = est.fit_model(model).result_
+    assert first.bound < proved
+    plain = est.fit_model(est.build_model()).result_
+    assert plain.value == pytest.approx(proved, abs=1e-9) and plain.bound >= plain.value and not plain.changed
+    assert np.abs(plain.weights).max() == 1 and plain.bound_source in ("solver", "ideal")
+
+
+def test_what_a_search_would_have_done_is_said():
+    est = fitted(0, solver="search", proof=True, node_limit=1000)
+    model = est.build_model()
+    far(model)
+    result = est.fit_model(model).result_
+    said = " ".join(result.notes)
+    assert "solver='search' knows no rows of a program, so HiGHS solved it." in said
+    assert "it proved nothing here, recorded no proof and used no checkpoint" in said and result.proof is None
+
+
+def test_two_statistics_at_once():
+    """A second program as a block with the same weights, and the sum of both objectives."""
+    one, two = fitted(0, "auc"), fitted(0, "dcg@3")
+    value, other = value_of(one.state_.problem), value_of(two.state_.problem)
+    points = vertices(one.state_.problem.scaled, EPSILON)
+    best = max(value(w) + other(w) for w in points)
+    model = one.build_model()
+    model.other = two.build_model()
+    model.same = pyo.Constraint([0, 1], rule=lambda m, j: m.w[j] == m.other.w[j])
+    model.both = pyo.Objective(expr=model.statistic.expr + model.other.statistic.expr, sense=pyo.maximize)
+    model.statistic.deactivate()
+    model.other.statistic.deactivate()
+    w = np.asarray(one.fit_model(model).result_.weights)
+    assert value(w) + other(w) == pytest.approx(best, abs=1e-6)
 
 
 if __name__ == "__main__":

@@ -18,11 +18,11 @@ from rerank.io.bounded import read_bytes
 from rerank.problem import Problem
 from rerank.problem.json import problem_from_json, problem_to_json
 from rerank.ranks.rationals import is_closed
+from rerank.reranker.clock import Clock
 from rerank.reranker.files import model_file
 from rerank.reranker.files.document import document, state_of
 from rerank.reranker.files.model_file import usable
 from rerank.reranker.files.own_rows import check_claim, check_point, check_program, check_rows
-from rerank.reranker.clock import Clock
 from rerank.reranker.result import Result, status_of
 from rerank.reranker.solve.by_program import run, seconds_to_state
 from rerank.reranker.solve.own import OwnProgram, check_model, choices_of, own_program
@@ -147,8 +147,8 @@ def fit_model(state: FittedState, model: Any, options: dict[str, Any]) -> Fitted
         notes.append(f"solver={solver!r} knows no rows of a program, so HiGHS solved it.")
     if task.proof or task.checkpoint is not None:
         notes.append(
-            "A search does not know what was added to a program: nothing was proved by it, no proof was recorded and no "
-            "checkpoint written or read."
+            "A search does not know what was added to a program: it proved nothing here, recorded no proof and used no "
+            "checkpoint."
         )
     if not ours:
         words = "calls optimal" if outcome.holds == "optimal" else f"bounds by {outcome.bound:.9g}"
@@ -199,8 +199,8 @@ def _kept(
     claim = own.claim(point) if own.maximises_value else None
     if claim is not None and own.counts and not is_closed(value - claim, value, summed(problem)):
         told.append(
-            f"The weights are worth {value:.9g}, and your program counts {claim:.9g} of that: your rows ask for less than "
-            "they earn."
+            f"The weights are worth {value:.9g}, and your program counts {claim:.9g} of that: your rows ask for less "
+            "than they earn."
         )
     if own.bounds_value and math.isfinite(bound):
         if not is_closed(value - bound, bound, summed(problem)):
@@ -210,16 +210,16 @@ def _kept(
             limit, source, by = max(bound, value), "rows" if own.changed else "solver", who
     elif claim is not None and math.isfinite(bound):
         told.append(
-            f"{who} bounds the objective of your program by {bound:.9g}. That program may count less than weights earn, "
-            f"so the bound {limit:.9g} is that of all weights, with or without your rows."
+            f"{who} bounds the objective of your program by {bound:.9g}. That program may count less than weights "
+            f"earn, so the bound {limit:.9g} is that of all weights, with or without your rows."
         )
     told += [*own.remarks(point), *own.scale_remarks(found), *notes]
     result = replace(
         old,
         weights=found.weights, value=value, certificate=found.certificate,
         statistic=float(found.certificate.statistic), bound=max(limit, value), bound_source=source, bound_solver=by,
-        gave_up=False, changed=own.changed, formulation=own.base.formulation, start_value=None, evidence=None, proof=None,
-        notes=tuple(told), **reported,
+        gave_up=False, changed=own.changed, formulation=own.base.formulation, start_value=None, evidence=None,
+        proof=None, notes=tuple(told), **reported,
     ).within_bound()  # fmt: skip
     return _with_weights(state, result)
 
@@ -417,7 +417,9 @@ def _own_by_file(
     )
 
 
-def _read(path: str | os.PathLike[str], program: Program, dialect: str | None) -> tuple[FileSolution, NDArray[np.float64]]:
+def _read(
+    path: str | os.PathLike[str], program: Program, dialect: str | None
+) -> tuple[FileSolution, NDArray[np.float64]]:
     """A solution file and its point, which is one of the program."""
     from formulations.errors import FormulationError
     from formulations.solutions import parse_solution

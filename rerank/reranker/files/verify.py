@@ -55,8 +55,8 @@ __all__ = ["Check", "Report", "Unchecked", "verify"]
 
 RECORD = "a record of how the model was made, which nobody can recompute"
 RECORDS = {
-    "random_state", "versions", "result.changed", "result.formulation", "result.gave_up", "result.model_size", "result.nodes",
-    "result.notes", "result.program_bound", "result.program_value", "result.seconds", "result.solver",
+    "random_state", "versions", "result.changed", "result.formulation", "result.gave_up", "result.model_size",
+    "result.nodes", "result.notes", "result.program_bound", "result.program_value", "result.seconds", "result.solver",
     "result.start_accepted", "result.start_value", "settings.formulation", "settings.id_column",
     "settings.label_column", "settings.n_jobs", "settings.named_features", "settings.node_limit",
     "settings.positive_label", "settings.presolve", "settings.qid_column", "settings.solver", "settings.time_limit",

@@ -1,8 +1,8 @@
 """Programs that their user changed: what is the user's own, and weights that keep it exactly.
 
-A solver keeps rows within its tolerance. Here the weights are polished by a linear program that holds the user's rows,
-with whole columns fixed, and every row of the user's is then decided in rationals of the stored doubles. Only equalities,
-which doubles can seldom keep, have a tolerance.
+A solver keeps rows within its tolerance. Here the weights are polished by a linear program that holds the user's
+rows, with whole columns fixed, and every row of the user's is then decided in rationals of the stored doubles. Only
+equalities, which doubles can seldom keep, have a tolerance.
 """
 
 from __future__ import annotations
@@ -210,8 +210,8 @@ class OwnProgram:
         p = self.program
         name, sense = self.title("COST"), "minimised" if p.minimises else "maximised"
         return (
-            f"Your objective {name!r} is {p.own(p.objective(x)):.9g}, {sense}, {whose}; value and bound are those of the "
-            "statistic."
+            f"Your objective {name!r} is {p.own(p.objective(x)):.9g}, {sense}, {whose}; value and bound are those of "
+            "the statistic."
         )
 
     def remarks(self, x: Floats) -> list[str]:
@@ -220,7 +220,9 @@ class OwnProgram:
             return []
         names = self.names
         said = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
-        told = [f"The program has {len(names)} row(s), column(s) or bounds of your own, checked exactly: {said}."] if names else []
+        told = []
+        if names:
+            told.append(f"The program has {len(names)} row(s), column(s) or bounds of your own, kept exactly: {said}.")
         if (off := self.missed(x)) is not None:
             told.append(
                 f"The equality {off[0]!r} is missed by {off[1]:.3g}: doubles seldom keep one exactly, and "
@@ -327,14 +329,16 @@ class OwnProgram:
         left, right = np.vstack([dense[up], -dense[down]]), np.r_[high[up], -low[down]]
         if not objective:  # an objective of the user's stays what it is
             cost = p.cost[movable]
-            left, right = np.vstack([left, -cost]), np.r_[right, -float(cost @ x[movable]) + SAME * (1 + np.abs(cost).sum())]
+            least = float(cost @ x[movable]) - SAME * (1 + np.abs(cost).sum())
+            left, right = np.vstack([left, -cost]), np.r_[right, -least]
         further = movable[len(self.weights) :]
         return Kept(left, right, dense[equal], low[equal], p.lower[further], p.upper[further])
 
     def candidates(self, x: Floats, share: float) -> list[Floats]:
-        """The point, and polished points with the pairs that it wins by a share of the margin; each as far out as it is.
+        """The point, and a polished one with the pairs that it wins by a share of the margin.
 
-        A point of which all rows of the user's are homogeneous comes with its weights divided by the largest of them, too.
+        Each comes with its weights and the user's continuous columns divided by the largest weight, too; whether the
+        rows hold there is for :meth:`broken` to say.
         """
         p, problem, at = self.program, self.problem, self.weights
         begun = self.rounded(x)
@@ -406,13 +410,12 @@ class OwnProgram:
         best: tuple[Any, Verified, Floats] | None = None
         for share in (1.0,) if claim is None else CLAIMED_SHARES:
             for number, point in enumerate(self.candidates(x, share)):
-                if self.broken(point) is not None:
+                found = None if self.broken(point) else self._verified(point)
+                if found is None:
                     continue
-                found = verified(self.problem, point[self.weights], as_given=True)
                 off = self.missed(point)
-                # The smallest residual, then the widest margin; an objective of the user's is left as it is.
-                rank = (found.value, -(off[1] if off else 0.0) > -SAME, found.certificate.margin or 0)
-                if claim is None:
+                rank = (found.value, off is None or off[1] < SAME, found.certificate.margin or 0)
+                if claim is None:  # the less an objective of the user's moves, the better
                     rank = (-number, True, 0)
                 if best is None or rank > best[0]:
                     best = rank, found, point
@@ -427,7 +430,7 @@ class OwnProgram:
         _, found, point = best
         if claim is None or is_closed(claim - found.value, claim, summed(self.problem)):
             return found, point, ()
-        if not within_tolerance(self.problem, self.rounded(x)[self.weights], claim, as_given=True):
+        if not within_tolerance(self.problem, self.candidates(x, 1.0)[0][self.weights], claim, as_given=True):
             raise CertificateError(
                 f"{who} claims {claim:.9g}, but its weights are worth {found.value:.9g} when recomputed exactly, and "
                 "polishing inside your rows does not restore the claim; leave some room in the rows."
@@ -436,6 +439,13 @@ class OwnProgram:
             f"{who} claims {claim:.9g} for weights whose value is {found.value:.9g}: they win some pairs by the margin "
             "only within the solver's tolerance.",
         )  # fmt: skip
+
+    def _verified(self, point: Floats) -> Verified | None:
+        """The weights of a point, recomputed; None where a solver's rounding gives too many features a weight."""
+        try:
+            return verified(self.problem, point[self.weights], as_given=True)
+        except CertificateError:
+            return None
 
 
 def normalised_zeros(w: Floats, limits: tuple[Floats, Floats] | None) -> Floats:
@@ -477,7 +487,8 @@ def _own_rows(program: Program, base: Program, place: Indices) -> Indices:
     from scipy import sparse
 
     known = {name: i for i, name in enumerate(base.rows)}
-    shared = np.array([(i, known[name]) for i, name in enumerate(program.rows) if name in known], np.intp).reshape(-1, 2)
+    pairs = [(i, known[name]) for i, name in enumerate(program.rows) if name in known]
+    shared = np.array(pairs, np.intp).reshape(-1, 2)
     moved = sparse.csr_array(
         (base.matrix.data, place[base.matrix.indices], base.matrix.indptr), shape=(len(base.rows), len(program.columns))
     )
