@@ -288,7 +288,7 @@ class Reranker(Ranker):
         only where all rows still hold, and the value is recomputed exactly for the weights as they are. The bound is
         that of the program with these rows, on the solver's word (``result_.bound_source`` is "rows"), or that of the
         fit. The variables of the model get the values of the solution. An objective in place of ``model.statistic`` is
-        reported in its own sense in ``result_.notes``. A search does not know rows of a program and proves nothing here.
+        reported in its own sense in ``result_.notes``. A search knows no rows of a program and proves nothing here.
 
         Parameters
         ----------
