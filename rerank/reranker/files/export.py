@@ -55,7 +55,7 @@ def export(
         "problem": problem_to_json(problem),
         "formulation": formulation,
         "choices": choices,
-        "constant": stated.constant.hex(),
+        "constant": (0.0).hex(),  # the offset holds all of it; in files of earlier versions it is a part
     }
     try:
         written = mps.contents(stated.program, path, data)
@@ -99,7 +99,7 @@ def load_solution(
     """The state with the weights of a solution file for its program."""
     problem = state.known_problem()
     stated = stated_program(problem, formulation, **choices)
-    return _solved_by_file(state, formulation, problem, stated.program, stated.constant, path, dialect, choices)
+    return _solved_by_file(state, formulation, problem, stated.program, path, dialect, choices)
 
 
 def imported(
@@ -118,13 +118,14 @@ def imported(
             raise InputError(str(error)) from error
         state, problem, stated = _contents(data, where)
         _check_problem(state, problem, where)
+        program = replace(program, constant=program.constant + stated["constant"])
         if seconds_to_state(problem, stated["formulation"], MOST_SECONDS) <= MOST_SECONDS:
             own = stated_program(problem, stated["formulation"], **stated["choices"])
             check_program(program, own.program, str(model))
-            if abs(own.constant - stated["constant"]) > 1e-9 * max(1.0, abs(own.constant)):
+            if abs(own.program.constant - program.constant) > 1e-9 * max(1.0, abs(program.constant)):
                 raise InputError(f"{where} states another constant than its problem has; export it again.")
         return _solved_by_file(
-            state, stated["formulation"], problem, program, stated["constant"], solution, dialect, stated["choices"]
+            state, stated["formulation"], problem, program, solution, dialect, stated["choices"]
         )
 
 
@@ -182,7 +183,7 @@ def _inside(
 
 
 def _solved_by_file(
-    state: FittedState, formulation: str, problem: Problem, program: Any, constant: float,
+    state: FittedState, formulation: str, problem: Problem, program: Any,
     path: str | os.PathLike[str], dialect: str | None, choices: dict[str, Any],
 ) -> FittedState:  # fmt: skip
     from formulations.errors import FormulationError
@@ -195,7 +196,7 @@ def _solved_by_file(
     except FormulationError as error:
         raise InputError(str(error)) from error
     check_point(solution, x, program, name)
-    claim = program.objective(x) + constant
+    claim = program.objective(x)
     given = np.clip(x[program.weights], *(problem.limits or (-1.0, 1.0)))
     box = (program.lower[program.weights], program.upper[program.weights]) if "box" in choices else None
     best = polished(problem, _inside(normalised(given, problem.limits), box, name), claim, box)
