@@ -12,9 +12,9 @@ Symbols
 ``M_ik``       ``epsilon`` minus the least value of ``w.(x_i - x_k)`` in the box
 =============  ========================================================================================
 
-Maximise ``statistic``: ``sum_ik g (v_i - v_k) z_ik``, less ``C sum_j gamma_j``. For one binary list this is the
-number of correct pairs. Ranks of positives add up to the correct pairs plus ``n_+ (n_+ - 1) / 2``; that constant,
-times the factor of each unit, and ``n_+ a_1`` are kept in ``rerank_info.constant``.
+Maximise ``statistic``: ``sum_ik g (v_i - v_k) z_ik``, less ``C sum_j gamma_j``, and a constant. For one binary list
+the sum is the number of correct pairs. Ranks of positives add up to the correct pairs plus ``n_+ (n_+ - 1) / 2``; the
+constant is that, times ``g`` and the factor of each unit, and ``n_+ a_1``.
 
 Subject to
 

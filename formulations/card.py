@@ -15,9 +15,9 @@ Symbols
 ``D_gh``       difference of totals, ``w.(x_g - x_h)``; at least ``L_gh``, at most ``U_gh`` on any card of the size
 =============  ========================================================================================
 
-Maximise ``statistic``: ``sum_gh (A_gh - A_hg) (z_gh + e_gh) / 2``. The constant, ``A_hg`` of these pairs, ``A_gh`` of
-pairs that are worth the same either way and ``A_gg / 2``, is kept in ``rerank_info.constant``: with it the optimum is
-the AUC of the best card, for several lists the mean of theirs. Each two kinds have one pair of columns, because ``h``
+Maximise ``statistic``: ``sum_gh (A_gh - A_hg) (z_gh + e_gh) / 2`` and a constant, ``A_hg`` of these pairs, ``A_gh`` of
+pairs that are worth the same either way and ``A_gg / 2``: with it the optimum is the AUC of the best card, for several
+lists the mean of theirs. Each two kinds have one pair of columns, because ``h``
 above ``g`` is neither ``z_gh`` nor ``e_gh``; and what a column pays is positive, so that only upper limits are stated.
 
 Subject to
@@ -74,7 +74,7 @@ import pyomo.environ as pyo
 from numpy.typing import ArrayLike
 
 from formulations import mixed
-from formulations.common import SHORT, Assignment, Info, Term, family, linear, named
+from formulations.common import SHORT, Assignment, Info, Term, family, linear, maximised, named
 from formulations.data import Coefficients, Floats, Indices
 from formulations.errors import FormulationError, ModelTooLarge
 from formulations.options import rows_of
@@ -252,7 +252,7 @@ def build(
     model.z = z = pyo.Var(layout.pairs, domain=pyo.Binary)
     model.e = e = pyo.Var(layout.pairs, domain=pyo.Binary)
     paid = [(gain / 2, column[pair]) for pair, gain in zip(layout.pairs, layout.gains) if gain for column in (z, e)]
-    model.statistic = pyo.Objective(expr=linear(*paid), sense=pyo.maximize)
+    model.statistic = maximised(layout.constant, *paid)
     low, high = layout.low.tolist(), layout.high.tolist()
     slope = [[(one, w[j]) for j, one in _difference(layout, pair)] for pair in layout.pairs]
 
@@ -287,7 +287,6 @@ def build_pessimistic(
     coefficients: Coefficients | None = None,
     card: Card | None = None,
     *,
-    constant: float = 0.0,
     name: str = "card_pessimistic",
     **options: Any,
 ) -> pyo.ConcreteModel:
@@ -301,11 +300,10 @@ def build_pessimistic(
         As for :func:`formulations.mixed.build`, or ``units`` among the options.
     card : Card
         Which cards are allowed.
-    constant : float
-        Added to the objective.
     name : str
     **options
-        ``qid``, ``units``, and those of :class:`formulations.options.Options` that say how a program is written.
+        ``qid``, ``units``, ``constant``, and those of :class:`formulations.options.Options` that say how a program is
+        written.
 
     Returns
     -------
@@ -319,8 +317,7 @@ def build_pessimistic(
     most = int(np.abs(box).max())
     model = mixed.build(answers, y, coefficients, name=name, points=most, box=box, epsilon=MARGIN, **options)
     info = model.rerank_info
-    layout = replace(info.layout, constant=info.constant + constant)
-    model.rerank_info = replace(info, kind="card_pessimistic", layout=layout, short=info.short | PREFIXES)
+    model.rerank_info = replace(info, kind="card_pessimistic", short=info.short | PREFIXES)
     _add_points(model, domains)
     _add_questions(model, chosen, len(domains))
     return model

@@ -67,11 +67,6 @@ class Info:
     rows: dict[int, Any] = field(default_factory=dict)
     columns: dict[int, str] = field(default_factory=dict)
 
-    @property
-    def constant(self) -> float:
-        """Constant of the objective; kept here because Pyomo would write it to files as a column."""
-        return float(self.layout.constant)
-
 
 def new_model(kind: str, name: str, layout: Layout, rows: Mapping[str, str]) -> pyo.ConcreteModel:
     """A model with ``w``, ``z`` (and ``gamma``) and the families on them that every program has.
@@ -132,13 +127,18 @@ def _add_weights(model: pyo.ConcreteModel, instance: Instance) -> None:
 
 
 def statistic(model: pyo.ConcreteModel, paid: pyo.Var) -> pyo.Objective:
-    """The objective: what the layout pays for the columns ``paid``, less the penalty for the features used."""
+    """The objective: what is earned anyway and for the columns ``paid``, less the penalty for the features used."""
     layout = model.rerank_info.layout
-    C = layout.instance.options.C
-    price = [(-C, switch) for switch in model.gamma.values()] if C else []
-    return pyo.Objective(
-        expr=linear(*((gain, paid[index]) for index, gain in layout.gains.items()), *price), sense=pyo.maximize
+    options = layout.instance.options
+    price = [(-options.C, switch) for switch in model.gamma.values()] if options.C else []
+    return maximised(
+        layout.constant + options.constant, *((gain, paid[index]) for index, gain in layout.gains.items()), *price
     )
+
+
+def maximised(constant: float, *terms: Term) -> pyo.Objective:
+    """The objective of a sum and a constant, as one flat sum."""
+    return pyo.Objective(expr=LinearExpression([float(constant), *linear(*terms).args]), sense=pyo.maximize)
 
 
 def name_table(

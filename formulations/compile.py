@@ -100,16 +100,14 @@ def compile_model(model: pyo.ConcreteModel) -> Program:
     if broken.size:
         row = form.rows[broken[0]].constraint
         raise FormulationError(f"The row {row.name!r} holds a number that is not finite.")
-    # What is earned in any case belongs to our objective, and to no other in its place.
     minimises = objective.sense == ObjectiveSense.minimize
-    ours = not minimises and objective is getattr(model, "statistic", None)
     titles = {COST: str(objective.name)}
     columns = _names(variables, short, "x", titles)
     rows = _names([row.constraint for row in form.rows], short, "c", titles)
     return Program(
         name=str(model.name),
         cost=cost,
-        constant=constant + (info.constant if info is not None and ours else 0.0),
+        constant=constant,
         matrix=matrix,
         row_lower=np.where(kind <= 0, side, -np.inf),
         row_upper=np.where(kind >= 0, side, np.inf),

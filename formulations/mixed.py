@@ -21,8 +21,8 @@ Sort the positives by the negatives they lose to; the ``j``-th best stands at pl
 the top ``p`` when ``lost_(j) <= p - j``, that is when at least ``j`` positives lose to at most ``p - j``.
 
 Maximise ``statistic``: the sum over units, places and ``j`` of ``f (a_(m-p+1) - a_(m-p)) y_jp``, less
-``C sum_j gamma_j``. The constant ``f n_+ a_1`` of each unit is kept in ``rerank_info.constant``, and so is what
-no weights of the box can change: then the variable is left out.
+``C sum_j gamma_j``, and the constant ``f n_+ a_1`` of each unit. What no weights of the box can change is a constant
+too: then the variable is left out.
 
 Subject to
 

@@ -35,6 +35,8 @@ class Options:
     extra_cuts : bool
         Further valid rows that bring little or nothing, each named in its program. With ``cuts`` or this, every one
         of the paper's optional (27)-(30) that never cuts off an optimum is stated or implied.
+    constant : float
+        Added to the objective: what is earned whatever the weights.
     max_features : int, optional
         At most this many non-zero weights.
     signs : int array (d,), optional
@@ -54,6 +56,7 @@ class Options:
 
     epsilon: float = 1e-4
     C: float = 0.0
+    constant: float = 0.0
     big_m: Literal["pair", "unit"] = "pair"
     linking: Literal["ordered", "paper"] = "ordered"
     cuts: bool = True
@@ -70,6 +73,8 @@ class Options:
             raise FormulationError(f"epsilon is {self.epsilon}; the margin must be a positive number.")
         if not (np.isfinite(self.C) and self.C >= 0):
             raise FormulationError(f"C is {self.C}; the penalty of a feature must be 0 or a positive number.")
+        if not np.isfinite(self.constant):
+            raise FormulationError(f"constant is {self.constant}; what is added to the objective must be finite.")
         if self.big_m not in ("pair", "unit"):
             raise FormulationError(f"big_m is {self.big_m!r}; choose 'pair' or 'unit'.")
         if self.big_m == "unit" and self.epsilon >= 1:

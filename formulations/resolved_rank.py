@@ -19,7 +19,7 @@ Symbols
 At equal score the item of lower gain is above, and at equal gain the later row.
 
 Maximise ``statistic``: the sum over relevant ``i`` and levels ``l`` of ``v_i (a_l - a_(l-1)) t_il``, less
-``C sum_j gamma_j``. The constant ``sum_i v_i a_1`` is kept outside the model, in ``rerank_info.constant``.
+``C sum_j gamma_j``, and the constant ``sum_i v_i a_1``.
 
 Subject to
 

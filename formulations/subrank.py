@@ -16,7 +16,7 @@ Symbols
 =================  ====================================================================================
 
 Maximise ``statistic``: the sum over relevant ``i`` and levels ``l`` of ``v_i (a_l - a_(l-1)) t_il``, less
-``C sum_j gamma_j``. The constant ``sum_i v_i a_1`` is kept outside the model, in ``rerank_info.constant``.
+``C sum_j gamma_j``, and the constant ``sum_i v_i a_1``.
 
 Subject to
 

@@ -1,12 +1,22 @@
 """Models of a fit that a modeller reads and changes: names of the table, units of weights and objective, copies."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pyomo.environ as pyo
 import pytest
+from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
+from typer.testing import CliRunner
 
+import rerank
+from formulations import mps
+from formulations.compile import compile_model
 from rerank import Reranker
+from rerank.cli import app
+from rerank.solvers import gateway, highs
 from tests.reranker.test_reranker import table
 
 FREE = {"first_stage": None, "solver": "search", "time_limit": 10}
@@ -77,3 +87,95 @@ def test_weights_of_corrections_stand_in_units_of_the_score():
     total = est.first_stage_.coef_.ravel() + [pyo.value(model.weight[n]) if n in model.weight else 0 for n in names]
     assert pyo.value(model.weight["first stage"]) == 1 and "score" in model.weight.doc
     assert total == pytest.approx(est.coef_)
+
+
+PROGRAMS = [("auc", "auc"), ("auc", "pairwise"), ("auc", "mixed"), ("dcg@3", "subrank"), ("mrr", "resolved_rank"),
+            ("dcg", "mixed")]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore:ResolvedRank forbids")
+@pytest.mark.parametrize(("stat", "formulation"), PROGRAMS)
+@pytest.mark.parametrize("qid", [None, "two lists"])
+def test_the_objective_is_the_statistic(stat, formulation, qid):
+    """Weights fixed by hand: what the model says they are worth is the exact value of the order, less the penalty."""
+    est = tailed(stat, formulation, C=0.01, lists=None if qid is None else np.arange(24) % 2)
+    w = est.result_.weights
+    for model in (est.build_model(), est.build_model(cuts=False, linking="paper")):
+        for j, value in enumerate(w):
+            model.w[j].fix(value)
+        outcome = highs.solve(compile_model(model))
+        filled(model, outcome.x)
+        assert outcome.objective == pytest.approx(est.result_.value, abs=1e-7)
+        assert pyo.value(model.statistic) == pytest.approx(est.result_.value, abs=1e-7)
+    statistic = est.result_.value + 0.01 * np.count_nonzero(w)
+    assert statistic == pytest.approx(float(est.result_.certificate.statistic), abs=1e-9)
+
+
+def tailed(stat, formulation, C=0.0, lists=None, epsilon=1e-4):
+    """A fit on the heads of lists whose tails earn something, too, and whose labels no weights separate."""
+    rng = np.random.default_rng(4)
+    X, y = rng.random((24, 2)), rng.permutation(np.arange(24) % 3 == 0)
+    options = {"formulation": formulation, "C": C, "epsilon": epsilon, "solver": "search"}
+    est = Reranker(stat, first_stage=FirstColumn(), n_candidates=6, **options).fit(X, y, qid=lists)
+    assert est.result_.status == "optimal" and est.result_.value > 0
+    return est
+
+
+class FirstColumn(BaseEstimator):
+    """A first stage that is bad on purpose."""
+
+    def fit(self, X, y):
+        self.fitted_ = True
+        return self
+
+    def decision_function(self, X):
+        return -np.asarray(X)[:, 0]
+
+
+def filled(model, x):
+    """The columns of a point as values of the variables."""
+    columns = [data for block in model.component_objects(pyo.Var) for data in block.values()]
+    for data, value in zip(columns, x, strict=True):
+        data.set_value(value, skip_validation=True)
+
+
+@pytest.mark.parametrize("interface", ["appsi_highs", "highs", "cbc", "glpk", "scip_direct"])
+@pytest.mark.parametrize(("stat", "formulation"), PROGRAMS[:1] + PROGRAMS[-1:])
+def test_every_interface_of_pyomo_leaves_the_statistic_in_the_model(interface, stat, formulation):
+    solver = pyo.SolverFactory(interface)
+    if not solver.available(exception_flag=False):
+        pytest.skip(f"{interface} is not installed")
+    est = tailed(stat, formulation, epsilon=0.01)
+    model = est.build_model()
+    assert compile_model(model).constant != 0
+    solver.solve(model)
+    assert pyo.value(model.statistic) == pytest.approx(est.result_.value, abs=1e-6)
+
+
+@pytest.mark.parametrize("stat", ["auc", "dcg@3"])
+def test_a_file_and_its_solution_are_in_the_unit_of_the_statistic(stat, tmp_path):
+    est = Reranker(stat, epsilon=0.01, **FREE).fit(*table(7, n=10, d=2))
+    program, sidecar = est.export_mps(tmp_path / "one.mps")
+    outcome = gateway.solve_file(program, "highs")
+    assert [outcome.objective, outcome.bound] == pytest.approx([est.result_.value] * 2, abs=1e-7)
+    alone = mps.read(program, sidecar=False)
+    offset = json.loads(Path(sidecar).read_text())["offset"]
+    assert alone.constant == 0 and offset + alone.objective(outcome.x) == pytest.approx(est.result_.value, abs=1e-7)
+
+
+def test_an_export_of_version_0_2_is_read(tmp_path):
+    """There a part of the constant stood beside the program; the figures are those of a new export."""
+    est = Reranker("auc", epsilon=0.01, **FREE).fit(*table(7, n=10, d=2))
+    program, sidecar = map(Path, est.export_mps(tmp_path / "one.mps"))
+    card = json.loads(sidecar.read_text())
+    part = -0.25
+    card["offset"], card["data"]["constant"] = card["offset"] - part, part.hex()
+    sidecar.write_text(json.dumps(card))
+    outcome = gateway.solve_file(program, "highs", solution=tmp_path / "one.sol")
+    assert outcome.objective == pytest.approx(est.result_.value - part)
+    solution, model = tmp_path / "one.sol", tmp_path / "m.json"
+    read = CliRunner().invoke(app, ["import", str(program), str(solution), "--model", str(model)])
+    assert read.exit_code in (0, 3), read.output
+    assert rerank.load(model).result_.program_value == pytest.approx(est.result_.value, abs=1e-7)
+    told = CliRunner().invoke(app, ["solve", str(program), "--json"])
+    assert json.loads(told.stdout)["objective"] == pytest.approx(est.result_.value, abs=1e-7)

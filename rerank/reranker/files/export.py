@@ -70,7 +70,7 @@ def export(
         "problem": problem_to_json(problem),
         "formulation": formulation,
         "choices": choices,
-        "constant": stated.constant.hex(),
+        "constant": (0.0).hex(),  # the offset holds all of it; in files of earlier versions it is a part
         **more,
     }
     try:
@@ -287,7 +287,7 @@ def load_solution(
     stated = stated_program(problem, formulation, **choices)
     if "box" in choices:
         return _own_by_file(state, own_program(problem, formulation, stated.program, choices, {}), path, dialect)
-    return _solved_by_file(state, formulation, problem, stated.program, stated.constant, path, dialect, choices)
+    return _solved_by_file(state, formulation, problem, stated.program, path, dialect, choices)
 
 
 def imported(
@@ -306,21 +306,22 @@ def imported(
             raise InputError(str(error)) from error
         state, problem, stated = _contents(data, where)
         _check_problem(state, problem, where)
+        program = replace(program, constant=program.constant + stated["constant"])
         if "own" in data or "box" in data["choices"]:
             titles = data.get("own", {})
             if not isinstance(titles, dict) or not all(isinstance(text, str) for text in titles.values()):
                 raise InputError(f"{where} does not say what its user added; export it again.")
-            own = own_program(problem, stated["formulation"], program, stated["choices"], titles)
+            users = own_program(problem, stated["formulation"], program, stated["choices"], titles)
             if "own" not in data:
-                check_program(program, own.base.program, str(model))
-            return _own_by_file(state, own, solution, dialect)
+                check_program(program, users.base.program, str(model))
+            return _own_by_file(state, users, solution, dialect)
         if seconds_to_state(problem, stated["formulation"], MOST_SECONDS) <= MOST_SECONDS:
             own = stated_program(problem, stated["formulation"], **stated["choices"])
             check_program(program, own.program, str(model))
-            if abs(own.constant - stated["constant"]) > 1e-9 * max(1.0, abs(own.constant)):
+            if abs(own.program.constant - program.constant) > 1e-9 * max(1.0, abs(program.constant)):
                 raise InputError(f"{where} states another constant than its problem has; export it again.")
         return _solved_by_file(
-            state, stated["formulation"], problem, program, stated["constant"], solution, dialect, stated["choices"]
+            state, stated["formulation"], problem, program, solution, dialect, stated["choices"]
         )
 
 
@@ -364,12 +365,12 @@ def _check_problem(state: FittedState, problem: Problem, where: str) -> None:
 
 
 def _solved_by_file(
-    state: FittedState, formulation: str, problem: Problem, program: Any, constant: float,
+    state: FittedState, formulation: str, problem: Problem, program: Any,
     path: str | os.PathLike[str], dialect: str | None, choices: dict[str, Any],
 ) -> FittedState:  # fmt: skip
     counted, name = check_rows(path, program), Path(path).name
     solution, x = _read(path, program, dialect)
-    claim = program.objective(x) + constant
+    claim = program.objective(x)
     given = np.clip(x[program.weights], *(problem.limits or (-1.0, 1.0)))
     best = polished(problem, normalised(given, problem.limits), claim)
     old = state.result

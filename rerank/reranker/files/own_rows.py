@@ -1,7 +1,8 @@
 """Programs with rows or columns of the user's own: refused where nothing says that they are the user's.
 
-The program that was solved has to be that of the exported problem, or of the model that was given.  Its names and numbers are compared with those of
-the problem stated again, and the rows that a solution file counts with the rows of that program.
+The program that was solved has to be that of the exported problem, or of the model that was given.  Its names and
+numbers are compared with those of the problem stated again, and the rows that a solution file counts with the rows of
+that program.
 """
 
 from __future__ import annotations

@@ -209,7 +209,7 @@ def proceed(
             "the problem, so its bound is no bound on the value. presolve=True or formulation='mixed' gives one."
         )
     # Outside the box of the search nothing beats the start, so the program's bound, or the value, bounds everything.
-    bound = max(outcome.bound + stated.constant, solution.value)
+    bound = max(outcome.bound, solution.value)
     by_solver = replace(solution, bound=bound, bound_source="solver", bound_solver=outcome.who)
     if found is None:
         return by_solver
@@ -238,7 +238,7 @@ def run(
         threads=effective_n_jobs(task.n_jobs),
         node_limit=task.node_limit,
         seed=task.seed % 2**31,
-        cutoff=None if cutoff is None else cutoff - stated.constant,
+        cutoff=cutoff,
         verbose=task.verbose,
     )
     given: dict[str, Any] = {"start": start, "cancel": current().asked}
@@ -281,15 +281,15 @@ def _claimed(stated: Stated, outcome: Outcome) -> float | None:
         return None
     p = stated.program
     missed = np.where(p.integer, outcome.x - np.rint(outcome.x), 0.0)
-    return outcome.objective - float(p.cost @ missed) + stated.constant
+    return outcome.objective - float(p.cost @ missed)
 
 
 def _with_outcome(solution: Solution, stated: Stated, outcome: Outcome) -> Solution:
     """The solution with what the solver reports, in the unit of the value."""
     return replace(
         solution,
-        program_value=None if outcome.objective is None else float(outcome.objective) + stated.constant,
-        program_bound=float(outcome.bound) + stated.constant if math.isfinite(outcome.bound) else None,
+        program_value=None if outcome.objective is None else float(outcome.objective),
+        program_bound=float(outcome.bound) if math.isfinite(outcome.bound) else None,
         start_accepted=outcome.start_accepted,
         nodes=solution.nodes + max(0, int(outcome.nodes)),
     ).noting(*([outcome.message] if outcome.message else []))

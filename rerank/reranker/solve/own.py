@@ -80,8 +80,7 @@ class OwnProgram:
     @property
     def stated(self) -> Stated:
         """The user's program, with what the base knows of the problem."""
-        constant = self.base.constant if self.maximises_value else 0.0
-        return Stated(self.base.formulation, self.base.model, self.program, constant, self.problem.limits)
+        return Stated(self.base.formulation, self.base.model, self.program, self.problem.limits)
 
     @property
     def names(self) -> list[str]:
@@ -198,12 +197,12 @@ class OwnProgram:
         return x if self.program.violation(x) <= FEASIBILITY_TOLERANCE else None
 
     def claim(self, x: Floats) -> float:
-        """Objective of the base at a point, in the unit of the value."""
-        return self.base.program.objective(x[self.place]) + self.base.constant
+        """Objective of the base at a point: the value that it counts."""
+        return self.base.program.objective(x[self.place])
 
     def in_value(self, figure: float) -> float:
         """A figure of the user's program, whose objective is that of the base, in the unit of the value."""
-        return figure - self.program.constant + self.base.program.constant + self.base.constant
+        return figure - self.program.constant + self.base.program.constant
 
     def objective_remark(self, x: Floats, whose: str) -> str:
         """The user's objective at a point, in its own sense and unit."""

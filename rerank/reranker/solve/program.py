@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 
 FORMULATIONS = ("auto", "subrank", "resolved_rank", "mixed", "auc", "pairwise")
 
-OWN, DATA = {"signs": "positive", "corrections": "radius"}, ("units", "preferences")
+OWN, DATA = {"signs": "positive", "corrections": "radius"}, ("units", "preferences", "constant")
 """What the estimator calls options of a builder that a fit sets, and those that hold its rows."""
 
 
@@ -82,14 +82,12 @@ def check_stated() -> None:
 class Stated:
     """A problem stated as a Pyomo model, and its arrays.
 
-    The objective and the ``constant``, the part of V that no weights change, give the value. An anchored problem has
-    ``limits`` of its weights.
+    Its objective is the value. An anchored problem has ``limits`` of its weights.
     """
 
     formulation: str
     model: Any
     program: Program
-    constant: float
     limits: tuple[Floats, Floats] | None = None
 
     @property
@@ -173,6 +171,14 @@ def state(problem: Problem, formulation: str, box: Any = None, **choices: Any) -
     model = build_model(problem, formulation, box, **choices)
     from formulations.compile import compile_model
 
+    return Stated(formulation, model, compile_model(model), problem.limits)
+
+
+def _arguments(problem: Problem, formulation: str) -> tuple[Any, dict[str, Any]]:
+    """Module of the builder, and what it gets from the problem: what is ranked, and options."""
+    if problem.weighs_hits:
+        raise InputError("No program states a measure such as 'ap'; use solver='search', which needs none.")
+    check_stated()
     constant = problem.constant
     if formulation == "pairwise":
         # That program counts pairs won.  The q positives of a unit have ranks that sum to those pairs and q (q + 1)
@@ -181,18 +187,10 @@ def state(problem: Problem, formulation: str, box: Any = None, **choices: Any) -
             u.factor * u.positive.size * ((u.positive.size + 1) / 2 + u.coefficients[0] - 1)
             for u in problem.units
         )
-    return Stated(formulation, model, compile_model(model), float(constant), problem.limits)
-
-
-def _arguments(problem: Problem, formulation: str) -> tuple[Any, dict[str, Any]]:
-    """Module of the builder, and what it gets from the problem: what is ranked, and options."""
-    if problem.weighs_hits:
-        raise InputError("No program states a measure such as 'ap'; use solver='search', which needs none.")
-    check_stated()
     ranked = {"preferences": _preferences(problem)} if formulation == "pairwise" else {"units": problem.units}
     return load(f"formulations.{formulation}"), {
-        **ranked, "epsilon": float(problem.epsilon), "C": problem.C, "max_features": problem.max_features,
-        "signs": problem.signs, "corrections": problem.limits,
+        **ranked, "epsilon": float(problem.epsilon), "C": problem.C, "constant": float(constant),
+        "max_features": problem.max_features, "signs": problem.signs, "corrections": problem.limits,
     }  # fmt: skip
 
 
