@@ -107,7 +107,7 @@ class Solution:
     gave_up : bool
         Whether the search ended open before its time; more of it changes nothing, and a note says why.
     changed : bool
-        Whether the weights are of a program that its user changed (:meth:`rerank.Reranker.fit_model`).
+        Whether the weights are of a program of the user's (:meth:`rerank.Reranker.fit_model`).
     """
 
     weights: NDArray[np.float64]
@@ -305,8 +305,8 @@ class Result(Solution):
         if self.changed and status != "optimal":
             word = f", on the word of {who}" if self.bound_solver else ""
             return (
-                f"The weights keep your rows. No weights, with or without them, have a {name} above {self.bound:.6g}, "
-                f"margin and penalty included{word}; a note says what was found of your program."
+                f"The weights keep the rows of your program. No weights, with or without what was added to it, have a "
+                f"{name} above {self.bound:.6g}, margin and penalty included{word}; a note says what its solver says."
             )
         if status == "optimal_by_solver":
             return (
@@ -338,8 +338,8 @@ class Result(Solution):
             rows.insert(0, ("first stage", number(self.first_stage_statistic), f"{name} of the first stage's list"))
         if self.program_value is not None:
             reported = (
-                f"{fitted}in the unit of the value, what {self.solver} reports for the {self.formulation} program"
-                f"{' with your rows' if self.changed else ''}, bound {number(self.program_bound)}"
+                f"{fitted}in the unit of the value, what {self.solver} reports for "
+                f"{'your' if self.changed else 'the'} {self.formulation} program, bound {number(self.program_bound)}"
             )
             rows.append(("program", number(self.program_value), reported))
         return Cells(rows, ("left", "left", "left"))

@@ -218,7 +218,7 @@ def _kept(
         old,
         weights=found.weights, value=value, certificate=found.certificate,
         statistic=float(found.certificate.statistic), bound=max(limit, value), bound_source=source, bound_solver=by,
-        gave_up=False, changed=own.changed, formulation=own.base.formulation, start_value=None, evidence=None,
+        gave_up=False, changed=True, formulation=own.base.formulation, start_value=None, evidence=None,
         proof=None, notes=tuple(told), **reported,
     ).within_bound()  # fmt: skip
     return _with_weights(state, result)
@@ -301,7 +301,7 @@ def imported(
     with usable(where):
         try:
             program = mps.read(model, sidecar=True)
-            data = mps.read_sidecar(model).get("data")
+            data: Any = mps.read_sidecar(model).get("data")
         except FormulationError as error:
             raise InputError(str(error)) from error
         state, problem, stated = _contents(data, where)

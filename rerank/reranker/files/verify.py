@@ -340,6 +340,7 @@ def _fitted_again(found: Refit, table: Table, proof: Proof | None, findings: _Fi
     now = replace(
         again.result, evidence=result.evidence, notes=result.notes, seconds=result.seconds, grouped=result.grouped,
         folds=folds, left_out=left_out if result.left_out else (),
+        solver=result.solver if result.changed else again.result.solver,
     )  # fmt: skip
     classes = again.classes
     if classes is not None and solver == "file":

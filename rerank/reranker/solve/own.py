@@ -515,10 +515,9 @@ def check_model(model: Any, problem: Problem) -> None:
     ------
     InputError
     """
-    info = getattr(model, "rerank_info", None)
-    layout = getattr(info, "layout", None)
-    instance = getattr(layout, "instance", None)
-    if instance is None or getattr(info, "kind", None) not in ("subrank", "resolved_rank", "mixed", "auc", "pairwise"):
+    info: Any = getattr(model, "rerank_info", None)
+    instance = getattr(getattr(info, "layout", None), "instance", None)
+    if instance is None or info.kind not in ("subrank", "resolved_rank", "mixed", "auc", "pairwise"):
         raise InputError(
             f"{getattr(model, 'name', type(model).__name__)!r} is no model of build_model(); make it with "
             "est.build_model() and add rows to that."
