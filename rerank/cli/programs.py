@@ -157,20 +157,30 @@ def _statistic_constant(program: Path) -> float | None:
 
 def take(
     program: Program,
-    solution: Annotated[Path, typer.Argument(help="Solution file of any of the solvers.")],
+    solution: Annotated[Path, typer.Argument(help="Solution file of any of the solvers, or weights alone.")],
     model: Annotated[Path, typer.Option(help="Where to write the model (JSON).")],
     dialect: Annotated[
-        str | None, typer.Option(help="highs, cbc, scip, glpk or gurobi; recognised by default.")
+        str | None,
+        typer.Option(help="highs, cbc, scip, glpk, gurobi, cplex, xpress, copt, lp_solve or plain, name and value in "
+                     "each line; recognised by default."),
+    ] = None,
+    bound: Annotated[
+        float | None, typer.Option(help="The solver's bound, as it prints it for the program file; on its word.")
+    ] = None,
+    by: Annotated[str | None, typer.Option(help="Whose word the bound is: solver and version.")] = None,
+    prove: Annotated[
+        float | None, typer.Option(help="Seconds for a search that starts from these weights and bounds the value.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Read a solver's solution back into a model. Its value is recomputed exactly."""
+    """Read a solver's solution back into a model. Its value is recomputed exactly, a bound of the solver is not."""
     from rerank.io.paths import check_outputs
     from rerank.reranker.files.document import save
     from rerank.reranker.files.export import imported
+    from rerank.reranker.files.support import Support
 
     check_outputs([program, program.with_suffix(".json"), solution], {"--model": model})
-    state = imported(program, solution, dialect)
+    state = imported(program, solution, dialect, Support(bound, by, prove))
     save(state, model)
     if as_json:
         answer({"model": str(model), **state.result.to_dict(), "coef": state.named_weights()})

@@ -320,29 +320,41 @@ class Reranker(Ranker):
         return export(self._fitted(), self._program(), path, choices, model)[:2]
 
     def load_solution(
-        self, path: str | os.PathLike[str], dialect: str | None = None, model: Any = None, **choices: Any
-    ) -> Self:
+        self, path: str | os.PathLike[str], dialect: str | None = None, *, model: Any = None,
+        bound: float | None = None, by: str | None = None, prove: float | None = None, **choices: Any,
+    ) -> Self:  # fmt: skip
         """Use the weights of another solver's solution file, polished and recomputed exactly.
 
         Parameters
         ----------
         path : path
-            Solution of HiGHS, CBC, SCIP, GLPK or Gurobi for the program of :meth:`export_mps`.
+            Solution for the program of :meth:`export_mps`, or its weights alone, a line ``w0 0.5`` for each.
         dialect : str, optional
-            The solver that wrote it; recognised if omitted.
+            One of :data:`formulations.solutions.NAMES`; recognised if omitted.
         model : ConcreteModel, optional
             The model whose program was solved, with what was added to it.
+        bound : float, optional
+            The solver's bound, as it prints it for the file. It is not checked, and all that is said of it names the
+            solver.
+        by : str, optional
+            Whose word the bound is, such as ``"Gurobi 13.0"``.
+        prove : float, optional
+            Seconds for a search that starts from these weights and bounds the value. Better weights that it finds are
+            taken, with a note.
 
         Raises
         ------
-        InputError
-            If the weights break a row that was added.
         CertificateError
             If the weights do not give the solution's objective when recomputed exactly, even after polishing.
+        InputError
+            For a file that cannot be read or is of another program, weights that break a row that was added, and a
+            bound below what the weights are worth.
         """
         from rerank.reranker.files.export import load_solution
+        from rerank.reranker.files.support import Support
 
-        return self._adopt(load_solution(self._fitted(), self._program(), path, dialect, choices, model))
+        given = (path, dialect, Support(bound, by, prove), choices)
+        return self._adopt(load_solution(self._fitted(), self._program(), *given, model))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all that is needed to rank rows and to verify the result, as JSON without pickle."""

@@ -33,6 +33,10 @@ KEEPING = ("first_stage_kept", "already_ideal", "nothing_to_find", "nothing_to_r
 CLAIM_SLACK = 1e-4
 """Relative difference between a solver's figures and exact ones that is rounding."""
 
+PRESOLVED = "presolve=True with more time_limit lets the search prove it."
+PROVE = "load_solution(..., prove=60), or rerank import --prove 60,"
+"""What helps to a proof of weights that a solver found, and of weights that were read from a file."""
+
 STATUSES = ("optimal", "optimal_by_solver", "feasible", *KEEPING)
 
 SOURCES = {
@@ -285,6 +289,7 @@ class Result(Solution):
     def _proof(self) -> str:
         """What is proved of the weights, and whose the proof is."""
         status, name, who = status_of(self), self.fitted_name, self.bound_solver or "the solver"
+        read = self.solver == "file"
         if status == "optimal":
             how = "the ideal list is reached" if self.bound_source == "ideal" else "by the search"
             return (
@@ -311,17 +316,18 @@ class Result(Solution):
         if status == "optimal_by_solver":
             return (
                 f"Optimal on the word of {who}: {name} of the weights is recomputed exactly, the bound is not; "
-                "presolve=True with more time_limit lets the search prove it."
+                + (f"{PROVE} lets the search try to." if read else PRESOLVED)
             )
         more = "Raise time_limit, lower n_candidates, or set max_features to 3 or 4, which is usually proved."
         if self.gave_up:
             more = "More time would not change that; a note says why."
-        elif self.solver == "file":  # the weights were read, so that no more time helps
-            more = "Fit again with solver='search' and more time_limit to prove more."
+        elif read:
+            more = f"{PROVE} lets the search try to prove more, from these weights; more seconds help it."
         word = f", on the word of {who}" if self.bound_solver else ""
         return (
-            f"Stopped with a gap of {self.gap:.6g} in {name}, margin and penalty included: allowed weights with a "
-            f"larger value may exist, larger by at most this gap{word}. {more}"
+            f"{'The weights of the file leave' if read else 'Stopped with'} a gap of {self.gap:.6g} in {name}, margin "
+            "and penalty included: allowed weights with a larger value may exist, larger by at most this gap"
+            f"{word}. {more}"
         )
 
     def numbers(self) -> Cells:
@@ -336,9 +342,10 @@ class Result(Solution):
         ]
         if self.first_stage_statistic is not None:
             rows.insert(0, ("first stage", number(self.first_stage_statistic), f"{name} of the first stage's list"))
+        who = "the file" if self.solver == "file" else self.solver
         if self.program_value is not None:
             reported = (
-                f"{fitted}in the unit of the value, what {self.solver} reports for "
+                f"{fitted}in the unit of the value, what {who} reports for "
                 f"{'your' if self.changed else 'the'} {self.formulation} program, bound {number(self.program_bound)}"
             )
             rows.append(("program", number(self.program_value), reported))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import tempfile
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -22,7 +23,7 @@ from rerank.errors import InputError, SolverError, nearest
 from rerank.io.atomic import writing
 from rerank.solvers import highs, pulp
 from rerank.solvers.commands import MODEL, ONLY_PULP, SOLVERS, START, by_command, installed_version, names
-from rerank.solvers.outcome import Holds, Options, Outcome, Point, verified
+from rerank.solvers.outcome import ACCEPTED, Floats, Holds, Options, Outcome, Point, described, verified
 
 __all__ = ["available", "known", "solve_file", "values"]
 
@@ -52,8 +53,9 @@ def solve_file(
         HiGHS takes all of it; others the time limit, gaps, tolerance, seed, threads and node limit as far as they
         have them.
     start : array (n,) or path, optional
-        A full point in the order of the program's columns, or a solution file. One that keeps every row within the
-        tolerance is never lost, and a claim that denies it is refused; HiGHS, SCIP and Gurobi start from it.
+        A full point in the order of the program's columns, or a solution file, or one of the weights alone, which HiGHS
+        completes. One that keeps every row within the tolerance is never lost, and a claim that denies it is refused;
+        HiGHS, SCIP and Gurobi start from it.
     solution : path, optional
         Where to write the solver's solution file. Replaced if there is a point, left alone if there is none.
     cancel : threading.Event, optional
@@ -78,7 +80,7 @@ def solve_file(
         For a file that cannot be read.
     """
     from formulations import mps
-    from formulations.solutions import read_solution, solution_text
+    from formulations.solutions import parse_solution, solution_text
 
     began = time.monotonic()
     name = known(solver)
@@ -87,7 +89,8 @@ def solve_file(
         asked = replace(asked, time_limit=time_limit)
     program = mps.read(path)
     if isinstance(start, str | PathLike):
-        start = program.vector(read_solution(start, program))
+        given = parse_solution(start, program, weights_alone=True).values
+        start = program.vector(given) if len(given) == len(program.columns) else completed(program, given)
     point = None if start is None else Point.of(program, start)
     if asked.time_limit is not None:
         asked = replace(asked, time_limit=max(0.0, asked.time_limit - (time.monotonic() - began)))
@@ -104,6 +107,26 @@ def solve_file(
         with writing(solution) as stream:
             stream.write(text)
     return outcome
+
+
+def completed(program: Program, fixed: Mapping[str, float]) -> Floats:
+    """The best point of a program with these values of some of its columns.
+
+    Raises
+    ------
+    InputError
+        If the program admits none.
+    """
+    x = program.vector(fixed)
+    there = np.array([name in fixed for name in program.columns])
+    sides = ((program.lower, x), (program.upper, x))
+    best = highs.solve(program.with_bounds(*(np.where(there, held, side) for side, held in sides)))
+    if best.x is None or not program.violation(best.x) <= ACCEPTED:
+        raise InputError(
+            f"No point of {described(program)} has {', '.join(f'{name} = {v:.6g}' for name, v in fixed.items())}; give "
+            "weights within its bounds and rows."
+        )
+    return best.x
 
 
 def _outside(

@@ -23,12 +23,13 @@ from rerank.reranker.files import model_file
 from rerank.reranker.files.document import document, state_of
 from rerank.reranker.files.model_file import usable
 from rerank.reranker.files.own_rows import check_claim, check_point, check_program, check_rows
+from rerank.reranker.files.support import NOTHING, Support
 from rerank.reranker.result import Result, status_of
 from rerank.reranker.solve.by_program import run, seconds_to_state
 from rerank.reranker.solve.own import OwnProgram, check_model, choices_of, own_program
 from rerank.reranker.solve.program import build_model, chosen_formulation, normalised, shares_optimum
 from rerank.reranker.solve.program import state as stated_program
-from rerank.reranker.solve.verified import Verified, polished, summed
+from rerank.reranker.solve.verified import Verified, outside, polished, summed
 from rerank.reranker.state import FittedState
 from rerank.reranker.task import task_of
 from rerank.solvers.outcome import Outcome
@@ -277,22 +278,25 @@ def load_solution(
     formulation: str,
     path: str | os.PathLike[str],
     dialect: str | None,
+    support: Support,
     choices: dict[str, Any],
     model: Any = None,
 ) -> FittedState:
     """The state with the weights of a solution file for its program, or for a user's model of it."""
     problem = state.known_problem()
     if model is not None:
-        return _own_by_file(state, program_of(model, problem, choices), path, dialect)
+        return _own_by_file(state, program_of(model, problem, choices), path, dialect, support)
     stated = stated_program(problem, formulation, **choices)
+    given = (path, dialect, support)
     if "box" in choices:
-        return _own_by_file(state, own_program(problem, formulation, stated.program, choices, {}), path, dialect)
-    return _solved_by_file(state, formulation, problem, stated.program, path, dialect, choices)
+        return _own_by_file(state, own_program(problem, formulation, stated.program, choices, {}), *given)
+    return _solved_by_file(state, formulation, problem, stated.program, *given, choices)
 
 
 def imported(
-    model: str | os.PathLike[str], solution: str | os.PathLike[str], dialect: str | None = None
-) -> FittedState:
+    model: str | os.PathLike[str], solution: str | os.PathLike[str], dialect: str | None = None,
+    support: Support = NOTHING,
+) -> FittedState:  # fmt: skip
     """A fitted state from an exported program, its sidecar and a solution file, without the data."""
     from formulations import mps
     from formulations.errors import FormulationError
@@ -314,15 +318,14 @@ def imported(
             users = own_program(problem, stated["formulation"], program, stated["choices"], titles)
             if "own" not in data:
                 check_program(program, users.base.program, str(model))
-            return _own_by_file(state, users, solution, dialect)
+            return _own_by_file(state, users, solution, dialect, support)
         if seconds_to_state(problem, stated["formulation"], MOST_SECONDS) <= MOST_SECONDS:
             own = stated_program(problem, stated["formulation"], **stated["choices"])
             check_program(program, own.program, str(model))
             if abs(own.program.constant - program.constant) > 1e-9 * max(1.0, abs(program.constant)):
                 raise InputError(f"{where} states another constant than its problem has; export it again.")
-        return _solved_by_file(
-            state, stated["formulation"], problem, program, solution, dialect, stated["choices"]
-        )
+    given = (solution, dialect, support, stated["choices"])
+    return _solved_by_file(state, stated["formulation"], problem, program, *given)
 
 
 def _contents(data: Any, where: str) -> tuple[FittedState, Problem, dict[str, Any]]:
@@ -364,26 +367,44 @@ def _check_problem(state: FittedState, problem: Problem, where: str) -> None:
         )
 
 
+def _alone(w: NDArray[np.float64], problem: Problem, name: str) -> NDArray[np.float64]:
+    """Weights that stand alone, divided by their largest size where only their direction counts."""
+    if problem.limits is None:
+        return w / max(1.0, float(np.abs(w).max(initial=0.0)))
+    if (j := outside(w, problem.limits)) is not None:
+        low, high = (float(side[j]) for side in problem.limits)
+        raise InputError(
+            f"{name} gives w{j} = {w[j]:.6g}, and the model allows {low:g} to {high:g}; weights are those of the "
+            "program, in scaled units."
+        )
+    return w
+
+
 def _solved_by_file(
     state: FittedState, formulation: str, problem: Problem, program: Any,
-    path: str | os.PathLike[str], dialect: str | None, choices: dict[str, Any],
+    path: str | os.PathLike[str], dialect: str | None, support: Support, choices: dict[str, Any],
 ) -> FittedState:  # fmt: skip
     counted, name = check_rows(path, program), Path(path).name
     solution, x = _read(path, program, dialect)
-    claim = program.objective(x)
-    given = np.clip(x[program.weights], *(problem.limits or (-1.0, 1.0)))
-    best = polished(problem, normalised(given, problem.limits), claim)
+    claim, alone = None, x is None
+    if x is None:
+        given = _alone(np.array([solution.values[program.columns[j]] for j in program.weights]), problem, name)
+    else:
+        claim, given = program.objective(x), x[program.weights]
+    given = np.clip(given, *(problem.limits or (-1.0, 1.0)))
+    best = polished(problem, normalised(given, problem.limits), claim, nearly=alone)
     old = state.result
     # The weights of the model are a point of any program that asks no more than the problem.
-    if shares_optimum(formulation, state.task.statistic) and choices.get("big_m", "pair") == "pair":
+    bounds = shares_optimum(formulation, state.task.statistic) and choices.get("big_m", "pair") == "pair"
+    if bounds and claim is not None:
         check_claim(solution, claim, max(old.value, best.value), name)
     bound, source, by = _known_bound(old, problem)
     _check_bound(best.value, bound, problem, name)
     other = old.fitted_name != old.statistic_name
-    told = [f"The weights were read from {name}."]
+    told = [f"The weights were read from {name}{', which holds nothing else' if alone else ''}."]
     if other:
         told.append(f"The statistic is that of {old.fitted_name}, which the file's program maximises.")
-    if not (counted or np.array_equal(best.weights, given)):
+    if not (alone or counted or np.array_equal(best.weights, given)):
         told.append(
             f"{name} does not say which rows its program had; rows of your own need not hold for these weights, which "
             "were scaled and polished."
@@ -398,35 +419,52 @@ def _solved_by_file(
         gave_up=False, changed=False,
         program_value=claim, program_bound=None, formulation=formulation, solver="file", start_value=None,
         start_accepted=None, evidence=None, notes=tuple(told),
-    ).within_bound()  # fmt: skip
-    return _with_weights(state, result)
+    )  # fmt: skip
+    result = support.bounded(result, program, bounds)
+    return _with_weights(state, support.proved(result, problem, state.task).within_bound())
 
 
 def _own_by_file(
-    state: FittedState, own: OwnProgram, path: str | os.PathLike[str], dialect: str | None
+    state: FittedState, own: OwnProgram, path: str | os.PathLike[str], dialect: str | None, support: Support
 ) -> FittedState:
     """The state with the weights of a solution file for a user's program."""
+    name, ours = Path(path).name, own.maximises_value
+    if support.prove is not None:
+        raise InputError(
+            f"prove searches all weights that the model allows, and the program of {name} has rows or a box of its "
+            "own; leave prove out, and give the solver's bound on its word."
+        )
     solution, x = _read(path, own.program, dialect)
-    name, claim = Path(path).name, own.claim(x) if own.maximises_value else None
+    if x is None:
+        given = np.array([solution.values[own.program.columns[j]] for j in own.weights])
+        x, claim, more = own.completed(given, name), None, ", which holds nothing else"
+    else:
+        claim, more = own.claim(x) if ours else None, ", which calls them optimal" if solution.optimal else ""
     found, point, remarks = own.inside(x, claim, name)
-    told = [f"The weights were read from {name}{', which calls them optimal' if solution.optimal else ''}.", *remarks]
-    if claim is None:
+    told = [f"The weights were read from {name}{more}.", *remarks]
+    bound, who = math.inf, name
+    if not ours:
         told.append(own.objective_remark(point, f"by {name}"))
+    elif support.bound is not None and support.by is not None:
+        bound, who = own.in_value(own.program.constant - support.bound), support.by
+        support.check(bound, found.value, own.in_value(own.program.constant))
     return _kept(
-        state, own, found, point, told, math.inf, name, program_value=claim, program_bound=None, solver="file",
-        start_accepted=None,
-    )
+        state, own, found, point, told, bound, who, program_value=claim,
+        program_bound=bound if math.isfinite(bound) else None, solver="file", start_accepted=None,
+    )  # fmt: skip
 
 
 def _read(
     path: str | os.PathLike[str], program: Program, dialect: str | None
-) -> tuple[FileSolution, NDArray[np.float64]]:
-    """A solution file and its point, which is one of the program."""
+) -> tuple[FileSolution, NDArray[np.float64] | None]:
+    """A solution file and its point, which is one of the program; None where the file holds weights alone."""
     from formulations.errors import FormulationError
     from formulations.solutions import parse_solution
 
     try:
-        solution = parse_solution(path, program, dialect)
+        solution = parse_solution(path, program, dialect, weights_alone=True)
+        if len(solution.values) < len(program.columns):
+            return solution, None
         x = program.vector(solution.values)
     except FormulationError as error:
         raise InputError(str(error)) from error

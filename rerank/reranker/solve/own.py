@@ -196,6 +196,23 @@ class OwnProgram:
         x[self.place] = point
         return x if self.program.violation(x) <= FEASIBILITY_TOLERANCE else None
 
+    def completed(self, w: Floats, name: str) -> Floats:
+        """The point of weights that stand alone in a file.
+
+        Raises
+        ------
+        InputError
+            Where they do not say what the user's columns, or those that the user's rows speak of, are worth.
+        """
+        if self.added.any() or self.counts:
+            raise InputError(
+                f"{name} holds weights alone, and your program has columns of your own or rows on what it counts; give "
+                "a solution file with all of its columns."
+            )
+        x = np.zeros(len(self.program.columns))
+        x[self.weights] = w
+        return x
+
     def claim(self, x: Floats) -> float:
         """Objective of the base at a point: the value that it counts."""
         return self.base.program.objective(x[self.place])
@@ -395,7 +412,7 @@ class OwnProgram:
         ----------
         x : float64 array (n,)
         claim : float or None
-            Value that the solver claims for it; None where its objective is the user's own.
+            Value that the solver claims for it; None where its objective is the user's own, or nothing is claimed.
         who : str
             Whose point it is.
 
@@ -407,18 +424,19 @@ class OwnProgram:
             If they do not reach the claim.
         """
         best: tuple[Any, Verified, Floats] | None = None
-        for share in (1.0,) if claim is None else CLAIMED_SHARES:
+        ours = self.maximises_value
+        for share in CLAIMED_SHARES if ours else (1.0,):
             for number, point in enumerate(self.candidates(x, share)):
                 found = None if self.broken(point) else self._verified(point)
                 if found is None:
                     continue
                 off = self.missed(point)
                 rank = (found.value, off is None or off[1] < SAME, found.certificate.margin or 0)
-                if claim is None:  # the less an objective of the user's moves, the better
+                if not ours:  # the less an objective of the user's moves, the better
                     rank = (-number, True, 0)
                 if best is None or rank > best[0]:
                     best = rank, found, point
-            if best is not None and (claim is None or is_closed(claim - best[1].value, claim, summed(self.problem))):
+            if best is not None and claim is not None and is_closed(claim - best[1].value, claim, summed(self.problem)):
                 break
         if best is None:
             row, over = self.broken(self.rounded(x)) or ("", 0.0)

@@ -68,10 +68,10 @@ def verified(problem: Problem, w: Floats, as_given: bool = False) -> Verified:
     return Verified(w, certify(problem, w, as_given))
 
 
-def polished(
-    problem: Problem, w: Floats, claim: float | None = None, box: tuple[Floats, Floats] | None = None
-) -> Verified:
-    """The better of ``w`` and its polish, both recomputed exactly; a polish that leaves the ``box`` is not used.
+def polished(problem: Problem, w: Floats, claim: float | None = None, nearly: bool = False) -> Verified:
+    """The better of ``w`` and its polish, both recomputed exactly.
+
+    With a claim, or ``nearly``, pairs that are won by almost the margin are to be won, too.
 
     Raises
     ------
@@ -80,17 +80,17 @@ def polished(
     """
     best = verified(problem, w)
     tried = 0
-    for share in (1.0,) if claim is None else CLAIMED_SHARES:
+    for share in CLAIMED_SHARES if nearly or claim is not None else (1.0,):
         pairs = won_pairs(problem, w, share * problem.epsilon) if w.any() else ()
         if tried < len(pairs) <= MOST_PAIRS:
             tried = len(pairs)
-            wide = polish(problem.scaled, pairs, w, problem.signs, w != 0, box or problem.limits)
-            wide = normalised(wide, problem.limits)
-            if box is None or outside(wide, box) is None:
-                better = verified(problem, wide)
-                best = max(best, better, key=lambda one: (one.value, one.certificate.margin or 0))
-        if claim is None or is_closed(claim - best.value, claim, summed(problem)):
+            wide = polish(problem.scaled, pairs, w, problem.signs, w != 0, problem.limits)
+            better = verified(problem, normalised(wide, problem.limits))
+            best = max(best, better, key=lambda one: (one.value, one.certificate.margin or 0))
+        if claim is not None and is_closed(claim - best.value, claim, summed(problem)):
             return best
+    if claim is None:
+        return best
     raise CertificateError(
         f"The solver claims {claim:.9g}, but its weights are worth {best.value:.9g} when recomputed exactly, and "
         "polishing does not restore the claim; fit with solver='search', which has no tolerance."

@@ -44,6 +44,7 @@ from tests.cases.advice import (
     est,
     fit,
     model_file,
+    promised,
     proved,
     row,
     shown,
@@ -192,20 +193,28 @@ def many(**options):
     return fit(*data(60, 60), **{"stat": "auc", "max_features": 7, "time_limit": 1.0, **options})
 
 
-def read_back(**options):
-    """A fit of few rows that takes over the solution of its program."""
-    other = small(solver="none", n_candidates=12, **options)
+def read_back(unit="file", **support):
+    """A fit of few rows that takes over the solution of its program, and without support the bound of its solver."""
+    other = small(solver="none", n_candidates=12)
     other.export_mps("p.mps")
-    gateway.solve_file("p.mps", "highs", solution="p.sol", time_limit=20)
-    return other.load_solution("p.sol")
+    outcome = gateway.solve_file("p.mps", "highs", solution="p.sol", time_limit=20)
+    bound = mps.read("p.mps").constant - outcome.bound if unit == "file" else outcome.bound
+    return other.load_solution("p.sol", **(support or {"bound": bound, "by": "HiGHS"}))
 
 
-def in_box(low, high):
+def started_from(text):
+    """The program of a fit, solved from weights alone."""
+    small(solver="none", n_candidates=12).export_mps("p.mps")
+    Path("w.txt").write_text(text)
+    return gateway.solve_file("p.mps", "highs", start="w.txt", time_limit=20)
+
+
+def in_box(low, high, **support):
     """The weights of a program whose weights keep a box."""
     other = small()
     other.export_mps("p.mps", box=(low, high))
     gateway.solve_file("p.mps", "highs", solution="p.sol", time_limit=20)
-    return other.load_solution("p.sol", box=(low, high)).result_
+    return other.load_solution("p.sol", box=(low, high), **support).result_
 
 
 def boxes(proof):
@@ -230,8 +239,19 @@ SEARCHES = [
         lambda: "max_features to 4" in many().result_.notes[-1] and many(max_features=4).result_.nodes > 0),
     row("it shows its bound by circuits, or without any; draw another proof",
         lambda: boxes(many(proof=True)), lambda: boxes(many(proof=True, max_features=1)) > 0),
-    row("Fit again with solver='search' and more time_limit to prove more",
-        lambda: read_back(), lambda: proved(small(solver="search", n_candidates=12))),
+    *promised(lambda: proved(read_back(prove=20)),
+        ("lets the search try to prove more, from these weights; more seconds help it", lambda: read_back(prove=0)),
+        ("the bound is not; load_solution(..., prove=60), or rerank import --prove 60, lets the search try to",
+         lambda: read_back())),
+    row("these weights are worth {}; give the bound as {} prints it for the program's file, in which they are worth {}",
+        lambda: read_back("value"), lambda: read_back().result_.bound_solver == "HiGHS"),
+    row("needs both the number and the solver; give bound and by, or neither (--bound and --by)",
+        lambda: read_back(by="HiGHS"), lambda: read_back().result_.bound_solver == "HiGHS"),
+    row("No point of {} has {}; give weights within its bounds and rows",
+        lambda: started_from("w0 3\nw1 0.5\n"), lambda: started_from("w0 1\nw1 0.5\n").start_accepted is not False),
+    row("has a box of its own; leave prove out, or export without the box",
+        lambda: in_box([1.0, -0.5], [1.0, 0.5], prove=5),
+        lambda: in_box([1.0, -0.5], [1.0, 0.5]).weights[0] == 1.0 and proved(read_back(prove=20))),
     row("and holds no point; try presolve=False or another seed",
         lambda: optimum(True),
         lambda: abs(optimum(False) - highs.solve(program(), Options(time_limit=20.0)).objective) < 1e-6),
