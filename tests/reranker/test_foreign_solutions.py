@@ -269,9 +269,11 @@ def test_a_box_of_its_own_is_no_problem_to_prove(tmp_path):
     outcome = gateway.solve_file(tmp_path / "p.mps", solution=tmp_path / "p.sol")
     with pytest.raises(InputError, match="has rows or a box of its own; leave prove out"):
         unsolved(3).load_solution(tmp_path / "p.sol", box=box, prove=5)
-    asked = {"bound": -float(outcome.objective), "by": "HiGHS"}
+    asked = {"bound": mps.read(tmp_path / "p.mps").constant - outcome.objective, "by": "HiGHS"}
     result = unsolved(3).load_solution(tmp_path / "p.sol", box=box, **asked).result_
-    assert result.bound_source == "ideal" and any("asks more than the problem" in note for note in result.notes)
+    assert result.bound == pytest.approx(outcome.objective)
+    assert "of the program with your rows" in " ".join(result.notes)
+    assert (result.bound_source, result.bound_solver) == ("rows", "HiGHS")
     assert "prove" not in unsolved(3).load_solution(tmp_path / "p.sol", box=box).result_.message
 
 

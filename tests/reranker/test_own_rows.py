@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from fractions import Fraction
 from itertools import product
@@ -9,11 +10,13 @@ from itertools import product
 import numpy as np
 import pyomo.environ as pyo
 import pytest
+from typer.testing import CliRunner
 
 from formulations import auc
 from formulations.compile import compile_model
 from rerank import Reranker, load
 from rerank.certificate import certify
+from rerank.cli import app
 from rerank.errors import CertificateError, InputError, SolverError
 from rerank.io import Table
 from rerank.reranker.files.document import document
@@ -282,6 +285,28 @@ def test_a_point_outside_the_rows_is_refused_with_the_name_of_the_row(tmp_path):
     assert est.result_.weights is weights
 
 
+def test_weights_alone_and_a_bound_on_a_solvers_word_with_rows_of_ones_own(tmp_path):
+    est = fitted(0)
+    best, model = enumerated(est, "far"), est.build_model()
+    far(model)
+    program = compile_model(model)
+    x = highs.solve(program).x
+    (tmp_path / "w.sol").write_text("".join(f"w{j} {float(x[j])!r}\n" for j in (0, 1)))
+    check(est.load_solution(tmp_path / "w.sol", model=model), "far", best)
+    (tmp_path / "own.sol").write_text(text_of("gurobi", program, x, -float(program.cost @ x)))
+    asked = {"model": model, "bound": -float(program.cost @ x), "by": "Gurobi 13"}
+    result = est.load_solution(tmp_path / "own.sol", **asked).result_
+    assert (result.bound_source, result.bound_solver, result.status) == ("rows", "Gurobi 13", "optimal_by_solver")
+    assert result.bound == pytest.approx(best, abs=1e-7)
+    with pytest.raises(InputError, match="would mean that no value exceeds"):
+        est.load_solution(tmp_path / "own.sol", **{**asked, "bound": asked["bound"] + 0.1})
+    with pytest.raises(InputError, match="has rows or a box of its own; leave prove out"):
+        est.load_solution(tmp_path / "own.sol", model=model, prove=5)
+    size(model := est.build_model())
+    with pytest.raises(InputError, match="holds weights alone, and your program has columns of your own"):
+        est.load_solution(tmp_path / "w.sol", model=model)
+
+
 def test_weights_never_leave_the_box_of_their_program(tmp_path):
     """The box allows no weight of size 1: the weights are kept as they are, and not scaled out of it."""
     box = [0.1, -0.2], [0.5, 0.2]
@@ -398,6 +423,23 @@ def test_corrections_of_a_score_keep_rows_too():
             w = np.array([1, t, 0.1 - t, third])
             if (w == low(high(w, problem.limits[1]), problem.limits[0])).all():
                 assert float(certify(problem, w).value) <= result.bound + 1e-9
+
+
+@pytest.mark.parametrize("solver", ["highs", "cbc"])
+def test_the_commands_solve_and_import_a_program_with_rows(tmp_path, solver):
+    est = fitted(0)
+    best, model = enumerated(est, "size"), est.build_model()
+    size(model)
+    program = est.export_mps(tmp_path / "own.mps", model=model)[0]
+    answer = CliRunner().invoke(app, ["solve", program, "--solver", solver, "--json"])
+    assert answer.exit_code == 0 and json.loads(answer.stdout)["objective"] == pytest.approx(best, abs=1e-6)
+    where = tmp_path / "m.json"
+    answer = CliRunner().invoke(app, ["import", program, str(tmp_path / "own.sol"), "--model", str(where)])
+    assert answer.exit_code == (0 if best == 1 else 3) and "The weights keep the rows of your program" in answer.stdout
+    assert load(where).result_.value == pytest.approx(best, abs=1e-7)
+    bound = ["--bound", str(compile_model(model).constant - best), "--by", "CBC 2.10"]
+    answer = CliRunner().invoke(app, ["import", program, str(tmp_path / "own.sol"), "--model", str(where), *bound])
+    assert answer.exit_code == 0 and "Optimal on the word of CBC 2.10" in answer.stdout
 
 
 # -- what is refused, and what is said ---------------------------------------------------------------------------------
