@@ -305,7 +305,7 @@ class Result(Solution):
             return (
                 f"Stopped with a gap of {self.gap:.6g} in {name}, margin and penalty included, on the word of {who}: "
                 "weights that the program with your rows admits may have a larger value, larger by at most this gap. "
-                "Raise time_limit."
+                "Raise time_limit, and node_limit where there is one."
             )
         if self.changed and status != "optimal":
             word = f", on the word of {who}" if self.bound_solver else ""
