@@ -40,11 +40,14 @@ import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import ArrayLike
 
-from formulations.common import Assignment, new_model, start, statistic
+from formulations.common import Assignment, documented, new_model, start, statistic
 from formulations.data import Coefficients, Floats, GradedList
 from formulations.errors import FormulationError
 from formulations.options import Instance, instance_of
 from formulations.wins import Layout, asked_pairs, pair_layout, wins_of
+
+DOCS = dict.fromkeys(("statistic", "w", "gamma", "z", "above_by_margin", "switch_up", "switch_down"), "A.1")
+"""Appendix of [RudinWang2018] that states the component."""
 
 
 def build(
@@ -71,7 +74,7 @@ def build(
     layout = _layout(instance_of(X, y, paid, qid=qid, units=units, **options))
     model = new_model("auc", name, layout, {})
     model.statistic = statistic(model, model.z)
-    return model
+    return documented(model, DOCS)
 
 
 def most_nonzeros(X: ArrayLike, y: Any = None, coefficients: Any = None, **options: Any) -> int:

@@ -31,6 +31,34 @@ SHORT = {
 """Prefixes of short names that mean the same in every program; columns in small letters, rows in capitals."""
 
 
+SHARED = {
+    "w": "weight of each scaled column, within its limits",
+    "gamma": "1 when feature j may carry a weight",
+    "z": "1 when item i is scored at least the margin above item k; pairs that the limits of w decide have none",
+    "above_by_margin": "a win needs the margin; row divided by M_ik, in the literal form 1",
+    "switch_up": "a feature that is not paid for has no weight above 0; the limit of w_j for the paper's 1",
+    "switch_down": "a feature that is not paid for has no weight below 0; the limit of w_j for the paper's 1",
+    "support_limit": "at most max_features weights that are not 0",
+    "statistic": "the statistic with its constant, less the penalty for features",
+    "t": "1 when the rank of i is at least l - 1",
+    "level_order": "a level needs the ones below it",
+    "distinct_ranks": "ranks are distinct, so that at most m - l + 1 rows have rank l - 1 or more",
+    "one_above": "two rows cannot both be above each other",
+}  # fmt: skip
+"""What a component means, where programs share it."""
+
+
+def documented(model: pyo.ConcreteModel, docs: Mapping[str, str]) -> pyo.ConcreteModel:
+    """The model, with a ``doc`` on every variable, family and objective: its equation in the paper and what it says.
+
+    ``docs`` has the text of each component; of those in ``SHARED`` only the equation, and not even that if it is ours.
+    """
+    for component in model.component_objects((pyo.Var, pyo.Constraint, pyo.Objective)):
+        name = component.name
+        component.doc = f"{docs.get(name, 'ours')}: {SHARED[name]}" if name in SHARED else docs[name]
+    return model
+
+
 def linear(*terms: Term) -> LinearExpression:
     """The sum of ``coefficient * variable``, in the form that Pyomo builds and compiles fastest."""
     return LinearExpression(list(map(MonomialTermExpression, terms)))
@@ -67,6 +95,19 @@ class Info:
     rows: dict[int, Any] = field(default_factory=dict)
     columns: dict[int, str] = field(default_factory=dict)
 
+    @property
+    def divisors(self) -> dict[str, dict[tuple[int, int], float]]:
+        """What each row of a family was divided by, by its index; families that are not named were not divided.
+
+        ``M_ik`` of ``above_by_margin`` and ``U_ik`` of ``win_when_above``: 1 in the literal form.
+        """
+        layout, found = self.layout, {}
+        if hasattr(layout, "wins"):
+            found["above_by_margin"] = dict(zip(layout.wins.open, big_m(layout.instance, layout.wins).tolist()))
+        if hasattr(layout, "gap"):
+            found["win_when_above"] = dict(zip(map(tuple, layout.gap.tolist()), layout.most.tolist()))
+        return found
+
 
 def new_model(kind: str, name: str, layout: Layout, rows: Mapping[str, str]) -> pyo.ConcreteModel:
     """A model with ``w``, ``z`` (and ``gamma``) and the families on them that every program has.
@@ -95,7 +136,6 @@ def new_model(kind: str, name: str, layout: Layout, rows: Mapping[str, str]) -> 
     model.rerank_info = Info(kind, layout, SHORT | dict(rows), divisor)
     _add_weights(model, instance)
     w = list(model.w.values())
-    # 1 when item i is scored at least the margin above item k.
     model.z = z = pyo.Var(layout.wins.open, domain=pyo.Binary)
     # a_j = (x_ij - x_kj) / M_ik: each row is divided by its M_ik.
     model.above_by_margin = family({
@@ -109,11 +149,9 @@ def _add_weights(model: pyo.ConcreteModel, instance: Instance) -> None:
     """The variables ``w`` and, if features are penalised or limited, ``gamma`` with its three families."""
     lower, upper = instance.lower.tolist(), instance.upper.tolist()
     domain = pyo.Reals if instance.options.points is None else pyo.Integers
-    # Weight of each feature in the score.
-    model.w = w = pyo.Var(range(instance.lower.size), domain=domain, bounds=lambda _, j: (lower[j], upper[j]))
+    model.w = w = pyo.Var(range(instance.lower.size), domain=domain, bounds=dict(enumerate(zip(lower, upper))))
     if not instance.switched:
         return
-    # 1 when feature j may carry a weight.
     model.gamma = gamma = pyo.Var(instance.counted, domain=pyo.Binary)
     model.switch_up = family(
         {j: linear((1, w[j]), (-upper[j], gamma[j])) <= 0 for j in instance.counted if upper[j] > 0}

@@ -1,8 +1,11 @@
 """Models of a fit that a modeller reads and changes: names of the table, units of weights and objective, copies."""
 
 import json
+import pickle
+import re
 from pathlib import Path
 
+import joblib
 import numpy as np
 import pandas as pd
 import pyomo.environ as pyo
@@ -179,3 +182,66 @@ def test_an_export_of_version_0_2_is_read(tmp_path):
     assert rerank.load(model).result_.program_value == pytest.approx(est.result_.value, abs=1e-7)
     told = CliRunner().invoke(app, ["solve", str(program), "--json"])
     assert json.loads(told.stdout)["objective"] == pytest.approx(est.result_.value, abs=1e-7)
+
+
+@pytest.mark.filterwarnings("ignore:ResolvedRank forbids")
+@pytest.mark.parametrize(("stat", "formulation"), PROGRAMS)
+def test_a_model_survives_pickle_joblib_and_clone(stat, formulation, tmp_path):
+    model = tailed(stat, formulation, C=0.01).build_model(linking="paper", extra_cuts=True)
+    model.mine = pyo.Constraint(expr=model.weight["x0"] >= 0.1)
+    joblib.dump(model, tmp_path / "model.joblib")
+    before = compile_model(model)
+    for copy in (pickle.loads(pickle.dumps(model)), joblib.load(tmp_path / "model.joblib"), model.clone()):
+        after = compile_model(copy)
+        assert (after.columns, after.rows, after.constant) == (before.columns, before.rows, before.constant)
+        assert (after.matrix != before.matrix).nnz == 0
+        for name in ("cost", "lower", "upper", "row_lower", "row_upper"):
+            assert np.array_equal(getattr(after, name), getattr(before, name))
+        assert copy.rerank_info.rows == model.rerank_info.rows
+
+
+NUMBERED = {
+    "subrank": {"statistic": "(22)", "reach_level": "(23)", "above_by_margin": "(24)", "switch_up": "(25)",
+                "switch_down": "(26)", "one_above": "half of (27)", "level_order": "(28)", "z": "(30)"},
+    "resolved_rank": {"statistic": "(11)", "above_by_margin": "(12)", "win_when_above": "(13)", "switch_up": "(14)",
+                      "switch_down": "(15)", "winner_higher": "(16)", "tie_to_lower_gain": "(17)",
+                      "tie_to_later": "(18)", "reach_level": "(20)", "w": "(21)"},
+    "auc": {"statistic": "A.1", "above_by_margin": "A.1"}, "pairwise": {"statistic": "A.2", "above_by_margin": "A.2"},
+    "mixed": {"statistic": "ours", "few_lost": "ours"},
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore:ResolvedRank forbids")
+@pytest.mark.parametrize(("stat", "formulation"), PROGRAMS)
+@pytest.mark.parametrize("linking", ["ordered", "paper"])
+def test_every_component_says_its_equation(stat, formulation, linking):
+    model = tailed(stat, formulation, C=0.01).build_model(linking=linking, extra_cuts=True)
+    docs = {one.name: one.doc for one in model.component_objects((pyo.Var, pyo.Constraint, pyo.Objective))}
+    assert all(re.match(r"[^:]*(\(\d\d\)|A\.[12]|ours)[^:]*: \S", doc) for doc in docs.values()), docs
+    for name, number in NUMBERED[formulation].items():
+        assert name not in docs or docs[name].startswith(number), (name, docs[name])
+    paper = {"winner_higher", "tie_to_lower_gain", "tie_to_later"}
+    assert set(NUMBERED[formulation]) - set(docs) <= (set() if linking == "paper" else paper)
+
+
+@pytest.mark.filterwarnings("ignore:ResolvedRank forbids")
+@pytest.mark.parametrize("big_m", ["pair", "unit"])
+def test_a_row_times_its_divisor_is_the_row_of_the_paper(big_m):
+    model = tailed("mrr", "resolved_rank").build_model(big_m=big_m)
+    X, divisors = model.rerank_info.layout.instance.X, model.rerank_info.divisors
+    assert set(divisors) == {"above_by_margin", "win_when_above"}
+    rng = np.random.default_rng(0)
+    w = rng.uniform(-1, 1, 2)
+    for j, value in enumerate(w):
+        model.w[j].set_value(value)
+    for z in model.z.values():
+        z.set_value(rng.integers(2))
+    for (i, k), M in divisors["above_by_margin"].items():
+        row, apart = model.above_by_margin[i, k], w @ (X[i] - X[k])
+        slack = (pyo.value(row.upper) - pyo.value(row.body)) * M
+        assert slack == pytest.approx(apart + M - 1e-4 - M * model.z[i, k].value)
+        assert big_m == "pair" or M == 1
+    for (i, k), U in divisors["win_when_above"].items():
+        z = model.z[i, k].value if (i, k) in model.z else 0
+        row, apart = model.win_when_above[i, k], w @ (X[i] - X[k])
+        assert -pyo.value(row.body) * U == pytest.approx(U * z - apart) and (big_m == "pair" or U == 1)
