@@ -282,6 +282,26 @@ def ranker(doc: ModelDocument, model: Path) -> Reranker:
     return restored(state_of(replace(doc, settings={**doc.settings, "named_features": False}), where=str(model)))
 
 
+def named_values(option: str, given: list[str] | None) -> dict[str, Any]:
+    """Values by name, of an option NAME=VALUE that may be repeated; a value that can be read as JSON is what it says.
+
+    Raises
+    ------
+    InputError
+        For a text without a name or a sign.
+    """
+    found: dict[str, Any] = {}
+    for text in given or ():
+        name, sign, value = text.partition("=")
+        if not name.strip() or not sign:
+            raise InputError(f"{option} is {text!r}; write NAME=VALUE, such as threads=2.")
+        try:
+            found[name.strip()] = json.loads(value)
+        except ValueError:
+            found[name.strip()] = value
+    return found
+
+
 def refuse_idle(given: Mapping[str, object], why: str) -> None:
     """Refuse options that would change nothing.
 

@@ -24,6 +24,7 @@ from rerank.cli.common import (
     Weight,
     answer,
     exit_code,
+    named_values,
     read_data,
     refuse_idle,
     say,
@@ -102,6 +103,11 @@ def fit(
     safeguard: Annotated[
         float | None, typer.Option(help="For --cv: standard errors that a lead has to exceed (2).")
     ] = None,
+    solver_option: Annotated[
+        list[str] | None,
+        typer.Option(help="NAME=VALUE for the solver: threads, gap, node_limit, cutoff, seed, log, start (as JSON), or "
+                     "an option of its own; repeatable."),
+    ] = None,
     holdout: Annotated[float | None, typer.Option(help="Share of the rows that a second fit is judged by.")] = None,
     proof: Annotated[Path | None, typer.Option(help="Where to write the search's proof, for verify --proof.")] = None,
     checkpoint: Annotated[
@@ -143,6 +149,7 @@ def fit(
         node_limit=node_limit, epsilon=_margin(epsilon), C=price, max_features=max_features, positive=positive,
         gain=gain, radius=radius, margin=margin, window=window, list_length=list_length,
         cross_fit=_number("--cross-fit", cross_fit, {"auto": "auto", "none": False}, "auto, none or a number of folds"),
+        solver_options=named_values("--solver-option", solver_option) or None,
         proof=proof is not None, checkpoint=checkpoint, n_jobs=jobs, random_state=seed, verbose=2 if verbose else 1,
     )  # fmt: skip
     if cv is None:
@@ -220,18 +227,15 @@ def fitted(
     est: Reranker, table: Table, cv: int | None, safeguard: float | None, holdout: float | None
 ) -> tuple[Reranker, list[str], Callable[[], Any]]:
     """The fitted reranker, what held-out rows say of it, and what draws the fit: the axes, or None."""
-    from rerank.cli.pictures import course_of
     from rerank.reranker.estimator import Reranker, fit_table
-    from rerank.solvers.progress import recording
 
     def by_folds_or_not(rows: Table) -> tuple[Reranker, list[str], Callable[[], Any]]:
         own = Reranker(**est.get_params(deep=False))
         if cv is not None:
             search = chosen(own, rows, cv, safeguard)
             return search.best_estimator_, [search.report()], search.plot
-        with recording() as course:
-            found = fit_table(own, rows)
-        return found, [], lambda: course_of(course, found.result_)
+        found = fit_table(own, rows)
+        return found, [], found.result_.plot_history
 
     found, why, draw = by_folds_or_not(table)
     if holdout is not None:

@@ -24,6 +24,7 @@ from rerank.cli.common import (
     Weight,
     answer,
     exit_code,
+    named_values,
     read_for,
     say,
     tell,
@@ -89,36 +90,51 @@ def solve(
     ] = None,
     solution: Annotated[Path | None, typer.Option(help="Solution file to write; PROGRAM.sol by default.")] = None,
     log: Annotated[Path | None, typer.Option(help="Where to write the solver's own log.")] = None,
+    threads: Annotated[int | None, typer.Option(help="Threads of the solver; 1 by default.")] = None,
+    gap: Annotated[float | None, typer.Option(help="Relative gap at which it may stop; 0 by default.")] = None,
+    node_limit: Annotated[int | None, typer.Option(help="Nodes at which it stops.")] = None,
+    cutoff: Annotated[
+        float | None, typer.Option(help="Look for better objectives only, in the unit of the answer.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the solver.")] = None,
+    option: Annotated[
+        list[str] | None, typer.Option(help="NAME=VALUE: an option of the solver itself, by its own name; repeatable.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Solve a program file with an installed solver. Its solution is written, too.
 
     Objective and bound are the statistic, less the penalty for features, for a program of rerank export, and the file's
-    own objective, in its own sense, for any other.
+    own objective, in its own sense, for any other. An option that the solver has not is named in the answer.
     """
     began = time.monotonic()
     from rerank.io.paths import check_outputs
     from rerank.solvers import gateway
-    from rerank.solvers.outcome import Options
+    from rerank.solvers.outcome import COMMON, Options
 
     target = solution or program.with_suffix(".sol")
     check_outputs([program, program.with_suffix(".json")], {"the solution": target, "--log": log})
     if time_limit is not None and time_limit > 0:
         # On a busy machine the imports above take seconds.
         time_limit = max(0.1, time_limit - (time.monotonic() - began))
+    statistic = _statistic_constant(program)
+    constant = statistic or 0.0
+    given = dict(
+        threads=threads, gap=gap, node_limit=node_limit, seed=seed, log=log, start=start,
+        cutoff=None if cutoff is None else cutoff - constant,
+    )  # fmt: skip
+    raw = named_values("--option", option)
+    if common := sorted(raw.keys() & COMMON):
+        raise InputError(f"--option {common[0]} is an option of this command; write --{common[0].replace('_', '-')}.")
+    options = Options(verbose=1).chosen({**given, **raw})
     what, live = f"{solver} solves {program.name} ...", gateway.known(solver) == "highs" and stderr().isatty()
     if live:
         say(what)
     # HiGHS has a live line of its own, with value, bound and nodes.
     with nullcontext() if live else working(what):
         outcome = gateway.solve_file(
-            program, solver, time_limit=time_limit, options=Options(verbose=1, log_file=log), start=start,
-            solution=target,
-        )  # fmt: skip
-    if log is not None and not outcome.log:
-        say(f"No log was written to {log}: {outcome.solver} gave none.")
-    statistic = _statistic_constant(program)
-    constant = statistic or 0.0
+            program, solver, time_limit=time_limit, options=options, start=start, solution=target
+        )
     objective = None if outcome.objective is None else outcome.objective + constant
     limit = outcome.bound + constant
     body = {

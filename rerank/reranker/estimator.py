@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -98,6 +99,12 @@ class Reranker(Ranker):
     features : None, names, numbers, mask, callable or transformer
         Columns that are reranked; the first stage sees all. None takes those that hold numbers and miss none. A
         transformer makes columns of the table, such as thresholds.
+    solver_options : mapping or None
+        Options of the solver, by name. Seven mean the same for all: ``threads``, ``gap`` (relative, at which it may
+        stop), ``node_limit``, ``cutoff`` (only larger values are looked for), ``seed``, ``log`` (a file) and ``start``,
+        which the search begins with, too: weights in the table's own units as ``coef_``, by column or one for each. A
+        note says which of them a solver has not. Any other name is the solver's own, and passed on as it is; where
+        PuLP calls the solver, it is an argument of PuLP's interface.
     proof : bool
         Record how the search split the weights into boxes: ``result_.proof`` (``docs/proofs.md``).
     checkpoint : path or None
@@ -159,6 +166,7 @@ class Reranker(Ranker):
         cross_fit: bool | int | str = "auto",
         features: Any = None,
         list_length: int | None = None,
+        solver_options: Mapping[str, Any] | None = None,
         proof: bool = False,
         checkpoint: str | os.PathLike[str] | None = None,
         n_jobs: int | None = None,
@@ -186,6 +194,7 @@ class Reranker(Ranker):
         self.cross_fit = cross_fit
         self.features = features
         self.list_length = list_length
+        self.solver_options = solver_options
         self.proof = proof
         self.checkpoint = checkpoint
         self.n_jobs = n_jobs

@@ -121,7 +121,7 @@ def concluded(
             problem = problem.with_epsilon(safe_epsilon(problem))
             training = replace(training, problem=problem)
         notes += notes_on_near_rows(problem)
-        start = start_weights(problem, data, training, stage)
+        start = start_weights(problem, data, training, stage, task.solver_options.get("start"))
         if first is not None and first.stopped:  # nothing is corrected by scores of rows that were seen
             start, solve = problem.unchanged if problem.anchored else None, unsolved
         elif solve is None:

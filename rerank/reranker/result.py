@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.errors import NotSupportedError
 from rerank.io.page import Bar, Cells, Items, Part, Words, as_html, as_text
 from rerank.problem.proof import Proof
 from rerank.ranks.rationals import CLOSED, is_closed
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CLOSED",
     "STATUSES",
+    "Moment",
     "Result",
     "ShortlistInfo",
     "Solution",
@@ -68,6 +70,35 @@ class ShortlistInfo:
     least_candidates: int | None = None
 
 
+class Moment(NamedTuple):
+    """What search and solver knew after some seconds of a fit, compiling not counted: a value found, and a bound."""
+
+    seconds: float
+    value: float
+    bound: float
+
+
+MOST_MOMENTS = 200
+"""Moments that a result keeps."""
+
+
+def history_of(moments: Iterable[Moment], value: float, bound: float) -> tuple[Moment, ...]:
+    """The moments at which more was known than before, none above the final ``value`` or below the final ``bound``.
+
+    Of more than :data:`MOST_MOMENTS` every second one is left out, and so on, but for the first and the last.
+    """
+    kept: list[Moment] = []
+    found, limit = -math.inf, math.inf
+    for now in moments:
+        # A solver counts pairs within its tolerance, and the end of a fit recounts them exactly.
+        found, limit = max(found, min(now.value, value)), min(limit, max(now.bound, bound))
+        if not kept or (found, limit) != kept[-1][1:]:
+            kept.append(Moment(now.seconds, found, limit))
+    while len(kept) > MOST_MOMENTS:
+        kept = [*kept[:-1:2], kept[-1]]
+    return tuple(kept)
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Solution:
     """The solution of a problem: weights, their verified value and a bound.
@@ -112,6 +143,9 @@ class Solution:
         Whether the search ended open before its time; more of it changes nothing, and a note says why.
     changed : bool
         Whether the weights are of a program of the user's (:meth:`rerank.Reranker.fit_model`).
+    history : tuple of Moment
+        Value and bound over the seconds of search and solver, the last those of the result. Times differ from run to
+        run, so that files and digests leave it out.
     """
 
     weights: NDArray[np.float64]
@@ -131,6 +165,7 @@ class Solution:
     notes: tuple[str, ...] = ()
     gave_up: bool = False
     changed: bool = False
+    history: tuple[Moment, ...] = ()
 
     @property
     def gap(self) -> float:
@@ -238,6 +273,23 @@ class Result(Solution):
         """The message, the numbers with their meaning, a bar of value and bound, and the notes."""
         bar = [] if self.reached is None else [Bar(self.reached, "The value is {} of the bound.")]
         return [Words(self.message, strong=True), self.numbers(), *bar, Items([*self.notes, *self.remarks()])]
+
+    def plot_history(self, ax: Any = None) -> Any:
+        """Draw value (solid) and bound (dashed) over time on these axes, or on new ones, which are returned.
+
+        Raises
+        ------
+        NotSupportedError
+            If neither search nor solver had a part in the result, or it was read from a file.
+        """
+        from rerank.plots import bound_over_time
+
+        if not self.history:
+            raise NotSupportedError("The search had no part in this result, or it was read from a file.")
+        who = ", ".join(phase for phase in dict.fromkeys(("search", str(self.solver))) if phase in self.seconds)
+        axes = bound_over_time({who: self.history}, unit=self.fitted_name, ax=ax)
+        axes.set_title(f"value {self.value:.6g}, bound {self.bound:.6g}", fontsize=10)
+        return axes
 
     def remarks(self) -> list[str]:
         """Sentences on ties at the cut, columns left out, repeated rows and lists left out."""
@@ -372,7 +424,7 @@ class Result(Solution):
         """Plain JSON values, for ``--json`` and the model file."""
         skip = {
             "certificate", "weights", "shortlist", "seconds", "model_size", "proof", "notes", "left_out", "evidence",
-            "said",
+            "said", "history",
         }  # fmt: skip
         first = ("statistic", "value", "bound")
         return {

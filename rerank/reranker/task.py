@@ -18,6 +18,7 @@ from rerank.problem import Margin, margin_of
 from rerank.ranks.row_gains import Gain
 from rerank.reranker.solve.program import chosen_formulation
 from rerank.solvers.commands import names
+from rerank.solvers.outcome import Options
 from rerank.statistics import RankStatistic, fitted_statistic, parse
 
 MOST = 2**62
@@ -82,6 +83,7 @@ class Task:
     radius: float | None = None
     prior: Any = "auto"
     cross_fit: int | str = 0
+    solver_options: Mapping[str, Any] = field(default_factory=dict)
     judged: bool = False
     given: Mapping[str, Any] = field(default_factory=dict)
 
@@ -155,6 +157,7 @@ def task_of(options: Mapping[str, Any], n_features: int) -> Task:
         radius=radius,
         prior=_prior(options.get("prior", "auto"), options["first_stage"], radius),
         cross_fit=_folds(options.get("cross_fit", False)),
+        solver_options=_solver_options(options.get("solver_options"), options["solver"]),
         given=options,
     )
 
@@ -202,6 +205,23 @@ def _checkpoint(path: Any, solver: str, presolve: bool) -> str | os.PathLike[str
             f"checkpoint holds the state of a search, and with {what} there is none; leave one of them out."
         )
     return path
+
+
+def _solver_options(given: Any, solver: str) -> Mapping[str, Any]:
+    """Options of a solver by name, of which the search takes the start alone."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping) or not all(isinstance(name, str) and name for name in given):
+        raise InputError(
+            f"solver_options is {given!r}; it must be None or a mapping from names to values, such as {{'threads': 2}}."
+        )
+    if solver in ("search", "none") and (idle := sorted(given.keys() - {"start"})):
+        raise InputError(
+            f"solver_options hold {idle[0]!r}, and with solver={solver!r} no solver gets it; use n_jobs, node_limit "
+            "and random_state for the search, or choose a solver."
+        )
+    Options().chosen(given)
+    return given
 
 
 def _verbosity(value: Any) -> int:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import InputError
+from rerank.errors import InputError, nearest
 from rerank.problem import Problem, RankedList, ranked_list
 from rerank.problem.scaling import snapped_scores
 from rerank.ranks.lists import rows_by_list
@@ -205,20 +206,57 @@ def theorem_of(problem: Problem | None) -> str:
     return str(theorem_applies(problem.X, problem.C, problem.max_features, qid=lists))
 
 
-def start_weights(
-    problem: Problem, data: Data, training: Training, stage: FirstStage | None
-) -> Floats | None:
-    """The first stage's weights in scaled space, cut to signs and support limit; None if it is not affine.
+def _given_weights(given: Any, names: Sequence[str]) -> Floats:
+    """Weights of the columns, by name or one for each."""
+    if isinstance(given, Mapping):
+        if unknown := [name for name in given if name not in names]:
+            raise InputError(
+                f"start names the column {unknown[0]!r}; did you mean {nearest(str(unknown[0]), names)!r}? A column "
+                "without a weight has 0."
+            )
+        given = [given.get(name, 0.0) for name in names]
+    try:
+        weights = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        weights = np.empty(0)
+    if weights.shape != (len(names),) or not np.isfinite(weights).all():
+        raise InputError(
+            f"start is {str(given)[:60]}; it must be a mapping from columns to weights, or a finite weight for each of "
+            f"the {len(names)} columns."
+        )
+    return weights
 
-    In anchored problems the first stage itself.
+
+def start_weights(
+    problem: Problem, data: Data, training: Training, stage: FirstStage | None, given: Any = None
+) -> Floats | None:
+    """Weights to start from in scaled space, cut to signs, limits and support limit; None if there are none.
+
+    The first stage's, if it is affine, and in anchored problems the first stage itself; or those that are ``given`` in
+    the table's own units, by name or one for each column, as ``coef_`` has them.
+
+    Raises
+    ------
+    InputError
+        For weights of other columns, or that are not finite.
     """
-    if problem.anchored:
-        return problem.unchanged
     columns = data.rows.columns
-    if stage is None or stage.coef is None or columns.transformer is not None:
+    chosen = columns.chosen[training.features]
+    own = None if stage is None or columns.transformer is not None else stage.coef
+    coef = own if given is None else _given_weights(given, columns.names)
+    if problem.limits is not None:
+        if given is None or coef is None:
+            return problem.unchanged
+        change = (coef if own is None else coef - own)[chosen]
+        spread = problem.high - problem.low
+        w = np.clip(np.r_[1.0, change * (spread[1:] / spread[0])], *problem.limits)
+        if problem.max_features is not None:
+            w[1 + np.argsort(-np.abs(w[1:]), kind="stable")[problem.max_features :]] = 0.0
+        return w
+    if coef is None:
         return None
     half = problem.high / 2 - problem.low / 2  # only the ratios count, and twice that may be infinite
-    w = stage.coef[columns.chosen[training.features]] * half
+    w = coef[chosen] * half
     w = np.where(problem.signs > 0, np.maximum(w, 0), np.where(problem.signs < 0, np.minimum(w, 0), w))
     if problem.max_features is not None:
         w[np.argsort(-np.abs(w), kind="stable")[problem.max_features :]] = 0.0

@@ -50,8 +50,8 @@ def solve_file(
     time_limit : float, optional
         Seconds for the whole call; takes the place of ``options.time_limit``.
     options : Options, optional
-        HiGHS takes all of it; others the time limit, gaps, tolerance, seed, threads and node limit as far as they
-        have them.
+        HiGHS takes all of it, others what they have: the message names what of ``options.asked`` they have not. Raw
+        options are those of the solver's command; where it is reached through PuLP, arguments of PuLP's interface.
     start : array (n,) or path, optional
         A full point in the order of the program's columns, or a solution file, or one of the weights alone, which HiGHS
         completes. One that keeps every row within the tolerance is never lost, and a claim that denies it is refused;
@@ -137,6 +137,8 @@ def _outside(
     from formulations.solutions import original_names
 
     began = time.monotonic()
+    if options.cutoff is not None:
+        options = replace(options, cutoff=program.own(options.cutoff))  # of the program maximised
     used = start if start is not None and start.violation <= options.feasibility_tolerance else None
     # GLPK takes no integer column with a bound that is no whole number.
     low = np.where(program.integer, np.ceil(program.lower), program.lower)
@@ -146,17 +148,21 @@ def _outside(
     with tempfile.TemporaryDirectory(prefix="rerank-") as folder:
         place = Path(folder)
         mps.write(rounded, place / MODEL)
-        if used is not None:
-            lines = (f"{alias} {value!r}\n" for alias, value in zip(original_names(program), used.x.tolist()))
-            (place / START).write_text("".join(lines), encoding="ascii")
         if solver is not None and (command := solver.find()) is not None:
+            lacks = solver.lacks
+            if used is not None:
+                lines = (f"{alias} {value!r}\n" for alias, value in zip(original_names(program), used.x.tolist()))
+                (place / START).write_text("".join(lines), encoding="ascii")
             claim, text = by_command(name, command, program, options, place, cancel)
         elif (interface := pulp.interface_of(name)) is not None:
-            title = name if solver is None else solver.title
+            title, lacks = name if solver is None else solver.title, pulp.LACKS
             claim, text = pulp.by_pulp(interface, title, program, options, place), ""
         else:
             raise SolverError(f"{name} is not installed. To install it: {how_to_install(name)}.")
-    outcome = verified(program, replace(claim, seconds=time.monotonic() - began), used)
+    cutoff = None if "cutoff" in lacks else options.cutoff
+    outcome = verified(program, replace(claim, seconds=time.monotonic() - began), used, cutoff)
+    if unused := sorted(options.asked & lacks):
+        outcome = outcome.noting(f"{outcome.who} has no option for {', '.join(unused)}, and was not given any.")
     if start is not None and used is None:
         remark = f"The start violates the program by {start.violation:.3g} and was not used."
         outcome = replace(outcome.noting(remark), start_accepted=False)

@@ -16,6 +16,9 @@ from rerank.solvers.outcome import ACCEPTED, Options, Outcome, Stop, ending
 if TYPE_CHECKING:
     from formulations.program import Program
 
+LACKS = frozenset({"node_limit", "cutoff", "seed", "log", "start"})
+"""Names of :data:`rerank.solvers.outcome.COMMON` that not all of PuLP's interfaces take; none is passed."""
+
 WORDS = {
     "Optimal": "optimal", "Infeasible": "infeasible", "Unbounded": "unbounded", "InfeasibleOrUnbounded": "unsure",
     "GapLimit": "gap", "TimeLimit": "time", "NodeLimit": "nodes", "Interrupted": "interrupt",
@@ -96,15 +99,17 @@ def by_pulp(interface: str, title: str, program: Program, options: Options, fold
 
 
 def _constructed(kind: Any, options: Options) -> Any:
-    """An interface with as many of the options as its constructor takes."""
+    """An interface with as many of the options as its constructor takes, and all of the raw ones."""
     wanted: dict[str, Any] = {"gapRel": options.mip_rel_gap, "threads": options.threads}
     if options.time_limit is not None:
         # PuLP hands a fraction on, and glpsol takes whole seconds only.
         wanted = {"timeLimit": math.ceil(options.time_limit), **wanted}
     while True:
         try:
-            return kind(msg=False, **wanted)
-        except TypeError:
+            return kind(msg=False, **wanted, **options.raw)
+        except TypeError as error:
+            if not wanted and options.raw:
+                raise SolverError(f"PuLP's {kind.__name__} refuses an option: {error}.") from error
             if not wanted:
                 raise
             wanted.popitem()

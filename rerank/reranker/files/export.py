@@ -24,7 +24,7 @@ from rerank.reranker.files.document import document, state_of
 from rerank.reranker.files.model_file import usable
 from rerank.reranker.files.own_rows import check_claim, check_point, check_program, check_rows
 from rerank.reranker.files.support import NOTHING, Support
-from rerank.reranker.result import Result, status_of
+from rerank.reranker.result import Moment, Result, history_of, status_of
 from rerank.reranker.solve.by_program import run, seconds_to_state
 from rerank.reranker.solve.own import OwnProgram, check_model, choices_of, own_program
 from rerank.reranker.solve.program import build_model, chosen_formulation, normalised, shares_optimum
@@ -32,7 +32,7 @@ from rerank.reranker.solve.program import state as stated_program
 from rerank.reranker.solve.verified import Verified, outside, polished, summed
 from rerank.reranker.state import FittedState
 from rerank.reranker.task import task_of
-from rerank.solvers.outcome import Outcome
+from rerank.solvers.outcome import Outcome, Progress
 
 if TYPE_CHECKING:
     from formulations.program import Program
@@ -134,7 +134,9 @@ def fit_model(state: FittedState, model: Any, options: dict[str, Any]) -> Fitted
     task = replace(task_of(given, state.task.signs.size), seed=state.task.seed)
     with clock.phase("build"):
         own = program_of(model, problem, {})
-    outcome = run(own.stated, task, clock, clock.share(1.0, reserve=0.3), own.start(state.weights))
+    began, course = clock.spent, list[Progress]()
+    limit = clock.share(1.0, reserve=0.3)
+    outcome = run(own.stated, task, clock, limit, own.start(state.weights), progress=course.append)
     if outcome.x is None:
         raise SolverError(_no_point(own, outcome))
     ours = own.maximises_value
@@ -143,6 +145,10 @@ def fit_model(state: FittedState, model: Any, options: dict[str, Any]) -> Fitted
     for variable, value in zip(variables_of(model), point.tolist(), strict=True):
         variable.set_value(value, skip_validation=True)
     bound = own.in_value(outcome.bound) if ours else math.inf
+    moments = [
+        Moment(began + now.seconds, own.in_value(now.incumbent), own.in_value(now.bound))
+        for now in course if own.bounds_value
+    ]  # fmt: skip
     notes = [*remarks, *([outcome.message] if outcome.message else [])]
     if searched:
         notes.append(f"solver={solver!r} knows no rows of a program, so HiGHS solved it.")
@@ -159,11 +165,11 @@ def fit_model(state: FittedState, model: Any, options: dict[str, Any]) -> Fitted
         program_value=own.in_value(outcome.objective) if ours and outcome.objective is not None else None,
         program_bound=bound if math.isfinite(bound) else None, solver=task.solver,
         model_size=own.stated.size, start_accepted=outcome.start_accepted, nodes=max(0, int(outcome.nodes)),
-        seconds=clock.report(),
+        seconds=clock.report(), history=(*moments, Moment(clock.spent, found.value, bound)) if moments else (),
     )  # fmt: skip
 
 
-RUNNING = ("time_limit", "node_limit", "n_jobs", "verbose")
+RUNNING = ("time_limit", "node_limit", "n_jobs", "verbose", "solver_options")
 """Parameters that say how a solver is run, beside which one."""
 
 
@@ -220,9 +226,9 @@ def _kept(
         weights=found.weights, value=value, certificate=found.certificate,
         statistic=float(found.certificate.statistic), bound=max(limit, value), bound_source=source, bound_solver=by,
         gave_up=False, changed=True, formulation=own.base.formulation, start_value=None, evidence=None,
-        proof=None, notes=tuple(told), **reported,
+        proof=None, notes=tuple(told), **{"history": (), **reported},
     ).within_bound()  # fmt: skip
-    return _with_weights(state, result)
+    return _with_weights(state, replace(result, history=history_of(result.history, value, result.bound)))
 
 
 def _known_bound(old: Result, problem: Problem) -> tuple[float, str, str | None]:

@@ -6,6 +6,7 @@ HiGHS takes the program's arrays, any other solver its file.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ from rerank.errors.stops import current, limited, protected
 from rerank.problem import Problem
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.clock import Clock
-from rerank.reranker.result import Solution
+from rerank.reranker.result import Moment, Solution
 from rerank.reranker.solve.program import (
     Stated,
     check_stated,
@@ -30,7 +31,7 @@ from rerank.reranker.solve.program import (
 )
 from rerank.reranker.solve.verified import Verified, polished, summed, verified, within_tolerance
 from rerank.reranker.task import Task
-from rerank.solvers.outcome import AGREE, Options, Outcome, Point, Stop, beside
+from rerank.solvers.outcome import AGREE, Options, Outcome, Point, Progress, Stop, beside
 
 if TYPE_CHECKING:
     from rerank.search import SearchResult
@@ -85,7 +86,7 @@ def alone(problem: Problem, task: Task, clock: Clock, start: Floats | None) -> S
         best = verified(problem, normalised(np.asarray(w, dtype=np.float64), problem.limits))
     solution = Solution(
         weights=best.weights, value=best.value, certificate=best.certificate, bound=math.inf, bound_source="ideal",
-        start_value=float(value), formulation=name,
+        start_value=float(value), formulation=name, history=(Moment(clock.spent, best.value, problem.ideal),),
     )  # fmt: skip
     if (seconds := seconds_to_state(problem, name, clock.remaining)) > clock.remaining:
         needed = f"that takes up to {seconds:.0f} s" if math.isfinite(seconds) else "it is too large"
@@ -183,7 +184,10 @@ def proceed(
     solution = replace(solution, formulation=name, model_size=stated.size, gave_up=False)
     try:
         limit = clock.share(1.0, reserve=0.3)
-        outcome = run(stated, task, clock, limit, x, cutoff=None if found is None else solution.value)
+        better = [] if found is None else [solution.value]
+        asked = [float(value) for value in (task.solver_options.get("cutoff"),) if value is not None]
+        began, course = clock.spent, list[Progress]()
+        outcome = run(stated, task, clock, limit, x, max(better + asked, default=None), course.append)
     except SolverError as error:
         if found is None:
             raise
@@ -200,7 +204,14 @@ def proceed(
     # An outcome that denies weights that were verified and are feasible in the program is refused.
     if (x := stated.point(solution.weights)[0]) is not None:
         outcome = beside(outcome, Point.of(stated.program, x), stated.program)
-    solution = _with_outcome(replace(solution, gave_up=gave_up and ended), stated, outcome)
+    of_value = 0.0 if shares_optimum(name, task.statistic) else math.inf
+    reports = [Moment(began + now.seconds, now.incumbent, now.bound + of_value) for now in course]
+    solution = replace(solution, gave_up=gave_up and ended, history=(*solution.history, *reports))
+    solution = _with_outcome(solution, stated, outcome)
+    early = sorted(name for name in ("gap", "cutoff", "node_limit") if task.solver_options.get(name))
+    if early and outcome.holds != "optimal" and outcome.stop in (Stop.finished, Stop.node_limit):
+        why = f"solver_options hold {' and '.join(early)}, so {outcome.solver} ended before it had closed its gap."
+        solution = replace(solution, gave_up=True).noting(why)
     if not shares_optimum(name, task.statistic):
         if outcome.holds != "optimal":
             return solution
@@ -222,7 +233,7 @@ def proceed(
 
 def run(
     stated: Stated, task: Task, clock: Clock, limit: float | None, start: Floats | None,
-    cutoff: float | None = None,
+    cutoff: float | None = None, progress: Callable[[Progress], None] | None = None,
 ) -> Outcome:  # fmt: skip
     """Solve the program with HiGHS in memory, or with another solver through a file."""
     import tempfile
@@ -238,9 +249,10 @@ def run(
         threads=effective_n_jobs(task.n_jobs),
         node_limit=task.node_limit,
         seed=task.seed % 2**31,
-        cutoff=cutoff,
         verbose=task.verbose,
-    )
+        progress=progress,
+    ).chosen(task.solver_options)
+    options = replace(options, cutoff=cutoff)
     given: dict[str, Any] = {"start": start, "cancel": current().asked}
     with clock.phase(task.solver):
         if task.solver == "highs":

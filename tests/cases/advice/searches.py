@@ -202,6 +202,11 @@ def read_back(unit="file", **support):
     return other.load_solution("p.sol", **(support or {"bound": bound, "by": "HiGHS"}))
 
 
+def exported():
+    """The file of a program."""
+    return small(solver="none").export_mps("p.mps")[0]
+
+
 def started_from(text):
     """The program of a fit, solved from weights alone."""
     small(solver="none", n_candidates=12).export_mps("p.mps")
@@ -247,6 +252,22 @@ SEARCHES = [
         lambda: read_back("value"), lambda: read_back().result_.bound_solver == "HiGHS"),
     row("needs both the number and the solver; give bound and by, or neither (--bound and --by)",
         lambda: read_back(by="HiGHS"), lambda: read_back().result_.bound_solver == "HiGHS"),
+    row("no solver gets it; use n_jobs, node_limit and random_state for the search, or choose a solver",
+        lambda: small(solver="search", solver_options={"threads": 2}),
+        lambda: proved(small(solver="search", n_jobs=2))
+            and proved(small(solver="highs", solver_options={"threads": 2}))),
+    row("start names the column {}; did you mean {}? A column without a weight has 0",
+        lambda: small(solver="search", solver_options={"start": {"x7": 1}}),
+        lambda: proved(small(solver="search", solver_options={"start": {"x1": 1}}))),
+    row("it must be a mapping from columns to weights, or a finite weight for each of the {} columns",
+        lambda: small(solver="search", solver_options={"start": [1]}),
+        lambda: proved(small(solver="search", solver_options={"start": [1, 1]}))),
+    row("is {}; write NAME=VALUE, such as threads=2",
+        lambda: command("fit", table_file(), "--label", "hit", "--model", "m.json", "--solver-option", "threads"),
+        lambda: command("fit", table_file(), "--label", "hit", "--model", "m.json", "--solver-option", "threads=2").exit_code in (0, 3)),
+    row("is an option of this command; write --{}",
+        lambda: command("solve", exported(), "--option", "threads=2"),
+        lambda: command("solve", exported(), "--threads", "2").exit_code == 0),
     row("No point of {} has {}; give weights within its bounds and rows",
         lambda: started_from("w0 3\nw1 0.5\n"), lambda: started_from("w0 1\nw1 0.5\n").start_accepted is not False),
     row("has rows or a box of its own; leave prove out, and give the solver's bound on its word",
