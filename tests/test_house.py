@@ -52,7 +52,7 @@ ROOMS = {
 # Lines of Python in each room, and at most as many may there be.  Whoever raises a number says why behind it; a room
 # that has become smaller gets its number.  There is no limit on a file or a body: a file ends where its idea ends.
 LEDGER: dict[str, int] = {
-    "formulations": 4039,  # the equation of each component, names of the table; checks by name; cards as programs
+    "formulations": 4103,  # margins in rationals, the equation of each component, names of the table; cards as programs
     "errors": 492,  # one home of text for people and of streams that end no call; loading stops the clock
     "io": 3829,  # saved indices, decimals, labels, margins as written, Markdown of a page, columns that tell the label
     "statistics": 957,  # a refusal names the share that was written
@@ -65,7 +65,7 @@ LEDGER: dict[str, int] = {
     "plots": 1245,  # the risks of a card, and the card on paper
     "scorecard": 4842,  # new: cards of points, their files and exports, the check of their proof
     "latent": 3416,  # an evaluation refuses what it cannot judge
-    "reranker": 10303,  # labels of the rows of a problem; messages in files of earlier versions get their new names
+    "reranker": 10304,  # labels of the rows of a problem; messages in files of earlier versions get their new names
     "cli": 3214,  # outputs one by one, groups, what a text says to a person, six commands for cards
     "rerank": 101,
 }
