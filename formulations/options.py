@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
@@ -19,8 +20,14 @@ class Options:
 
     Attributes
     ----------
-    epsilon : float
-        Margin: the smallest difference of scores that counts as a win.
+    epsilon : float or Fraction
+        Margin: the smallest difference of scores that counts as a win. A float stands for the shortest decimal that
+        reads back as it: .05 is 1/20. Kept as the nearest double, and exactly as ``margin``.
+    margin : Fraction
+        What the margin is; it follows from ``epsilon``.
+    scaled_from : tuple of float64 arrays (n, d), (d,), (d,), optional
+        Table and ranges that X was scaled from: an entry is ``(x - low) / (high - low)`` exactly, and X holds it
+        rounded. Without them the doubles of X are exact. Only pairs within rounding of the margin are looked at.
     C : float
         Penalty for one non-zero weight, in the unit of the objective.
     big_m : "pair" or "unit"
@@ -54,7 +61,8 @@ class Options:
         program whose bound lies beyond the limit is refused.
     """
 
-    epsilon: float = 1e-4
+    epsilon: float | Fraction = 1e-4
+    margin: Fraction = field(init=False)
     C: float = 0.0
     constant: float = 0.0
     big_m: Literal["pair", "unit"] = "pair"
@@ -66,11 +74,15 @@ class Options:
     box: tuple[ArrayLike, ArrayLike] | None = None
     corrections: tuple[ArrayLike, ArrayLike] | None = None
     points: int | None = None
+    scaled_from: tuple[ArrayLike, ArrayLike, ArrayLike] | None = None
     max_nonzeros: int = 5_000_000
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.epsilon) and self.epsilon > 0):
+        exact = isinstance(self.epsilon, Fraction)
+        if not (np.isfinite(float(self.epsilon)) and float(self.epsilon) > 0):
             raise FormulationError(f"epsilon is {self.epsilon}; the margin must be a positive number.")
+        object.__setattr__(self, "margin", self.epsilon if exact else Fraction(repr(float(self.epsilon))))
+        object.__setattr__(self, "epsilon", float(self.epsilon))
         if not (np.isfinite(self.C) and self.C >= 0):
             raise FormulationError(f"C is {self.C}; the penalty of a feature must be 0 or a positive number.")
         if not np.isfinite(self.constant):

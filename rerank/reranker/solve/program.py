@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 
 FORMULATIONS = ("auto", "subrank", "resolved_rank", "mixed", "auc", "pairwise")
 
-OWN, DATA = {"signs": "positive", "corrections": "radius"}, ("units", "preferences", "constant")
+OWN, DATA = {"signs": "positive", "corrections": "radius"}, ("units", "preferences", "constant", "scaled_from")
 """What the estimator calls options of a builder that a fit sets, and those that hold its rows."""
 
 
@@ -132,7 +132,7 @@ def build_model(problem: Problem, formulation: str, box: Any = None, **choices: 
     from formulations.options import Options
 
     module, given = _arguments(problem, formulation)
-    free = [*(field.name for field in fields(Options) if field.name not in given), "name"]
+    free = [*(field.name for field in fields(Options) if field.init and field.name not in given), "name"]
     for name in choices:
         if name in given:
             again = f"with Reranker({OWN.get(name, name)}=...)" if name not in DATA else "on other rows"
@@ -189,8 +189,9 @@ def _arguments(problem: Problem, formulation: str) -> tuple[Any, dict[str, Any]]
         )
     ranked = {"preferences": _preferences(problem)} if formulation == "pairwise" else {"units": problem.units}
     return load(f"formulations.{formulation}"), {
-        **ranked, "epsilon": float(problem.epsilon), "C": problem.C, "constant": float(constant),
+        **ranked, "epsilon": problem.epsilon.exact, "C": problem.C, "constant": float(constant),
         "max_features": problem.max_features, "signs": problem.signs, "corrections": problem.limits,
+        "scaled_from": (problem.X, problem.low, problem.high),
     }  # fmt: skip
 
 
