@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from rerank.search.boxes.nodes import IDLE, LEVEL, NAME
-from rerank.search.boxes.pairs import allowed, beyond, copy, norms, put
+from rerank.search.boxes.pairs import allowed, beyond, copy, excluded, norms, put
 from rerank.search.compiled import inner, kernel
 from rerank.search.rows.unit import add_unit, filtered, measure, refine, worth
 from rerank.search.workspace import GONE, LEVELS, LISTS, POSITIVES, ROWS, SIZE, START, UNIT
@@ -135,11 +135,13 @@ def explore(
             h[j] = numbers[top, k + j]
             amount[j] = 0.0
             balance[j] = 0.0
+        if excluded(c, h, given.walls):
+            continue
         v, idle = labels[top, LEVEL], labels[top, IDLE]
         bound, value, done = assess(given, space, v, limit)
         work += done
         bound = min(above, bound)
-        if value > found and allowed(c, given.within):
+        if value > found and allowed(c, given.within, given.walls):
             found = value
             limit = max(found + slack, target)
             copy(c, axes[2])
