@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.problem import Problem, WeightRow, broken, coordinates
-from rerank.search.room import first_point, inside
+from rerank.search.room import LEAST, inside
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -100,9 +100,22 @@ class Domain:
         """The point to begin with: the unchanged one, or where a row excludes it one far from all rows."""
         if self.keeps(self.unchanged):
             return self.unchanged
-        found = first_point(self)
+        found = self.first_point()
         if found is None or not self.keeps(found := self._cut(found)):
             raise InputError("No weights satisfy all constraints with room to spare; loosen one of them.")
+        return found
+
+    def first_point(self) -> Floats | None:
+        """The unchanged point, or where a row excludes it one far from all rows; None where these leave no room."""
+        ends = self.walls, self.lower, self.upper, self.anchor
+        if self.keeps(self.unchanged):
+            return self.unchanged if inside(*ends) is not None else None
+        found = inside(*ends, self.most)
+        if found is None and self.most is not None:
+            # Of rows with sides 0 some may be satisfied with 0 by the few features that there are.
+            loose = self.walls.copy()
+            loose[self.spare(self.unchanged) >= 0, SIDE] -= 2.0 * LEAST
+            found = inside(loose, *ends[1:], self.most)
         return found
 
     def used(self, v: Floats) -> int:

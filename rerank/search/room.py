@@ -1,19 +1,12 @@
-"""What rows on the weights leave: a point far from all of them, and the rows that clash where nothing is left."""
+"""A point far from all rows on the weights, by linear programming."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from rerank.errors import InputError
-from rerank.problem import Problem
-
-if TYPE_CHECKING:
-    from rerank.search.domain import Domain
 
 Floats = NDArray[np.float64]
 
@@ -65,47 +58,3 @@ def inside(
     v = np.clip(x[:d], low, high)
     v[free[x[d + 1 :] < 0.5]] = 0.0
     return v
-
-
-def first_point(domain: Domain) -> Floats | None:
-    """The unchanged point, or where a row excludes it one far from all rows; None where these leave no room."""
-    ends = domain.walls, domain.lower, domain.upper, domain.anchor
-    if domain.keeps(domain.unchanged):
-        return domain.unchanged if inside(*ends) is not None else None
-    found = inside(*ends, domain.most)
-    if found is None and domain.most is not None:
-        # Of rows with sides 0 some may be satisfied with 0 by the few features that there are.
-        loose = domain.walls.copy()
-        kept = domain.spare(domain.unchanged) >= 0
-        loose[kept, -2] -= 2.0 * LEAST
-        found = inside(loose, *ends[1:], domain.most)
-    return found
-
-
-def check_room(problem: Problem) -> None:
-    """Refuse rows that leave the weights no room, naming a smallest set of rows that clash.
-
-    Raises
-    ------
-    InputError
-    """
-    from rerank.search.domain import Domain
-
-    def open_(rows: Any) -> bool:
-        return first_point(Domain.of(replace(problem, rows=tuple(rows)))) is not None
-
-    if not problem.rows or open_(problem.rows):
-        return
-    clash = list(problem.rows)
-    for row in problem.rows:  # what is left when no row can be taken away clashes, and no part of it does
-        rest = [one for one in clash if one is not row]
-        if not open_(rest):
-            clash = rest
-    limits = "the radius" if problem.anchored else "the signs"
-    limits += "" if problem.max_features is None else f" and at most {problem.max_features} features"
-    names = " and ".join(repr(row.text) for row in clash)
-    raise InputError(
-        f"The constraints {names} leave no weights with room to move within {limits}; loosen or leave out one of them."
-        if len(clash) > 1
-        else f"The constraint {names} leaves no weights with room to move within {limits}; loosen it or leave it out."
-    )
