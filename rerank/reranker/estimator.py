@@ -98,6 +98,11 @@ class Reranker(Ranker):
     features : None, names, numbers, mask, callable or transformer
         Columns that are reranked; the first stage sees all. None takes those that hold numbers and miss none. A
         transformer makes columns of the table, such as thresholds.
+    constraints : sequence of str
+        Linear rows on the weights by column name, in the table's own units: ``"age >= 2 * income"``, ``"a + b <= c"``,
+        ``"`blood sugar` <= 0"``. Free weights have no scale, so that a number other than 0 needs a radius: weights are
+        then in units of the first stage's score, the total weight where that is affine in the columns, else the
+        correction. A first stage that breaks a constraint is not kept.
     proof : bool
         Record how the search split the weights into boxes: ``result_.proof`` (``docs/proofs.md``).
     checkpoint : path or None
@@ -158,6 +163,7 @@ class Reranker(Ranker):
         window: float | None = None,
         cross_fit: bool | int | str = "auto",
         features: Any = None,
+        constraints: Any = (),
         list_length: int | None = None,
         proof: bool = False,
         checkpoint: str | os.PathLike[str] | None = None,
@@ -185,6 +191,7 @@ class Reranker(Ranker):
         self.window = window
         self.cross_fit = cross_fit
         self.features = features
+        self.constraints = constraints
         self.list_length = list_length
         self.proof = proof
         self.checkpoint = checkpoint
