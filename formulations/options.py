@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal
@@ -56,6 +56,8 @@ class Options:
         others correct it. ``C`` and ``max_features`` count corrections only.
     points : int, optional
         The weights are whole numbers from ``-points`` to ``points``, and ``box`` lies in that range.
+    rows : sequence of (float array (d,), float, str)
+        Linear rows on the weights: coefficients ``a`` and side ``b`` of ``a.w >= b``, and what a person calls it.
     max_nonzeros : int
         Limit on the non-zeros of the constraint matrix. They are bounded from above before anything is built, and a
         program whose bound lies beyond the limit is refused.
@@ -75,6 +77,7 @@ class Options:
     corrections: tuple[ArrayLike, ArrayLike] | None = None
     points: int | None = None
     scaled_from: tuple[ArrayLike, ArrayLike, ArrayLike] | None = None
+    rows: Sequence[tuple[Floats, float, str]] = ()
     max_nonzeros: int = 5_000_000
 
     def __post_init__(self) -> None:

@@ -89,6 +89,9 @@ def fit(
     price: Annotated[float, typer.Option("--C", help="Penalty for one feature, in the unit of the statistic.")] = 0.0,
     max_features: Annotated[int | None, typer.Option(help="At most this many features.")] = None,
     positive: Annotated[bool, typer.Option(help="Non-negative weights only.")] = False,
+    constraint: Annotated[
+        list[str] | None, typer.Option(help="A row on the weights, such as 'age >= 2 * income'; once for each.")
+    ] = None,
     gain: Annotated[str, typer.Option(help="Worth of a grade g: exponential (2^g - 1) or linear.")] = "exponential",
     radius: Annotated[
         float | None, typer.Option(help="Correct the first stage by at most this much, in deviations.")
@@ -148,6 +151,7 @@ def fit(
         formulation=formulation, solver=solver, presolve=presolve, time_limit=time_limit,
         node_limit=node_limit, epsilon=_margin(epsilon), C=price, max_features=max_features, positive=positive,
         gain=gain, radius=radius, margin=margin, window=window, list_length=list_length,
+        constraints=tuple(constraint or ()),
         cross_fit=_number("--cross-fit", cross_fit, {"auto": "auto", "none": False}, "auto, none or a number of folds"),
         solver_options=named_values("--solver-option", solver_option) or None,
         proof=proof is not None, checkpoint=checkpoint, n_jobs=jobs, random_state=seed, verbose=2 if verbose else 1,

@@ -33,6 +33,7 @@ from rerank.errors import InputError
 from rerank.io.margin import Margin, margin_of
 from rerank.io.options import real, whole
 from rerank.problem.lists import RankedList, Unit
+from rerank.problem.rows import WeightRow
 from rerank.problem.scaling import scale_columns
 
 Floats = NDArray[np.float64]
@@ -64,6 +65,8 @@ class Problem:
     limits : pair of float64 arrays (d,), or None
         Anchored problems: smallest and largest weight of each column, 1 and 1 for the first, 0 between them for
         the others.
+    rows : tuple of WeightRow
+        What weights have to satisfy besides; without limits all of them have sides 0, so that only directions count.
     """
 
     X: Floats
@@ -75,6 +78,7 @@ class Problem:
     low: Floats
     high: Floats
     limits: tuple[Floats, Floats] | None = None
+    rows: tuple[WeightRow, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", Margin(self.epsilon))  # a float stands for what was written
@@ -170,6 +174,7 @@ class Problem:
         low: ArrayLike | None = None,
         high: ArrayLike | None = None,
         limits: tuple[ArrayLike, ArrayLike] | None = None,
+        rows: Sequence[WeightRow] = (),
     ) -> Problem:
         """A problem of checked parts.
 
@@ -186,11 +191,13 @@ class Problem:
             by default one standard deviation above ``low``, so that columns are measured in deviations.
         limits : pair of arrays (d,), optional
             Limits of the weights of an anchored problem; without them the problem is not anchored.
+        rows : sequence of WeightRow
+            Linear rows on scaled weights.
 
         Raises
         ------
         InputError
-            For a constant column, no list, or a margin, penalty, limit or sign that cannot be used.
+            For a constant column, no list, or a margin, penalty, limit, sign or row that cannot be used.
         """
         data = np.ascontiguousarray(X, dtype=np.float64)
         if not lists or not sum(item.weight for item in lists) > 0:
@@ -211,7 +218,13 @@ class Problem:
         limit = None if max_features is None else whole("max_features", max_features)
         if limit is not None and limit >= data.shape[1] - (limits_ is not None):
             limit = None
-        return cls(data, tuple(lists), margin, price, limit, signs_, low_, high_, limits_)
+        for row in rows:
+            if len(row.coefficients) != data.shape[1] or (limits_ is None and not row.homogeneous):
+                raise InputError(
+                    f"The row {row.text!r} must have {data.shape[1]} coefficients and, without limits, sides of 0; "
+                    "free weights have no scale that another number could be measured in."
+                )
+        return cls(data, tuple(lists), margin, price, limit, signs_, low_, high_, limits_, tuple(rows))
 
 
 def coordinates(problem: Problem) -> tuple[Floats, Floats, Floats]:

@@ -105,6 +105,11 @@ class Reranker(Ranker):
         which the search begins with, too: weights in the table's own units as ``coef_``, by column or one for each. A
         note says which of them a solver has not. Any other name is the solver's own, and passed on as it is; where
         PuLP calls the solver, it is an argument of PuLP's interface.
+    constraints : sequence of str
+        Linear rows on the weights by column name, in the table's own units: ``"age >= 2 * income"``, ``"a + b <= c"``,
+        ``"`blood sugar` <= 0"``. Free weights have no scale, so that a number other than 0 needs a radius: weights are
+        then in units of the first stage's score, the total weight where that is affine in the columns, else the
+        correction. A first stage that breaks a constraint is not kept.
     proof : bool
         Record how the search split the weights into boxes: ``result_.proof`` (``docs/proofs.md``).
     checkpoint : path or None
@@ -165,6 +170,7 @@ class Reranker(Ranker):
         window: float | None = None,
         cross_fit: bool | int | str = "auto",
         features: Any = None,
+        constraints: Any = (),
         list_length: int | None = None,
         solver_options: Mapping[str, Any] | None = None,
         proof: bool = False,
@@ -193,6 +199,7 @@ class Reranker(Ranker):
         self.window = window
         self.cross_fit = cross_fit
         self.features = features
+        self.constraints = constraints
         self.list_length = list_length
         self.solver_options = solver_options
         self.proof = proof

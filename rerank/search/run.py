@@ -87,7 +87,7 @@ class Run:
         self.among = np.arange(int(anchored), d) if proof else moving(problem)
         columns, self.left_out = supports(self.among.size, problem.max_features, problem.C > 0, anchored, self.among)
         prices = np.asarray(self.price * columns.sizes, dtype=np.float64)
-        begin = self.domain.unchanged
+        begin = self.domain.begin
         self.boxes = OpenBoxes(
             self.tables, columns, prices, self.domain, self._inner(begin), begin, proof,
             screens=cache(lambda: screens_of(problem, self.tables, self.domain, columns[-1].size, workers)),
@@ -190,7 +190,7 @@ class Run:
     def weights(self) -> Floats:
         """The best weights."""
         found = self.boxes.weights
-        return self.domain.weights(self.domain.unchanged if found is None else found)
+        return self.domain.weights(self.domain.begin if found is None else found)
 
     def progress(self, report: Callable[[Progress], None]) -> Callable[[OpenBoxes], None]:
         """What to call after a round, so that ``report`` is called with a :class:`Progress`."""

@@ -31,6 +31,7 @@ from rerank.reranker.solve.program import (
 )
 from rerank.reranker.solve.verified import Verified, polished, summed, verified, within_tolerance
 from rerank.reranker.task import Task
+from rerank.search.domain import allowed
 from rerank.solvers.outcome import AGREE, Options, Outcome, Point, Progress, Stop, beside
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def alone(problem: Problem, task: Task, clock: Clock, start: Floats | None) -> S
         limit = min(START_SECONDS, clock.remaining * 0.1)
         w, value = search.line_search(problem, start=start, time_limit=limit, random_state=task.seed)
     with clock.phase("certificate"):
-        best = verified(problem, normalised(np.asarray(w, dtype=np.float64), problem.limits))
+        best = verified(problem, allowed(problem, normalised(np.asarray(w, dtype=np.float64), problem.limits)))
     solution = Solution(
         weights=best.weights, value=best.value, certificate=best.certificate, bound=math.inf, bound_source="ideal",
         start_value=float(value), formulation=name, history=(Moment(clock.spent, best.value, problem.ideal),),

@@ -31,6 +31,7 @@ from rerank.reranker.solve.verified import (
     within_tolerance,
     won_pairs,
 )
+from rerank.search.domain import allowed, sides_of
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -138,6 +139,12 @@ class OwnProgram:
     def matrix(self) -> sparse.csr_array:
         """The user's rows."""
         return self.program.matrix[self.rows]
+
+    @cached_property
+    def held(self) -> Indices:
+        """The user's rows, and those of the problem that speak of weights alone."""
+        counting = np.asarray(abs(self.program.matrix) @ self.counted.astype(np.float64)).ravel() > 0
+        return np.union1d(self.rows, np.flatnonzero(~counting))
 
     @property
     def counts(self) -> bool:
@@ -332,9 +339,9 @@ class OwnProgram:
     # -- the best point near a solver's -------------------------------------------------------------------------------
 
     def kept(self, x: Floats, movable: Indices, objective: bool) -> Kept:
-        """The user's rows over movable columns, weights first, the others as they are in ``x``."""
-        p = self.program
-        matrix, low, high = self.matrix, p.row_lower[self.rows], p.row_upper[self.rows]
+        """The rows to keep over movable columns, weights first, the others as they are in ``x``."""
+        p, held = self.program, self.held
+        matrix, low, high = p.matrix[held], p.row_lower[held], p.row_upper[held]
         fixed = x.copy()
         fixed[movable] = 0.0
         there = matrix @ fixed
@@ -381,6 +388,8 @@ class OwnProgram:
                 moved = bare.copy()
                 moved[movable] = np.r_[found]
                 points.append(np.clip(moved, p.lower, p.upper))
+        if problem.rows:
+            points += [self._allowed(point) for point in points]
         fixed = problem.anchored or not self.maximises_value
         return points + ([] if fixed else [self._scaled(point, movable) for point in points])
 
@@ -397,6 +406,12 @@ class OwnProgram:
             np.vstack([kept.left, apart]), np.r_[kept.right, np.zeros(len(lost))], kept.equal, kept.sides, kept.low,
             kept.high,
         )  # fmt: skip
+
+    def _allowed(self, x: Floats) -> Floats:
+        """A point with the weights moved to what the constraints of the problem allow."""
+        moved = x.copy()
+        moved[self.weights] = allowed(self.problem, x[self.weights])
+        return np.clip(moved, self.program.lower, self.program.upper)
 
     def _scaled(self, x: Floats, movable: Indices) -> Floats:
         size = float(np.abs(x[self.weights]).max(initial=0.0))
@@ -544,10 +559,11 @@ def check_model(model: Any, problem: Problem) -> None:
     signs = np.zeros(problem.n_features) if options.signs is None else np.asarray(options.signs)
     apart = {
         "rows and columns": np.array_equal(instance.X, problem.scaled),
-        "margin": options.epsilon == float(problem.epsilon),
+        "margin": options.margin == problem.epsilon.exact,
         "penalty C": options.C == problem.C,
         "max_features": options.max_features == problem.max_features,
         "signs of the weights": np.array_equal(signs, problem.signs),
+        "constraints": [row[2] for row in options.rows] == [row[2] for row in sides_of(problem)],
         "limits of the corrections": (options.corrections is None) == (limits is None)
         and (limits is None or np.array_equal(options.corrections, limits)),
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,12 +14,15 @@ from rerank.errors.stops import current
 from rerank.problem import Problem
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.solve.program import normalised
+from rerank.search.domain import allowed, sides_of
 
 if TYPE_CHECKING:
     from rerank.certificate import Certificate
 
 Floats = NDArray[np.float64]
 Pairs = NDArray[np.intp]
+Sides = Sequence[tuple[Floats, float, str]]
+"""Rows on the weights, ``a.w >= b``."""
 
 MOST_PAIRS = 20_000
 """Largest number of pairs that are polished; the linear program of more pairs takes too long."""
@@ -84,8 +88,8 @@ def polished(problem: Problem, w: Floats, claim: float | None = None, nearly: bo
         pairs = won_pairs(problem, w, share * problem.epsilon) if w.any() else ()
         if tried < len(pairs) <= MOST_PAIRS:
             tried = len(pairs)
-            wide = polish(problem.scaled, pairs, w, problem.signs, w != 0, problem.limits)
-            better = verified(problem, normalised(wide, problem.limits))
+            wide = polish(problem.scaled, pairs, w, problem.signs, w != 0, problem.limits, sides_of(problem))
+            better = verified(problem, allowed(problem, normalised(wide, problem.limits)))
             best = max(best, better, key=lambda one: (one.value, one.certificate.margin or 0))
         if claim is not None and is_closed(claim - best.value, claim, summed(problem)):
             return best
@@ -134,7 +138,7 @@ def won_pairs(problem: Problem, w: Floats, margin: float) -> Pairs:
 
 def polish(
     X: ArrayLike, pairs_won: ArrayLike, w: ArrayLike, signs: ArrayLike | None = None,
-    support: ArrayLike | None = None, limits: tuple[Floats, Floats] | None = None,
+    support: ArrayLike | None = None, limits: tuple[Floats, Floats] | None = None, rows: Sides = (),
 ) -> Floats:  # fmt: skip
     """Weights with the widest smallest margin over the pairs (p, 2) of rows of scaled X that ``w`` wins.
 
@@ -144,7 +148,7 @@ def polish(
     last digits, although the solver made no mistake. With the pairs won fixed, the widest margin is a linear program:
 
         maximise delta  subject to  w.(x_i - x_k) >= delta for every pair (i, k) won,
-        -1 <= w_j <= 1 or the limits, the signs asked for, w_j = 0 off the support.
+        -1 <= w_j <= 1 or the limits, the signs asked for, a.w >= b for each of the rows, w_j = 0 off the support.
 
     Only violated rows are added to it, so 20,000 pairs cost about as much as 200. Inside
     :func:`rerank.errors.stops.limited` no linear program is begun after the deadline.
@@ -157,8 +161,13 @@ def polish(
     if not pairs.size or not free.any():
         return given
     low, high = np.where(free & (sign <= 0), least, 0.0), np.where(free & (sign >= 0), most, 0.0)
-    best = _widest(table, pairs.astype(np.intp), given, low, high)
-    if best is None:
+    kept = None
+    if rows:
+        none = np.empty((0, d))
+        left, right = np.array([-a for a, *_ in rows]), np.array([-side for _, side, _ in rows])
+        kept = Kept(left, right, none, none[:, 0], none[:, 0], none[:, 0])
+    best = _widest(table, pairs.astype(np.intp), given, low, high, kept)
+    if best is None or not best.any():
         return given
     if limits is None:
         best = best / np.max(np.abs(best))

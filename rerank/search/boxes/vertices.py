@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from itertools import combinations, pairwise
 from math import comb
 from typing import TYPE_CHECKING
@@ -52,6 +53,13 @@ class Exact:
     tables: Tables
     domain: Domain
     known: dict[int, list[Fraction]] = field(default_factory=dict)
+
+    @cached_property
+    def walls(self) -> list[tuple[list[Fraction], Fraction]]:
+        """The rows on the weights, ``a.v >= b`` on all coordinates."""
+        scale = [Fraction(float(s)) for s in self.domain.scale]
+        sides = (side for row in self.problem.rows for side in row.sides())
+        return [([a * s for a, s in zip(row, scale, strict=True)], side) for row, side in sides]
 
     def difference(self, p: int) -> list[Fraction]:
         """Scaled difference of pair ``p`` in the tables' columns, exactly."""
@@ -102,10 +110,14 @@ class Exact:
         alike: dict[tuple[Fraction, ...], list[int]] = {}  # on few features many pairs are the same
         for p in open_:
             alike.setdefault(tuple(self.difference(int(p))[j] for j in features), []).append(int(p))
-        if comb(len(alike) + 2 * free.size, free.size) > MOST_VERTICES:
+        if comb(len(alike) + len(self.walls) + 2 * free.size, free.size) > MOST_VERTICES:
             return None
         stop = current()
-        points = _vertices(list(alike), centre, half, free, self.problem.epsilon.exact)
+        walls = [([row[j] for j in features], side) for row, side in self.walls]
+        planes = [(row, self.problem.epsilon.exact) for row in alike] + [(tuple(row), side) for row, side in walls]
+        points = [
+            x for x in _vertices(planes, centre, half, free) if all(self._score(x, row) >= side for row, side in walls)
+        ]
         if stop.now:
             return None
         best = -np.inf
@@ -217,9 +229,9 @@ def inner_value(t: Tables, won: NDArray[np.bool_]) -> float:
 
 
 def _vertices(
-    rows: list[tuple[Fraction, ...]], centre: Floats, half: Floats, free: NDArray[np.intp], epsilon: Fraction
+    rows: list[tuple[tuple[Fraction, ...], Fraction]], centre: Floats, half: Floats, free: NDArray[np.intp]
 ) -> list[list[Fraction]]:
-    """Different vertices of the arrangement of ``row.x = epsilon`` and the box's sides, inside the box.
+    """Different vertices of the arrangement of the planes ``row.x = side`` and the box's sides, inside the box.
 
     When it is time to stop, only some of them.
     """
@@ -228,9 +240,9 @@ def _vertices(
         (base[j] - Fraction(float(half[j])), base[j] + Fraction(float(half[j]))) for j in range(centre.size)
     ]
     planes: dict[tuple[tuple[Fraction, ...], Fraction], None] = {}
-    for row in rows:
+    for row, side in rows:
         fixed = sum((row[j] * base[j] for j in range(centre.size) if half[j] == 0), Fraction(0))
-        planes[tuple(row[j] for j in free), epsilon - fixed] = None
+        planes[tuple(row[j] for j in free), side - fixed] = None
     for i, j in enumerate(free):
         unit = tuple(Fraction(int(i == m)) for m in range(free.size))
         planes |= dict.fromkeys(((unit, ends[j][0]), (unit, ends[j][1])))
