@@ -407,6 +407,22 @@ def test_rows_together_with_a_penalty_and_a_limit_of_features():
         check(est.fit_model(model), "budget", best)
 
 
+def test_rows_beside_constraints_of_the_fit():
+    """A constraint by name and a row in the program: both are kept, and the optimum is that inside both."""
+    for seed in range(3):
+        est = fitted(seed, STATS[seed], constraints=("x0 >= 2 * x1",))
+        problem, u = est.state_.problem, est.state_.weight_units
+        planes = CASES["units"][1](u) + CASES["budget"][1](u)
+        best = max(
+            value_of(problem)(w) for w in vertices(problem.scaled, EPSILON, more=planes)
+            if allowed("units", w, u, 1e-9) and allowed("budget", w, u, 1e-9)
+        )  # fmt: skip
+        model = est.build_model()
+        budget(model)
+        check(est.fit_model(model), "budget", best)
+        assert allowed("units", np.asarray(est.result_.weights), u, 0.0)
+
+
 def test_corrections_of_a_score_keep_rows_too():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 3))
