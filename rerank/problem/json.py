@@ -46,6 +46,7 @@ def problem_to_json(problem: Problem) -> dict[str, Any]:
         "high": _hex(problem.high),
         **({} if problem.limits is None else {"limits": [_hex(side) for side in problem.limits]}),
         **({} if not problem.rows else {"weight_rows": [row.to_json() for row in problem.rows]}),
+        **({} if not problem.by_sum else {"by_sum": True}),
     }
 
 
@@ -64,6 +65,7 @@ def problem_from_json(body: Any, where: str) -> Problem:
             low=_unhex(body["low"], d), high=_unhex(body["high"], d),
             limits=None if limits is None else (_unhex(limits[0], d), _unhex(limits[1], d)),
             rows=[WeightRow.from_json(row, d) for row in body.get("weight_rows", [])],
+            by_sum=bool(body.get("by_sum", False)),
         )  # fmt: skip
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{where} holds no problem that can be used ({str(error)[:100]}); export it again.") from None
@@ -124,3 +126,5 @@ def _parts(problem: Problem) -> Iterator[NDArray[Any]]:
         yield from problem.limits
     if problem.rows:
         yield encoded(problem.rows)
+    if problem.by_sum:
+        yield np.array([-2])

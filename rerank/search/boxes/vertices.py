@@ -54,6 +54,11 @@ class Exact:
     domain: Domain
     known: dict[int, list[Fraction]] = field(default_factory=dict)
 
+    @property
+    def epsilon(self) -> Fraction:
+        """The margin that differences have to reach; 0 where it is a part of them."""
+        return Fraction(0) if self.problem.by_sum else self.problem.epsilon.exact
+
     @cached_property
     def walls(self) -> list[tuple[list[Fraction], Fraction]]:
         """The rows on the weights, ``a.v >= b`` on all coordinates."""
@@ -70,14 +75,16 @@ class Exact:
     def _difference(self, p: int) -> list[Fraction]:
         X, low, high = self.problem.X, self.problem.low, self.problem.high
         upper, lower = X[self.tables.upper[p]], X[self.tables.lower[p]]
+        apart = self.problem.epsilon.exact - self.epsilon
         return [
             (Fraction(float(u)) - Fraction(float(v))) * Fraction(float(s)) / (Fraction(float(b)) - Fraction(float(a)))
+            - apart
             for u, v, a, b, s in zip(upper, lower, low, high, self.domain.scale, strict=True)
         ]
 
     def wins(self, p: int, v: list[Fraction]) -> bool:
         """Whether ``v`` wins pair ``p``, exactly."""
-        return self._score(v, self.difference(p)) >= self.problem.epsilon.exact
+        return self._score(v, self.difference(p)) >= self.epsilon
 
     @staticmethod
     def _score(v: Sequence[Fraction], row: Sequence[Fraction]) -> Fraction:
@@ -114,7 +121,7 @@ class Exact:
             return None
         stop = current()
         walls = [([row[j] for j in features], side) for row, side in self.walls]
-        planes = [(row, self.problem.epsilon.exact) for row in alike] + [(tuple(row), side) for row, side in walls]
+        planes = [(row, self.epsilon) for row in alike] + [(tuple(row), side) for row, side in walls]
         points = [
             x for x in _vertices(planes, centre, half, free) if all(self._score(x, row) >= side for row, side in walls)
         ]
@@ -128,7 +135,7 @@ class Exact:
                 return None
             won = middle > radius
             for row, same in alike.items():
-                won[same] = self._score(x, row) >= self.problem.epsilon.exact
+                won[same] = self._score(x, row) >= self.epsilon
             key = won[open_].tobytes()
             if key not in seen:
                 seen[key] = inner_value(t, won)
