@@ -67,6 +67,13 @@ class Rows:
             self._made["table"] = _transformed(transformer, self.given)
         return self._made["table"][:, which]
 
+    def labels(self, which: Indices) -> list[Any]:
+        """What the user's table calls some rows: index labels of pandas, else numbers, rows of weight 0 counted."""
+        if hasattr(self.given, "iloc"):
+            return list(self.given.index.take(which).tolist())
+        mask = self.there.mask
+        return list((which if mask is None else np.flatnonzero(mask)[which]).tolist())
+
     def some(self, rows: Indices) -> Rows:
         """Some of the rows."""
         return Rows(some_rows(self.given, rows), self.columns)

@@ -105,6 +105,11 @@ class Reranker(Options, Ranker):
         which the search begins with, too: weights in the table's own units as ``coef_``, by column or one for each. A
         note says which of them a solver has not. Any other name is the solver's own, and passed on as it is; where
         PuLP calls the solver, it is an argument of PuLP's interface.
+    constraints : sequence of str
+        Linear rows on the weights by column name, in the table's own units: ``"age >= 2 * income"``, ``"a + b <= c"``,
+        ``"`blood sugar` <= 0"``. Free weights have no scale, so that a number other than 0 needs a radius: weights are
+        then in units of the first stage's score, the total weight where that is affine in the columns, else the
+        correction. A first stage that breaks a constraint is not kept.
     proof : bool
         Record how the search split the weights into boxes: ``result_.proof`` (``docs/proofs.md``).
     checkpoint : path or None
@@ -195,12 +200,16 @@ class Reranker(Options, Ranker):
             return self._adopt(replace(fitted, named=named))
 
     def build_model(self, **choices: Any) -> Any:
-        """The Pyomo ConcreteModel of the fitted problem; ``choices`` go to the builder (``linking``,
-        ``big_m``, ...).
-        """
-        from rerank.reranker.solve.program import build_model
+        """The Pyomo ConcreteModel of the fitted problem; ``choices`` go to the builder (``linking``, ``big_m``, ...).
 
-        return build_model(self._fitted().known_problem(), self._program(), **choices)
+        ``w`` are weights of scaled columns. ``weight[name]`` is the weight of a column in the table's own units, as in
+        ``coef_``; with a radius, its correction in units of the first stage's score. ``rerank_info.rows`` maps the row
+        ``i`` of ``z[i, k]``, ``s[i]`` and ``r[i]`` to its index label or number in the table, and
+        ``rerank_info.columns`` the column ``j`` of ``w[j]`` to its name.
+        """
+        from rerank.reranker.files.export import named_model
+
+        return named_model(self._fitted(), self._program(), choices)
 
     def statistic_bound(self, time_limit: float | None = 60.0) -> float:
         """A bound on what is fitted, without margin and penalty: no allowed weights rank the training lists better.
@@ -225,17 +234,48 @@ class Reranker(Options, Ranker):
         now = "" if certificate is None else f"; the one that was found has {float(certificate.statistic):.6g}"
         return f"{who} a {state.result.fitted_name} above {bound:.6g} on the training lists{now}."
 
-    def export_mps(self, path: str | os.PathLike[str], **choices: Any) -> tuple[str, str]:
+    def fit_model(self, model: Any) -> Self:
+        """Solve a model of :meth:`build_model` with what was added to it, and use the best weights.
+
+        HiGHS solves it, or ``solver`` if that is another one. Rows, bounds and columns that were added are kept
+        exactly (equalities within 1e-6, and ``result_.notes`` say by how much they are missed). The weights are scaled
+        only where all rows still hold, and the value is recomputed exactly for the weights as they are. The bound is
+        that of the program with these rows, on the solver's word (``result_.bound_source`` is "rows"), or that of the
+        fit. The variables of the model get the values of the solution. An objective in place of ``model.statistic`` is
+        reported in its own sense in ``result_.notes``. A search knows no rows of a program and proves nothing here.
+
+        Parameters
+        ----------
+        model : ConcreteModel
+            Of :meth:`build_model` of this fit.
+
+        Raises
+        ------
+        InputError
+            For a model of another fit, what is no linear program, and weights that break a row.
+        SolverError
+            If the solver finds no point.
+        CertificateError
+            If the weights are not worth what the solver claims.
+        """
+        from rerank.reranker.files.export import fit_model
+
+        with enough_memory():
+            return self._adopt(fit_model(self._fitted(), model, self.get_params(deep=False)))
+
+    def export_mps(self, path: str | os.PathLike[str], model: Any = None, **choices: Any) -> tuple[str, str]:
         """Write the program as a portable ``.mps`` file, and a ``.json`` file that can rebuild this estimator;
         return both paths.
+
+        A ``model`` of :meth:`build_model` is written with what was added to it.
         """
         from rerank.reranker.files.export import export
 
-        return export(self._fitted(), self._program(), path, choices)[:2]
+        return export(self._fitted(), self._program(), path, choices, model)[:2]
 
     def load_solution(
-        self, path: str | os.PathLike[str], dialect: str | None = None, *, bound: float | None = None,
-        by: str | None = None, prove: float | None = None, **choices: Any,
+        self, path: str | os.PathLike[str], dialect: str | None = None, *, model: Any = None,
+        bound: float | None = None, by: str | None = None, prove: float | None = None, **choices: Any,
     ) -> Self:  # fmt: skip
         """Use the weights of another solver's solution file, polished and recomputed exactly.
 
@@ -244,7 +284,9 @@ class Reranker(Options, Ranker):
         path : path
             Solution for the program of :meth:`export_mps`, or its weights alone, a line ``w0 0.5`` for each.
         dialect : str, optional
-            One of ``formulations.solutions.NAMES``; recognised if omitted.
+            One of :data:`formulations.solutions.NAMES`; recognised if omitted.
+        model : ConcreteModel, optional
+            The model whose program was solved, with what was added to it.
         bound : float, optional
             The solver's bound, as it prints it for the file. It is not checked, and all that is said of it names the
             solver.
@@ -259,13 +301,14 @@ class Reranker(Options, Ranker):
         CertificateError
             If the weights do not give the solution's objective when recomputed exactly, even after polishing.
         InputError
-            For a file that cannot be read or is of another program, and a bound below what the weights are worth.
+            For a file that cannot be read or is of another program, weights that break a row that was added, and a
+            bound below what the weights are worth.
         """
         from rerank.reranker.files.export import load_solution
         from rerank.reranker.files.support import Support
 
         given = (path, dialect, Support(bound, by, prove), choices)
-        return self._adopt(load_solution(self._fitted(), self._program(), *given))
+        return self._adopt(load_solution(self._fitted(), self._program(), *given, model))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all that is needed to rank rows and to verify the result, as JSON without pickle."""

@@ -185,6 +185,10 @@ class Options:
         None, "Rerank squares of the columns too; with --cv where they lead.", "--squares", kind=bool, shown=False,
         read=_squares,
     )  # fmt: skip
+    constraints: Any = option(
+        (), "A row on the weights, such as 'age >= 2 * income'; once for each.", "--constraint", kind=list[str] | None,
+        shown=None, read=lambda texts: tuple(texts or ()),
+    )  # fmt: skip
     list_length: int | None = option(None, "Rows of the lists to come, if not as many as here.", kept=True)
     solver_options: Mapping[str, Any] | None = option(
         None, "NAME=VALUE for the solver: threads, gap, node_limit, cutoff, seed, log, start (as JSON), or an option "

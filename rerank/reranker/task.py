@@ -16,6 +16,7 @@ from rerank.errors import InputError, nearest
 from rerank.io.options import real, seed, whole
 from rerank.problem import Margin, margin_of
 from rerank.ranks.row_gains import Gain
+from rerank.reranker.constraints import texts_of
 from rerank.reranker.solve.program import chosen_formulation
 from rerank.solvers.commands import names
 from rerank.solvers.outcome import Options
@@ -85,6 +86,7 @@ class Task:
     cross_fit: int | str = 0
     solver_options: Mapping[str, Any] = field(default_factory=dict)
     judged: bool = False
+    constraints: tuple[str, ...] = ()
     given: Mapping[str, Any] = field(default_factory=dict)
 
     def candidates(self, longest_list: int) -> int | None:
@@ -158,6 +160,7 @@ def task_of(options: Mapping[str, Any], n_features: int) -> Task:
         prior=_prior(options.get("prior", "auto"), options["first_stage"], radius),
         cross_fit=_folds(options.get("cross_fit", False)),
         solver_options=_solver_options(options.get("solver_options"), options["solver"]),
+        constraints=texts_of(options.get("constraints", ())),
         given=options,
     )
 

@@ -108,6 +108,7 @@ def document(state: FittedState) -> ModelDocument:
                 else {}
             ),
             "weighted_lists": state.weighted_lists,
+            **{f"constraint.{number}": text for number, text in enumerate(state.task.constraints)},
             **_table(stage),
             **({} if squares is None else flattened(squares.to_dict(), SQUARES)),
             **_two_labels(state),
@@ -233,6 +234,12 @@ def result_of(doc: ModelDocument) -> Result:
     return result_from_flat(doc.result, doc.weights, names, doc.gain, doc.epsilon, doc.C)
 
 
+def constraints_of(doc: ModelDocument) -> list[str]:
+    """The constraints, in the order in which they were given."""
+    numbered = gathered(doc.settings, "constraint")
+    return [numbered[number] for number in sorted(numbered, key=int)]
+
+
 def signs_of(doc: ModelDocument) -> np.ndarray:
     """Sign of each column that can be reranked; 0 (free) if the document holds none."""
     chosen = columns_of(doc).chosen
@@ -304,6 +311,7 @@ def _state_of(doc: ModelDocument, first_stage: Any, where: str) -> FittedState:
             "first_stage": doc.first_stage or first_stage, "n_candidates": doc.n_candidates, "epsilon": doc.epsilon,
             "C": doc.C, "max_features": doc.max_features, "gain": doc.gain, "random_state": doc.random_state,
             "positive": signs_of(doc).tolist() if positive == "signs" else positive, "features": columns.squares,
+            "constraints": constraints_of(doc),
             **{name: doc.settings.get(name, usual) for name, usual in KEPT.items()},
         }  # fmt: skip
         pair = ("label_negative", "label_positive")
@@ -325,8 +333,9 @@ def _state_of(doc: ModelDocument, first_stage: Any, where: str) -> FittedState:
 def result_to_flat(result: Result) -> dict[str, Any]:
     """Numbers, texts, booleans and None by dotted name."""
     body = {key: value for key, value in result.to_dict().items() if key not in _ELSEWHERE}
-    if not result.gave_up:  # files written before have no such entry
-        del body["gave_up"]
+    for name in ("gave_up", "changed"):  # files written before have no such entries
+        if not body[name]:
+            del body[name]
     for field in fields(Result):
         if str(field.type).startswith("float") and body.get(field.name) is not None:
             body[field.name] = float(body[field.name])

@@ -21,7 +21,7 @@ from rerank.errors.stops import limited
 from rerank.problem import Problem
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.clock import Clock
-from rerank.reranker.result import Moment, Solution, history_of
+from rerank.reranker.result import ON_WORD, Moment, Solution, history_of
 from rerank.reranker.solve.by_program import alone, confirm, proceed, seconds_to_state
 from rerank.reranker.solve.margin import safe_epsilon
 from rerank.reranker.solve.program import chosen_formulation, unstated
@@ -85,7 +85,7 @@ def bounded_by_ideal(problem: Problem, solution: Solution) -> Solution:
         solution,
         bound=bound,
         bound_source=source,
-        bound_solver=solution.bound_solver if source == "solver" else None,
+        bound_solver=solution.bound_solver if source in ON_WORD else None,
     )
 
 

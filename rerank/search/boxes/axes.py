@@ -66,14 +66,16 @@ class Axes:
         """The batch's support; antiparallel pairs are searched for if a first job did not fathom it."""
         i = batch.support
         features = self.columns[i]
-        if self.tables.by_rows:
-            return Support(features, self.basis(i), NO_GROUPS, self.domain.within(features))
+        none = self.tables.by_rows or self.domain.by_sum  # weights may win antiparallel pairs that include the margin
+        ends = self.domain.within(features), self.domain.part(features).walls
+        if none:
+            return Support(features, self.basis(i), NO_GROUPS, *ends)
         pairs = self.pairs(i)
         if i not in self.antiparallel and pairs is self.tables:
             fresh = (batch.halves >= 0.5).any() or not batch.names.any()  # boxes of screening are all named 0
             if batch.sides.shape[1] == 0 and len(self.columns) > 1 and fresh:
-                return Support(features, self.basis(i), NO_GROUPS, self.domain.within(features))
-        return Support(features, self.basis(i), self.grouped(i), self.domain.within(features), pairs)
+                return Support(features, self.basis(i), NO_GROUPS, *ends)
+        return Support(features, self.basis(i), self.grouped(i), *ends, pairs)
 
     def pairs(self, support: int) -> Any:
         """The tables with pairs merged that are equal on the support, where those are few."""
@@ -99,7 +101,8 @@ class Axes:
     def few(self, support: int) -> bool:
         """Whether vertices of all of a support can be listed (:mod:`rerank.search.boxes.listing`)."""
         free, t = self.columns[support].size - 1, self.pairs(support)
-        listed = t is not self.tables and not self.domain.anchored and 0 < free <= MOST_FREE
+        plain = not (self.domain.anchored or self.domain.by_sum or self.domain.walls.size)
+        listed = t is not self.tables and plain and 0 < free <= MOST_FREE
         return listed and comb(t.size + 2 * free, free) <= MOST_VERTICES
 
     def _coded(self, j: int) -> tuple[int, NDArray[np.intp]]:

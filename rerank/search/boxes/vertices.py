@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from itertools import combinations, pairwise
 from math import comb
 from typing import TYPE_CHECKING
@@ -54,6 +55,18 @@ class Exact:
     domain: Domain
     known: dict[int, list[Fraction]] = field(default_factory=dict)
 
+    @property
+    def epsilon(self) -> Fraction:
+        """The margin that differences have to reach; 0 where it is a part of them."""
+        return Fraction(0) if self.problem.by_sum else self.problem.epsilon.exact
+
+    @cached_property
+    def walls(self) -> list[tuple[list[Fraction], Fraction]]:
+        """The rows on the weights, ``a.v >= b`` on all coordinates."""
+        scale = [Fraction(float(s)) for s in self.domain.scale]
+        sides = (side for row in self.problem.rows for side in row.sides())
+        return [([a * s for a, s in zip(row, scale, strict=True)], side) for row, side in sides]
+
     def difference(self, p: int) -> list[Fraction]:
         """Scaled difference of pair ``p`` in the tables' columns, exactly."""
         if p not in self.known:
@@ -64,15 +77,15 @@ class Exact:
         return [self._entry(p, j) for j in range(self.problem.n_features)]
 
     def _entry(self, p: int, j: int) -> Fraction:
-        """Scaled difference of pair ``p`` in column ``j``."""
+        """Scaled difference of pair ``p`` in column ``j``, less the margin where that is a part of it."""
         X, low, high = self.problem.X[:, j], self.problem.low[j], self.problem.high[j]
         ends = X[self.tables.upper[p]], X[self.tables.lower[p]], self.domain.scale[j], high, low
         u, v, s, b, a = (Fraction(float(x)) for x in ends)
-        return (u - v) * s / (b - a)
+        return (u - v) * s / (b - a) - (self.problem.epsilon.exact - self.epsilon)
 
     def wins(self, p: int, v: list[Fraction]) -> bool:
         """Whether ``v`` wins pair ``p``, exactly."""
-        return self._score(v, self.difference(p)) >= self.problem.epsilon.exact
+        return self._score(v, self.difference(p)) >= self.epsilon
 
     @staticmethod
     def _score(v: Sequence[Fraction], row: Sequence[Fraction]) -> Fraction:
@@ -105,12 +118,17 @@ class Exact:
         alike: dict[tuple[Fraction, ...], list[int]] = {}  # on few features many pairs are the same
         for p in open_:
             alike.setdefault(tuple(self._entry(int(p), j) for j in features), []).append(int(p))
-        if t.linear and (listed := self._on_grid(alike, features, centre, half, middle > radius)) is not None:
+        plain = t.linear and not self.walls and not self.problem.by_sum
+        if plain and (listed := self._on_grid(alike, features, centre, half, middle > radius)) is not None:
             return listed
-        if comb(len(alike) + 2 * free.size, free.size) > MOST_VERTICES:
+        if comb(len(alike) + len(self.walls) + 2 * free.size, free.size) > MOST_VERTICES:
             return None
         stop = current()
-        points = _vertices(list(alike), centre, half, free, self.problem.epsilon.exact)
+        walls = [([row[j] for j in features], side) for row, side in self.walls]
+        planes = [(row, self.epsilon) for row in alike] + [(tuple(row), side) for row, side in walls]
+        points = [
+            x for x in _vertices(planes, centre, half, free) if all(self._score(x, row) >= side for row, side in walls)
+        ]
         if stop.now:
             return None
         best = -np.inf
@@ -121,7 +139,7 @@ class Exact:
                 return None
             won = middle > radius
             for row, same in alike.items():
-                won[same] = self._score(x, row) >= self.problem.epsilon.exact
+                won[same] = self._score(x, row) >= self.epsilon
             key = won[open_].tobytes()
             if key not in seen:
                 seen[key] = inner_value(t, won)
@@ -249,9 +267,9 @@ def inner_value(t: Tables, won: NDArray[np.bool_]) -> float:
 
 
 def _vertices(
-    rows: list[tuple[Fraction, ...]], centre: Floats, half: Floats, free: NDArray[np.intp], epsilon: Fraction
+    rows: list[tuple[tuple[Fraction, ...], Fraction]], centre: Floats, half: Floats, free: NDArray[np.intp]
 ) -> list[list[Fraction]]:
-    """Different vertices of the arrangement of ``row.x = epsilon`` and the box's sides, inside the box.
+    """Different vertices of the arrangement of the planes ``row.x = side`` and the box's sides, inside the box.
 
     When it is time to stop, only some of them.
     """
@@ -260,9 +278,9 @@ def _vertices(
         (base[j] - Fraction(float(half[j])), base[j] + Fraction(float(half[j]))) for j in range(centre.size)
     ]
     planes: dict[tuple[tuple[Fraction, ...], Fraction], None] = {}
-    for row in rows:
+    for row, side in rows:
         fixed = sum((row[j] * base[j] for j in range(centre.size) if half[j] == 0), Fraction(0))
-        planes[tuple(row[j] for j in free), epsilon - fixed] = None
+        planes[tuple(row[j] for j in free), side - fixed] = None
     for i, j in enumerate(free):
         unit = tuple(Fraction(int(i == m)) for m in range(free.size))
         planes |= dict.fromkeys(((unit, ends[j][0]), (unit, ends[j][1])))
