@@ -150,11 +150,11 @@ def concluded(
         if status == "feasible" and not solution.gave_up:
             notes += notes_on_exact_pairs(problem)
         ahead = after if before is None else after - before
-        led = quoted_before is not None and ahead <= ROUNDING * abs(after) and task.solver not in ("none", "file")
-        if led and breaks is None:
+        led = ahead <= ROUNDING * abs(after) and task.solver not in ("none", "file")
+        if led and breaks is None and quoted_before is not None:
             status, quoted = "first_stage_kept", quoted_before
         else:
-            if led:
+            if led and breaks is not None:
                 notes += [
                     f"The first stage has {before:.6g} and is not kept, because it does not satisfy the constraint "
                     f"{breaks!r}."
