@@ -66,7 +66,7 @@ LEDGER: dict[str, int] = {
     "scorecard": 4842,  # new: cards of points, their files and exports, the check of their proof
     "latent": 3416,  # an evaluation refuses what it cannot judge
     "reranker": 10304,  # labels of the rows of a problem; messages in files of earlier versions get their new names
-    "cli": 3214,  # outputs one by one, groups, what a text says to a person, six commands for cards
+    "cli": 3219,  # the literal form, outputs one by one, groups, what a text says to a person, six commands for cards
     "rerank": 101,
 }
 
