@@ -54,19 +54,19 @@ ROOMS = {
 LEDGER: dict[str, int] = {
     "formulations": 4103,  # margins in rationals, the equation of each component, names of the table; cards as programs
     "errors": 492,  # one home of text for people and of streams that end no call; loading stops the clock
-    "io": 3829,  # saved indices, decimals, labels, margins as written, Markdown of a page, columns that tell the label
+    "io": 3869,  # saved indices, decimals, labels, margins as written, Markdown of a page, which columns are meant
     "statistics": 957,  # a refusal names the share that was written
     "ranks": 1742,  # rows that are there, notes on runs, the error of a lead
     "problem": 912,
     "certificate": 1969,
-    "search": 8756,  # that a bound is exact is a field of the result, and no sentence that others look for
+    "search": 8968,  # equal pairs merged on a support, vertices of few levels listed
     "solvers": 1672,  # own sense of objectives, unbounded programs
-    "scorers": 4011,
+    "scorers": 4179,  # squares of columns, which model files hold
     "plots": 1245,  # the risks of a card, and the card on paper
     "scorecard": 4842,  # new: cards of points, their files and exports, the check of their proof
     "latent": 3416,  # an evaluation refuses what it cannot judge
-    "reranker": 10304,  # labels of the rows of a problem; messages in files of earlier versions get their new names
-    "cli": 3219,  # the literal form, outputs one by one, groups, what a text says to a person, six commands for cards
+    "reranker": 10507,  # labels of the rows of a problem; a choice varies the columns; options with what the command says
+    "cli": 3066,  # the literal form, outputs one by one, groups, what a text says to a person, six commands for cards
     "rerank": 101,
 }
 

@@ -205,6 +205,7 @@ def _notes(data: Data, task: Task, clock: Clock, first: Staged | None, training:
     index, problem, statistic = data.rows.columns.index, training.problem, task.statistic
     notes = [*([index_note(index)] if index else []), *data.notes]
     notes += [] if first is None else [*first.stage.notes, *first.notes]
+    notes += [] if (squares := data.rows.columns.squares) is None else [squares.told()]
     if clock.remaining <= 0:
         notes += [
             f"The first stage and the shortlist took {clock.seconds['first_stage']:.2g} s, and this fit had "

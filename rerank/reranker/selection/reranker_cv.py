@@ -78,7 +78,8 @@ class RerankerCV(ShownMixin, Ranker):
         margin of .1, free weights, corrections of three columns with a radius of .1, each with a window of 2 for a
         statistic of N places; and simple first stages: logistic regression with squares of the columns, refitted on the
         first 10, 20 or 40 % of its own list, and with balanced classes. Where the first stage is "logistic" they may be
-        chosen, and corrections of the best of them too; beside any other first stage they are only compared.
+        chosen, and corrections of the best of them too; beside any other first stage they are only compared. Where the
+        reranker has ``features=rerank.scorers.Squares()``, corrections of the columns alone are tried before.
     cv : int, splitter, iterable or None
         Number of folds; None is 5. The folds are whole lists and groups if ``fit`` gets ``qid`` or ``groups``, else
         rows, with the relevant ones spread evenly. Or a splitter of scikit-learn, or pairs of training and test rows;
@@ -191,7 +192,8 @@ class RerankerCV(ShownMixin, Ranker):
         data, weights = data_of(*rows, given, clone(base), names, groups)
         options = options_of(self.grid, base, data)
         for option in options:
-            task_of(given | option.params, data.X.shape[1])
+            table = data.reranking(option.params["features"]) if "features" in option.params else data
+            task_of(given | option.params, table.X.shape[1])
         refuse_fixed_length(base, data)
         splits = self._splits(data, X, qid, groups)
         fold = fold_of_each(splits, data.y.size) if splits[0].repeat < 0 and groups is None else None
@@ -202,7 +204,7 @@ class RerankerCV(ShownMixin, Ranker):
             trial = _Trial(Folds(base, splits, data, weights, part, self.n_jobs), judge, self.verbose)
             trial.take(options)
             if self.grid is None and (simple := trial.best_simple(safeguard)) is not None:
-                trial.take(corrections(base, data.X.shape[1], simple))
+                trial.take(corrections(base, data, simple))
         trial.leads = beside(trial.leads, trial.alone)
         spent, chosen = clock.spent, best_of(trial.options, trial.leads, safeguard)
         params = trial.params_of(chosen, base)
