@@ -63,9 +63,9 @@ LEDGER: dict[str, int] = {
     "solvers": 1672,  # own sense of objectives, unbounded programs
     "scorers": 4179,  # squares of columns, which model files hold
     "plots": 1245,  # the risks of a card, and the card on paper
-    "scorecard": 4842,  # new: cards of points, their files and exports, the check of their proof
+    "scorecard": 4846,  # new: cards of points, their files and exports, the check of their proof
     "latent": 3416,  # an evaluation refuses what it cannot judge
-    "reranker": 10507,  # labels of the rows of a problem; a choice varies the columns; options with what the command says
+    "reranker": 10507,  # labels of the rows of a problem; a choice varies the columns; options for commands
     "cli": 3066,  # the literal form, outputs one by one, groups, what a text says to a person, six commands for cards
     "rerank": 101,
 }
