@@ -63,7 +63,7 @@ class Options:
         program whose bound lies beyond the limit is refused.
     """
 
-    epsilon: float | Fraction = 1e-4
+    epsilon: float = 1e-4
     margin: Fraction = field(init=False)
     C: float = 0.0
     constant: float = 0.0

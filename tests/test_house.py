@@ -63,10 +63,10 @@ LEDGER: dict[str, int] = {
     "solvers": 1807,  # own sense of objectives, unbounded programs; own options of solvers
     "scorers": 4179,
     "plots": 1247,  # the risks of a card, and the card on paper
-    "scorecard": 4842,  # new: cards of points, their files and exports, the check of their proof
+    "scorecard": 4846,  # new: cards of points, their files and exports, the check of their proof
     "latent": 3416,  # an evaluation refuses what it cannot judge
     "reranker": 11943,  # programs with rows of a user's own; bounds on a word; history; labels of rows
-    "cli": 3064,  # bounds on a solver's word; outputs one by one, groups, six commands for cards
+    "cli": 3069,  # bounds on a solver's word; outputs one by one, groups, six commands for cards
     "rerank": 101,
 }
 
