@@ -141,7 +141,7 @@ def _searched(
     if course is not None:
         course.append(Progress(found.seconds, found.value, found.bound, int(found.nodes)))
     w = np.asarray(found.weights, dtype=np.float64)
-    if task.judged and not len(won_pairs(problem, w, problem.epsilon)):  # nothing to polish
+    if task.judged and not len(won_pairs(problem, w, problem.epsilon * float(problem.norm(w)))):  # nothing to polish
         return Solution(weights=w, value=found.value, bound=found.bound, bound_source="search", gave_up=True), found
     with clock.phase("certificate"):
         with limited(clock.share(POLISH_SHARE)):
