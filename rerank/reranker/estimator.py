@@ -87,8 +87,8 @@ class Reranker(Options, Ranker):
     prior : "auto", "equal" or array
         With ``first_stage=None`` and a radius, weights of the score to correct, by default one over each deviation.
     margin : float, str, Fraction or None
-        With a radius, the margin in deviations of the first stage's score, in place of ``epsilon``. 0 is the smallest
-        margin, as "auto" is.
+        With a radius, the margin in deviations of the first stage's score, in place of ``epsilon``; with ``normalise``
+        in units of the score. 0 is the smallest margin, as "auto" is.
     window : float or None
         Width c: fit hits around the depth N of the statistic, paid less and less from place N/c to place c N.
     list_length : int or None
@@ -110,6 +110,10 @@ class Reranker(Options, Ranker):
         ``"`blood sugar` <= 0"``. Free weights have no scale, so that a number other than 0 needs a radius: weights are
         then in units of the first stage's score, the total weight where that is affine in the columns, else the
         correction. A first stage that breaks a constraint is not kept.
+    normalise : {None, "sum"}
+        "sum" fits weights that are none below 0 and have the sum 1 in the table's own units, as people write them by
+        hand. Constraints may then hold any number (``"age >= 0.1"``), and ``margin`` is in units of that score. Pairs
+        of rows have to fit into memory; there is no radius.
     proof : bool
         Record how the search split the weights into boxes: ``result_.proof`` (``docs/proofs.md``).
     checkpoint : path or None

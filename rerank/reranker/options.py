@@ -189,6 +189,7 @@ class Options:
         (), "A row on the weights, such as 'age >= 2 * income'; once for each.", "--constraint", kind=list[str] | None,
         shown=None, read=lambda texts: tuple(texts or ()),
     )  # fmt: skip
+    normalise: str | None = option(None, "sum: weights from 0 on with sum 1, in the table's units.")
     list_length: int | None = option(None, "Rows of the lists to come, if not as many as here.", kept=True)
     solver_options: Mapping[str, Any] | None = option(
         None, "NAME=VALUE for the solver: threads, gap, node_limit, cutoff, seed, log, start (as JSON), or an option "
