@@ -15,6 +15,7 @@ rationals.
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -26,6 +27,8 @@ from rerank.certificate.check.circuits import CircuitCheck
 from rerank.certificate.check.exact import ExactProblem
 from rerank.certificate.check.leaves import LeafCheck, Seen
 from rerank.certificate.check.tree import UnprovenError, ends, families, trees
+from rerank.certificate.lists import exact_scores
+from rerank.certificate.quotas import check_quotas
 from rerank.errors import CertificateError, InputError
 from rerank.problem import Problem, Proof, digest
 from rerank.problem.proof import COORDINATE, LINE, VERSION, Circuits
@@ -147,6 +150,7 @@ class _Checker:
         proof, w = self.proof, self.proof.weights
         try:
             check_weights(self.problem, w)
+            check_quotas(self.problem, exact_scores(self.problem, w)[0])
         except (CertificateError, InputError) as error:
             raise UnprovenError(str(error)) from None
         self.value = self.exact.value(w)
@@ -165,7 +169,7 @@ class _Checker:
         """The bound at weights that change nothing and for the supports that were left out."""
         exact, bound = self.exact, Fraction(self.proof.bound)
         begin = exact.value(self.problem.unchanged)
-        if begin > bound:
+        if begin > bound and self._admits(self.problem.unchanged):
             what = "The given score alone is" if self.problem.anchored else "All weights 0 are"
             raise UnprovenError(f"{what} worth {float(begin)!r}, above the bound of {self.proof.bound!r}.")
         left_out = self.proof.left_out
@@ -173,6 +177,13 @@ class _Checker:
             raise UnprovenError(
                 f"Supports of {left_out} features were left out, but they could be worth more than the bound."
             )
+
+    def _admits(self, w: NDArray[np.float64]) -> bool:
+        """Whether the order by weights meets the quotas."""
+        with suppress(CertificateError):
+            check_quotas(self.problem, exact_scores(self.problem, w)[0])
+            return True
+        return False
 
     def _circuits(self, circuits: Circuits) -> None:
         """What the circuits leave, without any tree."""

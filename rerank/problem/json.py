@@ -14,6 +14,7 @@ from rerank.errors import InputError
 from rerank.io.margin import Margin
 from rerank.problem.lists import MOST_HITS, RankedList
 from rerank.problem.problem import Problem
+from rerank.problem.quotas import Quota
 
 MOST_ENTRIES = 20_000_000
 """Entries of a table that is read; a larger one is refused before any memory is taken."""
@@ -43,7 +44,9 @@ def problem_to_json(problem: Problem) -> dict[str, Any]:
         "signs": problem.signs.tolist(),
         "low": _hex(problem.low),
         "high": _hex(problem.high),
-    } | ({} if problem.limits is None else {"limits": [_hex(side) for side in problem.limits]})
+    } | ({} if problem.limits is None else {"limits": [_hex(side) for side in problem.limits]}) | (
+        {"quotas": [vars(quota) | {"rows": quota.rows.tolist()} for quota in problem.quotas]} if problem.quotas else {}
+    )
 
 
 def problem_from_json(body: Any, where: str) -> Problem:
@@ -60,6 +63,7 @@ def problem_from_json(body: Any, where: str) -> Problem:
             max_features=None if limit is None else int(limit), signs=np.array(body["signs"], dtype=np.int8),
             low=_unhex(body["low"], d), high=_unhex(body["high"], d),
             limits=None if limits is None else (_unhex(limits[0], d), _unhex(limits[1], d)),
+            quotas=[_quota(quota, n) for quota in body.get("quotas", ())],
         )  # fmt: skip
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{where} holds no problem that can be used ({str(error)[:100]}); export it again.") from None
@@ -80,6 +84,16 @@ def _list(body: Any, n: int) -> RankedList:
     if hits is not None and (hits.shape != rows.shape or hits[0] < 1 or hits.min() < 0 or hits.max() > MOST_HITS):
         raise ValueError("the weights of hits are no whole numbers from 0 on, the first above 0, one a row")
     return RankedList(rows, gains, coefficients, weight, constant, scale, hits)
+
+
+def _quota(body: Any, n: int) -> Quota:
+    rows = np.array(body["rows"], dtype=np.intp)
+    numbers = [body[name] for name in ("first", "least", "most")]
+    first, least, most = (None if number is None else int(number) for number in numbers)
+    outside = rows.ndim != 1 or (rows.size and not 0 <= rows.min() <= rows.max() < n)
+    if outside or first is None or min(first - 1, least or 0, most or 0) < 0:
+        raise ValueError("a quota names rows that are not there, or a number below 0")
+    return Quota(str(body["name"]), first, least, most).of(rows)
 
 
 def _hex(values: NDArray[np.float64]) -> list[str]:
@@ -118,3 +132,6 @@ def _parts(problem: Problem) -> Iterator[NDArray[Any]]:
             yield np.array([-1, *item.hits], dtype=np.int64)
     if problem.limits is not None:
         yield from problem.limits
+    for quota in problem.quotas:
+        sides = (-1 if side is None else side for side in (quota.least, quota.most))
+        yield np.array([-2, quota.first, *sides, quota.rows.size, *quota.rows], dtype=np.int64)

@@ -33,6 +33,7 @@ from rerank.errors import InputError
 from rerank.io.margin import Margin, margin_of
 from rerank.io.options import real, whole
 from rerank.problem.lists import RankedList, Unit
+from rerank.problem.quotas import Quota, check_quotas
 from rerank.problem.scaling import scale_columns
 
 Floats = NDArray[np.float64]
@@ -64,6 +65,8 @@ class Problem:
     limits : pair of float64 arrays (d,), or None
         Anchored problems: smallest and largest weight of each column, 1 and 1 for the first, 0 between them for
         the others.
+    quotas : tuple of Quota
+        What the order of every list has to meet; weights that do not are not allowed.
     """
 
     X: Floats
@@ -75,6 +78,7 @@ class Problem:
     low: Floats
     high: Floats
     limits: tuple[Floats, Floats] | None = None
+    quotas: tuple[Quota, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", Margin(self.epsilon))  # a float stands for what was written
@@ -170,6 +174,7 @@ class Problem:
         low: ArrayLike | None = None,
         high: ArrayLike | None = None,
         limits: tuple[ArrayLike, ArrayLike] | None = None,
+        quotas: Sequence[Quota] = (),
     ) -> Problem:
         """A problem of checked parts.
 
@@ -186,11 +191,14 @@ class Problem:
             by default one standard deviation above ``low``, so that columns are measured in deviations.
         limits : pair of arrays (d,), optional
             Limits of the weights of an anchored problem; without them the problem is not anchored.
+        quotas : sequence of Quota
+            With the rows of their groups.
 
         Raises
         ------
         InputError
-            For a constant column, no list, or a margin, penalty, limit or sign that cannot be used.
+            For a constant column, no list, a margin, penalty, limit or sign that cannot be used, or quotas that no
+            order meets.
         """
         data = np.ascontiguousarray(X, dtype=np.float64)
         if not lists or not sum(item.weight for item in lists) > 0:
@@ -211,7 +219,9 @@ class Problem:
         limit = None if max_features is None else whole("max_features", max_features)
         if limit is not None and limit >= data.shape[1] - (limits_ is not None):
             limit = None
-        return cls(data, tuple(lists), margin, price, limit, signs_, low_, high_, limits_)
+        if quotas:
+            check_quotas(quotas, lists)
+        return cls(data, tuple(lists), margin, price, limit, signs_, low_, high_, limits_, tuple(quotas))
 
 
 def coordinates(problem: Problem) -> tuple[Floats, Floats, Floats]:
