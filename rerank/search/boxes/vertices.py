@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from itertools import combinations, pairwise
+from itertools import combinations
 from math import comb
 from typing import TYPE_CHECKING
 
@@ -86,7 +86,7 @@ class Exact:
         ]
         for p in np.flatnonzero(np.abs(margin) <= t.tolerance):
             won[p] = self.wins(int(p), exact)
-        return inner_value(t, won)
+        return t.value_of(won)
 
     def largest(
         self, features: NDArray[np.intp], centre: Floats, half: Floats
@@ -119,7 +119,7 @@ class Exact:
                 won[same] = self._score(x, row) >= self.problem.epsilon.exact
             key = won[open_].tobytes()
             if key not in seen:
-                seen[key] = inner_value(t, won)
+                seen[key] = t.value_of(won)
             if seen[key] > best:
                 best, at = seen[key], []
             if seen[key] == best:
@@ -196,24 +196,6 @@ def _cut(item: RankedList, middle: Floats, reach: Floats, epsilon: float) -> Ran
 def _last(ends: Floats, places: int) -> float:
     """The smallest of so many largest ends."""
     return float(np.partition(ends, -places)[-places])
-
-
-def inner_value(t: Tables, won: NDArray[np.bool_]) -> float:
-    """Value in the tables' unit of a set of won pairs."""
-    if t.linear:
-        return float(t.total - t.loss[~won].sum())
-    gone = np.flatnonzero(~won)
-    first, count, size = t.slot[gone], t.multiplicity[gone], t.slots.unit_of.size + 1
-    # Slots of one pair are consecutive, so marking both ends and summing up counts every slot in between.
-    marks = np.bincount(first, count, size) - np.bincount(first + t.span[gone], count, size)
-    lost = np.cumsum(marks)[:-1].astype(np.int64)
-    value, slots = 0.0, t.slots
-    for (a, z), (p, q) in zip(pairwise(slots.unit_start), pairwise(slots.coef_start), strict=True):
-        mine, coef = np.sort(lost[slots.unit_slots[a:z]]), slots.coef[p:q]
-        place = mine + np.arange(mine.size)
-        hits = slots.hits[a:z][place < coef.size]
-        value += float((coef[place[place < coef.size]] * hits).sum())
-    return value
 
 
 def _vertices(

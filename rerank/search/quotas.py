@@ -1,0 +1,186 @@
+"""Quotas as the search holds them: rows for the kernels, leads of many points in doubles, and exact answers.
+
+Whether a point meets a quota depends on the sign of one number, its *lead*: the ``wanted``-th largest score of some
+rows minus the ``rival``-th largest of the others (:class:`rerank.problem.quotas.Demand`).  It is continuous in the
+weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.problem.quotas import Demand, demands
+
+if TYPE_CHECKING:
+    from rerank.problem import Problem
+    from rerank.search.domain import Domain
+
+Floats = NDArray[np.float64]
+
+AT_ONCE = 2**22
+"""Scores that are held at once."""
+
+STARTS, STEPS, ANGLES = 24, 40, 33
+"""Points from which a lead is raised, lines from each, and points looked at on a line."""
+
+
+class QuotaRows(NamedTuple):
+    """What kernels read of the quotas, list by list: the rows wanted ahead first, then the others.
+
+    ``rows`` (m, d) are scaled rows minus a point of their list, ``tolerance`` is the rounding of a score.  Demand k has
+    the rows from ``begin[k]`` on, ``ahead[k]`` of them wanted.
+    """
+
+    rows: Any
+    begin: Any
+    ahead: Any
+    wanted: Any
+    rival: Any
+    tolerance: float
+
+    @property
+    def any(self) -> bool:
+        """Whether there is something to meet."""
+        return bool(self.wanted.size)
+
+    def lead(self, v: Floats) -> float:
+        """The least lead of a point in normal form; above 0 it meets the quotas, whatever the rounding."""
+        return float(self.leads(v[None])[0])
+
+    def leads(self, points: Floats) -> Floats:
+        """The least lead of each point (p, d) over all demands, less what rounding may add; infinite without any."""
+        found = np.full(len(points), np.inf)
+        step = max(1, AT_ONCE // max(len(self.rows), 1))
+        for first in range(0, len(points), step):
+            scores = points[first : first + step] @ self.rows.T
+            for a, z, own, wanted, rival in zip(self.begin, self.begin[1:], self.ahead, self.wanted, self.rival):
+                mine = [_largest(scores[:, a : a + own], wanted), _largest(scores[:, a + own : z], rival)]
+                found[first : first + step] = np.minimum(
+                    found[first : first + step], mine[0] - mine[1] - 2.0 * self.tolerance
+                )
+        return found
+
+
+NO_QUOTAS = QuotaRows(np.empty((0, 0)), *(np.zeros(n, np.int64) for n in (1, 0, 0, 0)), 0.0)
+
+
+def _largest(scores: Floats, nth: int) -> Floats:
+    """The nth-largest score of each row."""
+    return np.asarray(np.partition(scores, scores.shape[1] - nth, axis=1)[:, scores.shape[1] - nth])
+
+
+def quota_rows(problem: Problem, scale: Floats | None, tolerance: float) -> QuotaRows:
+    """The rows of a problem's quotas, in coordinates; ``tolerance`` is the rounding of a score."""
+    asked = list(demands(problem.quotas, problem.lists))
+    if not asked:
+        return NO_QUOTAS
+    parts = []
+    for one in asked:
+        rows = problem.scaled[np.concatenate([one.ahead, one.others])]
+        rows = rows if scale is None else rows * scale
+        parts.append(rows - rows.mean(axis=0))  # intervals of rows near it are narrow
+    numbers = np.array([[one.ahead.size, one.wanted, one.rival] for one in asked], np.int64).T.copy()
+    begin = np.cumsum([0, *map(len, parts)])
+    return QuotaRows(np.concatenate(parts), begin.astype(np.int64), *numbers, tolerance)
+
+
+@dataclass(frozen=True, eq=False)
+class ExactQuotas:
+    """Whether points meet the quotas of a problem, exactly."""
+
+    problem: Problem
+    domain: Domain
+    rows: QuotaRows
+
+    def meets(self, v: Floats) -> bool:
+        """Whether the weights at a point do."""
+        if not self.rows.any:
+            return True
+        lead = self.rows.lead(v)
+        if lead > 0 or lead < -4.0 * self.rows.tolerance:
+            return lead > 0
+        return self.exactly([Fraction(float(w)) for w in self.domain.weights(v)])
+
+    def exactly(self, weights: list[Fraction]) -> bool:
+        """Whether rational weights in scaled space do."""
+        return all(self._ahead(one, weights) for one in self._demands)
+
+    def _ahead(self, one: Demand, weights: list[Fraction]) -> bool:
+        ahead, others = ([self._score(int(i), weights) for i in rows] for rows in (one.ahead, one.others))
+        return sorted(ahead)[-one.wanted] > sorted(others)[-one.rival]
+
+    def _score(self, i: int, weights: list[Fraction]) -> Fraction:
+        return sum((w * x for w, x in zip(weights, self._row(i), strict=True) if w), Fraction(0))
+
+    def _row(self, i: int) -> list[Fraction]:
+        if i not in self._known:
+            p = self.problem
+            self._known[i] = [
+                Fraction(float(x)) / (Fraction(float(b)) - Fraction(float(a)))
+                for x, a, b in zip(p.X[i], p.low, p.high, strict=True)
+            ]
+        return self._known[i]
+
+    @cached_property
+    def _known(self) -> dict[int, list[Fraction]]:
+        return {}
+
+    @cached_property
+    def _demands(self) -> list[Demand]:
+        return list(demands(self.problem.quotas, self.problem.lists))
+
+
+def line_points(low: float, high: float, n: int = ANGLES) -> Floats:
+    """The tangents in the middles of ``n`` equal angles between two directions, given by theirs."""
+    ends = np.linspace(np.arctan(low), np.arctan(high), n + 1)
+    return np.asarray(np.tan(0.5 * (ends[1:] + ends[:-1])))
+
+
+def lifted(
+    rows: QuotaRows, domain: Domain, rng: np.random.Generator, stop: Callable[[], bool],
+    among: NDArray[np.intp] | None = None,
+) -> Floats | None:  # fmt: skip
+    """A point that meets the quotas, by raising the lead along lines from several points; None if none was found.
+
+    The first starts are the unchanged point, the difference of the means of the rows wanted and of the others, and the
+    corners nearest to it; the others are random. With ``among`` only these coordinates move.
+    """
+    d = domain.n_features
+    free = np.zeros(d, np.bool_)
+    free[np.arange(d) if among is None else among] = True
+    free[domain.anchor] = False
+    toward = np.zeros(d)
+    for a, z, own in zip(rows.begin, rows.begin[1:], rows.ahead):
+        toward += rows.rows[a : a + own].mean(axis=0) - rows.rows[a + own : z].mean(axis=0)
+    toward[~free] = 0.0
+    begin = domain.unchanged
+    starts = [begin, begin + toward, begin + 10.0 * toward, begin + np.sign(toward)]
+    for at in range(STARTS):
+        point = starts[at] if at < len(starts) else domain.random_point(rng)
+        point = domain.normal(np.where(free, point, begin))
+        if not point.any():
+            continue
+        lead = rows.lead(point)
+        for step in range(STEPS):
+            if lead > 0:
+                return point
+            if stop():
+                return None
+            u = np.where(free, rng.standard_normal(d), 0.0)
+            if step % 2:
+                u = np.zeros(d)
+                u[rng.choice(np.flatnonzero(free))] = 1.0
+            taus = line_points(*domain.interval(point, u))
+            tried = np.array([domain.normal(point + tau * u) for tau in taus])
+            leads = rows.leads(tried)
+            best = int(np.argmax(leads))
+            if leads[best] > lead:
+                point, lead = tried[best], float(leads[best])
+    return None
