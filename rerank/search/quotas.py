@@ -7,10 +7,11 @@ weights.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -23,11 +24,12 @@ if TYPE_CHECKING:
     from rerank.search.domain import Domain
 
 Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
 
 AT_ONCE = 2**22
 """Scores that are held at once."""
 
-STARTS, STEPS, ANGLES = 24, 40, 33
+STARTS, STEPS, ANGLES = 8, 16, 33
 """Points from which a lead is raised, lines from each, and points looked at on a line."""
 
 
@@ -110,21 +112,41 @@ class ExactQuotas:
 
     def exactly(self, weights: list[Fraction]) -> bool:
         """Whether rational weights in scaled space do."""
-        return all(self._ahead(one, weights) for one in self._demands)
+        v = [w / Fraction(float(s)) for w, s in zip(weights, self.domain.scale, strict=True)]
+        features = np.arange(len(v))
+        return all(_leads(one, self, features, v) for one in self._demands)
 
-    def _ahead(self, one: Demand, weights: list[Fraction]) -> bool:
-        ahead, others = ([self._score(int(i), weights) for i in rows] for rows in (one.ahead, one.others))
-        return sorted(ahead)[-one.wanted] > sorted(others)[-one.rival]
+    def inside(self, features: Indices, centre: Floats, half: Floats) -> QuotasInBox:
+        """What is left to decide in a box of a support."""
+        found, q = [], self.rows
+        for k, one in enumerate(self._demands):
+            rows = q.rows[q.begin[k] : q.begin[k + 1]][:, features]
+            middle, reach = rows @ centre, np.abs(rows) @ half + 2.0 * q.tolerance
+            lower, upper, own = middle - reach, middle + reach, one.ahead.size
+            ends = [np.sort(x)[::-1] for x in (lower[:own], lower[own:], upper[:own], upper[own:])]
+            least, rival_least = ends[0][one.wanted - 1], ends[1][one.rival - 1]
+            most, rival_most = ends[2][one.wanted - 1], ends[3][one.rival - 1]
+            if most < rival_least:
+                return QuotasInBox(self, features, False, [])
+            if least > rival_most:
+                continue
+            above, below = lower > min(most, rival_most), upper < max(least, rival_least)
+            left, all_rows = ~(above | below), np.concatenate([one.ahead, one.others])
+            wanted, rival = one.wanted - int(above[:own].sum()), one.rival - int(above[own:].sum())
+            ahead, others = all_rows[:own][left[:own]], all_rows[own:][left[own:]]
+            if wanted > ahead.size or rival <= 0:
+                return QuotasInBox(self, features, False, [])
+            if wanted > 0 and rival <= others.size:
+                found.append(replace(one, ahead=ahead, others=others, wanted=wanted, rival=rival))
+        return QuotasInBox(self, features, True, found)
 
-    def _score(self, i: int, weights: list[Fraction]) -> Fraction:
-        return sum((w * x for w, x in zip(weights, self._row(i), strict=True) if w), Fraction(0))
-
-    def _row(self, i: int) -> list[Fraction]:
+    def row(self, i: int) -> list[Fraction]:
+        """A row in coordinates, exactly."""
         if i not in self._known:
             p = self.problem
             self._known[i] = [
-                Fraction(float(x)) / (Fraction(float(b)) - Fraction(float(a)))
-                for x, a, b in zip(p.X[i], p.low, p.high, strict=True)
+                Fraction(float(x)) * Fraction(float(s)) / (Fraction(float(b)) - Fraction(float(a)))
+                for x, a, b, s in zip(p.X[i], p.low, p.high, self.domain.scale, strict=True)
             ]
         return self._known[i]
 
@@ -135,6 +157,35 @@ class ExactQuotas:
     @cached_property
     def _demands(self) -> list[Demand]:
         return list(demands(self.problem.quotas, self.problem.lists))
+
+
+@dataclass(frozen=True, eq=False)
+class QuotasInBox:
+    """What quotas still ask in a box of a support; ``possible`` is False where no weights in it meet them."""
+
+    quotas: ExactQuotas
+    features: Indices
+    possible: bool
+    demands: list[Demand]
+
+    def met(self, point: list[Fraction]) -> bool:
+        """Whether a point of the box meets them, exactly."""
+        return all(_leads(one, self.quotas, self.features, point) for one in self.demands)
+
+    def planes(self) -> Iterator[tuple[Fraction, ...]]:
+        """Differences of the rows that are to stand ahead to the others."""
+        for one in self.demands:
+            for i, k in product(one.ahead.tolist(), one.others.tolist()):
+                upper, lower = self.quotas.row(i), self.quotas.row(k)
+                yield tuple(upper[j] - lower[j] for j in self.features)
+
+
+def _leads(one: Demand, quotas: ExactQuotas, features: Indices, point: list[Fraction]) -> bool:
+    def scores(rows: Indices) -> list[Fraction]:
+        exact = ([quotas.row(i)[j] for j in features] for i in rows.tolist())
+        return sorted(sum((x * v for x, v in zip(row, point, strict=True) if v), Fraction(0)) for row in exact)
+
+    return scores(one.ahead)[-one.wanted] > scores(one.others)[-one.rival]
 
 
 def line_points(low: float, high: float, n: int = ANGLES) -> Floats:

@@ -74,10 +74,10 @@ class Run:
             check_rows(problem, sum(unit.coefficients.size for unit in problem.units), workers)
             self.tables = row_tables(problem, self.domain.scale)
             self.lines = RowLines(self.tables, self.domain, random_state, quick=points)
-            self.exact = RowExact(problem, self.lines, self.domain)
+            self.exact = RowExact(problem, self.lines, self.domain, self._listed(proof))
         if pairs is not None:
             self.tables = tables(problem, pairs, self.domain.scale)
-            self.exact = Exact(problem, self.tables, self.domain)
+            self.exact = Exact(problem, self.tables, self.domain, self._listed(proof))
             if not row_lines:
                 self.lines = LineSearch(self.tables, self.domain, random_state, exact=self.exact.value)
         self.unit = self.tables.grain if self.tables.integral else 1.0
@@ -102,6 +102,12 @@ class Run:
         self.share = Share(share)
         self.lines_first = isinstance(self.lines, RowLines) and (len(problem.lists) > FEW_LISTS or d > MANY)
         self.states = states(0 if self.limited else series, random_state)
+
+    def _listed(self, proof: bool) -> ExactQuotas | None:
+        """The quotas, if they decide which cells of boxes count; a proof lists vertices, which have no sides."""
+        if proof or not self.tables.quotas.any:
+            return None
+        return ExactQuotas(self.problem, self.domain, self.tables.quotas)
 
     @property
     def limited(self) -> bool:

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from rerank.errors.stops import current
 from rerank.problem import Problem, RankedList
+from rerank.search.boxes.cells import Plane, points_of_cells
 from rerank.search.rows.choice import last_hit, number_of_pairs
 from rerank.search.sizes import OutOfTimeError
 from rerank.search.tables import Tables, tables
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from rerank.search.boxes.nodes import NodeBatch
     from rerank.search.boxes.open import OpenBoxes
     from rerank.search.domain import Domain
+    from rerank.search.quotas import ExactQuotas, QuotasInBox
     from rerank.search.rows.lines import RowLines
 
 Floats = NDArray[np.float64]
@@ -51,6 +53,7 @@ class Exact:
     problem: Problem
     tables: Tables
     domain: Domain
+    quotas: ExactQuotas | None = None
     known: dict[int, list[Fraction]] = field(default_factory=dict)
 
     def difference(self, p: int) -> list[Fraction]:
@@ -91,8 +94,14 @@ class Exact:
     def largest(
         self, features: NDArray[np.intp], centre: Floats, half: Floats
     ) -> tuple[float, list[Floats]] | None:
-        """Largest value in a box and the points that have it; None if the vertices are too many, or the time is up."""
+        """Largest value in a box and the points that have it; None if the vertices are too many, or the time is up.
+
+        No value is minus infinity where no weights in the box meet the quotas.
+        """
         t = self.tables
+        asked = None if self.quotas is None else self.quotas.inside(features, centre, half)
+        if asked is not None and not asked.possible:
+            return -np.inf, []
         D = t.pairs[features]
         middle, radius = centre @ D - t.epsilon, half @ np.abs(D) + t.tolerance
         open_ = np.flatnonzero(np.abs(middle) <= radius)
@@ -104,9 +113,12 @@ class Exact:
             alike.setdefault(tuple(self.difference(int(p))[j] for j in features), []).append(int(p))
         if comb(len(alike) + 2 * free.size, free.size) > MOST_VERTICES:
             return None
-        stop = current()
-        points = _vertices(list(alike), centre, half, free, self.problem.epsilon.exact)
-        if stop.now:
+        stop, points = current(), None
+        if asked is not None and asked.demands:
+            points = _inner(list(alike), asked, centre, half, free, self.problem.epsilon.exact)
+        else:
+            points = _vertices(list(alike), centre, half, free, self.problem.epsilon.exact)
+        if points is None or stop.now:
             return None
         best = -np.inf
         at: list[Floats] = []
@@ -114,6 +126,8 @@ class Exact:
         for x in points:
             if stop.now:
                 return None
+            if asked is not None and not asked.met(x):
+                continue
             won = middle > radius
             for row, same in alike.items():
                 won[same] = self._score(x, row) >= self.problem.epsilon.exact
@@ -138,6 +152,7 @@ class RowExact:
     problem: Problem
     lines: RowLines
     domain: Domain
+    quotas: ExactQuotas | None = None
 
     def value(self, w: Floats) -> float:
         """Value of ``w`` in the tables' unit; every pair is decided exactly where there are few in doubt."""
@@ -166,12 +181,12 @@ class RowExact:
         middle, reach = np.empty(len(self.problem.X)), np.empty(len(self.problem.X))
         middle[t.order], reach[t.order] = t.rows @ centre, np.abs(t.rows) @ half + t.tolerance
         lists = [_cut(item, middle[item.rows], reach[item.rows], t.epsilon) for item in self.problem.lists]
-        problem = replace(self.problem, lists=tuple(lists))
+        problem = replace(self.problem, lists=tuple(lists), quotas=())  # the other rows have places, too
         if number_of_pairs(problem) > MOST_NEAR:
             return None
         # The rows that are left out earn nothing, so the constant is that of the whole lists.
         with suppress(OutOfTimeError):
-            return Exact(problem, tables(problem, scale=self.domain.scale), self.domain)
+            return Exact(problem, tables(problem, scale=self.domain.scale), self.domain, self.quotas)
         return None
 
 
@@ -228,6 +243,29 @@ def _vertices(
                 point[j] = v
             out[tuple(x)] = point
     return list(out.values())
+
+
+def _inner(
+    rows: list[tuple[Fraction, ...]], asked: QuotasInBox, centre: Floats, half: Floats, free: NDArray[np.intp],
+    epsilon: Fraction,
+) -> list[list[Fraction]] | None:  # fmt: skip
+    """Points of all cells of the same arrangement with the planes on which rows of quotas have one score, too."""
+    base = [Fraction(float(c)) for c in centre]
+    planes: dict[Plane, None] = {}
+    for row, side in [*((row, epsilon) for row in rows), *((row, Fraction(0)) for row in asked.planes())]:
+        fixed = sum((row[j] * base[j] for j in range(centre.size) if half[j] == 0), Fraction(0))
+        if any(row[j] for j in free):
+            planes[tuple(row[j] for j in free), side - fixed] = None
+    ends = [[base[j] + sign * Fraction(float(half[j])) for j in free] for sign in (-1, 1)]
+    found = points_of_cells(list(planes), *ends)
+    if found is None:
+        return None
+    points = []
+    for x in found:
+        points.append(list(base))
+        for j, v in zip(free, x, strict=True):
+            points[-1][j] = v
+    return points
 
 
 def _solved(rows: list[list[Fraction]]) -> list[Fraction] | None:
