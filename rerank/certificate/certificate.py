@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 from rerank.certificate.lists import certified_lists, exact_scores, mean_of_lists
 from rerank.certificate.quotas import check_quotas
 from rerank.errors import CertificateError, InputError
-from rerank.problem import Margin, Problem, digest
+from rerank.problem import Margin, Problem, broken, digest
 from rerank.ranks.rationals import from_text, to_text, value_down
 
 Floats = NDArray[np.float64]
@@ -136,7 +136,7 @@ def certify(problem: Problem, w: ArrayLike) -> Certificate:
         When there is not one finite number per feature, or the data hold a missing value.
     CertificateError
         When the weights are not allowed: neither ``max|w_j| = 1`` nor all 0, a wrong sign, too many features; outside
-        the limits of an anchored problem; an order that does not meet a quota.
+        the limits of an anchored problem; a constraint that they break, or an order that does not meet a quota.
     """
     weights = np.asarray(w, dtype=np.float64)
     check_weights(problem, weights)
@@ -173,6 +173,8 @@ def check_weights(problem: Problem, weights: Floats) -> None:
         raise CertificateError(
             f"{used} features have a weight, but at most {problem.max_features} are allowed."
         )
+    if (row := broken(problem.rows, weights)) is not None:
+        raise CertificateError(f"The weights break the constraint {row.text!r}, recounted exactly; fit again.")
 
 
 def _check_ends(problem: Problem, weights: Floats) -> None:

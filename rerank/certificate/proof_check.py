@@ -30,7 +30,7 @@ from rerank.certificate.check.tree import UnprovenError, ends, families, trees
 from rerank.certificate.lists import exact_scores
 from rerank.certificate.quotas import check_quotas
 from rerank.errors import CertificateError, InputError
-from rerank.problem import Problem, Proof, digest
+from rerank.problem import Problem, Proof, broken, digest
 from rerank.problem.proof import COORDINATE, LINE, VERSION, Circuits
 
 CLOSE = Fraction(1, 10**12)
@@ -179,10 +179,10 @@ class _Checker:
             )
 
     def _admits(self, w: NDArray[np.float64]) -> bool:
-        """Whether the order by weights meets the quotas."""
+        """Whether weights keep to the rows, and their order to the quotas."""
         with suppress(CertificateError):
             check_quotas(self.problem, exact_scores(self.problem, w)[0])
-            return True
+            return broken(self.problem.rows, w) is None
         return False
 
     def _circuits(self, circuits: Circuits) -> None:

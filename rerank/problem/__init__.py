@@ -7,6 +7,7 @@ from rerank.problem.lists import RankedList, Unit
 from rerank.problem.problem import Problem, coordinates
 from rerank.problem.proof import Proof
 from rerank.problem.quotas import Quota
+from rerank.problem.rows import WeightRow, Written, broken
 from rerank.problem.scaling import scale_columns
 from rerank.problem.values import values_at
 
@@ -17,6 +18,9 @@ __all__ = [
     "Quota",
     "RankedList",
     "Unit",
+    "WeightRow",
+    "Written",
+    "broken",
     "coordinates",
     "digest",
     "margin_of",

@@ -15,6 +15,7 @@ from rerank.io.margin import Margin
 from rerank.problem.lists import MOST_HITS, RankedList
 from rerank.problem.problem import Problem
 from rerank.problem.quotas import Quota
+from rerank.problem.rows import WeightRow, encoded
 
 MOST_ENTRIES = 20_000_000
 """Entries of a table that is read; a larger one is refused before any memory is taken."""
@@ -44,9 +45,10 @@ def problem_to_json(problem: Problem) -> dict[str, Any]:
         "signs": problem.signs.tolist(),
         "low": _hex(problem.low),
         "high": _hex(problem.high),
-    } | ({} if problem.limits is None else {"limits": [_hex(side) for side in problem.limits]}) | (
-        {"quotas": [vars(quota) | {"rows": quota.rows.tolist()} for quota in problem.quotas]} if problem.quotas else {}
-    )
+        **({} if problem.limits is None else {"limits": [_hex(side) for side in problem.limits]}),
+        **({} if not problem.rows else {"weight_rows": [row.to_json() for row in problem.rows]}),
+        **({} if not problem.quotas else {"quotas": [_plain(quota) for quota in problem.quotas]}),
+    }
 
 
 def problem_from_json(body: Any, where: str) -> Problem:
@@ -64,6 +66,7 @@ def problem_from_json(body: Any, where: str) -> Problem:
             low=_unhex(body["low"], d), high=_unhex(body["high"], d),
             limits=None if limits is None else (_unhex(limits[0], d), _unhex(limits[1], d)),
             quotas=[_quota(quota, n) for quota in body.get("quotas", ())],
+            rows=[WeightRow.from_json(row, d) for row in body.get("weight_rows", [])],
         )  # fmt: skip
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{where} holds no problem that can be used ({str(error)[:100]}); export it again.") from None
@@ -84,6 +87,11 @@ def _list(body: Any, n: int) -> RankedList:
     if hits is not None and (hits.shape != rows.shape or hits[0] < 1 or hits.min() < 0 or hits.max() > MOST_HITS):
         raise ValueError("the weights of hits are no whole numbers from 0 on, the first above 0, one a row")
     return RankedList(rows, gains, coefficients, weight, constant, scale, hits)
+
+
+def _plain(quota: Quota) -> dict[str, Any]:
+    sides = {"first": quota.first, "least": quota.least, "most": quota.most}
+    return {"name": quota.name, **sides, "rows": quota.rows.tolist()}
 
 
 def _quota(body: Any, n: int) -> Quota:
@@ -132,6 +140,8 @@ def _parts(problem: Problem) -> Iterator[NDArray[Any]]:
             yield np.array([-1, *item.hits], dtype=np.int64)
     if problem.limits is not None:
         yield from problem.limits
+    if problem.rows:
+        yield encoded(problem.rows)
     for quota in problem.quotas:
         sides = (-1 if side is None else side for side in (quota.least, quota.most))
         yield np.array([-2, quota.first, *sides, quota.rows.size, *quota.rows], dtype=np.int64)

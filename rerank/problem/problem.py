@@ -34,6 +34,7 @@ from rerank.io.margin import Margin, margin_of
 from rerank.io.options import real, whole
 from rerank.problem.lists import RankedList, Unit
 from rerank.problem.quotas import Quota, check_quotas
+from rerank.problem.rows import WeightRow
 from rerank.problem.scaling import scale_columns
 
 Floats = NDArray[np.float64]
@@ -65,6 +66,8 @@ class Problem:
     limits : pair of float64 arrays (d,), or None
         Anchored problems: smallest and largest weight of each column, 1 and 1 for the first, 0 between them for
         the others.
+    rows : tuple of WeightRow
+        What weights have to satisfy besides; without limits all of them have sides 0, so that only directions count.
     quotas : tuple of Quota
         What the order of every list has to meet; weights that do not are not allowed.
     """
@@ -78,6 +81,7 @@ class Problem:
     low: Floats
     high: Floats
     limits: tuple[Floats, Floats] | None = None
+    rows: tuple[WeightRow, ...] = ()
     quotas: tuple[Quota, ...] = ()
 
     def __post_init__(self) -> None:
@@ -174,6 +178,7 @@ class Problem:
         low: ArrayLike | None = None,
         high: ArrayLike | None = None,
         limits: tuple[ArrayLike, ArrayLike] | None = None,
+        rows: Sequence[WeightRow] = (),
         quotas: Sequence[Quota] = (),
     ) -> Problem:
         """A problem of checked parts.
@@ -191,13 +196,15 @@ class Problem:
             by default one standard deviation above ``low``, so that columns are measured in deviations.
         limits : pair of arrays (d,), optional
             Limits of the weights of an anchored problem; without them the problem is not anchored.
+        rows : sequence of WeightRow
+            Linear rows on scaled weights.
         quotas : sequence of Quota
             With the rows of their groups.
 
         Raises
         ------
         InputError
-            For a constant column, no list, a margin, penalty, limit or sign that cannot be used, or quotas that no
+            For a constant column, no list, a margin, penalty, limit, sign or row that cannot be used, or quotas that no
             order meets.
         """
         data = np.ascontiguousarray(X, dtype=np.float64)
@@ -221,7 +228,14 @@ class Problem:
             limit = None
         if quotas:
             check_quotas(quotas, lists)
-        return cls(data, tuple(lists), margin, price, limit, signs_, low_, high_, limits_, tuple(quotas))
+        for row in rows:
+            if len(row.coefficients) != data.shape[1] or (limits_ is None and not row.homogeneous):
+                raise InputError(
+                    f"The row {row.text!r} must have {data.shape[1]} coefficients and, without limits, sides of 0; "
+                    "free weights have no scale that another number could be measured in."
+                )
+        sides = tuple(rows), tuple(quotas)
+        return cls(data, tuple(lists), margin, price, limit, signs_, low_, high_, limits_, *sides)
 
 
 def coordinates(problem: Problem) -> tuple[Floats, Floats, Floats]:

@@ -95,7 +95,7 @@ class Progress:
 def without_search(problem: Problem, start: ArrayLike | None, note: str) -> SearchResult:
     """The result of a search that could not begin: the start, or unchanged weights, and the ideal lists' value."""
     domain = Domain.of(problem)
-    w = domain.weights(domain.unchanged)
+    w = domain.weights(domain.begin)
     if start is not None:
         given = given_point(domain, start)
         if problem.max_features is None or domain.used(given) <= problem.max_features:

@@ -90,7 +90,7 @@ class Run:
         columns, self.left_out = supports(self.among.size, problem.max_features, problem.C > 0, anchored, self.among)
         prices = np.asarray(self.price * columns.sizes, dtype=np.float64)
         self.quotas = ExactQuotas(problem, self.domain, self.tables.quotas)
-        begin = self.domain.unchanged if self.quotas.meets(self.domain.unchanged) else None
+        begin = self.domain.begin if self.quotas.meets(self.domain.begin) else None
         nothing = -1.0 - self.tables.ideal - self.price * d  # less than any weights are worth
         self.boxes = OpenBoxes(
             self.tables, columns, prices, self.domain, nothing if begin is None else self._inner(begin), begin, proof,
@@ -230,7 +230,7 @@ class Run:
     def weights(self) -> Floats:
         """The best weights."""
         found = self.boxes.weights
-        return self.domain.weights(self.domain.unchanged if found is None else found)
+        return self.domain.weights(self.domain.begin if found is None else found)
 
     def progress(self, report: Callable[[Progress], None]) -> Callable[[OpenBoxes], None]:
         """What to call after a round, so that ``report`` is called with a :class:`Progress`."""

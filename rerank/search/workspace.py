@@ -24,6 +24,7 @@ class Given(NamedTuple):
     rows: Any  # those of the tables, in the basis; by pairs there are none
     basis: Any  # weights are basis @ coordinates; empty where they are the coordinates
     within: Any  # coordinates within the limits; boxes reach a little farther; empty without limits
+    walls: Any  # rows on the coordinates, a.u >= b: (m, k + 2) coefficients, b, rounding
     paid: Any  # Paid of rows, Slots of pairs
     single: bool
     integral: bool
@@ -140,8 +141,11 @@ def given(t: Tables | RowTables, support: Support) -> Given:
     if quotas.any:
         wider = quotas.tolerance if plain else whitened_tolerance(quotas.tolerance, features.size)
         quotas = quotas._replace(rows=on(quotas.rows), tolerance=wider)
+    walls = support.walls
+    if not plain and len(walls):  # sides are 0 there, so that the norm of weights does not count
+        walls = np.column_stack([walls[:, :-2] @ basis, walls[:, -2], 4.0 * features.size * walls[:, -1]])
     made: Given = writable(Given(
-        rows, basis, support.within, t.lists.paid if isinstance(t, RowTables) else t.slots,
+        rows, basis, support.within, walls, t.lists.paid if isinstance(t, RowTables) else t.slots,
         isinstance(t, Tables) and t.single, t.integral, t.total, t.epsilon,
         t.tolerance if plain else whitened_tolerance(t.tolerance, features.size), t.spacing if plain else 0.0, quotas,
     ))  # fmt: skip

@@ -74,6 +74,8 @@ class ExactProblem:
         Smallest and largest coordinate of each weight.
     used : intp array
         Rows that stand in a list.
+    walls : list of (list of Fraction, Fraction)
+        Rows on the weights as ``a.v >= b`` on all coordinates.
 
     Raises
     ------
@@ -88,6 +90,9 @@ class ExactProblem:
         scale, self.lower, self.upper = coordinates(problem)
         self.scale = [Fraction(x) for x in scale.tolist()]
         self._check_coordinates()
+        self.walls = [
+            ([a * s for a, s in zip(row, self.scale)], side) for own in problem.rows for row, side in own.sides()
+        ]
         self.used = np.unique(np.concatenate([item.rows for item in problem.lists]))
         self._columns()
         weights = [Fraction(item.weight) for item in problem.lists]

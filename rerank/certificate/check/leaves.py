@@ -187,6 +187,9 @@ class LeafCheck:
             self.exact_leaves += 1
             return
         box = RationalBox(self.exact, self.pairs, self.features, boxes.centres[i], boxes.halves[i])
+        if not box.holds_weights():
+            self.exact_leaves += 1
+            return
         surely = np.array([box.out_of_reach(int(p)) for p in open_[unsure]], dtype=bool)
         below = open_[unsure][surely]
         lost = lost + self.pairs.lost(below)

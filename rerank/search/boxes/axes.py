@@ -57,13 +57,14 @@ class Axes:
         """The batch's support; antiparallel pairs are searched for if a first job did not fathom it."""
         i = batch.support
         features = self.columns[i]
+        ends = self.domain.within(features), self.domain.part(features).walls
         if self.tables.by_rows:
-            return Support(features, self.basis(i), NO_GROUPS, self.domain.within(features))
+            return Support(features, self.basis(i), NO_GROUPS, *ends)
         if i not in self.antiparallel:
             fresh = (batch.halves >= 0.5).any() or not batch.names.any()  # boxes of screening are all named 0
             if batch.sides.shape[1] == 0 and len(self.columns) > 1 and fresh:
-                return Support(features, self.basis(i), NO_GROUPS, self.domain.within(features))
-        return Support(features, self.basis(i), self.grouped(i), self.domain.within(features))
+                return Support(features, self.basis(i), NO_GROUPS, *ends)
+        return Support(features, self.basis(i), self.grouped(i), *ends)
 
     def grouped(self, support: int) -> AntiparallelPairs:
         """The antiparallel pairs of a support, searched for once."""

@@ -28,6 +28,7 @@ from rerank.search.boxes.pairs import (  # fmt: skip
     count_lost,
     count_runs,
     decided,
+    excluded,
     find_runs,
     gather,
     heaviest,
@@ -84,7 +85,7 @@ def explorer(linear: bool) -> Any:
         smallest : float
             Half-width below which a coordinate is not split.
         """
-        slots, within = given.paid, given.within
+        slots, within, walls = given.paid, given.within, given.walls
         D, level, base = workspace.columns, workspace.level, workspace.base
         count, mark, lost_at, active_at = workspace.count, workspace.mark, workspace.lost, workspace.active
         S, Q, G = workspace.places[0], workspace.places[1], workspace.places[2]
@@ -116,6 +117,8 @@ def explorer(linear: bool) -> Any:
             for j in range(k):
                 c[j] = numbers[top, j]
                 h[j] = numbers[top, k + j]
+            if excluded(c, h, walls):
+                continue
             for j in range(n_sides):
                 side[j] = labels[top, SIDES + j]
             name, v, idle = labels[top, NAME], labels[top, LEVEL], labels[top, IDLE]
@@ -166,7 +169,7 @@ def explorer(linear: bool) -> Any:
                 value = found
                 if bound > limit:
                     value = base[v] + total_value(active, central, slots, count)
-            if value > found and met and allowed(c, within):
+            if value > found and met and allowed(c, within, walls):
                 found = value
                 limit = max(found + slack, target)
                 copy(c, best)

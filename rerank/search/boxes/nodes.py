@@ -100,13 +100,15 @@ class Findings:
 class Support:
     """Features that carry weight, the basis of their boxes (None: their own axes), and their antiparallel pairs.
 
-    ``within`` (2, k) holds the smallest and the largest coordinate of each feature; (2, 0) without limits.
+    ``within`` (2, k) holds the smallest and the largest coordinate of each feature; (2, 0) without limits.  ``walls``
+    (m, k + 2) are the rows on its weights (:class:`rerank.search.domain.Domain`).
     """
 
     features: NDArray[np.intp]
     basis: Floats | None
     antiparallel: AntiparallelPairs
     within: Floats = field(default_factory=lambda: np.empty((2, 0)))
+    walls: Floats = field(default_factory=lambda: np.empty((0, 2)))
 
     def weights(self, u: Floats, d: int) -> Floats:
         """Weights of all ``d`` features at box coordinates ``u``."""

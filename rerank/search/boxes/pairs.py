@@ -272,12 +272,31 @@ def put(numbers: Any, i: int, c: Any, h: Any, bound: float) -> None:
 
 
 @inner()
-def allowed(c: Any, within: Any) -> bool:
-    """Whether a centre is within the limits (2, k); there are none where they are empty."""
+def allowed(c: Any, within: Any, walls: Any) -> bool:
+    """Whether a centre is within the limits (2, k), if there are any, and satisfies the rows on weights, for sure."""
     inside = True
     for j in range(within.shape[1]):
         inside = inside and within[0, j] <= c[j] <= within[1, j]
+    k = c.size
+    for i in range(walls.shape[0]):
+        spare = -walls[i, k + 1] - walls[i, k]
+        for j in range(k):
+            spare += walls[i, j] * c[j]
+        inside = inside and spare >= 0.0
     return inside
+
+
+@inner()
+def excluded(c: Any, h: Any, walls: Any) -> bool:
+    """Whether a row on the weights, ``a.v >= b``, excludes a whole box, for sure."""
+    k = c.size
+    for i in range(walls.shape[0]):
+        most = walls[i, k + 1] - walls[i, k]
+        for j in range(k):
+            most += walls[i, j] * c[j] + abs(walls[i, j]) * h[j]
+        if most < 0.0:
+            return True
+    return False
 
 
 @inner()

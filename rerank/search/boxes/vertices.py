@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from itertools import combinations
 from math import comb
 from typing import TYPE_CHECKING
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from rerank.search.boxes.nodes import NodeBatch
     from rerank.search.boxes.open import OpenBoxes
     from rerank.search.domain import Domain
-    from rerank.search.quotas import ExactQuotas, QuotasInBox
+    from rerank.search.quotas import ExactQuotas
     from rerank.search.rows.lines import RowLines
 
 Floats = NDArray[np.float64]
@@ -55,6 +56,13 @@ class Exact:
     domain: Domain
     quotas: ExactQuotas | None = None
     known: dict[int, list[Fraction]] = field(default_factory=dict)
+
+    @cached_property
+    def walls(self) -> list[tuple[list[Fraction], Fraction]]:
+        """The rows on the weights, ``a.v >= b`` on all coordinates."""
+        scale = [Fraction(float(s)) for s in self.domain.scale]
+        sides = (side for row in self.problem.rows for side in row.sides())
+        return [([a * s for a, s in zip(row, scale, strict=True)], side) for row, side in sides]
 
     def difference(self, p: int) -> list[Fraction]:
         """Scaled difference of pair ``p`` in the tables' columns, exactly."""
@@ -111,14 +119,19 @@ class Exact:
         alike: dict[tuple[Fraction, ...], list[int]] = {}  # on few features many pairs are the same
         for p in open_:
             alike.setdefault(tuple(self.difference(int(p))[j] for j in features), []).append(int(p))
-        if comb(len(alike) + 2 * free.size, free.size) > MOST_VERTICES:
+        if comb(len(alike) + len(self.walls) + 2 * free.size, free.size) > MOST_VERTICES:
             return None
-        stop, points = current(), None
+        stop = current()
+        walls = [([row[j] for j in features], side) for row, side in self.walls]
+        planes = [(row, self.problem.epsilon.exact) for row in alike] + [(tuple(row), side) for row, side in walls]
         if asked is not None and asked.demands:
-            points = _inner(list(alike), asked, centre, half, free, self.problem.epsilon.exact)
+            points = _of_cells([*planes, *((row, Fraction(0)) for row in asked.planes())], centre, half, free)
         else:
-            points = _vertices(list(alike), centre, half, free, self.problem.epsilon.exact)
+            points = _vertices(planes, centre, half, free)
         if points is None or stop.now:
+            return None
+        points = [x for x in points if all(self._score(x, row) >= side for row, side in walls)]
+        if stop.now:
             return None
         best = -np.inf
         at: list[Floats] = []
@@ -214,9 +227,9 @@ def _last(ends: Floats, places: int) -> float:
 
 
 def _vertices(
-    rows: list[tuple[Fraction, ...]], centre: Floats, half: Floats, free: NDArray[np.intp], epsilon: Fraction
+    rows: list[tuple[tuple[Fraction, ...], Fraction]], centre: Floats, half: Floats, free: NDArray[np.intp]
 ) -> list[list[Fraction]]:
-    """Different vertices of the arrangement of ``row.x = epsilon`` and the box's sides, inside the box.
+    """Different vertices of the arrangement of the planes ``row.x = side`` and the box's sides, inside the box.
 
     When it is time to stop, only some of them.
     """
@@ -225,9 +238,9 @@ def _vertices(
         (base[j] - Fraction(float(half[j])), base[j] + Fraction(float(half[j]))) for j in range(centre.size)
     ]
     planes: dict[tuple[tuple[Fraction, ...], Fraction], None] = {}
-    for row in rows:
+    for row, side in rows:
         fixed = sum((row[j] * base[j] for j in range(centre.size) if half[j] == 0), Fraction(0))
-        planes[tuple(row[j] for j in free), epsilon - fixed] = None
+        planes[tuple(row[j] for j in free), side - fixed] = None
     for i, j in enumerate(free):
         unit = tuple(Fraction(int(i == m)) for m in range(free.size))
         planes |= dict.fromkeys(((unit, ends[j][0]), (unit, ends[j][1])))
@@ -245,14 +258,13 @@ def _vertices(
     return list(out.values())
 
 
-def _inner(
-    rows: list[tuple[Fraction, ...]], asked: QuotasInBox, centre: Floats, half: Floats, free: NDArray[np.intp],
-    epsilon: Fraction,
-) -> list[list[Fraction]] | None:  # fmt: skip
-    """Points of all cells of the same arrangement with the planes on which rows of quotas have one score, too."""
+def _of_cells(
+    rows: list[tuple[tuple[Fraction, ...], Fraction]], centre: Floats, half: Floats, free: NDArray[np.intp]
+) -> list[list[Fraction]] | None:
+    """A point of every cell of the same arrangement; None if there are too many."""
     base = [Fraction(float(c)) for c in centre]
     planes: dict[Plane, None] = {}
-    for row, side in [*((row, epsilon) for row in rows), *((row, Fraction(0)) for row in asked.planes())]:
+    for row, side in rows:
         fixed = sum((row[j] * base[j] for j in range(centre.size) if half[j] == 0), Fraction(0))
         if any(row[j] for j in free):
             planes[tuple(row[j] for j in free), side - fixed] = None
@@ -260,12 +272,7 @@ def _inner(
     found = points_of_cells(list(planes), *ends)
     if found is None:
         return None
-    points = []
-    for x in found:
-        points.append(list(base))
-        for j, v in zip(free, x, strict=True):
-            points[-1][j] = v
-    return points
+    return [[x[free.tolist().index(j)] if half[j] > 0 else base[j] for j in range(centre.size)] for x in found]
 
 
 def _solved(rows: list[list[Fraction]]) -> list[Fraction] | None:

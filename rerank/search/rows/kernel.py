@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from rerank.search.boxes.nodes import IDLE, LEVEL, NAME, QUOTAS
-from rerank.search.boxes.pairs import allowed, beyond, copy, norms, put
+from rerank.search.boxes.pairs import allowed, beyond, copy, excluded, norms, put
 from rerank.search.boxes.quotas import ASKED, NONE, stand, steered
 from rerank.search.compiled import inner, kernel
 from rerank.search.rows.unit import add_unit, filtered, measure, refine, worth
@@ -136,6 +136,8 @@ def explore(
             h[j] = numbers[top, k + j]
             amount[j] = 0.0
             balance[j] = 0.0
+        if excluded(c, h, given.walls):
+            continue
         v, idle = labels[top, LEVEL], labels[top, IDLE]
         asked_at = labels[top, QUOTAS]
         asked = quotas.level[asked_at, ASKED]
@@ -150,7 +152,7 @@ def explore(
         bound, value, done = assess(given, space, v, limit)
         work += done
         bound = min(above, bound)
-        if value > found and met and allowed(c, given.within):
+        if value > found and met and allowed(c, given.within, given.walls):
             found = value
             limit = max(found + slack, target)
             copy(c, axes[2])
