@@ -26,9 +26,10 @@ class SearchResult:
     Attributes
     ----------
     value : float
-        ``V(w) - C |w|_0`` of ``weights``, never overstated by more than rounding of the last place.
+        ``V(w) - C |w|_0`` of ``weights``, never overstated by more than rounding of the last place; minus infinity
+        where no weights were found whose order meets the quotas.
     bound : float
-        No weights have a larger value, margin and penalty included.
+        No weights have a larger value, margin and penalty included; minus infinity where none meet the quotas.
     weights : float64 (d,)
         In scaled space; ``max|w_j| = 1`` or all zero.
     closed : bool

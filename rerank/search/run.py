@@ -255,7 +255,7 @@ class Run:
             bound = -np.inf
         w = self.weights()
         proof = None
-        if boxes.record:
+        if boxes.record and boxes.weights is not None:
             shown = self.circuits.sizes.size and self.top_bound <= boxes.open_bound() + boxes.slack
             circuits = self.circuits if shown else None
             proof = proof_of(self.problem, boxes, self.left_out, value, bound, w, circuits)
