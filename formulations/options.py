@@ -47,6 +47,9 @@ class Options:
         others correct it. ``C`` and ``max_features`` count corrections only.
     points : int, optional
         The weights are whole numbers from ``-points`` to ``points``, and ``box`` lies in that range.
+    quotas : tuple of objects with ``rows``, ``first``, ``least`` and ``most``
+        Rows of a group among the first places of every list, at least and at most, or None; ``resolved_rank`` alone
+        states them.
     max_nonzeros : int
         Limit on the non-zeros of the constraint matrix. They are bounded from above before anything is built, and a
         program whose bound lies beyond the limit is refused.
@@ -64,6 +67,7 @@ class Options:
     corrections: tuple[ArrayLike, ArrayLike] | None = None
     points: int | None = None
     max_nonzeros: int = 5_000_000
+    quotas: tuple[Any, ...] = ()
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.epsilon) and self.epsilon > 0):
