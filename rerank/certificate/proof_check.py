@@ -15,7 +15,6 @@ rationals.
 from __future__ import annotations
 
 import time
-from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -28,7 +27,7 @@ from rerank.certificate.check.exact import ExactProblem
 from rerank.certificate.check.leaves import LeafCheck, Seen
 from rerank.certificate.check.tree import UnprovenError, ends, families, trees
 from rerank.certificate.lists import exact_scores
-from rerank.certificate.quotas import check_quotas
+from rerank.certificate.quotas import check_quotas, meets_quotas
 from rerank.errors import CertificateError, InputError
 from rerank.problem import Problem, Proof, broken, digest
 from rerank.problem.proof import COORDINATE, LINE, VERSION, Circuits
@@ -180,10 +179,7 @@ class _Checker:
 
     def _admits(self, w: NDArray[np.float64]) -> bool:
         """Whether weights keep to the rows, and their order to the quotas."""
-        with suppress(CertificateError):
-            check_quotas(self.problem, exact_scores(self.problem, w)[0])
-            return broken(self.problem.rows, w) is None
-        return False
+        return broken(self.problem.rows, w) is None and meets_quotas(self.problem, w)
 
     def _circuits(self, circuits: Circuits) -> None:
         """What the circuits leave, without any tree."""

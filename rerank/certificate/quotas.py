@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.certificate.lists import exact_scores
 from rerank.errors import CertificateError
 from rerank.problem import Problem, Quota
 
@@ -32,6 +34,14 @@ def check_quotas(problem: Problem, scores: NDArray[Any]) -> None:
                 raise CertificateError(_unmet(quota, fewest))
             if quota.most is not None and most > quota.most:
                 raise CertificateError(_unmet(quota, most))
+
+
+def meets_quotas(problem: Problem, weights: NDArray[np.float64]) -> bool:
+    """Whether the order by weights meets all quotas."""
+    with suppress(CertificateError):
+        check_quotas(problem, exact_scores(problem, weights)[0])
+        return True
+    return False
 
 
 def counted(scores: list[int], member: list[bool], places: int, first: bool) -> int:

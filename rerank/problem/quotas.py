@@ -13,6 +13,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
+from math import ceil, floor
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -183,6 +185,47 @@ def _by(quotas: Sequence[Quota], side: str) -> list[Quota]:
 
 def _named(quotas: dict[str, Quota]) -> str:
     return " and ".join(f"'{quota}'" for quota in quotas.values())
+
+
+def quotas_of(asked: object) -> tuple[Quota, ...]:
+    """The quotas of an option: None, a text, one of several lines, or a sequence of texts."""
+    if asked is None:
+        return ()
+    if isinstance(asked, str):
+        return tuple(Quota.read(line) for line in asked.splitlines() if line.strip())
+    if isinstance(asked, Sequence):
+        return tuple(one if isinstance(one, Quota) else Quota.read(one) for one in asked)
+    raise InputError(f"quota is {asked!r}; give texts such as 'at least 20 of A among the first 200'.")
+
+
+def unmet(quotas: Sequence[Quota], proved: bool) -> InputError:
+    """The error for a fit without weights that meet the quotas."""
+    named = " and ".join(f"'{quota}'" for quota in quotas)
+    if proved:
+        return InputError(
+            f"No weights meet the {'quotas' if len(quotas) > 1 else 'quota'} {named}, which is proved: tied rows count "
+            "against a quota; ask for less, or give more columns or a larger radius."
+        )
+    return InputError(
+        f"No weights were found that meet the {'quotas' if len(quotas) > 1 else 'quota'} {named}, which does not prove "
+        "that there are none; raise time_limit, or ask for less."
+    )
+
+
+def scaled_quotas(quotas: Sequence[Quota], kinds: NDArray[Any], share: float) -> tuple[Quota, ...]:
+    """Quotas for a part of a list: places and rows are a ``share`` of those asked for, rounded to what is easier.
+
+    At least one row stays asked for, but never more than the part has; ``kinds`` are those of its rows.
+    """
+    found = []
+    for quota in quotas:
+        first, held = max(round(share * quota.first), 1), int(np.count_nonzero(kinds == quota.name))
+        per = first / quota.first
+        least = None if quota.least is None else min(max(floor(quota.least * per), 1), held, first)
+        others = kinds.size - held
+        most = None if quota.most is None else max(ceil(quota.most * per), min(first, kinds.size) - others)
+        found.append(replace(quota, first=first, least=least if quota.least else quota.least, most=most))
+    return tuple(found)
 
 
 def groups_of(quotas: Sequence[Quota], kinds: ArrayLike | None) -> tuple[Quota, ...]:

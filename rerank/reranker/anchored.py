@@ -105,7 +105,7 @@ def corrections(
     anchor : Anchor
     signs : int8 array (p,)
     options : dict
-        ``epsilon``, ``C`` and ``max_features`` of :meth:`Problem.build`.
+        ``epsilon``, ``C``, ``max_features`` and ``quotas`` of :meth:`Problem.build`.
     """
     table = np.column_stack([scores, data.X[:, features]])
     spread = np.concatenate([deviations(scores[:, None]), data.spread[features]])
@@ -119,7 +119,8 @@ def corrections(
         return Corrections(None, features)
     limits, table = anchor.limits(signs, features, spread), table[:, columns]
     if _is_cut(data, statistic, head_rows, table):
-        left, _ = reduced_problem(table, data.gains, statistic, low, high, limits, **options)
+        own = [quota.of(head_rows[quota.rows]) for quota in options["quotas"]]
+        left, _ = reduced_problem(table, data.gains, statistic, low, high, limits, **options | {"quotas": own})
         return Corrections(left, features, True)
     problem = Problem.build(table[head_rows], lists, low=low, high=high, limits=limits, **options)
     return Corrections(problem, features)

@@ -98,6 +98,10 @@ class Reranker(Ranker):
     features : None, names, numbers, mask, callable or transformer
         Columns that are reranked; the first stage sees all. None takes those that hold numbers and miss none. A
         transformer makes columns of the table, such as thresholds.
+    quota : str, sequence of str or None
+        Quotas such as ``"at least 20 of A among the first 200"`` and ``"at most 5 of B among the first 100"``, where A
+        and B are kinds of rows (``people`` of :meth:`fit`). Each is kept on every list that counts, by the order of
+        scores over all of its rows, with ties against the quota.
     proof : bool
         Record how the search split the weights into boxes: ``result_.proof`` (``docs/proofs.md``).
     checkpoint : path or None
@@ -132,7 +136,7 @@ class Reranker(Ranker):
     """
 
     # Groups that scikit-learn's tools hand to their splitter are kept whole in the fit as well, unless asked otherwise.
-    __metadata_request__fit = {"groups": True}
+    __metadata_request__fit = {"groups": True, "people": True}
 
     @without(GONE)
     def __init__(
@@ -159,6 +163,7 @@ class Reranker(Ranker):
         cross_fit: bool | int | str = "auto",
         features: Any = None,
         list_length: int | None = None,
+        quota: Any = None,
         proof: bool = False,
         checkpoint: str | os.PathLike[str] | None = None,
         n_jobs: int | None = None,
@@ -186,6 +191,7 @@ class Reranker(Ranker):
         self.cross_fit = cross_fit
         self.features = features
         self.list_length = list_length
+        self.quota = quota
         self.proof = proof
         self.checkpoint = checkpoint
         self.n_jobs = n_jobs
@@ -195,6 +201,7 @@ class Reranker(Ranker):
     def fit(
         self, X: Any, y: ArrayLike, qid: ArrayLike | str | None = None, sample_weight: ArrayLike | None = None,
         query_weight: Weights = None, ideal_gains: IdealGains = None, groups: ArrayLike | str | None = None,
+        people: ArrayLike | str | None = None,
     ) -> Self:  # fmt: skip
         """Fit first stage and reranking.
 
@@ -221,6 +228,8 @@ class Reranker(Ranker):
             Group of each row, such as a person or a machine, or the column of X that holds it. Rows of a group are
             never in two folds of the first stage's out-of-fold scores. With ``qid`` lists stay whole, too, so that a
             group in several lists keeps these together.
+        people : array-like (n,) or str, optional
+            Kind of each row, which quotas count, or the column of X that holds it.
 
         Raises
         ------
@@ -228,18 +237,18 @@ class Reranker(Ranker):
         CertificateError
             If a solver's claim fails the exact recomputation.
         """
-        return self._fit_named(X, y, qid, sample_weight, query_weight, ideal_gains, groups=groups)
+        return self._fit_named(X, y, qid, sample_weight, query_weight, ideal_gains, groups=groups, people=people)
 
     def _fit_named(
         self, X: Any, y: Any, qid: Any, sample_weight: Any, query_weight: Weights, ideal_gains: IdealGains,
-        names: tuple[str, ...] = (), groups: Any = None, fold: Indices | None = None,
+        names: tuple[str, ...] = (), groups: Any = None, fold: Indices | None = None, people: Any = None,
     ) -> Self:  # fmt: skip
         """Fit columns with these ``names``, unless X has names of its own; ``fold`` is as in :class:`Data`."""
         with enough_memory():
             clock = Clock(self.time_limit)
             options = self.get_params(deep=False)
             given = (X, y, qid, sample_weight, query_weight, ideal_gains)
-            data, weights = data_of(*given, options, self, names, groups)
+            data, weights = data_of(*given, options, self, names, groups, people)
             data = replace(data, fold=fold)
             fitted = fit(data, task_of(options, data.X.shape[1]), clock, weights)
             named = data.rows.columns.frame or bool(names)
@@ -367,4 +376,4 @@ def restored(state: FittedState) -> Reranker:
 def fit_table(est: Reranker, table: Table) -> Reranker:
     """Fit on a table read from a file, whose columns have names."""
     given = (table.X, table.y, table.qid, table.sample_weight, None, table.ideal_gains)
-    return est._fit_named(*given, table.feature_names, table.groups)
+    return est._fit_named(*given, table.feature_names, table.groups, people=table.people)

@@ -192,7 +192,7 @@ def _arguments(problem: Problem, formulation: str) -> tuple[Any, dict[str, Any]]
     ranked = {"preferences": _preferences(problem)} if formulation == "pairwise" else {"units": problem.units}
     return load(f"formulations.{formulation}"), {
         **ranked, "epsilon": float(problem.epsilon), "C": problem.C, "max_features": problem.max_features,
-        "signs": problem.signs, "corrections": problem.limits,
+        "signs": problem.signs, "corrections": problem.limits, "quotas": problem.quotas,
     }  # fmt: skip
 
 

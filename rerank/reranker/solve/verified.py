@@ -64,6 +64,15 @@ def verified(problem: Problem, w: Floats) -> Verified:
     return Verified(w, certify(problem, w))
 
 
+def meets(problem: Problem, w: Floats) -> bool:
+    """Whether the order by weights meets the quotas, exactly."""
+    if not problem.quotas:
+        return True
+    from rerank.certificate import meets_quotas
+
+    return meets_quotas(problem, w)
+
+
 def polished(
     problem: Problem, w: Floats, claim: float | None = None, box: tuple[Floats, Floats] | None = None
 ) -> Verified:
@@ -82,7 +91,7 @@ def polished(
             tried = len(pairs)
             wide = polish(problem.scaled, pairs, w, problem.signs, w != 0, box or problem.limits)
             wide = normalised(wide, problem.limits)
-            if box is None or outside(wide, box) is None:
+            if (box is None or outside(wide, box) is None) and meets(problem, wide):
                 better = verified(problem, wide)
                 best = max(best, better, key=lambda one: (one.value, one.certificate.margin or 0))
         if claim is None or is_closed(claim - best.value, claim, summed(problem)):
