@@ -15,6 +15,7 @@ from rerank.cli.common import (
     AsJson,
     Label,
     Model,
+    People,
     Positive,
     Qid,
     Weight,
@@ -41,6 +42,7 @@ def verify(
     label: Label = None,
     qid: Qid = None,
     weight: Weight = None,
+    people: People = None,
     positive_label: Positive = None,
     proof: Annotated[Path | None, typer.Option(help="Proof written by fit --proof: checks the bound too.")] = None,
     plot: Annotated[
@@ -76,13 +78,15 @@ def verify(
         record = load_proof(proof)
     if data is None:
         named = {"--label": label, "--qid": qid, "--weight": weight, "--positive-label": positive_label}
+        named |= {"--people": people}
         refuse_idle(named, "it is about a column of the table; give the table, or leave it out")
         doc, table = model_file.read(model), None
     else:
         with usable(str(model)):
             doc, table = read_for(
-                model, data, label=label, qid=qid, weight=weight, positive=positive_label, need_label=True
-            )
+                model, data, label=label, qid=qid, weight=weight, people=people, positive=positive_label,
+                need_label=True,
+            )  # fmt: skip
     with nullcontext() if proof is None else working(f"Checking {proof.name} ..."):
         report = check(doc, table, str(model), record, without_data=without_data)
     if as_json:

@@ -19,6 +19,7 @@ from rerank.cli.common import (
     Id,
     Label,
     Outputs,
+    People,
     Positive,
     Qid,
     Weight,
@@ -53,6 +54,7 @@ def fit(
     id: Id = None,
     weight: Weight = None,
     groups: Groups = None,
+    people: People = None,
     positive_label: Positive = None,
     features: Features = None,
     texts: Annotated[
@@ -95,6 +97,10 @@ def fit(
     margin: Annotated[float | None, typer.Option(help="Margin in deviations, with --radius.")] = None,
     window: Annotated[float | None, typer.Option(help="Fit hits around place N, with this width (2).")] = None,
     list_length: Annotated[int | None, typer.Option(help="Rows of the lists to come, if not as many as here.")] = None,
+    quota: Annotated[
+        list[str] | None,
+        typer.Option(help="'at least 20 of A among the first 200', by kinds of rows (--people); may be repeated."),
+    ] = None,
     cross_fit: Annotated[str, typer.Option(help="Out-of-fold scores: auto, none or a number of folds.")] = "auto",
     cv: Annotated[
         int | None, typer.Option(help="Choose by so many folds how far to leave the first stage, if at all.")
@@ -129,19 +135,21 @@ def fit(
     from rerank.reranker.task import task_of
 
     check_meant(cv, safeguard, radius, margin, epsilon, first_stage, candidates, cross_fit, solver, presolve, holdout)
+    if not quota:
+        refuse_idle({"--people": people}, "it says what a --quota counts; add one, or leave it out")
     check_picture(plot)
     paths = {"--model": model, "--proof": proof, "--checkpoint": checkpoint, "--plot": plot}
     check_outputs(with_ideal(data), paths)
     table = read_data(
-        data, label=label, qid=qid, id=id, weight=weight, groups=groups, positive=positive_label, features=features,
-        delimiter=delimiter, need_label=True, kinds=_kinds(texts, first_stage),
+        data, label=label, qid=qid, id=id, weight=weight, groups=groups, people=people, positive=positive_label,
+        features=features, delimiter=delimiter, need_label=True, kinds=_kinds(texts, first_stage),
     )  # fmt: skip
     n_candidates = _number("--candidates", candidates, {"auto": "auto"}, "a whole number, 0 for all, or auto")
     est = Reranker(
         stat, first_stage=None if first_stage == "none" else first_stage, n_candidates=n_candidates or None,
         formulation=formulation, solver=solver, presolve=presolve, time_limit=time_limit,
         node_limit=node_limit, epsilon=_margin(epsilon), C=price, max_features=max_features, positive=positive,
-        gain=gain, radius=radius, margin=margin, window=window, list_length=list_length,
+        gain=gain, radius=radius, margin=margin, window=window, list_length=list_length, quota=quota or None,
         cross_fit=_number("--cross-fit", cross_fit, {"auto": "auto", "none": False}, "auto, none or a number of folds"),
         proof=proof is not None, checkpoint=checkpoint, n_jobs=jobs, random_state=seed, verbose=2 if verbose else 1,
     )  # fmt: skip
@@ -155,7 +163,7 @@ def fit(
         est, why, draw = fitted(est, table, cv, safeguard, holdout)
     for text in dict.fromkeys(str(one.message) for one in caught):
         say(text)
-    columns = {"label": label, "qid": qid, "id": id, "weight": weight}
+    columns = {"label": label, "qid": qid, "id": id, "weight": weight} | ({"people": people} if people else {})
     read = {f"{role}_column": name for role, name in columns.items()} | {"positive_label": positive_label}
     outputs, record, written = Outputs(), None if proof is None else est.result_.proof, {}
     with outputs.one():
