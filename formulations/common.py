@@ -27,6 +27,7 @@ LEAST_MARGIN = 1e-5
 SHORT = {
     "w": "w", "gamma": "g", "z": "z", "s": "s", "r": "r", "t": "t", "b": "b", "c": "c", "y": "y",
     "above_by_margin": "M", "switch_up": "U", "switch_down": "D", "support_limit": "K",
+    "weight_row": "V",
 }  # fmt: skip
 """Prefixes of short names that mean the same in every program; columns in small letters, rows in capitals."""
 
@@ -116,6 +117,12 @@ def _add_weights(model: pyo.ConcreteModel, instance: Instance) -> None:
     domain = pyo.Reals if instance.options.points is None else pyo.Integers
     # Weight of each feature in the score.
     model.w = w = pyo.Var(range(instance.lower.size), domain=domain, bounds=lambda _, j: (lower[j], upper[j]))
+    if instance.options.rows:
+        # Linear rows on the weights that the user asked for.
+        model.weight_row = family({
+            i: linear(*((float(a_j), w[j]) for j, a_j in enumerate(a) if a_j)) >= side
+            for i, (a, side, _) in enumerate(instance.options.rows)
+        })  # fmt: skip
     if not instance.switched:
         return
     # 1 when feature j may carry a weight.
@@ -190,6 +197,9 @@ def _violated(instance: Instance, weights: Floats, tolerance: float) -> str | No
         j = int(outside[0])
         limits = f"[{instance.lower[j]:.17g}, {instance.upper[j]:.17g}]"
         return f"bounds of w[{j}]: {weights[j]:.17g} lies outside {limits}"
+    for i, (a, side, text) in enumerate(instance.options.rows):
+        if a @ weights < side - tolerance:
+            return f"weight_row[{i}]: {text!r} misses its side by {side - a @ weights:.6g}"
     limit, used = instance.options.max_features, int(np.count_nonzero(weights[instance.counted]))
     if limit is not None and used > limit:
         return f"support_limit: {used} non-zero weights, at most {limit} allowed"

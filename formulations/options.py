@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -50,6 +50,8 @@ class Options:
     quotas : tuple of objects with ``rows``, ``first``, ``least`` and ``most``
         Rows of a group among the first places of every list, at least and at most, or None; ``resolved_rank`` alone
         states them.
+    rows : sequence of (float array (d,), float, str)
+        Linear rows on the weights: coefficients ``a`` and side ``b`` of ``a.w >= b``, and what a person calls it.
     max_nonzeros : int
         Limit on the non-zeros of the constraint matrix. They are bounded from above before anything is built, and a
         program whose bound lies beyond the limit is refused.
@@ -66,6 +68,7 @@ class Options:
     box: tuple[ArrayLike, ArrayLike] | None = None
     corrections: tuple[ArrayLike, ArrayLike] | None = None
     points: int | None = None
+    rows: Sequence[tuple[Floats, float, str]] = ()
     max_nonzeros: int = 5_000_000
     quotas: tuple[Any, ...] = ()
 

@@ -90,6 +90,9 @@ def fit(
     price: Annotated[float, typer.Option("--C", help="Penalty for one feature, in the unit of the statistic.")] = 0.0,
     max_features: Annotated[int | None, typer.Option(help="At most this many features.")] = None,
     positive: Annotated[bool, typer.Option(help="Non-negative weights only.")] = False,
+    constraint: Annotated[
+        list[str] | None, typer.Option(help="A row on the weights, such as 'age >= 2 * income'; once for each.")
+    ] = None,
     gain: Annotated[str, typer.Option(help="Worth of a grade g: exponential (2^g - 1) or linear.")] = "exponential",
     radius: Annotated[
         float | None, typer.Option(help="Correct the first stage by at most this much, in deviations.")
@@ -149,7 +152,8 @@ def fit(
         stat, first_stage=None if first_stage == "none" else first_stage, n_candidates=n_candidates or None,
         formulation=formulation, solver=solver, presolve=presolve, time_limit=time_limit,
         node_limit=node_limit, epsilon=_margin(epsilon), C=price, max_features=max_features, positive=positive,
-        gain=gain, radius=radius, margin=margin, window=window, list_length=list_length, quota=quota or None,
+        gain=gain, radius=radius, margin=margin, window=window, list_length=list_length,
+        constraints=tuple(constraint or ()), quota=quota or None,
         cross_fit=_number("--cross-fit", cross_fit, {"auto": "auto", "none": False}, "auto, none or a number of folds"),
         proof=proof is not None, checkpoint=checkpoint, n_jobs=jobs, random_state=seed, verbose=2 if verbose else 1,
     )  # fmt: skip

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rerank.errors import InputError, nearest
+from rerank.errors import InfeasibleError, InputError, nearest
 from rerank.problem.lists import RankedList
 
 Indices = NDArray[np.intp]
@@ -198,17 +198,17 @@ def quotas_of(asked: object) -> tuple[Quota, ...]:
     raise InputError(f"quota is {asked!r}; give texts such as 'at least 20 of A among the first 200'.")
 
 
-def unmet(quotas: Sequence[Quota], proved: bool) -> InputError:
+def unmet(quotas: Sequence[Quota], proved: bool) -> InfeasibleError:
     """The error for a fit without weights that meet the quotas."""
-    named = " and ".join(f"'{quota}'" for quota in quotas)
+    named = f"the quota{'s' if len(quotas) > 1 else ''} {' and '.join(map(repr, map(str, quotas)))}"
     if proved:
-        return InputError(
-            f"No weights meet the {'quotas' if len(quotas) > 1 else 'quota'} {named}, which is proved: tied rows count "
-            "against a quota; ask for less, or give more columns or a larger radius."
+        return InfeasibleError(
+            f"No weights meet {named}, which is proved, with tied rows counted against a quota; ask for less, or give "
+            "more columns or a larger radius."
         )
-    return InputError(
-        f"No weights were found that meet the {'quotas' if len(quotas) > 1 else 'quota'} {named}, which does not prove "
-        "that there are none; raise time_limit, or ask for less."
+    return InfeasibleError(
+        f"No weights were found that meet {named}, which does not prove that there are none; raise time_limit, use "
+        "solver='search', or ask for less."
     )
 
 

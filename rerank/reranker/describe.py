@@ -132,6 +132,8 @@ def _who(state: FittedState) -> str:
         limits.append(f"of at most {asked.max_features} columns at a time")
     if asked.signs[state.columns.chosen.searchsorted(state.features)].any():
         limits.append("with the signs that were asked for")
+    if asked.constraints:
+        limits.append("that keep your constraints")
     if short.n_head < short.n_rows:
         limits.append(f"that order the {short.n_head} rows of the shortlist")
     return " ".join([who, *([f"({', '.join(limits)})"] if limits else [])])

@@ -102,6 +102,11 @@ class Reranker(Ranker):
         Quotas such as ``"at least 20 of A among the first 200"`` and ``"at most 5 of B among the first 100"``, where A
         and B are kinds of rows (``people`` of :meth:`fit`). Each is kept on every list that counts, by the order of
         scores over all of its rows, with ties against the quota.
+    constraints : sequence of str
+        Linear rows on the weights by column name, in the table's own units: ``"age >= 2 * income"``, ``"a + b <= c"``,
+        ``"`blood sugar` <= 0"``. Free weights have no scale, so that a number other than 0 needs a radius: weights are
+        then in units of the first stage's score, the total weight where that is affine in the columns, else the
+        correction. A first stage that breaks a constraint is not kept.
     proof : bool
         Record how the search split the weights into boxes: ``result_.proof`` (``docs/proofs.md``).
     checkpoint : path or None
@@ -162,6 +167,7 @@ class Reranker(Ranker):
         window: float | None = None,
         cross_fit: bool | int | str = "auto",
         features: Any = None,
+        constraints: Any = (),
         list_length: int | None = None,
         quota: Any = None,
         proof: bool = False,
@@ -190,6 +196,7 @@ class Reranker(Ranker):
         self.window = window
         self.cross_fit = cross_fit
         self.features = features
+        self.constraints = constraints
         self.list_length = list_length
         self.quota = quota
         self.proof = proof

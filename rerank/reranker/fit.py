@@ -14,7 +14,6 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import InputError
 from rerank.errors.stops import limited
 from rerank.io.columns import index_note
 from rerank.problem import Problem
@@ -22,6 +21,7 @@ from rerank.problem.quotas import groups_of, unmet
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.anchored import anchor_of
 from rerank.reranker.clock import Clock
+from rerank.reranker.constraints import first_stage_keeps
 from rerank.reranker.cross_fit import Staged, staged
 from rerank.reranker.data import Data
 from rerank.reranker.describe import corrections_in_words, kept_in_words
@@ -38,6 +38,7 @@ from rerank.reranker.solve.verified import meets, verified
 from rerank.reranker.state import FittedState
 from rerank.reranker.task import Task
 from rerank.reranker.training import Training, fitted_scores, prepare, start_weights, theorem_of
+from rerank.search.domain import allowed
 
 Floats = NDArray[np.float64]
 Solve = Callable[[Problem, Task, Clock, Floats | None], Solution]
@@ -84,7 +85,7 @@ def stated(data: Data, task: Task, first: Staged | None) -> tuple[Task, Training
         data, task.statistic, None if first is None else first.scores, n_candidates,
         anchor_of(data.rows.columns, task, None if first is None else first.stage),
         epsilon=task.epsilon or SMALLEST_DEFAULT, C=task.C, max_features=task.max_features,
-        signs=task.signs, count_repeats=not task.judged, quotas=task.quotas,
+        signs=task.signs, count_repeats=not task.judged, constraints=task.constraints, quotas=task.quotas,
     )  # fmt: skip
     return task, training
 
@@ -104,9 +105,13 @@ def concluded(
     before = None if scores is None else data.evaluate(statistic, scores)
     quoted_before = None if scores is None else _quoted(data, task, scores, before)
     notes = _notes(data, task, clock, first, training)
+    columns, breaks = data.rows.columns, None  # a constraint that the first stage does not satisfy
+    if problem is not None and task.constraints and stage is not None:
+        coef = stage.coef if columns.transformer is None else None
+        breaks = first_stage_keeps(problem, task.constraints, columns.names, coef)
     quotas, lists = groups_of(task.quotas, data.kinds), training.counted
     missed = broken(quotas, lists, np.zeros(data.y.size) if scores is None else scores)
-    settled = problem is None or bool(training.nothing) or _is_ideal(before, problem)
+    settled = problem is None or bool(training.nothing) or (_is_ideal(before, problem) and breaks is None)
     if settled and missed is not None:
         if problem is None or training.nothing == "nothing_to_find":
             raise unmet(quotas, proved=problem is None)
@@ -124,6 +129,8 @@ def concluded(
             notes += [
                 f"No correction within the radius gives a larger {statistic.name}; the ideal list has {best:.6g}."
             ]
+        if task.constraints and (problem is None or breaks is not None):
+            notes += ["Nothing can be reordered, so no weights are fitted, and the constraints are not applied."]
         weights = np.zeros(0) if problem is None else problem.unchanged
         solution = Solution(weights=weights, value=value, bound=value, bound_source="ideal")
     else:
@@ -158,17 +165,22 @@ def concluded(
                 f"{missed.name}), so it is not kept."
             ]
         notes += in_words(quotas, lists, fitted)
-        behind = quoted_before is not None and ahead <= ROUNDING * abs(after) and missed is None
-        if behind and task.solver not in ("none", "file"):
+        led = quoted_before is not None and ahead <= ROUNDING * abs(after) and task.solver not in ("none", "file")
+        if led and breaks is None and missed is None:
             assert quoted_before is not None
             status, quoted = "first_stage_kept", quoted_before
         else:
+            if led and breaks is not None:
+                notes += [
+                    f"The first stage has {before:.6g} and is not kept, because it does not satisfy the constraint "
+                    f"{breaks!r}."
+                ]
             quoted = _quoted(data, task, fitted, after)
             if problem.anchored:
                 names = [data.feature_names[j] for j in training.features]
                 words = corrections_in_words(names, solution.weights[1:], (problem.high - problem.low)[1:])
                 notes += [words] if words else []
-    columns, kept, none = data.rows.columns, status in KEEPING, np.empty(0)
+    kept, none = status in KEEPING, np.empty(0)
     result = Result.of(
         solution.noting(*notes, *(kept_in_words(task, stage, columns) if kept else ())),
         statistic=quoted, status=status,
@@ -195,14 +207,11 @@ def concluded(
 
 def unsolved(problem: Problem, task: Task, clock: Clock, start: Floats | None) -> Solution:
     """The start weights unchanged, with the value of the ideal list as bound."""
-    w = np.zeros(problem.n_features) if start is None else start
+    w = allowed(problem, np.zeros(problem.n_features) if start is None else start)
     if problem.quotas and not meets(problem, w):
         w = problem.unchanged
-        if not (task.judged or meets(problem, w)):
-            raise InputError(
-                "The start weights do not meet the quotas, and nothing is solved that could; use solver='search', or "
-                "leave the quotas out."
-            )
+        if not meets(problem, w):
+            raise unmet(problem.quotas, proved=False)
     if task.judged:
         return Solution(weights=w, value=-math.inf, bound=problem.ideal, bound_source="ideal", gave_up=True)
     best = verified(problem, w)

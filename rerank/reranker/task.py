@@ -17,6 +17,7 @@ from rerank.io.options import real, seed, whole
 from rerank.problem import Margin, Quota, margin_of
 from rerank.problem.quotas import quotas_of
 from rerank.ranks.row_gains import Gain
+from rerank.reranker.constraints import texts_of
 from rerank.reranker.solve.program import chosen_formulation
 from rerank.solvers.commands import names
 from rerank.statistics import RankStatistic, fitted_statistic, parse
@@ -87,6 +88,7 @@ class Task:
     cross_fit: int | str = 0
     quotas: tuple[Quota, ...] = ()
     judged: bool = False
+    constraints: tuple[str, ...] = ()
     given: Mapping[str, Any] = field(default_factory=dict)
 
     def candidates(self, longest_list: int) -> int | None:
@@ -160,6 +162,7 @@ def task_of(options: Mapping[str, Any], n_features: int) -> Task:
         prior=_prior(options.get("prior", "auto"), options["first_stage"], radius),
         cross_fit=_folds(options.get("cross_fit", False)),
         quotas=_quotas(options),
+        constraints=texts_of(options.get("constraints", ())),
         given=options,
     )
 

@@ -15,6 +15,7 @@ from rerank.problem.scaling import snapped_scores
 from rerank.ranks.lists import rows_by_list
 from rerank.ranks.perturb import duplicates, theorem_applies
 from rerank.reranker.anchored import Anchor, corrections
+from rerank.reranker.constraints import constrained
 from rerank.reranker.data import Data
 from rerank.reranker.first_stage import FirstStage
 from rerank.reranker.result import ShortlistInfo
@@ -57,7 +58,7 @@ class Training:
 
 def prepare(
     data: Data, statistic: RankStatistic, scores: Floats | None, n_candidates: int | None,
-    anchor: Anchor | None = None, count_repeats: bool = True, **options: Any,
+    anchor: Anchor | None = None, count_repeats: bool = True, constraints: tuple[str, ...] = (), **options: Any,
 ) -> Training:  # fmt: skip
     """Cut the shortlist, drop the columns that are constant on it, and state the problem.
 
@@ -69,6 +70,8 @@ def prepare(
         States the problem of correcting the scores, if these are not all equal; else the free problem.
     count_repeats : bool
         Whether rows are counted that are equal to others.
+    constraints : tuple of str
+        Linear rows on the weights by column name.
     **options
         ``epsilon``, ``C``, ``max_features`` and ``signs`` (one a column of ``data.X``) of :meth:`Problem.build`, and
         its ``quotas``, without rows.
@@ -108,6 +111,9 @@ def prepare(
             problem, features, cut = found.problem, found.features, found.cut
         else:
             problem = Problem.build(table[:, features], weighed, signs=signs, **options)
+    if problem is not None and constraints:
+        coef = None if anchor is None else anchor.coef
+        problem = constrained(problem, features, constraints, data.feature_names, coef)
     if cut and problem is not None:
         # Where rows are left out the order of the others matters, or the first stage's is as good as any.
         (item,) = problem.lists

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from rerank.errors import InputError
+from rerank.errors import InfeasibleError
 from rerank.problem import Problem
 from rerank.search.domain import Domain
 
@@ -15,7 +15,7 @@ def check_room(problem: Problem) -> None:
 
     Raises
     ------
-    InputError
+    InfeasibleError
     """
     def open_(rows: Any) -> bool:
         return Domain.of(replace(problem, rows=tuple(rows))).first_point() is not None
@@ -30,7 +30,7 @@ def check_room(problem: Problem) -> None:
     limits = "the radius" if problem.anchored else "the signs"
     limits += "" if problem.max_features is None else f" and at most {problem.max_features} features"
     names = " and ".join(repr(row.text) for row in clash)
-    raise InputError(
+    raise InfeasibleError(
         f"The constraints {names} leave no weights with room to move within {limits}; loosen or leave out one of them."
         if len(clash) > 1
         else f"The constraint {names} leaves no weights with room to move within {limits}; loosen it or leave it out."

@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import InputError
+from rerank.errors import InfeasibleError
 from rerank.problem import Problem, WeightRow, broken, coordinates
 from rerank.search.room import LEAST, inside
 
@@ -102,7 +102,7 @@ class Domain:
             return self.unchanged
         found = self.first_point()
         if found is None or not self.keeps(found := self._cut(found)):
-            raise InputError("No weights satisfy all constraints with room to spare; loosen one of them.")
+            raise InfeasibleError("No weights satisfy all constraints with room to spare; loosen one of them.")
         return found
 
     def first_point(self) -> Floats | None:
@@ -273,3 +273,19 @@ def _walls(problem: Problem, scale: Floats, size: Floats) -> Floats:
         # Of the coefficients, of their products and sum, and of weights that are rounded products of coordinates.
         walls.append([*a, b, 4.0 * (d + 8) * 2.0**-53 * (float(np.abs(a) @ size) + abs(b))])
     return np.array(walls).reshape(-1, d + 2)
+
+
+def sides_of(problem: Problem) -> list[tuple[Floats, float, str]]:
+    """The rows on scaled weights in doubles, for programs: ``a.w >= b`` with a largest coefficient of 1, and a name."""
+    ones = np.ones(problem.n_features)
+    walls = _walls(problem, ones, ones)
+    texts = [row.text for row in problem.rows for _ in row.sides()]
+    return [(wall[:SIDE], float(wall[SIDE]), text) for wall, text in zip(walls, texts, strict=True)]
+
+
+def allowed(problem: Problem, w: Floats) -> Floats:
+    """Weights in scaled space moved to what the rows on weights allow; as they are where they satisfy them."""
+    if broken(problem.rows, w) is None:
+        return w
+    domain = Domain.of(problem)
+    return domain.weights(domain.normal(w / domain.scale))

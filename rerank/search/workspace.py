@@ -85,7 +85,7 @@ class RowSpace(NamedTuple):
     kept: Any
     columns: Any  # float64 (k + 2, m): negatives that are left, feature by feature; ends of one positive's differences
     tallies: Any  # int64 (2, m): positives that lost to each of them, and that beat each, in the whole box
-    axes: Any  # float64 (5, k): centre and half-widths, the best point, what a split moves, and in which direction
+    axes: Any  # float64 (6, k): centre and half-widths, the best point, what a split moves, where, and on row limits
     quotas: Any  # QuotaSpace
 
 
@@ -214,7 +214,7 @@ def row_space(t: RowTables, features: int) -> RowSpace:
         units=np.zeros((LEVELS, 4, units), np.int32), ends=np.empty((3, n)), heap=np.empty(places + 1),
         lost=np.zeros(n, np.int64), count=np.zeros(places + 1, np.int64), kept=np.empty(n, np.int32),
         columns=np.empty((features + 2, refined)), tallies=np.zeros((2, refined), np.int64),
-        axes=np.zeros((5, features)), quotas=quota_space(t, features),
+        axes=np.zeros((6, features)), quotas=quota_space(t, features),
     )  # fmt: skip
     made.which[:size], made.level[0] = t.entries, (0, size, units)
     made.units[0] = np.arange(units), np.zeros(units), t.n_positive, t.n_rows

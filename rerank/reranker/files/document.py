@@ -115,6 +115,7 @@ def document(state: FittedState) -> ModelDocument:
                 else {}
             ),
             "weighted_lists": state.weighted_lists,
+            **{f"constraint.{number}": text for number, text in enumerate(state.task.constraints)},
             **_table(stage),
             **_two_labels(state),
             **({} if state.classes is None else state.classes.to_flat()),
@@ -228,6 +229,12 @@ def result_of(doc: ModelDocument) -> Result:
     return result_from_flat(doc.result, doc.weights, names, doc.gain, doc.epsilon, doc.C)
 
 
+def constraints_of(doc: ModelDocument) -> list[str]:
+    """The constraints, in the order in which they were given."""
+    numbered = gathered(doc.settings, "constraint")
+    return [numbered[number] for number in sorted(numbered, key=int)]
+
+
 def signs_of(doc: ModelDocument) -> np.ndarray:
     """Sign of each column that can be reranked; 0 (free) if the document holds none."""
     chosen = columns_of(doc).chosen
@@ -299,6 +306,7 @@ def _state_of(doc: ModelDocument, first_stage: Any, where: str) -> FittedState:
             "first_stage": doc.first_stage or first_stage, "n_candidates": doc.n_candidates, "epsilon": doc.epsilon,
             "C": doc.C, "max_features": doc.max_features, "gain": doc.gain, "random_state": doc.random_state,
             "positive": signs_of(doc).tolist() if positive == "signs" else positive,
+            "constraints": constraints_of(doc),
             **{name: doc.settings.get(name, usual) for name, usual in KEPT.items()},
             "quota": doc.settings.get("quota"),
         }  # fmt: skip

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from rerank.errors import InputError
+from rerank.errors import InfeasibleError, InputError
 from rerank.errors.stops import enough_memory
 from rerank.errors.telling import say
 from rerank.io.arrays import held
@@ -208,12 +208,22 @@ class RerankerCV(ShownMixin, Ranker):
                 trial.take(corrections(base, data.X.shape[1], simple))
         trial.leads = beside(trial.leads, trial.alone)
         spent, chosen = clock.spent, best_of(trial.options, trial.leads, safeguard)
-        params = trial.params_of(chosen, base)
-        best = clone(base).set_params(**params)
-        if fold is not None and asked_folds(task_of(best.get_params(deep=False), data.X.shape[1])):
-            best.set_params(cross_fit=len(splits))
-        best.set_params(time_limit=clock.least(best.time_limit, 1))
-        best._fit_named(*rows, names, groups, fold, people)
+
+        def fitted(chosen: int | None) -> tuple[dict[str, Any], Reranker]:
+            params = trial.params_of(chosen, base)
+            best = clone(base).set_params(**params)
+            if fold is not None and asked_folds(task_of(best.get_params(deep=False), data.X.shape[1])):
+                best.set_params(cross_fit=len(splits))
+            best.set_params(time_limit=clock.least(best.time_limit, 1))
+            return params, best._fit_named(*rows, names, groups, fold, people)
+
+        try:
+            params, best = fitted(chosen)
+        except InfeasibleError:  # the first stage breaks a constraint, so the best option that keeps all is taken
+            chosen = best_of(trial.options, trial.leads, -math.inf) if chosen is None else None
+            if chosen is None:
+                raise
+            params, best = fitted(chosen)
         if chosen is None:
             alone = first_stage_kept(best.state_)
             best = restored(alone.with_classes(data.rows, data.y, alone.scores))
@@ -345,6 +355,9 @@ class _Trial:
                 self._set(first + place, done)
                 if self.leads[first + place].lead > 0 and others:
                     self._set(first + place, done + self._done(option, others, left))
+            except InfeasibleError:  # it cannot keep the constraints
+                self.leads[first + place] = NOT_TRIED
+                continue
             except KeyboardInterrupt:
                 self._over = True
                 if all(math.isnan(lead.value) for lead in self.leads):

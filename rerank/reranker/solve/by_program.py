@@ -31,6 +31,7 @@ from rerank.reranker.solve.program import (
 )
 from rerank.reranker.solve.verified import Verified, meets, polished, summed, verified, within_tolerance
 from rerank.reranker.task import Task
+from rerank.search.domain import allowed
 from rerank.solvers.outcome import AGREE, Options, Outcome, Point, Stop, beside
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def alone(problem: Problem, task: Task, clock: Clock, start: Floats | None) -> S
         limit = min(START_SECONDS, clock.remaining * 0.1)
         w, value = search.line_search(problem, start=start, time_limit=limit, random_state=task.seed)
     with clock.phase("certificate"):
-        w = normalised(np.asarray(w, dtype=np.float64), problem.limits)
+        w = allowed(problem, normalised(np.asarray(w, dtype=np.float64), problem.limits))
         best = verified(problem, w) if meets(problem, w) else None
     solution = Solution(
         weights=w, value=-math.inf if best is None else best.value, certificate=best and best.certificate,

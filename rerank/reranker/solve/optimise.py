@@ -146,12 +146,7 @@ def _searched(
         course.append(Progress(found.seconds, found.value, found.bound, int(found.nodes)))
     w = np.asarray(found.weights, dtype=np.float64)
     if found.value == -math.inf:
-        if not task.judged:
-            raise unmet(problem.quotas, proved=found.closed)
-        unmet_by_all = Solution(
-            weights=problem.unchanged, value=found.value, bound=problem.ideal, bound_source="ideal", gave_up=True
-        )
-        return unmet_by_all, found
+        raise unmet(problem.quotas, proved=found.closed)
     if task.judged and not len(won_pairs(problem, w, problem.epsilon)):  # nothing to polish
         return Solution(weights=w, value=found.value, bound=found.bound, bound_source="search", gave_up=True), found
     with clock.phase("certificate"):

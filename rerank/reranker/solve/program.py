@@ -7,6 +7,7 @@ value.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from rerank.errors import InputError, nearest
 from rerank.errors.compiling import load
 from rerank.problem import Problem
+from rerank.search.domain import allowed, sides_of
 from rerank.statistics import RankStatistic
 
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ Floats = NDArray[np.float64]
 
 FORMULATIONS = ("auto", "subrank", "resolved_rank", "mixed", "auc", "pairwise")
 
-OWN, DATA = {"signs": "positive", "corrections": "radius"}, ("units", "preferences")
+OWN, DATA = {"signs": "positive", "corrections": "radius", "rows": "constraints"}, ("units", "preferences")
 """What the estimator calls options of a builder that a fit sets, and those that hold its rows."""
 
 
@@ -82,6 +84,8 @@ def check_stated() -> None:
 class Stated:
     """A problem stated as a Pyomo model, and its arrays.
 
+    A solver satisfies rows on the weights within a tolerance; ``allowed`` moves weights to what satisfies them.
+
     The objective and the ``constant``, the part of V that no weights change, give the value. An anchored problem has
     ``limits`` of its weights.
     """
@@ -91,6 +95,7 @@ class Stated:
     program: Program
     constant: float
     limits: tuple[Floats, Floats] | None = None
+    allowed: Callable[[Floats], Floats] = lambda w: w
 
     @property
     def size(self) -> dict[str, int]:
@@ -112,7 +117,7 @@ class Stated:
 
     def weights(self, x: Floats) -> Floats:
         """The weights among the columns, scaled so that the largest has size 1, or cut to the limits."""
-        return normalised(np.clip(x[self.program.weights], *(self.limits or (-1.0, 1.0))), self.limits)
+        return self.allowed(normalised(np.clip(x[self.program.weights], *(self.limits or (-1.0, 1.0))), self.limits))
 
 
 def normalised(w: Floats, limits: tuple[Floats, Floats] | None = None) -> Floats:
@@ -181,7 +186,9 @@ def state(problem: Problem, formulation: str, box: Any = None, **choices: Any) -
             u.factor * u.positive.size * ((u.positive.size + 1) / 2 + u.coefficients[0] - 1)
             for u in problem.units
         )
-    return Stated(formulation, model, compile_model(model), float(constant), problem.limits)
+    return Stated(
+        formulation, model, compile_model(model), float(constant), problem.limits, lambda w: allowed(problem, w)
+    )
 
 
 def _arguments(problem: Problem, formulation: str) -> tuple[Any, dict[str, Any]]:
@@ -192,7 +199,7 @@ def _arguments(problem: Problem, formulation: str) -> tuple[Any, dict[str, Any]]
     ranked = {"preferences": _preferences(problem)} if formulation == "pairwise" else {"units": problem.units}
     return load(f"formulations.{formulation}"), {
         **ranked, "epsilon": float(problem.epsilon), "C": problem.C, "max_features": problem.max_features,
-        "signs": problem.signs, "corrections": problem.limits, "quotas": problem.quotas,
+        "signs": problem.signs, "corrections": problem.limits, "rows": sides_of(problem), "quotas": problem.quotas,
     }  # fmt: skip
 
 

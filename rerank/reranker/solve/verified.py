@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,12 +14,15 @@ from rerank.errors.stops import current
 from rerank.problem import Problem
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.solve.program import normalised
+from rerank.search.domain import allowed, sides_of
 
 if TYPE_CHECKING:
     from rerank.certificate import Certificate
 
 Floats = NDArray[np.float64]
 Pairs = NDArray[np.intp]
+Sides = Sequence[tuple[Floats, float, str]]
+"""Rows on the weights, ``a.w >= b``."""
 
 MOST_PAIRS = 20_000
 """Largest number of pairs that are polished; the linear program of more pairs takes too long."""
@@ -89,8 +93,8 @@ def polished(
         pairs = won_pairs(problem, w, share * problem.epsilon) if w.any() else ()
         if tried < len(pairs) <= MOST_PAIRS:
             tried = len(pairs)
-            wide = polish(problem.scaled, pairs, w, problem.signs, w != 0, box or problem.limits)
-            wide = normalised(wide, problem.limits)
+            wide = polish(problem.scaled, pairs, w, problem.signs, w != 0, box or problem.limits, sides_of(problem))
+            wide = allowed(problem, normalised(wide, problem.limits))
             if (box is None or outside(wide, box) is None) and meets(problem, wide):
                 better = verified(problem, wide)
                 best = max(best, better, key=lambda one: (one.value, one.certificate.margin or 0))
@@ -139,7 +143,7 @@ def won_pairs(problem: Problem, w: Floats, margin: float) -> Pairs:
 
 def polish(
     X: ArrayLike, pairs_won: ArrayLike, w: ArrayLike, signs: ArrayLike | None = None,
-    support: ArrayLike | None = None, limits: tuple[Floats, Floats] | None = None,
+    support: ArrayLike | None = None, limits: tuple[Floats, Floats] | None = None, rows: Sides = (),
 ) -> Floats:  # fmt: skip
     """Weights with the widest smallest margin over the pairs (p, 2) of rows of scaled X that ``w`` wins.
 
@@ -149,7 +153,7 @@ def polish(
     last digits, although the solver made no mistake. With the pairs won fixed, the widest margin is a linear program:
 
         maximise delta  subject to  w.(x_i - x_k) >= delta for every pair (i, k) won,
-        -1 <= w_j <= 1 or the limits, the signs asked for, w_j = 0 off the support.
+        -1 <= w_j <= 1 or the limits, the signs asked for, a.w >= b for each of the rows, w_j = 0 off the support.
 
     Only violated rows are added to it, so 20,000 pairs cost about as much as 200. Inside
     :func:`rerank.errors.stops.limited` no linear program is begun after the deadline.
@@ -162,7 +166,7 @@ def polish(
     if not pairs.size or not free.any():
         return given
     low, high = np.where(free & (sign <= 0), least, 0.0), np.where(free & (sign >= 0), most, 0.0)
-    best = _widest(table, pairs.astype(np.intp), given, low, high)
+    best = _widest(table, pairs.astype(np.intp), given, low, high, rows)
     if limits is None and best is not given:
         best = best / np.max(np.abs(best))
     return best if smallest_margin(table, pairs, best) > smallest_margin(table, pairs, given) else given
@@ -179,14 +183,14 @@ def _margins(X: Floats, pairs: Pairs, w: Floats) -> Floats:
     return margins
 
 
-def _widest(X: Floats, pairs: Pairs, w: Floats, low: Floats, high: Floats) -> Floats:
+def _widest(X: Floats, pairs: Pairs, w: Floats, low: Floats, high: Floats, rows: Sides) -> Floats:
     """Weights for all pairs, from linear programs over some of them; the most violated pairs are added in rounds."""
     best, best_margin = w, -np.inf
     active = _lowest(_margins(X, pairs, w), 4 * w.size + 20)
     for _ in range(MOST_ROUNDS):
         if current().now:
             break
-        solved = _solve(X[pairs[active, 0]] - X[pairs[active, 1]], low, high)
+        solved = _solve(X[pairs[active, 0]] - X[pairs[active, 1]], low, high, rows)
         if solved is None:
             break
         candidate, delta = solved
@@ -208,20 +212,22 @@ def _lowest(margins: Floats, count: int) -> Pairs:
     return np.argpartition(margins, count)[:count]
 
 
-def _solve(differences: Floats, low: Floats, high: Floats) -> tuple[Floats, float] | None:
-    """Maximise delta over ``differences @ w >= delta`` in the box; None if the solver gives up."""
+def _solve(differences: Floats, low: Floats, high: Floats, rows: Sides) -> tuple[Floats, float] | None:
+    """Maximise delta over ``differences @ w >= delta`` in the box and the rows; None if the solver gives up."""
     from scipy.optimize import linprog
 
     d = low.size
     largest = float(np.abs(differences).sum(axis=1).max())
     answer = linprog(
         np.r_[np.zeros(d), -1.0],
-        A_ub=np.column_stack([-differences, np.ones(len(differences))]),
-        b_ub=np.zeros(len(differences)),
+        A_ub=np.vstack([
+            np.column_stack([-differences, np.ones(len(differences))]), *(-np.append(a, 0.0) for a, *_ in rows),
+        ]),
+        b_ub=np.r_[np.zeros(len(differences)), [-side for _, side, _ in rows]],
         bounds=[*zip(low, high, strict=True), (-largest, largest)],
         method="highs",
         options={"primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9},
-    )
+    )  # fmt: skip
     if answer.x is None:
         return None
     return np.clip(answer.x[:d], low, high), float(answer.x[d])

@@ -27,6 +27,7 @@ from rerank.search.boxes.pairs import (  # fmt: skip
     copy,
     count_lost,
     count_runs,
+    crossing,
     decided,
     excluded,
     find_runs,
@@ -223,7 +224,8 @@ def explorer(linear: bool) -> Any:
             if not linear:
                 importance(slot, span, weight, lost, active, slots, slope, middle)
                 weight = middle
-            which, upward = coordinate(D, a, n, weight, h, smallest)
+            crossed = crossing(c, h, walls, axes[3])
+            which, upward = coordinate(D, a, n, weight, h, smallest, axes[3:], crossed)
             if in_doubt > 0 and (not met or kept == 0):
                 which, upward = steered(quotas.amount, h, smallest, which, upward)
             # Two splits by groups in a row only if the first brought the bound down; otherwise the box has to shrink.

@@ -115,22 +115,56 @@ def moved(row: Any, weight: Any) -> Any:
 
 
 @inner()
-def coordinate(D: Any, a: int, n: int, weight: Any, h: Any, smallest: float) -> Any:
+def coordinate(D: Any, a: int, n: int, weight: Any, h: Any, smallest: float, amounts: Any, crossed: float) -> Any:
     """Coordinate whose halving moves the undecided pairs most, and whether they gain more in its upper half.
 
-    The coordinate is -1 if all are too small to be split.
+    Rows on the weights that cross the box count as much as all pairs: ``amounts[0]`` holds what they move, ``crossed``
+    in all (:func:`crossing`).  The coordinate is -1 if all are too small to be split.
     """
     which = -1
     most = -1.0
     upward = True
+    total = 0.0
     for j in range(h.size):
         if h[j] > smallest:
             size, balance = moved(D[j, a : a + n], weight)
+            amounts[1, j] = size
+            total += size
             if h[j] * size > most:
                 most = h[j] * size
                 which = j
                 upward = balance > 0.0
+    if crossed > 0.0:
+        most = -1.0
+        total = max(total, 1e-300)  # where all pairs are decided
+        for j in range(h.size):
+            if h[j] > smallest:
+                size = h[j] * (amounts[1, j] / total + amounts[0, j] / crossed)
+                if size > most:
+                    most = size
+                    which = j
+        if which >= 0:
+            size, balance = moved(D[which, a : a + n], weight)
+            upward = balance > 0.0
     return which, upward
+
+
+@inner()
+def crossing(c: Any, h: Any, walls: Any, out: Any) -> float:
+    """How much each coordinate moves the rows on the weights that cross the box, and all together."""
+    k = c.size
+    total = 0.0
+    for j in range(k):
+        out[j] = 0.0
+    for i in range(walls.shape[0]):
+        least = -walls[i, k]
+        for j in range(k):
+            least += walls[i, j] * c[j] - abs(walls[i, j]) * h[j]
+        if least < 0.0:
+            for j in range(k):
+                out[j] += abs(walls[i, j])
+                total += abs(walls[i, j])
+    return total
 
 
 @inner(fastmath={"reassoc", "nsz"})

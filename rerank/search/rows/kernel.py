@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from rerank.search.boxes.nodes import IDLE, LEVEL, NAME, QUOTAS
-from rerank.search.boxes.pairs import allowed, beyond, copy, excluded, norms, put
+from rerank.search.boxes.pairs import allowed, beyond, copy, crossing, excluded, norms, put
 from rerank.search.boxes.quotas import ASKED, NONE, stand, steered
 from rerank.search.compiled import inner, kernel
 from rerank.search.rows.unit import add_unit, filtered, measure, refine, worth
@@ -95,13 +95,23 @@ def assess(given: Any, space: Any, v: int, beaten: float) -> Any:
 
 
 @inner()
-def widest(h: Any, amount: Any, smallest: float) -> int:
-    """The feature whose halving moves the rows most; -1 if all are too small to be split."""
+def widest(h: Any, amount: Any, smallest: float, crossed: Any) -> int:
+    """The feature whose halving moves the rows most; -1 if all are too small to be split.
+
+    Rows on the weights that cross the box move by ``crossed``, and count as much as all rows of the table.
+    """
     which = -1
     most = -1.0
+    total = 0.0
+    every = 0.0
     for j in range(h.size):
-        if h[j] > smallest and h[j] * amount[j] > most:
-            most = h[j] * amount[j]
+        total += amount[j]
+        every += crossed[j]
+    share = (total if total > 0.0 else 1.0) / every if every > 0.0 else 0.0
+    for j in range(h.size):
+        size = h[j] * (amount[j] + share * crossed[j])
+        if h[j] > smallest and size > most:
+            most = size
             which = j
     return which
 
@@ -163,7 +173,8 @@ def explore(
         idle = idle + 1 if left == n and in_doubt == asked else 0
         if 5 * left <= 4 * n and v + 2 < LEVELS:
             v += 1
-        which, upward = widest(h, amount, smallest), True
+        crossing(c, h, given.walls, axes[5])
+        which, upward = widest(h, amount, smallest, axes[5]), True
         if which >= 0:
             upward = balance[which] > 0.0
         if in_doubt > 0 and (not met or left == 0):
