@@ -245,7 +245,8 @@ def groups_of(quotas: Sequence[Quota], kinds: ArrayLike | None) -> tuple[Quota, 
         return ()
     if kinds is None:
         raise InputError(
-            f"The quota '{quotas[0]}' counts rows of the kind {quotas[0].name!r}, and no kinds are given; pass people=."
+            f"The quota '{quotas[0]}' counts rows of the kind {quotas[0].name!r}, and no kinds are given; pass people= "
+            "(--people)."
         )
     names = np.asarray(kinds).astype(str)
     known = sorted(set(names.tolist()))

@@ -101,6 +101,11 @@ class ExactQuotas:
     domain: Domain
     rows: QuotaRows
 
+    @classmethod
+    def of(cls, problem: Problem, domain: Domain) -> ExactQuotas:
+        """The quotas of a problem without tables, each decided exactly."""
+        return cls(problem, domain, quota_rows(problem, domain.scale, np.inf))
+
     def meets(self, v: Floats) -> bool:
         """Whether the weights at a point do."""
         if not self.rows.any:

@@ -12,6 +12,7 @@ from rerank.errors import InputError
 from rerank.problem import Problem, digest, values_at
 from rerank.problem.proof import COORDINATE, LEAF, LINE, LISTED, Circuits, Proof
 from rerank.search.domain import Domain
+from rerank.search.quotas import ExactQuotas
 
 if TYPE_CHECKING:
     from rerank.search.boxes.open import OpenBoxes
@@ -101,7 +102,8 @@ def without_search(problem: Problem, start: ArrayLike | None, note: str) -> Sear
         given = given_point(domain, start)
         if problem.max_features is None or domain.used(given) <= problem.max_features:
             w = domain.weights(given)
-    value = float(values_at(problem, w[None])[0])
+    met = ExactQuotas.of(problem, domain).meets(w / domain.scale)
+    value = float(values_at(problem, w[None])[0]) if met else -np.inf
     ends = domain.weights(domain.lower), domain.weights(domain.upper)
     return SearchResult(
         value, max(problem.ideal, value), w, False, 0, 0.0, value, problem.ideal, note=note,

@@ -223,7 +223,7 @@ class Run:
 
     # ---- what is reported
 
-    def _value(self) -> float:
+    def value(self) -> float:
         """The best value; minus infinity where no point was found."""
         return -np.inf if self.boxes.weights is None else self.tables.to_value(self.boxes.value)
 
@@ -238,7 +238,7 @@ class Run:
 
         def after(boxes: OpenBoxes) -> None:
             now = Progress(
-                time.perf_counter() - self.began, self._value(),
+                time.perf_counter() - self.began, self.value(),
                 self._bound(boxes.open_bound()), boxes.boxes, len(boxes.heap) + boxes.waiting,
             )  # fmt: skip
             stop.ask(lambda: report(now))
@@ -247,7 +247,7 @@ class Run:
 
     def result(self, closed: bool, interrupted: bool, note: str = "", gave_up: bool = False) -> SearchResult:
         """What the search found; ``closed`` says whether every box is fathomed."""
-        boxes, t, value = self.boxes, self.tables, self._value()
+        boxes, t, value = self.boxes, self.tables, self.value()
         gave_up = gave_up or (closed and self.left_out is not None)
         closed = closed and self.left_out is None
         bound = max(self._bound((boxes.value if closed else boxes.open_bound()) + boxes.slack), value)

@@ -8,7 +8,7 @@ coordinate stands still, and the second passes every line.
 
 from collections.abc import Iterator
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, pairwise
 
 from rerank.problem import Problem
 from tests.oracles.oracle import objective_at
@@ -35,6 +35,28 @@ def best(problem: Problem) -> tuple[Fraction | None, Point | None]:
         if found is None or value > found:
             found, where = value, w
     return found, where
+
+
+def gap_free(problem: Problem) -> Fraction | None:
+    """The largest objective of weights that meet the quotas and put no two rows of a list between 0 and the margin."""
+    points, margin, most, seen = scaled(problem), problem.epsilon.exact, None, set()
+    lines = dict.fromkeys(_lines(problem, points))
+    for a, side in list(lines):
+        if not side:  # each pair of rows may reach the margin in both directions
+            lines |= {(a, margin): None, (tuple(-x for x in a), margin): None}
+    for w in _visited(problem, list(lines)):
+        key = tuple(_side(line, w) for line in lines)
+        if key in seen:
+            continue
+        seen.add(key)
+        scores = [sum((x * y for x, y in zip(w, row, strict=True)), ZERO) for row in points]
+        rows = [item.rows.tolist() for item in problem.lists]
+        if any(ZERO < scores[i] - scores[k] < margin for own in rows for i in own for k in own):
+            continue
+        if meets(problem, w, points):
+            value = objective_at(problem, w)
+            most = value if most is None or value > most else most
+    return most
 
 
 def meets(problem: Problem, w: Point, points: list[list[Fraction]] | None = None) -> bool:
@@ -129,4 +151,4 @@ def _between(stops: list[Fraction], low: Fraction, high: Fraction) -> Iterator[F
     """Both ends, the stops between them, and the middles of what lies between."""
     ends = sorted({low, high, *(x for x in stops if low < x < high)})
     yield from ends
-    yield from ((x + y) / 2 for x, y in zip(ends, ends[1:], strict=False))
+    yield from ((x + y) / 2 for x, y in pairwise(ends))

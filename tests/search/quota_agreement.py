@@ -29,7 +29,7 @@ def check(problem: Problem, way: str) -> str:
     with by_rows() if way == "rows" else nullcontext():
         found = solve(problem, time_limit=10.0, n_jobs=1, proof=way == "proof")
     if found.value == -np.inf:
-        assert most is None or not found.closed, f"no weights were said to meet the quotas, but {float(most)} is reached"
+        assert most is None or not found.closed, f"none were said to meet the quotas, but {float(most)} is reached"
         assert found.closed == (found.bound == -np.inf) and found.proof is None
         return "none meets them, closed" if found.closed else "open"
     w = tuple(found.weights.tolist())
@@ -43,7 +43,8 @@ def check(problem: Problem, way: str) -> str:
         verdict = verify_proof(problem, found.proof)
         assert verdict.ok, verdict.message
     if found.closed:
-        assert abs(float(most - exact)) < 1e-9 * max(1.0, float(abs(most))), f"closed at {float(exact)}, not {float(most)}"
+        room = 1e-9 * max(1.0, float(abs(most)))
+        assert float(most - exact) < room, f"closed at {float(exact)}, not {float(most)}"
         return "closed"
     return "exact, open" if exact == most else "open"
 
