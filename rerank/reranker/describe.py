@@ -39,9 +39,10 @@ def described(state: FittedState) -> list[Part]:
     """Message, numbers, weights, shortlist, time and notes of a fit."""
     message, numbers, *rest = state.result.parts()
     used = [f"{name} {weight:+.6g}" for name, weight in state.named_weights().items()]
-    short, result = state.result.shortlist, state.result
+    short, result, asked = state.result.shortlist, state.result, state.task.constraints
     lines = (
         f"weights   {listed(used, MOST_WEIGHTS) or 'none'}",
+        *([f"rows      among weights that keep your constraints: {'; '.join(asked)}"] if asked else []),
         f"shortlist {short.n_head} of {short.n_rows} rows in {result.n_lists} list(s), {short.n_positive_head} of "
         f"{short.n_positive} relevant ones; {short.n_features} features",
         "seconds   " + ", ".join(f"{name} {value:.2f}" for name, value in result.seconds.items()),

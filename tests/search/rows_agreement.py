@@ -89,7 +89,7 @@ def check(problem: Problem, rows: bool = False, time_limit: float = 5.0) -> str:
 
 
 def main(count: int, first: int = 0) -> None:
-    """Check so many instances, every third by rows, and print what came of them."""
+    """Check so many instances, every third by rows of the table, and print what came of them."""
     began, kinds = time.process_time(), {}
     wrong = 0
     seed = first
