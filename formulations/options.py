@@ -52,6 +52,8 @@ class Options:
         states them.
     rows : sequence of (float array (d,), float, str)
         Linear rows on the weights: coefficients ``a`` and side ``b`` of ``a.w >= b``, and what a person calls it.
+    by_sum : bool
+        Whether the weights, none of which is below 0, have the sum 1.
     max_nonzeros : int
         Limit on the non-zeros of the constraint matrix. They are bounded from above before anything is built, and a
         program whose bound lies beyond the limit is refused.
@@ -69,6 +71,7 @@ class Options:
     corrections: tuple[ArrayLike, ArrayLike] | None = None
     points: int | None = None
     rows: Sequence[tuple[Floats, float, str]] = ()
+    by_sum: bool = False
     max_nonzeros: int = 5_000_000
     quotas: tuple[Any, ...] = ()
 

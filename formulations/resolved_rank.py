@@ -201,7 +201,7 @@ def assignment(model: pyo.ConcreteModel, w: ArrayLike, tolerance: float = 1e-9) 
         return Assignment(None, violated)
     won = dict(zip(map(tuple, layout.wins.pairs.tolist()), wins.tolist()))
     below = {i: layout.standings[i].rank(won) for i in layout.ranges}
-    ahead = {}
+    ahead: dict[tuple[int, int], bool] = {}
     for d, one in enumerate(layout.quotas):
         own = {(d, i): sum(not won[i, k] for k in one.others) <= one.room for i in one.ahead}
         if sum(own.values()) < one.wanted:

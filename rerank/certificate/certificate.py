@@ -143,14 +143,15 @@ def certify(problem: Problem, w: ArrayLike) -> Certificate:
     scores, unit = exact_scores(problem, weights)
     check_quotas(problem, scores)
     # Scores are integers over `unit`, so a difference misses epsilon exactly when it is below the next integer.
-    margin = math.ceil(problem.epsilon.exact * unit)
+    norm = problem.norm(weights)
+    margin = math.ceil(problem.epsilon.exact * unit * norm)
     lists = certified_lists(problem, scores, margin)
     margins = [one.margin for one in lists if one.margin is not None]
     price = Fraction(problem.C) * problem.used(weights)
     return Certificate(
         value=mean_of_lists(problem, [one.value for one in lists]) - price,
         statistic=mean_of_lists(problem, [one.statistic for one in lists]),
-        margin=Fraction(min(margins), unit) if margins else None,
+        margin=Fraction(min(margins), unit) / norm if margins else None,
         pairs_won=sum(one.won for one in lists),
         pairs=sum(one.pairs for one in lists),
         near_misses=sum(one.near for one in lists),
@@ -189,6 +190,8 @@ def _check_ends(problem: Problem, weights: Floats) -> None:
             )
         return
     largest = float(np.max(np.abs(weights), initial=0.0))
+    if largest == 0 and problem.by_sum:
+        raise CertificateError("All weights are 0, and no multiple of them has the sum 1; give others.")
     if largest not in (0.0, 1.0):
         raise CertificateError(
             f"The largest weight is {largest!r} in size; divide the weights by it, so that it is 1 (or all are 0)."

@@ -169,7 +169,8 @@ class _Checker:
         exact, bound = self.exact, Fraction(self.proof.bound)
         begin = exact.value(self.problem.unchanged)
         if begin > bound and self._admits(self.problem.unchanged):
-            what = "The given score alone is" if self.problem.anchored else "All weights 0 are"
+            alone = "The given score alone is" if self.problem.anchored else "The first column alone is"
+            what = alone if self.problem.anchored or self.problem.by_sum else "All weights 0 are"
             raise UnprovenError(f"{what} worth {float(begin)!r}, above the bound of {self.proof.bound!r}.")
         left_out = self.proof.left_out
         if left_out is not None and (left_out < 1 or exact.ideal() - exact.price * left_out > bound):

@@ -93,6 +93,9 @@ def fit(
     constraint: Annotated[
         list[str] | None, typer.Option(help="A row on the weights, such as 'age >= 2 * income'; once for each.")
     ] = None,
+    normalise: Annotated[
+        str | None, typer.Option(help="sum: weights from 0 on with sum 1, in the table's units.")
+    ] = None,
     gain: Annotated[str, typer.Option(help="Worth of a grade g: exponential (2^g - 1) or linear.")] = "exponential",
     radius: Annotated[
         float | None, typer.Option(help="Correct the first stage by at most this much, in deviations.")
@@ -153,7 +156,7 @@ def fit(
         formulation=formulation, solver=solver, presolve=presolve, time_limit=time_limit,
         node_limit=node_limit, epsilon=_margin(epsilon), C=price, max_features=max_features, positive=positive,
         gain=gain, radius=radius, margin=margin, window=window, list_length=list_length,
-        constraints=tuple(constraint or ()), quota=quota or None,
+        constraints=tuple(constraint or ()), normalise=normalise, quota=quota or None,
         cross_fit=_number("--cross-fit", cross_fit, {"auto": "auto", "none": False}, "auto, none or a number of folds"),
         proof=proof is not None, checkpoint=checkpoint, n_jobs=jobs, random_state=seed, verbose=2 if verbose else 1,
     )  # fmt: skip

@@ -48,6 +48,7 @@ def problem_to_json(problem: Problem) -> dict[str, Any]:
         **({} if problem.limits is None else {"limits": [_hex(side) for side in problem.limits]}),
         **({} if not problem.rows else {"weight_rows": [row.to_json() for row in problem.rows]}),
         **({} if not problem.quotas else {"quotas": [_plain(quota) for quota in problem.quotas]}),
+        **({} if not problem.by_sum else {"by_sum": True}),
     }
 
 
@@ -67,6 +68,7 @@ def problem_from_json(body: Any, where: str) -> Problem:
             limits=None if limits is None else (_unhex(limits[0], d), _unhex(limits[1], d)),
             quotas=[_quota(quota, n) for quota in body.get("quotas", ())],
             rows=[WeightRow.from_json(row, d) for row in body.get("weight_rows", [])],
+            by_sum=bool(body.get("by_sum", False)),
         )  # fmt: skip
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{where} holds no problem that can be used ({str(error)[:100]}); export it again.") from None
@@ -142,6 +144,8 @@ def _parts(problem: Problem) -> Iterator[NDArray[Any]]:
         yield from problem.limits
     if problem.rows:
         yield encoded(problem.rows)
+    if problem.by_sum:
+        yield np.array([-2])
     for quota in problem.quotas:
         sides = (-1 if side is None else side for side in (quota.least, quota.most))
-        yield np.array([-2, quota.first, *sides, quota.rows.size, *quota.rows], dtype=np.int64)
+        yield np.array([-3, quota.first, *sides, quota.rows.size, *quota.rows], dtype=np.int64)

@@ -68,6 +68,9 @@ class Problem:
         the others.
     rows : tuple of WeightRow
         What weights have to satisfy besides; without limits all of them have sides 0, so that only directions count.
+    by_sum : bool
+        Whether weights of sum 1, none of them below 0, are meant: the margin is multiplied by the sum of the weights
+        instead of the largest. All columns have one range then, and weights that are all 0 are not allowed.
     quotas : tuple of Quota
         What the order of every list has to meet; weights that do not are not allowed.
     """
@@ -82,6 +85,7 @@ class Problem:
     high: Floats
     limits: tuple[Floats, Floats] | None = None
     rows: tuple[WeightRow, ...] = ()
+    by_sum: bool = False
     quotas: tuple[Quota, ...] = ()
 
     def __post_init__(self) -> None:
@@ -99,10 +103,14 @@ class Problem:
 
     @property
     def unchanged(self) -> Floats:
-        """The weights that change nothing: all 0, or in anchored problems the given score alone."""
+        """The weights to begin with: all 0, in anchored problems the given score alone; by sum the first column."""
         w = np.zeros(self.n_features)
-        w[:1] = self.anchored
+        w[:1] = self.anchored or self.by_sum
         return w
+
+    def norm(self, w: ArrayLike) -> Fraction:
+        """What the margin is multiplied by at weights in normal form, exactly."""
+        return sum(map(Fraction, np.asarray(w).tolist()), Fraction(0)) if self.by_sum else Fraction(1)
 
     def used(self, w: ArrayLike) -> int:
         """``|w|_0``: how many weights are not 0, in anchored problems how many corrections."""
@@ -179,6 +187,7 @@ class Problem:
         high: ArrayLike | None = None,
         limits: tuple[ArrayLike, ArrayLike] | None = None,
         rows: Sequence[WeightRow] = (),
+        by_sum: bool = False,
         quotas: Sequence[Quota] = (),
     ) -> Problem:
         """A problem of checked parts.
@@ -198,6 +207,9 @@ class Problem:
             Limits of the weights of an anchored problem; without them the problem is not anchored.
         rows : sequence of WeightRow
             Linear rows on scaled weights.
+        by_sum : bool
+            Whether the margin is one at weights of sum 1. The range of all columns is then by default the largest of
+            them, made a power of two.
         quotas : sequence of Quota
             With the rows of their groups.
 
@@ -222,6 +234,11 @@ class Problem:
         signs_ = np.zeros(data.shape[1], np.int8) if signs is None else np.asarray(signs, dtype=np.int8)
         if signs_.shape != (data.shape[1],) or not np.isin(signs_, (-1, 0, 1)).all():
             raise InputError(f"signs must hold one of -1, 0, 1 for each of the {data.shape[1]} features.")
+        if by_sum:
+            if limits is not None or (signs_ < 0).any():
+                raise InputError("Weights of sum 1 are none below 0 and have no limits; leave signs and limits out.")
+            signs_ = np.ones(data.shape[1], np.int8)
+            low_, high_ = (low_, high_) if high is not None else _one_range(low_, high_)
         limits_ = None if limits is None else _limits(limits, signs_)
         limit = None if max_features is None else whole("max_features", max_features)
         if limit is not None and limit >= data.shape[1] - (limits_ is not None):
@@ -234,7 +251,7 @@ class Problem:
                     f"The row {row.text!r} must have {data.shape[1]} coefficients and, without limits, sides of 0; "
                     "free weights have no scale that another number could be measured in."
                 )
-        sides = tuple(rows), tuple(quotas)
+        sides = tuple(rows), by_sum, tuple(quotas)
         return cls(data, tuple(lists), margin, price, limit, signs_, low_, high_, limits_, *sides)
 
 
@@ -256,6 +273,13 @@ def coordinates(problem: Problem) -> tuple[Floats, Floats, Floats]:
     lower = np.array([x.__floor__() / GRID for x in ratios[0]])
     upper = np.array([x.__ceil__() / GRID for x in ratios[1]])
     return scale, lower, upper
+
+
+def _one_range(low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """Ranges of one width, a power of two, that begin at its multiples: so all columns have one unit, exactly."""
+    width = 2.0 ** np.ceil(np.log2((high - low).max()))
+    begin = np.floor(low / width) * width
+    return begin, begin + width
 
 
 def _one_deviation_above(rows: Floats, low: Floats, high: Floats) -> Floats:

@@ -86,8 +86,8 @@ class Reranker(Ranker):
     prior : "auto", "equal" or array
         With ``first_stage=None`` and a radius, weights of the score to correct, by default one over each deviation.
     margin : float, str, Fraction or None
-        With a radius, the margin in deviations of the first stage's score, in place of ``epsilon``. 0 is the smallest
-        margin, as "auto" is.
+        With a radius, the margin in deviations of the first stage's score, in place of ``epsilon``; with ``normalise``
+        in units of the score. 0 is the smallest margin, as "auto" is.
     window : float or None
         Width c: fit hits around the depth N of the statistic, paid less and less from place N/c to place c N.
     list_length : int or None
@@ -107,6 +107,10 @@ class Reranker(Ranker):
         ``"`blood sugar` <= 0"``. Free weights have no scale, so that a number other than 0 needs a radius: weights are
         then in units of the first stage's score, the total weight where that is affine in the columns, else the
         correction. A first stage that breaks a constraint is not kept.
+    normalise : {None, "sum"}
+        "sum" fits weights that are none below 0 and have the sum 1 in the table's own units, as people write them by
+        hand. Constraints may then hold any number (``"age >= 0.1"``), and ``margin`` is in units of that score. Pairs
+        of rows have to fit into memory; there is no radius.
     proof : bool
         Record how the search split the weights into boxes: ``result_.proof`` (``docs/proofs.md``).
     checkpoint : path or None
@@ -168,6 +172,7 @@ class Reranker(Ranker):
         cross_fit: bool | int | str = "auto",
         features: Any = None,
         constraints: Any = (),
+        normalise: str | None = None,
         list_length: int | None = None,
         quota: Any = None,
         proof: bool = False,
@@ -197,6 +202,7 @@ class Reranker(Ranker):
         self.cross_fit = cross_fit
         self.features = features
         self.constraints = constraints
+        self.normalise = normalise
         self.list_length = list_length
         self.quota = quota
         self.proof = proof

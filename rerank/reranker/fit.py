@@ -21,10 +21,12 @@ from rerank.problem.quotas import groups_of, unmet
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.anchored import anchor_of
 from rerank.reranker.clock import Clock
+from rerank.reranker.columns import Columns
 from rerank.reranker.constraints import first_stage_keeps
 from rerank.reranker.cross_fit import Staged, staged
 from rerank.reranker.data import Data
 from rerank.reranker.describe import corrections_in_words, kept_in_words
+from rerank.reranker.first_stage import FirstStage
 from rerank.reranker.quotas import broken, in_words, worst
 from rerank.reranker.result import KEEPING, Result, Solution, status_of
 from rerank.reranker.solve.margin import (
@@ -85,7 +87,8 @@ def stated(data: Data, task: Task, first: Staged | None) -> tuple[Task, Training
         data, task.statistic, None if first is None else first.scores, n_candidates,
         anchor_of(data.rows.columns, task, None if first is None else first.stage),
         epsilon=task.epsilon or SMALLEST_DEFAULT, C=task.C, max_features=task.max_features,
-        signs=task.signs, count_repeats=not task.judged, constraints=task.constraints, quotas=task.quotas,
+        signs=task.signs, count_repeats=not task.judged, constraints=task.constraints,
+        by_sum=task.normalise == "sum", by_score=task.by_score, quotas=task.quotas,
     )  # fmt: skip
     return task, training
 
@@ -105,10 +108,8 @@ def concluded(
     before = None if scores is None else data.evaluate(statistic, scores)
     quoted_before = None if scores is None else _quoted(data, task, scores, before)
     notes = _notes(data, task, clock, first, training)
-    columns, breaks = data.rows.columns, None  # a constraint that the first stage does not satisfy
-    if problem is not None and task.constraints and stage is not None:
-        coef = stage.coef if columns.transformer is None else None
-        breaks = first_stage_keeps(problem, task.constraints, columns.names, coef)
+    columns = data.rows.columns
+    breaks = broken_by_first_stage(problem, task, stage, columns)
     quotas, lists = groups_of(task.quotas, data.kinds), training.counted
     missed = broken(quotas, lists, np.zeros(data.y.size) if scores is None else scores)
     settled = problem is None or bool(training.nothing) or (_is_ideal(before, problem) and breaks is None)
@@ -205,9 +206,19 @@ def concluded(
     return state if task.judged else state.with_classes(data.rows, data.y, scores)
 
 
+def broken_by_first_stage(
+    problem: Problem | None, task: Task, stage: FirstStage | None, columns: Columns
+) -> str | None:
+    """The constraint that a first stage does not satisfy, so that it may not be kept; None if it satisfies all."""
+    if problem is None or stage is None or not (task.constraints or task.normalise):
+        return None
+    coef = stage.coef if columns.transformer is None else None
+    return first_stage_keeps(problem, task.constraints, columns.names, coef)
+
+
 def unsolved(problem: Problem, task: Task, clock: Clock, start: Floats | None) -> Solution:
     """The start weights unchanged, with the value of the ideal list as bound."""
-    w = allowed(problem, np.zeros(problem.n_features) if start is None else start)
+    w = allowed(problem, problem.unchanged if start is None or not start.any() else start)
     if problem.quotas and not meets(problem, w):
         w = problem.unchanged
         if not meets(problem, w):
@@ -243,6 +254,11 @@ def _notes(data: Data, task: Task, clock: Clock, first: Staged | None, training:
         notes += [
             f"The first stage and the shortlist took {clock.seconds['first_stage']:.2g} s, and this fit had "
             f"{clock.limit:.2g} s: {LATE}."
+        ]
+    if problem is not None and problem.anchored and problem.rows and first is not None and first.stage.coef is None:
+        notes += [
+            "The constraints are about the corrections: the first stage is no weighted sum of the columns, and they do "
+            "not apply to it."
         ]
     if statistic.remark and problem is not None and any(unit.positive.size > 1 for unit in problem.units):
         notes += [statistic.remark]

@@ -46,6 +46,8 @@ class Domain:
         The same as ``a.v >= b``: coefficients of size up to 1, ``b``, and what rounding may change in ``a.v - b``.
     most : int or None
         Largest number of features that count.
+    by_sum : bool
+        Whether the margin is multiplied by the sum of the weights; points that are all 0 are none then.
     """
 
     scale: Floats
@@ -55,13 +57,14 @@ class Domain:
     rows: tuple[WeightRow, ...] = ()
     walls: Floats = field(default_factory=lambda: np.empty((0, 2)))
     most: int | None = None
+    by_sum: bool = False
 
     @classmethod
     def of(cls, problem: Problem) -> Domain:
         """The domain of a problem."""
         scale, lower, upper = coordinates(problem)
         walls = _walls(problem, scale, np.maximum(-lower, upper))
-        return cls(scale, lower, upper, problem.limits, problem.rows, walls, problem.max_features)
+        return cls(scale, lower, upper, problem.limits, problem.rows, walls, problem.max_features, problem.by_sum)
 
     @classmethod
     def free(cls, d: int) -> Domain:
@@ -92,7 +95,7 @@ class Domain:
     def unchanged(self) -> Floats:
         """The point that changes nothing: all 0, or the first alone."""
         v = np.zeros(self.n_features)
-        v[self.anchor] = 1.0
+        v[:1] = self.anchored or self.by_sum
         return v
 
     @cached_property
@@ -101,22 +104,24 @@ class Domain:
         if self.keeps(self.unchanged):
             return self.unchanged
         found = self.first_point()
-        if found is None or not self.keeps(found := self._cut(found)):
+        if found is None:
             raise InfeasibleError("No weights satisfy all constraints with room to spare; loosen one of them.")
         return found
 
     def first_point(self) -> Floats | None:
         """The unchanged point, or where a row excludes it one far from all rows; None where these leave no room."""
-        ends = self.walls, self.lower, self.upper, self.anchor
+        walls, ends = self.walls, (self.lower, self.upper, self.anchor)
         if self.keeps(self.unchanged):
-            return self.unchanged if inside(*ends) is not None else None
-        found = inside(*ends, self.most)
+            return self.unchanged if inside(walls, *ends) is not None else None
+        if self.by_sum:  # 0 is no point
+            walls = np.vstack([walls, np.append(np.ones(self.n_features), [0.5, 0.0])])
+        found = inside(walls, *ends, self.most)
         if found is None and self.most is not None:
             # Of rows with sides 0 some may be satisfied with 0 by the few features that there are.
-            loose = self.walls.copy()
-            loose[self.spare(self.unchanged) >= 0, SIDE] -= 2.0 * LEAST
-            found = inside(loose, *ends[1:], self.most)
-        return found
+            loose = walls.copy()
+            loose[walls[:, SIDE] == 0, SIDE] -= 2.0 * LEAST
+            found = inside(loose, *ends, self.most)
+        return None if found is None or not self.keeps(found := self._cut(found)) else found
 
     def used(self, v: Floats) -> int:
         """How many features count for the penalty and the limit."""
@@ -232,7 +237,10 @@ class Domain:
     def part(self, features: Indices) -> Domain:
         """The domain of some features alone."""
         limits = None if self.limits is None else (self.limits[0][features], self.limits[1][features])
-        walls = np.column_stack([self.walls[:, features], self.walls[:, SIDE:]]) if len(self.walls) else self.walls
+        walls = self.walls
+        if len(walls):
+            walls = np.column_stack([walls[:, features], walls[:, SIDE:]])
+            walls[~walls[:, :SIDE].any(axis=1), WIDTH] = 0.0  # nothing is rounded
         return Domain(self.scale[features], self.lower[features], self.upper[features], limits, walls=walls)
 
     def random_point(self, rng: np.random.Generator) -> Floats:

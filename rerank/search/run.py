@@ -68,8 +68,8 @@ class Run:
         self.lines: LineSearch
         pairs = None
         if not rows_alone(problem, points, proof):
-            pairs = (affordable_pairs if proof else pairs_if_affordable)(problem, workers)
-        row_lines = pairs is None or (rough(problem) if self.limited else lines_by_rows(problem))
+            pairs = (affordable_pairs if proof or problem.by_sum else pairs_if_affordable)(problem, workers)
+        row_lines = pairs is None or (not problem.by_sum and rough(problem) if self.limited else lines_by_rows(problem))
         if row_lines:
             check_rows(problem, sum(unit.coefficients.size for unit in problem.units), workers)
             self.tables = row_tables(problem, self.domain.scale)

@@ -1,8 +1,9 @@
 """The best value under linear rows on the weights, by listing vertices in rationals: none of the search's code.
 
 Without limits: on every face ``w_j = 1`` and ``w_j = -1`` of the cube; with limits: in their box, the first weight
-being 1.  The value is upper semicontinuous and the set is compact, so that a vertex of the arrangement of pairs at the
-margin, rows at their sides, ends of weights and ``w_j = 0`` has the largest one.
+being 1.  Weights that are measured by their sum have a margin that grows with it, and are not all 0.  The value is
+upper semicontinuous and the set is compact, so that a vertex of the arrangement of pairs at the margin, rows at their
+sides, ends of weights and ``w_j = 0`` has the largest one.
 """
 
 from collections.abc import Iterator
@@ -27,6 +28,7 @@ def points(problem: Problem) -> list[Vector]:
 
 def value(problem: Problem, w: Vector, X: list[Vector]) -> Fraction:
     """``V(w) - C |w|_0`` from its definition."""
+    margin = problem.epsilon.exact * (sum(w) if problem.by_sum else 1)
     scores = [sum((a * b for a, b in zip(w, row, strict=True)), Fraction(0)) for row in X]
     total, mass = Fraction(0), sum(Fraction(float(q.weight)) for q in problem.lists)
     for q in problem.lists:
@@ -35,7 +37,7 @@ def value(problem: Problem, w: Vector, X: list[Vector]) -> Fraction:
         for level in sorted({g for g in gains if g > 0}):
             ahead = [i for i, g in zip(rows, gains, strict=True) if g >= level]
             behind = [k for k, g in zip(rows, gains, strict=True) if g < level]
-            lost = sorted(sum(scores[i] - scores[k] < problem.epsilon.exact for k in behind) for i in ahead)
+            lost = sorted(sum(scores[i] - scores[k] < margin for k in behind) for i in ahead)
             earned = Fraction(0)
             for j, missed in enumerate(lost):
                 hit = 1 if q.hits is None else int(q.hits[j])
@@ -71,7 +73,8 @@ def best(problem: Problem) -> tuple[Fraction | None, Vector]:
     for q in problem.lists:
         members = list(zip(q.rows.tolist(), q.gains.tolist(), strict=True))
         for i, k in ((i, k) for i, g in members for k, h in members if g > h):
-            planes[(*(a - b for a, b in zip(X[i], X[k], strict=True)), problem.epsilon.exact)] = None
+            apart, side = (problem.epsilon.exact, 0) if problem.by_sum else (0, problem.epsilon.exact)
+            planes[(*(a - b - apart for a, b in zip(X[i], X[k], strict=True)), Fraction(side))] = None
     for row in problem.rows:
         planes |= {(*row.coefficients, side): None for side in (row.lower, row.upper) if side is not None}
     for j in range(d):
@@ -79,7 +82,7 @@ def best(problem: Problem) -> tuple[Fraction | None, Vector]:
         planes |= {(*(Fraction(int(i == j)) for i in range(d)), Fraction(end)): None for end in ends}
     faces = [(0, 1)] if problem.anchored else [(j, side) for j in range(d) for side in (1, -1)]
     most, where = None, [Fraction(0)] * d
-    candidates = [] if problem.anchored else [where]
+    candidates = [] if problem.anchored or problem.by_sum else [where]
     for axis, side in faces:
         candidates += _vertices([(list(p[:-1]), p[-1]) for p in planes], d, axis, Fraction(side))
     for w in {tuple(w): None for w in candidates}:

@@ -21,7 +21,7 @@ from tests.oracles.weight_rows import points as points_of
 STATISTICS = ["auc", "dcg@3", "mrr", "precision@2", "dcg", "ndcg@3", "pauc@3", "ap"]
 
 
-def drawn(seed: int) -> Problem | None:
+def drawn(seed: int, by_sum: bool = False) -> Problem | None:
     """A small problem with one to three rows; half of them on whole numbers; None where nothing is to be asked."""
     rng = np.random.default_rng([20261126, seed])
     d = 3 if seed % 4 == 0 else 2
@@ -36,17 +36,20 @@ def drawn(seed: int) -> Problem | None:
         "C": float(rng.choice([0, 0, 0, 0.015625])),
         "max_features": int(rng.integers(1, d)) if rng.random() < 0.25 else None,
     }
-    anchored = rng.random() < 0.5
+    anchored = rng.random() < 0.5 and not by_sum
     if anchored:
         low, high = rng.choice([0.25, 0.5, 1.0, 1.7], d), rng.choice([0.125, 0.5, 1.0, 1.3], d)
         given["limits"] = np.r_[1, -low[1:]], np.r_[1, high[1:]]
+    elif by_sum:
+        given["by_sum"] = True
     elif rng.random() < 0.3:
         given["signs"] = rng.choice([-1, 0, 1], d)
     try:
         problem = problem_of(X, gains, statistic, rng.integers(0, 2, n) if rng.random() < 0.2 else None, **given)
     except InputError:  # a constant column, or no gain
         return None
-    rows = tuple(_row(rng, d, anchored, number) for number in range(int(rng.integers(1, 4))))
+    few = int(rng.integers(0 if by_sum else 1, 4))
+    rows = tuple(_row(rng, d, anchored, by_sum, number) for number in range(few))
     problem = replace(problem, rows=rows)
     try:
         check_room(problem)
@@ -55,18 +58,21 @@ def drawn(seed: int) -> Problem | None:
     return problem
 
 
-def _row(rng: np.random.Generator, d: int, anchored: bool, number: int) -> WeightRow:
+def _row(rng: np.random.Generator, d: int, anchored: bool, by_sum: bool, number: int) -> WeightRow:
     coefficients = [Fraction(int(a), int(b)) for a, b in zip(rng.integers(-3, 4, d), rng.integers(1, 4, d))]
     if anchored:
         coefficients[0] = Fraction(0)
     if not any(coefficients):
         coefficients[-1] = Fraction(1)
     side = Fraction(int(rng.integers(-2, 3)), 5) if anchored else Fraction(0)
+    if by_sum:  # a side other than 0, times the sum
+        share = Fraction(int(rng.integers(-2, 3)), 5)
+        coefficients = [a - share for a in coefficients]
     lower, upper = (side, None) if rng.random() < 0.6 else (None, side)
     return WeightRow(tuple(coefficients), lower, upper, f"row {number}")
 
 
-def check(problem: Problem, rows: bool = False, time_limit: float = 5.0) -> str:
+def check(problem: Problem, rows: bool = False, time_limit: float = 10.0) -> str:
     """What the search says of a problem, compared with the enumeration: ``"closed"``, or why it is open."""
     most, where = best(problem)
     assert most is not None, "rows with room were refused by the enumeration"
@@ -94,7 +100,7 @@ def main(count: int, first: int = 0) -> None:
     wrong = 0
     seed = first
     while sum(kinds.values()) < count:
-        problem = drawn(seed)
+        problem = drawn(seed, by_sum=seed % 4 == 1)
         if problem is not None:
             try:
                 kind = check(problem, rows=seed % 3 == 0)

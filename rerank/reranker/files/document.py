@@ -115,6 +115,7 @@ def document(state: FittedState) -> ModelDocument:
                 else {}
             ),
             "weighted_lists": state.weighted_lists,
+            **({} if state.task.normalise is None else {"normalise": state.task.normalise}),
             **{f"constraint.{number}": text for number, text in enumerate(state.task.constraints)},
             **_table(stage),
             **_two_labels(state),
@@ -306,7 +307,7 @@ def _state_of(doc: ModelDocument, first_stage: Any, where: str) -> FittedState:
             "first_stage": doc.first_stage or first_stage, "n_candidates": doc.n_candidates, "epsilon": doc.epsilon,
             "C": doc.C, "max_features": doc.max_features, "gain": doc.gain, "random_state": doc.random_state,
             "positive": signs_of(doc).tolist() if positive == "signs" else positive,
-            "constraints": constraints_of(doc),
+            "constraints": constraints_of(doc), "normalise": doc.settings.get("normalise"),
             **{name: doc.settings.get(name, usual) for name, usual in KEPT.items()},
             "quota": doc.settings.get("quota"),
         }  # fmt: skip

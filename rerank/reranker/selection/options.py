@@ -49,10 +49,13 @@ class Option:
 def options_of(grid: Any, base: Reranker, data: Data) -> list[Option]:
     """Every combination of a grid, or the default options for a table, cheap ones first."""
     if grid is None:
-        if base.formulation == "resolved_rank":  # that program cannot correct a given score
+        # That program, and weights of sum 1, cannot correct a given score.
+        if base.formulation == "resolved_rank" or base.normalise is not None:
             return [Option({"radius": None})]
         own = isinstance(base.first_stage, str) and base.first_stage == "logistic"
-        named = () if base.first_stage is None or is_sparse(data.rows.given) else SIMPLE
+        # A first stage that is no sum of the columns would have no weights for constraints.
+        none = base.first_stage is None or is_sparse(data.rows.given) or base.constraints
+        named = () if none else SIMPLE
         simple = [Option({"first_stage": name, "radius": 0.0}, rival=not own) for name in named]
         return simple + corrections(base, data.X.shape[1])
     try:

@@ -31,7 +31,7 @@ from rerank.reranker.cross_fit import asked_folds
 from rerank.reranker.data import Data, Weights, data_of
 from rerank.reranker.estimator import Reranker, restored
 from rerank.reranker.evidence import Evidence, option_names, short
-from rerank.reranker.fit import LATE
+from rerank.reranker.fit import LATE, broken_by_first_stage
 from rerank.reranker.ranker import Ranker
 from rerank.reranker.selection.folds import Split, fold_of_each, splits_of
 from rerank.reranker.selection.held_out import Folds, Judge, Ranked, judged_by, refuse_fixed_length, took
@@ -217,12 +217,19 @@ class RerankerCV(ShownMixin, Ranker):
             best.set_params(time_limit=clock.least(best.time_limit, 1))
             return params, best._fit_named(*rows, names, groups, fold, people)
 
+        # Where the first stage does not satisfy the constraints, the best option that does is taken.
+        other = best_of(trial.options, trial.leads, -math.inf)
         try:
             params, best = fitted(chosen)
-        except InfeasibleError:  # the first stage breaks a constraint, so the best option that keeps all is taken
-            chosen = best_of(trial.options, trial.leads, -math.inf) if chosen is None else None
-            if chosen is None:
+            state = best.state_
+            given = (state.problem, state.task, state.first_stage, state.columns)
+            breaks = chosen is None and broken_by_first_stage(*given) is not None
+        except InfeasibleError:
+            if chosen is not None or other is None:
                 raise
+            breaks = True
+        if breaks and other is not None:
+            chosen = other
             params, best = fitted(chosen)
         if chosen is None:
             alone = first_stage_kept(best.state_)
@@ -392,7 +399,8 @@ class _Trial:
         """Parameters of the last fit: those of the option, or no correction where the first stage is kept."""
         if chosen is not None:
             return self.options[chosen].params
-        if base.formulation == "resolved_rank" or (base.first_stage is None and base.radius is None):
+        own = base.normalise is not None or (base.first_stage is None and base.radius is None)
+        if base.formulation == "resolved_rank" or own:
             return self.options[0].params
         return {"radius": 0.0}
 

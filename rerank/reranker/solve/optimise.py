@@ -147,7 +147,7 @@ def _searched(
     w = np.asarray(found.weights, dtype=np.float64)
     if found.value == -math.inf:
         raise unmet(problem.quotas, proved=found.closed)
-    if task.judged and not len(won_pairs(problem, w, problem.epsilon)):  # nothing to polish
+    if task.judged and not len(won_pairs(problem, w, problem.epsilon * float(problem.norm(w)))):  # nothing to polish
         return Solution(weights=w, value=found.value, bound=found.bound, bound_source="search", gave_up=True), found
     with clock.phase("certificate"):
         with limited(clock.share(POLISH_SHARE)):

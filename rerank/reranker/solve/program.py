@@ -27,7 +27,8 @@ Floats = NDArray[np.float64]
 
 FORMULATIONS = ("auto", "subrank", "resolved_rank", "mixed", "auc", "pairwise")
 
-OWN, DATA = {"signs": "positive", "corrections": "radius", "rows": "constraints"}, ("units", "preferences")
+OWN = {"signs": "positive", "corrections": "radius", "rows": "constraints", "by_sum": "normalise"}
+DATA = ("units", "preferences")
 """What the estimator calls options of a builder that a fit sets, and those that hold its rows."""
 
 
@@ -95,6 +96,7 @@ class Stated:
     program: Program
     constant: float
     limits: tuple[Floats, Floats] | None = None
+    by_sum: bool = False
     allowed: Callable[[Floats], Floats] = lambda w: w
 
     @property
@@ -110,6 +112,7 @@ class Stated:
 
     def point(self, w: Floats) -> tuple[Floats | None, str | None]:
         """The column vector of weights ``w``, or the row they violate."""
+        w = w / w.sum() if self.by_sum else w
         assigned = load(f"formulations.{self.formulation}").assignment(self.model, w)
         if assigned.values is None:
             return None, assigned.violated
@@ -175,7 +178,8 @@ def estimated_size(problem: Problem, formulation: str) -> int:
 
 def state(problem: Problem, formulation: str, box: Any = None, **choices: Any) -> Stated:
     """Build the model and compile it to arrays."""
-    model = build_model(problem, formulation, box, **choices)
+    # A box is one of weights whose largest is 1.
+    model = build_model(problem, formulation, None if problem.by_sum else box, **choices)
     from formulations.compile import compile_model
 
     constant = problem.constant
@@ -187,7 +191,8 @@ def state(problem: Problem, formulation: str, box: Any = None, **choices: Any) -
             for u in problem.units
         )
     return Stated(
-        formulation, model, compile_model(model), float(constant), problem.limits, lambda w: allowed(problem, w)
+        formulation, model, compile_model(model), float(constant), problem.limits, problem.by_sum,
+        lambda w: allowed(problem, w),
     )
 
 
@@ -199,7 +204,8 @@ def _arguments(problem: Problem, formulation: str) -> tuple[Any, dict[str, Any]]
     ranked = {"preferences": _preferences(problem)} if formulation == "pairwise" else {"units": problem.units}
     return load(f"formulations.{formulation}"), {
         **ranked, "epsilon": float(problem.epsilon), "C": problem.C, "max_features": problem.max_features,
-        "signs": problem.signs, "corrections": problem.limits, "rows": sides_of(problem), "quotas": problem.quotas,
+        "signs": problem.signs, "corrections": problem.limits, "rows": sides_of(problem),
+        "by_sum": problem.by_sum, "quotas": problem.quotas,
     }  # fmt: skip
 
 

@@ -90,10 +90,12 @@ def polished(
     best = verified(problem, w)
     tried = 0
     for share in (1.0,) if claim is None else CLAIMED_SHARES:
-        pairs = won_pairs(problem, w, share * problem.epsilon) if w.any() else ()
+        pairs = won_pairs(problem, w, share * problem.epsilon * float(problem.norm(w))) if w.any() else ()
         if tried < len(pairs) <= MOST_PAIRS:
             tried = len(pairs)
-            wide = polish(problem.scaled, pairs, w, problem.signs, w != 0, box or problem.limits, sides_of(problem))
+            # By sum weights are compared as they are, and brought to norm 1 afterwards.
+            ends = (np.zeros(w.size), np.ones(w.size)) if problem.by_sum else problem.limits
+            wide = polish(problem.scaled, pairs, w, problem.signs, w != 0, box or ends, _sides(problem, w))
             wide = allowed(problem, normalised(wide, problem.limits))
             if (box is None or outside(wide, box) is None) and meets(problem, wide):
                 better = verified(problem, wide)
@@ -104,6 +106,12 @@ def polished(
         f"The solver claims {claim:.9g}, but its weights are worth {best.value:.9g} when recomputed exactly, and "
         "polishing does not restore the claim; fit with solver='search', which has no tolerance."
     )
+
+
+def _sides(problem: Problem, w: Floats) -> Sides:
+    """The rows on weights in doubles, and a limit on their sum where that measures them."""
+    total = [(-np.ones(w.size), -float(w.sum()), "")] if problem.by_sum else []
+    return [*sides_of(problem), *total]
 
 
 def outside(w: Floats, box: tuple[Floats, Floats]) -> int | None:

@@ -57,8 +57,9 @@ class Axes:
         """The batch's support; antiparallel pairs are searched for if a first job did not fathom it."""
         i = batch.support
         features = self.columns[i]
+        none = self.tables.by_rows or self.domain.by_sum  # weights may win antiparallel pairs that include the margin
         ends = self.domain.within(features), self.domain.part(features).walls
-        if self.tables.by_rows:
+        if none:
             return Support(features, self.basis(i), NO_GROUPS, *ends)
         if i not in self.antiparallel:
             fresh = (batch.halves >= 0.5).any() or not batch.names.any()  # boxes of screening are all named 0

@@ -57,6 +57,11 @@ class Exact:
     quotas: ExactQuotas | None = None
     known: dict[int, list[Fraction]] = field(default_factory=dict)
 
+    @property
+    def epsilon(self) -> Fraction:
+        """The margin that differences have to reach; 0 where it is a part of them."""
+        return Fraction(0) if self.problem.by_sum else self.problem.epsilon.exact
+
     @cached_property
     def walls(self) -> list[tuple[list[Fraction], Fraction]]:
         """The rows on the weights, ``a.v >= b`` on all coordinates."""
@@ -73,14 +78,16 @@ class Exact:
     def _difference(self, p: int) -> list[Fraction]:
         X, low, high = self.problem.X, self.problem.low, self.problem.high
         upper, lower = X[self.tables.upper[p]], X[self.tables.lower[p]]
+        apart = self.problem.epsilon.exact - self.epsilon
         return [
             (Fraction(float(u)) - Fraction(float(v))) * Fraction(float(s)) / (Fraction(float(b)) - Fraction(float(a)))
+            - apart
             for u, v, a, b, s in zip(upper, lower, low, high, self.domain.scale, strict=True)
         ]
 
     def wins(self, p: int, v: list[Fraction]) -> bool:
         """Whether ``v`` wins pair ``p``, exactly."""
-        return self._score(v, self.difference(p)) >= self.problem.epsilon.exact
+        return self._score(v, self.difference(p)) >= self.epsilon
 
     @staticmethod
     def _score(v: Sequence[Fraction], row: Sequence[Fraction]) -> Fraction:
@@ -123,7 +130,7 @@ class Exact:
             return None
         stop = current()
         walls = [([row[j] for j in features], side) for row, side in self.walls]
-        planes = [(row, self.problem.epsilon.exact) for row in alike] + [(tuple(row), side) for row, side in walls]
+        planes = [(row, self.epsilon) for row in alike] + [(tuple(row), side) for row, side in walls]
         if asked is not None and asked.demands:
             points = _of_cells([*planes, *((row, Fraction(0)) for row in asked.planes())], centre, half, free)
         else:
@@ -143,7 +150,7 @@ class Exact:
                 continue
             won = middle > radius
             for row, same in alike.items():
-                won[same] = self._score(x, row) >= self.problem.epsilon.exact
+                won[same] = self._score(x, row) >= self.epsilon
             key = won[open_].tobytes()
             if key not in seen:
                 seen[key] = t.value_of(won)
