@@ -117,6 +117,11 @@ def new_model(kind: str, name: str, layout: Layout, rows: Mapping[str, str]) -> 
     ``rows`` are the prefixes of the short names of the program's own families.
     """
     instance, epsilon, limit = layout.instance, layout.instance.options.epsilon, layout.instance.options.max_nonzeros
+    if instance.options.quotas and kind != "resolved_rank":
+        raise FormulationError(
+            f"The {kind} program does not say in which place an irrelevant row stands, and quotas count those, too; "
+            "use the resolved_rank program, or a search without a program."
+        )
     if layout.nonzeros > limit:
         smaller = "use linking='ordered' or the 'mixed' program, " if kind == "resolved_rank" else ""
         raise ModelTooLarge(

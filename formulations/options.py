@@ -56,6 +56,9 @@ class Options:
         others correct it. ``C`` and ``max_features`` count corrections only.
     points : int, optional
         The weights are whole numbers from ``-points`` to ``points``, and ``box`` lies in that range.
+    quotas : tuple of objects with ``rows``, ``first``, ``least`` and ``most``
+        Rows of a group among the first places of every list, at least and at most, or None; ``resolved_rank`` alone
+        states them.
     rows : sequence of (float array (d,), float, str)
         Linear rows on the weights: coefficients ``a`` and side ``b`` of ``a.w >= b``, and what a person calls it.
     by_sum : bool
@@ -82,6 +85,7 @@ class Options:
     rows: Sequence[tuple[Floats, float, str]] = ()
     by_sum: bool = False
     max_nonzeros: int = 5_000_000
+    quotas: tuple[Any, ...] = ()
 
     def __post_init__(self) -> None:
         exact = isinstance(self.epsilon, Fraction)

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.certificate.lists import certified_lists, exact_scores, mean_of_lists
+from rerank.certificate.quotas import check_quotas
 from rerank.errors import CertificateError, InputError
 from rerank.problem import Margin, Problem, broken, digest
 from rerank.ranks.rationals import from_text, to_text, value_down
@@ -138,11 +139,12 @@ def certify(problem: Problem, w: ArrayLike, as_given: bool = False) -> Certifica
         When there is not one finite number per feature, or the data hold a missing value.
     CertificateError
         When the weights are not allowed: neither ``max|w_j| = 1`` nor all 0, a wrong sign, too many features; outside
-        the limits of an anchored problem; or a constraint that they break.
+        the limits of an anchored problem; a constraint that they break, or an order that does not meet a quota.
     """
     weights = np.asarray(w, dtype=np.float64)
     check_weights(problem, weights, as_given)
     scores, unit = exact_scores(problem, weights)
+    check_quotas(problem, scores)
     # Scores are integers over `unit`, so a difference misses epsilon exactly when it is below the next integer.
     norm = problem.norm(weights)
     margin = math.ceil(problem.epsilon.exact * unit * norm)

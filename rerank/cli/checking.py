@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from rerank.reranker.files.model_file import ModelDocument
 
 
-@with_columns("label", "qid", "weight", "positive")
+@with_columns("label", "qid", "weight", "people", "positive")
 def verify(
     model: Model,
     data: Annotated[

@@ -47,6 +47,7 @@ Weight = Annotated[str | None, typer.Option(help="CSV: column of the row's weigh
 Groups = Annotated[
     str | None, typer.Option(help="CSV: column of what rows belong together, such as a person; folds keep it whole.")
 ]
+People = Annotated[str | None, typer.Option(help="CSV: column of the kind of row that --quota counts.")]
 Positive = Annotated[
     str | None, typer.Option("--positive-label", help="CSV: the label of the rows to find, where labels are words.")
 ]
@@ -60,8 +61,8 @@ Texts = Annotated[
 ]
 Delimiter = Annotated[str | None, typer.Option(help="CSV: what separates the columns, one character or tab.")]
 COLUMNS: dict[str, Any] = {
-    "label": Label, "qid": Qid, "id": Id, "weight": Weight, "groups": Groups, "positive": Positive,
-    "features": Features, "texts": Texts, "delimiter": Delimiter,
+    "label": Label, "qid": Qid, "id": Id, "weight": Weight, "groups": Groups, "people": People,
+    "positive": Positive, "features": Features, "texts": Texts, "delimiter": Delimiter,
 }  # fmt: skip
 """What the options of a command say of the columns of a table, by the names that :func:`read_data` has for it."""
 GIVEN = "given_"
@@ -230,7 +231,7 @@ def working(what: str) -> Iterator[None]:
 def read_data(
     path: Path, *, label: str | None = None, qid: str | None = None, id: str | None = None, weight: str | None = None,
     positive: str | None = None, features: str | list[str] | None = None, delimiter: str | None = None,
-    need_label: bool = False, groups: str | None = None, kinds: Kinds | None = None,
+    need_label: bool = False, groups: str | None = None, people: str | None = None, kinds: Kinds | None = None,
 ) -> Table:  # fmt: skip
     """The table of a file, without rows of weight 0; notes of its reader go to standard error.
 
@@ -245,7 +246,7 @@ def read_data(
     table = _read(
         path, need_label, label=label, qid=qid, id=id, weight=weight, positive=positive,
         features=split_names(features) if isinstance(features, str) else features, delimiter=separator(delimiter),
-        groups=groups, kinds=kinds,
+        groups=groups, people=people, kinds=kinds,
     )  # fmt: skip
     return there(table)
 
@@ -279,15 +280,15 @@ def row_names(table: Table) -> NDArray[np.object_]:
 
 def some_of(table: Table, rows: NDArray[np.intp]) -> Table:
     """Some rows of a table."""
-    named = {name: getattr(table, name) for name in ("y", "qid", "ids", "sample_weight", "groups")}
+    named = {name: getattr(table, name) for name in ("y", "qid", "ids", "sample_weight", "groups", "people")}
     some: dict[str, Any] = {name: None if values is None else values[rows] for name, values in named.items()}
     return replace(table, X=table.X[rows], **some)
 
 
 def read_for(
     model: Path, data: Path, *, label: str | None = None, qid: str | None = None, id: str | None = None,
-    weight: str | None = None, positive: str | None = None, delimiter: str | None = None, need_label: bool = False,
-    take_label: bool = False,
+    weight: str | None = None, people: str | None = None, positive: str | None = None, delimiter: str | None = None,
+    need_label: bool = False, take_label: bool = False,
 ) -> tuple[ModelDocument, Table]:  # fmt: skip
     """A model and a table with its columns; a column not named here is that of the fit, if the file has it.
 
@@ -302,10 +303,10 @@ def read_for(
     doc = model_file.read(model)
     kinds, options = kinds_of(doc), dict[str, Any]()
     if header := column_names(data, separator(delimiter)):
-        given = {"label": label, "qid": qid, "id": id, "weight": weight}
+        given = {"label": label, "qid": qid, "id": id, "weight": weight, "people": people}
         for role, name in given.items():
             fitted = doc.settings.get(f"{role}_column")
-            wanted = need_label or take_label or role in ("qid", "id")
+            wanted = need_label or (take_label and role != "people") or role in ("qid", "id")
             if name is None and fitted is not None and wanted and fitted in header:
                 given[role] = fitted
         if given["qid"] is None and (lost := doc.settings.get("qid_column")) is not None:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 @with_options(Options)
-@with_columns("label", "qid", "id", "weight", "groups", "positive", "features", "texts", "delimiter")
+@with_columns("label", "qid", "id", "weight", "groups", "people", "positive", "features", "texts", "delimiter")
 def fit(
     data: Data,
     model: Annotated[Path, typer.Option(help="Where to write the model (JSON).")],
@@ -72,6 +72,8 @@ def fit(
     from rerank.reranker.task import task_of
 
     check_meant(cv, safeguard, holdout, **given)
+    if not given["quota"]:
+        refuse_idle({"--people": columns["people"]}, "it says what a --quota counts; add one, or leave it out")
     proof, checkpoint = given["proof"], given["checkpoint"]
     check_picture(plot)
     paths = {"--model": model, "--proof": proof, "--checkpoint": checkpoint, "--plot": plot}
@@ -89,8 +91,8 @@ def fit(
         est, why, draw = fitted(est, table, cv, safeguard, holdout)
     for text in dict.fromkeys(str(one.message) for one in caught):
         say(text)
-    read = {f"{role}_column": columns[role] for role in ("label", "qid", "id", "weight")}
-    read["positive_label"] = columns["positive"]
+    roles = ("label", "qid", "id", "weight", *(("people",) if columns["people"] else ()))
+    read = {f"{role}_column": columns[role] for role in roles} | {"positive_label": columns["positive"]}
     outputs, record, written = Outputs(), None if proof is None else est.result_.proof, {}
     with outputs.one():
         save(replace(est.state_, columns_read=read), model)

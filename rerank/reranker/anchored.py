@@ -108,7 +108,7 @@ def corrections(
     anchor : Anchor
     signs : int8 array (p,)
     options : dict
-        ``epsilon``, ``C`` and ``max_features`` of :meth:`Problem.build`.
+        ``epsilon``, ``C``, ``max_features`` and ``quotas`` of :meth:`Problem.build`.
     """
     table = np.column_stack([scores, data.X[:, features]])
     spread = np.concatenate([deviations(scores[:, None]), data.spread[features]])
@@ -122,6 +122,8 @@ def corrections(
         return Corrections(None, features, head_rows)
     limits, table = anchor.limits(signs, features, spread), table[:, columns]
     if _is_cut(data, statistic, head_rows, table):
+        own = [quota.of(head_rows[quota.rows]) for quota in options["quotas"]]
+        options |= {"quotas": own}
         left, rows = reduced_problem(table, data.gains, statistic, low, high, limits, **options)
         return Corrections(left, features, rows, True)
     problem = Problem.build(table[head_rows], lists, low=low, high=high, limits=limits, **options)

@@ -105,6 +105,10 @@ class Reranker(Options, Ranker):
         which the search begins with, too: weights in the table's own units as ``coef_``, by column or one for each. A
         note says which of them a solver has not. Any other name is the solver's own, and passed on as it is; where
         PuLP calls the solver, it is an argument of PuLP's interface.
+    quota : str, sequence of str or None
+        Quotas such as ``"at least 20 of A among the first 200"`` and ``"at most 5 of B among the first 100"``, where A
+        and B are kinds of rows (``people`` of :meth:`fit`). Each is kept on every list that counts, by the order of
+        scores over all of its rows, with ties against the quota.
     constraints : sequence of str
         Linear rows on the weights by column name, in the table's own units: ``"age >= 2 * income"``, ``"a + b <= c"``,
         ``"`blood sugar` <= 0"``. Free weights have no scale, so that a number other than 0 needs a radius: weights are
@@ -148,11 +152,12 @@ class Reranker(Options, Ranker):
     """
 
     # Groups that scikit-learn's tools hand to their splitter are kept whole in the fit as well, unless asked otherwise.
-    __metadata_request__fit = {"groups": True}
+    __metadata_request__fit = {"groups": True, "people": True}
 
     def fit(
         self, X: Any, y: ArrayLike, qid: ArrayLike | str | None = None, sample_weight: ArrayLike | None = None,
         query_weight: Weights = None, ideal_gains: IdealGains = None, groups: ArrayLike | str | None = None,
+        people: ArrayLike | str | None = None,
     ) -> Self:  # fmt: skip
         """Fit first stage and reranking.
 
@@ -179,6 +184,8 @@ class Reranker(Options, Ranker):
             Group of each row, such as a person or a machine, or the column of X that holds it. Rows of a group are
             never in two folds of the first stage's out-of-fold scores. With ``qid`` lists stay whole, too, so that a
             group in several lists keeps these together.
+        people : array-like (n,) or str, optional
+            Kind of each row, which quotas count, or the column of X that holds it.
 
         Raises
         ------
@@ -186,18 +193,18 @@ class Reranker(Options, Ranker):
         CertificateError
             If a solver's claim fails the exact recomputation.
         """
-        return self._fit_named(X, y, qid, sample_weight, query_weight, ideal_gains, groups=groups)
+        return self._fit_named(X, y, qid, sample_weight, query_weight, ideal_gains, groups=groups, people=people)
 
     def _fit_named(
         self, X: Any, y: Any, qid: Any, sample_weight: Any, query_weight: Weights, ideal_gains: IdealGains,
-        names: tuple[str, ...] = (), groups: Any = None, fold: Indices | None = None,
+        names: tuple[str, ...] = (), groups: Any = None, fold: Indices | None = None, people: Any = None,
     ) -> Self:  # fmt: skip
         """Fit columns with these ``names``, unless X has names of its own; ``fold`` is as in :class:`Data`."""
         with enough_memory():
             clock = Clock(self.time_limit)
             options = self.get_params(deep=False)
             given = (X, y, qid, sample_weight, query_weight, ideal_gains)
-            data, weights = data_of(*given, options, self, names, groups)
+            data, weights = data_of(*given, options, self, names, groups, people)
             data = replace(data, fold=fold)
             fitted = fit(data, task_of(options, data.X.shape[1]), clock, weights)
             named = data.rows.columns.frame or bool(names)
@@ -381,4 +388,4 @@ def restored(state: FittedState) -> Reranker:
 def fit_table(est: Reranker, table: Table) -> Reranker:
     """Fit on a table read from a file, whose columns have names."""
     given = (table.X, table.y, table.qid, table.sample_weight, None, table.ideal_gains)
-    return est._fit_named(*given, table.feature_names, table.groups)
+    return est._fit_named(*given, table.feature_names, table.groups, people=table.people)

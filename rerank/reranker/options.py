@@ -190,6 +190,10 @@ class Options:
         shown=None, read=lambda texts: tuple(texts or ()),
     )  # fmt: skip
     normalise: str | None = option(None, "sum: weights from 0 on with sum 1, in the table's units.")
+    quota: Any = option(
+        None, "'at least 20 of A among the first 200', by kinds of rows (--people); may be repeated.",
+        kind=list[str] | None, read=lambda texts: texts or None,
+    )  # fmt: skip
     list_length: int | None = option(None, "Rows of the lists to come, if not as many as here.", kept=True)
     solver_options: Mapping[str, Any] | None = option(
         None, "NAME=VALUE for the solver: threads, gap, node_limit, cutoff, seed, log, start (as JSON), or an option "

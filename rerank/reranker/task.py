@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError, nearest
 from rerank.io.options import real, seed, whole
-from rerank.problem import Margin, margin_of
+from rerank.problem import Margin, Quota, margin_of
+from rerank.problem.quotas import quotas_of
 from rerank.ranks.row_gains import Gain
 from rerank.reranker.constraints import texts_of
 from rerank.reranker.solve.program import chosen_formulation
@@ -55,6 +56,8 @@ class Task:
     n_jobs : int
         Number of workers, at least 1.
     seed : int
+    quotas : tuple of Quota
+        Without rows.
     judged : bool
         Whether held-out rows judge the weights, and nothing else of the fit is used: no value is recomputed exactly.
     given : mapping of str to object
@@ -85,6 +88,7 @@ class Task:
     prior: Any = "auto"
     cross_fit: int | str = 0
     solver_options: Mapping[str, Any] = field(default_factory=dict)
+    quotas: tuple[Quota, ...] = ()
     judged: bool = False
     constraints: tuple[str, ...] = ()
     normalise: str | None = None
@@ -167,10 +171,23 @@ def task_of(options: Mapping[str, Any], n_features: int) -> Task:
         prior=_prior(options.get("prior", "auto"), options["first_stage"], radius),
         cross_fit=_folds(options.get("cross_fit", False)),
         solver_options=_solver_options(options.get("solver_options"), options["solver"]),
+        quotas=_quotas(options),
         constraints=texts_of(options.get("constraints", ())),
         normalise=normalise,
         given=options,
     )
+
+
+def _quotas(options: Mapping[str, Any]) -> tuple[Quota, ...]:
+    """The quotas, if what solves the problem can keep them."""
+    found, name = quotas_of(options.get("quota")), options["formulation"]
+    alone = not options["presolve"] and options["solver"] not in ("search", "none")
+    if found and name != "resolved_rank" and (name != "auto" or alone):
+        raise InputError(
+            f"formulation={name!r} states a program that has no place for irrelevant rows, and a quota counts those, "
+            "too; use formulation='resolved_rank', or leave formulation and presolve out."
+        )
+    return found
 
 
 def _normalise(options: Mapping[str, Any], radius: float | None) -> str | None:

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError, nearest
-from rerank.problem import Problem, RankedList, ranked_list
+from rerank.problem import Problem, Quota, RankedList, ranked_list
+from rerank.problem.quotas import groups_of
 from rerank.problem.scaling import snapped_scores
 from rerank.ranks.lists import rows_by_list
 from rerank.ranks.perturb import duplicates, theorem_applies
@@ -43,6 +44,8 @@ class Training:
         What the user's table calls each row of the problem.
     n_lists, n_empty_lists : int
     info : ShortlistInfo
+    counted : tuple of intp arrays
+        Rows of the data in each list that counts.
     nothing : str
         ``""``, or the status of a fit that can change nothing: ``"nothing_to_find"`` or ``"nothing_to_reorder"``.
     """
@@ -55,6 +58,7 @@ class Training:
     n_empty_lists: int
     info: ShortlistInfo
     nothing: str
+    counted: tuple[Indices, ...] = ()
 
 
 def prepare(
@@ -77,7 +81,8 @@ def prepare(
     by_sum, by_score : bool
         Whether weights of sum 1 are meant, and whether the margin is in units of their score.
     **options
-        ``epsilon``, ``C``, ``max_features`` and ``signs`` (one a column of ``data.X``) of :meth:`Problem.build`.
+        ``epsilon``, ``C``, ``max_features`` and ``signs`` (one a column of ``data.X``) of :meth:`Problem.build`, and
+        its ``quotas``, without rows.
 
     Raises
     ------
@@ -106,6 +111,7 @@ def prepare(
     used = table[np.concatenate([item.rows for item in weighed])]
     features = np.flatnonzero(used.max(axis=0) > used.min(axis=0)).astype(np.intp)
     problem, cut, rows = None, False, head_rows
+    options["quotas"] = _on_heads(groups_of(options.get("quotas", ()), data.kinds), short, head_rows)
     if features.size:
         signs = options.pop("signs")[features]
         if anchor is not None and scores is not None and scores.min() < scores.max():
@@ -149,8 +155,30 @@ def prepare(
         if nothing
         else None,
     )
+    parts = zip(lists, short.heads, short.tails, strict=True)
+    whole = tuple(
+        np.concatenate([head, tail]) for one, head, tail in parts if one is not None and one.weight > 0
+    )
     labels = data.rows.labels(rows)
-    return Training(problem, short, features, labels, len(lists), len(lists) - len(counted), info, nothing)
+    return Training(problem, short, features, labels, len(lists), len(lists) - len(counted), info, nothing, whole)
+
+
+def _on_heads(quotas: tuple[Quota, ...], short: Shortlist, head_rows: Indices) -> tuple[Quota, ...]:
+    """The quotas on the rows of all heads, numbered through.
+
+    Raises
+    ------
+    InputError
+        If a quota looks at more places than a head has above its tail.
+    """
+    shortest = min((head.size for head, tail in zip(short.heads, short.tails) if tail.size), default=None)
+    for quota in quotas:
+        if shortest is not None and quota.first > shortest:
+            raise InputError(
+                f"The quota '{quota}' looks at {quota.first} places, and {shortest} rows of a list are reranked; raise "
+                f"n_candidates to {quota.first} or more, or ask for the first {shortest} or fewer."
+            )
+    return tuple(quota.of(np.flatnonzero(np.isin(head_rows, quota.rows))) for quota in quotas)
 
 
 def _nothing(lists: list[RankedList], n_features: int) -> str:

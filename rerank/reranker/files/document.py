@@ -35,7 +35,7 @@ OPTIONAL = ("pyomo", "matplotlib", "pandas", "polars", "pyarrow", "lightgbm", "x
 """Packages that are used where they are installed, for programs, pictures, tables and first stages."""
 
 # Names of the columns that a command read.
-COLUMNS = ("label_column", "qid_column", "id_column", "weight_column", "positive_label")
+COLUMNS = ("label_column", "qid_column", "id_column", "weight_column", "people_column", "positive_label")
 TABLE = "table"
 """Entries of the task below this name are the state of a first stage that learned from a table as it is."""
 
@@ -100,6 +100,7 @@ def document(state: FittedState) -> ModelDocument:
         settings={
             **{name: options[name] for name in KEPT},
             "positive": _positive(options["positive"], signs),
+            **({"quota": "\n".join(map(str, state.task.quotas))} if state.task.quotas else {}),
             "reranks": bool(state.reranks),
             "opaque_first_stage": stage.name if opaque and stage is not None else None,
             **(
@@ -314,6 +315,7 @@ def _state_of(doc: ModelDocument, first_stage: Any, where: str) -> FittedState:
             "positive": signs_of(doc).tolist() if positive == "signs" else positive, "features": columns.squares,
             "constraints": constraints_of(doc), "normalise": doc.settings.get("normalise"),
             **{name: doc.settings.get(name, usual) for name, usual in KEPT.items()},
+            "quota": doc.settings.get("quota"),
         }  # fmt: skip
         pair = ("label_negative", "label_positive")
         labels = TwoLabels(*(doc.settings[name] for name in pair)) if set(pair) <= set(doc.settings) else None

@@ -61,7 +61,7 @@ RECORDS = {
     "result.start_accepted", "result.start_value", "settings.formulation", "settings.id_column",
     "settings.label_column", "settings.n_jobs", "settings.named_features", "settings.node_limit",
     "settings.positive_label", "settings.presolve", "settings.qid_column", "settings.solver", "settings.time_limit",
-    "settings.verbose", "settings.weight_column",
+    "settings.people_column", "settings.verbose", "settings.weight_column",
 }  # fmt: skip
 """Entries of which only what cannot be is a contradiction."""
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.errors.compiling import compiling_time, uncounted, waited, working_time
+from rerank.problem.quotas import scaled_quotas
 from rerank.ranks.row_gains import gain_of
 from rerank.reranker.clock import Clock
 from rerank.reranker.cross_fit import Staged, asked_folds, held_out_scores, on_one_scale, staged
@@ -61,6 +62,7 @@ def part_of(data: Data, split: Split, sample_weight: Floats | None, gain: Any, n
             None if sample_weight is None else sample_weight[rows],
             None if data.list_weight is None else data.list_weight[rows], gain, ideal_gains=ideal,
             groups=None if data.groups is None else data.groups[rows],
+            kinds=None if data.kinds is None else data.kinds[rows],
         )  # fmt: skip
     return Part(learn, weights, name)
 
@@ -333,7 +335,10 @@ def _resolved(task: Task) -> Task:
 def _fold(
     task: Task, part: Part, held: Data, own: Prior | None, null: Prior | None, seconds: float | None
 ) -> Ranked:
-    """One option on one fold."""
+    """One option on one fold; quotas on a single list are those of its part."""
+    if task.quotas and part.data.qid is None and part.data.kinds is not None:
+        share = part.data.y.size / (part.data.y.size + held.y.size)
+        task = replace(task, quotas=scaled_quotas(task.quotas, part.data.kinds, share))
     with naming(f"the training rows of {part.name}"):
         state = fit(part.data, task, Clock(seconds), part.weights, None if own is None else own.staged)
     with naming(f"the rows held out in {part.name}"):

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from rerank.errors import CertificateError, SolverError
 from rerank.errors.stops import current, limited, protected
 from rerank.problem import Problem
+from rerank.problem.quotas import unmet
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.clock import Clock
 from rerank.reranker.result import Moment, Solution
@@ -29,7 +30,7 @@ from rerank.reranker.solve.program import (
     state,
     unstated,
 )
-from rerank.reranker.solve.verified import Verified, polished, summed, verified, within_tolerance
+from rerank.reranker.solve.verified import Verified, meets, polished, summed, verified, within_tolerance
 from rerank.reranker.task import Task
 from rerank.search.domain import allowed
 from rerank.solvers.outcome import AGREE, Options, Outcome, Point, Progress, Stop, beside
@@ -84,10 +85,12 @@ def alone(problem: Problem, task: Task, clock: Clock, start: Floats | None) -> S
         limit = min(START_SECONDS, clock.remaining * 0.1)
         w, value = search.line_search(problem, start=start, time_limit=limit, random_state=task.seed)
     with clock.phase("certificate"):
-        best = verified(problem, allowed(problem, normalised(np.asarray(w, dtype=np.float64), problem.limits)))
+        w = allowed(problem, normalised(np.asarray(w, dtype=np.float64), problem.limits))
+        best = verified(problem, w) if meets(problem, w) else None
     solution = Solution(
-        weights=best.weights, value=best.value, certificate=best.certificate, bound=math.inf, bound_source="ideal",
-        start_value=float(value), formulation=name, history=(Moment(clock.spent, best.value, problem.ideal),),
+        weights=w, value=-math.inf if best is None else best.value, certificate=best and best.certificate,
+        bound=math.inf, bound_source="ideal", start_value=float(value), formulation=name,
+        history=() if best is None else (Moment(clock.spent, best.value, problem.ideal),),
     )  # fmt: skip
     if (seconds := seconds_to_state(problem, name, clock.remaining)) > clock.remaining:
         needed = f"that takes up to {seconds:.0f} s" if math.isfinite(seconds) else "it is too large"
@@ -95,7 +98,10 @@ def alone(problem: Problem, task: Task, clock: Clock, start: Floats | None) -> S
             f"The {name} program was not built: {needed}, and {clock.remaining:.1f} s were left; raise time_limit, "
             "lower n_candidates, or use presolve=True."
         )
-    return proceed(problem, task, clock, solution, name)
+    solution = proceed(problem, task, clock, solution, name)
+    if solution.certificate is None:
+        raise unmet(problem.quotas, proved=False)
+    return solution
 
 
 def confirm(

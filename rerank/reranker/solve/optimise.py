@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from rerank.errors import CertificateError
 from rerank.errors.stops import limited
 from rerank.problem import Problem
+from rerank.problem.quotas import unmet
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.clock import Clock
 from rerank.reranker.result import ON_WORD, Moment, Solution, history_of
@@ -56,10 +57,12 @@ def solve(problem: Problem, task: Task, clock: Clock, start: Floats | None = Non
         If a claim of the search or of a solver fails the exact check.
     """
     points_only = task.node_limit == 0 and task.presolve
-    if task.solver == "search" or problem.weighs_hits or points_only:
+    unstated_quotas = bool(problem.quotas) and task.formulation != "resolved_rank"
+    if task.solver == "search" or problem.weighs_hits or points_only or unstated_quotas:
         solution, _ = _searched(problem, task, clock, start, SEARCH_ALONE_SHARE)
         if task.solver != "search" and not points_only:
-            solution = solution.noting(f"No program states {task.statistic.name}; the search had all of the time.")
+            what = task.statistic.name if problem.weighs_hits else "quotas but resolved_rank"
+            solution = solution.noting(f"No program states {what}; the search had all of the time.")
     else:
         if task.epsilon is not None:
             safe_epsilon(problem, problem.epsilon)
@@ -94,7 +97,7 @@ def _search_then_program(
 ) -> Solution:
     name = chosen_formulation("auto", task.statistic)
     allowed = 0.2 * clock.remaining
-    fits = seconds_to_state(problem, name, allowed) < allowed
+    fits = not problem.quotas and seconds_to_state(problem, name, allowed) < allowed
     # A program goes on from weights whose value is known exactly.
     share = SEARCH_SHARE if fits else SEARCH_ALONE_SHARE
     solution, found = _searched(problem, replace(task, judged=False), clock, start, share)
@@ -105,6 +108,7 @@ def _search_then_program(
             return confirm(problem, task, clock, solution, found)
         if not fits:
             why = unstated() or f"The {name} program would be too large to help in the time"
+            why = f"The {name} program states no quotas" if problem.quotas else why
             # With more time a program could be tried.
             return replace(solution, gave_up=False).noting(f"{why}, so the search had all of it.")
         return proceed(problem, task, clock, solution, name, found)
@@ -143,6 +147,8 @@ def _searched(
         printed("search ends:", told=claims(claimed(problem, task)))(end)
     course.append(Moment(clock.spent, found.value, found.bound))
     w = np.asarray(found.weights, dtype=np.float64)
+    if found.value == -math.inf:
+        raise unmet(problem.quotas, proved=found.closed)
     if task.judged and not len(won_pairs(problem, w, problem.epsilon * float(problem.norm(w)))):  # nothing to polish
         return Solution(weights=w, value=found.value, bound=found.bound, bound_source="search", gave_up=True), found
     with clock.phase("certificate"):

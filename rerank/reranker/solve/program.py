@@ -202,7 +202,7 @@ def _arguments(problem: Problem, formulation: str) -> tuple[Any, dict[str, Any]]
         **ranked, "epsilon": problem.epsilon.exact, "C": problem.C, "constant": float(constant),
         "max_features": problem.max_features, "signs": problem.signs, "corrections": problem.limits,
         "scaled_from": (problem.X, problem.low, problem.high),
-        "rows": sides_of(problem), "by_sum": problem.by_sum,
+        "rows": sides_of(problem), "by_sum": problem.by_sum, "quotas": problem.quotas,
     }  # fmt: skip
 
 

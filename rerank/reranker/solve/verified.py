@@ -72,6 +72,15 @@ def verified(problem: Problem, w: Floats, as_given: bool = False) -> Verified:
     return Verified(w, certify(problem, w, as_given))
 
 
+def meets(problem: Problem, w: Floats) -> bool:
+    """Whether the order by weights meets the quotas, exactly."""
+    if not problem.quotas:
+        return True
+    from rerank.certificate import meets_quotas
+
+    return meets_quotas(problem, w)
+
+
 def polished(problem: Problem, w: Floats, claim: float | None = None, nearly: bool = False) -> Verified:
     """The better of ``w`` and its polish, both recomputed exactly.
 
@@ -91,8 +100,9 @@ def polished(problem: Problem, w: Floats, claim: float | None = None, nearly: bo
             # By sum weights are compared as they are, and brought to norm 1 afterwards.
             ends = (np.zeros(w.size), np.ones(w.size)) if problem.by_sum else problem.limits
             wide = polish(problem.scaled, pairs, w, problem.signs, w != 0, ends, _sides(problem, w))
-            better = verified(problem, allowed(problem, normalised(wide, problem.limits)))
-            best = max(best, better, key=lambda one: (one.value, one.certificate.margin or 0))
+            wide = allowed(problem, normalised(wide, problem.limits))
+            if meets(problem, wide):
+                best = max(best, verified(problem, wide), key=lambda one: (one.value, one.certificate.margin or 0))
         if claim is not None and is_closed(claim - best.value, claim, summed(problem)):
             return best
     if claim is None:

@@ -101,7 +101,7 @@ class Axes:
     def few(self, support: int) -> bool:
         """Whether vertices of all of a support can be listed (:mod:`rerank.search.boxes.listing`)."""
         free, t = self.columns[support].size - 1, self.pairs(support)
-        plain = not (self.domain.anchored or self.domain.by_sum or self.domain.walls.size)
+        plain = not (self.domain.anchored or self.domain.by_sum or self.domain.walls.size or t.quotas.any)
         listed = t is not self.tables and plain and 0 < free <= MOST_FREE
         return listed and comb(t.size + 2 * free, free) <= MOST_VERTICES
 

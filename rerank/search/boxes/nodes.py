@@ -14,15 +14,16 @@ Floats = NDArray[np.float64]
 Names = NDArray[np.int64]
 
 NAMES = 2**36  # names of boxes a job may give
-NAME, LEVEL, IDLE, GROUPED, SIDES = range(5)
-"""Labels of a box: name, level, splits in a row that decided nothing, whether the last was by a group, and sides."""
+NAME, LEVEL, IDLE, GROUPED, QUOTAS, SIDES = range(6)
+"""Labels of a box: name, level, splits in a row that decided nothing, whether the last was by a group, level of quotas,
+and sides."""
 
 
 @dataclass(frozen=True, eq=False)
 class NodeBatch:
     """Boxes of one support, explored together, a row each.
 
-    ``numbers`` (n, 2 k + 1) holds centres, half-widths and bounds, ``labels`` (n, 4 + m) what :data:`SIDES` lists:
+    ``numbers`` (n, 2 k + 1) holds centres, half-widths and bounds, ``labels`` (n, 5 + m) what :data:`SIDES` lists:
     names, what a kernel notes, and the sides of antiparallel pairs chosen for each.
     """
 
