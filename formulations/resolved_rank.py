@@ -19,7 +19,7 @@ Symbols
 At equal score the item of lower gain is above, and at equal gain the later row.
 
 Maximise ``statistic``: the sum over relevant ``i`` and levels ``l`` of ``v_i (a_l - a_(l-1)) t_il``, less
-``C sum_j gamma_j``. The constant ``sum_i v_i a_1`` is kept outside the model, in ``rerank_info.constant``.
+``C sum_j gamma_j``, and the constant ``sum_i v_i a_1``.
 
 Subject to
 
@@ -71,7 +71,17 @@ import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import ArrayLike, NDArray
 
-from formulations.common import Assignment, Term, family, linear, named, new_model, start, statistic
+from formulations.common import (
+    Assignment,
+    Term,
+    documented,
+    family,
+    linear,
+    named,
+    new_model,
+    start,
+    statistic,
+)
 from formulations.data import Coefficients, Floats, Indices
 from formulations.errors import FormulationError, FormulationWarning
 from formulations.levels import RankLayout, Standing, climbed, level_rows, rank_cuts, rank_levels
@@ -96,6 +106,19 @@ ROWS = {
     "reach_level": "R", "level_order": "O", "distinct_ranks": "P", "one_above": "X",
 }  # fmt: skip
 """Prefixes of the short names of this program's own families."""
+
+DOCS = {
+    "statistic": "(11), (10)", "w": "(21)", "gamma": "(21)", "z": "(21)", "t": "(21)", "above_by_margin": "(12)",
+    "switch_up": "(14)", "switch_down": "(15)",
+    "r": "(21): ResolvedRank, how many rows stand below item i once ties are resolved",
+    "win_when_above": "(13): whoever is above wins; row divided by U_ik, in the literal form 1",
+    "rank_from_wins": "ours, for (16)-(19): r_i counts the rows that i stands above",
+    "winner_higher": "(16): a winner has the higher rank",
+    "tie_to_lower_gain": "(17): who does not win stands below a row of lower gain",
+    "tie_to_later": "(18) for relevant rows, (19) for others: of two tied rows of one gain the later one is higher",
+    "reach_level": "(20): a level needs its rank; row times l - 1, one for all levels unless linking='paper'",
+}  # fmt: skip
+"""Equations of [RudinWang2018], and what the other components mean."""
 
 WIDE = 1e-3
 """Margin above which the gap between 0 and it is likely to cost something."""
@@ -128,9 +151,7 @@ def build(
     layout = _layout(instance)
     model = new_model("resolved_rank", name, layout, ROWS)
     w, z, m = list(model.w.values()), model.z, layout.length
-    # How many rows stand below item i.
-    model.r = r = pyo.Var(list(layout.ranges), bounds=lambda _, i: layout.ranges[i])
-    # 1 when at least l - 1 rows stand below item i.
+    model.r = r = pyo.Var(list(layout.ranges), bounds=layout.ranges)
     model.t = t = pyo.Var(list(layout.gains), domain=pyo.Binary)
 
     def above(coefficient: float, *pairs: Pair) -> list[Term]:
@@ -162,7 +183,7 @@ def build(
         })  # fmt: skip
     model.reach_level, model.level_order = level_rows(layout.ladders, t, r, instance.options)
     rank_cuts(model, layout)
-    return model
+    return documented(model, DOCS)
 
 
 def most_nonzeros(*data: Any, **options: Any) -> int:

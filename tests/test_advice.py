@@ -7,6 +7,7 @@ from tests.cases.advice import (
     cards,
     cards_files,
     commands,
+    constraints,
     damaged,
     fits,
     heard,
@@ -22,7 +23,7 @@ from tests.cases.advice import (
 from tests.cases.advice.exceptions import REASONS
 from tests.cases.advice.literals import advice
 
-MODULES = (tables, fits, commands, programs, rooms, searches, damaged, latent, others, cards, cards_files)
+MODULES = (tables, fits, constraints, commands, programs, rooms, searches, damaged, latent, others, cards, cards_files)
 ROWS = [row for module in MODULES for row in module.ROWS]
 SAID = {one_line(part) for row in ROWS for part in row.says}
 WHOLE = SAID & advice()

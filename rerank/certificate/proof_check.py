@@ -27,7 +27,7 @@ from rerank.certificate.check.exact import ExactProblem
 from rerank.certificate.check.leaves import LeafCheck, Seen
 from rerank.certificate.check.tree import UnprovenError, ends, families, trees
 from rerank.errors import CertificateError, InputError
-from rerank.problem import Problem, Proof, digest
+from rerank.problem import Problem, Proof, broken, digest
 from rerank.problem.proof import COORDINATE, LINE, VERSION, Circuits
 
 CLOSE = Fraction(1, 10**12)
@@ -165,8 +165,9 @@ class _Checker:
         """The bound at weights that change nothing and for the supports that were left out."""
         exact, bound = self.exact, Fraction(self.proof.bound)
         begin = exact.value(self.problem.unchanged)
-        if begin > bound:
-            what = "The given score alone is" if self.problem.anchored else "All weights 0 are"
+        if begin > bound and broken(self.problem.rows, self.problem.unchanged) is None:
+            alone = "The given score alone is" if self.problem.anchored else "The first column alone is"
+            what = alone if self.problem.anchored or self.problem.by_sum else "All weights 0 are"
             raise UnprovenError(f"{what} worth {float(begin)!r}, above the bound of {self.proof.bound!r}.")
         left_out = self.proof.left_out
         if left_out is not None and (left_out < 1 or exact.ideal() - exact.price * left_out > bound):

@@ -21,6 +21,10 @@ class NotSupportedError(InputError):
     """A combination of options that is well formed but not offered."""
 
 
+class InfeasibleError(InputError):
+    """Constraints that no weights of the fit can satisfy."""
+
+
 class SolverError(RerankError, RuntimeError):
     """A solver failed, is missing, or answered something that cannot be read."""
 

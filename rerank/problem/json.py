@@ -14,6 +14,7 @@ from rerank.errors import InputError
 from rerank.io.margin import Margin
 from rerank.problem.lists import MOST_HITS, RankedList
 from rerank.problem.problem import Problem
+from rerank.problem.rows import WeightRow, encoded
 
 MOST_ENTRIES = 20_000_000
 """Entries of a table that is read; a larger one is refused before any memory is taken."""
@@ -43,7 +44,10 @@ def problem_to_json(problem: Problem) -> dict[str, Any]:
         "signs": problem.signs.tolist(),
         "low": _hex(problem.low),
         "high": _hex(problem.high),
-    } | ({} if problem.limits is None else {"limits": [_hex(side) for side in problem.limits]})
+        **({} if problem.limits is None else {"limits": [_hex(side) for side in problem.limits]}),
+        **({} if not problem.rows else {"weight_rows": [row.to_json() for row in problem.rows]}),
+        **({} if not problem.by_sum else {"by_sum": True}),
+    }
 
 
 def problem_from_json(body: Any, where: str) -> Problem:
@@ -60,6 +64,8 @@ def problem_from_json(body: Any, where: str) -> Problem:
             max_features=None if limit is None else int(limit), signs=np.array(body["signs"], dtype=np.int8),
             low=_unhex(body["low"], d), high=_unhex(body["high"], d),
             limits=None if limits is None else (_unhex(limits[0], d), _unhex(limits[1], d)),
+            rows=[WeightRow.from_json(row, d) for row in body.get("weight_rows", [])],
+            by_sum=bool(body.get("by_sum", False)),
         )  # fmt: skip
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{where} holds no problem that can be used ({str(error)[:100]}); export it again.") from None
@@ -118,3 +124,7 @@ def _parts(problem: Problem) -> Iterator[NDArray[Any]]:
             yield np.array([-1, *item.hits], dtype=np.int64)
     if problem.limits is not None:
         yield from problem.limits
+    if problem.rows:
+        yield encoded(problem.rows)
+    if problem.by_sum:
+        yield np.array([-2])

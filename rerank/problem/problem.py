@@ -33,6 +33,7 @@ from rerank.errors import InputError
 from rerank.io.margin import Margin, margin_of
 from rerank.io.options import real, whole
 from rerank.problem.lists import RankedList, Unit
+from rerank.problem.rows import WeightRow
 from rerank.problem.scaling import scale_columns
 
 Floats = NDArray[np.float64]
@@ -64,6 +65,11 @@ class Problem:
     limits : pair of float64 arrays (d,), or None
         Anchored problems: smallest and largest weight of each column, 1 and 1 for the first, 0 between them for
         the others.
+    rows : tuple of WeightRow
+        What weights have to satisfy besides; without limits all of them have sides 0, so that only directions count.
+    by_sum : bool
+        Whether weights of sum 1, none of them below 0, are meant: the margin is multiplied by the sum of the weights
+        instead of the largest. All columns have one range then, and weights that are all 0 are not allowed.
     """
 
     X: Floats
@@ -75,6 +81,8 @@ class Problem:
     low: Floats
     high: Floats
     limits: tuple[Floats, Floats] | None = None
+    rows: tuple[WeightRow, ...] = ()
+    by_sum: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", Margin(self.epsilon))  # a float stands for what was written
@@ -91,10 +99,14 @@ class Problem:
 
     @property
     def unchanged(self) -> Floats:
-        """The weights that change nothing: all 0, or in anchored problems the given score alone."""
+        """The weights to begin with: all 0, in anchored problems the given score alone; by sum the first column."""
         w = np.zeros(self.n_features)
-        w[:1] = self.anchored
+        w[:1] = self.anchored or self.by_sum
         return w
+
+    def norm(self, w: ArrayLike) -> Fraction:
+        """What the margin is multiplied by at weights in normal form, exactly."""
+        return sum(map(Fraction, np.asarray(w).tolist()), Fraction(0)) if self.by_sum else Fraction(1)
 
     def used(self, w: ArrayLike) -> int:
         """``|w|_0``: how many weights are not 0, in anchored problems how many corrections."""
@@ -170,6 +182,8 @@ class Problem:
         low: ArrayLike | None = None,
         high: ArrayLike | None = None,
         limits: tuple[ArrayLike, ArrayLike] | None = None,
+        rows: Sequence[WeightRow] = (),
+        by_sum: bool = False,
     ) -> Problem:
         """A problem of checked parts.
 
@@ -186,11 +200,16 @@ class Problem:
             by default one standard deviation above ``low``, so that columns are measured in deviations.
         limits : pair of arrays (d,), optional
             Limits of the weights of an anchored problem; without them the problem is not anchored.
+        rows : sequence of WeightRow
+            Linear rows on scaled weights.
+        by_sum : bool
+            Whether the margin is one at weights of sum 1. The range of all columns is then by default the largest of
+            them, made a power of two.
 
         Raises
         ------
         InputError
-            For a constant column, no list, or a margin, penalty, limit or sign that cannot be used.
+            For a constant column, no list, or a margin, penalty, limit, sign or row that cannot be used.
         """
         data = np.ascontiguousarray(X, dtype=np.float64)
         if not lists or not sum(item.weight for item in lists) > 0:
@@ -207,11 +226,22 @@ class Problem:
         signs_ = np.zeros(data.shape[1], np.int8) if signs is None else np.asarray(signs, dtype=np.int8)
         if signs_.shape != (data.shape[1],) or not np.isin(signs_, (-1, 0, 1)).all():
             raise InputError(f"signs must hold one of -1, 0, 1 for each of the {data.shape[1]} features.")
+        if by_sum:
+            if limits is not None or (signs_ < 0).any():
+                raise InputError("Weights of sum 1 are none below 0 and have no limits; leave signs and limits out.")
+            signs_ = np.ones(data.shape[1], np.int8)
+            low_, high_ = (low_, high_) if high is not None else _one_range(low_, high_)
         limits_ = None if limits is None else _limits(limits, signs_)
         limit = None if max_features is None else whole("max_features", max_features)
         if limit is not None and limit >= data.shape[1] - (limits_ is not None):
             limit = None
-        return cls(data, tuple(lists), margin, price, limit, signs_, low_, high_, limits_)
+        for row in rows:
+            if len(row.coefficients) != data.shape[1] or (limits_ is None and not row.homogeneous):
+                raise InputError(
+                    f"The row {row.text!r} must have {data.shape[1]} coefficients and, without limits, sides of 0; "
+                    "free weights have no scale that another number could be measured in."
+                )
+        return cls(data, tuple(lists), margin, price, limit, signs_, low_, high_, limits_, tuple(rows), by_sum)
 
 
 def coordinates(problem: Problem) -> tuple[Floats, Floats, Floats]:
@@ -232,6 +262,13 @@ def coordinates(problem: Problem) -> tuple[Floats, Floats, Floats]:
     lower = np.array([x.__floor__() / GRID for x in ratios[0]])
     upper = np.array([x.__ceil__() / GRID for x in ratios[1]])
     return scale, lower, upper
+
+
+def _one_range(low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """Ranges of one width, a power of two, that begin at its multiples: so all columns have one unit, exactly."""
+    width = 2.0 ** np.ceil(np.log2((high - low).max()))
+    begin = np.floor(low / width) * width
+    return begin, begin + width
 
 
 def _one_deviation_above(rows: Floats, low: Floats, high: Floats) -> Floats:

@@ -52,6 +52,7 @@ def _values(problem: Problem, unit: Unit, weights: Floats) -> Floats:
     """Part of the values that a unit has."""
     n = unit.positive.size
     reach = problem.epsilon + 1e-12 * (1.0 + problem.n_features) * (1.0 + problem.largest_score)
+    reach = reach * np.abs(weights).sum(axis=1)[:, None] if problem.by_sum else reach
     scores = weights @ problem.scaled[np.concatenate([unit.positive, unit.negative])].T
     scores[:, :n] -= reach
     # The j-th best positive row stands at place j + l of this order, l the pairs that it lost; equal ones are won, and

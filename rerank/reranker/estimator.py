@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -17,6 +16,7 @@ from rerank.ranks.row_gains import IdealGains
 from rerank.reranker.clock import Clock
 from rerank.reranker.data import Indices, Weights, data_of
 from rerank.reranker.fit import fit
+from rerank.reranker.options import Options
 from rerank.reranker.ranker import Ranker
 from rerank.reranker.state import FittedState
 from rerank.reranker.task import task_of
@@ -34,7 +34,7 @@ PARTS = {
 """Methods of earlier versions, for lists that came in parts, and what to call with a table."""
 
 
-class Reranker(Ranker):
+class Reranker(Options, Ranker):
     """Fits a rank statistic of the top of a list exactly, with a bound on the value, margin and penalty included.
 
     Parameters
@@ -87,8 +87,8 @@ class Reranker(Ranker):
     prior : "auto", "equal" or array
         With ``first_stage=None`` and a radius, weights of the score to correct, by default one over each deviation.
     margin : float, str, Fraction or None
-        With a radius, the margin in deviations of the first stage's score, in place of ``epsilon``. 0 is the smallest
-        margin, as "auto" is.
+        With a radius, the margin in deviations of the first stage's score, in place of ``epsilon``; with ``normalise``
+        in units of the score. 0 is the smallest margin, as "auto" is.
     window : float or None
         Width c: fit hits around the depth N of the statistic, paid less and less from place N/c to place c N.
     list_length : int or None
@@ -98,13 +98,22 @@ class Reranker(Ranker):
         radius, and for estimators of others that are not fitted yet.
     features : None, names, numbers, mask, callable or transformer
         Columns that are reranked; the first stage sees all. None takes those that hold numbers and miss none. A
-        transformer makes columns of the table, such as thresholds.
+        transformer makes columns of the table, such as thresholds; :class:`rerank.scorers.Squares` is kept in files.
     solver_options : mapping or None
         Options of the solver, by name. Seven mean the same for all: ``threads``, ``gap`` (relative, at which it may
         stop), ``node_limit``, ``cutoff`` (only larger values are looked for), ``seed``, ``log`` (a file) and ``start``,
         which the search begins with, too: weights in the table's own units as ``coef_``, by column or one for each. A
         note says which of them a solver has not. Any other name is the solver's own, and passed on as it is; where
         PuLP calls the solver, it is an argument of PuLP's interface.
+    constraints : sequence of str
+        Linear rows on the weights by column name, in the table's own units: ``"age >= 2 * income"``, ``"a + b <= c"``,
+        ``"`blood sugar` <= 0"``. Free weights have no scale, so that a number other than 0 needs a radius: weights are
+        then in units of the first stage's score, the total weight where that is affine in the columns, else the
+        correction. A first stage that breaks a constraint is not kept.
+    normalise : {None, "sum"}
+        "sum" fits weights that are none below 0 and have the sum 1 in the table's own units, as people write them by
+        hand. Constraints may then hold any number (``"age >= 0.1"``), and ``margin`` is in units of that score. Pairs
+        of rows have to fit into memory; there is no radius.
     proof : bool
         Record how the search split the weights into boxes: ``result_.proof`` (``docs/proofs.md``).
     checkpoint : path or None
@@ -140,66 +149,6 @@ class Reranker(Ranker):
 
     # Groups that scikit-learn's tools hand to their splitter are kept whole in the fit as well, unless asked otherwise.
     __metadata_request__fit = {"groups": True}
-
-    @without(GONE)
-    def __init__(
-        self,
-        stat: Any = "dcg@10",
-        *,
-        first_stage: Any = "logistic",
-        n_candidates: int | str | None = "auto",
-        formulation: str = "auto",
-        solver: str = "highs",
-        presolve: bool = True,
-        time_limit: float | None = 60.0,
-        node_limit: int | None = None,
-        epsilon: float | str = "auto",
-        C: float = 0.0,
-        max_features: int | None = None,
-        positive: Any = False,
-        gain: str = "exponential",
-        pos_label: Any = None,
-        prior: Any = "auto",
-        radius: float | None = None,
-        margin: float | None = None,
-        window: float | None = None,
-        cross_fit: bool | int | str = "auto",
-        features: Any = None,
-        list_length: int | None = None,
-        solver_options: Mapping[str, Any] | None = None,
-        proof: bool = False,
-        checkpoint: str | os.PathLike[str] | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.stat = stat
-        self.first_stage = first_stage
-        self.n_candidates = n_candidates
-        self.formulation = formulation
-        self.solver = solver
-        self.presolve = presolve
-        self.time_limit = time_limit
-        self.node_limit = node_limit
-        self.epsilon = epsilon
-        self.C = C
-        self.max_features = max_features
-        self.positive = positive
-        self.gain = gain
-        self.pos_label = pos_label
-        self.prior = prior
-        self.radius = radius
-        self.margin = margin
-        self.window = window
-        self.cross_fit = cross_fit
-        self.features = features
-        self.list_length = list_length
-        self.solver_options = solver_options
-        self.proof = proof
-        self.checkpoint = checkpoint
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     def fit(
         self, X: Any, y: ArrayLike, qid: ArrayLike | str | None = None, sample_weight: ArrayLike | None = None,
@@ -255,12 +204,16 @@ class Reranker(Ranker):
             return self._adopt(replace(fitted, named=named))
 
     def build_model(self, **choices: Any) -> Any:
-        """The Pyomo ConcreteModel of the fitted problem; ``choices`` go to the builder (``linking``,
-        ``big_m``, ...).
-        """
-        from rerank.reranker.solve.program import build_model
+        """The Pyomo ConcreteModel of the fitted problem; ``choices`` go to the builder (``linking``, ``big_m``, ...).
 
-        return build_model(self._fitted().known_problem(), self._program(), **choices)
+        ``w`` are weights of scaled columns. ``weight[name]`` is the weight of a column in the table's own units, as in
+        ``coef_``; with a radius, its correction in units of the first stage's score. ``rerank_info.rows`` maps the row
+        ``i`` of ``z[i, k]``, ``s[i]`` and ``r[i]`` to its index label or number in the table, and
+        ``rerank_info.columns`` the column ``j`` of ``w[j]`` to its name.
+        """
+        from rerank.reranker.files.export import named_model
+
+        return named_model(self._fitted(), self._program(), choices)
 
     def statistic_bound(self, time_limit: float | None = 60.0) -> float:
         """A bound on what is fitted, without margin and penalty: no allowed weights rank the training lists better.
@@ -285,17 +238,48 @@ class Reranker(Ranker):
         now = "" if certificate is None else f"; the one that was found has {float(certificate.statistic):.6g}"
         return f"{who} a {state.result.fitted_name} above {bound:.6g} on the training lists{now}."
 
-    def export_mps(self, path: str | os.PathLike[str], **choices: Any) -> tuple[str, str]:
+    def fit_model(self, model: Any) -> Self:
+        """Solve a model of :meth:`build_model` with what was added to it, and use the best weights.
+
+        HiGHS solves it, or ``solver`` if that is another one. Rows, bounds and columns that were added are kept
+        exactly (equalities within 1e-6, and ``result_.notes`` say by how much they are missed). The weights are scaled
+        only where all rows still hold, and the value is recomputed exactly for the weights as they are. The bound is
+        that of the program with these rows, on the solver's word (``result_.bound_source`` is "rows"), or that of the
+        fit. The variables of the model get the values of the solution. An objective in place of ``model.statistic`` is
+        reported in its own sense in ``result_.notes``. A search knows no rows of a program and proves nothing here.
+
+        Parameters
+        ----------
+        model : ConcreteModel
+            Of :meth:`build_model` of this fit.
+
+        Raises
+        ------
+        InputError
+            For a model of another fit, what is no linear program, and weights that break a row.
+        SolverError
+            If the solver finds no point.
+        CertificateError
+            If the weights are not worth what the solver claims.
+        """
+        from rerank.reranker.files.export import fit_model
+
+        with enough_memory():
+            return self._adopt(fit_model(self._fitted(), model, self.get_params(deep=False)))
+
+    def export_mps(self, path: str | os.PathLike[str], model: Any = None, **choices: Any) -> tuple[str, str]:
         """Write the program as a portable ``.mps`` file, and a ``.json`` file that can rebuild this estimator;
         return both paths.
+
+        A ``model`` of :meth:`build_model` is written with what was added to it.
         """
         from rerank.reranker.files.export import export
 
-        return export(self._fitted(), self._program(), path, choices)[:2]
+        return export(self._fitted(), self._program(), path, choices, model)[:2]
 
     def load_solution(
-        self, path: str | os.PathLike[str], dialect: str | None = None, *, bound: float | None = None,
-        by: str | None = None, prove: float | None = None, **choices: Any,
+        self, path: str | os.PathLike[str], dialect: str | None = None, *, model: Any = None,
+        bound: float | None = None, by: str | None = None, prove: float | None = None, **choices: Any,
     ) -> Self:  # fmt: skip
         """Use the weights of another solver's solution file, polished and recomputed exactly.
 
@@ -304,7 +288,9 @@ class Reranker(Ranker):
         path : path
             Solution for the program of :meth:`export_mps`, or its weights alone, a line ``w0 0.5`` for each.
         dialect : str, optional
-            One of ``formulations.solutions.NAMES``; recognised if omitted.
+            One of :data:`formulations.solutions.NAMES`; recognised if omitted.
+        model : ConcreteModel, optional
+            The model whose program was solved, with what was added to it.
         bound : float, optional
             The solver's bound, as it prints it for the file. It is not checked, and all that is said of it names the
             solver.
@@ -319,13 +305,14 @@ class Reranker(Ranker):
         CertificateError
             If the weights do not give the solution's objective when recomputed exactly, even after polishing.
         InputError
-            For a file that cannot be read or is of another program, and a bound below what the weights are worth.
+            For a file that cannot be read or is of another program, weights that break a row that was added, and a
+            bound below what the weights are worth.
         """
         from rerank.reranker.files.export import load_solution
         from rerank.reranker.files.support import Support
 
         given = (path, dialect, Support(bound, by, prove), choices)
-        return self._adopt(load_solution(self._fitted(), self._program(), *given))
+        return self._adopt(load_solution(self._fitted(), self._program(), *given, model))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all that is needed to rank rows and to verify the result, as JSON without pickle."""
@@ -363,6 +350,9 @@ class Reranker(Ranker):
         self.prior_weight_, self.classes_ = state.prior_weight, None if state.classes is None else state.classes.names
         self.features_ = np.array(state.feature_names, dtype=object)[used] if state.named else used
         return self
+
+
+Reranker.__init__ = without(GONE)(Options.__init__)  # type: ignore[method-assign]
 
 
 def load(path: str | os.PathLike[str], first_stage: Any = None) -> Reranker:

@@ -20,9 +20,12 @@ from rerank.problem import Problem
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.anchored import anchor_of
 from rerank.reranker.clock import Clock
+from rerank.reranker.columns import Columns
+from rerank.reranker.constraints import first_stage_keeps
 from rerank.reranker.cross_fit import Staged, staged
 from rerank.reranker.data import Data
 from rerank.reranker.describe import corrections_in_words, kept_in_words
+from rerank.reranker.first_stage import FirstStage
 from rerank.reranker.result import KEEPING, Result, Solution, status_of
 from rerank.reranker.solve.margin import (
     SMALLEST_DEFAULT,
@@ -35,6 +38,7 @@ from rerank.reranker.solve.verified import verified
 from rerank.reranker.state import FittedState
 from rerank.reranker.task import Task
 from rerank.reranker.training import Training, fitted_scores, prepare, start_weights, theorem_of
+from rerank.search.domain import allowed
 
 Floats = NDArray[np.float64]
 Solve = Callable[[Problem, Task, Clock, Floats | None], Solution]
@@ -81,7 +85,8 @@ def stated(data: Data, task: Task, first: Staged | None) -> tuple[Task, Training
         data, task.statistic, None if first is None else first.scores, n_candidates,
         anchor_of(data.rows.columns, task, None if first is None else first.stage),
         epsilon=task.epsilon or SMALLEST_DEFAULT, C=task.C, max_features=task.max_features,
-        signs=task.signs, count_repeats=not task.judged,
+        signs=task.signs, count_repeats=not task.judged, constraints=task.constraints,
+        by_sum=task.normalise == "sum", by_score=task.by_score,
     )  # fmt: skip
     return task, training
 
@@ -101,7 +106,9 @@ def concluded(
     before = None if scores is None else data.evaluate(statistic, scores)
     quoted_before = None if scores is None else _quoted(data, task, scores, before)
     notes = _notes(data, task, clock, first, training)
-    if problem is None or training.nothing or _is_ideal(before, problem):
+    columns = data.rows.columns
+    breaks = broken_by_first_stage(problem, task, stage, columns)
+    if problem is None or training.nothing or (_is_ideal(before, problem) and breaks is None):
         equal = np.zeros(data.y.size)
         value = data.evaluate(statistic, equal) if before is None else before
         quoted = _quoted(data, task, equal, value) if quoted_before is None else quoted_before
@@ -114,6 +121,8 @@ def concluded(
             notes += [
                 f"No correction within the radius gives a larger {statistic.name}; the ideal list has {best:.6g}."
             ]
+        if task.constraints and (problem is None or breaks is not None):
+            notes += ["Nothing can be reordered, so no weights are fitted, and the constraints are not applied."]
         weights = np.zeros(0) if problem is None else problem.unchanged
         solution = Solution(weights=weights, value=value, bound=value, bound_source="ideal")
     else:
@@ -142,15 +151,21 @@ def concluded(
         if status == "feasible" and not solution.gave_up:
             notes += notes_on_exact_pairs(problem)
         ahead = after if before is None else after - before
-        if quoted_before is not None and ahead <= ROUNDING * abs(after) and task.solver not in ("none", "file"):
+        led = ahead <= ROUNDING * abs(after) and task.solver not in ("none", "file")
+        if led and breaks is None and quoted_before is not None:
             status, quoted = "first_stage_kept", quoted_before
         else:
+            if led and breaks is not None:
+                notes += [
+                    f"The first stage has {before:.6g} and is not kept, because it does not satisfy the constraint "
+                    f"{breaks!r}."
+                ]
             quoted = _quoted(data, task, fitted, after)
             if problem.anchored:
                 names = [data.feature_names[j] for j in training.features]
                 words = corrections_in_words(names, solution.weights[1:], (problem.high - problem.low)[1:])
                 notes += [words] if words else []
-    columns, kept, none = data.rows.columns, status in KEEPING, np.empty(0)
+    kept, none = status in KEEPING, np.empty(0)
     result = Result.of(
         solution.noting(*notes, *(kept_in_words(task, stage, columns) if kept else ())),
         statistic=quoted, status=status,
@@ -175,9 +190,19 @@ def concluded(
     return state if task.judged else state.with_classes(data.rows, data.y, scores)
 
 
+def broken_by_first_stage(
+    problem: Problem | None, task: Task, stage: FirstStage | None, columns: Columns
+) -> str | None:
+    """The constraint that a first stage does not satisfy, so that it may not be kept; None if it satisfies all."""
+    if problem is None or stage is None or not (task.constraints or task.normalise):
+        return None
+    coef = stage.coef if columns.transformer is None else None
+    return first_stage_keeps(problem, task.constraints, columns.names, coef)
+
+
 def unsolved(problem: Problem, task: Task, clock: Clock, start: Floats | None) -> Solution:
     """The start weights unchanged, with the value of the ideal list as bound."""
-    w = np.zeros(problem.n_features) if start is None else start
+    w = allowed(problem, problem.unchanged if start is None or not start.any() else start)
     if task.judged:
         return Solution(weights=w, value=-math.inf, bound=problem.ideal, bound_source="ideal", gave_up=True)
     best = verified(problem, w)
@@ -205,10 +230,16 @@ def _notes(data: Data, task: Task, clock: Clock, first: Staged | None, training:
     index, problem, statistic = data.rows.columns.index, training.problem, task.statistic
     notes = [*([index_note(index)] if index else []), *data.notes]
     notes += [] if first is None else [*first.stage.notes, *first.notes]
+    notes += [] if (squares := data.rows.columns.squares) is None else [squares.told()]
     if clock.remaining <= 0:
         notes += [
             f"The first stage and the shortlist took {clock.seconds['first_stage']:.2g} s, and this fit had "
             f"{clock.limit:.2g} s: {LATE}."
+        ]
+    if problem is not None and problem.anchored and problem.rows and first is not None and first.stage.coef is None:
+        notes += [
+            "The constraints are about the corrections: the first stage is no weighted sum of the columns, and they do "
+            "not apply to it."
         ]
     if statistic.remark and problem is not None and any(unit.positive.size > 1 for unit in problem.units):
         notes += [statistic.remark]

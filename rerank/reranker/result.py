@@ -45,8 +45,12 @@ SOURCES = {
     "ideal": "the ideal list",
     "search": "the search in weight space",
     "solver": "the solver, on its word",
+    "rows": "the solver, on its word, of the program with your rows",
 }
 """Where a bound may come from, in words."""
+
+ON_WORD = ("solver", "rows")
+"""Sources of bounds that nobody recomputes."""
 
 
 @dataclass(frozen=True)
@@ -102,18 +106,21 @@ class Solution:
     Attributes
     ----------
     weights : float64 array (features,)
-        In the scaled space of the shortlist, ``max|w_j| = 1`` or all 0; empty when nothing was fitted.
+        In the scaled space of the shortlist, ``max|w_j| = 1`` or all 0; empty when nothing was fitted. With rows of the
+        user's own that have a scale, ``max|w_j|`` may be smaller; nothing is divided then.
     value : float
         Value of ``weights``, margin and penalty included, recomputed exactly and rounded down. The unit is that of the
         statistic; the tail is included.
     bound : float
         No allowed weights (signs, ``max_features``, radius) have a larger value, margin and penalty included. It does
         not bound ``statistic``.
-    bound_source : {"ideal", "search", "solver"}
+    bound_source : {"ideal", "search", "solver", "rows"}
         Where the bound comes from: the ideal list, the search in weight space (with rounding on the safe side), or a
-        solver, whose claim is not verified.
+        solver, whose claim is not verified. "rows" is a solver's bound of a program with rows of the user's own: it
+        bounds the value of the weights that this program admits.
     bound_solver : str or None
-        The solver whose word the bound is, with its version; None where ``bound_source`` is not "solver".
+        The solver whose word the bound is, with its version; None where ``bound_source`` is neither "solver" nor
+        "rows".
     certificate : Certificate or None
         Exact value, statistic and smallest margin of ``weights``.
     program_value, program_bound : float or None
@@ -134,6 +141,8 @@ class Solution:
         Further remarks, one sentence each.
     gave_up : bool
         Whether the search ended open before its time; more of it changes nothing, and a note says why.
+    changed : bool
+        Whether the weights are of a program of the user's (:meth:`rerank.Reranker.fit_model`).
     history : tuple of Moment
         Value and bound over the seconds of search and solver, the last those of the result. Times differ from run to
         run, so that files and digests leave it out.
@@ -155,6 +164,7 @@ class Solution:
     proof: Proof | None = None
     notes: tuple[str, ...] = ()
     gave_up: bool = False
+    changed: bool = False
     history: tuple[Moment, ...] = ()
 
     @property
@@ -172,7 +182,7 @@ class Solution:
         claim = self.program_value
         return (
             claim is not None
-            and self.bound_source != "solver"
+            and self.bound_source not in ON_WORD
             and claim > self.bound + CLAIM_SLACK * max(1.0, abs(self.bound))
         )
 
@@ -338,6 +348,23 @@ class Result(Solution):
                 f"Proved optimal ({how}): no allowed weights have a larger {name} on the shortlist, margin and "
                 "penalty included."
             )
+        if self.bound_source == "rows":
+            if status == "optimal_by_solver":
+                return (
+                    f"Optimal on the word of {who}: none of the weights that the program with your rows admits have a "
+                    f"larger {name}, margin and penalty included. The value is recomputed exactly, the bound is not."
+                )
+            return (
+                f"Stopped with a gap of {self.gap:.6g} in {name}, margin and penalty included, on the word of {who}: "
+                "weights that the program with your rows admits may have a larger value, larger by at most this gap. "
+                "Raise time_limit, and node_limit where there is one."
+            )
+        if self.changed and status != "optimal":
+            word = f", on the word of {who}" if self.bound_solver else ""
+            return (
+                f"The weights keep the rows of your program. No weights, with or without what was added to it, have a "
+                f"{name} above {self.bound:.6g}, margin and penalty included{word}; a note says what its solver says."
+            )
         if status == "optimal_by_solver":
             return (
                 f"Optimal on the word of {who}: {name} of the weights is recomputed exactly, the bound is not; "
@@ -370,8 +397,8 @@ class Result(Solution):
         who = "the file" if self.solver == "file" else self.solver
         if self.program_value is not None:
             reported = (
-                f"{fitted}in the unit of the value, what {who} reports for the {self.formulation} program, "
-                f"bound {number(self.program_bound)}"
+                f"{fitted}in the unit of the value, what {who} reports for "
+                f"{'your' if self.changed else 'the'} {self.formulation} program, bound {number(self.program_bound)}"
             )
             rows.append(("program", number(self.program_value), reported))
         return Cells(rows, ("left", "left", "left"))
@@ -435,4 +462,4 @@ def status_of(solution: Solution) -> str:
     """``optimal``, ``optimal_by_solver`` or ``feasible``."""
     if not is_closed(solution.bound - solution.value, solution.value):
         return "feasible"
-    return "optimal_by_solver" if solution.bound_source == "solver" else "optimal"
+    return "optimal_by_solver" if solution.bound_source in ON_WORD else "optimal"

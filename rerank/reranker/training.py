@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from rerank.problem.scaling import snapped_scores
 from rerank.ranks.lists import rows_by_list
 from rerank.ranks.perturb import duplicates, theorem_applies
 from rerank.reranker.anchored import Anchor, corrections
+from rerank.reranker.constraints import constrained
 from rerank.reranker.data import Data
 from rerank.reranker.first_stage import FirstStage
 from rerank.reranker.result import ShortlistInfo
@@ -37,6 +39,8 @@ class Training:
     shortlist : Shortlist
     features : intp array (p,)
         Columns used, ascending: those that vary on the shortlist.
+    rows : list
+        What the user's table calls each row of the problem.
     n_lists, n_empty_lists : int
     info : ShortlistInfo
     nothing : str
@@ -46,6 +50,7 @@ class Training:
     problem: Problem | None
     shortlist: Shortlist
     features: Indices
+    rows: list[Any]
     n_lists: int
     n_empty_lists: int
     info: ShortlistInfo
@@ -54,7 +59,8 @@ class Training:
 
 def prepare(
     data: Data, statistic: RankStatistic, scores: Floats | None, n_candidates: int | None,
-    anchor: Anchor | None = None, count_repeats: bool = True, **options: Any,
+    anchor: Anchor | None = None, count_repeats: bool = True, constraints: tuple[str, ...] = (),
+    by_sum: bool = False, by_score: bool = False, **options: Any,
 ) -> Training:  # fmt: skip
     """Cut the shortlist, drop the columns that are constant on it, and state the problem.
 
@@ -66,6 +72,10 @@ def prepare(
         States the problem of correcting the scores, if these are not all equal; else the free problem.
     count_repeats : bool
         Whether rows are counted that are equal to others.
+    constraints : tuple of str
+        Linear rows on the weights by column name.
+    by_sum, by_score : bool
+        Whether weights of sum 1 are meant, and whether the margin is in units of their score.
     **options
         ``epsilon``, ``C``, ``max_features`` and ``signs`` (one a column of ``data.X``) of :meth:`Problem.build`.
 
@@ -95,14 +105,20 @@ def prepare(
     # A column may vary only in lists that do not count. It changes no value, and it has no range in the problem.
     used = table[np.concatenate([item.rows for item in weighed])]
     features = np.flatnonzero(used.max(axis=0) > used.min(axis=0)).astype(np.intp)
-    problem, cut = None, False
+    problem, cut, rows = None, False, head_rows
     if features.size:
         signs = options.pop("signs")[features]
         if anchor is not None and scores is not None and scores.min() < scores.max():
             found = corrections(data, statistic, scores, weighed, head_rows, features, anchor, signs, options)
-            problem, features, cut = found.problem, found.features, found.cut
+            problem, features, rows, cut = found.problem, found.features, found.rows, found.cut
         else:
-            problem = Problem.build(table[:, features], weighed, signs=signs, **options)
+            problem = Problem.build(table[:, features], weighed, signs=signs, by_sum=by_sum, **options)
+            if by_score:
+                width = Fraction(float(problem.high[0])) - Fraction(float(problem.low[0]))
+                problem = problem.with_epsilon(problem.epsilon.exact / width)
+    if problem is not None and constraints:
+        coef = None if anchor is None else anchor.coef
+        problem = constrained(problem, features, constraints, data.feature_names, coef)
     if cut and problem is not None:
         # Where rows are left out the order of the others matters, or the first stage's is as good as any.
         (item,) = problem.lists
@@ -133,7 +149,8 @@ def prepare(
         if nothing
         else None,
     )
-    return Training(problem, short, features, len(lists), len(lists) - len(counted), info, nothing)
+    labels = data.rows.labels(rows)
+    return Training(problem, short, features, labels, len(lists), len(lists) - len(counted), info, nothing)
 
 
 def _nothing(lists: list[RankedList], n_features: int) -> str:
@@ -194,7 +211,7 @@ def fitted_scores(data: Data, training: Training, scores: Floats | None, w: Floa
 
 def theorem_of(problem: Problem | None) -> str:
     """A sentence: whether Subrank and ResolvedRank provably have the same optimum on the shortlist."""
-    if problem is None or problem.anchored:
+    if problem is None or problem.anchored or problem.rows or problem.by_sum:
         return ""
     lists = np.zeros(problem.X.shape[0], dtype=np.intp)
     for number, item in enumerate(problem.lists):

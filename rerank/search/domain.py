@@ -2,19 +2,30 @@
 
 The search works in coordinates (:func:`rerank.problem.coordinates`). On the cube only the direction of weights counts,
 and its normal form has ``max_j |v_j| = 1``. In an anchored problem the first coordinate is 1 and stays 1.
+
+Rows on the weights cut the domain. Boxes of it are as if there were none; a box that a row excludes holds no point, and
+a point that breaks a row is moved to the nearest ones that do not, on the same features.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.problem import Problem, coordinates
+from rerank.errors import InfeasibleError
+from rerank.problem import Problem, WeightRow, broken, coordinates
+from rerank.search.room import LEAST, inside
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
+
+ROUNDS, BEYOND = 30, 1e-9  # projections to rows that are broken, and how far behind a row they end
+SIDE, WIDTH = -2, -1  # columns of walls behind the coefficients
+
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,17 +40,31 @@ class Domain:
         Smallest and largest coordinate of each feature.
     limits : pair of float64 arrays (d,), or None
         Limits of the weights of an anchored problem.
+    rows : tuple of WeightRow
+        Rows on the weights, exactly.
+    walls : float64 (m, d + 2)
+        The same as ``a.v >= b``: coefficients of size up to 1, ``b``, and what rounding may change in ``a.v - b``.
+    most : int or None
+        Largest number of features that count.
+    by_sum : bool
+        Whether the margin is multiplied by the sum of the weights; points that are all 0 are none then.
     """
 
     scale: Floats
     lower: Floats
     upper: Floats
     limits: tuple[Floats, Floats] | None = None
+    rows: tuple[WeightRow, ...] = ()
+    walls: Floats = field(default_factory=lambda: np.empty((0, 2)))
+    most: int | None = None
+    by_sum: bool = False
 
     @classmethod
     def of(cls, problem: Problem) -> Domain:
         """The domain of a problem."""
-        return cls(*coordinates(problem), problem.limits)
+        scale, lower, upper = coordinates(problem)
+        walls = _walls(problem, scale, np.maximum(-lower, upper))
+        return cls(scale, lower, upper, problem.limits, problem.rows, walls, problem.max_features, problem.by_sum)
 
     @classmethod
     def free(cls, d: int) -> Domain:
@@ -70,8 +95,33 @@ class Domain:
     def unchanged(self) -> Floats:
         """The point that changes nothing: all 0, or the first alone."""
         v = np.zeros(self.n_features)
-        v[self.anchor] = 1.0
+        v[:1] = self.anchored or self.by_sum
         return v
+
+    @cached_property
+    def begin(self) -> Floats:
+        """The point to begin with: the unchanged one, or where a row excludes it one far from all rows."""
+        if self.keeps(self.unchanged):
+            return self.unchanged
+        found = self.first_point()
+        if found is None:
+            raise InfeasibleError("No weights satisfy all constraints with room to spare; loosen one of them.")
+        return found
+
+    def first_point(self) -> Floats | None:
+        """The unchanged point, or where a row excludes it one far from all rows; None where these leave no room."""
+        walls, ends = self.walls, (self.lower, self.upper, self.anchor)
+        if self.keeps(self.unchanged):
+            return self.unchanged if inside(walls, *ends) is not None else None
+        if self.by_sum:  # 0 is no point
+            walls = np.vstack([walls, np.append(np.ones(self.n_features), [0.5, 0.0])])
+        found = inside(walls, *ends, self.most)
+        if found is None and self.most is not None:
+            # Of rows with sides 0 some may be satisfied with 0 by the few features that there are.
+            loose = walls.copy()
+            loose[walls[:, SIDE] == 0, SIDE] -= 2.0 * LEAST
+            found = inside(loose, *ends, self.most)
+        return None if found is None or not self.keeps(found := self._cut(found)) else found
 
     def used(self, v: Floats) -> int:
         """How many features count for the penalty and the limit."""
@@ -87,6 +137,19 @@ class Domain:
         normal = v[0] == 1.0 if self.anchored else self.norm(v) == 1.0
         return bool(normal and (v >= self.lower).all() and (v <= self.upper).all())
 
+    def keeps(self, v: Floats) -> bool:
+        """Whether the weights at a point in normal form satisfy all rows, exactly."""
+        if not self.rows:
+            return True
+        spare = self.spare(v)
+        if (spare > self.walls[:, WIDTH]).all():
+            return True
+        return not (spare < -self.walls[:, WIDTH]).any() and broken(self.rows, self.weights(v)) is None
+
+    def spare(self, v: Floats) -> Floats:
+        """How far a point is on the right side of each row, in doubles."""
+        return np.asarray(self.walls[:, :SIDE] @ v - self.walls[:, SIDE])
+
     def norm(self, v: Floats) -> float:
         """What the margin is multiplied by at a point that is not in normal form."""
         return abs(float(v[0])) if self.anchored else float(np.abs(v).max())
@@ -96,7 +159,49 @@ class Domain:
         return np.ascontiguousarray(basis[:1]) if self.anchored else basis
 
     def normal(self, v: Floats) -> Floats:
-        """A point in normal form, cut to what is allowed; the unchanged one where the norm is 0."""
+        """A point in normal form, cut to what is allowed; the one to begin with where there is none near."""
+        v = self._cut(v)
+        return v if self.keeps(v) else self._moved(v)
+
+    def _moved(self, v: Floats) -> Floats:
+        """A point near ``v``, on its features, that satisfies the rows; the one to begin with if none is found."""
+        free = v != 0
+        free[self.anchor] = False
+        coefficients = np.where(free, self.walls[:, :SIDE], 0.0)
+        squares = np.einsum("ij,ij->i", coefficients, coefficients)
+        near = v
+        for _ in range(ROUNDS):
+            short = self.walls[:, WIDTH] + BEYOND - self.spare(near)
+            worst = int(np.argmax(np.where(squares > 0, short / np.sqrt(np.maximum(squares, 1e-300)), -np.inf)))
+            if not squares[worst] > 0:
+                break
+            near = self._cut(near + coefficients[worst] * (max(short[worst], 0.0) / squares[worst]))
+            if self.keeps(near):
+                return near
+        key = free.tobytes()
+        if key not in self._inner:
+            only = np.where(free, 1.0, 0.0)
+            only[self.anchor] = 1.0
+            self._inner[key] = inside(self.walls, self.lower * only, self.upper * only, self.anchor)
+        inner = self._inner[key]
+        if inner is None:
+            return self.begin
+        spare, wide = self.spare(near), self.spare(inner)
+        wanted = self.walls[:, WIDTH] + np.minimum(BEYOND, 0.5 * wide)
+        share = np.max((wanted - spare)[spare < wanted] / np.maximum(wide - spare, 1e-300)[spare < wanted], initial=0.0)
+        for part in (min(float(share), 1.0), 1.0):
+            found = self._cut(near + part * (inner - near))
+            if self.keeps(found):
+                return found
+        return self.begin
+
+    @cached_property
+    def _inner(self) -> dict[bytes, Floats | None]:
+        """Points far from all rows, by features."""
+        return {}
+
+    def _cut(self, v: Floats) -> Floats:
+        """A point in normal form, cut to limits and signs; the unchanged one where the norm is 0."""
         if not self.anchored:
             v = np.where(self.signed, np.maximum(v, 0.0), v)
         size = self.norm(v)
@@ -116,6 +221,11 @@ class Domain:
             ends.append((side - v)[held] / u[held])
         low = np.concatenate([[-np.inf], ends[0], ends[3]]).max()
         high = np.concatenate([[np.inf], ends[1], ends[2]]).min()
+        if not len(self.walls):
+            return float(low), float(high)
+        for rate, spare in zip(self.walls[:, :SIDE] @ u, self.spare(v) - self.walls[:, WIDTH], strict=True):
+            if abs(rate) > 1e-12 * np.abs(u).max():
+                low, high = (max(low, -spare / rate), high) if rate > 0 else (low, min(high, -spare / rate))
         return float(low), float(high)
 
     def within(self, features: Indices) -> Floats:
@@ -127,15 +237,23 @@ class Domain:
     def part(self, features: Indices) -> Domain:
         """The domain of some features alone."""
         limits = None if self.limits is None else (self.limits[0][features], self.limits[1][features])
-        return Domain(self.scale[features], self.lower[features], self.upper[features], limits)
+        walls = self.walls
+        if len(walls):
+            walls = np.column_stack([walls[:, features], walls[:, SIDE:]])
+            walls[~walls[:, :SIDE].any(axis=1), WIDTH] = 0.0  # nothing is rounded
+        return Domain(self.scale[features], self.lower[features], self.upper[features], limits, walls=walls)
 
     def random_point(self, rng: np.random.Generator) -> Floats:
         """A random point in normal form."""
         if self.anchored:
-            return self.lower + rng.random(self.n_features) * (self.upper - self.lower)
+            return self.kept(self.lower + rng.random(self.n_features) * (self.upper - self.lower))
         v = rng.standard_normal(self.n_features)
         v[self.signed] = np.abs(v[self.signed])
-        return np.asarray(v / np.abs(v).max(), dtype=np.float64)
+        return self.kept(np.asarray(v / np.abs(v).max(), dtype=np.float64))
+
+    def kept(self, v: Floats) -> Floats:
+        """A point in normal form, moved to what the rows allow."""
+        return v if self.keeps(v) else self._moved(v)
 
     def roots(self) -> tuple[Floats, Floats]:
         """Centres and half-widths (n, d) of the boxes that make up the domain.
@@ -150,3 +268,32 @@ class Domain:
         for i, (j, side) in enumerate(faces):
             centres[i, j], halves[i, j] = side, 0.0
         return centres, halves
+
+
+def _walls(problem: Problem, scale: Floats, size: Floats) -> Floats:
+    """The rows on the weights in coordinates of at most this ``size``; see :class:`Domain`."""
+    d, walls = problem.n_features, []
+    factors = [Fraction(float(s)) for s in scale]
+    for row, side in (wall for own in problem.rows for wall in own.sides()):
+        exact = [a * s for a, s in zip(row, factors, strict=True)]
+        unit = max(map(abs, exact)) or Fraction(1)
+        a, b = np.array([float(x / unit) for x in exact]), float(side / unit)
+        # Of the coefficients, of their products and sum, and of weights that are rounded products of coordinates.
+        walls.append([*a, b, 4.0 * (d + 8) * 2.0**-53 * (float(np.abs(a) @ size) + abs(b))])
+    return np.array(walls).reshape(-1, d + 2)
+
+
+def sides_of(problem: Problem) -> list[tuple[Floats, float, str]]:
+    """The rows on scaled weights in doubles, for programs: ``a.w >= b`` with a largest coefficient of 1, and a name."""
+    ones = np.ones(problem.n_features)
+    walls = _walls(problem, ones, ones)
+    texts = [row.text for row in problem.rows for _ in row.sides()]
+    return [(wall[:SIDE], float(wall[SIDE]), text) for wall, text in zip(walls, texts, strict=True)]
+
+
+def allowed(problem: Problem, w: Floats) -> Floats:
+    """Weights in scaled space moved to what the rows on weights allow; as they are where they satisfy them."""
+    if broken(problem.rows, w) is None:
+        return w
+    domain = Domain.of(problem)
+    return domain.weights(domain.normal(w / domain.scale))

@@ -66,8 +66,8 @@ class Run:
         self.lines: LineSearch
         pairs = None
         if not rows_alone(problem, points, proof):
-            pairs = (affordable_pairs if proof else pairs_if_affordable)(problem, workers)
-        row_lines = pairs is None or (rough(problem) if self.limited else lines_by_rows(problem))
+            pairs = (affordable_pairs if proof or problem.by_sum else pairs_if_affordable)(problem, workers)
+        row_lines = pairs is None or (not problem.by_sum and rough(problem) if self.limited else lines_by_rows(problem))
         if row_lines:
             check_rows(problem, sum(unit.coefficients.size for unit in problem.units), workers)
             self.tables = row_tables(problem, self.domain.scale)
@@ -87,7 +87,7 @@ class Run:
         self.among = np.arange(int(anchored), d) if proof else moving(problem)
         columns, self.left_out = supports(self.among.size, problem.max_features, problem.C > 0, anchored, self.among)
         prices = np.asarray(self.price * columns.sizes, dtype=np.float64)
-        begin = self.domain.unchanged
+        begin = self.domain.begin
         self.boxes = OpenBoxes(
             self.tables, columns, prices, self.domain, self._inner(begin), begin, proof,
             screens=cache(lambda: screens_of(problem, self.tables, self.domain, columns[-1].size, workers)),
@@ -190,7 +190,7 @@ class Run:
     def weights(self) -> Floats:
         """The best weights."""
         found = self.boxes.weights
-        return self.domain.weights(self.domain.unchanged if found is None else found)
+        return self.domain.weights(self.domain.begin if found is None else found)
 
     def progress(self, report: Callable[[Progress], None]) -> Callable[[OpenBoxes], None]:
         """What to call after a round, so that ``report`` is called with a :class:`Progress`."""

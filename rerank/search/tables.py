@@ -362,6 +362,9 @@ def tables(problem: Problem, parts: list[ListPairs] | None = None, scale: Floats
     pairs = _differences(problem.scaled, above, beneath)
     if scale is not None:
         pairs *= scale[:, None]
+    if problem.by_sum:
+        # A margin that is multiplied by the sum of the weights is a part of each column's difference.
+        pairs -= float(problem.epsilon)
     flat = Tables(
         pairs=pairs,
         slot=np.concatenate(slot),
@@ -374,9 +377,9 @@ def tables(problem: Problem, parts: list[ListPairs] | None = None, scale: Floats
         ideal=ideal,
         slack=slack,
         constant=problem.constant,
-        epsilon=float(problem.epsilon),
-        tolerance=tolerance(problem),
-        spacing=0.0 if scale is None else spacing(problem),
+        epsilon=0.0 if problem.by_sum else float(problem.epsilon),
+        tolerance=tolerance(problem) * (4.0 if problem.by_sum else 1.0),
+        spacing=0.0 if scale is None or problem.by_sum else spacing(problem),
     )
     return _linear(problem, flat) if is_linear(problem) else flat
 

@@ -280,7 +280,7 @@ def _needed(problem: Problem, points: bool, proof: bool) -> set[str]:
     supports = problem.max_features is not None or problem.C > 0
     if rows_alone(problem, points, proof):
         return {"row boxes", "row lines", "smooth"}
-    by_rows = rough(problem) if supports else lines_by_rows(problem)
+    by_rows = not problem.by_sum and rough(problem) if supports else lines_by_rows(problem)
     lines = {"row lines", "smooth"} if by_rows else {"pair lines"}
     boxes = "linear boxes" if is_linear(problem) else "pair boxes"
     return {boxes} | lines | ({"supports"} if supports else set())

@@ -24,6 +24,7 @@ class Given(NamedTuple):
     rows: Any  # those of the tables, in the basis; by pairs there are none
     basis: Any  # weights are basis @ coordinates; empty where they are the coordinates
     within: Any  # coordinates within the limits; boxes reach a little farther; empty without limits
+    walls: Any  # rows on the coordinates, a.u >= b: (m, k + 2) coefficients, b, rounding
     paid: Any  # Paid of rows, Slots of pairs
     single: bool
     integral: bool
@@ -70,7 +71,7 @@ class RowSpace(NamedTuple):
     kept: Any
     columns: Any  # float64 (k + 2, m): negatives that are left, feature by feature; ends of one positive's differences
     tallies: Any  # int64 (2, m): positives that lost to each of them, and that beat each, in the whole box
-    axes: Any  # float64 (5, k): centre and half-widths, the best point, what a split moves, and in which direction
+    axes: Any  # float64 (6, k): centre and half-widths, the best point, what a split moves, where, and on row limits
 
 
 class Margin(NamedTuple):
@@ -118,8 +119,11 @@ def given(t: Tables | RowTables, support: Support) -> Given:
     if isinstance(t, RowTables):
         rows = t.rows if features.size == t.n_features else t.rows[:, features]
         rows = rows if plain else rows @ basis
+    walls = support.walls
+    if not plain and len(walls):  # sides are 0 there, so that the norm of weights does not count
+        walls = np.column_stack([walls[:, :-2] @ basis, walls[:, -2], 4.0 * features.size * walls[:, -1]])
     made: Given = writable(Given(
-        rows, basis, support.within, t.lists.paid if isinstance(t, RowTables) else t.slots,
+        rows, basis, support.within, walls, t.lists.paid if isinstance(t, RowTables) else t.slots,
         isinstance(t, Tables) and t.single, t.integral, t.total, t.epsilon,
         t.tolerance if plain else whitened_tolerance(t.tolerance, features.size), t.spacing if plain else 0.0,
     ))  # fmt: skip
@@ -173,7 +177,7 @@ def row_space(t: RowTables, features: int) -> RowSpace:
         units=np.zeros((LEVELS, 4, units), np.int32), ends=np.empty((3, n)), heap=np.empty(places + 1),
         lost=np.zeros(n, np.int64), count=np.zeros(places + 1, np.int64), kept=np.empty(n, np.int32),
         columns=np.empty((features + 2, refined)), tallies=np.zeros((2, refined), np.int64),
-        axes=np.zeros((5, features)),
+        axes=np.zeros((6, features)),
     )  # fmt: skip
     made.which[:size], made.level[0] = t.entries, (0, size, units)
     made.units[0] = np.arange(units), np.zeros(units), t.n_positive, t.n_rows

@@ -119,7 +119,7 @@ def test_files_that_do_not_count_rows_are_not_read_in_silence(tmp_path, solved, 
     assert any("does not say which rows its program had" in note for note in notes)
     # With its program beside it the file is refused.
     mps.write(program, tmp_path / "p.mps")
-    with pytest.raises(InputError, match="rows.*not supported"):
+    with pytest.raises(InputError, match="rows.*give the model"):
         fitted().load_solution(path)
 
 
@@ -268,11 +268,13 @@ def test_a_box_of_its_own_is_no_problem_to_prove(tmp_path):
     box = [0.1, -0.2, 1.0], [0.5, 0.2, 1.0]
     est.export_mps(tmp_path / "p.mps", box=box)
     outcome = gateway.solve_file(tmp_path / "p.mps", solution=tmp_path / "p.sol")
-    with pytest.raises(InputError, match="has a box of its own; leave prove out"):
+    with pytest.raises(InputError, match="has rows or a box of its own; leave prove out"):
         unsolved(3).load_solution(tmp_path / "p.sol", box=box, prove=5)
-    asked = {"bound": -float(outcome.objective), "by": "HiGHS"}
+    asked = {"bound": mps.read(tmp_path / "p.mps").constant - outcome.objective, "by": "HiGHS"}
     result = unsolved(3).load_solution(tmp_path / "p.sol", box=box, **asked).result_
-    assert result.bound_source == "ideal" and any("asks more than the problem" in note for note in result.notes)
+    assert result.bound == pytest.approx(outcome.objective)
+    assert "of the program with your rows" in " ".join(result.notes)
+    assert (result.bound_source, result.bound_solver) == ("rows", "HiGHS")
     assert "prove" not in unsolved(3).load_solution(tmp_path / "p.sol", box=box).result_.message
 
 

@@ -66,14 +66,16 @@ class ExactProblem:
     units : list of Unit
     constant : Fraction
         The part of the value that no weights change.
-    epsilon, price : Fraction
-        Margin, and the penalty for one feature.
+    epsilon, price, apart : Fraction
+        Margin, the penalty for one feature, and the margin that every column's difference is lowered by.
     scale : list of Fraction
         Weights are ``scale`` times the coordinates that boxes are made of.
     lower, upper : float64 (d,)
         Smallest and largest coordinate of each weight.
     used : intp array
         Rows that stand in a list.
+    walls : list of (list of Fraction, Fraction)
+        Rows on the weights as ``a.v >= b`` on all coordinates.
 
     Raises
     ------
@@ -85,9 +87,14 @@ class ExactProblem:
         _check(problem)
         self.problem = problem
         self.epsilon, self.price = problem.epsilon.exact, Fraction(problem.C)
+        # A margin that is multiplied by the sum of the weights is a part of each column's difference.
+        self.apart, self.epsilon = (self.epsilon, Fraction(0)) if problem.by_sum else (Fraction(0), self.epsilon)
         scale, self.lower, self.upper = coordinates(problem)
         self.scale = [Fraction(x) for x in scale.tolist()]
         self._check_coordinates()
+        self.walls = [
+            ([a * s for a, s in zip(row, self.scale)], side) for own in problem.rows for row, side in own.sides()
+        ]
         self.used = np.unique(np.concatenate([item.rows for item in problem.lists]))
         self._columns()
         weights = [Fraction(item.weight) for item in problem.lists]
@@ -136,14 +143,15 @@ class ExactProblem:
     def difference(self, upper: int, lower: int, features: Indices) -> list[Fraction]:
         """Difference of two rows on some features, scaled so that coordinates multiply it."""
         N = self.numerators
-        return [Fraction(N[upper, j] - N[lower, j], self.widths[j]) for j in features.tolist()]
+        return [Fraction(N[upper, j] - N[lower, j], self.widths[j]) - self.apart for j in features.tolist()]
 
     def rounded(self, upper: Indices, lower: Indices) -> Floats:
         """Scaled differences of pairs, correctly rounded; NaN where no double is large enough."""
         out = np.empty((upper.size, self.problem.n_features))
         for j, width in enumerate(self.widths):
             differences = self.numerators[upper, j] - self.numerators[lower, j]
-            out[:, j] = [_quotient(difference, width) for difference in differences.tolist()]
+            above, below = self.apart.numerator * width, self.apart.denominator
+            out[:, j] = [_quotient(each * below - above, width * below) for each in differences.tolist()]
         return out
 
     def value(self, w: Floats) -> Fraction:
@@ -154,7 +162,7 @@ class ExactProblem:
         for j in np.flatnonzero(w):
             scores[self.used] += self.numerators[self.used, j] * multipliers[j]
         # Scores are whole numbers: a difference reaches epsilon exactly when it reaches the next whole number.
-        margin = ceil(self.epsilon * unit_of_score)
+        margin = ceil((self.epsilon + self.apart * self.problem.norm(w)) * unit_of_score)
         parts = [self.constant]
         for unit in self.units:
             others = np.sort(np.repeat(scores[unit.negative], unit.copies)).tolist()

@@ -183,6 +183,9 @@ class LeafCheck:
     def _exactly(self, boxes: Boxes, i: int, lost: NDArray[np.int64], open_: Indices, unsure: Mask) -> None:
         """Decide a leaf in rationals: pairs that doubles left open, then the sum, then the vertices."""
         box = RationalBox(self.exact, self.pairs, self.features, boxes.centres[i], boxes.halves[i])
+        if not box.holds_weights():
+            self.exact_leaves += 1
+            return
         surely = np.array([box.out_of_reach(int(p)) for p in open_[unsure]], dtype=bool)
         below = open_[unsure][surely]
         lost = lost + self.pairs.lost(below)

@@ -2,7 +2,7 @@ r"""The exact maximum of the value over a small box, from the vertices of the pa
 
 The weights of a box that win certain pairs form a closed polytope; if there are any, one of its vertices wins
 at least the same pairs, and winning more never lowers the value.  A vertex is where as many planes ``w.D =
-epsilon`` and sides of the box meet as the box has dimensions.
+epsilon``, rows on the weights and sides of the box meet as the box has dimensions.
 """
 
 from __future__ import annotations
@@ -58,11 +58,21 @@ class RationalBox:
             unit.value(counts[a:b]) for unit, a, b in zip(self.exact.units, bounds[:-1], bounds[1:])
         )
 
-    def plane(self, p: int) -> Plane:
-        """Pair ``p`` is won where ``a.y >= b``, with ``y`` from 0 to 1 over the box; reduced integers."""
-        row = self.row(p)
+    def walls(self) -> list[tuple[list[Fraction], Fraction]]:
+        """The rows on the weights, ``a.v >= b`` on the support."""
+        return [([row[j] for j in self.features.tolist()], side) for row, side in self.exact.walls]
+
+    def holds_weights(self) -> bool:
+        """Whether no row on the weights alone excludes the whole box."""
+        return all(
+            sum(c * a + h * abs(a) for c, h, a in zip(self.centre, self.half, row)) >= side
+            for row, side in self.walls()
+        )
+
+    def plane(self, row: list[Fraction], side: Fraction) -> Plane:
+        """``row.v >= side`` as ``a.y >= b``, with ``y`` from 0 to 1 over the box; reduced integers."""
         a = [2 * h * v for h, v in zip(self.half, row) if h]
-        b = self.exact.epsilon - sum((c - h) * v for c, h, v in zip(self.centre, self.half, row))
+        b = side - sum((c - h) * v for c, h, v in zip(self.centre, self.half, row))
         grain = lcm(b.denominator, *(v.denominator for v in a))
         whole = [int(v * grain) for v in [*a, b]]
         divisor = gcd(*whole) or 1
@@ -87,11 +97,11 @@ def largest_value(box: RationalBox, lost: NDArray[np.int64], open_: Indices) -> 
     k = sum(h > 0 for h in box.half)
     members: dict[Plane, list[int]] = {}
     for p in open_.tolist():
-        a, b = box.plane(p)
+        a, b = box.plane(box.row(p), box.exact.epsilon)
         if sum(v for v in a if v < 0) < b:  # else won in the whole box
             members.setdefault((a, b), []).append(p)
-    planes = list(members)
-    distinct = list({max((a, b), (tuple(-v for v in a), -b)): None for a, b in planes if any(a)})
+    planes, walls = list(members), [box.plane(*wall) for wall in box.walls()]
+    distinct = list({max((a, b), (tuple(-v for v in a), -b)): None for a, b in [*planes, *walls] if any(a)})
     systems = sum(comb(len(distinct), t) * comb(k, t) << (k - t) for t in range(k + 1))
     if systems > MOST_SYSTEMS:
         raise UnprovenError(
@@ -100,6 +110,8 @@ def largest_value(box: RationalBox, lost: NDArray[np.int64], open_: Indices) -> 
     best = Fraction(-1)
     seen: set[tuple[bool, ...]] = set()
     for above, below in _vertices(distinct, k):
+        if any(sum(v * y for v, y in zip(a, above)) < b * below for a, b in walls):
+            continue
         won = tuple(sum(v * y for v, y in zip(a, above)) >= b * below for a, b in planes)
         if won not in seen:
             seen.add(won)

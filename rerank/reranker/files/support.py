@@ -51,28 +51,32 @@ class Support:
         if self.prove is not None:
             real("prove", self.prove, 0.0)
 
-    def bounded(self, result: Result, program: Program, constant: float, bounds: bool) -> Result:
+    def bounded(self, result: Result, program: Program, bounds: bool) -> Result:
         """The result with the bound on the solver's word, if that program ``bounds`` the value."""
         if self.bound is None or self.by is None:
             return result
-        bound, value = program.constant - self.bound + constant, result.value
+        bound, value = program.constant - self.bound, result.value
         result = replace(result, program_bound=bound)
         if not bounds:
             return result.noting(
                 f"{self.by} bounds the {result.formulation} program, as it was stated, by {bound:.9g}; that program "
                 "asks more than the problem, so this is no bound on the value."
             )
-        if bound < value - AGREE * max(1.0, abs(value)):
-            raise InputError(
-                f"A bound of {self.bound:.9g} by {self.by} would mean that no value exceeds {bound:.9g}, and these "
-                f"weights are worth {value:.9g}; give the bound as {self.by} prints it for the program's file, in "
-                f"which they are worth {program.constant + constant - value:.9g}."
-            )
+        self.check(bound, value, program.constant)
         if is_closed(result.bound - max(bound, value), value):
             return result.noting(
                 f"The bound that the model had, {result.bound:.9g}, is kept: that of {self.by} is not smaller."
             )
         return replace(result, bound=max(bound, value), bound_source="solver", bound_solver=self.by)
+
+    def check(self, bound: float, value: float, constant: float) -> None:
+        """Refuse a bound on the value below the value; ``constant`` is what the program's file lacks of it."""
+        if bound < value - AGREE * max(1.0, abs(value)):
+            raise InputError(
+                f"A bound of {self.bound:.9g} by {self.by} would mean that no value exceeds {bound:.9g}, and these "
+                f"weights are worth {value:.9g}; give the bound as {self.by} prints it for the program's file, in "
+                f"which they are worth {constant - value:.9g}."
+            )
 
     def proved(self, result: Result, problem: Problem, task: Task) -> Result:
         """The result after a search from its weights; better weights take their place, and that is said."""

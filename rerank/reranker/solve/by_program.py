@@ -31,6 +31,7 @@ from rerank.reranker.solve.program import (
 )
 from rerank.reranker.solve.verified import Verified, polished, summed, verified, within_tolerance
 from rerank.reranker.task import Task
+from rerank.search.domain import allowed
 from rerank.solvers.outcome import AGREE, Options, Outcome, Point, Progress, Stop, beside
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def alone(problem: Problem, task: Task, clock: Clock, start: Floats | None) -> S
         limit = min(START_SECONDS, clock.remaining * 0.1)
         w, value = search.line_search(problem, start=start, time_limit=limit, random_state=task.seed)
     with clock.phase("certificate"):
-        best = verified(problem, normalised(np.asarray(w, dtype=np.float64), problem.limits))
+        best = verified(problem, allowed(problem, normalised(np.asarray(w, dtype=np.float64), problem.limits)))
     solution = Solution(
         weights=best.weights, value=best.value, certificate=best.certificate, bound=math.inf, bound_source="ideal",
         start_value=float(value), formulation=name, history=(Moment(clock.spent, best.value, problem.ideal),),
@@ -204,8 +205,8 @@ def proceed(
     # An outcome that denies weights that were verified and are feasible in the program is refused.
     if (x := stated.point(solution.weights)[0]) is not None:
         outcome = beside(outcome, Point.of(stated.program, x), stated.program)
-    of_value = stated.constant if shares_optimum(name, task.statistic) else math.inf
-    reports = [Moment(began + now.seconds, now.incumbent + stated.constant, now.bound + of_value) for now in course]
+    of_value = 0.0 if shares_optimum(name, task.statistic) else math.inf
+    reports = [Moment(began + now.seconds, now.incumbent, now.bound + of_value) for now in course]
     solution = replace(solution, gave_up=gave_up and ended, history=(*solution.history, *reports))
     solution = _with_outcome(solution, stated, outcome)
     early = sorted(name for name in ("gap", "cutoff", "node_limit") if task.solver_options.get(name))
@@ -220,7 +221,7 @@ def proceed(
             "the problem, so its bound is no bound on the value. presolve=True or formulation='mixed' gives one."
         )
     # Outside the box of the search nothing beats the start, so the program's bound, or the value, bounds everything.
-    bound = max(outcome.bound + stated.constant, solution.value)
+    bound = max(outcome.bound, solution.value)
     by_solver = replace(solution, bound=bound, bound_source="solver", bound_solver=outcome.who)
     if found is None:
         return by_solver
@@ -252,7 +253,7 @@ def run(
         verbose=task.verbose,
         progress=progress,
     ).chosen(task.solver_options)
-    options = replace(options, cutoff=None if cutoff is None else cutoff - stated.constant)
+    options = replace(options, cutoff=cutoff)
     given: dict[str, Any] = {"start": start, "cancel": current().asked}
     with clock.phase(task.solver):
         if task.solver == "highs":
@@ -293,15 +294,15 @@ def _claimed(stated: Stated, outcome: Outcome) -> float | None:
         return None
     p = stated.program
     missed = np.where(p.integer, outcome.x - np.rint(outcome.x), 0.0)
-    return outcome.objective - float(p.cost @ missed) + stated.constant
+    return outcome.objective - float(p.cost @ missed)
 
 
 def _with_outcome(solution: Solution, stated: Stated, outcome: Outcome) -> Solution:
     """The solution with what the solver reports, in the unit of the value."""
     return replace(
         solution,
-        program_value=None if outcome.objective is None else float(outcome.objective) + stated.constant,
-        program_bound=float(outcome.bound) + stated.constant if math.isfinite(outcome.bound) else None,
+        program_value=None if outcome.objective is None else float(outcome.objective),
+        program_bound=float(outcome.bound) if math.isfinite(outcome.bound) else None,
         start_accepted=outcome.start_accepted,
         nodes=solution.nodes + max(0, int(outcome.nodes)),
     ).noting(*([outcome.message] if outcome.message else []))

@@ -21,7 +21,7 @@ from rerank.errors.stops import limited
 from rerank.problem import Problem
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.clock import Clock
-from rerank.reranker.result import Moment, Solution, history_of
+from rerank.reranker.result import ON_WORD, Moment, Solution, history_of
 from rerank.reranker.solve.by_program import alone, confirm, proceed, seconds_to_state
 from rerank.reranker.solve.margin import safe_epsilon
 from rerank.reranker.solve.program import chosen_formulation, unstated
@@ -85,7 +85,7 @@ def bounded_by_ideal(problem: Problem, solution: Solution) -> Solution:
         solution,
         bound=bound,
         bound_source=source,
-        bound_solver=solution.bound_solver if source == "solver" else None,
+        bound_solver=solution.bound_solver if source in ON_WORD else None,
     )
 
 
@@ -143,7 +143,7 @@ def _searched(
         printed("search ends:", told=claims(claimed(problem, task)))(end)
     course.append(Moment(clock.spent, found.value, found.bound))
     w = np.asarray(found.weights, dtype=np.float64)
-    if task.judged and not len(won_pairs(problem, w, problem.epsilon)):  # nothing to polish
+    if task.judged and not len(won_pairs(problem, w, problem.epsilon * float(problem.norm(w)))):  # nothing to polish
         return Solution(weights=w, value=found.value, bound=found.bound, bound_source="search", gave_up=True), found
     with clock.phase("certificate"):
         with limited(clock.share(POLISH_SHARE)):

@@ -7,6 +7,7 @@ value.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from rerank.errors import InputError, nearest
 from rerank.errors.compiling import load
 from rerank.problem import Problem
+from rerank.search.domain import allowed, sides_of
 from rerank.statistics import RankStatistic
 
 if TYPE_CHECKING:
@@ -25,7 +27,8 @@ Floats = NDArray[np.float64]
 
 FORMULATIONS = ("auto", "subrank", "resolved_rank", "mixed", "auc", "pairwise")
 
-OWN, DATA = {"signs": "positive", "corrections": "radius"}, ("units", "preferences")
+OWN = {"signs": "positive", "corrections": "radius", "rows": "constraints", "by_sum": "normalise"}
+DATA = ("units", "preferences", "constant", "scaled_from")
 """What the estimator calls options of a builder that a fit sets, and those that hold its rows."""
 
 
@@ -82,15 +85,16 @@ def check_stated() -> None:
 class Stated:
     """A problem stated as a Pyomo model, and its arrays.
 
-    The objective and the ``constant``, the part of V that no weights change, give the value. An anchored problem has
-    ``limits`` of its weights.
+    Its objective is the value. An anchored problem has ``limits`` of its weights. A solver satisfies rows on the
+    weights within a tolerance; ``allowed`` moves weights to what satisfies them.
     """
 
     formulation: str
     model: Any
     program: Program
-    constant: float
     limits: tuple[Floats, Floats] | None = None
+    by_sum: bool = False
+    allowed: Callable[[Floats], Floats] = lambda w: w
 
     @property
     def size(self) -> dict[str, int]:
@@ -105,6 +109,7 @@ class Stated:
 
     def point(self, w: Floats) -> tuple[Floats | None, str | None]:
         """The column vector of weights ``w``, or the row they violate."""
+        w = w / w.sum() if self.by_sum else w
         assigned = load(f"formulations.{self.formulation}").assignment(self.model, w)
         if assigned.values is None:
             return None, assigned.violated
@@ -112,7 +117,7 @@ class Stated:
 
     def weights(self, x: Floats) -> Floats:
         """The weights among the columns, scaled so that the largest has size 1, or cut to the limits."""
-        return normalised(np.clip(x[self.program.weights], *(self.limits or (-1.0, 1.0))), self.limits)
+        return self.allowed(normalised(np.clip(x[self.program.weights], *(self.limits or (-1.0, 1.0))), self.limits))
 
 
 def normalised(w: Floats, limits: tuple[Floats, Floats] | None = None) -> Floats:
@@ -134,7 +139,7 @@ def build_model(problem: Problem, formulation: str, box: Any = None, **choices: 
     from formulations.options import Options
 
     module, given = _arguments(problem, formulation)
-    free = [*(field.name for field in fields(Options) if field.name not in given), "name"]
+    free = [*(field.name for field in fields(Options) if field.init and field.name not in given), "name"]
     for name in choices:
         if name in given:
             again = f"with Reranker({OWN.get(name, name)}=...)" if name not in DATA else "on other rows"
@@ -170,9 +175,20 @@ def estimated_size(problem: Problem, formulation: str) -> int:
 
 def state(problem: Problem, formulation: str, box: Any = None, **choices: Any) -> Stated:
     """Build the model and compile it to arrays."""
-    model = build_model(problem, formulation, box, **choices)
+    # A box is one of weights whose largest is 1.
+    model = build_model(problem, formulation, None if problem.by_sum else box, **choices)
     from formulations.compile import compile_model
 
+    return Stated(
+        formulation, model, compile_model(model), problem.limits, problem.by_sum, lambda w: allowed(problem, w)
+    )
+
+
+def _arguments(problem: Problem, formulation: str) -> tuple[Any, dict[str, Any]]:
+    """Module of the builder, and what it gets from the problem: what is ranked, and options."""
+    if problem.weighs_hits:
+        raise InputError("No program states a measure such as 'ap'; use solver='search', which needs none.")
+    check_stated()
     constant = problem.constant
     if formulation == "pairwise":
         # That program counts pairs won.  The q positives of a unit have ranks that sum to those pairs and q (q + 1)
@@ -181,18 +197,12 @@ def state(problem: Problem, formulation: str, box: Any = None, **choices: Any) -
             u.factor * u.positive.size * ((u.positive.size + 1) / 2 + u.coefficients[0] - 1)
             for u in problem.units
         )
-    return Stated(formulation, model, compile_model(model), float(constant), problem.limits)
-
-
-def _arguments(problem: Problem, formulation: str) -> tuple[Any, dict[str, Any]]:
-    """Module of the builder, and what it gets from the problem: what is ranked, and options."""
-    if problem.weighs_hits:
-        raise InputError("No program states a measure such as 'ap'; use solver='search', which needs none.")
-    check_stated()
     ranked = {"preferences": _preferences(problem)} if formulation == "pairwise" else {"units": problem.units}
     return load(f"formulations.{formulation}"), {
-        **ranked, "epsilon": float(problem.epsilon), "C": problem.C, "max_features": problem.max_features,
-        "signs": problem.signs, "corrections": problem.limits,
+        **ranked, "epsilon": problem.epsilon.exact, "C": problem.C, "constant": float(constant),
+        "max_features": problem.max_features, "signs": problem.signs, "corrections": problem.limits,
+        "scaled_from": (problem.X, problem.low, problem.high),
+        "rows": sides_of(problem), "by_sum": problem.by_sum,
     }  # fmt: skip
 
 

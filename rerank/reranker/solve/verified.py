@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,18 +14,25 @@ from rerank.errors.stops import current
 from rerank.problem import Problem
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.solve.program import normalised
+from rerank.search.domain import allowed, sides_of
 
 if TYPE_CHECKING:
     from rerank.certificate import Certificate
 
 Floats = NDArray[np.float64]
 Pairs = NDArray[np.intp]
+Sides = Sequence[tuple[Floats, float, str]]
+"""Rows on the weights, ``a.w >= b``."""
 
 MOST_PAIRS = 20_000
 """Largest number of pairs that are polished; the linear program of more pairs takes too long."""
 
 MOST_ROUNDS = 60
 """Rounds of adding rows to that program; five to fifteen are usual."""
+
+ROOM, ROOM_FIRST = 1e-7, 1e3
+"""Room that a row of the user's keeps in a polish, so that rounding does not break it, and what room is worth there,
+beside a margin."""
 
 CLAIMED_SHARES = (1 - 1e-6, 0.99, 0.85)
 """Shares of the margin from which on a pair counts as claimed by a solver, tried in this order.
@@ -57,18 +65,15 @@ def summed(problem: Problem) -> float:
     return float(earned + kept + problem.C * problem.n_features)
 
 
-def verified(problem: Problem, w: Floats) -> Verified:
-    """Recompute ``w`` exactly."""
+def verified(problem: Problem, w: Floats, as_given: bool = False) -> Verified:
+    """Recompute ``w`` exactly; ``as_given`` is that of :func:`rerank.certificate.certify`."""
     from rerank.certificate import certify
 
-    return Verified(w, certify(problem, w))
+    return Verified(w, certify(problem, w, as_given))
 
 
-def polished(
-    problem: Problem, w: Floats, claim: float | None = None, box: tuple[Floats, Floats] | None = None,
-    nearly: bool = False,
-) -> Verified:  # fmt: skip
-    """The better of ``w`` and its polish, both recomputed exactly; a polish that leaves the ``box`` is not used.
+def polished(problem: Problem, w: Floats, claim: float | None = None, nearly: bool = False) -> Verified:
+    """The better of ``w`` and its polish, both recomputed exactly.
 
     With a claim, or ``nearly``, pairs that are won by almost the margin are to be won, too.
 
@@ -80,14 +85,14 @@ def polished(
     best = verified(problem, w)
     tried = 0
     for share in CLAIMED_SHARES if nearly or claim is not None else (1.0,):
-        pairs = won_pairs(problem, w, share * problem.epsilon) if w.any() else ()
+        pairs = won_pairs(problem, w, share * problem.epsilon * float(problem.norm(w))) if w.any() else ()
         if tried < len(pairs) <= MOST_PAIRS:
             tried = len(pairs)
-            wide = polish(problem.scaled, pairs, w, problem.signs, w != 0, box or problem.limits)
-            wide = normalised(wide, problem.limits)
-            if box is None or outside(wide, box) is None:
-                better = verified(problem, wide)
-                best = max(best, better, key=lambda one: (one.value, one.certificate.margin or 0))
+            # By sum weights are compared as they are, and brought to norm 1 afterwards.
+            ends = (np.zeros(w.size), np.ones(w.size)) if problem.by_sum else problem.limits
+            wide = polish(problem.scaled, pairs, w, problem.signs, w != 0, ends, _sides(problem, w))
+            better = verified(problem, allowed(problem, normalised(wide, problem.limits)))
+            best = max(best, better, key=lambda one: (one.value, one.certificate.margin or 0))
         if claim is not None and is_closed(claim - best.value, claim, summed(problem)):
             return best
     if claim is None:
@@ -98,19 +103,25 @@ def polished(
     )
 
 
+def _sides(problem: Problem, w: Floats) -> Sides:
+    """The rows on weights in doubles, and a limit on their sum where that measures them."""
+    total = [(-np.ones(w.size), -float(w.sum()), "")] if problem.by_sum else []
+    return [*sides_of(problem), *total]
+
+
 def outside(w: Floats, box: tuple[Floats, Floats]) -> int | None:
     """The first weight outside a box; None if all lie in it, up to rounding."""
     wrong = np.flatnonzero((w < box[0] - 1e-12) | (w > box[1] + 1e-12))
     return int(wrong[0]) if wrong.size else None
 
 
-def within_tolerance(problem: Problem, w: Floats, claim: float) -> bool:
+def within_tolerance(problem: Problem, w: Floats, claim: float, as_given: bool = False) -> bool:
     """Whether weights reach a claim with the smallest margin that a solver's tolerance leaves.
 
     If no doubles win the same pairs by the whole margin, an honest solver's claim cannot be restored.
     """
     loose = problem.with_epsilon(CLAIMED_SHARES[-1] * problem.epsilon)
-    return is_closed(claim - verified(loose, w).value, claim, summed(problem))
+    return is_closed(claim - verified(loose, w, as_given).value, claim, summed(problem))
 
 
 def won_pairs(problem: Problem, w: Floats, margin: float) -> Pairs:
@@ -135,7 +146,7 @@ def won_pairs(problem: Problem, w: Floats, margin: float) -> Pairs:
 
 def polish(
     X: ArrayLike, pairs_won: ArrayLike, w: ArrayLike, signs: ArrayLike | None = None,
-    support: ArrayLike | None = None, limits: tuple[Floats, Floats] | None = None,
+    support: ArrayLike | None = None, limits: tuple[Floats, Floats] | None = None, rows: Sides = (),
 ) -> Floats:  # fmt: skip
     """Weights with the widest smallest margin over the pairs (p, 2) of rows of scaled X that ``w`` wins.
 
@@ -145,7 +156,7 @@ def polish(
     last digits, although the solver made no mistake. With the pairs won fixed, the widest margin is a linear program:
 
         maximise delta  subject to  w.(x_i - x_k) >= delta for every pair (i, k) won,
-        -1 <= w_j <= 1 or the limits, the signs asked for, w_j = 0 off the support.
+        -1 <= w_j <= 1 or the limits, the signs asked for, a.w >= b for each of the rows, w_j = 0 off the support.
 
     Only violated rows are added to it, so 20,000 pairs cost about as much as 200. Inside
     :func:`rerank.errors.stops.limited` no linear program is begun after the deadline.
@@ -158,10 +169,50 @@ def polish(
     if not pairs.size or not free.any():
         return given
     low, high = np.where(free & (sign <= 0), least, 0.0), np.where(free & (sign >= 0), most, 0.0)
-    best = _widest(table, pairs.astype(np.intp), given, low, high)
-    if limits is None and best is not given:
+    kept = None
+    if rows:
+        none = np.empty((0, d))
+        left, right = np.array([-a for a, *_ in rows]), np.array([-side for _, side, _ in rows])
+        kept = Kept(left, right, none, none[:, 0], none[:, 0], none[:, 0])
+    best = _widest(table, pairs.astype(np.intp), given, low, high, kept)
+    if best is None or not best.any():
+        return given
+    if limits is None:
         best = best / np.max(np.abs(best))
     return best if smallest_margin(table, pairs, best) > smallest_margin(table, pairs, given) else given
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """Linear rows that weights keep while they are polished, together with further columns ``v``.
+
+    ``left @ (w, v) <= right``, kept with some room where there is any, and ``equal @ (w, v) == sides``.
+
+    Attributes
+    ----------
+    left, equal : float64 arrays (m, d + e) and (k, d + e)
+    right, sides : float64 arrays (m,) and (k,)
+    low, high : float64 arrays (e,)
+        Bounds of the further columns.
+    """
+
+    left: Floats
+    right: Floats
+    equal: Floats
+    sides: Floats
+    low: Floats
+    high: Floats
+
+
+def polish_within(
+    X: Floats, pairs_won: Pairs, w: Floats, low: Floats, high: Floats, kept: Kept
+) -> tuple[Floats, Floats] | None:
+    """Weights between ``low`` and ``high`` with the widest smallest margin that keep rows, and the further columns.
+
+    None if the linear program has no solution. Nothing is scaled.
+    """
+    found = _widest(X, pairs_won, w, low, high, kept)
+    return None if found is None else (found[: w.size], found[w.size :])
 
 
 def smallest_margin(X: Floats, pairs: Pairs, w: Floats) -> float:
@@ -175,27 +226,30 @@ def _margins(X: Floats, pairs: Pairs, w: Floats) -> Floats:
     return margins
 
 
-def _widest(X: Floats, pairs: Pairs, w: Floats, low: Floats, high: Floats) -> Floats:
-    """Weights for all pairs, from linear programs over some of them; the most violated pairs are added in rounds."""
-    best, best_margin = w, -np.inf
-    active = _lowest(_margins(X, pairs, w), 4 * w.size + 20)
+def _widest(X: Floats, pairs: Pairs, w: Floats, low: Floats, high: Floats, kept: Kept | None = None) -> Floats | None:
+    """Weights for all pairs, from linear programs over some of them; the most violated pairs are added in rounds.
+
+    Further columns follow them. None where nothing better than ``w`` is found; with rows to keep any point is better.
+    """
+    best, best_margin, d = None, -np.inf, w.size
+    active = _lowest(_margins(X, pairs, w), 4 * d + 20)
     for _ in range(MOST_ROUNDS):
         if current().now:
             break
-        solved = _solve(X[pairs[active, 0]] - X[pairs[active, 1]], low, high)
+        solved = _solve(X[pairs[active, 0]] - X[pairs[active, 1]], low, high, kept)
         if solved is None:
             break
         candidate, delta = solved
-        margins = _margins(X, pairs, candidate)
-        if margins.min() > best_margin:
-            best, best_margin = candidate, float(margins.min())
-        violated = np.setdiff1d(_lowest(margins, 2 * w.size + 50), active)
+        margins = _margins(X, pairs, candidate[:d])
+        if margins.min(initial=np.inf) > best_margin:
+            best, best_margin = candidate, float(margins.min(initial=np.inf))
+        violated = np.setdiff1d(_lowest(margins, 2 * d + 50), active)
         violated = violated[margins[violated] < delta - 1e-12]
         if not violated.size:
             break
         active = np.concatenate([active, violated])
     # With a smallest margin of 0 or below some pair is not won, and a larger scale would not help.
-    return best if best_margin > 0 and best.any() else w
+    return best if kept is not None or (best is not None and best_margin > 0 and best.any()) else None
 
 
 def _lowest(margins: Floats, count: int) -> Pairs:
@@ -204,20 +258,37 @@ def _lowest(margins: Floats, count: int) -> Pairs:
     return np.argpartition(margins, count)[:count]
 
 
-def _solve(differences: Floats, low: Floats, high: Floats) -> tuple[Floats, float] | None:
-    """Maximise delta over ``differences @ w >= delta`` in the box; None if the solver gives up."""
+def _solve(differences: Floats, low: Floats, high: Floats, kept: Kept | None) -> tuple[Floats, float] | None:
+    """Maximise delta over ``differences @ w >= delta`` in the box and the rows to keep; None if the solver gives up.
+
+    Of the columns, the weights come first, the further ones next, and then delta and the room of each row.
+    """
     from scipy.optimize import linprog
 
     d = low.size
-    largest = float(np.abs(differences).sum(axis=1).max())
+    largest = float(np.abs(differences).sum(axis=1).max(initial=0.0))
+    bounds = [*zip(low, high, strict=True), (-largest, largest)]
+    rows, right, equal = np.column_stack([-differences, np.ones(len(differences))]), np.zeros(len(differences)), {}
+    cost = np.r_[np.zeros(d), -1.0]
+    if kept is not None:
+        e, m = kept.low.size, len(kept.left)
+        room = ROOM * np.maximum(1.0, np.abs(kept.left).max(axis=1, initial=0.0))
+        rows = np.block([
+            [-differences, np.zeros((len(differences), e)), np.ones((len(differences), 1)),
+             np.zeros((len(differences), m))],
+            [kept.left, np.zeros((m, 1)), np.eye(m)],
+        ])  # fmt: skip
+        right = np.r_[right, kept.right]
+        equal = {"A_eq": np.pad(kept.equal, ((0, 0), (0, 1 + m))), "b_eq": kept.sides} if kept.sides.size else {}
+        further = [(a if np.isfinite(a) else None, b if np.isfinite(b) else None) for a, b in zip(kept.low, kept.high)]
+        bounds = [*bounds[:d], *further, bounds[d], *((0.0, own) for own in room)]
+        cost = np.r_[np.zeros(d + e), -1.0, np.full(m, -ROOM_FIRST)]
+        d += e
+        low, high = np.r_[low, kept.low], np.r_[high, kept.high]
     answer = linprog(
-        np.r_[np.zeros(d), -1.0],
-        A_ub=np.column_stack([-differences, np.ones(len(differences))]),
-        b_ub=np.zeros(len(differences)),
-        bounds=[*zip(low, high, strict=True), (-largest, largest)],
-        method="highs",
+        cost, A_ub=rows, b_ub=right, bounds=bounds, method="highs", **equal,
         options={"primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9},
-    )
+    )  # fmt: skip
     if answer.x is None:
         return None
     return np.clip(answer.x[:d], low, high), float(answer.x[d])

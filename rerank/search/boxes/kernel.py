@@ -27,7 +27,9 @@ from rerank.search.boxes.pairs import (  # fmt: skip
     copy,
     count_lost,
     count_runs,
+    crossing,
     decided,
+    excluded,
     find_runs,
     gather,
     heaviest,
@@ -83,7 +85,7 @@ def explorer(linear: bool) -> Any:
         smallest : float
             Half-width below which a coordinate is not split.
         """
-        slots, within = given.paid, given.within
+        slots, within, walls = given.paid, given.within, given.walls
         D, level, base = workspace.columns, workspace.level, workspace.base
         count, mark, lost_at, active_at = workspace.count, workspace.mark, workspace.lost, workspace.active
         S, Q, G = workspace.places[0], workspace.places[1], workspace.places[2]
@@ -115,6 +117,8 @@ def explorer(linear: bool) -> Any:
             for j in range(k):
                 c[j] = numbers[top, j]
                 h[j] = numbers[top, k + j]
+            if excluded(c, h, walls):
+                continue
             for j in range(n_sides):
                 side[j] = labels[top, SIDES + j]
             name, v, idle = labels[top, NAME], labels[top, LEVEL], labels[top, IDLE]
@@ -155,7 +159,7 @@ def explorer(linear: bool) -> Any:
                 value = found
                 if bound > limit:
                     value = base[v] + total_value(active, central, slots, count)
-            if value > found and allowed(c, within):
+            if value > found and allowed(c, within, walls):
                 found = value
                 limit = max(found + slack, target)
                 copy(c, best)
@@ -209,7 +213,8 @@ def explorer(linear: bool) -> Any:
             if not linear:
                 importance(slot, span, weight, lost, active, slots, slope, middle)
                 weight = middle
-            which, upward = coordinate(D, a, n, weight, h, smallest)
+            crossed = crossing(c, h, walls, axes[3])
+            which, upward = coordinate(D, a, n, weight, h, smallest, axes[3:], crossed)
             # Two splits by groups in a row only if the first brought the bound down; otherwise the box has to shrink.
             group = 0
             if n_sides > 0 and side[n_sides - 1] == 0 and not (by_group and bound >= above):

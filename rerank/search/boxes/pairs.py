@@ -115,22 +115,56 @@ def moved(row: Any, weight: Any) -> Any:
 
 
 @inner()
-def coordinate(D: Any, a: int, n: int, weight: Any, h: Any, smallest: float) -> Any:
+def coordinate(D: Any, a: int, n: int, weight: Any, h: Any, smallest: float, amounts: Any, crossed: float) -> Any:
     """Coordinate whose halving moves the undecided pairs most, and whether they gain more in its upper half.
 
-    The coordinate is -1 if all are too small to be split.
+    Rows on the weights that cross the box count as much as all pairs: ``amounts[0]`` holds what they move, ``crossed``
+    in all (:func:`crossing`).  The coordinate is -1 if all are too small to be split.
     """
     which = -1
     most = -1.0
     upward = True
+    total = 0.0
     for j in range(h.size):
         if h[j] > smallest:
             size, balance = moved(D[j, a : a + n], weight)
+            amounts[1, j] = size
+            total += size
             if h[j] * size > most:
                 most = h[j] * size
                 which = j
                 upward = balance > 0.0
+    if crossed > 0.0:
+        most = -1.0
+        total = max(total, 1e-300)  # where all pairs are decided
+        for j in range(h.size):
+            if h[j] > smallest:
+                size = h[j] * (amounts[1, j] / total + amounts[0, j] / crossed)
+                if size > most:
+                    most = size
+                    which = j
+        if which >= 0:
+            size, balance = moved(D[which, a : a + n], weight)
+            upward = balance > 0.0
     return which, upward
+
+
+@inner()
+def crossing(c: Any, h: Any, walls: Any, out: Any) -> float:
+    """How much each coordinate moves the rows on the weights that cross the box, and all together."""
+    k = c.size
+    total = 0.0
+    for j in range(k):
+        out[j] = 0.0
+    for i in range(walls.shape[0]):
+        least = -walls[i, k]
+        for j in range(k):
+            least += walls[i, j] * c[j] - abs(walls[i, j]) * h[j]
+        if least < 0.0:
+            for j in range(k):
+                out[j] += abs(walls[i, j])
+                total += abs(walls[i, j])
+    return total
 
 
 @inner(fastmath={"reassoc", "nsz"})
@@ -272,12 +306,31 @@ def put(numbers: Any, i: int, c: Any, h: Any, bound: float) -> None:
 
 
 @inner()
-def allowed(c: Any, within: Any) -> bool:
-    """Whether a centre is within the limits (2, k); there are none where they are empty."""
+def allowed(c: Any, within: Any, walls: Any) -> bool:
+    """Whether a centre is within the limits (2, k), if there are any, and satisfies the rows on weights, for sure."""
     inside = True
     for j in range(within.shape[1]):
         inside = inside and within[0, j] <= c[j] <= within[1, j]
+    k = c.size
+    for i in range(walls.shape[0]):
+        spare = -walls[i, k + 1] - walls[i, k]
+        for j in range(k):
+            spare += walls[i, j] * c[j]
+        inside = inside and spare >= 0.0
     return inside
+
+
+@inner()
+def excluded(c: Any, h: Any, walls: Any) -> bool:
+    """Whether a row on the weights, ``a.v >= b``, excludes a whole box, for sure."""
+    k = c.size
+    for i in range(walls.shape[0]):
+        most = walls[i, k + 1] - walls[i, k]
+        for j in range(k):
+            most += walls[i, j] * c[j] + abs(walls[i, j]) * h[j]
+        if most < 0.0:
+            return True
+    return False
 
 
 @inner()

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from itertools import combinations, pairwise
 from math import comb
 from typing import TYPE_CHECKING
@@ -24,6 +25,7 @@ from numpy.typing import NDArray
 
 from rerank.errors.stops import current
 from rerank.problem import Problem, RankedList
+from rerank.search.boxes.listing import grid_of, vertices
 from rerank.search.rows.choice import last_hit, number_of_pairs
 from rerank.search.sizes import OutOfTimeError
 from rerank.search.tables import Tables, tables
@@ -53,6 +55,18 @@ class Exact:
     domain: Domain
     known: dict[int, list[Fraction]] = field(default_factory=dict)
 
+    @property
+    def epsilon(self) -> Fraction:
+        """The margin that differences have to reach; 0 where it is a part of them."""
+        return Fraction(0) if self.problem.by_sum else self.problem.epsilon.exact
+
+    @cached_property
+    def walls(self) -> list[tuple[list[Fraction], Fraction]]:
+        """The rows on the weights, ``a.v >= b`` on all coordinates."""
+        scale = [Fraction(float(s)) for s in self.domain.scale]
+        sides = (side for row in self.problem.rows for side in row.sides())
+        return [([a * s for a, s in zip(row, scale, strict=True)], side) for row, side in sides]
+
     def difference(self, p: int) -> list[Fraction]:
         """Scaled difference of pair ``p`` in the tables' columns, exactly."""
         if p not in self.known:
@@ -60,16 +74,18 @@ class Exact:
         return self.known[p]
 
     def _difference(self, p: int) -> list[Fraction]:
-        X, low, high = self.problem.X, self.problem.low, self.problem.high
-        upper, lower = X[self.tables.upper[p]], X[self.tables.lower[p]]
-        return [
-            (Fraction(float(u)) - Fraction(float(v))) * Fraction(float(s)) / (Fraction(float(b)) - Fraction(float(a)))
-            for u, v, a, b, s in zip(upper, lower, low, high, self.domain.scale, strict=True)
-        ]
+        return [self._entry(p, j) for j in range(self.problem.n_features)]
+
+    def _entry(self, p: int, j: int) -> Fraction:
+        """Scaled difference of pair ``p`` in column ``j``, less the margin where that is a part of it."""
+        X, low, high = self.problem.X[:, j], self.problem.low[j], self.problem.high[j]
+        ends = X[self.tables.upper[p]], X[self.tables.lower[p]], self.domain.scale[j], high, low
+        u, v, s, b, a = (Fraction(float(x)) for x in ends)
+        return (u - v) * s / (b - a) - (self.problem.epsilon.exact - self.epsilon)
 
     def wins(self, p: int, v: list[Fraction]) -> bool:
         """Whether ``v`` wins pair ``p``, exactly."""
-        return self._score(v, self.difference(p)) >= self.problem.epsilon.exact
+        return self._score(v, self.difference(p)) >= self.epsilon
 
     @staticmethod
     def _score(v: Sequence[Fraction], row: Sequence[Fraction]) -> Fraction:
@@ -101,11 +117,18 @@ class Exact:
             return None
         alike: dict[tuple[Fraction, ...], list[int]] = {}  # on few features many pairs are the same
         for p in open_:
-            alike.setdefault(tuple(self.difference(int(p))[j] for j in features), []).append(int(p))
-        if comb(len(alike) + 2 * free.size, free.size) > MOST_VERTICES:
+            alike.setdefault(tuple(self._entry(int(p), j) for j in features), []).append(int(p))
+        plain = t.linear and not self.walls and not self.problem.by_sum
+        if plain and (listed := self._on_grid(alike, features, centre, half, middle > radius)) is not None:
+            return listed
+        if comb(len(alike) + len(self.walls) + 2 * free.size, free.size) > MOST_VERTICES:
             return None
         stop = current()
-        points = _vertices(list(alike), centre, half, free, self.problem.epsilon.exact)
+        walls = [([row[j] for j in features], side) for row, side in self.walls]
+        planes = [(row, self.epsilon) for row in alike] + [(tuple(row), side) for row, side in walls]
+        points = [
+            x for x in _vertices(planes, centre, half, free) if all(self._score(x, row) >= side for row, side in walls)
+        ]
         if stop.now:
             return None
         best = -np.inf
@@ -116,7 +139,7 @@ class Exact:
                 return None
             won = middle > radius
             for row, same in alike.items():
-                won[same] = self._score(x, row) >= self.problem.epsilon.exact
+                won[same] = self._score(x, row) >= self.epsilon
             key = won[open_].tobytes()
             if key not in seen:
                 seen[key] = inner_value(t, won)
@@ -129,6 +152,33 @@ class Exact:
         if at:
             at.append(np.mean(at, axis=0))
         return best, at
+
+
+    def _on_grid(
+        self, alike: dict[tuple[Fraction, ...], list[int]], features: NDArray[np.intp], centre: Floats, half: Floats,
+        sure: NDArray[np.bool_],
+    ) -> tuple[float, list[Floats]] | None:  # fmt: skip
+        """As :meth:`largest` where the rows are small whole numbers and the ends of the box too; else None."""
+        t, stop = self.tables, current()
+        whole = not ((centre - half) % 1).any() and not ((centre + half) % 1).any()
+        grid = grid_of([list(row) for row in alike], int(np.count_nonzero(half))) if alike and whole else None
+        if grid is None:
+            return None
+        rows, unit = grid
+        loss = np.array([t.loss[same].sum() for same in alike.values()])
+        top = t.total - t.loss[~sure].sum()
+        best, found = -np.inf, dict[bytes, list[Floats]]()
+        for points, won in vertices(rows, centre, half, self.problem.epsilon.exact * unit):
+            if stop.now:
+                return None
+            values = top + won @ loss
+            if values.max(initial=-np.inf) > best:
+                best, found = float(values.max()), {}
+            for i in np.flatnonzero(values == best):
+                found.setdefault(won[i].tobytes(), []).append(points[i])
+        at = np.zeros((2 * len(found), t.pairs.shape[0]))
+        at[:, features] = [x for met in found.values() for x in (np.mean(met, axis=0), met[0])] or 0.0
+        return best, list(at)
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,9 +267,9 @@ def inner_value(t: Tables, won: NDArray[np.bool_]) -> float:
 
 
 def _vertices(
-    rows: list[tuple[Fraction, ...]], centre: Floats, half: Floats, free: NDArray[np.intp], epsilon: Fraction
+    rows: list[tuple[tuple[Fraction, ...], Fraction]], centre: Floats, half: Floats, free: NDArray[np.intp]
 ) -> list[list[Fraction]]:
-    """Different vertices of the arrangement of ``row.x = epsilon`` and the box's sides, inside the box.
+    """Different vertices of the arrangement of the planes ``row.x = side`` and the box's sides, inside the box.
 
     When it is time to stop, only some of them.
     """
@@ -228,9 +278,9 @@ def _vertices(
         (base[j] - Fraction(float(half[j])), base[j] + Fraction(float(half[j]))) for j in range(centre.size)
     ]
     planes: dict[tuple[tuple[Fraction, ...], Fraction], None] = {}
-    for row in rows:
+    for row, side in rows:
         fixed = sum((row[j] * base[j] for j in range(centre.size) if half[j] == 0), Fraction(0))
-        planes[tuple(row[j] for j in free), epsilon - fixed] = None
+        planes[tuple(row[j] for j in free), side - fixed] = None
     for i, j in enumerate(free):
         unit = tuple(Fraction(int(i == m)) for m in range(free.size))
         planes |= dict.fromkeys(((unit, ends[j][0]), (unit, ends[j][1])))
@@ -303,6 +353,8 @@ def _listed(
     price, features = float(boxes.prices[batch.support]), boxes.columns[batch.support]
     if boxes.axes.basis(batch.support) is not None:
         return batch
+    if isinstance(exact, Exact):
+        exact = Exact(exact.problem, boxes.axes.pairs(batch.support), exact.domain)
     for i, name in enumerate(batch.names.tolist()):
         if stop.now:
             break

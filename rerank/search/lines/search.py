@@ -178,7 +178,7 @@ class LineSearch:
 
     def begun(self, w: Floats, rounds: int = ROUNDS, patience: int = PATIENCE, width: float = np.inf) -> Climb:
         """A climb from ``w``; where there is a smooth climb it begins with the widest width up to ``width``."""
-        return Climb(w, rounds, patience)
+        return Climb(self.domain.kept(w), rounds, patience)
 
     def smooth(self, climb: Climb) -> None:
         """Follow a smooth climb with its next width."""

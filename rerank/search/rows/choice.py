@@ -32,7 +32,7 @@ MOST_STEPS, MOST_DIFFERENCES = 4_000_000, 50_000
 def lines_by_rows(problem: Problem) -> bool:
     """Whether lines are searched by rows: many pairs, and most places earn nothing or features are not few."""
     smooth = problem.n_features >= smooth_from(len(problem.lists))
-    return _long(problem) or (smooth and number_of_pairs(problem) > LINES_FROM_PAIRS)
+    return not problem.by_sum and (_long(problem) or (smooth and number_of_pairs(problem) > LINES_FROM_PAIRS))
 
 
 def rough(problem: Problem) -> bool:
@@ -57,6 +57,8 @@ def by_rows(problem: Problem, supports: bool = False) -> bool:
 def rows_alone(problem: Problem, points: bool = False, proof: bool = False) -> bool:
     """Whether a search holds no pairs at all; ``points`` are good weights without a bound. A proof is one by pairs."""
     supports = problem.max_features is not None or problem.C > 0
+    if problem.by_sum:  # whose margin differs from point to point
+        return False
     return not proof and (by_rows(problem, supports) or (points and points_by_rows(problem)))
 
 

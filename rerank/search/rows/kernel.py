@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from rerank.search.boxes.nodes import IDLE, LEVEL, NAME
-from rerank.search.boxes.pairs import allowed, beyond, copy, norms, put
+from rerank.search.boxes.pairs import allowed, beyond, copy, crossing, excluded, norms, put
 from rerank.search.compiled import inner, kernel
 from rerank.search.rows.unit import add_unit, filtered, measure, refine, worth
 from rerank.search.workspace import GONE, LEVELS, LISTS, POSITIVES, ROWS, SIZE, START, UNIT
@@ -94,13 +94,23 @@ def assess(given: Any, space: Any, v: int, beaten: float) -> Any:
 
 
 @inner()
-def widest(h: Any, amount: Any, smallest: float) -> int:
-    """The feature whose halving moves the rows most; -1 if all are too small to be split."""
+def widest(h: Any, amount: Any, smallest: float, crossed: Any) -> int:
+    """The feature whose halving moves the rows most; -1 if all are too small to be split.
+
+    Rows on the weights that cross the box move by ``crossed``, and count as much as all rows of the table.
+    """
     which = -1
     most = -1.0
+    total = 0.0
+    every = 0.0
     for j in range(h.size):
-        if h[j] > smallest and h[j] * amount[j] > most:
-            most = h[j] * amount[j]
+        total += amount[j]
+        every += crossed[j]
+    share = (total if total > 0.0 else 1.0) / every if every > 0.0 else 0.0
+    for j in range(h.size):
+        size = h[j] * (amount[j] + share * crossed[j])
+        if h[j] > smallest and size > most:
+            most = size
             which = j
     return which
 
@@ -135,11 +145,13 @@ def explore(
             h[j] = numbers[top, k + j]
             amount[j] = 0.0
             balance[j] = 0.0
+        if excluded(c, h, given.walls):
+            continue
         v, idle = labels[top, LEVEL], labels[top, IDLE]
         bound, value, done = assess(given, space, v, limit)
         work += done
         bound = min(above, bound)
-        if value > found and allowed(c, given.within):
+        if value > found and allowed(c, given.within, given.walls):
             found = value
             limit = max(found + slack, target)
             copy(c, axes[2])
@@ -150,7 +162,8 @@ def explore(
         idle = idle + 1 if left == n else 0
         if 5 * left <= 4 * n and v + 2 < LEVELS:
             v += 1
-        which = widest(h, amount, smallest)
+        crossing(c, h, given.walls, axes[5])
+        which = widest(h, amount, smallest, axes[5])
         if which < 0 or (idle > STUCK * k and left <= FEW):
             put(small_numbers, n_small, c, h, bound)
             copy(labels[top], small_labels[n_small])

@@ -58,7 +58,7 @@ class RowLines(LineSearch):
         """A climb from ``w``; where there is a smooth climb it begins with the widest width up to ``width``."""
         rounds = min(rounds, FEW_ROUNDS) if self.quick and self.tables.rough else rounds
         widths = [x for x in WIDTHS[::-1] if x <= width] if self.tables.smooth else []
-        return Climb(w, rounds, patience, widths=widths)
+        return Climb(self.domain.kept(w), rounds, patience, widths=widths)
 
     def smooth(self, climb: Climb) -> None:
         """Follow a smooth climb with its next width."""
@@ -131,7 +131,8 @@ class RowLines(LineSearch):
         size = float(np.sqrt((A @ A) / square)) or 1.0
         u, B = u * size, B * size
         low, high = self.domain.interval(w, u)
-        return u, A, B, max(low, -reach), min(high, reach)
+        low, high = max(low, -reach), min(high, reach)
+        return (u, A, B, low, high) if low <= high else None
 
     def _swept(self, w: Floats, u: Floats, A: Floats, B: Floats, low: float, high: float) -> Floats:
         """The best point of a line; ``w`` itself if none is better."""
@@ -188,10 +189,10 @@ class RowLines(LineSearch):
         return float(np.einsum("ij,ij->", self.tables.rows, self.tables.rows))
 
     def _at(self, w: Floats) -> tuple[Floats, float]:
-        """Scores at ``w`` and its value, which are kept, as many lines run through one point."""
+        """Scores at ``w`` and its value, which are kept, as many lines run through one point; -inf beyond a row."""
         if self._last is None or not np.array_equal(self._last[0], w):
             scores = self._scores(w)
-            self._last = w, scores, self._value(scores, w)
+            self._last = w, scores, self._value(scores, w) if self.domain.keeps(w) else -np.inf
         return self._last[1:]
 
     def _scores(self, w: Floats) -> Floats:

@@ -112,10 +112,13 @@ def supports(
 def moving(problem: Problem) -> NDArray[np.intp]:
     """The features that count and differ within some list; all that count if none does.
 
-    Any other feature moves no pair.  Weights without it, brought to norm 1, win every pair that they won with it.
+    Any other feature moves no pair.  Weights without it, brought to norm 1, win every pair that they won with it; where
+    rows name it they may need it.
     """
     first = int(problem.anchored)
     moves = np.zeros(problem.n_features, dtype=np.bool_)
+    for row in problem.rows:
+        moves |= np.array([a != 0 for a in row.coefficients])
     for item in problem.lists:
         rows = problem.X[item.rows]
         moves |= (rows != rows[:1]).any(axis=0)

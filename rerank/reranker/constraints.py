@@ -1,0 +1,138 @@
+"""Constraints as a person writes them, and the rows on scaled weights that say the same, exactly.
+
+In a free problem a row is one on the weights of the columns. In an anchored one it is a row on the total weights where
+the prior is affine in the columns, else on the corrections, both in units of the first stage's score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.errors import InfeasibleError, InputError
+from rerank.problem import Problem, WeightRow, Written
+
+Floats = NDArray[np.float64]
+
+
+def texts_of(constraints: Any) -> tuple[str, ...]:
+    """The constraints as texts; one alone may be given by itself.
+
+    Raises
+    ------
+    InputError
+        For anything else.
+    """
+    given = [constraints] if isinstance(constraints, str) else constraints
+    if not isinstance(given, Sequence) or not all(isinstance(text, str) for text in given):
+        raise InputError(
+            f"constraints is {constraints!r}; it must be a list of texts such as 'age >= 2 * income', by column names."
+        )
+    return tuple(given)
+
+
+def constrained(
+    problem: Problem, features: NDArray[np.intp], texts: Sequence[str], names: Sequence[str], coef: Floats | None
+) -> Problem:
+    """The problem with its constraints.
+
+    Parameters
+    ----------
+    problem : Problem
+    features : intp array (p,)
+        Places among ``names`` of the columns that the problem has; the weights of the others are 0, or the prior's.
+    texts : sequence of str
+    names : sequence of str
+    coef : float64 array (len(names),) or None
+        Weights of the prior of an anchored problem, where it is affine in the columns.
+
+    Raises
+    ------
+    InputError
+        For a text that is no row on the columns.
+    InfeasibleError
+        Where the rows leave no room, or a side has no scale.
+    """
+    from dataclasses import replace
+
+    from rerank.search.clash import check_room
+
+    written = [Written.read(text, names) for text in texts]
+    if problem.by_sum:
+        rows = [part for row in written for part in _by_sum(features, row)]
+    else:
+        own = [_row(problem, features, row, names, coef) for row in written]
+        rows = [row for row in own if row is not None]
+    found = replace(problem, rows=tuple(rows))
+    check_room(found)
+    return found
+
+
+def _row(
+    problem: Problem, features: NDArray[np.intp], row: Written, names: Sequence[str], coef: Floats | None
+) -> WeightRow | None:
+    """The row on scaled weights; None if all of them satisfy it."""
+    if not problem.anchored and {row.lower, row.upper} - {None, 0}:
+        raise InfeasibleError(
+            f"The constraint {row.text!r} compares free weights with a number other than 0, and they have no scale: "
+            "only their ratios count; write 0 on one side, or give a radius, with which weights are in units of the "
+            "first stage's score."
+        )
+    spans = [Fraction(float(b)) - Fraction(float(a)) for a, b in zip(problem.low, problem.high, strict=True)]
+    scales = spans[1:] if problem.anchored else spans
+    unit = spans[0] if problem.anchored else Fraction(1)
+    own = [row.coefficients.get(int(j), Fraction(0)) * unit / scale for j, scale in zip(features, scales, strict=True)]
+    if not problem.anchored:
+        return WeightRow(tuple(own), row.lower, row.upper, row.text) if any(own) else None
+    fixed = Fraction(0)
+    if coef is not None:
+        fixed = sum((a * Fraction(float(coef[j])) for j, a in row.coefficients.items()), fixed)
+    found = WeightRow((fixed, *own), row.lower, row.upper, row.text)
+    if any(own):
+        return found
+    if not found.keeps(problem.unchanged):
+        columns = ", ".join(repr(names[j]) for j in row.coefficients)
+        raise InfeasibleError(
+            f"The constraint {row.text!r} asks for other weights than the first stage has, and its columns ({columns}) "
+            "do not vary on the shortlist, so that nothing corrects them; leave it out."
+        )
+    return None
+
+
+def _by_sum(features: NDArray[np.intp], row: Written) -> list[WeightRow]:
+    """The row on weights of any sum: a side counts as often as the sum is 1."""
+    own = [row.coefficients.get(int(j), Fraction(0)) for j in features]
+    found = [] if row.lower is None else [WeightRow(tuple(a - row.lower for a in own), Fraction(0), None, row.text)]
+    if row.upper is not None:
+        found.append(WeightRow(tuple(a - row.upper for a in own), None, Fraction(0), row.text))
+    return found
+
+
+def first_stage_keeps(
+    problem: Problem, texts: Sequence[str], names: Sequence[str], coef: Floats | None
+) -> str | None:
+    """The first constraint that the first stage itself does not satisfy; None if it satisfies all.
+
+    In a free problem a first stage that is not affine in the columns has no weights that could satisfy any.
+
+    Parameters
+    ----------
+    coef : float64 array (len(names),) or None
+        Weights of the first stage where it is affine in the columns.
+    """
+    if problem.anchored:
+        return next((row.text for row in problem.rows if not row.keeps(problem.unchanged)), None)
+    if problem.by_sum:  # what is normalised are the weights that are fitted
+        return "weights from 0 on with sum 1"
+    for text in texts:
+        row = Written.read(text, names)
+        if coef is None:
+            return text
+        dense = tuple(row.coefficients.get(j, Fraction(0)) for j in range(len(names)))
+        if not WeightRow(dense, row.lower, row.upper).keeps(coef.tolist()):
+            return text
+    return None

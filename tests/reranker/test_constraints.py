@@ -1,0 +1,226 @@
+"""Constraints on the weights, written by column name: kept exactly in the table's units by fits, files and folds."""
+
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from rerank import Reranker, RerankerCV, load
+from rerank.certificate import certify, verify_proof
+from rerank.errors import CertificateError, InfeasibleError, InputError
+from rerank.io import Table
+from rerank.io.page import as_text
+from rerank.problem import Written
+from rerank.reranker.describe import described
+from rerank.reranker.files import model_file
+from rerank.reranker.files.verify import verify
+from tests.oracles.weight_rows import best
+from tests.search.rows_agreement import drawn
+
+NAMES = ["age", "income", "blood sugar", "d"]
+
+
+def table(n: int = 60, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(rng.normal(size=(n, 4)) * [1, 30, 0.1, 2], columns=NAMES)
+    y = (X["age"] - X["income"] / 30 + X["d"] / 4 + rng.normal(size=n) > 1).astype(int)
+    return X, y.to_numpy()
+
+
+def in_table_units(est: Reranker) -> dict[str, Fraction]:
+    """Weights of a free fit in the table's units, exactly, up to a positive factor."""
+    state = est.state_
+    return {
+        state.feature_names[j]: Fraction(float(w)) / (Fraction(float(b)) - Fraction(float(a)))
+        for j, w, a, b in zip(state.features, state.weights, state.low, state.high, strict=True)
+    }
+
+
+@pytest.mark.parametrize("solver", ["search", "highs"])
+def test_a_free_fit_keeps_its_constraints_exactly_and_has_the_optimum_of_the_enumeration(solver: str) -> None:
+    X, y = table(14)
+    texts = ("age >= 40 * income", "d <= 0.25*age")
+    est = Reranker("dcg@5", first_stage=None, constraints=texts, solver=solver, time_limit=20, features=["age", "d"])
+    with pytest.raises(InputError, match="'income', which is not among"):
+        est.fit(X, y)
+    est = Reranker("dcg@5", first_stage=None, constraints=texts, solver=solver, time_limit=20)
+    est.fit(X[["age", "income", "d"]], y)
+    w = in_table_units(est)
+    assert w["age"] >= 40 * w["income"] and 4 * w["d"] <= w["age"]
+    most, _ = best(est.state_.known_problem())
+    assert est.result_.status == "optimal" and float(most) == pytest.approx(est.result_.value, abs=1e-9)
+    free = Reranker("dcg@5", first_stage=None, solver="search", time_limit=20).fit(X[["age", "income", "d"]], y)
+    assert free.result_.value >= est.result_.value
+    told = as_text(described(est.state_))
+    assert "among weights that keep your constraints: age >= 40 * income; d <= 0.25*age" in told
+
+
+def test_with_a_radius_a_row_is_about_total_weights_in_units_of_the_first_stage() -> None:
+    X, y = table()
+    texts = ("d >= 0.05", "income + age <= 0.5", "-1 <= `blood sugar` <= 1")
+    est = Reranker("dcg@10", radius=0.5, constraints=texts, solver="search", time_limit=10).fit(X, y)
+    assert est.prior_weight_ == 0
+    weights = dict(zip(NAMES, est.coef_, strict=True))
+    assert weights["d"] >= 0.05 - 1e-12 and weights["income"] + weights["age"] <= 0.5 + 1e-12
+    assert abs(weights["blood sugar"]) <= 1 + 1e-12
+    assert est.state_.first_stage is not None and est.state_.first_stage.coef is not None
+    prior, problem = est.state_.first_stage.coef, est.state_.known_problem()
+    unit = Fraction(float(problem.high[0])) - Fraction(float(problem.low[0]))
+    total = dict(zip(NAMES, map(Fraction, map(float, prior)), strict=True))
+    for j, w, a, b in zip(est.state_.features, est.state_.weights[1:], problem.low[1:], problem.high[1:], strict=True):
+        total[NAMES[j]] += Fraction(float(w)) * unit / (Fraction(float(b)) - Fraction(float(a)))
+    assert total["d"] >= Fraction(1, 20) and total["income"] + total["age"] <= Fraction(1, 2)
+
+
+def test_the_correction_is_meant_where_the_first_stage_is_no_sum_of_columns() -> None:
+    X, y = table()
+    scores = X["age"] - np.abs(X["income"]) / 20
+    options = {"radius": 0.5, "solver": "search", "time_limit": 10, "first_stage": scores.to_numpy(), "margin": 0.05}
+    est = Reranker("dcg@10", constraints=["d >= 0.125"], **options).fit(X, y)
+    assert est.prior_weight_ == 1 and est.coef_[3] >= 0.125 - 1e-12
+    assert est.reranks_ and any("is not kept" in note for note in est.result_.notes) == (
+        est.result_.statistic <= est.result_.first_stage_statistic
+    )
+
+
+def test_a_first_stage_that_breaks_a_constraint_is_not_kept() -> None:
+    X, y = table()
+    alone = Reranker("dcg@10", time_limit=10, solver="search").fit(X, y)
+    signs = ["age <= 0", "income >= 0"]
+    est = Reranker("dcg@10", constraints=signs, time_limit=10, solver="search").fit(X, y)
+    assert est.reranks_ and est.result_.statistic < alone.result_.first_stage_statistic
+    assert est.coef_[0] <= 0 <= est.coef_[1]
+    assert any("is not kept, because it does not satisfy the constraint 'age <= 0'" in x for x in est.result_.notes)
+    kept = Reranker("dcg@10", constraints=["age >= 0"], radius=0, solver="search").fit(X, y)
+    assert not kept.reranks_
+
+
+def test_files_hold_constraints_and_are_verified_with_them(tmp_path) -> None:
+    X, y = table()
+    texts = ("age >= 40 * income", "`blood sugar` <= 0")
+    est = Reranker("dcg@10", constraints=texts, time_limit=10, solver="search", proof=True).fit(X, y)
+    est.save(tmp_path / "m.json")
+    again = load(tmp_path / "m.json")
+    assert tuple(again.constraints) == texts and np.array_equal(again.predict(X), est.predict(X))
+    given = Table(X=X.to_numpy(), y=y.astype(float), qid=None, ids=None, feature_names=tuple(NAMES))
+    assert verify(model_file.read(tmp_path / "m.json"), given, proof=est.result_.proof).holds
+    assert est.result_.proof is not None and verify_proof(est.state_.known_problem(), est.result_.proof).ok
+    document = model_file.read(tmp_path / "m.json")
+    for change in ({"constraint.0": "age >= 41 * income"}, {"constraint.2": "d >= age"}, {"constraint.1": None}):
+        settings = {key: value for key, value in (dict(document.settings) | change).items() if value is not None}
+        forged = {**vars(document), "settings": settings}
+        assert not verify(model_file.ModelDocument(**forged), given).holds
+    plain = Reranker("dcg@10", time_limit=10, solver="search").fit(X, y)
+    plain.save(tmp_path / "plain.json")
+    assert "constraint" not in (tmp_path / "plain.json").read_text()
+
+
+def test_a_choice_by_folds_keeps_constraints_at_every_radius_and_skips_options_that_cannot() -> None:
+    X, y = table(90)
+    base = Reranker("precision@10", constraints=["d >= 0.4"], time_limit=3, solver="search")
+    chosen = RerankerCV(base, grid={"radius": [0.0, 0.001, 1.0, None]}, cv=3, n_repeats=1).fit(X, y)
+    tried = np.isfinite(chosen.cv_results_["value"])
+    assert tried.tolist() == [False, False, True, False] and chosen.best_params_ == {"radius": 1.0}
+    assert chosen.coef_[3] >= 0.4 - 1e-12
+
+
+def test_a_solution_that_breaks_a_row_is_refused() -> None:
+    problem = next(p for p in map(drawn, range(400)) if p is not None and not p.anchored and p.n_features == 2)
+    outside = next(
+        w for w in ([1.0, x] for x in (-1.0, -0.5, 0.0, 0.5, 1.0)) if not all(r.keeps(w) for r in problem.rows)
+    )
+    with pytest.raises(CertificateError, match="break"):
+        certify(problem, outside)
+
+
+def test_rows_that_clash_are_named_and_no_others() -> None:
+    X, y = table()
+    texts = ["age >= 2 * d", "income >= 0", "d >= age", "d >= 0"]
+    with pytest.raises(InfeasibleError, match=r"'age >= 2 \* d' and 'd >= age' and 'd >= 0' leave"):
+        Reranker("dcg@10", constraints=texts).fit(X, y)
+
+
+TEXTS = {
+    "age >= 2 * income": ({0: 1, 1: -2}, 0, None),
+    "`blood sugar` <= 0": ({2: 1}, None, 0),
+    "age + income <= d": ({0: 1, 1: 1, 3: -1}, None, 0),
+    "0.5*age - 3*d>=0": ({0: Fraction(1, 2), 3: -3}, 0, None),
+    "0.1 <= age <= 1.5e-1": ({0: 1}, Fraction(1, 10), Fraction(3, 20)),
+    "3 ≥ -(age - income) / 4": ({0: Fraction(1, 4), 1: Fraction(-1, 4)}, -3, None),
+    "1/3 <= 2 * (age + 1) - age": ({0: 1}, Fraction(1, 3) - 2, None),
+}
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_a_row_says_what_was_written(text: str) -> None:
+    row, (coefficients, lower, upper) = Written.read(text, NAMES), TEXTS[text]
+    sides = [({j: s * a for j, a in row.coefficients.items()}, *ends) for s, ends in (
+        (1, (row.lower, row.upper)),
+        (-1, (None if row.upper is None else -row.upper, None if row.lower is None else -row.lower)),
+    )]  # fmt: skip
+    assert (coefficients, lower, upper) in sides
+
+
+WRONG = [
+    "age >=", "age * d >= 0", "age >= 0 >= -1 >= d", "(age >= 0", "1 >= 0", "age <= 1 >= d", "age / d >= 0", "age $ 2",
+    "2 age >= 0", "1e999999 * age >= 0", "(" * 60 + "age" + ")" * 60 + ">= 0",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_what_is_no_row_is_refused_in_one_sentence(text: str) -> None:
+    with pytest.raises(InputError):
+        Written.read(text, NAMES)
+
+
+@pytest.mark.parametrize("solver", ["search", "highs"])
+def test_weights_of_sum_1_in_the_table_s_units_with_a_margin_of_their_score(solver: str) -> None:
+    X, y = table(16)
+    X = X[["age", "blood sugar", "d"]] + [3, 0, -40]
+    texts, margin = ("d >= 0.125", "age + `blood sugar` <= 0.75", "age <= 2 * d"), Fraction(1, 20)
+    options = {"first_stage": None, "normalise": "sum", "solver": solver, "time_limit": 20, "margin": 0.05}
+    est = Reranker("dcg@5", constraints=texts, **options).fit(X, y)
+    age, sugar, d = est.coef_
+    assert sum(est.coef_) == pytest.approx(1, abs=1e-15) and min(est.coef_) >= 0
+    assert d >= 0.125 and age + sugar <= 0.75 + 1e-15 and age <= 2 * d + 1e-15
+    problem = est.state_.known_problem()
+    assert est.result_.status == "optimal"
+    assert float(best(problem)[0]) == pytest.approx(est.result_.value, abs=1e-9)
+    exact = [Fraction(float(w)) for w in est.state_.weights]
+    scores = [
+        sum((w / sum(exact) * Fraction(float(x)) for w, x in zip(exact, row, strict=True)), Fraction(0))
+        for row in X.to_numpy()
+    ]
+    won = sum(scores[i] - scores[k] >= margin for i in np.flatnonzero(y) for k in np.flatnonzero(y == 0))
+    assert est.result_.certificate is not None and est.result_.certificate.pairs_won == won
+
+
+def test_normalised_weights_are_saved_verified_and_chosen_by_folds(tmp_path) -> None:
+    X, y = table()
+    options = {"constraints": ["age >= 0.5"], "normalise": "sum", "time_limit": 5, "solver": "search"}
+    est = Reranker("dcg@10", proof=True, **options).fit(X, y)
+    est.save(tmp_path / "m.json")
+    again = load(tmp_path / "m.json")
+    assert again.normalise == "sum" and np.array_equal(again.coef_, est.coef_) and est.coef_[0] >= 0.5
+    given = Table(X=X.to_numpy(), y=y.astype(float), qid=None, ids=None, feature_names=tuple(NAMES))
+    document = model_file.read(tmp_path / "m.json")
+    assert verify(document, given, proof=est.result_.proof).holds
+    settings = {key: value for key, value in document.settings.items() if key != "normalise"}
+    assert not _holds(model_file.ModelDocument(**{**vars(document), "settings": settings}), given)
+    chosen = RerankerCV(Reranker("dcg@10", **options), cv=3, n_repeats=1).fit(X, y)
+    assert not chosen.first_stage_kept_ and chosen.coef_.sum() == pytest.approx(1) and chosen.coef_[0] >= 0.5
+
+
+def _holds(document: model_file.ModelDocument, given: Table) -> bool:
+    try:
+        return verify(document, given).holds
+    except InputError:  # a number other than 0 has no scale without the sum
+        return False
+
+
+def test_what_does_not_go_with_the_sum_is_refused() -> None:
+    X, y = table()
+    for wrong in ({"radius": 1.0}, {"positive": [-1, 0, 0, 0]}, {"normalise": "max"}, {"constraints": ["age >= 1.5"]}):
+        with pytest.raises(InputError):
+            Reranker("dcg@10", **{"normalise": "sum", **wrong}).fit(X, y)
