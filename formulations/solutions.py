@@ -193,7 +193,7 @@ class Solution:
     status : str
         The solver's own words; empty where its file has none.
     dialect : str
-        One of :data:`NAMES`.
+        One of ``formulations.solutions.NAMES``.
     objective : float, optional
         As the file states it, in the sense and unit of the program's file; None where it states none.
     """
@@ -226,7 +226,7 @@ def read_solution(path: str | PathLike[str], program: Program, dialect: str | No
     program : Program
         The one whose file was solved.
     dialect : str, optional
-        One of :data:`NAMES`; found out from the file if omitted.
+        One of ``formulations.solutions.NAMES``; found out from the file if omitted.
 
     Returns
     -------

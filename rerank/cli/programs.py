@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 import time
 from contextlib import nullcontext
 from pathlib import Path
@@ -108,6 +109,7 @@ def solve(
     own objective, in its own sense, for any other. An option that the solver has not is named in the answer.
     """
     began = time.monotonic()
+    from formulations import mps
     from rerank.io.paths import check_outputs
     from rerank.solvers import gateway
     from rerank.solvers.outcome import COMMON, Options
@@ -149,8 +151,11 @@ def solve(
         held = "no solution" if objective is None else f"objective {objective:.9g}, {bound}"
         tell(f"{outcome.solver} {outcome.version}: {outcome.stop}, {outcome.holds}; {held} in {outcome.seconds:.2f} s")
         if body["solution"]:
-            read = f"rerank import {program} {body['solution']} --model NEW.json reads it"
-            say(f"Solution written to {body['solution']}{'.' if statistic is None else f'; {read}.'}")
+            words = ["rerank", "import", str(program), str(target), "--model", "NEW.json"]
+            if statistic is not None and math.isfinite(outcome.bound):
+                # As the solver has it for the file, whose objective has no constant.
+                words += ["--bound", repr(mps.read_sidecar(program)["offset"] - outcome.bound), "--by", outcome.who]
+            say(f"Solution written to {target}{'.' if statistic is None else f'; {shlex.join(words)} reads it.'}")
         if outcome.message:
             say(outcome.message)
     if outcome.x is None:

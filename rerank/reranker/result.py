@@ -85,7 +85,7 @@ MOST_MOMENTS = 200
 def history_of(moments: Iterable[Moment], value: float, bound: float) -> tuple[Moment, ...]:
     """The moments at which more was known than before, none above the final ``value`` or below the final ``bound``.
 
-    Of more than :data:`MOST_MOMENTS` every second one is left out, and so on, but for the first and the last.
+    Of more than ``MOST_MOMENTS`` every second one is left out, and so on, but for the first and the last.
     """
     kept: list[Moment] = []
     found, limit = -math.inf, math.inf
@@ -286,7 +286,7 @@ class Result(Solution):
 
         if not self.history:
             raise NotSupportedError("The search had no part in this result, or it was read from a file.")
-        who = ", ".join(phase for phase in dict.fromkeys(("search", str(self.solver))) if phase in self.seconds)
+        who = ", ".join(phase for phase in dict.fromkeys(("search", self.solver or "")) if phase in self.seconds)
         axes = bound_over_time({who: self.history}, unit=self.fitted_name, ax=ax)
         axes.set_title(f"value {self.value:.6g}, bound {self.bound:.6g}", fontsize=10)
         return axes

@@ -275,6 +275,7 @@ SOLVERS: dict[str, Solver] = {
             (r"nfeasible or unbounded", "unsure"),
             (r"Model is infeasible|Infeasible model", "infeasible"),
             (r"Model is unbounded|Unbounded model", "unbounded"),
+            (r"Model objective exceeds cutoff", "cutoff"),
             (r"Optimal solution found|Optimal objective", "optimal"),
             (r"Time limit reached", "time"),
             (r"Node limit reached", "nodes"),

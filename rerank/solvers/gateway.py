@@ -23,7 +23,7 @@ from rerank.errors import InputError, SolverError, nearest
 from rerank.io.atomic import writing
 from rerank.solvers import highs, pulp
 from rerank.solvers.commands import MODEL, ONLY_PULP, SOLVERS, START, by_command, installed_version, names
-from rerank.solvers.outcome import ACCEPTED, Floats, Holds, Options, Outcome, Point, described, verified
+from rerank.solvers.outcome import ACCEPTED, Floats, Holds, Options, Outcome, Point, Stop, described, verified
 
 __all__ = ["available", "known", "solve_file", "values"]
 
@@ -163,6 +163,8 @@ def _outside(
     outcome = verified(program, replace(claim, seconds=time.monotonic() - began), used, cutoff)
     if unused := sorted(options.asked & lacks):
         outcome = outcome.noting(f"{outcome.who} has no option for {', '.join(unused)}, and was not given any.")
+    if options.raw and outcome.stop is Stop.finished and outcome.x is None:
+        outcome = outcome.noting("It had options of its own, which may keep points out.")
     if start is not None and used is None:
         remark = f"The start violates the program by {start.violation:.3g} and was not used."
         outcome = replace(outcome.noting(remark), start_accepted=False)

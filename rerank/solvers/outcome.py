@@ -61,6 +61,7 @@ ENDINGS: dict[str, tuple[Stop, Holds]] = {
     "unbounded": (Stop.unbounded, Holds.nothing),
     "unsure": (Stop.unsure, Holds.nothing),
     "gap": (Stop.finished, Holds.feasible),
+    "cutoff": (Stop.finished, Holds.feasible),
     "time": (Stop.time_limit, Holds.feasible),
     "nodes": (Stop.node_limit, Holds.feasible),
     "interrupt": (Stop.interrupted, Holds.feasible),
@@ -152,7 +153,7 @@ class Options:
     raw : mapping of str to value
         The solver's own options, by its own names. They are passed on as they are, after all others.
     asked : frozenset of str
-        Names of :data:`COMMON` that somebody chose; the message of an outcome says which of them its solver has not.
+        Names of ``COMMON`` that somebody chose; the message of an outcome says which of them its solver has not.
     """
 
     time_limit: float | None = None
@@ -188,7 +189,7 @@ class Options:
             raise InputError(f"cutoff is {self.cutoff}; it must be None or a finite objective.")
 
     def chosen(self, given: Mapping[str, Any]) -> Options:
-        """These options and those that somebody chose: names of :data:`COMMON`, and the solver's own.
+        """These options and those that somebody chose: names of ``COMMON``, and the solver's own.
 
         Raises
         ------
@@ -319,7 +320,7 @@ def verified(program: Program, claim: Outcome, known: Point | None = None, cutof
             claim = replace(claim, stop=Stop.finished, holds=Holds.nothing)
         # What is no better than the cut-off was never looked for.
         claim = replace(claim, bound=max(claim.bound, cutoff))
-        if claim.stop is Stop.finished and claim.holds is Holds.nothing:
+        if claim.stop is Stop.finished and (claim.holds is Holds.nothing or claim.x is None):
             claim = replace(claim, bound=cutoff, holds=Holds.feasible)
             claim = claim.noting(f"{claim.who} finds no point better than the cut-off {program.own(cutoff):.9g}.")
     who, bound, point = claim.who, claim.bound, None if claim.x is None else Point.of(program, claim.x)

@@ -257,6 +257,7 @@ def test_a_search_proves_weights_that_were_read_or_finds_better_ones(tmp_path, h
     worse = unsolved().load_solution(written(tmp_path, program, x)).result_
     better = unsolved().load_solution(written(tmp_path, program, x), prove=20).result_
     assert worse.value < better.value == pytest.approx(est.result_.value) and better.proved
+    assert worse.history == () and better.history[-1][1:] == (better.value, better.bound)
     assert any("worth more" in note or "more than those of the file" in note for note in better.notes)
     stuck = unsolved().load_solution(written(tmp_path, program, x), prove=0).result_
     assert stuck.value >= worse.value and stuck.bound >= better.bound

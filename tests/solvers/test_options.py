@@ -108,6 +108,12 @@ def test_values_that_are_none_are_refused(sack, solver, name, value):
         gateway.solve_file(sack[0], solver, 20, options=Options().chosen({name: value}))
 
 
+def test_what_an_interface_of_pulp_does_not_take_is_said(sack):
+    need("GLPK_CMD")
+    outcome = gateway.solve_file(sack[0], "GLPK_CMD", 20, options=Options().chosen({"threads": 2, "gap": 0.0}))
+    assert outcome.objective == pytest.approx(sack[2]) and outcome.message == "GLPK_CMD takes no gap, threads."
+
+
 def test_a_node_limit_and_a_gap_stop_a_solver_early(tmp_path):
     made, _ = auc(30, 4)
     path, _ = mps.write(made, tmp_path / "long.mps")

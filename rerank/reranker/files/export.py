@@ -423,7 +423,7 @@ def _solved_by_file(
         statistic=float(best.certificate.statistic), bound=max(bound, best.value), bound_source=source,
         bound_solver=by,
         gave_up=False, changed=False,
-        program_value=claim, program_bound=None, formulation=formulation, solver="file", start_value=None,
+        program_value=claim, program_bound=None, formulation=formulation, solver="file", start_value=None, history=(),
         start_accepted=None, evidence=None, notes=tuple(told),
     )  # fmt: skip
     result = support.bounded(result, program, bounds)

@@ -12,7 +12,7 @@ from rerank.io.options import real
 from rerank.problem import Problem
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.clock import Clock
-from rerank.reranker.result import Result
+from rerank.reranker.result import Moment, Result, history_of
 from rerank.reranker.solve.optimise import solve
 from rerank.reranker.solve.verified import summed
 from rerank.reranker.task import Task
@@ -100,9 +100,10 @@ class Support:
                 statistic=float(found.certificate.statistic),
             ).noting(f"The search found weights that are worth {more:.6g} more than those of the file; they are taken.")
         bound = max(found.bound, result.value)
-        if bound > result.bound and not is_closed(bound - result.bound, bound, summed(problem)):
-            return result
-        return replace(result, bound=bound, bound_source=found.bound_source, bound_solver=None)
+        if is_closed(bound - result.bound, bound, summed(problem)):
+            result = replace(result, bound=bound, bound_source=found.bound_source, bound_solver=None)
+        end = Moment(clock.spent, result.value, result.bound)
+        return replace(result, history=history_of([*found.history, end], *end[1:]))
 
 
 NOTHING = Support()
