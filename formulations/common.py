@@ -27,7 +27,7 @@ LEAST_MARGIN = 1e-5
 SHORT = {
     "w": "w", "gamma": "g", "z": "z", "s": "s", "r": "r", "t": "t", "b": "b", "c": "c", "y": "y",
     "above_by_margin": "M", "switch_up": "U", "switch_down": "D", "support_limit": "K",
-    "weight_row": "V",
+    "weight_row": "V", "weight_sum": "N",
 }  # fmt: skip
 """Prefixes of short names that mean the same in every program; columns in small letters, rows in capitals."""
 
@@ -158,6 +158,9 @@ def _add_weights(model: pyo.ConcreteModel, instance: Instance) -> None:
             i: linear(*((float(a_j), w[j]) for j, a_j in enumerate(a) if a_j)) >= side
             for i, (a, side, _) in enumerate(instance.options.rows)
         })  # fmt: skip
+    if instance.options.by_sum:
+        # Weights have the sum 1.
+        model.weight_sum = pyo.Constraint(expr=linear(*((1.0, weight) for weight in w.values())) == 1)
     if not instance.switched:
         return
     model.gamma = gamma = pyo.Var(instance.counted, domain=pyo.Binary)
@@ -257,6 +260,8 @@ def _violated(instance: Instance, weights: Floats, tolerance: float) -> str | No
         j = int(outside[0])
         limits = f"[{instance.lower[j]:.17g}, {instance.upper[j]:.17g}]"
         return f"bounds of w[{j}]: {weights[j]:.17g} lies outside {limits}"
+    if instance.options.by_sum and abs(weights.sum() - 1) > tolerance:
+        return f"weight_sum: the weights have the sum {weights.sum():.17g}, not 1"
     for i, (a, side, text) in enumerate(instance.options.rows):
         if a @ weights < side - tolerance:
             return f"weight_row[{i}]: {text!r} misses its side by {side - a @ weights:.6g}"

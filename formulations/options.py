@@ -58,12 +58,14 @@ class Options:
         The weights are whole numbers from ``-points`` to ``points``, and ``box`` lies in that range.
     rows : sequence of (float array (d,), float, str)
         Linear rows on the weights: coefficients ``a`` and side ``b`` of ``a.w >= b``, and what a person calls it.
+    by_sum : bool
+        Whether the weights, none of which is below 0, have the sum 1.
     max_nonzeros : int
         Limit on the non-zeros of the constraint matrix. They are bounded from above before anything is built, and a
         program whose bound lies beyond the limit is refused.
     """
 
-    epsilon: float | Fraction = 1e-4
+    epsilon: float = 1e-4
     margin: Fraction = field(init=False)
     C: float = 0.0
     constant: float = 0.0
@@ -78,6 +80,7 @@ class Options:
     points: int | None = None
     scaled_from: tuple[ArrayLike, ArrayLike, ArrayLike] | None = None
     rows: Sequence[tuple[Floats, float, str]] = ()
+    by_sum: bool = False
     max_nonzeros: int = 5_000_000
 
     def __post_init__(self) -> None:

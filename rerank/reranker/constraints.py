@@ -61,8 +61,13 @@ def constrained(
 
     from rerank.search.clash import check_room
 
-    rows = [_row(problem, features, Written.read(text, names), names, coef) for text in texts]
-    found = replace(problem, rows=tuple(row for row in rows if row is not None))
+    written = [Written.read(text, names) for text in texts]
+    if problem.by_sum:
+        rows = [part for row in written for part in _by_sum(features, row)]
+    else:
+        own = [_row(problem, features, row, names, coef) for row in written]
+        rows = [row for row in own if row is not None]
+    found = replace(problem, rows=tuple(rows))
     check_room(found)
     return found
 
@@ -98,6 +103,15 @@ def _row(
     return None
 
 
+def _by_sum(features: NDArray[np.intp], row: Written) -> list[WeightRow]:
+    """The row on weights of any sum: a side counts as often as the sum is 1."""
+    own = [row.coefficients.get(int(j), Fraction(0)) for j in features]
+    found = [] if row.lower is None else [WeightRow(tuple(a - row.lower for a in own), Fraction(0), None, row.text)]
+    if row.upper is not None:
+        found.append(WeightRow(tuple(a - row.upper for a in own), None, Fraction(0), row.text))
+    return found
+
+
 def first_stage_keeps(
     problem: Problem, texts: Sequence[str], names: Sequence[str], coef: Floats | None
 ) -> str | None:
@@ -112,6 +126,8 @@ def first_stage_keeps(
     """
     if problem.anchored:
         return next((row.text for row in problem.rows if not row.keeps(problem.unchanged)), None)
+    if problem.by_sum:  # what is normalised are the weights that are fitted
+        return "weights from 0 on with sum 1"
     for text in texts:
         row = Written.read(text, names)
         if coef is None:

@@ -93,6 +93,16 @@ class Data:
         columns = self.rows.columns
         return tuple(columns.names[j] for j in columns.chosen)
 
+    def reranking(self, features: Any) -> Data:
+        """The same rows with other columns to rerank: those that ``features`` names or makes of them."""
+        own = self.rows.columns
+        rows = columns_of(self.rows.given, self.y, features, own.inputs)
+        columns = replace(
+            rows.columns, frame=own.frame, lists=own.lists, aside=own.aside, index=own.index
+        ).called(own.inputs)
+        rows = replace(rows, columns=columns, there=self.rows.there)
+        return replace(self, rows=rows, X=rows.reranked(columns.chosen))
+
     @property
     def longest_list(self) -> int:
         """Number of rows of the longest list."""
@@ -181,7 +191,7 @@ def data_of(
         aside = tuple(name for name in (qid, groups) if isinstance(name, str))
         columns = replace(rows.columns, frame=frame, lists=qid if isinstance(qid, str) else "", aside=aside)
         if names and not frame:
-            columns = replace(columns, inputs=names, names=names)
+            columns = columns.called(names)
         if qid is not None and options["list_length"] is not None:
             raise InputError(
                 f"list_length is {options['list_length']}, and with qid every list has its own length; leave it out."

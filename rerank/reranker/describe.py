@@ -133,6 +133,8 @@ def _who(state: FittedState) -> str:
         limits.append(f"of at most {asked.max_features} columns at a time")
     if asked.signs[state.columns.chosen.searchsorted(state.features)].any():
         limits.append("with the signs that were asked for")
+    if asked.normalise:
+        limits.append("none below 0, with sum 1")
     if asked.constraints:
         limits.append("that keep your constraints")
     if result.bound_source == "rows":

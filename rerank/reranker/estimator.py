@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -17,6 +16,7 @@ from rerank.ranks.row_gains import IdealGains
 from rerank.reranker.clock import Clock
 from rerank.reranker.data import Indices, Weights, data_of
 from rerank.reranker.fit import fit
+from rerank.reranker.options import Options
 from rerank.reranker.ranker import Ranker
 from rerank.reranker.state import FittedState
 from rerank.reranker.task import task_of
@@ -34,7 +34,7 @@ PARTS = {
 """Methods of earlier versions, for lists that came in parts, and what to call with a table."""
 
 
-class Reranker(Ranker):
+class Reranker(Options, Ranker):
     """Fits a rank statistic of the top of a list exactly, with a bound on the value, margin and penalty included.
 
     Parameters
@@ -87,8 +87,8 @@ class Reranker(Ranker):
     prior : "auto", "equal" or array
         With ``first_stage=None`` and a radius, weights of the score to correct, by default one over each deviation.
     margin : float, str, Fraction or None
-        With a radius, the margin in deviations of the first stage's score, in place of ``epsilon``. 0 is the smallest
-        margin, as "auto" is.
+        With a radius, the margin in deviations of the first stage's score, in place of ``epsilon``; with ``normalise``
+        in units of the score. 0 is the smallest margin, as "auto" is.
     window : float or None
         Width c: fit hits around the depth N of the statistic, paid less and less from place N/c to place c N.
     list_length : int or None
@@ -98,7 +98,7 @@ class Reranker(Ranker):
         radius, and for estimators of others that are not fitted yet.
     features : None, names, numbers, mask, callable or transformer
         Columns that are reranked; the first stage sees all. None takes those that hold numbers and miss none. A
-        transformer makes columns of the table, such as thresholds.
+        transformer makes columns of the table, such as thresholds; :class:`rerank.scorers.Squares` is kept in files.
     solver_options : mapping or None
         Options of the solver, by name. Seven mean the same for all: ``threads``, ``gap`` (relative, at which it may
         stop), ``node_limit``, ``cutoff`` (only larger values are looked for), ``seed``, ``log`` (a file) and ``start``,
@@ -110,6 +110,10 @@ class Reranker(Ranker):
         ``"`blood sugar` <= 0"``. Free weights have no scale, so that a number other than 0 needs a radius: weights are
         then in units of the first stage's score, the total weight where that is affine in the columns, else the
         correction. A first stage that breaks a constraint is not kept.
+    normalise : {None, "sum"}
+        "sum" fits weights that are none below 0 and have the sum 1 in the table's own units, as people write them by
+        hand. Constraints may then hold any number (``"age >= 0.1"``), and ``margin`` is in units of that score. Pairs
+        of rows have to fit into memory; there is no radius.
     proof : bool
         Record how the search split the weights into boxes: ``result_.proof`` (``docs/proofs.md``).
     checkpoint : path or None
@@ -145,68 +149,6 @@ class Reranker(Ranker):
 
     # Groups that scikit-learn's tools hand to their splitter are kept whole in the fit as well, unless asked otherwise.
     __metadata_request__fit = {"groups": True}
-
-    @without(GONE)
-    def __init__(
-        self,
-        stat: Any = "dcg@10",
-        *,
-        first_stage: Any = "logistic",
-        n_candidates: int | str | None = "auto",
-        formulation: str = "auto",
-        solver: str = "highs",
-        presolve: bool = True,
-        time_limit: float | None = 60.0,
-        node_limit: int | None = None,
-        epsilon: float | str = "auto",
-        C: float = 0.0,
-        max_features: int | None = None,
-        positive: Any = False,
-        gain: str = "exponential",
-        pos_label: Any = None,
-        prior: Any = "auto",
-        radius: float | None = None,
-        margin: float | None = None,
-        window: float | None = None,
-        cross_fit: bool | int | str = "auto",
-        features: Any = None,
-        constraints: Any = (),
-        list_length: int | None = None,
-        solver_options: Mapping[str, Any] | None = None,
-        proof: bool = False,
-        checkpoint: str | os.PathLike[str] | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.stat = stat
-        self.first_stage = first_stage
-        self.n_candidates = n_candidates
-        self.formulation = formulation
-        self.solver = solver
-        self.presolve = presolve
-        self.time_limit = time_limit
-        self.node_limit = node_limit
-        self.epsilon = epsilon
-        self.C = C
-        self.max_features = max_features
-        self.positive = positive
-        self.gain = gain
-        self.pos_label = pos_label
-        self.prior = prior
-        self.radius = radius
-        self.margin = margin
-        self.window = window
-        self.cross_fit = cross_fit
-        self.features = features
-        self.constraints = constraints
-        self.list_length = list_length
-        self.solver_options = solver_options
-        self.proof = proof
-        self.checkpoint = checkpoint
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     def fit(
         self, X: Any, y: ArrayLike, qid: ArrayLike | str | None = None, sample_weight: ArrayLike | None = None,
@@ -408,6 +350,9 @@ class Reranker(Ranker):
         self.prior_weight_, self.classes_ = state.prior_weight, None if state.classes is None else state.classes.names
         self.features_ = np.array(state.feature_names, dtype=object)[used] if state.named else used
         return self
+
+
+Reranker.__init__ = without(GONE)(Options.__init__)  # type: ignore[method-assign]
 
 
 def load(path: str | os.PathLike[str], first_stage: Any = None) -> Reranker:

@@ -20,10 +20,12 @@ from rerank.problem import Problem
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.anchored import anchor_of
 from rerank.reranker.clock import Clock
+from rerank.reranker.columns import Columns
 from rerank.reranker.constraints import first_stage_keeps
 from rerank.reranker.cross_fit import Staged, staged
 from rerank.reranker.data import Data
 from rerank.reranker.describe import corrections_in_words, kept_in_words
+from rerank.reranker.first_stage import FirstStage
 from rerank.reranker.result import KEEPING, Result, Solution, status_of
 from rerank.reranker.solve.margin import (
     SMALLEST_DEFAULT,
@@ -84,6 +86,7 @@ def stated(data: Data, task: Task, first: Staged | None) -> tuple[Task, Training
         anchor_of(data.rows.columns, task, None if first is None else first.stage),
         epsilon=task.epsilon or SMALLEST_DEFAULT, C=task.C, max_features=task.max_features,
         signs=task.signs, count_repeats=not task.judged, constraints=task.constraints,
+        by_sum=task.normalise == "sum", by_score=task.by_score,
     )  # fmt: skip
     return task, training
 
@@ -103,10 +106,8 @@ def concluded(
     before = None if scores is None else data.evaluate(statistic, scores)
     quoted_before = None if scores is None else _quoted(data, task, scores, before)
     notes = _notes(data, task, clock, first, training)
-    columns, breaks = data.rows.columns, None  # a constraint that the first stage does not satisfy
-    if problem is not None and task.constraints and stage is not None:
-        coef = stage.coef if columns.transformer is None else None
-        breaks = first_stage_keeps(problem, task.constraints, columns.names, coef)
+    columns = data.rows.columns
+    breaks = broken_by_first_stage(problem, task, stage, columns)
     if problem is None or training.nothing or (_is_ideal(before, problem) and breaks is None):
         equal = np.zeros(data.y.size)
         value = data.evaluate(statistic, equal) if before is None else before
@@ -150,11 +151,11 @@ def concluded(
         if status == "feasible" and not solution.gave_up:
             notes += notes_on_exact_pairs(problem)
         ahead = after if before is None else after - before
-        led = quoted_before is not None and ahead <= ROUNDING * abs(after) and task.solver not in ("none", "file")
-        if led and breaks is None:
+        led = ahead <= ROUNDING * abs(after) and task.solver not in ("none", "file")
+        if led and breaks is None and quoted_before is not None:
             status, quoted = "first_stage_kept", quoted_before
         else:
-            if led:
+            if led and breaks is not None:
                 notes += [
                     f"The first stage has {before:.6g} and is not kept, because it does not satisfy the constraint "
                     f"{breaks!r}."
@@ -189,9 +190,19 @@ def concluded(
     return state if task.judged else state.with_classes(data.rows, data.y, scores)
 
 
+def broken_by_first_stage(
+    problem: Problem | None, task: Task, stage: FirstStage | None, columns: Columns
+) -> str | None:
+    """The constraint that a first stage does not satisfy, so that it may not be kept; None if it satisfies all."""
+    if problem is None or stage is None or not (task.constraints or task.normalise):
+        return None
+    coef = stage.coef if columns.transformer is None else None
+    return first_stage_keeps(problem, task.constraints, columns.names, coef)
+
+
 def unsolved(problem: Problem, task: Task, clock: Clock, start: Floats | None) -> Solution:
     """The start weights unchanged, with the value of the ideal list as bound."""
-    w = allowed(problem, np.zeros(problem.n_features) if start is None else start)
+    w = allowed(problem, problem.unchanged if start is None or not start.any() else start)
     if task.judged:
         return Solution(weights=w, value=-math.inf, bound=problem.ideal, bound_source="ideal", gave_up=True)
     best = verified(problem, w)
@@ -219,10 +230,16 @@ def _notes(data: Data, task: Task, clock: Clock, first: Staged | None, training:
     index, problem, statistic = data.rows.columns.index, training.problem, task.statistic
     notes = [*([index_note(index)] if index else []), *data.notes]
     notes += [] if first is None else [*first.stage.notes, *first.notes]
+    notes += [] if (squares := data.rows.columns.squares) is None else [squares.told()]
     if clock.remaining <= 0:
         notes += [
             f"The first stage and the shortlist took {clock.seconds['first_stage']:.2g} s, and this fit had "
             f"{clock.limit:.2g} s: {LATE}."
+        ]
+    if problem is not None and problem.anchored and problem.rows and first is not None and first.stage.coef is None:
+        notes += [
+            "The constraints are about the corrections: the first stage is no weighted sum of the columns, and they do "
+            "not apply to it."
         ]
     if statistic.remark and problem is not None and any(unit.positive.size > 1 for unit in problem.units):
         notes += [statistic.remark]

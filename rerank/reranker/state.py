@@ -142,9 +142,9 @@ class FittedState:
             assert stage is not None and stage.coef is not None
             coef = stage.coef.copy()
         if self.reranks:
-            coef[self.features] += (
-                self.corrections if self.anchored else per_unit(self.weights, self.low, self.high)
-            )
+            own = self.corrections if self.anchored else per_unit(self.weights, self.low, self.high)
+            # All columns have one range there.
+            coef[self.features] += self.weights / self.weights.sum() if self.task.normalise == "sum" else own
         return coef
 
     def named_weights(self) -> dict[str, float]:

@@ -49,7 +49,7 @@ class Task:
     statistic : RankStatistic
         What is fitted: the same, with window and list length.
     epsilon : Margin or None
-        None for the automatic margin.
+        None for the automatic margin. In units of the score itself where ``margin`` was given with ``normalise``.
     signs : int8 array (d,)
         1 where a weight must be >= 0, -1 where it must be <= 0, 0 where it is free.
     n_jobs : int
@@ -87,7 +87,13 @@ class Task:
     solver_options: Mapping[str, Any] = field(default_factory=dict)
     judged: bool = False
     constraints: tuple[str, ...] = ()
+    normalise: str | None = None
     given: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def by_score(self) -> bool:
+        """Whether the margin is in units of the score of normalised weights."""
+        return self.normalise is not None and self.given.get("margin") is not None and self.epsilon is not None
 
     def candidates(self, longest_list: int) -> int | None:
         """K, which for ``n_candidates="auto"`` depends on the longest list: None for whole lists.
@@ -130,8 +136,9 @@ def task_of(options: Mapping[str, Any], n_features: int) -> Task:
     epsilon = options["epsilon"]
     words = ("'auto' or a positive number",) if isinstance(epsilon, str) else ()
     epsilon = None if isinstance(epsilon, str) and epsilon == "auto" else _margin("epsilon", epsilon, *words)
+    normalise = _normalise(options, radius)
     if (margin := options.get("margin")) is not None:
-        if radius is None:
+        if radius is None and normalise is None:
             raise InputError(
                 f"margin is {margin!r} in deviations of the prior, and without a radius there is no prior; give a "
                 "radius, or use epsilon."
@@ -161,8 +168,26 @@ def task_of(options: Mapping[str, Any], n_features: int) -> Task:
         cross_fit=_folds(options.get("cross_fit", False)),
         solver_options=_solver_options(options.get("solver_options"), options["solver"]),
         constraints=texts_of(options.get("constraints", ())),
+        normalise=normalise,
         given=options,
     )
+
+
+def _normalise(options: Mapping[str, Any], radius: float | None) -> str | None:
+    """How weights are normalised in the table's own units, None for not at all."""
+    normalise = options.get("normalise")
+    if normalise not in (None, "sum"):
+        raise InputError(f"normalise is {normalise!r}; it must be None, or 'sum' for weights from 0 on with sum 1.")
+    if normalise is None:
+        return None
+    if radius is not None:
+        raise InputError(
+            "normalise='sum' fits weights of its own, and a radius corrects those of a first stage; leave one of them "
+            "out."
+        )
+    if np.any(np.asarray(options["positive"]) == -1):
+        raise InputError("normalise='sum' takes no weight below 0, and positive asks for one; leave positive out.")
+    return str(normalise)
 
 
 def _margin(name: str, value: Any, *wanted: str) -> Margin | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -58,7 +59,8 @@ class Training:
 
 def prepare(
     data: Data, statistic: RankStatistic, scores: Floats | None, n_candidates: int | None,
-    anchor: Anchor | None = None, count_repeats: bool = True, constraints: tuple[str, ...] = (), **options: Any,
+    anchor: Anchor | None = None, count_repeats: bool = True, constraints: tuple[str, ...] = (),
+    by_sum: bool = False, by_score: bool = False, **options: Any,
 ) -> Training:  # fmt: skip
     """Cut the shortlist, drop the columns that are constant on it, and state the problem.
 
@@ -72,6 +74,8 @@ def prepare(
         Whether rows are counted that are equal to others.
     constraints : tuple of str
         Linear rows on the weights by column name.
+    by_sum, by_score : bool
+        Whether weights of sum 1 are meant, and whether the margin is in units of their score.
     **options
         ``epsilon``, ``C``, ``max_features`` and ``signs`` (one a column of ``data.X``) of :meth:`Problem.build`.
 
@@ -108,7 +112,10 @@ def prepare(
             found = corrections(data, statistic, scores, weighed, head_rows, features, anchor, signs, options)
             problem, features, rows, cut = found.problem, found.features, found.rows, found.cut
         else:
-            problem = Problem.build(table[:, features], weighed, signs=signs, **options)
+            problem = Problem.build(table[:, features], weighed, signs=signs, by_sum=by_sum, **options)
+            if by_score:
+                width = Fraction(float(problem.high[0])) - Fraction(float(problem.low[0]))
+                problem = problem.with_epsilon(problem.epsilon.exact / width)
     if problem is not None and constraints:
         coef = None if anchor is None else anchor.coef
         problem = constrained(problem, features, constraints, data.feature_names, coef)
@@ -204,7 +211,7 @@ def fitted_scores(data: Data, training: Training, scores: Floats | None, w: Floa
 
 def theorem_of(problem: Problem | None) -> str:
     """A sentence: whether Subrank and ResolvedRank provably have the same optimum on the shortlist."""
-    if problem is None or problem.anchored:
+    if problem is None or problem.anchored or problem.rows or problem.by_sum:
         return ""
     lists = np.zeros(problem.X.shape[0], dtype=np.intp)
     for number, item in enumerate(problem.lists):

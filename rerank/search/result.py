@@ -138,9 +138,9 @@ def proof_of(
     sizes = np.array([c.size for c in boxes.columns], dtype=np.intp)
     roots = np.array([len(boxes.domain.part(c).roots()[0]) for c in boxes.columns], dtype=np.intp)
     codes = _preorder(log[:, 0], log[:, 1], log[:, 2], np.repeat(sizes, roots), listed)
-    t = boxes.tables
     lines = []
     for s in range(len(boxes.columns)):
+        t = boxes.axes.pairs(s)
         guide = boxes.axes.antiparallel[s].guide if s in boxes.axes.antiparallel else np.empty(0, np.int32)
         lines.append(np.column_stack([t.upper[guide], t.lower[guide]]).astype(np.int64))
     return Proof(

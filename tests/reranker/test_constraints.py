@@ -172,3 +172,55 @@ WRONG = [
 def test_what_is_no_row_is_refused_in_one_sentence(text: str) -> None:
     with pytest.raises(InputError):
         Written.read(text, NAMES)
+
+
+@pytest.mark.parametrize("solver", ["search", "highs"])
+def test_weights_of_sum_1_in_the_table_s_units_with_a_margin_of_their_score(solver: str) -> None:
+    X, y = table(16)
+    X = X[["age", "blood sugar", "d"]] + [3, 0, -40]
+    texts, margin = ("d >= 0.125", "age + `blood sugar` <= 0.75", "age <= 2 * d"), Fraction(1, 20)
+    options = {"first_stage": None, "normalise": "sum", "solver": solver, "time_limit": 20, "margin": 0.05}
+    est = Reranker("dcg@5", constraints=texts, **options).fit(X, y)
+    age, sugar, d = est.coef_
+    assert sum(est.coef_) == pytest.approx(1, abs=1e-15) and min(est.coef_) >= 0
+    assert d >= 0.125 and age + sugar <= 0.75 + 1e-15 and age <= 2 * d + 1e-15
+    problem = est.state_.known_problem()
+    assert est.result_.status == "optimal"
+    assert float(best(problem)[0]) == pytest.approx(est.result_.value, abs=1e-9)
+    exact = [Fraction(float(w)) for w in est.state_.weights]
+    scores = [
+        sum((w / sum(exact) * Fraction(float(x)) for w, x in zip(exact, row, strict=True)), Fraction(0))
+        for row in X.to_numpy()
+    ]
+    won = sum(scores[i] - scores[k] >= margin for i in np.flatnonzero(y) for k in np.flatnonzero(y == 0))
+    assert est.result_.certificate is not None and est.result_.certificate.pairs_won == won
+
+
+def test_normalised_weights_are_saved_verified_and_chosen_by_folds(tmp_path) -> None:
+    X, y = table()
+    options = {"constraints": ["age >= 0.5"], "normalise": "sum", "time_limit": 5, "solver": "search"}
+    est = Reranker("dcg@10", proof=True, **options).fit(X, y)
+    est.save(tmp_path / "m.json")
+    again = load(tmp_path / "m.json")
+    assert again.normalise == "sum" and np.array_equal(again.coef_, est.coef_) and est.coef_[0] >= 0.5
+    given = Table(X=X.to_numpy(), y=y.astype(float), qid=None, ids=None, feature_names=tuple(NAMES))
+    document = model_file.read(tmp_path / "m.json")
+    assert verify(document, given, proof=est.result_.proof).holds
+    settings = {key: value for key, value in document.settings.items() if key != "normalise"}
+    assert not _holds(model_file.ModelDocument(**{**vars(document), "settings": settings}), given)
+    chosen = RerankerCV(Reranker("dcg@10", **options), cv=3, n_repeats=1).fit(X, y)
+    assert not chosen.first_stage_kept_ and chosen.coef_.sum() == pytest.approx(1) and chosen.coef_[0] >= 0.5
+
+
+def _holds(document: model_file.ModelDocument, given: Table) -> bool:
+    try:
+        return verify(document, given).holds
+    except InputError:  # a number other than 0 has no scale without the sum
+        return False
+
+
+def test_what_does_not_go_with_the_sum_is_refused() -> None:
+    X, y = table()
+    for wrong in ({"radius": 1.0}, {"positive": [-1, 0, 0, 0]}, {"normalise": "max"}, {"constraints": ["age >= 1.5"]}):
+        with pytest.raises(InputError):
+            Reranker("dcg@10", **{"normalise": "sum", **wrong}).fit(X, y)

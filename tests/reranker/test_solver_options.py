@@ -78,9 +78,10 @@ def test_every_solver_proves_the_same_and_says_what_it_has_not(tmp_path, solver)
     need(solver)
     own = {"highs": {"mip_heuristic_effort": 0.2}, "scip": {"separating/maxrounds": 2}, "cbc": {"cuts": "on"},
            "glpk": {"cuts": True}}  # fmt: skip
-    wanted = fitted(solver="search")
+    data = table(n=14)
+    wanted = fitted(data, solver="search")
     options = {"threads": 1, "seed": 3, "log": tmp_path / "log", "start": wanted.coef_, **own[solver]}
-    result = fitted(solver=solver, presolve=False, solver_options=options).result_
+    result = fitted(data, solver=solver, presolve=False, solver_options=options).result_
     assert result.value == pytest.approx(wanted.result_.value, abs=1e-9)
     assert result.status == "optimal_by_solver" and (tmp_path / "log").stat().st_size > 0
     said = [note for note in result.notes if "has no option for" in note]

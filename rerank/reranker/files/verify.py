@@ -15,6 +15,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import clone
 
 from rerank.certificate import ideal_value, verify_proof
 from rerank.errors import CertificateError, InputError
@@ -29,7 +30,6 @@ from rerank.reranker.clock import Clock
 from rerank.reranker.columns import Rows, columns_of
 from rerank.reranker.data import Weights
 from rerank.reranker.files.document import (
-    KEPT,
     TABLE,
     UNFITTED,
     document,
@@ -38,10 +38,11 @@ from rerank.reranker.files.document import (
     result_of,
     state_of,
 )
-from rerank.reranker.files.model_file import ModelDocument, usable
+from rerank.reranker.files.model_file import SQUARES, ModelDocument, usable
 from rerank.reranker.files.refit import Refit, refit, same_scaling
 from rerank.reranker.fit import concluded
 from rerank.reranker.learners import name_of
+from rerank.reranker.options import KEPT
 from rerank.reranker.result import ON_WORD, Result, Solution, status_of
 from rerank.reranker.solve.optimise import bounded_by_ideal
 from rerank.reranker.solve.verified import verified
@@ -71,7 +72,10 @@ STAGE = (
 STATISTIC = ("statistic", "coefficients", "settings.window", "settings.list_length")
 """Entries of what is fitted, which the digest of the problem determines."""
 
-ROUNDED = ("result.statistic", "result.first_stage_statistic", "result.value", "result.bound", f"settings.{WORD}")
+ROUNDED = (
+    "result.statistic", "result.first_stage_statistic", "result.value", "result.bound", f"settings.{WORD}",
+    f"settings.{SQUARES}",
+)  # fmt: skip
 """Sums of doubles, whose last bits depend on the machine, but for the value of weights, which is exact."""
 WIDE = 60
 """Signs of what is stated that a table shows."""
@@ -348,9 +352,11 @@ def _fitted_again(found: Refit, table: Table, proof: Proof | None, findings: _Fi
     elif classes is not None and classes.cuts is not None and (state.classes is None or state.classes.cuts is None):
         classes = state.classes
         findings.open[f"settings.{WORD}"] = "files of earlier versions lack it"
-    names = tuple(table.feature_names)
+    columns = again.columns.called(tuple(table.feature_names))
+    if columns.squares is not None:
+        columns = replace(columns, transformer=clone(columns.squares).fit(data.rows.given))
     return replace(
-        again, columns=replace(again.columns, inputs=names, names=names), columns_read=state.columns_read,
+        again, columns=columns, columns_read=state.columns_read,
         labels=_labels(state.labels, data.labels, table.labels),
         classes=classes, result=now,
     )  # fmt: skip

@@ -192,6 +192,28 @@ class Ranked:
     joint_alone: Floats
 
 
+@dataclass(frozen=True, eq=False)
+class Divided:
+    """The columns to rerank of an option: of all rows, of the training rows of each fold, of the rows held out there.
+
+    What a transformer learns, it learns of the training rows.
+    """
+
+    data: Data
+    parts: Sequence[Part]
+    held: Sequence[Data]
+
+    def reranking(self, features: Any) -> Divided:
+        """The same folds with other columns to rerank."""
+        parts = []
+        for part in self.parts:
+            with naming(f"the training rows of {part.name}"):
+                parts.append(replace(part, data=part.data.reranking(features)))
+        seen = (replace(each.rows, columns=part.data.rows.columns) for each, part in zip(self.held, parts))
+        held = [replace(each, rows=rows) for each, rows in zip(self.held, seen)]
+        return Divided(self.data.reranking(features), parts, held)
+
+
 class Folds:
     """The folds of a table, ``n_jobs`` at a time, on which options are tried one after the other.
 
@@ -211,8 +233,11 @@ class Folds:
         self._weights, self._clock = sample_weight, clock
         gain = gain_of(base.stat, base.gain, sample_weight)
         names = fold_names(splits)
-        self._parts = [part_of(data, split, sample_weight, gain, name) for split, name in zip(splits, names)]
-        self._held = [rows_of(data, split.test) for split in splits]
+        parts = [part_of(data, split, sample_weight, gain, name) for split, name in zip(splits, names)]
+        self._own = Divided(data, parts, [rows_of(data, split.test) for split in splits])
+        if data.rows.columns.transformer is not None:
+            self._own = self._own.reranking(base.features)
+        self._others: dict[int, Divided] = {}
         jobs_of(n_jobs)
         self._n_jobs, self._workers = n_jobs, joblib.effective_n_jobs(n_jobs)
         if self._workers > 1:
@@ -228,11 +253,11 @@ class Folds:
 
         The fits that may still come, these included, share the time.
         """
-        given = self._given | dict(option)
-        task = _resolved(task_of(given, self.data.X.shape[1]))
-        own = self._prior(task, folds)
-        null = self._prior(replace(task, first_stage=self._given["first_stage"]), folds)
-        jobs = [(task, self._parts[k], self._held[k], prior, led) for k, prior, led in zip(folds, own, null)]
+        given, divided = self._given | dict(option), self._divided(option)
+        task = _resolved(task_of(given, divided.data.X.shape[1]))
+        own = self._prior(task, folds, divided)
+        null = self._prior(replace(task, first_stage=self._given["first_stage"]), folds, self._own)
+        jobs = [(task, divided.parts[k], divided.held[k], prior, led) for k, prior, led in zip(folds, own, null)]
         found: list[Ranked] = []
         while len(found) < len(jobs) and self._clock.remaining > 0:
             some = jobs[len(found) : len(found) + self._workers]
@@ -241,13 +266,24 @@ class Folds:
             fits -= len(some)
         return found
 
-    def _prior(self, task: Task, folds: Sequence[int]) -> list[Prior | None]:
-        """First-stage scores of some folds; fewer if the time is over."""
+    def _divided(self, option: Mapping[str, Any]) -> Divided:
+        """The columns that an option reranks, in all folds."""
+        features = option.get("features", self._given["features"])
+        if features is self._given["features"]:
+            return self._own
+        if id(features) not in self._others:
+            self._others[id(features)] = self._own.reranking(features)
+        return self._others[id(features)]
+
+    def _prior(self, task: Task, folds: Sequence[int], divided: Divided) -> list[Prior | None]:
+        """First-stage scores of some folds; fewer if the time is over. A prior of weights has those of the columns."""
         stage = task.first_stage
-        kind = (stage if isinstance(stage, str) else id(stage), task.cross_fit, task.radius is None, *folds)
+        divided = self._own if stage is not None else divided
+        named = stage if isinstance(stage, str) else id(stage)
+        kind = (named, task.cross_fit, task.radius is None, id(divided), *folds)
         if kind not in self._priors:
-            splits, parts = [self.splits[k] for k in folds], [self._parts[k] for k in folds]
-            found = priors(self.data, task, self._weights, splits, parts, self._call)
+            splits, parts = [self.splits[k] for k in folds], [divided.parts[k] for k in folds]
+            found = priors(divided.data, task, self._weights, splits, parts, self._call)
             if len(found) < len(folds):
                 return found
             self._priors[kind] = found

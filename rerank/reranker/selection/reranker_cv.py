@@ -31,7 +31,7 @@ from rerank.reranker.cross_fit import asked_folds
 from rerank.reranker.data import Data, Weights, data_of
 from rerank.reranker.estimator import Reranker, restored
 from rerank.reranker.evidence import Evidence, option_names, short
-from rerank.reranker.fit import LATE
+from rerank.reranker.fit import LATE, broken_by_first_stage
 from rerank.reranker.ranker import Ranker
 from rerank.reranker.selection.folds import Split, fold_of_each, splits_of
 from rerank.reranker.selection.held_out import Folds, Judge, Ranked, judged_by, refuse_fixed_length, took
@@ -78,7 +78,8 @@ class RerankerCV(ShownMixin, Ranker):
         margin of .1, free weights, corrections of three columns with a radius of .1, each with a window of 2 for a
         statistic of N places; and simple first stages: logistic regression with squares of the columns, refitted on the
         first 10, 20 or 40 % of its own list, and with balanced classes. Where the first stage is "logistic" they may be
-        chosen, and corrections of the best of them too; beside any other first stage they are only compared.
+        chosen, and corrections of the best of them too; beside any other first stage they are only compared. Where the
+        reranker has ``features=rerank.scorers.Squares()``, corrections of the columns alone are tried before.
     cv : int, splitter, iterable or None
         Number of folds; None is 5. The folds are whole lists and groups if ``fit`` gets ``qid`` or ``groups``, else
         rows, with the relevant ones spread evenly. Or a splitter of scikit-learn, or pairs of training and test rows;
@@ -191,7 +192,8 @@ class RerankerCV(ShownMixin, Ranker):
         data, weights = data_of(*rows, given, clone(base), names, groups)
         options = options_of(self.grid, base, data)
         for option in options:
-            task_of(given | option.params, data.X.shape[1])
+            table = data.reranking(option.params["features"]) if "features" in option.params else data
+            task_of(given | option.params, table.X.shape[1])
         refuse_fixed_length(base, data)
         splits = self._splits(data, X, qid, groups)
         fold = fold_of_each(splits, data.y.size) if splits[0].repeat < 0 and groups is None else None
@@ -202,7 +204,7 @@ class RerankerCV(ShownMixin, Ranker):
             trial = _Trial(Folds(base, splits, data, weights, part, self.n_jobs), judge, self.verbose)
             trial.take(options)
             if self.grid is None and (simple := trial.best_simple(safeguard)) is not None:
-                trial.take(corrections(base, data.X.shape[1], simple))
+                trial.take(corrections(base, data, simple))
         trial.leads = beside(trial.leads, trial.alone)
         spent, chosen = clock.spent, best_of(trial.options, trial.leads, safeguard)
 
@@ -214,12 +216,19 @@ class RerankerCV(ShownMixin, Ranker):
             best.set_params(time_limit=clock.least(best.time_limit, 1))
             return params, best._fit_named(*rows, names, groups, fold)
 
+        # Where the first stage does not satisfy the constraints, the best option that does is taken.
+        other = best_of(trial.options, trial.leads, -math.inf)
         try:
             params, best = fitted(chosen)
-        except InfeasibleError:  # the first stage breaks a constraint, so the best option that keeps all is taken
-            chosen = best_of(trial.options, trial.leads, -math.inf) if chosen is None else None
-            if chosen is None:
+            state = best.state_
+            given = (state.problem, state.task, state.first_stage, state.columns)
+            breaks = chosen is None and broken_by_first_stage(*given) is not None
+        except InfeasibleError:
+            if chosen is not None or other is None:
                 raise
+            breaks = True
+        if breaks and other is not None:
+            chosen = other
             params, best = fitted(chosen)
         if chosen is None:
             alone = first_stage_kept(best.state_)
@@ -389,7 +398,8 @@ class _Trial:
         """Parameters of the last fit: those of the option, or no correction where the first stage is kept."""
         if chosen is not None:
             return self.options[chosen].params
-        if base.formulation == "resolved_rank" or (base.first_stage is None and base.radius is None):
+        own = base.normalise is not None or (base.first_stage is None and base.radius is None)
+        if base.formulation == "resolved_rank" or own:
             return self.options[0].params
         return {"radius": 0.0}
 

@@ -143,7 +143,7 @@ def _searched(
         printed("search ends:", told=claims(claimed(problem, task)))(end)
     course.append(Moment(clock.spent, found.value, found.bound))
     w = np.asarray(found.weights, dtype=np.float64)
-    if task.judged and not len(won_pairs(problem, w, problem.epsilon)):  # nothing to polish
+    if task.judged and not len(won_pairs(problem, w, problem.epsilon * float(problem.norm(w)))):  # nothing to polish
         return Solution(weights=w, value=found.value, bound=found.bound, bound_source="search", gave_up=True), found
     with clock.phase("certificate"):
         with limited(clock.share(POLISH_SHARE)):

@@ -27,7 +27,7 @@ Floats = NDArray[np.float64]
 
 FORMULATIONS = ("auto", "subrank", "resolved_rank", "mixed", "auc", "pairwise")
 
-OWN = {"signs": "positive", "corrections": "radius", "rows": "constraints"}
+OWN = {"signs": "positive", "corrections": "radius", "rows": "constraints", "by_sum": "normalise"}
 DATA = ("units", "preferences", "constant", "scaled_from")
 """What the estimator calls options of a builder that a fit sets, and those that hold its rows."""
 
@@ -93,6 +93,7 @@ class Stated:
     model: Any
     program: Program
     limits: tuple[Floats, Floats] | None = None
+    by_sum: bool = False
     allowed: Callable[[Floats], Floats] = lambda w: w
 
     @property
@@ -108,6 +109,7 @@ class Stated:
 
     def point(self, w: Floats) -> tuple[Floats | None, str | None]:
         """The column vector of weights ``w``, or the row they violate."""
+        w = w / w.sum() if self.by_sum else w
         assigned = load(f"formulations.{self.formulation}").assignment(self.model, w)
         if assigned.values is None:
             return None, assigned.violated
@@ -173,10 +175,13 @@ def estimated_size(problem: Problem, formulation: str) -> int:
 
 def state(problem: Problem, formulation: str, box: Any = None, **choices: Any) -> Stated:
     """Build the model and compile it to arrays."""
-    model = build_model(problem, formulation, box, **choices)
+    # A box is one of weights whose largest is 1.
+    model = build_model(problem, formulation, None if problem.by_sum else box, **choices)
     from formulations.compile import compile_model
 
-    return Stated(formulation, model, compile_model(model), problem.limits, lambda w: allowed(problem, w))
+    return Stated(
+        formulation, model, compile_model(model), problem.limits, problem.by_sum, lambda w: allowed(problem, w)
+    )
 
 
 def _arguments(problem: Problem, formulation: str) -> tuple[Any, dict[str, Any]]:
@@ -197,7 +202,7 @@ def _arguments(problem: Problem, formulation: str) -> tuple[Any, dict[str, Any]]
         **ranked, "epsilon": problem.epsilon.exact, "C": problem.C, "constant": float(constant),
         "max_features": problem.max_features, "signs": problem.signs, "corrections": problem.limits,
         "scaled_from": (problem.X, problem.low, problem.high),
-        "rows": sides_of(problem),
+        "rows": sides_of(problem), "by_sum": problem.by_sum,
     }  # fmt: skip
 
 

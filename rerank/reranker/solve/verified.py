@@ -85,10 +85,12 @@ def polished(problem: Problem, w: Floats, claim: float | None = None, nearly: bo
     best = verified(problem, w)
     tried = 0
     for share in CLAIMED_SHARES if nearly or claim is not None else (1.0,):
-        pairs = won_pairs(problem, w, share * problem.epsilon) if w.any() else ()
+        pairs = won_pairs(problem, w, share * problem.epsilon * float(problem.norm(w))) if w.any() else ()
         if tried < len(pairs) <= MOST_PAIRS:
             tried = len(pairs)
-            wide = polish(problem.scaled, pairs, w, problem.signs, w != 0, problem.limits, sides_of(problem))
+            # By sum weights are compared as they are, and brought to norm 1 afterwards.
+            ends = (np.zeros(w.size), np.ones(w.size)) if problem.by_sum else problem.limits
+            wide = polish(problem.scaled, pairs, w, problem.signs, w != 0, ends, _sides(problem, w))
             better = verified(problem, allowed(problem, normalised(wide, problem.limits)))
             best = max(best, better, key=lambda one: (one.value, one.certificate.margin or 0))
         if claim is not None and is_closed(claim - best.value, claim, summed(problem)):
@@ -99,6 +101,12 @@ def polished(problem: Problem, w: Floats, claim: float | None = None, nearly: bo
         f"The solver claims {claim:.9g}, but its weights are worth {best.value:.9g} when recomputed exactly, and "
         "polishing does not restore the claim; fit with solver='search', which has no tolerance."
     )
+
+
+def _sides(problem: Problem, w: Floats) -> Sides:
+    """The rows on weights in doubles, and a limit on their sum where that measures them."""
+    total = [(-np.ones(w.size), -float(w.sum()), "")] if problem.by_sum else []
+    return [*sides_of(problem), *total]
 
 
 def outside(w: Floats, box: tuple[Floats, Floats]) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,7 +101,8 @@ class Support:
     """Features that carry weight, the basis of their boxes (None: their own axes), and their antiparallel pairs.
 
     ``within`` (2, k) holds the smallest and the largest coordinate of each feature; (2, 0) without limits.  ``walls``
-    (m, k + 2) are the rows on its weights (:class:`rerank.search.domain.Domain`).
+    (m, k + 2) are the rows on its weights (:class:`rerank.search.domain.Domain`), ``pairs`` the tables with equal pairs
+    merged; without, the whole ones.
     """
 
     features: NDArray[np.intp]
@@ -108,6 +110,7 @@ class Support:
     antiparallel: AntiparallelPairs
     within: Floats = field(default_factory=lambda: np.empty((2, 0)))
     walls: Floats = field(default_factory=lambda: np.empty((0, 2)))
+    pairs: Any = None
 
     def weights(self, u: Floats, d: int) -> Floats:
         """Weights of all ``d`` features at box coordinates ``u``."""

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from rerank.errors.stops import current
 from rerank.problem import Problem, RankedList
+from rerank.search.boxes.listing import grid_of, vertices
 from rerank.search.rows.choice import last_hit, number_of_pairs
 from rerank.search.sizes import OutOfTimeError
 from rerank.search.tables import Tables, tables
@@ -73,14 +74,14 @@ class Exact:
         return self.known[p]
 
     def _difference(self, p: int) -> list[Fraction]:
-        X, low, high = self.problem.X, self.problem.low, self.problem.high
-        upper, lower = X[self.tables.upper[p]], X[self.tables.lower[p]]
-        apart = self.problem.epsilon.exact - self.epsilon
-        return [
-            (Fraction(float(u)) - Fraction(float(v))) * Fraction(float(s)) / (Fraction(float(b)) - Fraction(float(a)))
-            - apart
-            for u, v, a, b, s in zip(upper, lower, low, high, self.domain.scale, strict=True)
-        ]
+        return [self._entry(p, j) for j in range(self.problem.n_features)]
+
+    def _entry(self, p: int, j: int) -> Fraction:
+        """Scaled difference of pair ``p`` in column ``j``, less the margin where that is a part of it."""
+        X, low, high = self.problem.X[:, j], self.problem.low[j], self.problem.high[j]
+        ends = X[self.tables.upper[p]], X[self.tables.lower[p]], self.domain.scale[j], high, low
+        u, v, s, b, a = (Fraction(float(x)) for x in ends)
+        return (u - v) * s / (b - a) - (self.problem.epsilon.exact - self.epsilon)
 
     def wins(self, p: int, v: list[Fraction]) -> bool:
         """Whether ``v`` wins pair ``p``, exactly."""
@@ -116,7 +117,10 @@ class Exact:
             return None
         alike: dict[tuple[Fraction, ...], list[int]] = {}  # on few features many pairs are the same
         for p in open_:
-            alike.setdefault(tuple(self.difference(int(p))[j] for j in features), []).append(int(p))
+            alike.setdefault(tuple(self._entry(int(p), j) for j in features), []).append(int(p))
+        plain = t.linear and not self.walls and not self.problem.by_sum
+        if plain and (listed := self._on_grid(alike, features, centre, half, middle > radius)) is not None:
+            return listed
         if comb(len(alike) + len(self.walls) + 2 * free.size, free.size) > MOST_VERTICES:
             return None
         stop = current()
@@ -148,6 +152,33 @@ class Exact:
         if at:
             at.append(np.mean(at, axis=0))
         return best, at
+
+
+    def _on_grid(
+        self, alike: dict[tuple[Fraction, ...], list[int]], features: NDArray[np.intp], centre: Floats, half: Floats,
+        sure: NDArray[np.bool_],
+    ) -> tuple[float, list[Floats]] | None:  # fmt: skip
+        """As :meth:`largest` where the rows are small whole numbers and the ends of the box too; else None."""
+        t, stop = self.tables, current()
+        whole = not ((centre - half) % 1).any() and not ((centre + half) % 1).any()
+        grid = grid_of([list(row) for row in alike], int(np.count_nonzero(half))) if alike and whole else None
+        if grid is None:
+            return None
+        rows, unit = grid
+        loss = np.array([t.loss[same].sum() for same in alike.values()])
+        top = t.total - t.loss[~sure].sum()
+        best, found = -np.inf, dict[bytes, list[Floats]]()
+        for points, won in vertices(rows, centre, half, self.problem.epsilon.exact * unit):
+            if stop.now:
+                return None
+            values = top + won @ loss
+            if values.max(initial=-np.inf) > best:
+                best, found = float(values.max()), {}
+            for i in np.flatnonzero(values == best):
+                found.setdefault(won[i].tobytes(), []).append(points[i])
+        at = np.zeros((2 * len(found), t.pairs.shape[0]))
+        at[:, features] = [x for met in found.values() for x in (np.mean(met, axis=0), met[0])] or 0.0
+        return best, list(at)
 
 
 @dataclass(frozen=True, eq=False)
@@ -322,6 +353,8 @@ def _listed(
     price, features = float(boxes.prices[batch.support]), boxes.columns[batch.support]
     if boxes.axes.basis(batch.support) is not None:
         return batch
+    if isinstance(exact, Exact):
+        exact = Exact(exact.problem, boxes.axes.pairs(batch.support), exact.domain)
     for i, name in enumerate(batch.names.tolist()):
         if stop.now:
             break
