@@ -295,7 +295,7 @@ class Reranker(Options, Ranker):
         path : path
             Solution for the program of :meth:`export_mps`, or its weights alone, a line ``w0 0.5`` for each.
         dialect : str, optional
-            One of :data:`formulations.solutions.NAMES`; recognised if omitted.
+            One of ``formulations.solutions.NAMES``; recognised if omitted.
         model : ConcreteModel, optional
             The model whose program was solved, with what was added to it.
         bound : float, optional
