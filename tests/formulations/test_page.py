@@ -3,8 +3,8 @@
 import doctest
 import importlib.util
 import re
-from types import SimpleNamespace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
