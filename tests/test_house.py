@@ -61,11 +61,11 @@ LEDGER: dict[str, int] = {
     "certificate": 1969,
     "search": 8756,  # that a bound is exact is a field of the result, and no sentence that others look for
     "solvers": 1672,  # own sense of objectives, unbounded programs
-    "scorers": 4179,  # squares of columns, which model files hold
+    "scorers": 4176,  # squares of columns, which model files hold
     "plots": 1245,  # the risks of a card, and the card on paper
     "scorecard": 4842,  # new: cards of points, their files and exports, the check of their proof
     "latent": 3416,  # an evaluation refuses what it cannot judge
-    "reranker": 10465,  # a choice varies the columns, squares among them; options with what the command says of them
+    "reranker": 10471,  # a choice varies the columns, squares among them; options with what the command says of them
     "cli": 3061,  # outputs one by one, groups, what a text says to a person, six commands for cards
     "rerank": 101,
 }
