@@ -152,7 +152,7 @@ def concluded(
             notes += notes_on_exact_pairs(problem)
         ahead = after if before is None else after - before
         led = quoted_before is not None and ahead <= ROUNDING * abs(after) and task.solver not in ("none", "file")
-        if led and breaks is None:
+        if led and breaks is None and quoted_before is not None:
             status, quoted = "first_stage_kept", quoted_before
         else:
             if led:
