@@ -65,7 +65,7 @@ LEDGER: dict[str, int] = {
     "plots": 1245,  # the risks of a card, and the card on paper
     "scorecard": 4842,  # new: cards of points, their files and exports, the check of their proof
     "latent": 3416,  # an evaluation refuses what it cannot judge
-    "reranker": 10550,  # constraints by column name, in both units, and a first stage that breaks one
+    "reranker": 10562,  # constraints by column name, in both units, and a first stage that breaks one
     "cli": 3221,  # outputs one by one, groups, what a text says to a person, six commands for cards
     "rerank": 101,
 }

@@ -28,6 +28,7 @@ from rerank.reranker.solve.program import chosen_formulation, normalised, shares
 from rerank.reranker.solve.program import state as stated_program
 from rerank.reranker.solve.verified import outside, polished, summed
 from rerank.reranker.state import FittedState
+from rerank.search.domain import allowed
 
 MOST_SECONDS = 20.0
 """A program that takes longer to state is not stated again when a solution of it is read."""
@@ -185,7 +186,7 @@ def _solved_by_file(
     claim = program.objective(x) + constant
     given = np.clip(x[program.weights], *(problem.limits or (-1.0, 1.0)))
     box = (program.lower[program.weights], program.upper[program.weights]) if "box" in choices else None
-    best = polished(problem, _inside(normalised(given, problem.limits), box, name), claim, box)
+    best = polished(problem, allowed(problem, _inside(normalised(given, problem.limits), box, name)), claim, box)
     old = state.result
     # The weights of the model are a point of any program that asks no more than the problem.
     asks_more = box is not None or choices.get("big_m", "pair") != "pair"
