@@ -111,7 +111,7 @@ for name, path in files.items():
 # %% [markdown]
 # All three solvers find the same optimum. On these rows the first three programs have the same optimum too; the page
 # on ties shows rows on which they differ. The last two programs maximise the number of pairs in the right order.
-# Their objectives differ by a constant.
+# The objective of each is the statistic itself.
 #
 # ## Read the solutions back
 #

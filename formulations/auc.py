@@ -12,9 +12,9 @@ Symbols
 ``M_ik``       ``epsilon`` minus the least value of ``w.(x_i - x_k)`` in the box
 =============  ========================================================================================
 
-Maximise ``statistic``: ``sum_ik g (v_i - v_k) z_ik``, less ``C sum_j gamma_j``. For one binary list this is the
-number of correct pairs. Ranks of positives add up to the correct pairs plus ``n_+ (n_+ - 1) / 2``; that constant,
-times the factor of each unit, and ``n_+ a_1`` are kept in ``rerank_info.constant``.
+Maximise ``statistic``: ``sum_ik g (v_i - v_k) z_ik``, less ``C sum_j gamma_j``, and a constant. For one binary list
+the sum is the number of correct pairs. Ranks of positives add up to the correct pairs plus ``n_+ (n_+ - 1) / 2``; the
+constant is that, times ``g`` and the factor of each unit, and ``n_+ a_1``.
 
 Subject to
 
@@ -40,11 +40,14 @@ import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import ArrayLike
 
-from formulations.common import Assignment, new_model, start, statistic
+from formulations.common import Assignment, documented, new_model, start, statistic
 from formulations.data import Coefficients, Floats, GradedList
 from formulations.errors import FormulationError
 from formulations.options import Instance, instance_of
 from formulations.wins import Layout, asked_pairs, pair_layout, wins_of
+
+DOCS = dict.fromkeys(("statistic", "w", "gamma", "z", "above_by_margin", "switch_up", "switch_down"), "A.1")
+"""Appendix of [RudinWang2018] that states the component."""
 
 
 def build(
@@ -71,7 +74,7 @@ def build(
     layout = _layout(instance_of(X, y, paid, qid=qid, units=units, **options))
     model = new_model("auc", name, layout, {})
     model.statistic = statistic(model, model.z)
-    return model
+    return documented(model, DOCS)
 
 
 def most_nonzeros(X: ArrayLike, y: Any = None, coefficients: Any = None, **options: Any) -> int:

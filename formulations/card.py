@@ -15,9 +15,9 @@ Symbols
 ``D_gh``       difference of totals, ``w.(x_g - x_h)``; at least ``L_gh``, at most ``U_gh`` on any card of the size
 =============  ========================================================================================
 
-Maximise ``statistic``: ``sum_gh (A_gh - A_hg) (z_gh + e_gh) / 2``. The constant, ``A_hg`` of these pairs, ``A_gh`` of
-pairs that are worth the same either way and ``A_gg / 2``, is kept in ``rerank_info.constant``: with it the optimum is
-the AUC of the best card, for several lists the mean of theirs. Each two kinds have one pair of columns, because ``h``
+Maximise ``statistic``: ``sum_gh (A_gh - A_hg) (z_gh + e_gh) / 2`` and a constant, ``A_hg`` of these pairs, ``A_gh`` of
+pairs that are worth the same either way and ``A_gg / 2``: with it the optimum is the AUC of the best card, for several
+lists the mean of theirs. Each two kinds have one pair of columns, because ``h``
 above ``g`` is neither ``z_gh`` nor ``e_gh``; and what a column pays is positive, so that only upper limits are stated.
 
 Subject to
@@ -74,7 +74,7 @@ import pyomo.environ as pyo
 from numpy.typing import ArrayLike
 
 from formulations import mixed
-from formulations.common import SHORT, Assignment, Info, Term, family, linear, named
+from formulations.common import SHORT, Assignment, Info, Term, documented, family, linear, maximised, named
 from formulations.data import Coefficients, Floats, Indices
 from formulations.errors import FormulationError, ModelTooLarge
 from formulations.options import rows_of
@@ -92,6 +92,34 @@ PREFIXES = {
     "above": "AB", "not_below": "NB", "win_asked": "WA", "above_if": "AI", "not_below_if": "NI", "area_inside": "AR",
 }  # fmt: skip
 """Prefixes of the short names of columns and rows of cards."""
+
+DOCS = {
+    "u": "ours: 1 when question j has points above 0",
+    "d": "ours: 1 when question j has points below 0",
+    "v": "ours: 1 when question j has exactly m points",
+    "f": "ours: 1 when column c is asked about",
+    "e": "ours: 1 when the total of kind g is not below that of kind h",
+    "points_least": "ours: a question that is asked has no fewer points than its least",
+    "points_most": "ours: a question that is asked has no more points than its most",
+    "points_are": "ours: the points of a question are one of its numbers",
+    "points_side": "ours: points above 0, or below 0, have their switch",
+    "one_sign": "ours: points are above 0 or below 0",
+    "most_questions": "ours: a card asks at most so many questions",
+    "some_question": "ours: a card asks a question",
+    "needed": "ours: who asks a question asks one of those that it needs",
+    "apart": "ours: two questions exclude each other",
+    "column_asked": "ours: a question is about its column",
+    "most_columns": "ours: a card is about at most so many columns",
+    "one_of_column": "ours: one question of a column",
+    "column_sign": "ours: points of a column have one sign",
+    "above": "ours: to be above is half a point more",
+    "not_below": "ours: not to be below is no point less",
+    "win_asked": "ours: a win has a reason among the questions that are asked",
+    "above_if": "ours: half a point more is above",
+    "not_below_if": "ours: no point less is not below",
+    "area_inside": "ours: the AUC among the rows of each kind of people, in pairs of rows",
+}
+"""What the components mean."""
 
 Need = tuple[Iterable[int] | None, Iterable[int]]
 """A card that asks some of the first questions asks some of the second ones; None: it asks some of these."""
@@ -240,19 +268,17 @@ def build(
     model = pyo.ConcreteModel(name)
     model.rerank_info = Info("card", layout, SHORT | PREFIXES, 1.0)
     domains = layout.domains
-    # Points of each question.
     model.w = w = pyo.Var(
         range(len(domains)),
         domain=pyo.Integers,
-        bounds=lambda _, j: (min(domains[j][0], 0), max(domains[j][-1], 0)),
+        bounds={j: (min(own[0], 0), max(own[-1], 0)) for j, own in enumerate(domains)},
     )
     _add_points(model, domains)
     _add_questions(model, chosen, len(domains))
-    # 1 when the total of kind g is above that of kind h, and when it is not below it.
     model.z = z = pyo.Var(layout.pairs, domain=pyo.Binary)
     model.e = e = pyo.Var(layout.pairs, domain=pyo.Binary)
     paid = [(gain / 2, column[pair]) for pair, gain in zip(layout.pairs, layout.gains) if gain for column in (z, e)]
-    model.statistic = pyo.Objective(expr=linear(*paid), sense=pyo.maximize)
+    model.statistic = maximised(layout.constant, *paid)
     low, high = layout.low.tolist(), layout.high.tolist()
     slope = [[(one, w[j]) for j, one in _difference(layout, pair)] for pair in layout.pairs]
 
@@ -278,7 +304,7 @@ def build(
         number: linear(*((a, column[pair]) for a, pair in zip(own.tolist(), layout.pairs) for column in (z, e)))
         >= least for number, (own, least) in enumerate(layout.inside)
     })  # fmt: skip
-    return model
+    return documented(model, DOCS)
 
 
 def build_pessimistic(
@@ -287,7 +313,6 @@ def build_pessimistic(
     coefficients: Coefficients | None = None,
     card: Card | None = None,
     *,
-    constant: float = 0.0,
     name: str = "card_pessimistic",
     **options: Any,
 ) -> pyo.ConcreteModel:
@@ -301,11 +326,10 @@ def build_pessimistic(
         As for :func:`formulations.mixed.build`, or ``units`` among the options.
     card : Card
         Which cards are allowed.
-    constant : float
-        Added to the objective.
     name : str
     **options
-        ``qid``, ``units``, and those of :class:`formulations.options.Options` that say how a program is written.
+        ``qid``, ``units``, ``constant``, and those of :class:`formulations.options.Options` that say how a program is
+        written.
 
     Returns
     -------
@@ -319,11 +343,10 @@ def build_pessimistic(
     most = int(np.abs(box).max())
     model = mixed.build(answers, y, coefficients, name=name, points=most, box=box, epsilon=MARGIN, **options)
     info = model.rerank_info
-    layout = replace(info.layout, constant=info.constant + constant)
-    model.rerank_info = replace(info, kind="card_pessimistic", layout=layout, short=info.short | PREFIXES)
+    model.rerank_info = replace(info, kind="card_pessimistic", short=info.short | PREFIXES)
     _add_points(model, domains)
     _add_questions(model, chosen, len(domains))
-    return model
+    return documented(model, mixed.DOCS | {**DOCS, "z": "ours"})
 
 
 def most_nonzeros(X: ArrayLike, y: ArrayLike, card: Card | None = None, **options: Any) -> int:
@@ -365,7 +388,6 @@ def _add_points(model: pyo.ConcreteModel, domains: Sequence[Sequence[int]]) -> N
     w = model.w
     up = {j: [point for point in own if point > 0] for j, own in enumerate(domains)}
     down = {j: [point for point in own if point < 0] for j, own in enumerate(domains)}
-    # 1 when a question has points above 0, and below 0.
     model.u = u = pyo.Var([j for j, own in up.items() if own], domain=pyo.Binary)
     model.d = d = pyo.Var([j for j, own in down.items() if own], domain=pyo.Binary)
     ranges = {j: all(not own or own[-1] - own[0] == len(own) - 1 for own in (up[j], down[j])) for j in up}
@@ -382,7 +404,6 @@ def _add_points(model: pyo.ConcreteModel, domains: Sequence[Sequence[int]]) -> N
     })  # fmt: skip
     chosen = [j for j, whole in ranges.items() if not whole]
     if chosen:
-        # 1 when a question has so many points.
         model.v = v = pyo.Var([(j, m) for j in chosen for m in domains[j]], domain=pyo.Binary)
         model.points_are = family({
             j: linear((1, w[j]), *((-m, v[j, m]) for m in domains[j])) == 0 for j in chosen
@@ -412,7 +433,6 @@ def _add_questions(model: pyo.ConcreteModel, card: Card, n: int) -> None:
     model.apart = family({(j, i): linear(*asked(_known((j, i), n))) <= 1 for j, i in card.apart})
     columns = card.by_column(n)
     if card.max_columns is not None and card.max_columns < len(columns):
-        # 1 when a column is asked about.
         model.f = f = pyo.Var(range(len(columns)), domain=pyo.Binary)
         model.column_asked = family({
             (c, j): linear(*asked([j]), (-1, f[c])) <= 0 for c, own in enumerate(columns) for j in own

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,35 @@ SHORT = {
 """Prefixes of short names that mean the same in every program; columns in small letters, rows in capitals."""
 
 
+SHARED = {
+    "w": "weight of each scaled column, within its limits",
+    "gamma": "1 when feature j may carry a weight",
+    "z": "1 when item i is scored at least the margin above item k; pairs that the limits of w decide have none",
+    "above_by_margin": "a win needs the margin; row divided by M_ik, in the literal form 1",
+    "switch_up": "a feature that is not paid for has no weight above 0; the limit of w_j for the paper's 1",
+    "switch_down": "a feature that is not paid for has no weight below 0; the limit of w_j for the paper's 1",
+    "support_limit": "at most max_features weights that are not 0",
+    "weight_row": "a linear row on the weights that was asked for",
+    "statistic": "the statistic with its constant, less the penalty for features",
+    "t": "1 when the rank of i is at least l - 1",
+    "level_order": "a level needs the ones below it",
+    "distinct_ranks": "ranks are distinct, so that at most m - l + 1 rows have rank l - 1 or more",
+    "one_above": "two rows cannot both be above each other",
+}  # fmt: skip
+"""What a component means, where programs share it."""
+
+
+def documented(model: pyo.ConcreteModel, docs: Mapping[str, str]) -> pyo.ConcreteModel:
+    """The model, with a ``doc`` on every variable, family and objective: its equation in the paper and what it says.
+
+    ``docs`` has the text of each component; of those in ``SHARED`` only the equation, and not even that if it is ours.
+    """
+    for component in model.component_objects((pyo.Var, pyo.Constraint, pyo.Objective)):
+        name = component.name
+        component.doc = f"{docs.get(name, 'ours')}: {SHARED[name]}" if name in SHARED else docs[name]
+    return model
+
+
 def linear(*terms: Term) -> LinearExpression:
     """The sum of ``coefficient * variable``, in the form that Pyomo builds and compiles fastest."""
     return LinearExpression(list(map(MonomialTermExpression, terms)))
@@ -56,17 +85,30 @@ class Info:
         Prefix of the short names of each component.
     divisor : float
         Largest number a pair row was divided by: its margin is ``epsilon / divisor`` as a solver sees it.
+    rows, columns : dict of int to label
+        What a table calls the row ``i`` of ``z[i, k]``, ``s[i]`` and ``r[i]``, and the column ``j`` of ``w[j]``; empty
+        unless :func:`name_table` said it.
     """
 
     kind: str
     layout: Any
     short: dict[str, str]
     divisor: float
+    rows: dict[int, Any] = field(default_factory=dict)
+    columns: dict[int, str] = field(default_factory=dict)
 
     @property
-    def constant(self) -> float:
-        """Constant of the objective; kept here because Pyomo would write it to files as a column."""
-        return float(self.layout.constant)
+    def divisors(self) -> dict[str, dict[tuple[int, int], float]]:
+        """What each row of a family was divided by, by its index; families that are not named were not divided.
+
+        ``M_ik`` of ``above_by_margin`` and ``U_ik`` of ``win_when_above``: 1 in the literal form.
+        """
+        layout, found = self.layout, {}
+        if hasattr(layout, "wins"):
+            found["above_by_margin"] = dict(zip(layout.wins.open, big_m(layout.instance, layout.wins).tolist()))
+        if hasattr(layout, "gap"):
+            found["win_when_above"] = dict(zip(map(tuple, layout.gap.tolist()), layout.most.tolist()))
+        return found
 
 
 def new_model(kind: str, name: str, layout: Layout, rows: Mapping[str, str]) -> pyo.ConcreteModel:
@@ -75,6 +117,11 @@ def new_model(kind: str, name: str, layout: Layout, rows: Mapping[str, str]) -> 
     ``rows`` are the prefixes of the short names of the program's own families.
     """
     instance, epsilon, limit = layout.instance, layout.instance.options.epsilon, layout.instance.options.max_nonzeros
+    if instance.options.quotas and kind != "resolved_rank":
+        raise FormulationError(
+            f"The {kind} program does not say in which place an irrelevant row stands, and quotas count those, too; "
+            "use the resolved_rank program, or a search without a program."
+        )
     if layout.nonzeros > limit:
         smaller = "use linking='ordered' or the 'mixed' program, " if kind == "resolved_rank" else ""
         raise ModelTooLarge(
@@ -96,7 +143,6 @@ def new_model(kind: str, name: str, layout: Layout, rows: Mapping[str, str]) -> 
     model.rerank_info = Info(kind, layout, SHORT | dict(rows), divisor)
     _add_weights(model, instance)
     w = list(model.w.values())
-    # 1 when item i is scored at least the margin above item k.
     model.z = z = pyo.Var(layout.wins.open, domain=pyo.Binary)
     # a_j = (x_ij - x_kj) / M_ik: each row is divided by its M_ik.
     model.above_by_margin = family({
@@ -110,8 +156,7 @@ def _add_weights(model: pyo.ConcreteModel, instance: Instance) -> None:
     """The variables ``w`` and, if features are penalised or limited, ``gamma`` with its three families."""
     lower, upper = instance.lower.tolist(), instance.upper.tolist()
     domain = pyo.Reals if instance.options.points is None else pyo.Integers
-    # Weight of each feature in the score.
-    model.w = w = pyo.Var(range(instance.lower.size), domain=domain, bounds=lambda _, j: (lower[j], upper[j]))
+    model.w = w = pyo.Var(range(instance.lower.size), domain=domain, bounds=dict(enumerate(zip(lower, upper))))
     if instance.options.rows:
         # Linear rows on the weights that the user asked for.
         model.weight_row = family({
@@ -123,7 +168,6 @@ def _add_weights(model: pyo.ConcreteModel, instance: Instance) -> None:
         model.weight_sum = pyo.Constraint(expr=linear(*((1.0, weight) for weight in w.values())) == 1)
     if not instance.switched:
         return
-    # 1 when feature j may carry a weight.
     model.gamma = gamma = pyo.Var(instance.counted, domain=pyo.Binary)
     model.switch_up = family(
         {j: linear((1, w[j]), (-upper[j], gamma[j])) <= 0 for j in instance.counted if upper[j] > 0}
@@ -137,13 +181,39 @@ def _add_weights(model: pyo.ConcreteModel, instance: Instance) -> None:
 
 
 def statistic(model: pyo.ConcreteModel, paid: pyo.Var) -> pyo.Objective:
-    """The objective: what the layout pays for the columns ``paid``, less the penalty for the features used."""
+    """The objective: what is earned anyway and for the columns ``paid``, less the penalty for the features used."""
     layout = model.rerank_info.layout
-    C = layout.instance.options.C
-    price = [(-C, switch) for switch in model.gamma.values()] if C else []
-    return pyo.Objective(
-        expr=linear(*((gain, paid[index]) for index, gain in layout.gains.items()), *price), sense=pyo.maximize
+    options = layout.instance.options
+    price = [(-options.C, switch) for switch in model.gamma.values()] if options.C else []
+    return maximised(
+        layout.constant + options.constant, *((gain, paid[index]) for index, gain in layout.gains.items()), *price
     )
+
+
+def maximised(constant: float, *terms: Term) -> pyo.Objective:
+    """The objective of a sum and a constant, as one flat sum."""
+    return pyo.Objective(expr=LinearExpression([float(constant), *linear(*terms).args]), sense=pyo.maximize)
+
+
+def name_table(
+    model: pyo.ConcreteModel, rows: Sequence[Any], columns: Sequence[str], units: ArrayLike, doc: str
+) -> None:
+    """Tell a model what the table calls its rows and columns, and add ``weight``, the weights in the table's units.
+
+    Parameters
+    ----------
+    model : ConcreteModel
+        Built on scaled columns.
+    rows, columns : sequences
+        Label of each row and name of each column of the table that was scaled.
+    units : array (d,)
+        ``weight[columns[j]]`` is ``units[j] w[j]``.
+    doc : str
+        What the unit is.
+    """
+    model.rerank_info = replace(model.rerank_info, rows=dict(enumerate(rows)), columns=dict(enumerate(columns)))
+    terms = zip(columns, np.asarray(units, dtype=np.float64).tolist(), model.w.values(), strict=True)
+    model.weight = pyo.Expression(list(columns), rule={name: linear((unit, w)) for name, unit, w in terms}, doc=doc)
 
 
 @dataclass(frozen=True, eq=False)

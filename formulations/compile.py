@@ -17,9 +17,9 @@ from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 from scipy import sparse
 
 from formulations.errors import FormulationError
-from formulations.program import LONGEST_NAME, Program
+from formulations.program import COST, LONGEST_NAME, Program
 
-__all__ = ["Program", "compile_model", "short_name"]
+__all__ = ["Program", "compile_model", "short_name", "variables_of"]
 
 
 PLAIN = frozenset({
@@ -60,8 +60,7 @@ def compile_model(model: pyo.ConcreteModel) -> Program:
         raise FormulationError(f"The model has {len(objectives)} active objectives; a program has exactly one.")
     info = getattr(model, "rerank_info", None)
     short: Mapping[str, str] = info.short if info is not None else {}
-    declared = (block for block in model.component_objects(pyo.Var, active=True) if not block.is_reference())
-    variables = [data for block in declared for data in block.values()]
+    variables = variables_of(model)
     try:
         form = LinearStandardFormCompiler().write(model, mixed_form=True, set_sense=ObjectiveSense.maximize)
         # A fixed variable without a value is no number here.
@@ -101,24 +100,32 @@ def compile_model(model: pyo.ConcreteModel) -> Program:
     if broken.size:
         row = form.rows[broken[0]].constraint
         raise FormulationError(f"The row {row.name!r} holds a number that is not finite.")
-    # What is earned in any case belongs to our objective, and to no other in its place.
     minimises = objective.sense == ObjectiveSense.minimize
-    ours = not minimises and objective is getattr(model, "statistic", None)
+    titles = {COST: str(objective.name)}
+    columns = _names(variables, short, "x", titles)
+    rows = _names([row.constraint for row in form.rows], short, "c", titles)
     return Program(
         name=str(model.name),
         cost=cost,
-        constant=constant + (info.constant if info is not None and ours else 0.0),
+        constant=constant,
         matrix=matrix,
         row_lower=np.where(kind <= 0, side, -np.inf),
         row_upper=np.where(kind >= 0, side, np.inf),
         lower=bounds[:, 0],
         upper=bounds[:, 1],
         integer=whole,
-        columns=_names(variables, short, "x"),
-        rows=_names([row.constraint for row in form.rows], short, "c"),
+        columns=columns,
+        rows=rows,
         weights=np.array([position[id(data)] for data in weights], dtype=np.intp),
         minimises=minimises,
+        titles=titles,
     )
+
+
+def variables_of(model: pyo.ConcreteModel) -> list[Any]:
+    """The variables of a model in the order of the columns that :func:`compile_model` makes of them."""
+    declared = (block for block in model.component_objects(pyo.Var, active=True) if not block.is_reference())
+    return [data for block in declared for data in block.values()]
 
 
 def _sentence(error: Exception) -> str:
@@ -170,13 +177,15 @@ def _bounds(data: Any, whole: bool) -> tuple[float, float]:
     return value, value
 
 
-def _names(items: Iterable[Any], short: Mapping[str, str], letter: str) -> tuple[str, ...]:
+def _names(items: Iterable[Any], short: Mapping[str, str], letter: str, titles: dict[str, str]) -> tuple[str, ...]:
+    """Short names; ``titles`` gets what the model calls those that are numbered."""
     names: list[str] = []
     taken: set[str] = set()
     for number, data in enumerate(items):
-        name = _name(data, short) or f"{letter}{number}"
-        if name in taken:
+        name = _name(data, short)
+        if name is None or name in taken:
             name = f"{letter}{number}"
+            titles[name] = str(data.name)
         taken.add(name)
         names.append(name)
     if len(taken) != len(names):

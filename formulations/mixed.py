@@ -21,8 +21,8 @@ Sort the positives by the negatives they lose to; the ``j``-th best stands at pl
 the top ``p`` when ``lost_(j) <= p - j``, that is when at least ``j`` positives lose to at most ``p - j``.
 
 Maximise ``statistic``: the sum over units, places and ``j`` of ``f (a_(m-p+1) - a_(m-p)) y_jp``, less
-``C sum_j gamma_j``. The constant ``f n_+ a_1`` of each unit is kept in ``rerank_info.constant``, and so is what
-no weights of the box can change: then the variable is left out.
+``C sum_j gamma_j``, and the constant ``f n_+ a_1`` of each unit. What no weights of the box can change is a constant
+too: then the variable is left out.
 
 Subject to
 
@@ -69,7 +69,7 @@ import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import ArrayLike
 
-from formulations.common import Assignment, family, linear, named, new_model, start, statistic
+from formulations.common import Assignment, documented, family, linear, named, new_model, start, statistic
 from formulations.data import Coefficients, Indices, Unit
 from formulations.levels import Ladder, climbed, level_rows
 from formulations.options import Instance, instance_of
@@ -85,6 +85,21 @@ ROWS = {
     "enough_placed": "Y", "enough_placed_order": "P", "wider_top": "X",
 }  # fmt: skip
 """Prefixes of the short names of this program's own families."""
+
+DOCS = {
+    "s": "ours: how many negatives of unit u item i beats",
+    "b": "ours: 1 when item i loses to at most q negatives of unit u",
+    "c": "ours: how many positives of unit u lose to at most q negatives",
+    "y": "ours: 1 when at least j positives of unit u stand in the top p",
+    "win_count": "ours: s is the sum of the z of its negatives, less the wins that are certain",
+    "few_lost": "ours: to lose to at most q negatives is to beat all others",
+    "few_lost_order": "ours: who loses to at most q negatives loses to at most q + 1",
+    "place_count": "ours: c is the sum of b over the positives of the unit",
+    "enough_placed": "ours: j positives are in the top p when j of them lose to at most p - j negatives",
+    "enough_placed_order": "ours: where j positives are, j - 1 are",
+    "wider_top": "ours: who is in the top p is in a wider one",
+}
+"""What the components mean."""
 
 
 def build(
@@ -110,13 +125,9 @@ def build(
     chosen, few, placed = layout.instance.options, layout.few, layout.placed
     model = new_model("mixed", name, layout, ROWS)
     z = model.z
-    # How many negatives of unit u item i beats.
-    model.s = s = pyo.Var(list(few), bounds=lambda _, *ui: (few[ui].sure, few[ui].most))
-    # 1 when item i loses to at most q negatives of unit u.
+    model.s = s = pyo.Var(list(few), bounds={ui: (ladder.sure, ladder.most) for ui, ladder in few.items()})
     model.b = b = pyo.Var([uiq for open_ in layout.losers.values() for uiq in open_], domain=pyo.Binary)
-    # How many positives of unit u lose to at most q negatives.
-    model.c = c = pyo.Var(list(placed), bounds=lambda _, *uq: (placed[uq].sure, placed[uq].most))
-    # 1 when at least j positives of unit u stand in the top p.
+    model.c = c = pyo.Var(list(placed), bounds={uq: (ladder.sure, ladder.most) for uq, ladder in placed.items()})
     model.y = y_ = pyo.Var(list(layout.gains), domain=pyo.Binary)
 
     model.statistic = statistic(model, y_)
@@ -130,7 +141,7 @@ def build(
     })  # fmt: skip
     model.enough_placed, model.enough_placed_order = level_rows(placed, y_, c, chosen)
     model.wider_top = family({p: linear((1, y_[p]), (-1, y_[wider])) <= 0 for p, wider in layout.wider})
-    return model
+    return documented(model, DOCS)
 
 
 def most_nonzeros(*data: Any, **options: Any) -> int:

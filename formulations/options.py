@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
@@ -19,8 +20,14 @@ class Options:
 
     Attributes
     ----------
-    epsilon : float
-        Margin: the smallest difference of scores that counts as a win.
+    epsilon : float or Fraction
+        Margin: the smallest difference of scores that counts as a win. A float stands for the shortest decimal that
+        reads back as it: .05 is 1/20. Kept as the nearest double, and exactly as ``margin``.
+    margin : Fraction
+        What the margin is; it follows from ``epsilon``.
+    scaled_from : tuple of float64 arrays (n, d), (d,), (d,), optional
+        Table and ranges that X was scaled from: an entry is ``(x - low) / (high - low)`` exactly, and X holds it
+        rounded. Without them the doubles of X are exact. Only pairs within rounding of the margin are looked at.
     C : float
         Penalty for one non-zero weight, in the unit of the objective.
     big_m : "pair" or "unit"
@@ -35,6 +42,8 @@ class Options:
     extra_cuts : bool
         Further valid rows that bring little or nothing, each named in its program. With ``cuts`` or this, every one
         of the paper's optional (27)-(30) that never cuts off an optimum is stated or implied.
+    constant : float
+        Added to the objective: what is earned whatever the weights.
     max_features : int, optional
         At most this many non-zero weights.
     signs : int array (d,), optional
@@ -47,6 +56,9 @@ class Options:
         others correct it. ``C`` and ``max_features`` count corrections only.
     points : int, optional
         The weights are whole numbers from ``-points`` to ``points``, and ``box`` lies in that range.
+    quotas : tuple of objects with ``rows``, ``first``, ``least`` and ``most``
+        Rows of a group among the first places of every list, at least and at most, or None; ``resolved_rank`` alone
+        states them.
     rows : sequence of (float array (d,), float, str)
         Linear rows on the weights: coefficients ``a`` and side ``b`` of ``a.w >= b``, and what a person calls it.
     by_sum : bool
@@ -57,7 +69,9 @@ class Options:
     """
 
     epsilon: float = 1e-4
+    margin: Fraction = field(init=False)
     C: float = 0.0
+    constant: float = 0.0
     big_m: Literal["pair", "unit"] = "pair"
     linking: Literal["ordered", "paper"] = "ordered"
     cuts: bool = True
@@ -67,15 +81,22 @@ class Options:
     box: tuple[ArrayLike, ArrayLike] | None = None
     corrections: tuple[ArrayLike, ArrayLike] | None = None
     points: int | None = None
+    scaled_from: tuple[ArrayLike, ArrayLike, ArrayLike] | None = None
     rows: Sequence[tuple[Floats, float, str]] = ()
     by_sum: bool = False
     max_nonzeros: int = 5_000_000
+    quotas: tuple[Any, ...] = ()
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.epsilon) and self.epsilon > 0):
+        exact = isinstance(self.epsilon, Fraction)
+        if not (np.isfinite(float(self.epsilon)) and float(self.epsilon) > 0):
             raise FormulationError(f"epsilon is {self.epsilon}; the margin must be a positive number.")
+        object.__setattr__(self, "margin", self.epsilon if exact else Fraction(repr(float(self.epsilon))))
+        object.__setattr__(self, "epsilon", float(self.epsilon))
         if not (np.isfinite(self.C) and self.C >= 0):
             raise FormulationError(f"C is {self.C}; the penalty of a feature must be 0 or a positive number.")
+        if not np.isfinite(self.constant):
+            raise FormulationError(f"constant is {self.constant}; what is added to the objective must be finite.")
         if self.big_m not in ("pair", "unit"):
             raise FormulationError(f"big_m is {self.big_m!r}; choose 'pair' or 'unit'.")
         if self.big_m == "unit" and self.epsilon >= 1:

@@ -39,7 +39,7 @@ import pyomo.environ as pyo
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from formulations.common import Assignment, family, linear, new_model, start, statistic
+from formulations.common import Assignment, documented, family, linear, new_model, start, statistic
 from formulations.data import Floats, Indices
 from formulations.errors import FormulationError
 from formulations.options import Instance, Options, rows_of
@@ -47,6 +47,9 @@ from formulations.wins import Layout, mutual_pairs, pair_layout, wins_of
 
 Preferences: TypeAlias = ArrayLike | tuple[ArrayLike, ArrayLike]
 """Also a sparse matrix; SciPy has no types for one."""
+
+DOCS = dict.fromkeys(("statistic", "w", "gamma", "z", "above_by_margin", "switch_up", "switch_down"), "A.2")
+"""Appendix of [RudinWang2018] that states the component."""
 
 
 def preferences_from_gains(gains: ArrayLike, qid: ArrayLike | None = None) -> tuple[Indices, Floats]:
@@ -108,7 +111,7 @@ def build(X: ArrayLike, preferences: Preferences, *, name: str = "pairwise", **o
     model.statistic = statistic(model, z)
     both = mutual_pairs(layout.wins) if layout.instance.options.extra_cuts else []
     model.one_above = family({(i, k): linear((1, z[i, k]), (1, z[k, i])) <= 1 for i, k in both})
-    return model
+    return documented(model, DOCS)
 
 
 def most_nonzeros(X: ArrayLike, preferences: Preferences, **options: Any) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 import numpy as np
@@ -47,6 +47,9 @@ class Program:
         Columns of the weights ``w``, in feature order.
     minimises : bool
         Whether the file or model states the objective with the other sign, as something to minimise.
+    titles : dict of str to str
+        What a Pyomo model calls its objective (``COST``) and the rows and columns that are numbered here; empty for a
+        file.
     """
 
     name: str
@@ -62,6 +65,7 @@ class Program:
     rows: tuple[str, ...]
     weights: NDArray[np.intp]
     minimises: bool = False
+    titles: Mapping[str, str] = field(default_factory=dict)
 
     def own(self, figure: float) -> float:
         """An objective or bound in the sense of the file or model: with the other sign where that minimises."""

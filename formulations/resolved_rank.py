@@ -19,7 +19,7 @@ Symbols
 At equal score the item of lower gain is above, and at equal gain the later row.
 
 Maximise ``statistic``: the sum over relevant ``i`` and levels ``l`` of ``v_i (a_l - a_(l-1)) t_il``, less
-``C sum_j gamma_j``. The constant ``sum_i v_i a_1`` is kept outside the model, in ``rerank_info.constant``.
+``C sum_j gamma_j``, and the constant ``sum_i v_i a_1``.
 
 Subject to
 
@@ -46,6 +46,10 @@ Subject to
     ``sum_i t_il <= m - l + 1``: ranks are a permutation. The root bound becomes the ideal.
 ``one_above``
     ``z_ik + z_ki <= 1`` (extra cut).
+``quota_place``, ``quota_count``
+    ``sum_(k in C) z_ik >= (|C| - (N - q)) p_i`` for ``i`` in ``G``, and ``sum_i p_i >= q``: at least ``q`` of ``G``
+    among the first ``N`` of a list, whose other rows are ``C``; at most ``q`` of them is the same of the others and
+    ``N - q``. A row is ahead (``p_i = 1``) only if at most ``N - q`` of the others have its score or more.
 
 A pair that the box decides has no ``z``; what it adds to a rank is a number in the rows of the ranks.
 
@@ -65,13 +69,24 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from itertools import product
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import ArrayLike, NDArray
 
-from formulations.common import Assignment, Term, family, linear, named, new_model, start, statistic
+from formulations.common import (
+    Assignment,
+    Term,
+    documented,
+    family,
+    linear,
+    named,
+    new_model,
+    start,
+    statistic,
+)
 from formulations.data import Coefficients, Floats, Indices
 from formulations.errors import FormulationError, FormulationWarning
 from formulations.levels import RankLayout, Standing, climbed, level_rows, rank_cuts, rank_levels
@@ -94,8 +109,25 @@ __all__ = ["build", "most_nonzeros", "assignment"]
 ROWS = {
     "win_when_above": "A", "rank_from_wins": "S", "winner_higher": "H", "tie_to_lower_gain": "L", "tie_to_later": "E",
     "reach_level": "R", "level_order": "O", "distinct_ranks": "P", "one_above": "X",
+    "p": "p", "quota_place": "Q", "quota_count": "N",
 }  # fmt: skip
 """Prefixes of the short names of this program's own families."""
+
+DOCS = {
+    "statistic": "(11), (10)", "w": "(21)", "gamma": "(21)", "z": "(21)", "t": "(21)", "above_by_margin": "(12)",
+    "switch_up": "(14)", "switch_down": "(15)",
+    "r": "(21): ResolvedRank, how many rows stand below item i once ties are resolved",
+    "win_when_above": "(13): whoever is above wins; row divided by U_ik, in the literal form 1",
+    "rank_from_wins": "ours, for (16)-(19): r_i counts the rows that i stands above",
+    "winner_higher": "(16): a winner has the higher rank",
+    "tie_to_lower_gain": "(17): who does not win stands below a row of lower gain",
+    "tie_to_later": "(18) for relevant rows, (19) for others: of two tied rows of one gain the later one is higher",
+    "reach_level": "(20): a level needs its rank; row times l - 1, one for all levels unless linking='paper'",
+    "p": "ours: row i stands among the first N of a quota",
+    "quota_place": "ours: who stands among the first N has at most so many others at or above it",
+    "quota_count": "ours: so many rows of a kind, or of the others, stand among the first N",
+}  # fmt: skip
+"""Equations of [RudinWang2018], and what the other components mean."""
 
 WIDE = 1e-3
 """Margin above which the gap between 0 and it is likely to cost something."""
@@ -128,9 +160,7 @@ def build(
     layout = _layout(instance)
     model = new_model("resolved_rank", name, layout, ROWS)
     w, z, m = list(model.w.values()), model.z, layout.length
-    # How many rows stand below item i.
-    model.r = r = pyo.Var(list(layout.ranges), bounds=lambda _, i: layout.ranges[i])
-    # 1 when at least l - 1 rows stand below item i.
+    model.r = r = pyo.Var(list(layout.ranges), bounds=layout.ranges)
     model.t = t = pyo.Var(list(layout.gains), domain=pyo.Binary)
 
     def above(coefficient: float, *pairs: Pair) -> list[Term]:
@@ -162,7 +192,18 @@ def build(
         })  # fmt: skip
     model.reach_level, model.level_order = level_rows(layout.ladders, t, r, instance.options)
     rank_cuts(model, layout)
-    return model
+    if layout.quotas:
+        # 1 when row i stands ahead of enough others for the quota.
+        model.p = p = pyo.Var([(d, i) for d, one in enumerate(layout.quotas) for i in one.ahead], domain=pyo.Binary)
+        model.quota_place = family({
+            (d, i): linear(*above(1, *((i, k) for k in one.others)), (one.room - len(one.others), p[d, i]))
+            >= -one.sure(layout.state, i)
+            for d, one in enumerate(layout.quotas) for i in one.ahead
+        })  # fmt: skip
+        model.quota_count = family({
+            d: linear(*((1, p[d, i]) for i in one.ahead)) >= one.wanted for d, one in enumerate(layout.quotas)
+        })  # fmt: skip
+    return documented(model, DOCS)
 
 
 def most_nonzeros(*data: Any, **options: Any) -> int:
@@ -184,7 +225,28 @@ def assignment(model: pyo.ConcreteModel, w: ArrayLike, tolerance: float = 1e-9) 
         return Assignment(None, violated)
     won = dict(zip(map(tuple, layout.wins.pairs.tolist()), wins.tolist()))
     below = {i: layout.standings[i].rank(won) for i in layout.ranges}
-    return Assignment(begun.values | named("r", below) | named("t", climbed(layout.ladders, below)))
+    ahead: dict[tuple[int, int], bool] = {}
+    for d, one in enumerate(layout.quotas):
+        own = {(d, i): sum(not won[i, k] for k in one.others) <= one.room for i in one.ahead}
+        if sum(own.values()) < one.wanted:
+            return Assignment(None, f"quota_count[{d}]: {sum(own.values())} rows are ahead, {one.wanted} are asked for")
+        ahead |= own
+    return Assignment(
+        begun.values | named("r", below) | named("t", climbed(layout.ladders, below)) | named("p", ahead)
+    )
+
+
+class Ahead(NamedTuple):
+    """What a quota asks of a list: ``wanted`` of the rows ``ahead`` have at most ``room`` others at or above them."""
+
+    ahead: list[int]
+    others: list[int]
+    wanted: int
+    room: int
+
+    def sure(self, state: dict[Pair, int], i: int) -> int:
+        """Others that a row is above whatever the weights."""
+        return sum(state[i, k] == WON for k in self.others)
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,12 +263,17 @@ class ResolvedRankLayout(RankLayout):
         Pairs of ``win_when_above`` and their ``U_ik``.
     maybe_above, lower_gain, later : lists of (i, k)
         Pairs of ``winner_higher``, ``tie_to_lower_gain`` and ``tie_to_later`` (paper).
+    state : dict of (i, k) to int
+        Of all pairs, as in :class:`formulations.wins.Wins`.
+    quotas : list of Ahead
     """
 
     ranges: dict[int, tuple[int, int]]
     length: dict[int, int]
     gap: Indices
     most: Floats
+    state: dict[Pair, int]
+    quotas: list[Ahead]
     maybe_above: list[Pair]
     lower_gain: list[Pair]
     later: list[Pair]
@@ -239,10 +306,27 @@ def _layout(instance: Instance) -> ResolvedRankLayout:
     # An open pair stands in above_by_margin, win_when_above and one row of the ranks, in the paper's form two.
     nonzeros = nonzeros_bound(instance, wins, 4 if paper else 3, len(ranks["gains"])) + 2 * len(mutual)
     nonzeros += int(wins.entries[gap].sum()) + 2 * (len(maybe_above) + len(lower_gain) + len(later))
+    quotas = _quotas(instance)
+    nonzeros += sum(len(one.ahead) * (len(one.others) + 2) for one in quotas)
     return ResolvedRankLayout(
         instance, wins, nonzeros=nonzeros, standings=standings, mutual=mutual, ranges=ranges, length=length,
-        gap=wins.pairs[gap], most=most, maybe_above=maybe_above, lower_gain=lower_gain, later=later, **ranks,
+        gap=wins.pairs[gap], most=most, state=state, quotas=quotas,
+        maybe_above=maybe_above, lower_gain=lower_gain, later=later, **ranks,
     )  # fmt: skip
+
+
+def _quotas(instance: Instance) -> list[Ahead]:
+    """What the quotas ask of each list, without what every order gives."""
+    found = []
+    for quota, item in product(instance.options.quotas, instance.lists):
+        group, places = set(np.asarray(quota.rows).tolist()), min(quota.first, item.rows.size)
+        own, rest = ([i for i in item.rows.tolist() if (i in group) == side] for side in (True, False))
+        sides = [(own, rest, quota.least), (rest, own, None if quota.most is None else places - quota.most)]
+        found += [
+            Ahead(ahead, others, wanted, places - wanted) for ahead, others, wanted in sides
+            if wanted is not None and wanted > 0 and places - wanted < len(others)
+        ]  # fmt: skip
+    return found
 
 
 def _standing(i: int, rows: list[int], grades: dict[int, int], state: dict[Pair, int]) -> Standing:

@@ -1,4 +1,7 @@
-"""Solution files of HiGHS, CBC, SCIP, GLPK and Gurobi, read back into values of a program's columns."""
+"""Solution files of solvers, read back into values of a program's columns.
+
+XML is read by the same patterns as the rest: there is no parser of XML that could expand an entity.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +47,7 @@ class Dialect:
     objective : str
         In the text; group 1.
     count : str
-        In the text; group 1 is the number of columns. One below 0 says that columns at 0 are left out.
+        In the text; group 1 is the number of columns.
     begin, end : str
         The line before the columns and the first one after them; all lines if there are none.
     other : str
@@ -57,8 +60,8 @@ class Dialect:
         How the line of a value begins that the solver calls infeasible.
     wrapped : str
         A line of a column that goes on in the next line.
-    omits_zeros : bool
-        Whether columns at 0 are left out.
+    sparse : str
+        In the text; found where columns at 0 are left out.
     """
 
     solver: str
@@ -76,7 +79,7 @@ class Dialect:
     other: str = "$^"
     marked: str = "$^"
     wrapped: str = "$^"
-    omits_zeros: bool = False
+    sparse: str = "$^"
 
 
 NAMED, FIGURE = r"(?P<name>[^#\s]\S*)\s+(?P<value>\S+)", r"[-+.\d]\S*"
@@ -86,7 +89,7 @@ DIALECTS = (
         solver="highs", title="HiGHS", head=r"\s*Model status\s*$",
         status=r"\A.*\n\s*(.*?)\s*(?:\n(?:.*\n)*?# Primal solution values\s*\n\s*(.*?)\s*)?$",
         point=r"^# Primal solution values\s*\n\s*Feasible\s*$", objective=r"^Objective (\S+)",
-        count=r"^# Columns (-?\d{1,12})\b", begin=r"# Columns ", end="#",
+        count=r"^# Columns -?(\d{1,12})\b", sparse="^# Columns -", begin="# Columns ", end="#",
         row=NAMED + r"(\s+\d+)?", what="a column is a name and a number",
     ),
     Dialect(  # style 1: the Status column is blank for integer programs, and the Dual one may be
@@ -120,25 +123,63 @@ DIALECTS = (
         solver="scip", title="SCIP", head=r"solution status:|objective value:|no solution available",
         status=r"\A(?:solution status:)?\s*((?!objective value:).*?)\s*$", point="^objective value:",
         objective=r"^objective value:\s*(\S+)", begin="objective value:",
-        row=NAMED + r"(\s+\(obj:.*)?", what="a column is a name, a value and (obj:cost)", omits_zeros=True,
+        row=NAMED + r"(\s+\(obj:.*)?", what="a column is a name, a value and (obj:cost)", sparse=r"\A",
     ),
     Dialect(
         solver="cbc", title="CBC", head=r".* - objective value\s+\S+\s*$", status=r"\A\s*(.*?)\s* - objective value",
         # "no integer solution - continuous used": the values are those of the relaxation.
         point=r"\A(?!Unbounded|.*(?i:infeasible)|.*no integer solution)", objective=r" - objective value\s+(\S+)",
         begin=".* - objective value", marked=r"\*\*", row=r"\s*\d+\s+(?P<name>\S+)\s+(?P<value>\S+)\s+\S+",
-        what="a column is an index, a name, a value and a reduced cost", omits_zeros=True,
+        what="a column is an index, a name, a value and a reduced cost", sparse=r"\A",
+    ),
+    Dialect(  # of several solutions in a file the first is read, the incumbent
+        solver="cplex", title="CPLEX", head=r"\s*(<\?xml.*\s*)?<CPLEXSolutions? ",
+        status=r'\bsolutionStatusString="(.*?)"', point=r'\bprimalFeasible="1"',
+        objective=r'\bobjectiveValue="(.*?)"', sparse=r'\bwriteLevel="[34]"',
+        begin=r"\s*<variables>", end=r"\s*</variables>",
+        row=r'\s*<variable (?=[^<>]*\bname="(?P<name>[^"]+)")(?=[^<>]*\bvalue="(?P<value>[^"]+)")[^<>]*/>',
+        what="a column is a tag <variable> with name and value",
+    ),
+    Dialect(  # .slx
+        solver="xpress", title="Xpress", head=r"NAME\b.*\n\s*C\s", begin="NAME", end="ENDATA",
+        row=r"\s*C\s+" + NAMED, what="a column is C, a name and a value",
+    ),
+    Dialect(  # .asc, rows and columns in one list
+        solver="xpress", title="Xpress", head=r'\s*\d+,"[^"]*","[A-Z]","[A-Z]+",', other=r'\s*\d+,"[^"]*","(?!C")',
+        row=r'\s*\d+,"(?P<name>[^"\s]+)\s*","C","[A-Z]+",(?P<value>[^,]+),.*',
+        what="a column is a number, a name, C, a status and a value",
+    ),
+    Dialect(  # .prt, six digits; its status is that of the last relaxation
+        solver="xpress", title="Xpress", head=r"\s*Problem Statistics\s*$",
+        objective=r"^Objective function value is\s+(\S+)",
+        begin="Columns Section", other=r"\s+Number\s",
+        row=r"\s*C\s+\d+\s+(?P<name>\S+)\s+[A-Z*]+\s+(?P<value>\S+)\s.*",
+        what="a column is C, a number, a name, a status and a value",
+    ),
+    Dialect(  # -S3 and -S4, six digits
+        solver="lp_solve", title="lp_solve", head=r"(?:.*\n){0,19}?(Value of objective function:|This problem is )",
+        status=r"^(This problem is .*?|The model is sub-optimal.*?)\s*$", point="^Actual values of the variables:",
+        objective=r"^Value of objective function:\s*(\S+)", begin="Actual values of the variables:",
+        end="Actual values of the constraints:|Dual value", row=NAMED,
     ),
     Dialect(  # MIPLIB's form of Gurobi's
         solver="gurobi", title="the file", head=r"(?:#.*\n)*=(obj|infeas)=", status=r"^(=infeas=.*?)\s*$",
-        point=r"^=obj=(?![\s\S]*^=infeas=)", objective=r"^=obj=\s*(\S+)", other="#|=obj=", row=NAMED, omits_zeros=True,
+        point=r"^=obj=(?![\s\S]*^=infeas=)", objective=r"^=obj=\s*(\S+)", other="#|=obj=", row=NAMED, sparse=r"\A",
     ),
     Dialect(
-        solver="gurobi", title="the file", head=r"#|\s*\S+\s+\S+\s*$", point=r"^[^#]",
+        solver="copt", title="COPT", head="# Objective value (?!=)", point=r"^[^#]",
+        objective=r"^# Objective value (\S+)", other="#", row=NAMED,
+    ),
+    Dialect(
+        solver="gurobi", title="the file", head="#", point=r"^[^#]",
         objective=r"^# Objective value =\s*(\S+)", other="#", row=NAMED,
     ),
+    Dialect(solver="plain", title="the file", head=r"\s*\S+\s+\S+\s*$", other="#", row=NAMED),
 )  # fmt: skip
-"""Tried in order."""
+"""Tried in order. ``plain`` is a name and a value in each line, written by hand or by a script."""
+
+NAMES = tuple(dict.fromkeys(form.solver for form in DIALECTS))
+"""What a dialect may be called."""
 
 
 @dataclass(frozen=True)
@@ -148,11 +189,11 @@ class Solution:
     Attributes
     ----------
     values : dict of str to float
-        Every column of the program, by its name there.
+        Every column of the program, by its name there; or its weights alone, where they were allowed.
     status : str
         The solver's own words; empty where its file has none.
     dialect : str
-        ``highs``, ``cbc``, ``scip``, ``glpk`` or ``gurobi``.
+        One of ``formulations.solutions.NAMES``.
     objective : float, optional
         As the file states it, in the sense and unit of the program's file; None where it states none.
     """
@@ -185,12 +226,12 @@ def read_solution(path: str | PathLike[str], program: Program, dialect: str | No
     program : Program
         The one whose file was solved.
     dialect : str, optional
-        ``highs``, ``cbc``, ``scip``, ``glpk`` or ``gurobi``; found out from the file if omitted.
+        One of ``formulations.solutions.NAMES``; found out from the file if omitted.
 
     Returns
     -------
     dict
-        Column name -> value, complete: columns that SCIP, CBC or a sparse file leave out are 0.
+        Column name -> value, complete: columns that a sparse file leaves out are 0.
 
     Raises
     ------
@@ -201,8 +242,13 @@ def read_solution(path: str | PathLike[str], program: Program, dialect: str | No
     return parse_solution(path, program, dialect).values
 
 
-def parse_solution(path: str | PathLike[str], program: Program, dialect: str | None = None) -> Solution:
-    """Like :func:`read_solution`, with the solver's status and the dialect found."""
+def parse_solution(
+    path: str | PathLike[str], program: Program, dialect: str | None = None, weights_alone: bool = False
+) -> Solution:
+    """Like :func:`read_solution`, with the solver's status and the dialect found.
+
+    With ``weights_alone`` a file may hold the weights of the program and no other column.
+    """
     source = Path(path).name
     lines = _lines(file_bytes(path, LARGEST_SOLUTION), program, source)
     if not lines:
@@ -210,8 +256,7 @@ def parse_solution(path: str | PathLike[str], program: Program, dialect: str | N
     text = "\n".join(line for _, line in lines)
     form = next((d for d in DIALECTS if dialect in (None, d.solver) and re.match(d.head, text, re.M)), None)
     if form is None:
-        known = ", ".join(dict.fromkeys(d.solver for d in DIALECTS))
-        expected = f"a solution of {dialect}" if dialect else f"a solution file of one of {known}"
+        expected = f"a solution of {dialect}" if dialect else f"a solution file of one of {', '.join(NAMES)}"
         raise FileFormatError(f"{source} begins with {lines[0][1].strip()[:60]!r}, which is not {expected}.")
     words = [word or "None" for word in match.groups()] if (match := re.search(form.status, text, re.M)) else []
     if not re.search(form.point, text, re.M):
@@ -220,11 +265,12 @@ def parse_solution(path: str | PathLike[str], program: Program, dialect: str | N
     count = _group(form.count, text) if form.count else None
     if form.count and count is None:
         raise FileFormatError(f"{source} does not say how many columns follow ({form.solver}).")
-    values = _values(form, lines, None if count is None else abs(int(count)), source)
-    omits_zeros = form.omits_zeros or (count or "").startswith("-")
+    values = _values(form, lines, None if count is None else int(count), source)
     stated = _figure(_group(form.objective, text) or "")
     status = words[0] if words else ""
-    return Solution(_by_column(values, omits_zeros, program, source), status, form.solver, stated)
+    sparse = re.search(form.sparse, text, re.M) is not None
+    weights = [program.columns[j] for j in program.weights] if weights_alone and not sparse else []
+    return Solution(_by_column(values, sparse, program, source, weights), status, form.solver, stated)
 
 
 def _lines(content: bytes, program: Program, source: str) -> Lines:
@@ -301,9 +347,9 @@ def _values(form: Dialect, lines: Lines, count: int | None, source: str) -> dict
 
 
 def _by_column(
-    values: dict[str, float] | list[float], omits_zeros: bool, program: Program, source: str
+    values: dict[str, float] | list[float], sparse: bool, program: Program, source: str, alone: list[str]
 ) -> dict[str, float]:
-    """Values by the program's names."""
+    """Values by the program's names, of all columns or of those that may stand ``alone``."""
     if isinstance(values, list):
         if len(values) != len(program.columns):
             raise FileFormatError(
@@ -317,10 +363,13 @@ def _by_column(
         raise FileFormatError(
             f"{source} names {shortened(min(unknown))!r}, which is no column of the program: it is of another model."
         )
-    missing = [name for name in written if name not in values]
-    if missing and not omits_zeros:
+    by_name = dict(zip(program.columns, written, strict=True))
+    if alone and values.keys() == {by_name[name] for name in alone}:
+        return {name: values[by_name[name]] for name in alone}
+    missing = [alias for alias in written if alias not in values]
+    if missing and not sparse:
         raise FileFormatError(f"{source} has no value for {missing[0]!r} ({len(missing)} missing): it is cut short.")
-    return {name: values.get(alias, 0.0) for name, alias in zip(program.columns, written, strict=True)}
+    return {name: values.get(alias, 0.0) for name, alias in by_name.items()}
 
 
 def original_names(program: Program) -> dict[str, str]:

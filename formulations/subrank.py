@@ -16,7 +16,7 @@ Symbols
 =================  ====================================================================================
 
 Maximise ``statistic``: the sum over relevant ``i`` and levels ``l`` of ``v_i (a_l - a_(l-1)) t_il``, less
-``C sum_j gamma_j``. The constant ``sum_i v_i a_1`` is kept outside the model, in ``rerank_info.constant``.
+``C sum_j gamma_j``, and the constant ``sum_i v_i a_1``.
 
 Subject to
 
@@ -60,7 +60,7 @@ import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import ArrayLike
 
-from formulations.common import Assignment, family, linear, named, new_model, start, statistic
+from formulations.common import Assignment, documented, family, linear, named, new_model, start, statistic
 from formulations.data import Coefficients
 from formulations.levels import RankLayout, Standing, climbed, level_rows, rank_cuts, rank_levels
 from formulations.options import Instance, instance_of
@@ -68,6 +68,16 @@ from formulations.wins import OPEN, WON, asked_pairs, mutual_pairs, nonzeros_bou
 
 ROWS = {"win_count": "S", "reach_level": "R", "level_order": "O", "distinct_ranks": "P", "one_above": "X"}
 """Prefixes of the short names of this program's own families."""
+
+DOCS = {
+    "statistic": "(22), (10)", "w": "as in (21)", "gamma": "as in (21)", "t": "as in (21)", "z": "(30)",
+    "above_by_margin": "(24)", "switch_up": "(25)",
+    "switch_down": "(26)", "level_order": "(28)", "distinct_ranks": "ours, for (29)", "one_above": "half of (27)",
+    "s": "ours: Subrank, how many rows item i beats: the sum in (23)",
+    "win_count": "ours: s_i is the sum of z in (23), less the wins that are certain",
+    "reach_level": "(23): a level needs its rank; row times l - 1, one for all levels unless linking='paper'",
+}  # fmt: skip
+"""Equations of [RudinWang2018], and what the other components mean."""
 
 
 def build(
@@ -114,9 +124,7 @@ def build(
     layout = _layout(instance_of(X, y, coefficients, qid=qid, units=units, **options))
     model = new_model("subrank", name, layout, ROWS)
     z, ladders = model.z, layout.ladders
-    # How many rows item i beats.
-    model.s = s = pyo.Var(list(ladders), bounds=lambda _, i: (ladders[i].sure, ladders[i].most))
-    # 1 when item i beats at least l - 1 rows.
+    model.s = s = pyo.Var(list(ladders), bounds={i: (ladder.sure, ladder.most) for i, ladder in ladders.items()})
     model.t = t = pyo.Var(list(layout.gains), domain=pyo.Binary)
 
     model.statistic = statistic(model, t)
@@ -125,7 +133,7 @@ def build(
     })  # fmt: skip
     model.reach_level, model.level_order = level_rows(ladders, t, s, layout.instance.options)
     rank_cuts(model, layout)
-    return model
+    return documented(model, DOCS)
 
 
 def most_nonzeros(*data: Any, **options: Any) -> int:

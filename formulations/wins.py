@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,9 @@ from formulations.options import Instance
 
 LOST, OPEN, WON = -1, 0, 1
 
-# A difference this close to the margin is left to the solver, whose own tolerance is far larger.
 ROUNDING = 1e-12
+"""A range whose end is this close to the margin, for the sizes of its terms, is computed again in rationals."""
+
 CHUNK = 1 << 22
 """Numbers of a table of differences that are held at a time."""
 
@@ -132,32 +134,82 @@ def asked_pairs(instance: Instance, name: str, ask: Ask, everyone: bool = False)
 def wins_of(instance: Instance, pairs: Indices) -> Wins:
     """Range of each pair's difference over the limits of ``w``, and what follows from it."""
     pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
-    low, high = np.empty((2, len(pairs)))
+    low, high, size = np.empty((3, len(pairs)))
     entries = np.empty(len(pairs), np.intp)
     for part in _chunks(pairs, instance):
         difference = instance.X[pairs[part, 0]] - instance.X[pairs[part, 1]]
         ends = difference * instance.lower, difference * instance.upper
         low[part] = -_reach(-np.minimum(*ends), instance)
         high[part] = _reach(np.maximum(*ends), instance)
+        size[part] = np.maximum(*map(np.abs, ends)).sum(axis=1)
         entries[part] = np.count_nonzero(difference, axis=1)
     state = np.zeros(len(pairs), np.int8)
     if instance.options.big_m == "pair":
         # The literal form keeps every pair, because each of its rows also limits w.
-        state[low >= instance.options.epsilon] = WON
-        state[high < instance.options.epsilon - ROUNDING] = LOST
+        epsilon, slack = instance.options.epsilon, ROUNDING * np.maximum(1.0, size)
+        state[low >= epsilon] = WON
+        state[high < epsilon] = LOST
+        near = np.flatnonzero((np.abs(low - epsilon) <= slack) | (np.abs(high - epsilon) <= slack))
+        state[near] = _exact_states(instance, pairs[near])
     return Wins(pairs, state, low, high, entries)
+
+
+def _exact_states(instance: Instance, pairs: Indices) -> NDArray[np.int8]:
+    """What the limits of ``w`` decide about pairs, in rationals: the margin and the differences as they were meant."""
+    given = instance.options.scaled_from
+    table = instance.X if given is None else np.asarray(given[0], dtype=np.float64)
+    unit = [Fraction(1)] * table.shape[1]
+    if given is not None:
+        ends = (np.asarray(side, dtype=np.float64).tolist() for side in given[1:])
+        unit = [Fraction(high) - Fraction(low) for low, high in zip(*ends, strict=True)]
+    limits = [(Fraction(low), Fraction(high)) for low, high in zip(instance.lower.tolist(), instance.upper.tolist())]
+    # x_i - x_k is the sum of two doubles, its rounded value and the error of that; on a grid few of them differ.
+    upper, lower = table[pairs[:, 0]], table[pairs[:, 1]]
+    with np.errstate(over="ignore", invalid="ignore"):
+        difference = upper - lower
+        part = difference - upper
+        error = (upper - (difference - part)) - (lower + part)
+    steps, place = np.unique(np.hstack([difference, error]), axis=0, return_inverse=True)
+    # Beyond the largest double nothing is decided, which is right too.
+    found = np.zeros(len(steps), np.int8)
+    for number in np.flatnonzero(np.isfinite(steps).all(axis=1)).tolist():
+        step = steps[number].tolist()
+        apart = [(Fraction(a) + Fraction(b)) / one for a, b, one in zip(step, step[len(unit) :], unit)]
+        sides = [sorted((a * low, a * high)) for a, (low, high) in zip(apart, limits)]
+        if -_exact_reach([-low for low, _ in sides], instance) >= instance.options.margin:
+            found[number] = WON
+        else:
+            reached = _exact_reach([high for _, high in sides], instance) >= instance.options.margin
+            found[number] = OPEN if reached else LOST
+    return found[place.ravel()]
+
+
+def _exact_reach(most: list[Fraction], instance: Instance) -> Fraction:
+    """As :func:`_reach`, of one pair."""
+    forced = ((instance.lower > 0) | (instance.upper < 0)).tolist()
+    kept = _kept(instance)
+    if kept is None:
+        return sum(most, Fraction(0))
+    free = sorted((max(one, Fraction(0)) for one, must in zip(most, forced) if not must), reverse=True)
+    return sum((one for one, must in zip(most, forced) if must), Fraction(0)) + sum(free[:kept], Fraction(0))
+
+
+def _kept(instance: Instance) -> int | None:
+    """How many weights that may be 0 may differ from it; None where all may."""
+    limit, d = instance.options.max_features, instance.lower.size
+    if limit is not None:
+        limit += d - len(instance.counted)
+    forced = int(((instance.lower > 0) | (instance.upper < 0)).sum())
+    return None if limit is None or limit >= d or forced > limit else limit - forced
 
 
 def _reach(most: Floats, instance: Instance) -> Floats:
     """Largest sum of one term a feature, where at most ``max_features`` weights may differ from 0."""
-    limit, d = instance.options.max_features, most.shape[1]
-    if limit is not None:
-        limit += d - len(instance.counted)
     forced = (instance.lower > 0) | (instance.upper < 0)
-    if limit is None or limit >= d or forced.sum() > limit:
+    kept = _kept(instance)
+    if kept is None:
         return most.sum(axis=1)
     free = np.maximum(most[:, ~forced], 0.0)
-    kept = limit - int(forced.sum())
     best = np.sort(free, axis=1)[:, free.shape[1] - kept :] if kept < free.shape[1] else free
     return most[:, forced].sum(axis=1) + best.sum(axis=1)
 

@@ -16,6 +16,7 @@ from tests.cases.advice import (
     others,
     pattern,
     programs,
+    quotas,
     rooms,
     searches,
     tables,
@@ -23,7 +24,9 @@ from tests.cases.advice import (
 from tests.cases.advice.exceptions import REASONS
 from tests.cases.advice.literals import advice
 
-MODULES = (tables, fits, constraints, commands, programs, rooms, searches, damaged, latent, others, cards, cards_files)
+MODULES = (
+    tables, fits, constraints, commands, programs, rooms, searches, damaged, latent, others, cards, cards_files, quotas,
+)  # fmt: skip
 ROWS = [row for module in MODULES for row in module.ROWS]
 SAID = {one_line(part) for row in ROWS for part in row.says}
 WHOLE = SAID & advice()

@@ -12,7 +12,7 @@ from rerank.problem import Problem, problem_of
 from rerank.search import solve
 from rerank.statistics import parse
 from tests.cases.adversarial import adversarial
-from tests.cases.instances import draw, features, stream
+from tests.cases.instances import draw, features, on_grid, stream
 from tests.oracles.comparisons import check_programs, check_search
 from tests.oracles.oracle import objective_at
 from tests.oracles.sweep import sweep
@@ -45,6 +45,20 @@ def test_programs_agree_with_the_vertices(first: int) -> None:
             wrong[str(instance)] = verdict.failures
     assert not wrong
     assert "mixed = problem" in seen and "mixed < problem" not in seen
+
+
+@pytest.mark.parametrize("first", range(0, 400, CHUNK))
+def test_search_agrees_with_the_vertices_on_whole_numbers(first: int) -> None:
+    """Half of them with a margin that is a step of the grid."""
+    grids = [on_grid(seed) for seed in range(first, first + CHUNK)]
+    assert not {str(i): v for i in grids if (v := check_search(i.problem).failures)}
+
+
+@pytest.mark.parametrize("first", range(0, 40, 10))
+def test_programs_agree_with_the_vertices_on_whole_numbers(first: int) -> None:
+    """There the solver's optimum is the exact one by the margin as it was written."""
+    grids = [on_grid(seed, n_max=7) for seed in range(first, first + 10)]
+    assert not {str(i): v for i in grids if (v := check_programs(i).failures)}
 
 
 # Reached at thirds only, which no double is: the bound stays above, and nothing may be called closed.

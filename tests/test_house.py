@@ -52,21 +52,21 @@ ROOMS = {
 # Lines of Python in each room, and at most as many may there be.  Whoever raises a number says why behind it; a room
 # that has become smaller gets its number.  There is no limit on a file or a body: a file ends where its idea ends.
 LEDGER: dict[str, int] = {
-    "formulations": 3927,  # every component, domain and bound is checked by name; cards as programs
+    "formulations": 4261,  # the equation of each component, names of the table; forms of solution files; cards
     "errors": 496,  # one home of text for people and of streams that end no call; loading stops the clock
-    "io": 3829,  # saved indices, decimals, labels, margins as written, Markdown of a page, columns that tell the label
+    "io": 3876,  # saved indices, decimals, labels, margins as written, Markdown of a page, columns that tell the label
     "statistics": 957,  # a refusal names the share that was written
     "ranks": 1742,  # rows that are there, notes on runs, the error of a lead
-    "problem": 1237,  # rows on the weights, and how a person writes them
-    "certificate": 1998,  # rows on the weights exclude leaves and vertices
-    "search": 9108,  # rows on the weights: boxes, points and lines inside them, what they leave, which of them clash
-    "solvers": 1672,  # own sense of objectives, unbounded programs
-    "scorers": 4011,
-    "plots": 1245,  # the risks of a card, and the card on paper
-    "scorecard": 4842,  # new: cards of points, their files and exports, the check of their proof
+    "problem": 1543,  # rows on the weights, and how a person writes them
+    "certificate": 2140,  # rows on the weights exclude leaves and vertices
+    "search": 9923,  # rows on the weights: boxes, points and lines inside them, what they leave, which of them clash
+    "solvers": 1807,  # own sense of objectives, unbounded programs; own options of solvers
+    "scorers": 4179,
+    "plots": 1247,  # the risks of a card, and the card on paper
+    "scorecard": 4846,  # new: cards of points, their files and exports, the check of their proof
     "latent": 3416,  # an evaluation refuses what it cannot judge
-    "reranker": 10562,  # constraints by column name, in both units, and a first stage that breaks one
-    "cli": 3221,  # outputs one by one, groups, what a text says to a person, six commands for cards
+    "reranker": 12215,  # programs with rows of a user's own; bounds on a word; history; labels of rows
+    "cli": 3072,  # bounds on a solver's word; outputs one by one, groups, six commands for cards
     "rerank": 101,
 }
 

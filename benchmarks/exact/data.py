@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from benchmarks.data import arrays
 from rerank.problem import Problem, problem_of
+from rerank.scorecard import Scorecard
 from rerank.statistics import parse
 
 Floats = NDArray[np.float64]
@@ -92,6 +93,15 @@ def spam(where: Path, statistic: str, rows: int, seed: int, **options: Any) -> P
     d = arrays(where, "spambase")
     some = np.random.default_rng(seed).choice(d["y"].size, size=rows, replace=False)
     return problem_of(varying(d["X"][some]), d["y"][some].astype(np.float64), parse(statistic), **options)
+
+
+def questions(where: Path, name: str, at_most: int) -> Problem:
+    """Answers of a table's rows to the yes/no questions that cards are made of."""
+    d = arrays(where, name)
+    X, y = d["X"], (d["y"] > 0).astype(np.float64)
+    card = Scorecard(n_questions=1, validation=None).fit(X, y)
+    answers = np.column_stack([question.answers(X) for question in card.questions_]).astype(np.float64)
+    return problem_of(answers, y, parse("auc"), epsilon=1e-9, max_features=at_most)
 
 
 def pairs(problem: Problem) -> int:

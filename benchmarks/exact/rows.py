@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.exact.data import flags, lists, noisy_problem, spam
+from benchmarks.exact.data import flags, lists, noisy_problem, questions, spam
 from rerank.problem import Problem
 
 POSITIVE = np.ones  # all weights must not be negative
@@ -113,6 +113,7 @@ def supports(where: Path | None) -> list[Row]:
             rows.append(
                 Row("3 of 57, spambase, n = 150", statistic, "as drawn", 20.0, _spam(where, statistic))
             )
+        rows.append(Row("4 of 76 questions, german", "auc", "30 %", 10.0, lambda _: questions(where, "german", 4)))
     for n, k, statistic in FLAGS:
         rows.append(Row(f"{k} of 70 flags, n = {n:,}", statistic, "10 %", None, _flags(n, statistic, k), limit=60.0))
     for statistic in ("auc", "mrr"):

@@ -16,14 +16,14 @@ from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
 
-from benchmarks.trust.draws import mixed, on_grid, with_score
+from benchmarks.trust.draws import mixed, with_score
 from benchmarks.trust.shortlists import fitted
 from benchmarks.trust.summary import Case, Summary, over_seeds
 from rerank.errors import SolverError
 from rerank.search import run
 from rerank.search.rows import choice
 from tests.cases.adversarial import adversarial
-from tests.cases.instances import Instance, draw, with_hits
+from tests.cases.instances import Instance, draw, on_grid, with_hits
 from tests.oracles.comparisons import RULES, SLACK, Verdict, applicable, check_programs, check_search, stated
 from tests.oracles.oracle import optimum
 from tests.oracles.sweep import sweep
@@ -142,7 +142,7 @@ def _other_solvers(instance: Instance, refused: list[str]) -> Iterator[str]:
 
 
 def _small(seed: int) -> Instance:
-    if seed % 5 == 1:  # a program has the double of the margin: what is compared allows more than that
+    if seed % 5 == 1:
         return on_grid(seed, n_max=7)
     return draw(seed, n_max=7, statistic="auc" if seed % 5 == 0 else None)
 

@@ -6,7 +6,6 @@ A part of ``python -m benchmarks.trust --agreement``.
 from __future__ import annotations
 
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from rerank.errors import InputError
 from rerank.problem import Problem, RankedList, ranked_list
 from rerank.statistics import parse
 from tests.cases.adversarial import adversarial
-from tests.cases.instances import Instance, draw
+from tests.cases.instances import Instance, draw, on_grid
 from tests.oracles.anchored import corrected
 
 Floats = NDArray[np.float64]
@@ -39,24 +38,6 @@ def mixed(seed: int) -> Instance:
     """
     instance = on_grid(seed) if seed % 5 == 1 else extreme(seed) if seed % 3 == 2 else draw(seed)
     return with_score(instance) if seed % 4 == 3 else instance
-
-
-def on_grid(seed: int, n_max: int = 9) -> Instance:
-    """The instance of a seed with whole numbers in its columns, and a margin in decimals, or a step of a column."""
-    rng, base = np.random.default_rng([20261125, seed]), draw(seed, n_max=n_max)
-    while True:
-        p, top = base.problem, int(rng.choice([4, 5, 6, 10]))
-        X = rng.integers(0, top + 1, size=p.X.shape).astype(np.float64)
-        step = Fraction(int(rng.integers(1, max(2, top // 2))), top)
-        epsilon = step if rng.random() < 0.5 else Fraction(str(rng.choice([".05", ".1", ".2", ".25", ".01"])))
-        try:
-            problem = Problem.build(
-                X, p.lists, epsilon=epsilon, C=p.C, max_features=p.max_features, signs=p.signs
-            )
-        except InputError:  # a column that became constant
-            base = draw(int(rng.integers(2**31)), n_max=n_max)
-            continue
-        return replace(base, seed=seed, kind="margin on the grid", problem=problem)
 
 
 def with_score(instance: Instance) -> Instance:

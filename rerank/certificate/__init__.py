@@ -5,6 +5,7 @@ from rerank.certificate.leaf_boxes import LeafBoxes, leaf_boxes
 from rerank.certificate.lists import ideal_value
 from rerank.certificate.proof_check import Verdict, verify_proof
 from rerank.certificate.proof_file import load_proof, save_proof
+from rerank.certificate.quotas import meets_quotas
 from rerank.problem import digest
 from rerank.ranks.rationals import bound_up, value_down
 
@@ -20,6 +21,7 @@ __all__ = [
     "ideal_value",
     "leaf_boxes",
     "load_proof",
+    "meets_quotas",
     "recheck",
     "save_proof",
     "value_down",

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.certificate.lists import certified_lists, exact_scores, mean_of_lists
+from rerank.certificate.quotas import check_quotas
 from rerank.errors import CertificateError, InputError
 from rerank.problem import Margin, Problem, broken, digest
 from rerank.ranks.rationals import from_text, to_text, value_down
@@ -116,7 +117,7 @@ class Certificate:
             raise InputError(f"This is not a certificate ({repr(error)[:120]}); write one with to_dict().") from None
 
 
-def certify(problem: Problem, w: ArrayLike) -> Certificate:
+def certify(problem: Problem, w: ArrayLike, as_given: bool = False) -> Certificate:
     """Recompute exactly what weights are worth; ``n log n`` comparisons of integers a list.
 
     Parameters
@@ -124,6 +125,9 @@ def certify(problem: Problem, w: ArrayLike) -> Certificate:
     problem : Problem
     w : array (d,)
         Weights in scaled space.
+    as_given : bool
+        Take free weights with ``max|w_j| < 1``, too, at the margin as it is. Divided by ``max|w_j|`` they would be
+        worth as much or more, so a bound on weights of size 1 bounds them.
 
     Returns
     -------
@@ -135,11 +139,12 @@ def certify(problem: Problem, w: ArrayLike) -> Certificate:
         When there is not one finite number per feature, or the data hold a missing value.
     CertificateError
         When the weights are not allowed: neither ``max|w_j| = 1`` nor all 0, a wrong sign, too many features; outside
-        the limits of an anchored problem; or a constraint that they break.
+        the limits of an anchored problem; a constraint that they break, or an order that does not meet a quota.
     """
     weights = np.asarray(w, dtype=np.float64)
-    check_weights(problem, weights)
+    check_weights(problem, weights, as_given)
     scores, unit = exact_scores(problem, weights)
+    check_quotas(problem, scores)
     # Scores are integers over `unit`, so a difference misses epsilon exactly when it is below the next integer.
     norm = problem.norm(weights)
     margin = math.ceil(problem.epsilon.exact * unit * norm)
@@ -160,13 +165,13 @@ def certify(problem: Problem, w: ArrayLike) -> Certificate:
     )
 
 
-def check_weights(problem: Problem, weights: Floats) -> None:
+def check_weights(problem: Problem, weights: Floats, as_given: bool = False) -> None:
     """Refuse weights outside the problem's set; see :func:`certify`."""
     if weights.shape != (problem.n_features,) or not np.isfinite(weights).all():
         raise InputError(
             f"Weights of shape {weights.shape} were given; the problem needs {problem.n_features} finite numbers."
         )
-    _check_ends(problem, weights)
+    _check_ends(problem, weights, as_given)
     used = problem.used(weights)
     if problem.max_features is not None and used > problem.max_features:
         raise CertificateError(
@@ -176,7 +181,7 @@ def check_weights(problem: Problem, weights: Floats) -> None:
         raise CertificateError(f"The weights break the constraint {row.text!r}, recounted exactly; fit again.")
 
 
-def _check_ends(problem: Problem, weights: Floats) -> None:
+def _check_ends(problem: Problem, weights: Floats, as_given: bool) -> None:
     """Refuse weights outside the limits, or on the wrong side of 0, or in no normal form."""
     if problem.limits is not None:
         outside = np.flatnonzero((weights < problem.limits[0]) | (weights > problem.limits[1]))
@@ -190,7 +195,7 @@ def _check_ends(problem: Problem, weights: Floats) -> None:
     largest = float(np.max(np.abs(weights), initial=0.0))
     if largest == 0 and problem.by_sum:
         raise CertificateError("All weights are 0, and no multiple of them has the sum 1; give others.")
-    if largest not in (0.0, 1.0):
+    if largest > 1.0 or (largest not in (0.0, 1.0) and not as_given):
         raise CertificateError(
             f"The largest weight is {largest!r} in size; divide the weights by it, so that it is 1 (or all are 0)."
         )
@@ -261,7 +266,7 @@ def recheck(problem: Problem, certificate: Certificate) -> Certificate:
     CertificateError
         Naming the first entry that differs: other data, other options, or a certificate that was altered.
     """
-    again = certify(problem, certificate.weights)
+    again = certify(problem, certificate.weights, as_given=True)
     names = [field.name for field in fields(Certificate)]
     for name in sorted(names, key=lambda name: name != "data_sha256"):
         stated, found = getattr(certificate, name), getattr(again, name)

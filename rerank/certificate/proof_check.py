@@ -26,6 +26,8 @@ from rerank.certificate.check.circuits import CircuitCheck
 from rerank.certificate.check.exact import ExactProblem
 from rerank.certificate.check.leaves import LeafCheck, Seen
 from rerank.certificate.check.tree import UnprovenError, ends, families, trees
+from rerank.certificate.lists import exact_scores
+from rerank.certificate.quotas import check_quotas, meets_quotas
 from rerank.errors import CertificateError, InputError
 from rerank.problem import Problem, Proof, broken, digest
 from rerank.problem.proof import COORDINATE, LINE, VERSION, Circuits
@@ -147,6 +149,7 @@ class _Checker:
         proof, w = self.proof, self.proof.weights
         try:
             check_weights(self.problem, w)
+            check_quotas(self.problem, exact_scores(self.problem, w)[0])
         except (CertificateError, InputError) as error:
             raise UnprovenError(str(error)) from None
         self.value = self.exact.value(w)
@@ -165,7 +168,7 @@ class _Checker:
         """The bound at weights that change nothing and for the supports that were left out."""
         exact, bound = self.exact, Fraction(self.proof.bound)
         begin = exact.value(self.problem.unchanged)
-        if begin > bound and broken(self.problem.rows, self.problem.unchanged) is None:
+        if begin > bound and self._admits(self.problem.unchanged):
             alone = "The given score alone is" if self.problem.anchored else "The first column alone is"
             what = alone if self.problem.anchored or self.problem.by_sum else "All weights 0 are"
             raise UnprovenError(f"{what} worth {float(begin)!r}, above the bound of {self.proof.bound!r}.")
@@ -174,6 +177,10 @@ class _Checker:
             raise UnprovenError(
                 f"Supports of {left_out} features were left out, but they could be worth more than the bound."
             )
+
+    def _admits(self, w: NDArray[np.float64]) -> bool:
+        """Whether weights keep to the rows, and their order to the quotas."""
+        return broken(self.problem.rows, w) is None and meets_quotas(self.problem, w)
 
     def _circuits(self, circuits: Circuits) -> None:
         """What the circuits leave, without any tree."""

@@ -15,14 +15,7 @@ from rerank.cli.common import (
     PROVED,
     AsJson,
     Data,
-    Delimiter,
-    Features,
-    Id,
-    Label,
     Outputs,
-    Positive,
-    Qid,
-    Weight,
     answer,
     read_data,
     refuse_idle,
@@ -31,6 +24,7 @@ from rerank.cli.common import (
     separator,
     split_names,
     tell,
+    with_columns,
     with_ideal,
 )
 from rerank.errors import InputError, LeakWarning
@@ -44,10 +38,6 @@ if TYPE_CHECKING:
 CardFile = Annotated[
     Path, typer.Argument(help="Card: a .json of rerank card fit, or a .csv with question,points.")
 ]
-Texts = Annotated[
-    str | None,
-    typer.Option(help="CSV: columns whose numbers are names, such as postal codes, with commas between."),
-]
 Stat = Annotated[str, typer.Option(help="auc, pauc_fpr@0.1, precision@N, dcg@N, ndcg@N and their like.")]
 Points = Annotated[
     str, typer.Option(help="Points of a question: R for -R to R, a range 1:3, or numbers 5,10.")
@@ -59,16 +49,11 @@ Jobs = Annotated[int, typer.Option(help="Cores; -1 for all.")]
 LANGUAGES = ("sql", "formula", "python", "markdown", "csv")
 
 
+@with_columns("label", "qid", "weight", "positive", "features", "texts", "delimiter")
 def fit(
     data: Data,
     output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the card: .json, or .csv.")],
-    label: Label = None,
-    qid: Qid = None,
-    weight: Weight = None,
-    positive_label: Positive = None,
-    features: Features = None,
-    texts: Texts = None,
-    delimiter: Delimiter = None,
+    columns: Any = None,
     stat: Stat = "auc",
     questions: Annotated[int, typer.Option(help="Most questions.")] = 4,
     points: Points = "5",
@@ -103,13 +88,11 @@ def fit(
     if output.suffix.lower() not in (".json", ".csv"):
         raise InputError(f"{output} names no format of a card; write to a .json, or to a .csv.")
     check_outputs(with_ideal(data), {"--output": output})
-    chosen = split_names(features)
+    chosen = columns["features"] = split_names(columns["features"])
     if chosen is not None and people is not None and people not in chosen:
         chosen.append(people)
-    table = read_data(
-        data, label=label, qid=qid, weight=weight, positive=positive_label, features=chosen, delimiter=delimiter,
-        need_label=True, kinds=_kinds(texts, people),
-    )  # fmt: skip
+    kinds = _kinds(columns.pop("texts"), people)
+    table = read_data(data, **columns, need_label=True, kinds=kinds)
     est = Scorecard(
         stat, questions, _points(points), must=must or (), never=never or (), one_per_column=one_per_column,
         constraints=constraint or (), cut=_cut(cut), validation=_validation(validation), time_limit=time_limit,
@@ -157,12 +140,11 @@ def show(card: CardFile, as_json: AsJson = False) -> None:
     tell(str(found))
 
 
+@with_columns("id", "texts", "delimiter")
 def apply(
     card: CardFile,
     data: Data,
-    id: Id = None,
-    texts: Texts = None,
-    delimiter: Delimiter = None,
+    columns: Any = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the rows to a .csv, not to the screen.")
     ] = None,
@@ -178,7 +160,7 @@ def apply(
     if output is not None and output.suffix.lower() != ".csv":
         raise InputError(f"{output} names no format; write to a .csv file.")
     check_outputs([card, *with_ideal(data)], {"--output": output})
-    _, found, table = _read_for(card, data, id=id, texts=texts, delimiter=delimiter)
+    _, found, table = _read_for(card, data, **columns)
     names, totals = row_names(table), found.total(_named(table))
     known = bool(found.totals)
     risk = found.risk(totals).tolist() if known else [None] * len(table)
@@ -206,18 +188,14 @@ def apply(
         tell(Cells([["row", *head[1:]], *cells], ["left", "right", "right", "right"], named=True).as_text())
 
 
+@with_columns("label", "qid", "weight", "positive", "texts", "delimiter")
 def report(
     card: CardFile,
     data: Data,
     output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the page.")] = Path(
         "report.html"
     ),
-    label: Label = None,
-    qid: Qid = None,
-    weight: Weight = None,
-    positive_label: Positive = None,
-    texts: Texts = None,
-    delimiter: Delimiter = None,
+    columns: Any = None,
     stat: Annotated[str | None, typer.Option(help="By default that of the fit, or auc.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -234,10 +212,7 @@ def report(
     if output.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"{output} is no name of a page; let it end in .html.")
     check_outputs([card, *with_ideal(data)], {"--output": output})
-    document, found, table = _read_for(
-        card, data, label=label, qid=qid, weight=weight, positive=positive_label, texts=texts, delimiter=delimiter,
-        need_label=True,
-    )  # fmt: skip
+    document, found, table = _read_for(card, data, **columns, need_label=True)
     measured = stat or (document.fit or {}).get("statistic", "auc")
     parts, value = sections(
         found, _named(table), table, measured, _fitted(document) if document.fit else None
@@ -257,16 +232,11 @@ def report(
         say(f"Written to {output}.")
 
 
+@with_columns("label", "qid", "weight", "positive", "features", "texts", "delimiter")
 def regret(
     card: CardFile,
     data: Data,
-    label: Label = None,
-    qid: Qid = None,
-    weight: Weight = None,
-    positive_label: Positive = None,
-    features: Features = None,
-    texts: Texts = None,
-    delimiter: Delimiter = None,
+    columns: Any = None,
     stat: Stat = "auc",
     points: Points = "5",
     most: Annotated[int, typer.Option(help="Better cards are counted up to so many.")] = 10_000,
@@ -278,11 +248,9 @@ def regret(
     from rerank.io.reader import column_names
     from rerank.scorecard import Scorecard
 
-    given = _read(card, column_names(data, separator(delimiter)))[1]
-    table = read_data(
-        data, label=label, qid=qid, weight=weight, positive=positive_label, features=features, delimiter=delimiter,
-        need_label=True, kinds={**_kinds_of(given.questions), **_kinds(texts)},
-    )  # fmt: skip
+    given = _read(card, column_names(data, separator(columns["delimiter"])))[1]
+    kinds = {**_kinds_of(given.questions), **_kinds(columns.pop("texts"))}
+    table = read_data(data, **columns, need_label=True, kinds=kinds)
     say(
         f"Searching the best card of its size on {len(table)} rows of {data.name}, at most {time_limit:g} s ..."
     )

@@ -13,15 +13,13 @@ from rerank.cli.common import (
     FEASIBLE,
     PROVED,
     AsJson,
-    Label,
     Model,
-    Positive,
-    Qid,
-    Weight,
     answer,
+    flags_of,
     read_for,
     refuse_idle,
     tell,
+    with_columns,
     with_ideal,
     working,
 )
@@ -33,15 +31,13 @@ if TYPE_CHECKING:
     from rerank.reranker.files.model_file import ModelDocument
 
 
+@with_columns("label", "qid", "weight", "people", "positive")
 def verify(
     model: Model,
     data: Annotated[
         Path | None, typer.Argument(help="Table the model was fitted on: .csv, .tsv or .svm, also .gz, or .parquet.")
     ] = None,
-    label: Label = None,
-    qid: Qid = None,
-    weight: Weight = None,
-    positive_label: Positive = None,
+    columns: Any = None,
     proof: Annotated[Path | None, typer.Option(help="Proof written by fit --proof: checks the bound too.")] = None,
     plot: Annotated[
         Path | None,
@@ -75,14 +71,11 @@ def verify(
 
         record = load_proof(proof)
     if data is None:
-        named = {"--label": label, "--qid": qid, "--weight": weight, "--positive-label": positive_label}
-        refuse_idle(named, "it is about a column of the table; give the table, or leave it out")
+        refuse_idle(flags_of(columns), "it is about a column of the table; give the table, or leave it out")
         doc, table = model_file.read(model), None
     else:
         with usable(str(model)):
-            doc, table = read_for(
-                model, data, label=label, qid=qid, weight=weight, positive=positive_label, need_label=True
-            )
+            doc, table = read_for(model, data, **columns, need_label=True)
     with nullcontext() if proof is None else working(f"Checking {proof.name} ..."):
         report = check(doc, table, str(model), record, without_data=without_data)
     if as_json:

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -19,6 +20,8 @@ from formulations.errors import FormulationError
 from rerank.errors import CertificateError, InputError, OutputError, RerankError, SolverError
 from rerank.errors.telling import harmless, stderr
 from rerank.errors.telling import say as say
+from rerank.reranker.options import Spelling, spellings
+from rerank.reranker.options import split_names as split_names
 
 if TYPE_CHECKING:
     import numpy as np
@@ -44,13 +47,71 @@ Weight = Annotated[str | None, typer.Option(help="CSV: column of the row's weigh
 Groups = Annotated[
     str | None, typer.Option(help="CSV: column of what rows belong together, such as a person; folds keep it whole.")
 ]
-Positive = Annotated[str | None, typer.Option(help="CSV: the label of the rows to find, where labels are words.")]
+People = Annotated[str | None, typer.Option(help="CSV: column of the kind of row that --quota counts.")]
+Positive = Annotated[
+    str | None, typer.Option("--positive-label", help="CSV: the label of the rows to find, where labels are words.")
+]
 Features = Annotated[
     str | None,
     typer.Option(help="CSV: columns to use, with commas between; all by default, those with text for logistic alone."),
 ]
+Texts = Annotated[
+    str | None,
+    typer.Option(help="CSV: columns whose numbers are names, such as postal codes, with commas between."),
+]
 Delimiter = Annotated[str | None, typer.Option(help="CSV: what separates the columns, one character or tab.")]
+COLUMNS: dict[str, Any] = {
+    "label": Label, "qid": Qid, "id": Id, "weight": Weight, "groups": Groups, "people": People,
+    "positive": Positive, "features": Features, "texts": Texts, "delimiter": Delimiter,
+}  # fmt: skip
+"""What the options of a command say of the columns of a table, by the names that :func:`read_data` has for it."""
+GIVEN = "given_"
+"""What the name of a parameter has before it among a command's own."""
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+
+def with_columns(*names: str) -> Callable[[Callable[..., Answer]], Callable[..., Answer]]:
+    """A command gets what is said of the columns of a table as ``columns``, by these names of :data:`COLUMNS`."""
+    made = [Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=COLUMNS[name]) for name in names]
+    return lambda command: _extended(command, "columns", made, dict)
+
+
+def with_options(options: type[Any], unset: bool = False) -> Callable[[Callable[..., Answer]], Callable[..., Answer]]:
+    """A command gets the options of a fit (:mod:`rerank.reranker.options`) as ``given``, by parameter.
+
+    With ``unset`` these are only the ones that the user gives, and none has a default.
+    """
+
+    def made(name: str, one: Spelling) -> Parameter:
+        kind: Any = one.kind | None if unset else one.kind
+        told: Any = Annotated[kind, typer.Option(*one.names, help=one.help)]
+        default = None if unset else one.default
+        return Parameter(GIVEN + name, Parameter.KEYWORD_ONLY, default=default, annotation=told)
+
+    def packed(values: dict[str, Any]) -> dict[str, Any]:
+        given = {name.removeprefix(GIVEN): value for name, value in values.items()}
+        return {name: value for name, value in given.items() if not unset or value is not None}
+
+    derived = [made(name, one) for name, one in spellings(options).items()]
+    return lambda command: _extended(command, "given", derived, packed)
+
+
+def _extended(
+    command: Callable[..., Answer], name: str, made: list[Parameter], packed: Callable[[dict[str, Any]], dict[str, Any]]
+) -> Callable[..., Answer]:
+    """The command with some parameters in place of one, which gets their values."""
+    own = signature(command, eval_str=True).parameters.values()
+    each = [made if one.name == name else [one.replace(kind=Parameter.KEYWORD_ONLY)] for one in own]
+    shown = Signature([one for some in each for one in some])
+
+    @functools.wraps(command)
+    def run(**values: Any) -> Answer:
+        taken = {one.name: values.pop(one.name) for one in made}
+        return command(**values, **{name: packed(taken)})
+
+    run.__annotations__ = {one.name: one.annotation for one in shown.parameters.values()}
+    run.__signature__ = shown  # type: ignore[attr-defined]
+    return run
 
 
 def guarded(command: Callable[..., Answer]) -> Callable[..., Answer]:
@@ -170,7 +231,7 @@ def working(what: str) -> Iterator[None]:
 def read_data(
     path: Path, *, label: str | None = None, qid: str | None = None, id: str | None = None, weight: str | None = None,
     positive: str | None = None, features: str | list[str] | None = None, delimiter: str | None = None,
-    need_label: bool = False, groups: str | None = None, kinds: Kinds | None = None,
+    need_label: bool = False, groups: str | None = None, people: str | None = None, kinds: Kinds | None = None,
 ) -> Table:  # fmt: skip
     """The table of a file, without rows of weight 0; notes of its reader go to standard error.
 
@@ -185,7 +246,7 @@ def read_data(
     table = _read(
         path, need_label, label=label, qid=qid, id=id, weight=weight, positive=positive,
         features=split_names(features) if isinstance(features, str) else features, delimiter=separator(delimiter),
-        groups=groups, kinds=kinds,
+        groups=groups, people=people, kinds=kinds,
     )  # fmt: skip
     return there(table)
 
@@ -200,11 +261,6 @@ def _read(path: Path, need_label: bool, **options: Any) -> Table:
     if need_label and table.y is None:
         raise InputError(f"{path} was read without labels; name the column that holds them with --label.")
     return table
-
-
-def split_names(text: str | None) -> list[str] | None:
-    """Names of columns with commas between."""
-    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
 
 
 def there(table: Table) -> Table:
@@ -224,15 +280,15 @@ def row_names(table: Table) -> NDArray[np.object_]:
 
 def some_of(table: Table, rows: NDArray[np.intp]) -> Table:
     """Some rows of a table."""
-    named = {name: getattr(table, name) for name in ("y", "qid", "ids", "sample_weight", "groups")}
+    named = {name: getattr(table, name) for name in ("y", "qid", "ids", "sample_weight", "groups", "people")}
     some: dict[str, Any] = {name: None if values is None else values[rows] for name, values in named.items()}
     return replace(table, X=table.X[rows], **some)
 
 
 def read_for(
     model: Path, data: Path, *, label: str | None = None, qid: str | None = None, id: str | None = None,
-    weight: str | None = None, positive: str | None = None, delimiter: str | None = None, need_label: bool = False,
-    take_label: bool = False,
+    weight: str | None = None, people: str | None = None, positive: str | None = None, delimiter: str | None = None,
+    need_label: bool = False, take_label: bool = False,
 ) -> tuple[ModelDocument, Table]:  # fmt: skip
     """A model and a table with its columns; a column not named here is that of the fit, if the file has it.
 
@@ -247,10 +303,10 @@ def read_for(
     doc = model_file.read(model)
     kinds, options = kinds_of(doc), dict[str, Any]()
     if header := column_names(data, separator(delimiter)):
-        given = {"label": label, "qid": qid, "id": id, "weight": weight}
+        given = {"label": label, "qid": qid, "id": id, "weight": weight, "people": people}
         for role, name in given.items():
             fitted = doc.settings.get(f"{role}_column")
-            wanted = need_label or take_label or role in ("qid", "id")
+            wanted = need_label or (take_label and role != "people") or role in ("qid", "id")
             if name is None and fitted is not None and wanted and fitted in header:
                 given[role] = fitted
         if given["qid"] is None and (lost := doc.settings.get("qid_column")) is not None:
@@ -280,6 +336,11 @@ def ranker(doc: ModelDocument, model: Path) -> Reranker:
     from rerank.reranker.files.document import state_of
 
     return restored(state_of(replace(doc, settings={**doc.settings, "named_features": False}), where=str(model)))
+
+
+def flags_of(columns: Mapping[str, object]) -> dict[str, object]:
+    """What is said of columns, by the options that say it."""
+    return {"--positive-label" if name == "positive" else f"--{name}": value for name, value in columns.items()}
 
 
 def refuse_idle(given: Mapping[str, object], why: str) -> None:

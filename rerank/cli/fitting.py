@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,15 +13,7 @@ import typer
 from rerank.cli.common import (
     AsJson,
     Data,
-    Delimiter,
-    Features,
-    Groups,
-    Id,
-    Label,
     Outputs,
-    Positive,
-    Qid,
-    Weight,
     answer,
     exit_code,
     read_data,
@@ -30,9 +22,12 @@ from rerank.cli.common import (
     some_of,
     split_names,
     tell,
+    with_columns,
     with_ideal,
+    with_options,
 )
 from rerank.errors import InputError, LeakWarning
+from rerank.reranker.options import Options, parameters
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,68 +35,17 @@ if TYPE_CHECKING:
 
     from rerank.io import Table
     from rerank.io.columns import Kinds
-    from rerank.problem import Margin
     from rerank.reranker.estimator import Reranker
     from rerank.reranker.selection.reranker_cv import RerankerCV
 
 
+@with_options(Options)
+@with_columns("label", "qid", "id", "weight", "groups", "people", "positive", "features", "texts", "delimiter")
 def fit(
     data: Data,
     model: Annotated[Path, typer.Option(help="Where to write the model (JSON).")],
-    label: Label = None,
-    qid: Qid = None,
-    id: Id = None,
-    weight: Weight = None,
-    groups: Groups = None,
-    positive_label: Positive = None,
-    features: Features = None,
-    texts: Annotated[
-        str | None,
-        typer.Option(help="CSV: columns whose numbers are names, such as postal codes, with commas between."),
-    ] = None,
-    delimiter: Delimiter = None,
-    stat: Annotated[
-        str,
-        typer.Option(
-            help="auc, pauc@N, wta, precision@N, precision@2%, window2@N, mrr, dcg, dcg@N, ndcg@N, pnorm@P, recall@N, "
-            "rbp@P, ap, rr, success@N."
-        ),
-    ] = "dcg@10",
-    first_stage: Annotated[
-        str,
-        typer.Option(
-            help="logistic, also with +squares, +head10, +head20, +head40 or +balanced, toppush, ranksvm, robirank, a "
-            "column of scores, or none."
-        ),
-    ] = "logistic",
-    candidates: Annotated[
-        str, typer.Option(help="Rows of each list that are reranked: a number, 0 for all, or auto.")
-    ] = "auto",
-    formulation: Annotated[str, typer.Option(help="auto, subrank, resolved_rank, mixed, auc or pairwise.")] = "auto",
-    solver: Annotated[str, typer.Option(help="highs, search, none, cbc, scip, glpk, gurobi, ...")] = "highs",
-    presolve: Annotated[bool, typer.Option(help="Let the search in weight space go first.")] = True,
-    time_limit: Annotated[float, typer.Option(help="Seconds for everything.")] = 60.0,
-    node_limit: Annotated[
-        int | None, typer.Option(help="Stop the search after so many boxes, at the same place on every run.")
-    ] = None,
-    epsilon: Annotated[str, typer.Option(help="Margin in units of the scaled score, or auto.")] = "auto",
-    price: Annotated[float, typer.Option("--C", help="Penalty for one feature, in the unit of the statistic.")] = 0.0,
-    max_features: Annotated[int | None, typer.Option(help="At most this many features.")] = None,
-    positive: Annotated[bool, typer.Option(help="Non-negative weights only.")] = False,
-    constraint: Annotated[
-        list[str] | None, typer.Option(help="A row on the weights, such as 'age >= 2 * income'; once for each.")
-    ] = None,
-    normalise: Annotated[
-        str | None, typer.Option(help="sum: weights from 0 on with sum 1, in the table's units.")
-    ] = None,
-    gain: Annotated[str, typer.Option(help="Worth of a grade g: exponential (2^g - 1) or linear.")] = "exponential",
-    radius: Annotated[
-        float | None, typer.Option(help="Correct the first stage by at most this much, in deviations.")
-    ] = None,
-    margin: Annotated[float | None, typer.Option(help="Margin in deviations, with --radius.")] = None,
-    window: Annotated[float | None, typer.Option(help="Fit hits around place N, with this width (2).")] = None,
-    list_length: Annotated[int | None, typer.Option(help="Rows of the lists to come, if not as many as here.")] = None,
-    cross_fit: Annotated[str, typer.Option(help="Out-of-fold scores: auto, none or a number of folds.")] = "auto",
+    columns: Any = None,
+    given: Any = None,
     cv: Annotated[
         int | None, typer.Option(help="Choose by so many folds how far to leave the first stage, if at all.")
     ] = None,
@@ -109,19 +53,12 @@ def fit(
         float | None, typer.Option(help="For --cv: standard errors that a lead has to exceed (2).")
     ] = None,
     holdout: Annotated[float | None, typer.Option(help="Share of the rows that a second fit is judged by.")] = None,
-    proof: Annotated[Path | None, typer.Option(help="Where to write the search's proof, for verify --proof.")] = None,
-    checkpoint: Annotated[
-        Path | None, typer.Option(help="Where to keep the state of the search; the same command goes on with it.")
-    ] = None,
     plot: Annotated[
         Path | None,
         typer.Option(
             help="Draw value and bound over time, or with --cv the lead of every option: a .png, .svg or .pdf.",
         ),
     ] = None,
-    jobs: Annotated[int, typer.Option(help="Cores; -1 for all.")] = 1,
-    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="The solver's own log, on standard error.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Fit a table and write the model."""
@@ -134,27 +71,19 @@ def fit(
     from rerank.reranker.files.document import save
     from rerank.reranker.task import task_of
 
-    check_meant(cv, safeguard, radius, margin, epsilon, first_stage, candidates, cross_fit, solver, presolve, holdout)
+    check_meant(cv, safeguard, holdout, **given)
+    if not given["quota"]:
+        refuse_idle({"--people": columns["people"]}, "it says what a --quota counts; add one, or leave it out")
+    proof, checkpoint = given["proof"], given["checkpoint"]
     check_picture(plot)
     paths = {"--model": model, "--proof": proof, "--checkpoint": checkpoint, "--plot": plot}
     check_outputs(with_ideal(data), paths)
-    table = read_data(
-        data, label=label, qid=qid, id=id, weight=weight, groups=groups, positive=positive_label, features=features,
-        delimiter=delimiter, need_label=True, kinds=_kinds(texts, first_stage),
-    )  # fmt: skip
-    n_candidates = _number("--candidates", candidates, {"auto": "auto"}, "a whole number, 0 for all, or auto")
-    est = Reranker(
-        stat, first_stage=None if first_stage == "none" else first_stage, n_candidates=n_candidates or None,
-        formulation=formulation, solver=solver, presolve=presolve, time_limit=time_limit,
-        node_limit=node_limit, epsilon=_margin(epsilon), C=price, max_features=max_features, positive=positive,
-        gain=gain, radius=radius, margin=margin, window=window, list_length=list_length,
-        constraints=tuple(constraint or ()), normalise=normalise,
-        cross_fit=_number("--cross-fit", cross_fit, {"auto": "auto", "none": False}, "auto, none or a number of folds"),
-        proof=proof is not None, checkpoint=checkpoint, n_jobs=jobs, random_state=seed, verbose=2 if verbose else 1,
-    )  # fmt: skip
+    kinds = _kinds(columns.pop("texts"), given["first_stage"])
+    table = read_data(data, **columns, need_label=True, kinds=kinds)
+    est = Reranker(**parameters(Options, given))
     if cv is None:
         task_of(est.get_params(deep=False), table.X.shape[1])
-    say(f"Fitting {stat} on {len(table)} rows of {data.name}, at most {time_limit:g} s ...")
+    say(f"Fitting {est.stat} on {len(table)} rows of {data.name}, at most {est.time_limit:g} s ...")
     if checkpoint is not None and checkpoint.exists():
         say(f"The search goes on with {checkpoint}.")
     with warnings.catch_warnings(record=True) as caught:
@@ -162,8 +91,8 @@ def fit(
         est, why, draw = fitted(est, table, cv, safeguard, holdout)
     for text in dict.fromkeys(str(one.message) for one in caught):
         say(text)
-    columns = {"label": label, "qid": qid, "id": id, "weight": weight}
-    read = {f"{role}_column": name for role, name in columns.items()} | {"positive_label": positive_label}
+    roles = ("label", "qid", "id", "weight", *(("people",) if columns["people"] else ()))
+    read = {f"{role}_column": columns[role] for role in roles} | {"positive_label": columns["positive"]}
     outputs, record, written = Outputs(), None if proof is None else est.result_.proof, {}
     with outputs.one():
         save(replace(est.state_, columns_read=read), model)
@@ -207,38 +136,19 @@ def _kinds(texts: str | None, first_stage: str) -> Kinds | None:
     return dict.fromkeys(split_names(texts) or (), Kind(texts=True))
 
 
-def _number(option: str, text: str, words: Mapping[str, str | bool], what: str) -> Any:
-    """What a word stands for, else the number."""
-    if text in words:
-        return words[text]
-    try:
-        return int(text)
-    except ValueError:
-        raise InputError(f"{option} is {text!r}; it must be {what}.") from None
-
-
-def _margin(text: str) -> Margin | str:
-    from rerank.problem import margin_of
-
-    return text if text == "auto" else margin_of("--epsilon", text, "auto or a positive number")
-
-
 def fitted(
     est: Reranker, table: Table, cv: int | None, safeguard: float | None, holdout: float | None
 ) -> tuple[Reranker, list[str], Callable[[], Any]]:
     """The fitted reranker, what held-out rows say of it, and what draws the fit: the axes, or None."""
-    from rerank.cli.pictures import course_of
     from rerank.reranker.estimator import Reranker, fit_table
-    from rerank.solvers.progress import recording
 
     def by_folds_or_not(rows: Table) -> tuple[Reranker, list[str], Callable[[], Any]]:
         own = Reranker(**est.get_params(deep=False))
         if cv is not None:
             search = chosen(own, rows, cv, safeguard)
             return search.best_estimator_, [search.report()], search.plot
-        with recording() as course:
-            found = fit_table(own, rows)
-        return found, [], lambda: course_of(course, found.result_)
+        found = fit_table(own, rows)
+        return found, [], found.result_.plot_history
 
     found, why, draw = by_folds_or_not(table)
     if holdout is not None:
@@ -260,8 +170,8 @@ def chosen(est: Reranker, table: Table, cv: int, safeguard: float | None) -> Rer
 
 
 def check_meant(
-    cv: int | None, safeguard: float | None, radius: float | None, margin: float | None, epsilon: str, first_stage: str,
-    candidates: str, cross_fit: str, solver: str, presolve: bool, holdout: float | None,
+    cv: int | None, safeguard: float | None, holdout: float | None, *, radius: float | None, margin: float | None,
+    epsilon: str, first_stage: str, n_candidates: str, cross_fit: str, solver: str, presolve: bool, **_: Any,
 ) -> None:  # fmt: skip
     """Refuse a share that is none, and options of ``rerank fit`` that have no meaning beside the others.
 
@@ -280,7 +190,7 @@ def check_meant(
         refuse_idle({"--epsilon": None if epsilon == "auto" else epsilon}, "--margin replaces it; leave one out")
     if first_stage == "none":
         idle = {
-            "--candidates": None if candidates in ("auto", "0") else candidates,
+            "--candidates": None if n_candidates in ("auto", "0") else n_candidates,
             "--cross-fit": None if cross_fit in ("auto", "none") else cross_fit,
         }
         refuse_idle(idle, "it is about the scores of a first stage; leave it out, or name a --first-stage")

@@ -7,14 +7,26 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rerank.cli.common import AsJson, Outputs, answer, exit_code, refuse_idle, runs_of, say, split_names, tell
+from rerank.cli.common import (
+    AsJson,
+    Outputs,
+    answer,
+    exit_code,
+    refuse_idle,
+    runs_of,
+    say,
+    tell,
+    with_options,
+)
 from rerank.errors import InputError, OutputError
+from rerank.reranker.options import FusionOptions, parameters, spellings
 
 if TYPE_CHECKING:
     from rerank.reranker.fusion.estimator import ScoreFusion
     from rerank.reranker.fusion.model import FusionModel
 
 
+@with_options(FusionOptions, unset=True)
 def fuse(
     run: Annotated[
         list[str] | None,
@@ -32,32 +44,7 @@ def fuse(
     plot: Annotated[
         Path | None, typer.Option(help="Draw the lead of every option over RRF: a .png, .svg or .pdf.")
     ] = None,
-    stat: Annotated[str | None, typer.Option(help="What is fitted: ndcg@10 (default), ap, rr, recall@N ...")] = None,
-    normalise: Annotated[
-        str | None,
-        typer.Option(
-            help="none, minmax, z, rank, sigmoid; several with commas, of which the folds choose; or auto (default).",
-        ),
-    ] = None,
-    prior: Annotated[
-        str | None, typer.Option(help="Weights to correct: equal (default), rrf, or NAME=WEIGHT,...")
-    ] = None,
-    radius: Annotated[
-        str | None, typer.Option(help="Largest correction: auto (default), a number, or free for any weights.")
-    ] = None,
-    cv: Annotated[
-        int | None, typer.Option(help="Folds of queries that choose and guard: 5 (default), 0 for none.")
-    ] = None,
-    missing: Annotated[
-        str | None, typer.Option(help="For documents a run lacks: lowest (default), zero or impute.")
-    ] = None,
-    depth: Annotated[int | None, typer.Option(help="Documents of each run that count; all by default.")] = None,
-    k: Annotated[float | None, typer.Option(help="Constant of rank and RRF: 60 by default.")] = None,
-    gain: Annotated[str | None, typer.Option(help="Worth of a grade g: exponential (default) or linear.")] = None,
-    negative: Annotated[bool, typer.Option("--negative", help="Allow weights below 0.")] = False,
-    time_limit: Annotated[float | None, typer.Option(help="Seconds for the fit: 60 by default.")] = None,
-    jobs: Annotated[int | None, typer.Option(help="Cores; -1 for all.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of everything random: 0 by default.")] = None,
+    given: Any = None,
     as_json: AsJson = False,
 ) -> None:
     """Fuse runs: fit weights to judgements, or apply a model. RRF is kept where fits do not lead it."""
@@ -75,32 +62,17 @@ def fuse(
 
         outputs |= {f"the {name} of --audit": audit / name for name in AUDIT_FILES}
     check_outputs([*runs.values(), qrels, *([model] if qrels is None else [])], outputs)
-    given = {
-        "--stat": stat, "--normalise": normalise, "--prior": prior, "--radius": radius, "--cv": cv,
-        "--missing": missing, "--depth": depth, "--k": k, "--gain": gain, "--negative": negative or None,
-        "--time-limit": time_limit, "--jobs": jobs, "--seed": seed, "--audit": audit,
-        "--plot": plot,
-    }  # fmt: skip
     if qrels is None:
-        _apply(runs, model, out, export, given, as_json)
+        flags = {one.names[0]: given.get(name) for name, one in spellings(FusionOptions).items()}
+        _apply(runs, model, out, export, {**flags, "--audit": audit, "--plot": plot}, as_json)
         return
     from rerank.reranker.fusion.estimator import ScoreFusion
     from rerank.reranker.fusion.exports import export as snippet_of
     from rerank.reranker.fusion.files import save
 
-    names = normalise if normalise == "auto" else split_names(normalise)
-    options = {
-        "stat": stat, "normalise": names, "prior": prior_of(prior), "radius": radius_of(radius), "cv": cv,
-        "missing": missing, "depth": depth, "k": k, "gain": gain, "time_limit": time_limit, "n_jobs": jobs,
-        "random_state": seed, "positive": not negative,
-    }  # fmt: skip
-    chosen: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
-    if radius == "free":
-        chosen["radius"] = None
-    if cv == 0:
-        if plot is not None:
-            raise InputError("--plot draws what the folds say, and --cv is 0; leave one of them out.")
-        chosen["cv"] = None
+    chosen = parameters(FusionOptions, given)
+    if chosen.get("cv", 5) is None and plot is not None:
+        raise InputError("--plot draws what the folds say, and --cv is 0; leave one of them out.")
     if export is not None:
         chosen |= expressed(export, tuple(runs), chosen)
     est = ScoreFusion(**chosen, proof=audit is not None, verbose=1)
@@ -188,34 +160,6 @@ def _described(model: FusionModel) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def prior_of(text: str | None) -> str | dict[str, float] | None:
-    """A prior by name, or NAME=WEIGHT with commas between."""
-    if text is None or "=" not in text:
-        return text
-    try:
-        pairs = [part.partition("=") for part in text.split(",")]
-        found = {name.strip(): float(weight) for name, _, weight in pairs}
-    except ValueError:
-        found = {}
-    if len(found) < text.count(",") + 1:  # a weight that is no number, or a run twice
-        raise InputError(
-            f"--prior is {text!r}; it must be equal, rrf, or NAME=WEIGHT with commas between, each name once."
-        )
-    return found
-
-
-def radius_of(text: str | None) -> float | str | None:
-    """A number or "auto"; None for "free"."""
-    if text is None or text == "free":
-        return None
-    if text == "auto":
-        return text
-    try:
-        return float(text)
-    except ValueError:
-        raise InputError(f"--radius is {text!r}; it must be auto, free or a number.") from None
-
-
 def expressed(target: str, names: tuple[str, ...], options: dict[str, Any]) -> dict[str, Any]:
     """The normalisers that a fit may choose so that a target can express it.
 
@@ -230,7 +174,7 @@ def expressed(target: str, names: tuple[str, ...], options: dict[str, Any]) -> d
     from rerank.reranker.fusion.fit import AUTO
     from rerank.reranker.fusion.model import FusionModel
 
-    weights = np.full(len(names), 1.0 if options["positive"] else -1.0)
+    weights = np.full(len(names), 1.0 if options.get("positive", True) else -1.0)
     plain = FusionModel(
         names, weights, "rank", options.get("k", 60.0), options.get("missing", "lowest"), options.get("depth")
     )

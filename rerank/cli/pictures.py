@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable
 from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rerank.cli.common import say
-from rerank.errors import InputError, NotSupportedError, RerankError
+from rerank.errors import InputError, RerankError
 
 if TYPE_CHECKING:
     from rerank.io import Table
     from rerank.reranker.estimator import Reranker
-    from rerank.reranker.result import Result
-    from rerank.solvers.outcome import Progress
 
 KINDS = (".png", ".svg", ".pdf")
 
@@ -63,28 +60,6 @@ def write_picture(path: Path, draw: Callable[[], Any]) -> None:
     with writing_bytes(path) as file:
         file.write(picture.getvalue())
     say(f"Drawn to {path}.")
-
-
-def course_of(reports: Sequence[Progress], result: Result) -> Any:
-    """Value and bound of the search over time, ending with those of the result.
-
-    Raises
-    ------
-    NotSupportedError
-        If it reported nothing.
-    """
-    from rerank.plots import bound_over_time
-
-    if not reports:
-        raise NotSupportedError("The search had no part in this result.")
-    told = [reports[0]]
-    for now in reports[1:]:
-        if (now.incumbent, now.bound) != (told[-1].incumbent, told[-1].bound):  # most rounds change neither
-            told.append(now)
-    last = replace(reports[-1], incumbent=result.value, bound=result.bound)
-    axes = bound_over_time({"search": [*told, last]}, unit=result.fitted_name)
-    axes.set_title(f"value {result.value:.6g}, bound {result.bound:.6g}", fontsize=10)
-    return axes
 
 
 def check_one_list(path: Path | None, table: Table) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 import time
 from contextlib import nullcontext
 from pathlib import Path
@@ -32,6 +33,7 @@ from rerank.cli.common import (
 )  # fmt: skip
 from rerank.errors import InputError
 from rerank.errors.telling import stderr
+from rerank.reranker.options import named_values
 
 Program = Annotated[Path, typer.Argument(help="Program file (.mps) written by rerank export.")]
 
@@ -48,6 +50,9 @@ def export(
     formulation: Annotated[str | None, typer.Option(help="Another program than the model's.")] = None,
     linking: Annotated[str, typer.Option(help="ordered, or paper for the literal form.")] = "ordered",
     big_m: Annotated[str, typer.Option(help="pair, or unit for the literal form (another problem).")] = "pair",
+    cuts: Annotated[bool, typer.Option("--cuts/--no-cuts", help="Valid rows that pay; the paper has none.")] = True,
+    extra_cuts: Annotated[bool, typer.Option("--extra-cuts", help="Further valid rows, the paper's (28) too.")] = False,
+    literal: Annotated[bool, typer.Option("--literal", help="As printed: paper, unit, no cuts.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Write the program of a model and its data as an .mps file."""
@@ -66,9 +71,11 @@ def export(
     state = refitted(doc, table, str(model))
     name = chosen_formulation(formulation or state.task.formulation, state.task.statistic)
     with working(f"Stating the {name} program ..."):
-        choices: dict[str, Any] = {"big_m": big_m} if name in ("auc", "pairwise") else {
-            "big_m": big_m, "linking": linking,
-        }  # fmt: skip
+        choices: dict[str, Any] = {"big_m": "unit" if literal else big_m}
+        if name not in ("auc", "pairwise"):
+            choices |= {"linking": "paper" if literal else linking, "cuts": cuts and not literal}
+        if extra_cuts:
+            choices["extra_cuts"] = True
         program, sidecar, size = write_program(state, name, output, choices)
     if as_json:
         answer({"program": program, "sidecar": sidecar, "formulation": name, "size": size})
@@ -89,36 +96,52 @@ def solve(
     ] = None,
     solution: Annotated[Path | None, typer.Option(help="Solution file to write; PROGRAM.sol by default.")] = None,
     log: Annotated[Path | None, typer.Option(help="Where to write the solver's own log.")] = None,
+    threads: Annotated[int | None, typer.Option(help="Threads of the solver; 1 by default.")] = None,
+    gap: Annotated[float | None, typer.Option(help="Relative gap at which it may stop; 0 by default.")] = None,
+    node_limit: Annotated[int | None, typer.Option(help="Nodes at which it stops.")] = None,
+    cutoff: Annotated[
+        float | None, typer.Option(help="Look for better objectives only, in the unit of the answer.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the solver.")] = None,
+    option: Annotated[
+        list[str] | None, typer.Option(help="NAME=VALUE: an option of the solver itself, by its own name; repeatable.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Solve a program file with an installed solver. Its solution is written, too.
 
     Objective and bound are the statistic, less the penalty for features, for a program of rerank export, and the file's
-    own objective, in its own sense, for any other.
+    own objective, in its own sense, for any other. An option that the solver has not is named in the answer.
     """
     began = time.monotonic()
+    from formulations import mps
     from rerank.io.paths import check_outputs
     from rerank.solvers import gateway
-    from rerank.solvers.outcome import Options
+    from rerank.solvers.outcome import COMMON, Options
 
     target = solution or program.with_suffix(".sol")
     check_outputs([program, program.with_suffix(".json")], {"the solution": target, "--log": log})
     if time_limit is not None and time_limit > 0:
         # On a busy machine the imports above take seconds.
         time_limit = max(0.1, time_limit - (time.monotonic() - began))
+    statistic = _statistic_constant(program)
+    constant = statistic or 0.0
+    given = dict(
+        threads=threads, gap=gap, node_limit=node_limit, seed=seed, log=log, start=start,
+        cutoff=None if cutoff is None else cutoff - constant,
+    )  # fmt: skip
+    raw = named_values("--option", option)
+    if common := sorted(raw.keys() & COMMON):
+        raise InputError(f"--option {common[0]} is an option of this command; write --{common[0].replace('_', '-')}.")
+    options = Options(verbose=1).chosen({**given, **raw})
     what, live = f"{solver} solves {program.name} ...", gateway.known(solver) == "highs" and stderr().isatty()
     if live:
         say(what)
     # HiGHS has a live line of its own, with value, bound and nodes.
     with nullcontext() if live else working(what):
         outcome = gateway.solve_file(
-            program, solver, time_limit=time_limit, options=Options(verbose=1, log_file=log), start=start,
-            solution=target,
-        )  # fmt: skip
-    if log is not None and not outcome.log:
-        say(f"No log was written to {log}: {outcome.solver} gave none.")
-    statistic = _statistic_constant(program)
-    constant = statistic or 0.0
+            program, solver, time_limit=time_limit, options=options, start=start, solution=target
+        )
     objective = None if outcome.objective is None else outcome.objective + constant
     limit = outcome.bound + constant
     body = {
@@ -133,8 +156,11 @@ def solve(
         held = "no solution" if objective is None else f"objective {objective:.9g}, {bound}"
         tell(f"{outcome.solver} {outcome.version}: {outcome.stop}, {outcome.holds}; {held} in {outcome.seconds:.2f} s")
         if body["solution"]:
-            read = f"rerank import {program} {body['solution']} --model NEW.json reads it"
-            say(f"Solution written to {body['solution']}{'.' if statistic is None else f'; {read}.'}")
+            words = ["rerank", "import", str(program), str(target), "--model", "NEW.json"]
+            if statistic is not None and math.isfinite(outcome.bound):
+                # As the solver has it for the file, whose objective has no constant.
+                words += ["--bound", repr(mps.read_sidecar(program)["offset"] - outcome.bound), "--by", outcome.who]
+            say(f"Solution written to {target}{'.' if statistic is None else f'; {shlex.join(words)} reads it.'}")
         if outcome.message:
             say(outcome.message)
     if outcome.x is None:
@@ -157,20 +183,30 @@ def _statistic_constant(program: Path) -> float | None:
 
 def take(
     program: Program,
-    solution: Annotated[Path, typer.Argument(help="Solution file of any of the solvers.")],
+    solution: Annotated[Path, typer.Argument(help="Solution file of any of the solvers, or weights alone.")],
     model: Annotated[Path, typer.Option(help="Where to write the model (JSON).")],
     dialect: Annotated[
-        str | None, typer.Option(help="highs, cbc, scip, glpk or gurobi; recognised by default.")
+        str | None,
+        typer.Option(help="highs, cbc, scip, glpk, gurobi, cplex, xpress, copt, lp_solve or plain, name and value in "
+                     "each line; recognised by default."),
+    ] = None,
+    bound: Annotated[
+        float | None, typer.Option(help="The solver's bound, as it prints it for the program file; on its word.")
+    ] = None,
+    by: Annotated[str | None, typer.Option(help="Whose word the bound is: solver and version.")] = None,
+    prove: Annotated[
+        float | None, typer.Option(help="Seconds for a search that starts from these weights and bounds the value.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Read a solver's solution back into a model. Its value is recomputed exactly."""
+    """Read a solver's solution back into a model. Its value is recomputed exactly, a bound of the solver is not."""
     from rerank.io.paths import check_outputs
     from rerank.reranker.files.document import save
     from rerank.reranker.files.export import imported
+    from rerank.reranker.files.support import Support
 
     check_outputs([program, program.with_suffix(".json"), solution], {"--model": model})
-    state = imported(program, solution, dialect)
+    state = imported(program, solution, dialect, Support(bound, by, prove))
     save(state, model)
     if as_json:
         answer({"model": str(model), **state.result.to_dict(), "coef": state.named_weights()})

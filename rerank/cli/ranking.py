@@ -12,13 +12,7 @@ from rerank.cli.common import (
     FAILED,
     AsJson,
     Data,
-    Delimiter,
-    Id,
-    Label,
     Model,
-    Positive,
-    Qid,
-    Weight,
     answer,
     ranker,
     read_for,
@@ -26,9 +20,10 @@ from rerank.cli.common import (
     say,
     tell,
     there,
+    with_columns,
     with_ideal,
     working,
-)  # fmt: skip
+)
 from rerank.cli.pictures import check_one_list, check_picture, list_drawn, write_picture
 from rerank.errors import InputError, RerankError
 
@@ -41,12 +36,11 @@ DIGESTS = ("data_sha256", "result.certificate.data_sha256")
 """The checks that a digest of other data fails, the digest's own first."""
 
 
+@with_columns("qid", "id", "delimiter")
 def rank(
     model: Model,
     data: Data,
-    qid: Qid = None,
-    id: Id = None,
-    delimiter: Delimiter = None,
+    columns: Any = None,
     output: Annotated[Path | None, typer.Option(help="Write the whole list to a .csv, or to a .run (TREC).")] = None,
     top: Annotated[int, typer.Option(min=0, help="Cells of each list to print; 0 for all.")] = 10,
     plot: Annotated[
@@ -66,7 +60,6 @@ def rank(
         raise InputError(f"{output} names no format; write to a .csv or a .run file.")
     check_picture(plot)
     check_outputs([model, *with_ideal(data)], {"--output": output, "--plot": plot})
-    columns: dict[str, Any] = dict(qid=qid, id=id, delimiter=delimiter)
     try:
         doc, table = read_for(model, data, **columns, take_label=plot is not None)
     except InputError as error:
@@ -127,14 +120,11 @@ def _write(path: Path, table: Any, names: Any, scores: Any, places: Any) -> None
             writer.writerow([*own, int(places[row]), spreadsheet_cell(str(names[row])), repr(float(scores[row]))])
 
 
+@with_columns("label", "qid", "weight", "positive", "delimiter")
 def score(
     model: Model,
     data: Data,
-    label: Label = None,
-    qid: Qid = None,
-    weight: Weight = None,
-    positive_label: Positive = None,
-    delimiter: Delimiter = None,
+    columns: Any = None,
     plot: Annotated[
         Path | None, typer.Option(help="Draw relevant rows found by rows looked at: a .png, .svg or .pdf.")
     ] = None,
@@ -146,10 +136,7 @@ def score(
 
     check_picture(plot)
     check_outputs([model, *with_ideal(data)], {"--plot": plot})
-    doc, table = read_for(
-        model, data, label=label, qid=qid, weight=weight, positive=positive_label, delimiter=delimiter,
-        need_label=True,
-    )  # fmt: skip
+    doc, table = read_for(model, data, **columns, need_label=True)
     check_one_list(plot, table)
     est = ranker(doc, model)
     assert table.y is not None
@@ -175,16 +162,12 @@ def score(
         say(f"{empty} list(s) without anything to order are not counted.")
 
 
+@with_columns("label", "qid", "id", "weight", "positive", "delimiter")
 def report(
     model: Model,
     data: Data,
     output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the page.")] = Path("report.html"),
-    label: Label = None,
-    qid: Qid = None,
-    id: Id = None,
-    weight: Weight = None,
-    positive_label: Positive = None,
-    delimiter: Delimiter = None,
+    columns: Any = None,
     as_json: AsJson = False,
 ) -> None:
     """Write one HTML page on a model and a table.
@@ -201,10 +184,7 @@ def report(
     if output.suffix not in (".html", ".htm"):
         raise InputError(f"{output} is no name of a page; let it end in .html.")
     check_outputs([model, *with_ideal(data)], {"--output": output})
-    doc, table = read_for(
-        model, data, label=label, qid=qid, id=id, weight=weight, positive=positive_label, delimiter=delimiter,
-        take_label=True,
-    )  # fmt: skip
+    doc, table = read_for(model, data, **columns, take_label=True)
     table = there(table)
     est = ranker(doc, model)
     with working(f"Ranking {len(table)} rows, and checking the model's numbers ..."):

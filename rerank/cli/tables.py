@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rerank.cli.common import (
     AsJson,
-    Delimiter,
-    Features,
-    Id,
-    Label,
-    Positive,
-    Qid,
-    Weight,
     answer,
+    flags_of,
     named_run,
     read_data,
     refuse_idle,
@@ -24,8 +18,9 @@ from rerank.cli.common import (
     runs_of,
     say,
     tell,
+    with_columns,
     with_ideal,
-)  # fmt: skip
+)
 from rerank.errors import InputError
 
 if TYPE_CHECKING:
@@ -35,6 +30,7 @@ RUNS = (".run", ".trec", ".res")
 SVMLIGHT = (".svm", ".svmlight", ".libsvm", ".letor")
 
 
+@with_columns("label", "qid", "id", "weight", "positive", "features", "delimiter")
 def convert(
     files: Annotated[
         list[str],
@@ -42,13 +38,7 @@ def convert(
     ],
     qrels: Annotated[Path | None, typer.Option(help="TREC judgements: grades of the documents in the runs.")] = None,
     judged: Annotated[bool, typer.Option(help="Count relevant documents that no run has in the ideal list.")] = True,
-    label: Label = None,
-    qid: Qid = None,
-    id: Id = None,
-    weight: Weight = None,
-    positive_label: Positive = None,
-    features: Features = None,
-    delimiter: Delimiter = None,
+    columns: Any = None,
     as_json: AsJson = False,
 ) -> None:
     """Convert tables, judgements and TREC runs.
@@ -78,20 +68,14 @@ def convert(
     if qrels is None:
         refuse_idle({"--no-judged": None if judged else True}, "it is about --qrels; add them, or leave it out")
     if runs:
-        named = {
-            "--qid": qid, "--id": id, "--weight": weight, "--positive-label": positive_label, "--features": features,
-            "--delimiter": delimiter,
-        }  # fmt: skip
-        refuse_idle(named, "it is about a table, and runs were given; leave it out")
+        named = {name: value for name, value in columns.items() if name != "label"}
+        refuse_idle(flags_of(named), "it is about a table, and runs were given; leave it out")
         table = _fused(runs, qrels, judged)
     elif len(sources) > 1:
         raise InputError(f"{len(sources)} tables were given; convert one at a time.")
     else:
-        table = read_data(
-            sources[0], label=label, qid=qid, id=id, weight=weight, positive=positive_label, features=features,
-            delimiter=delimiter,
-        )  # fmt: skip
-    _write(target, table, label)
+        table = read_data(sources[0], **columns)
+    _write(target, table, columns["label"])
     if as_json:
         answer({"written": str(target), "n_rows": len(table), "n_features": int(table.X.shape[1])})
     else:

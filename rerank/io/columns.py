@@ -103,7 +103,7 @@ class Columns:
     @property
     def worded(self) -> list[str]:
         """Roles whose columns hold words."""
-        always = ("qid", "id", "groups")
+        always = ("qid", "id", "groups", "people")
         return [role for role in self.roles if role in (always if self.positive is None else (*always, "label"))]
 
     def table(
@@ -144,6 +144,7 @@ class Columns:
             sample_weight=amounts.get("weight"),
             notes=tuple(self.notes),
             groups=columns.get("groups"),
+            people=columns.get("people"),
             labels=labels,
         )
 

@@ -49,6 +49,7 @@ def read_csv(
     id: str | None = None,
     weight: str | None = None,
     groups: str | None = None,
+    people: str | None = None,
     features: Sequence[str] | None = None,
     positive: str | None = None,
     delimiter: str = ",",
@@ -61,8 +62,9 @@ def read_csv(
     path : path
         UTF-8; ``.gz`` is read through gzip. Grades of relevant documents that are no rows are read from
         ``<path>.ideal.json`` if it exists (:mod:`rerank.io.ideal`).
-    label, qid, id, weight, groups : str, optional
-        Columns of the label (0/1, -1/1 or grades), the list, the row's name, its weight, and what rows belong together.
+    label, qid, id, weight, groups, people : str, optional
+        Columns of the label (0/1, -1/1 or grades), the list, the row's name, its weight, what rows belong together, and
+        what kind a row is of.
     features : sequence of str, optional
         Columns of the features. By default all others that hold numbers, or True and False (1 and 0); those
         that hold text in every row are left out and named in `Table.notes`, and so is a saved index: columns
@@ -99,7 +101,7 @@ def read_csv(
             raise no_number(path, first[0], named(names[column]), cell)
         return cell in _TRUTH or is_number(cell)
 
-    roles = {"label": label, "qid": qid, "id": id, "weight": weight, "groups": groups}
+    roles = {"label": label, "qid": qid, "id": id, "weight": weight, "groups": groups, "people": people}
     columns = choose_columns(path, names, roles, features, positive, numeric)
     collected = _Rows(columns, delimiter, kinds)
     for line, cells in chain([first], rows):

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError, nearest
-from rerank.io.arrays import check_matrix, check_shape, held, refuse_gaps
+from rerank.io.arrays import as_float, check_matrix, check_shape, held, refuse_gaps
 from rerank.io.columns import saved_index
 
 Floats = NDArray[np.float64]
@@ -248,6 +248,46 @@ def expect_columns(X: Any, wanted: Sequence[str]) -> None:
         raise InputError(f"X has {_listed(more)} that the fit did not have; drop what was added.")
     if found != tuple(wanted):
         raise InputError(f"X has the columns of the fit in another order; bring them into theirs: {_first(wanted)}.")
+
+
+def complete(table: Any) -> tuple[NDArray[np.intp], tuple[str, ...]]:
+    """Columns that hold numbers and miss none, and the names of the others."""
+    if is_sparse(table):
+        return np.arange(table.shape[1], dtype=np.intp), ()
+    if isinstance(table, np.ndarray):
+        good = ~np.isnan(as_float(table, None)).any(axis=0)  # text in a plain array is a mistake
+    else:
+        found = (numbers(column(table, j)) for j in range(table.shape[1]))
+        good = np.array([values is not None and not np.isnan(values).any() for values in found])
+    names = names_of(table)
+    return np.flatnonzero(good).astype(np.intp), tuple(names[j] for j in np.flatnonzero(~good))
+
+
+def chosen_columns(table: Any, features: Any) -> NDArray[np.intp]:
+    """The columns meant by names, numbers or a mask, ascending."""
+    if not isinstance(features, Iterable):
+        raise InputError(
+            f"features is {features!r}; give names or numbers of columns of X, a mask, a callable, or a transformer."
+        )
+    wanted: list[Any] = [features] if isinstance(features, str) else list(features)
+    d = table.shape[1]
+    if len(wanted) == d and all(isinstance(one, bool | np.bool_) for one in wanted):
+        wanted = np.flatnonzero(wanted).tolist()
+    places = []
+    for one in wanted:
+        if isinstance(one, str):
+            places.append(place_of(table, one))
+        elif isinstance(one, int | np.integer) and not isinstance(one, bool) and -d <= one < d:
+            places.append(int(one) % d)
+        else:
+            raise InputError(
+                f"features holds {one!r}; give names or numbers of the {d} columns of X, a mask, a callable, or "
+                "a transformer."
+            )
+    if not places or len(set(places)) < len(places):
+        what = "is empty" if not places else "names a column twice"
+        raise InputError(f"features {what}; name each column to rerank once.")
+    return np.array(sorted(places), dtype=np.intp)
 
 
 def found_numbers(X: Any, which: Sequence[int] | NDArray[np.intp]) -> Floats:

@@ -29,6 +29,7 @@ def read_parquet(
     id: str | None = None,
     weight: str | None = None,
     groups: str | None = None,
+    people: str | None = None,
     features: Sequence[str] | None = None,
     positive: str | None = None,
     kinds: Kinds | None = None,
@@ -45,7 +46,7 @@ def read_parquet(
         schema = opened.schema_arrow
         names = list(schema.names)
         distinct(path, names)
-        roles = {"label": label, "qid": qid, "id": id, "weight": weight, "groups": groups}
+        roles = {"label": label, "qid": qid, "id": id, "weight": weight, "groups": groups, "people": people}
         numeric = [arrow_numeric(field.type) for field in schema]
         useful = [kinds is not None or own for own in numeric]
         columns = choose_columns(path, names, roles, features, positive, useful.__getitem__, schema)

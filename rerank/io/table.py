@@ -35,6 +35,8 @@ class Table:
         Relevant documents of a list that no run retrieved: they count in the ideal and are no rows.
     groups : object array of str (n,) or None
         What rows belong together, such as a person: never split between folds.
+    people : object array of str (n,) or None
+        What kind a row is of: quotas count kinds.
     notes : tuple of str
         Sentences on what the reader decided (columns left out, documents added), for the user to see.
     labels : TwoLabels or None
@@ -50,6 +52,7 @@ class Table:
     ideal_gains: Mapping[str, tuple[float, ...]] | None = None
     notes: tuple[str, ...] = ()
     groups: Words | None = None
+    people: Words | None = None
     labels: TwoLabels | None = None
 
     def __len__(self) -> int:

@@ -25,15 +25,19 @@ class Progress(Protocol):
     def bound(self) -> float: ...  # noqa: D102
 
 
+Moment = tuple[float, float, float]
+"""Seconds, value and bound."""
+
+
 def bound_over_time(
-    traces: Mapping[str, Sequence[Progress]], *, best: float | None = None, unit: str = "", ax: Any = None
+    traces: Mapping[str, Sequence[Progress | Moment]], *, best: float | None = None, unit: str = "", ax: Any = None
 ) -> Any:
     """Best value (solid) and bound (dashed) of solvers over time; one colour and mark for each solver.
 
     Parameters
     ----------
-    traces : mapping of name to sequence of Progress
-        As given to ``Options.progress``.
+    traces : mapping of name to sequence of Progress or of (seconds, value, bound)
+        As given to ``Options.progress``, or the history of a result.
     best : float, optional
         The optimum, if it is known.
     unit : str
@@ -42,11 +46,9 @@ def bound_over_time(
     ax = axes_of(ax, (6.4, 3.8))
     styles = [(BLUE, "o"), (ORANGE, "s"), (GREEN, "^"), (PURPLE, "D")]
     for (name, trace), (colour, mark) in zip(traces.items(), styles * (len(traces) // len(styles) + 1)):
-        seconds = [line.seconds for line in trace]
-        for values, dash, label in (
-            ([line.bound for line in trace], (0, (3, 1.5)), None),
-            ([line.incumbent for line in trace], "-", name),
-        ):
+        moments = [now if isinstance(now, tuple) else (now.seconds, now.incumbent, now.bound) for now in trace]
+        seconds, found, bounds = zip(*moments) if moments else ((), (), ())
+        for values, dash, label in ((bounds, (0, (3, 1.5)), None), (found, "-", name)):
             known = [(t, v) for t, v in zip(seconds, values) if math.isfinite(v)]
             if not known:
                 known = [(math.nan, math.nan)]

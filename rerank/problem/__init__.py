@@ -6,6 +6,7 @@ from rerank.problem.json import digest
 from rerank.problem.lists import RankedList, Unit
 from rerank.problem.problem import Problem, coordinates
 from rerank.problem.proof import Proof
+from rerank.problem.quotas import Quota
 from rerank.problem.rows import WeightRow, Written, broken
 from rerank.problem.scaling import scale_columns
 from rerank.problem.values import values_at
@@ -14,6 +15,7 @@ __all__ = [
     "Margin",
     "Problem",
     "Proof",
+    "Quota",
     "RankedList",
     "Unit",
     "WeightRow",

@@ -14,6 +14,7 @@ from rerank.errors import InputError
 from rerank.io.margin import Margin
 from rerank.problem.lists import MOST_HITS, RankedList
 from rerank.problem.problem import Problem
+from rerank.problem.quotas import Quota
 from rerank.problem.rows import WeightRow, encoded
 
 MOST_ENTRIES = 20_000_000
@@ -46,6 +47,7 @@ def problem_to_json(problem: Problem) -> dict[str, Any]:
         "high": _hex(problem.high),
         **({} if problem.limits is None else {"limits": [_hex(side) for side in problem.limits]}),
         **({} if not problem.rows else {"weight_rows": [row.to_json() for row in problem.rows]}),
+        **({} if not problem.quotas else {"quotas": [_plain(quota) for quota in problem.quotas]}),
         **({} if not problem.by_sum else {"by_sum": True}),
     }
 
@@ -64,6 +66,7 @@ def problem_from_json(body: Any, where: str) -> Problem:
             max_features=None if limit is None else int(limit), signs=np.array(body["signs"], dtype=np.int8),
             low=_unhex(body["low"], d), high=_unhex(body["high"], d),
             limits=None if limits is None else (_unhex(limits[0], d), _unhex(limits[1], d)),
+            quotas=[_quota(quota, n) for quota in body.get("quotas", ())],
             rows=[WeightRow.from_json(row, d) for row in body.get("weight_rows", [])],
             by_sum=bool(body.get("by_sum", False)),
         )  # fmt: skip
@@ -86,6 +89,21 @@ def _list(body: Any, n: int) -> RankedList:
     if hits is not None and (hits.shape != rows.shape or hits[0] < 1 or hits.min() < 0 or hits.max() > MOST_HITS):
         raise ValueError("the weights of hits are no whole numbers from 0 on, the first above 0, one a row")
     return RankedList(rows, gains, coefficients, weight, constant, scale, hits)
+
+
+def _plain(quota: Quota) -> dict[str, Any]:
+    sides = {"first": quota.first, "least": quota.least, "most": quota.most}
+    return {"name": quota.name, **sides, "rows": quota.rows.tolist()}
+
+
+def _quota(body: Any, n: int) -> Quota:
+    rows = np.array(body["rows"], dtype=np.intp)
+    numbers = [body[name] for name in ("first", "least", "most")]
+    first, least, most = (None if number is None else int(number) for number in numbers)
+    outside = rows.ndim != 1 or (rows.size and not 0 <= rows.min() <= rows.max() < n)
+    if outside or first is None or min(first - 1, least or 0, most or 0) < 0:
+        raise ValueError("a quota names rows that are not there, or a number below 0")
+    return Quota(str(body["name"]), first, least, most).of(rows)
 
 
 def _hex(values: NDArray[np.float64]) -> list[str]:
@@ -128,3 +146,6 @@ def _parts(problem: Problem) -> Iterator[NDArray[Any]]:
         yield encoded(problem.rows)
     if problem.by_sum:
         yield np.array([-2])
+    for quota in problem.quotas:
+        sides = (-1 if side is None else side for side in (quota.least, quota.most))
+        yield np.array([-3, quota.first, *sides, quota.rows.size, *quota.rows], dtype=np.int64)

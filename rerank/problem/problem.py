@@ -33,6 +33,7 @@ from rerank.errors import InputError
 from rerank.io.margin import Margin, margin_of
 from rerank.io.options import real, whole
 from rerank.problem.lists import RankedList, Unit
+from rerank.problem.quotas import Quota, check_quotas
 from rerank.problem.rows import WeightRow
 from rerank.problem.scaling import scale_columns
 
@@ -70,6 +71,8 @@ class Problem:
     by_sum : bool
         Whether weights of sum 1, none of them below 0, are meant: the margin is multiplied by the sum of the weights
         instead of the largest. All columns have one range then, and weights that are all 0 are not allowed.
+    quotas : tuple of Quota
+        What the order of every list has to meet; weights that do not are not allowed.
     """
 
     X: Floats
@@ -83,6 +86,7 @@ class Problem:
     limits: tuple[Floats, Floats] | None = None
     rows: tuple[WeightRow, ...] = ()
     by_sum: bool = False
+    quotas: tuple[Quota, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", Margin(self.epsilon))  # a float stands for what was written
@@ -184,6 +188,7 @@ class Problem:
         limits: tuple[ArrayLike, ArrayLike] | None = None,
         rows: Sequence[WeightRow] = (),
         by_sum: bool = False,
+        quotas: Sequence[Quota] = (),
     ) -> Problem:
         """A problem of checked parts.
 
@@ -205,11 +210,14 @@ class Problem:
         by_sum : bool
             Whether the margin is one at weights of sum 1. The range of all columns is then by default the largest of
             them, made a power of two.
+        quotas : sequence of Quota
+            With the rows of their groups.
 
         Raises
         ------
         InputError
-            For a constant column, no list, or a margin, penalty, limit, sign or row that cannot be used.
+            For a constant column, no list, a margin, penalty, limit, sign or row that cannot be used, or quotas that no
+            order meets.
         """
         data = np.ascontiguousarray(X, dtype=np.float64)
         if not lists or not sum(item.weight for item in lists) > 0:
@@ -235,13 +243,16 @@ class Problem:
         limit = None if max_features is None else whole("max_features", max_features)
         if limit is not None and limit >= data.shape[1] - (limits_ is not None):
             limit = None
+        if quotas:
+            check_quotas(quotas, lists)
         for row in rows:
             if len(row.coefficients) != data.shape[1] or (limits_ is None and not row.homogeneous):
                 raise InputError(
                     f"The row {row.text!r} must have {data.shape[1]} coefficients and, without limits, sides of 0; "
                     "free weights have no scale that another number could be measured in."
                 )
-        return cls(data, tuple(lists), margin, price, limit, signs_, low_, high_, limits_, tuple(rows), by_sum)
+        sides = tuple(rows), by_sum, tuple(quotas)
+        return cls(data, tuple(lists), margin, price, limit, signs_, low_, high_, limits_, *sides)
 
 
 def coordinates(problem: Problem) -> tuple[Floats, Floats, Floats]:

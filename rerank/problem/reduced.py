@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rerank.errors import InputError
 from rerank.problem.lists import RankedList
 from rerank.problem.problem import Problem
+from rerank.problem.quotas import check_quotas, unmet
 from rerank.problem.scaling import scale_columns
 from rerank.ranks.evaluator import shown
 from rerank.statistics import RankStatistic
@@ -45,6 +47,11 @@ def reduced_problem(
     """
     depth = depth_of(statistic)
     assert depth is not None
+    quotas = options.pop("quotas", ())
+    if quotas:  # the first rows that they count are left, too, whatever they are
+        whole = RankedList(np.arange(gains.size), gains, np.zeros(gains.size))
+        check_quotas(quotas, [whole])
+        depth = max(depth, *(quota.first for quota in quotas))
     first = np.argsort(-table[:, 0], kind="stable")[: 2 * depth]
     centre = scale_columns(table[first[min(depth, first.size) // 2 :]], low, high).mean(axis=0)
     sides = np.asarray(limits, dtype=np.float64)
@@ -54,7 +61,13 @@ def reduced_problem(
     offset, scale = shown(statistic, gains, np.empty(0))
     coefficients = statistic.coefficients(gains.size)[gains.size - rows.size :].copy()
     listed = RankedList(np.arange(rows.size), gains[rows], coefficients, 1.0, -offset, scale)
-    return Problem.build(table[rows], [listed], low=low, high=high, limits=(sides[0], sides[1]), **options), rows
+    on_rows = [quota.of(np.flatnonzero(np.isin(rows, quota.rows))) for quota in quotas]
+    try:
+        check_quotas(on_rows, [listed])
+    except InputError:
+        raise unmet(quotas, proved=True) from None
+    options = options | {"low": low, "high": high, "limits": (sides[0], sides[1]), "quotas": on_rows}
+    return Problem.build(table[rows], [listed], **options), rows
 
 
 def _ends(table: Floats, low: Floats, high: Floats, centre: Floats, sides: Floats) -> tuple[Floats, Floats]:

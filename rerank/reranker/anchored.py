@@ -76,12 +76,15 @@ class Corrections:
         None if no column varies.
     features : intp array (p,)
         Columns of ``Data.X`` that it corrects by.
+    rows : intp array
+        Row of the data of each row of the problem.
     cut : bool
         Whether it may hold fewer rows than the heads; these then are in the order of the list.
     """
 
     problem: Problem | None
     features: Indices
+    rows: Indices
     cut: bool = False
 
 
@@ -105,7 +108,7 @@ def corrections(
     anchor : Anchor
     signs : int8 array (p,)
     options : dict
-        ``epsilon``, ``C`` and ``max_features`` of :meth:`Problem.build`.
+        ``epsilon``, ``C``, ``max_features`` and ``quotas`` of :meth:`Problem.build`.
     """
     table = np.column_stack([scores, data.X[:, features]])
     spread = np.concatenate([deviations(scores[:, None]), data.spread[features]])
@@ -116,13 +119,15 @@ def corrections(
     columns = np.concatenate([[0], moving + 1])
     features, signs, spread, low, high = features[moving], signs[moving], spread[columns], low[columns], high[columns]
     if not features.size:
-        return Corrections(None, features)
+        return Corrections(None, features, head_rows)
     limits, table = anchor.limits(signs, features, spread), table[:, columns]
     if _is_cut(data, statistic, head_rows, table):
-        left, _ = reduced_problem(table, data.gains, statistic, low, high, limits, **options)
-        return Corrections(left, features, True)
+        own = [quota.of(head_rows[quota.rows]) for quota in options["quotas"]]
+        options |= {"quotas": own}
+        left, rows = reduced_problem(table, data.gains, statistic, low, high, limits, **options)
+        return Corrections(left, features, rows, True)
     problem = Problem.build(table[head_rows], lists, low=low, high=high, limits=limits, **options)
-    return Corrections(problem, features)
+    return Corrections(problem, features, head_rows)
 
 
 def _is_cut(data: Data, statistic: RankStatistic, head_rows: Indices, table: Floats) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,16 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
-from rerank.io.arrays import as_float, held
+from rerank.io.arrays import held
 from rerank.io.frames import (
     as_table,
+    chosen_columns,
     column,
+    complete,
     found_numbers,
     index_of,
     is_frame,
     is_sparse,
     names_of,
-    numbers,
     place_of,
     some_rows,
     without,
@@ -66,6 +67,13 @@ class Rows:
             self._made["table"] = _transformed(transformer, self.given)
         return self._made["table"][:, which]
 
+    def labels(self, which: Indices) -> list[Any]:
+        """What the user's table calls some rows: index labels of pandas, else numbers, rows of weight 0 counted."""
+        if hasattr(self.given, "iloc"):
+            return list(self.given.index.take(which).tolist())
+        mask = self.there.mask
+        return list((which if mask is None else np.flatnonzero(mask)[which]).tolist())
+
     def some(self, rows: Indices) -> Rows:
         """Some of the rows."""
         return Rows(some_rows(self.given, rows), self.columns)
@@ -109,6 +117,19 @@ class Columns:
     lists: str = ""
     aside: tuple[str, ...] = ()
     index: tuple[str, ...] = ()
+
+    def called(self, names: tuple[str, ...]) -> Columns:
+        """The same columns of a table that calls them so."""
+        return replace(self, inputs=names, names=_made_names(self.transformer, names) or self.names)
+
+    @property
+    def squares(self) -> Any:
+        """The transformer, if it is :class:`rerank.scorers.Squares`, which a model file holds; else None."""
+        if self.transformer is None:
+            return None
+        from rerank.scorers import Squares
+
+        return self.transformer if isinstance(self.transformer, Squares) else None
 
     def rows(self, X: Any) -> Rows:
         """The rows of a table with these columns; lists, groups and a saved index may stand beside them."""
@@ -171,7 +192,7 @@ def columns_of(X: Any, y: Any = None, features: Any = None, used: Collection[str
     if index := [name for name in index_of(table) if name not in used]:
         names = names_of(table)
         if features is not None and not transformer:
-            features = [names[j] for j in _chosen(table, features)]
+            features = [names[j] for j in chosen_columns(table, features)]
             index = [name for name in index if name not in features]
         if len(index) < len(names):
             rows = columns_of(without(table, *index), y, features, names)
@@ -185,7 +206,7 @@ def columns_of(X: Any, y: Any = None, features: Any = None, used: Collection[str
             "with features=[...]."
         )
     if features is None:
-        numeric, left_out = _numeric(table)
+        numeric, left_out = complete(table)
         saved = [names.index(name) for name in index_of(table)]  # the first stage names it, or there is nothing else
         chosen = numeric[~np.isin(numeric, saved)]
         if not numeric.size:
@@ -198,51 +219,11 @@ def columns_of(X: Any, y: Any = None, features: Any = None, used: Collection[str
                 stacklevel=2,
             )
         return Rows(table, Columns(names, frame, names, chosen if chosen.size else numeric, numeric, left_out))
-    chosen = _chosen(table, features)
+    chosen = chosen_columns(table, features)
     found_numbers(table, chosen)
     plain = isinstance(table, np.ndarray) and table.dtype.kind == "O"
-    numeric = chosen if plain else _numeric(table)[0]
+    numeric = chosen if plain else complete(table)[0]
     return Rows(table, Columns(names, frame, names, chosen, numeric))
-
-
-def _numeric(table: Any) -> tuple[Indices, tuple[str, ...]]:
-    """Columns that hold numbers and miss none, and the names of the others."""
-    if is_sparse(table):
-        return np.arange(table.shape[1], dtype=np.intp), ()
-    if isinstance(table, np.ndarray):
-        good = ~np.isnan(as_float(table, None)).any(axis=0)  # text in a plain array is a mistake
-    else:
-        found = (numbers(column(table, j)) for j in range(table.shape[1]))
-        good = np.array([values is not None and not np.isnan(values).any() for values in found])
-    names = names_of(table)
-    return np.flatnonzero(good).astype(np.intp), tuple(names[j] for j in np.flatnonzero(~good))
-
-
-def _chosen(table: Any, features: Any) -> Indices:
-    """The columns meant by names, numbers or a mask, ascending."""
-    if not isinstance(features, Iterable):
-        raise InputError(
-            f"features is {features!r}; give names or numbers of columns of X, a mask, a callable, or a transformer."
-        )
-    wanted: list[Any] = [features] if isinstance(features, str) else list(features)
-    d = table.shape[1]
-    if len(wanted) == d and all(isinstance(one, bool | np.bool_) for one in wanted):
-        wanted = np.flatnonzero(wanted).tolist()
-    places = []
-    for one in wanted:
-        if isinstance(one, str):
-            places.append(place_of(table, one))
-        elif isinstance(one, int | np.integer) and not isinstance(one, bool) and -d <= one < d:
-            places.append(int(one) % d)
-        else:
-            raise InputError(
-                f"features holds {one!r}; give names or numbers of the {d} columns of X, a mask, a callable, or "
-                "a transformer."
-            )
-    if not places or len(set(places)) < len(places):
-        what = "is empty" if not places else "names a column twice"
-        raise InputError(f"features {what}; name each column to rerank once.")
-    return np.array(sorted(places), dtype=np.intp)
 
 
 def _by_transformer(table: Any, y: Any, transformer: Any) -> Rows:
@@ -251,15 +232,21 @@ def _by_transformer(table: Any, y: Any, transformer: Any) -> Rows:
 
     fitted = clone(transformer).fit(table, y)
     made = _transformed(fitted, table)
-    names_out: Callable[[], Any] | None = getattr(fitted, "get_feature_names_out", None)
-    names = tuple(map(str, names_out())) if names_out is not None else names_of(made)
-    numeric, _ = _numeric(table)
+    names = _made_names(fitted) or names_of(made)
+    numeric, _ = complete(table)
     every = np.arange(made.shape[1], dtype=np.intp)
     return Rows(
         table,
         Columns(names_of(table), is_frame(table), names, every, numeric, (), fitted),
         _made={"table": made},
     )
+
+
+def _made_names(transformer: Any, inputs: tuple[str, ...] | None = None) -> tuple[str, ...]:
+    """Names of what a transformer makes of columns with these names, or those of its fit; none if it has no names."""
+    if transformer is None and inputs is not None:
+        return inputs
+    return tuple(map(str, getattr(transformer, "get_feature_names_out", lambda _: ())(inputs)))
 
 
 def _transformed(transformer: Any, X: Any) -> Floats:

@@ -62,6 +62,8 @@ class Data:
         Number of the group, such as a person, of each row.
     fold : intp array (n,) or None
         Fold of each row for out-of-fold scores, where a splitter says it.
+    kinds : array of str (n,) or None
+        What kind a row is of, for quotas.
     """
 
     rows: Rows
@@ -76,6 +78,7 @@ class Data:
     notes: tuple[str, ...] = ()
     groups: Indices | None = None
     fold: Indices | None = None
+    kinds: NDArray[Any] | None = None
 
     @cached_property
     def units(self) -> Indices | None:
@@ -92,6 +95,16 @@ class Data:
         """Names of the columns of ``X``."""
         columns = self.rows.columns
         return tuple(columns.names[j] for j in columns.chosen)
+
+    def reranking(self, features: Any) -> Data:
+        """The same rows with other columns to rerank: those that ``features`` names or makes of them."""
+        own = self.rows.columns
+        rows = columns_of(self.rows.given, self.y, features, own.inputs)
+        columns = replace(
+            rows.columns, frame=own.frame, lists=own.lists, aside=own.aside, index=own.index
+        ).called(own.inputs)
+        rows = replace(rows, columns=columns, there=self.rows.there)
+        return replace(self, rows=rows, X=rows.reranked(columns.chosen))
 
     @property
     def longest_list(self) -> int:
@@ -149,13 +162,13 @@ def units_of(qid: ArrayLike | None, groups: ArrayLike) -> Indices:
 
 def data_of(
     X: Any, y: ArrayLike, qid: Any, sample_weight: ArrayLike | None, query_weight: Weights, ideal_gains: IdealGains,
-    options: Mapping[str, Any], estimator: Any, names: tuple[str, ...] = (), groups: Any = None,
+    options: Mapping[str, Any], estimator: Any, names: tuple[str, ...] = (), groups: Any = None, people: Any = None,
 ) -> tuple[Data, Floats | None]:  # fmt: skip
     """Training data as a user gives them, checked; and the weights of the rows. Rows of weight 0 are not there.
 
     Parameters
     ----------
-    X, y, qid, sample_weight, query_weight, ideal_gains, groups
+    X, y, qid, sample_weight, query_weight, ideal_gains, groups, people
         As in :meth:`rerank.Reranker.fit`.
     options : mapping
         Parameters of the reranker.
@@ -165,30 +178,31 @@ def data_of(
         Names of the columns, where X has none.
     """
     X, y = held(X), held(y)
-    ids, people, stage = lists_of(X, qid), lists_of(X, groups, "groups"), options["first_stage"]
+    ids, own, stage = lists_of(X, qid), lists_of(X, groups, "groups"), options["first_stage"]
+    kinds, named = lists_of(X, people, "people"), [name for name in (qid, groups, people) if isinstance(name, str)]
     used = names_in(stage)
     if np.ndim(y) == 2:
         message = "A column-vector y was passed when a 1d array was expected; pass y.ravel()."
         warnings.warn(message, DataConversionWarning, stacklevel=4)
     gain = gain_of(options["stat"], options["gain"], sample_weight)
-    for name in (qid, groups):
-        X = without(X, name) if isinstance(name, str) else X
-    given = Given.of(X, y, ids, sample_weight, query_weight, people)
+    for name in dict.fromkeys(named):
+        X = without(X, name)
+    given = Given.of(X, y, ids, sample_weight, query_weight, own, kinds)
     with given.counted():
         rows = columns_of(given.X, given.y, options["features"], used)
         validate_data(estimator, rows.given, given.y, reset=True, skip_check_array=True)
         frame = hasattr(estimator, "feature_names_in_")
-        aside = tuple(name for name in (qid, groups) if isinstance(name, str))
-        columns = replace(rows.columns, frame=frame, lists=qid if isinstance(qid, str) else "", aside=aside)
+        lists = qid if isinstance(qid, str) else ""
+        columns = replace(rows.columns, frame=frame, lists=lists, aside=tuple(dict.fromkeys(named)))
         if names and not frame:
-            columns = replace(columns, inputs=names, names=names)
+            columns = columns.called(names)
         if qid is not None and options["list_length"] is not None:
             raise InputError(
                 f"list_length is {options['list_length']}, and with qid every list has its own length; leave it out."
             )
         data, weights = checked(
             replace(rows, columns=columns, there=given.there), given.y, given.qid, given.sample_weight,
-            given.query_weight, gain, options["pos_label"], ideal_gains, given.groups,
+            given.query_weight, gain, options["pos_label"], ideal_gains, given.groups, given.kinds,
         )
     every = stage is not None or columns.transformer is not None  # a first stage learns from every column
     which = range(len(columns.inputs)) if every else columns.chosen
@@ -208,11 +222,12 @@ class Given:
     sample_weight: Any
     query_weight: Weights
     groups: Any
+    kinds: Any
     there: Present
 
     @classmethod
     def of(
-        cls, X: Any, y: Any, qid: Any, sample_weight: Any, query_weight: Weights, groups: Any = None
+        cls, X: Any, y: Any, qid: Any, sample_weight: Any, query_weight: Weights, groups: Any = None, kinds: Any = None
     ) -> Given:
         """The rows with a weight, of a table with all rows; the lists are one id a row."""
         table = as_table(X)
@@ -223,7 +238,7 @@ class Given:
             query_weight = {name: weight for name, weight in query_weight.items() if name not in gone}
         return cls(
             there.of(table), there.of(y, "y"), own, there.of(sample_weight), there.of(query_weight, "query_weight"),
-            there.of(groups, "groups"), there,
+            there.of(groups, "groups"), there.of(kinds, "people"), there,
         )
 
     @contextmanager
@@ -240,6 +255,7 @@ class Given:
 def checked(
     rows: Rows, y: ArrayLike, qid: ArrayLike | None, sample_weight: ArrayLike | None, query_weight: Weights,
     gain: Gain, pos_label: Any = None, ideal_gains: IdealGains = None, groups: ArrayLike | None = None,
+    kinds: ArrayLike | None = None,
 ) -> tuple[Data, Floats | None]:  # fmt: skip
     """Training data, checked for consistent numbers of rows, lists and weights; and the weights of the rows.
 
@@ -260,7 +276,14 @@ def checked(
     by_number = numbered(ideal_gains, names)
     table = rows.reranked(rows.columns.chosen)
     people = None if groups is None else number_lists(check_qid(groups, n, "groups"))[1]
-    return Data(rows, table, grades, gains, lists, by_list, missed, by_number, labels, groups=people), weights
+    texts = None if kinds is None else np.array(list(map(written, check_qid(kinds, n, "people").tolist())))
+    found = Data(rows, table, grades, gains, lists, by_list, missed, by_number, labels, groups=people, kinds=texts)
+    return found, weights
+
+
+def written(kind: Any) -> str:
+    """A kind as a quota names it: 1 for 1.0."""
+    return str(int(kind)) if isinstance(kind, float) and kind.is_integer() else str(kind)
 
 
 def numbered(ideal_gains: IdealGains, names: tuple[Any, ...]) -> IdealGains:

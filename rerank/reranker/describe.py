@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rerank.io.page import Part, Words
 from rerank.reranker.columns import Columns
 from rerank.reranker.first_stage import FirstStage
-from rerank.reranker.result import Result, is_closed, listed, number
+from rerank.reranker.result import ON_WORD, Result, is_closed, listed, number
 from rerank.reranker.state import FittedState
 from rerank.reranker.task import Task
 from rerank.statistics import Precision
@@ -105,7 +105,7 @@ def proved_in_words(state: FittedState, unweighted: bool = False) -> list[str]:
         return [result.message]
     places = _counting(state, unweighted)
     first, *told = _counts(result, places) if places else _numbers(result)
-    word = f"On the word of {result.bound_solver or 'a solver'}: on" if result.bound_source == "solver" else "On"
+    word = f"On the word of {result.bound_solver or 'a solver'}: on" if result.bound_source in ON_WORD else "On"
     kept = [] if state.reranks else ["These weights are not used: the first stage's list is kept."]
     price = f", and each column with a weight takes off {result.C:g}" if result.C else ""
     margin = (
@@ -137,6 +137,8 @@ def _who(state: FittedState) -> str:
         limits.append("none below 0, with sum 1")
     if asked.constraints:
         limits.append("that keep your constraints")
+    if result.bound_source == "rows":
+        limits.append("that keep the rows added to the program")
     if short.n_head < short.n_rows:
         limits.append(f"that order the {short.n_head} rows of the shortlist")
     return " ".join([who, *([f"({', '.join(limits)})"] if limits else [])])
@@ -184,7 +186,7 @@ def _numbers(result: Result) -> list[str]:
 
 def _whose(result: Result) -> str:
     """Who computed the bound, and how it is checked."""
-    if result.bound_source == "solver":
+    if result.bound_source in ON_WORD:
         return "Nobody has checked that bound, and rerank verify leaves it open."
     if result.bound_source == "ideal":
         return (

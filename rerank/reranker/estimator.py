@@ -16,6 +16,7 @@ from rerank.ranks.row_gains import IdealGains
 from rerank.reranker.clock import Clock
 from rerank.reranker.data import Indices, Weights, data_of
 from rerank.reranker.fit import fit
+from rerank.reranker.options import Options
 from rerank.reranker.ranker import Ranker
 from rerank.reranker.state import FittedState
 from rerank.reranker.task import task_of
@@ -33,7 +34,7 @@ PARTS = {
 """Methods of earlier versions, for lists that came in parts, and what to call with a table."""
 
 
-class Reranker(Ranker):
+class Reranker(Options, Ranker):
     """Fits a rank statistic of the top of a list exactly, with a bound on the value, margin and penalty included.
 
     Parameters
@@ -97,7 +98,17 @@ class Reranker(Ranker):
         radius, and for estimators of others that are not fitted yet.
     features : None, names, numbers, mask, callable or transformer
         Columns that are reranked; the first stage sees all. None takes those that hold numbers and miss none. A
-        transformer makes columns of the table, such as thresholds.
+        transformer makes columns of the table, such as thresholds; :class:`rerank.scorers.Squares` is kept in files.
+    solver_options : mapping or None
+        Options of the solver, by name. Seven mean the same for all: ``threads``, ``gap`` (relative, at which it may
+        stop), ``node_limit``, ``cutoff`` (only larger values are looked for), ``seed``, ``log`` (a file) and ``start``,
+        which the search begins with, too: weights in the table's own units as ``coef_``, by column or one for each. A
+        note says which of them a solver has not. Any other name is the solver's own, and passed on as it is; where
+        PuLP calls the solver, it is an argument of PuLP's interface.
+    quota : str, sequence of str or None
+        Quotas such as ``"at least 20 of A among the first 200"`` and ``"at most 5 of B among the first 100"``, where A
+        and B are kinds of rows (``people`` of :meth:`fit`). Each is kept on every list that counts, by the order of
+        scores over all of its rows, with ties against the quota.
     constraints : sequence of str
         Linear rows on the weights by column name, in the table's own units: ``"age >= 2 * income"``, ``"a + b <= c"``,
         ``"`blood sugar` <= 0"``. Free weights have no scale, so that a number other than 0 needs a radius: weights are
@@ -141,73 +152,12 @@ class Reranker(Ranker):
     """
 
     # Groups that scikit-learn's tools hand to their splitter are kept whole in the fit as well, unless asked otherwise.
-    __metadata_request__fit = {"groups": True}
-
-    @without(GONE)
-    def __init__(
-        self,
-        stat: Any = "dcg@10",
-        *,
-        first_stage: Any = "logistic",
-        n_candidates: int | str | None = "auto",
-        formulation: str = "auto",
-        solver: str = "highs",
-        presolve: bool = True,
-        time_limit: float | None = 60.0,
-        node_limit: int | None = None,
-        epsilon: float | str = "auto",
-        C: float = 0.0,
-        max_features: int | None = None,
-        positive: Any = False,
-        gain: str = "exponential",
-        pos_label: Any = None,
-        prior: Any = "auto",
-        radius: float | None = None,
-        margin: float | None = None,
-        window: float | None = None,
-        cross_fit: bool | int | str = "auto",
-        features: Any = None,
-        constraints: Any = (),
-        normalise: str | None = None,
-        list_length: int | None = None,
-        proof: bool = False,
-        checkpoint: str | os.PathLike[str] | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.stat = stat
-        self.first_stage = first_stage
-        self.n_candidates = n_candidates
-        self.formulation = formulation
-        self.solver = solver
-        self.presolve = presolve
-        self.time_limit = time_limit
-        self.node_limit = node_limit
-        self.epsilon = epsilon
-        self.C = C
-        self.max_features = max_features
-        self.positive = positive
-        self.gain = gain
-        self.pos_label = pos_label
-        self.prior = prior
-        self.radius = radius
-        self.margin = margin
-        self.window = window
-        self.cross_fit = cross_fit
-        self.features = features
-        self.constraints = constraints
-        self.normalise = normalise
-        self.list_length = list_length
-        self.proof = proof
-        self.checkpoint = checkpoint
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    __metadata_request__fit = {"groups": True, "people": True}
 
     def fit(
         self, X: Any, y: ArrayLike, qid: ArrayLike | str | None = None, sample_weight: ArrayLike | None = None,
         query_weight: Weights = None, ideal_gains: IdealGains = None, groups: ArrayLike | str | None = None,
+        people: ArrayLike | str | None = None,
     ) -> Self:  # fmt: skip
         """Fit first stage and reranking.
 
@@ -234,6 +184,8 @@ class Reranker(Ranker):
             Group of each row, such as a person or a machine, or the column of X that holds it. Rows of a group are
             never in two folds of the first stage's out-of-fold scores. With ``qid`` lists stay whole, too, so that a
             group in several lists keeps these together.
+        people : array-like (n,) or str, optional
+            Kind of each row, which quotas count, or the column of X that holds it.
 
         Raises
         ------
@@ -241,30 +193,34 @@ class Reranker(Ranker):
         CertificateError
             If a solver's claim fails the exact recomputation.
         """
-        return self._fit_named(X, y, qid, sample_weight, query_weight, ideal_gains, groups=groups)
+        return self._fit_named(X, y, qid, sample_weight, query_weight, ideal_gains, groups=groups, people=people)
 
     def _fit_named(
         self, X: Any, y: Any, qid: Any, sample_weight: Any, query_weight: Weights, ideal_gains: IdealGains,
-        names: tuple[str, ...] = (), groups: Any = None, fold: Indices | None = None,
+        names: tuple[str, ...] = (), groups: Any = None, fold: Indices | None = None, people: Any = None,
     ) -> Self:  # fmt: skip
         """Fit columns with these ``names``, unless X has names of its own; ``fold`` is as in :class:`Data`."""
         with enough_memory():
             clock = Clock(self.time_limit)
             options = self.get_params(deep=False)
             given = (X, y, qid, sample_weight, query_weight, ideal_gains)
-            data, weights = data_of(*given, options, self, names, groups)
+            data, weights = data_of(*given, options, self, names, groups, people)
             data = replace(data, fold=fold)
             fitted = fit(data, task_of(options, data.X.shape[1]), clock, weights)
             named = data.rows.columns.frame or bool(names)
             return self._adopt(replace(fitted, named=named))
 
     def build_model(self, **choices: Any) -> Any:
-        """The Pyomo ConcreteModel of the fitted problem; ``choices`` go to the builder (``linking``,
-        ``big_m``, ...).
-        """
-        from rerank.reranker.solve.program import build_model
+        """The Pyomo ConcreteModel of the fitted problem; ``choices`` go to the builder (``linking``, ``big_m``, ...).
 
-        return build_model(self._fitted().known_problem(), self._program(), **choices)
+        ``w`` are weights of scaled columns. ``weight[name]`` is the weight of a column in the table's own units, as in
+        ``coef_``; with a radius, its correction in units of the first stage's score. ``rerank_info.rows`` maps the row
+        ``i`` of ``z[i, k]``, ``s[i]`` and ``r[i]`` to its index label or number in the table, and
+        ``rerank_info.columns`` the column ``j`` of ``w[j]`` to its name.
+        """
+        from rerank.reranker.files.export import named_model
+
+        return named_model(self._fitted(), self._program(), choices)
 
     def statistic_bound(self, time_limit: float | None = 60.0) -> float:
         """A bound on what is fitted, without margin and penalty: no allowed weights rank the training lists better.
@@ -289,32 +245,81 @@ class Reranker(Ranker):
         now = "" if certificate is None else f"; the one that was found has {float(certificate.statistic):.6g}"
         return f"{who} a {state.result.fitted_name} above {bound:.6g} on the training lists{now}."
 
-    def export_mps(self, path: str | os.PathLike[str], **choices: Any) -> tuple[str, str]:
+    def fit_model(self, model: Any) -> Self:
+        """Solve a model of :meth:`build_model` with what was added to it, and use the best weights.
+
+        HiGHS solves it, or ``solver`` if that is another one. Rows, bounds and columns that were added are kept
+        exactly (equalities within 1e-6, and ``result_.notes`` say by how much they are missed). The weights are scaled
+        only where all rows still hold, and the value is recomputed exactly for the weights as they are. The bound is
+        that of the program with these rows, on the solver's word (``result_.bound_source`` is "rows"), or that of the
+        fit. The variables of the model get the values of the solution. An objective in place of ``model.statistic`` is
+        reported in its own sense in ``result_.notes``. A search knows no rows of a program and proves nothing here.
+
+        Parameters
+        ----------
+        model : ConcreteModel
+            Of :meth:`build_model` of this fit.
+
+        Raises
+        ------
+        InputError
+            For a model of another fit, what is no linear program, and weights that break a row.
+        SolverError
+            If the solver finds no point.
+        CertificateError
+            If the weights are not worth what the solver claims.
+        """
+        from rerank.reranker.files.export import fit_model
+
+        with enough_memory():
+            return self._adopt(fit_model(self._fitted(), model, self.get_params(deep=False)))
+
+    def export_mps(self, path: str | os.PathLike[str], model: Any = None, **choices: Any) -> tuple[str, str]:
         """Write the program as a portable ``.mps`` file, and a ``.json`` file that can rebuild this estimator;
         return both paths.
+
+        A ``model`` of :meth:`build_model` is written with what was added to it.
         """
         from rerank.reranker.files.export import export
 
-        return export(self._fitted(), self._program(), path, choices)[:2]
+        return export(self._fitted(), self._program(), path, choices, model)[:2]
 
-    def load_solution(self, path: str | os.PathLike[str], dialect: str | None = None, **choices: Any) -> Self:
+    def load_solution(
+        self, path: str | os.PathLike[str], dialect: str | None = None, *, model: Any = None,
+        bound: float | None = None, by: str | None = None, prove: float | None = None, **choices: Any,
+    ) -> Self:  # fmt: skip
         """Use the weights of another solver's solution file, polished and recomputed exactly.
 
         Parameters
         ----------
         path : path
-            Solution of HiGHS, CBC, SCIP, GLPK or Gurobi for the program of :meth:`export_mps`.
+            Solution for the program of :meth:`export_mps`, or its weights alone, a line ``w0 0.5`` for each.
         dialect : str, optional
-            The solver that wrote it; recognised if omitted.
+            One of ``formulations.solutions.NAMES``; recognised if omitted.
+        model : ConcreteModel, optional
+            The model whose program was solved, with what was added to it.
+        bound : float, optional
+            The solver's bound, as it prints it for the file. It is not checked, and all that is said of it names the
+            solver.
+        by : str, optional
+            Whose word the bound is, such as ``"Gurobi 13.0"``.
+        prove : float, optional
+            Seconds for a search that starts from these weights and bounds the value. Better weights that it finds are
+            taken, with a note.
 
         Raises
         ------
         CertificateError
             If the weights do not give the solution's objective when recomputed exactly, even after polishing.
+        InputError
+            For a file that cannot be read or is of another program, weights that break a row that was added, and a
+            bound below what the weights are worth.
         """
         from rerank.reranker.files.export import load_solution
+        from rerank.reranker.files.support import Support
 
-        return self._adopt(load_solution(self._fitted(), self._program(), path, dialect, choices))
+        given = (path, dialect, Support(bound, by, prove), choices)
+        return self._adopt(load_solution(self._fitted(), self._program(), *given, model))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all that is needed to rank rows and to verify the result, as JSON without pickle."""
@@ -354,6 +359,9 @@ class Reranker(Ranker):
         return self
 
 
+Reranker.__init__ = without(GONE)(Options.__init__)  # type: ignore[method-assign]
+
+
 def load(path: str | os.PathLike[str], first_stage: Any = None) -> Reranker:
     """A fitted :class:`Reranker` from a file written by :meth:`Reranker.save`; it can rank, score and save, no more.
 
@@ -380,4 +388,4 @@ def restored(state: FittedState) -> Reranker:
 def fit_table(est: Reranker, table: Table) -> Reranker:
     """Fit on a table read from a file, whose columns have names."""
     given = (table.X, table.y, table.qid, table.sample_weight, None, table.ideal_gains)
-    return est._fit_named(*given, table.feature_names, table.groups)
+    return est._fit_named(*given, table.feature_names, table.groups, people=table.people)

@@ -220,7 +220,7 @@ def one_line(text: str) -> str:
 
 def option_names(params: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     """Each option by the parameters in which options differ; a first stage alone by its name."""
-    every = list(dict.fromkeys(name for one in params for name in one))
+    every = sorted(dict.fromkeys(name for one in params for name in one), key="features".__eq__)
     varied = [
         name for name in every if not all(_same(one.get(name), params[0].get(name)) for one in params)
     ] or every
@@ -239,11 +239,13 @@ def _option_name(params: Mapping[str, Any], varied: Sequence[str]) -> str:
     for name in varied:
         if name == "first_stage" or name not in params or (stage is not None and params.get("radius") == 0):
             continue
-        if name == "radius" and params[name] is None:
+        if name == "features" and (params[name] is None or hasattr(params[name], "fit")):
+            words.append("" if params[name] is None else f"with {type(params[name]).__name__.lower()}")
+        elif name == "radius" and params[name] is None:
             words.append("free weights")
         elif name not in ("margin", "window") or "radius" not in varied:
             words.append(f"{name} {params[name]}")
-    return " ".join(words) or "as given"
+    return " ".join(filter(None, words)) or "as given"
 
 
 def evidence_of(entries: Mapping[str, Any], statistic: str) -> Evidence | None:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from rerank.errors.stops import limited
 from rerank.io.columns import index_note
 from rerank.problem import Problem
+from rerank.problem.quotas import groups_of, unmet
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.anchored import anchor_of
 from rerank.reranker.clock import Clock
@@ -26,6 +27,7 @@ from rerank.reranker.cross_fit import Staged, staged
 from rerank.reranker.data import Data
 from rerank.reranker.describe import corrections_in_words, kept_in_words
 from rerank.reranker.first_stage import FirstStage
+from rerank.reranker.quotas import broken, in_words, worst
 from rerank.reranker.result import KEEPING, Result, Solution, status_of
 from rerank.reranker.solve.margin import (
     SMALLEST_DEFAULT,
@@ -34,7 +36,7 @@ from rerank.reranker.solve.margin import (
     safe_epsilon,
 )
 from rerank.reranker.solve.optimise import solve as best_weights
-from rerank.reranker.solve.verified import verified
+from rerank.reranker.solve.verified import meets, verified
 from rerank.reranker.state import FittedState
 from rerank.reranker.task import Task
 from rerank.reranker.training import Training, fitted_scores, prepare, start_weights, theorem_of
@@ -86,7 +88,7 @@ def stated(data: Data, task: Task, first: Staged | None) -> tuple[Task, Training
         anchor_of(data.rows.columns, task, None if first is None else first.stage),
         epsilon=task.epsilon or SMALLEST_DEFAULT, C=task.C, max_features=task.max_features,
         signs=task.signs, count_repeats=not task.judged, constraints=task.constraints,
-        by_sum=task.normalise == "sum", by_score=task.by_score,
+        by_sum=task.normalise == "sum", by_score=task.by_score, quotas=task.quotas,
     )  # fmt: skip
     return task, training
 
@@ -108,7 +110,14 @@ def concluded(
     notes = _notes(data, task, clock, first, training)
     columns = data.rows.columns
     breaks = broken_by_first_stage(problem, task, stage, columns)
-    if problem is None or training.nothing or (_is_ideal(before, problem) and breaks is None):
+    quotas, lists = groups_of(task.quotas, data.kinds), training.counted
+    missed = broken(quotas, lists, np.zeros(data.y.size) if scores is None else scores)
+    settled = problem is None or bool(training.nothing) or (_is_ideal(before, problem) and breaks is None)
+    if settled and missed is not None:
+        if problem is None or training.nothing == "nothing_to_find":
+            raise unmet(quotas, proved=problem is None)
+        settled = False
+    if settled:
         equal = np.zeros(data.y.size)
         value = data.evaluate(statistic, equal) if before is None else before
         quoted = _quoted(data, task, equal, value) if quoted_before is None else quoted_before
@@ -130,7 +139,7 @@ def concluded(
             problem = problem.with_epsilon(safe_epsilon(problem))
             training = replace(training, problem=problem)
         notes += notes_on_near_rows(problem)
-        start = start_weights(problem, data, training, stage)
+        start = start_weights(problem, data, training, stage, task.solver_options.get("start"))
         if first is not None and first.stopped:  # nothing is corrected by scores of rows that were seen
             start, solve = problem.unchanged if problem.anchored else None, unsolved
         elif solve is None:
@@ -151,11 +160,17 @@ def concluded(
         if status == "feasible" and not solution.gave_up:
             notes += notes_on_exact_pairs(problem)
         ahead = after if before is None else after - before
-        led = quoted_before is not None and ahead <= ROUNDING * abs(after) and task.solver not in ("none", "file")
-        if led and breaks is None and quoted_before is not None:
+        if missed is not None and scores is not None:
+            notes += [
+                f"The first stage alone does not meet the quota '{missed}' ({worst(missed, lists, scores)} of "
+                f"{missed.name}), so it is not kept."
+            ]
+        notes += in_words(quotas, lists, fitted)
+        led = ahead <= ROUNDING * abs(after) and task.solver not in ("none", "file")
+        if led and breaks is None and missed is None and quoted_before is not None:
             status, quoted = "first_stage_kept", quoted_before
         else:
-            if led:
+            if led and breaks is not None:
                 notes += [
                     f"The first stage has {before:.6g} and is not kept, because it does not satisfy the constraint "
                     f"{breaks!r}."
@@ -203,6 +218,10 @@ def broken_by_first_stage(
 def unsolved(problem: Problem, task: Task, clock: Clock, start: Floats | None) -> Solution:
     """The start weights unchanged, with the value of the ideal list as bound."""
     w = allowed(problem, problem.unchanged if start is None or not start.any() else start)
+    if problem.quotas and not meets(problem, w):
+        w = problem.unchanged
+        if not meets(problem, w):
+            raise unmet(problem.quotas, proved=False)
     if task.judged:
         return Solution(weights=w, value=-math.inf, bound=problem.ideal, bound_source="ideal", gave_up=True)
     best = verified(problem, w)
@@ -230,6 +249,7 @@ def _notes(data: Data, task: Task, clock: Clock, first: Staged | None, training:
     index, problem, statistic = data.rows.columns.index, training.problem, task.statistic
     notes = [*([index_note(index)] if index else []), *data.notes]
     notes += [] if first is None else [*first.stage.notes, *first.notes]
+    notes += [] if (squares := data.rows.columns.squares) is None else [squares.told()]
     if clock.remaining <= 0:
         notes += [
             f"The first stage and the shortlist took {clock.seconds['first_stage']:.2g} s, and this fit had "

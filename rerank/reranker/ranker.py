@@ -24,7 +24,7 @@ from rerank.reranker.columns import Rows, lists_of
 from rerank.reranker.data import Given, Weights, gains_and_weights, numbered
 from rerank.reranker.learners import names_optional
 from rerank.reranker.result import Result
-from rerank.reranker.state import FittedState
+from rerank.reranker.state import FittedState, free_name
 
 Floats = NDArray[np.float64]
 
@@ -205,11 +205,11 @@ class Ranker(BaseEstimator):
         if state.prior_weight:
             first = state.first(rows)
             assert first is not None
-            added[_free("first stage", state.feature_names)] = first
+            added[free_name("first stage", state.feature_names)] = first
         table = rows.reranked(used)
         for place, j in enumerate(used):
             added[state.feature_names[j]] = table[:, place] * coef[j]
-        added[_free("constant", state.feature_names)] = np.full(rows.n, _constant(state))
+        added[free_name("constant", state.feature_names)] = np.full(rows.n, _constant(state))
         return added
 
     def plot(self, X: Any, y: ArrayLike, ax: Any = None) -> Any:
@@ -300,11 +300,6 @@ class Ranker(BaseEstimator):
 def numbered_lists(X: Any, qid: ArrayLike | str | None, n: int) -> NDArray[np.intp] | None:
     """Number of each row's list."""
     return None if qid is None else number_lists(check_qid(lists_of(X, qid), n))[1]
-
-
-def _free(name: str, taken: Sequence[str]) -> str:
-    """The name, with underscores behind until it is not taken."""
-    return name if name not in taken else _free(name + "_", taken)
 
 
 def _constant(state: FittedState) -> float:

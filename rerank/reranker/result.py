@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.errors import NotSupportedError
 from rerank.io.page import Bar, Cells, Items, Part, Words, as_html, as_text
 from rerank.problem.proof import Proof
 from rerank.ranks.rationals import CLOSED, is_closed
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CLOSED",
     "STATUSES",
+    "Moment",
     "Result",
     "ShortlistInfo",
     "Solution",
@@ -33,14 +35,22 @@ KEEPING = ("first_stage_kept", "already_ideal", "nothing_to_find", "nothing_to_r
 CLAIM_SLACK = 1e-4
 """Relative difference between a solver's figures and exact ones that is rounding."""
 
+PRESOLVED = "presolve=True with more time_limit lets the search prove it."
+PROVE = "load_solution(..., prove=60), or rerank import --prove 60,"
+"""What helps to a proof of weights that a solver found, and of weights that were read from a file."""
+
 STATUSES = ("optimal", "optimal_by_solver", "feasible", *KEEPING)
 
 SOURCES = {
     "ideal": "the ideal list",
     "search": "the search in weight space",
     "solver": "the solver, on its word",
+    "rows": "the solver, on its word, of the program with your rows",
 }
 """Where a bound may come from, in words."""
+
+ON_WORD = ("solver", "rows")
+"""Sources of bounds that nobody recomputes."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +70,35 @@ class ShortlistInfo:
     least_candidates: int | None = None
 
 
+class Moment(NamedTuple):
+    """What search and solver knew after some seconds of a fit, compiling not counted: a value found, and a bound."""
+
+    seconds: float
+    value: float
+    bound: float
+
+
+MOST_MOMENTS = 200
+"""Moments that a result keeps."""
+
+
+def history_of(moments: Iterable[Moment], value: float, bound: float) -> tuple[Moment, ...]:
+    """The moments at which more was known than before, none above the final ``value`` or below the final ``bound``.
+
+    Of more than ``MOST_MOMENTS`` every second one is left out, and so on, but for the first and the last.
+    """
+    kept: list[Moment] = []
+    found, limit = -math.inf, math.inf
+    for now in moments:
+        # A solver counts pairs within its tolerance, and the end of a fit recounts them exactly.
+        found, limit = max(found, min(now.value, value)), min(limit, max(now.bound, bound))
+        if not kept or (found, limit) != kept[-1][1:]:
+            kept.append(Moment(now.seconds, found, limit))
+    while len(kept) > MOST_MOMENTS:
+        kept = [*kept[:-1:2], kept[-1]]
+    return tuple(kept)
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Solution:
     """The solution of a problem: weights, their verified value and a bound.
@@ -67,18 +106,21 @@ class Solution:
     Attributes
     ----------
     weights : float64 array (features,)
-        In the scaled space of the shortlist, ``max|w_j| = 1`` or all 0; empty when nothing was fitted.
+        In the scaled space of the shortlist, ``max|w_j| = 1`` or all 0; empty when nothing was fitted. With rows of the
+        user's own that have a scale, ``max|w_j|`` may be smaller; nothing is divided then.
     value : float
         Value of ``weights``, margin and penalty included, recomputed exactly and rounded down. The unit is that of the
         statistic; the tail is included.
     bound : float
         No allowed weights (signs, ``max_features``, radius) have a larger value, margin and penalty included. It does
         not bound ``statistic``.
-    bound_source : {"ideal", "search", "solver"}
+    bound_source : {"ideal", "search", "solver", "rows"}
         Where the bound comes from: the ideal list, the search in weight space (with rounding on the safe side), or a
-        solver, whose claim is not verified.
+        solver, whose claim is not verified. "rows" is a solver's bound of a program with rows of the user's own: it
+        bounds the value of the weights that this program admits.
     bound_solver : str or None
-        The solver whose word the bound is, with its version; None where ``bound_source`` is not "solver".
+        The solver whose word the bound is, with its version; None where ``bound_source`` is neither "solver" nor
+        "rows".
     certificate : Certificate or None
         Exact value, statistic and smallest margin of ``weights``.
     program_value, program_bound : float or None
@@ -99,6 +141,11 @@ class Solution:
         Further remarks, one sentence each.
     gave_up : bool
         Whether the search ended open before its time; more of it changes nothing, and a note says why.
+    changed : bool
+        Whether the weights are of a program of the user's (:meth:`rerank.Reranker.fit_model`).
+    history : tuple of Moment
+        Value and bound over the seconds of search and solver, the last those of the result. Times differ from run to
+        run, so that files and digests leave it out.
     """
 
     weights: NDArray[np.float64]
@@ -117,6 +164,8 @@ class Solution:
     proof: Proof | None = None
     notes: tuple[str, ...] = ()
     gave_up: bool = False
+    changed: bool = False
+    history: tuple[Moment, ...] = ()
 
     @property
     def gap(self) -> float:
@@ -133,7 +182,7 @@ class Solution:
         claim = self.program_value
         return (
             claim is not None
-            and self.bound_source != "solver"
+            and self.bound_source not in ON_WORD
             and claim > self.bound + CLAIM_SLACK * max(1.0, abs(self.bound))
         )
 
@@ -225,6 +274,23 @@ class Result(Solution):
         bar = [] if self.reached is None else [Bar(self.reached, "The value is {} of the bound.")]
         return [Words(self.message, strong=True), self.numbers(), *bar, Items([*self.notes, *self.remarks()])]
 
+    def plot_history(self, ax: Any = None) -> Any:
+        """Draw value (solid) and bound (dashed) over time on these axes, or on new ones, which are returned.
+
+        Raises
+        ------
+        NotSupportedError
+            If neither search nor solver had a part in the result, or it was read from a file.
+        """
+        from rerank.plots import bound_over_time
+
+        if not self.history:
+            raise NotSupportedError("The search had no part in this result, or it was read from a file.")
+        who = ", ".join(phase for phase in dict.fromkeys(("search", self.solver or "")) if phase in self.seconds)
+        axes = bound_over_time({who: self.history}, unit=self.fitted_name, ax=ax)
+        axes.set_title(f"value {self.value:.6g}, bound {self.bound:.6g}", fontsize=10)
+        return axes
+
     def remarks(self) -> list[str]:
         """Sentences on ties at the cut, columns left out, repeated rows and lists left out."""
         short, lines = self.shortlist, []
@@ -275,26 +341,45 @@ class Result(Solution):
     def _proof(self) -> str:
         """What is proved of the weights, and whose the proof is."""
         status, name, who = status_of(self), self.fitted_name, self.bound_solver or "the solver"
+        read = self.solver == "file"
         if status == "optimal":
             how = "the ideal list is reached" if self.bound_source == "ideal" else "by the search"
             return (
                 f"Proved optimal ({how}): no allowed weights have a larger {name} on the shortlist, margin and "
                 "penalty included."
             )
+        if self.bound_source == "rows":
+            if status == "optimal_by_solver":
+                return (
+                    f"Optimal on the word of {who}: none of the weights that the program with your rows admits have a "
+                    f"larger {name}, margin and penalty included. The value is recomputed exactly, the bound is not."
+                )
+            return (
+                f"Stopped with a gap of {self.gap:.6g} in {name}, margin and penalty included, on the word of {who}: "
+                "weights that the program with your rows admits may have a larger value, larger by at most this gap. "
+                "Raise time_limit, and node_limit where there is one."
+            )
+        if self.changed and status != "optimal":
+            word = f", on the word of {who}" if self.bound_solver else ""
+            return (
+                f"The weights keep the rows of your program. No weights, with or without what was added to it, have a "
+                f"{name} above {self.bound:.6g}, margin and penalty included{word}; a note says what its solver says."
+            )
         if status == "optimal_by_solver":
             return (
                 f"Optimal on the word of {who}: {name} of the weights is recomputed exactly, the bound is not; "
-                "presolve=True with more time_limit lets the search prove it."
+                + (f"{PROVE} lets the search try to." if read else PRESOLVED)
             )
         more = "Raise time_limit, lower n_candidates, or set max_features to 3 or 4, which is usually proved."
         if self.gave_up:
             more = "More time would not change that; a note says why."
-        elif self.solver == "file":  # the weights were read, so that no more time helps
-            more = "Fit again with solver='search' and more time_limit to prove more."
+        elif read:
+            more = f"{PROVE} lets the search try to prove more, from these weights; more seconds help it."
         word = f", on the word of {who}" if self.bound_solver else ""
         return (
-            f"Stopped with a gap of {self.gap:.6g} in {name}, margin and penalty included: allowed weights with a "
-            f"larger value may exist, larger by at most this gap{word}. {more}"
+            f"{'The weights of the file leave' if read else 'Stopped with'} a gap of {self.gap:.6g} in {name}, margin "
+            "and penalty included: allowed weights with a larger value may exist, larger by at most this gap"
+            f"{word}. {more}"
         )
 
     def numbers(self) -> Cells:
@@ -309,10 +394,11 @@ class Result(Solution):
         ]
         if self.first_stage_statistic is not None:
             rows.insert(0, ("first stage", number(self.first_stage_statistic), f"{name} of the first stage's list"))
+        who = "the file" if self.solver == "file" else self.solver
         if self.program_value is not None:
             reported = (
-                f"{fitted}in the unit of the value, what {self.solver} reports for the {self.formulation} program, "
-                f"bound {number(self.program_bound)}"
+                f"{fitted}in the unit of the value, what {who} reports for "
+                f"{'your' if self.changed else 'the'} {self.formulation} program, bound {number(self.program_bound)}"
             )
             rows.append(("program", number(self.program_value), reported))
         return Cells(rows, ("left", "left", "left"))
@@ -338,7 +424,7 @@ class Result(Solution):
         """Plain JSON values, for ``--json`` and the model file."""
         skip = {
             "certificate", "weights", "shortlist", "seconds", "model_size", "proof", "notes", "left_out", "evidence",
-            "said",
+            "said", "history",
         }  # fmt: skip
         first = ("statistic", "value", "bound")
         return {
@@ -376,4 +462,4 @@ def status_of(solution: Solution) -> str:
     """``optimal``, ``optimal_by_solver`` or ``feasible``."""
     if not is_closed(solution.bound - solution.value, solution.value):
         return "feasible"
-    return "optimal_by_solver" if solution.bound_source == "solver" else "optimal"
+    return "optimal_by_solver" if solution.bound_source in ON_WORD else "optimal"

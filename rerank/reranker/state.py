@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -154,8 +154,19 @@ class FittedState:
     @property
     def corrections(self) -> Floats:
         """Corrections (p,) of an anchored problem, in units of the first stage's score for one unit of the column."""
-        spread = np.full(self.features.size, self.high[0] - self.low[0])
-        return self.weights[1:] * per_unit(spread, self.low[1:], self.high[1:])
+        return self.weights[1:] * self.weight_units[1:]
+
+    @property
+    def weight_units(self) -> Floats:
+        """What a weight of the problem is multiplied by for the unit of the table; of an anchored one, of its score."""
+        spread = self.high[0] - self.low[0] if self.anchored else 1.0
+        return per_unit(np.full(self.low.size, spread), self.low, self.high)
+
+    @property
+    def problem_columns(self) -> list[str]:
+        """Names of the columns of the problem; an anchored one has the first stage before them."""
+        names = [self.feature_names[j] for j in self.features]
+        return [free_name("first stage", self.feature_names), *names] if self.anchored else names
 
     @property
     def n_candidates(self) -> int | None:
@@ -239,6 +250,11 @@ class FittedState:
             assert first is not None
             table = np.column_stack([first, table])
         return snapped_scores(table, self.low, self.high, self.weights)
+
+
+def free_name(name: str, taken: Sequence[str]) -> str:
+    """The name, with underscores behind until it is not taken."""
+    return name if name not in taken else free_name(name + "_", taken)
 
 
 def first_stage_kept(state: FittedState) -> FittedState:

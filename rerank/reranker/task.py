@@ -14,11 +14,13 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError, nearest
 from rerank.io.options import real, seed, whole
-from rerank.problem import Margin, margin_of
+from rerank.problem import Margin, Quota, margin_of
+from rerank.problem.quotas import quotas_of
 from rerank.ranks.row_gains import Gain
 from rerank.reranker.constraints import texts_of
 from rerank.reranker.solve.program import chosen_formulation
 from rerank.solvers.commands import names
+from rerank.solvers.outcome import Options
 from rerank.statistics import RankStatistic, fitted_statistic, parse
 
 MOST = 2**62
@@ -54,6 +56,8 @@ class Task:
     n_jobs : int
         Number of workers, at least 1.
     seed : int
+    quotas : tuple of Quota
+        Without rows.
     judged : bool
         Whether held-out rows judge the weights, and nothing else of the fit is used: no value is recomputed exactly.
     given : mapping of str to object
@@ -83,6 +87,8 @@ class Task:
     radius: float | None = None
     prior: Any = "auto"
     cross_fit: int | str = 0
+    solver_options: Mapping[str, Any] = field(default_factory=dict)
+    quotas: tuple[Quota, ...] = ()
     judged: bool = False
     constraints: tuple[str, ...] = ()
     normalise: str | None = None
@@ -164,10 +170,24 @@ def task_of(options: Mapping[str, Any], n_features: int) -> Task:
         radius=radius,
         prior=_prior(options.get("prior", "auto"), options["first_stage"], radius),
         cross_fit=_folds(options.get("cross_fit", False)),
+        solver_options=_solver_options(options.get("solver_options"), options["solver"]),
+        quotas=_quotas(options),
         constraints=texts_of(options.get("constraints", ())),
         normalise=normalise,
         given=options,
     )
+
+
+def _quotas(options: Mapping[str, Any]) -> tuple[Quota, ...]:
+    """The quotas, if what solves the problem can keep them."""
+    found, name = quotas_of(options.get("quota")), options["formulation"]
+    alone = not options["presolve"] and options["solver"] not in ("search", "none")
+    if found and name != "resolved_rank" and (name != "auto" or alone):
+        raise InputError(
+            f"formulation={name!r} states a program that has no place for irrelevant rows, and a quota counts those, "
+            "too; use formulation='resolved_rank', or leave formulation and presolve out."
+        )
+    return found
 
 
 def _normalise(options: Mapping[str, Any], radius: float | None) -> str | None:
@@ -230,6 +250,23 @@ def _checkpoint(path: Any, solver: str, presolve: bool) -> str | os.PathLike[str
             f"checkpoint holds the state of a search, and with {what} there is none; leave one of them out."
         )
     return path
+
+
+def _solver_options(given: Any, solver: str) -> Mapping[str, Any]:
+    """Options of a solver by name, of which the search takes the start alone."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping) or not all(isinstance(name, str) and name for name in given):
+        raise InputError(
+            f"solver_options is {given!r}; it must be None or a mapping from names to values, such as {{'threads': 2}}."
+        )
+    if solver in ("search", "none") and (idle := sorted(given.keys() - {"start"})):
+        raise InputError(
+            f"solver_options hold {idle[0]!r}, and with solver={solver!r} no solver gets it; use n_jobs, node_limit "
+            "and random_state for the search, or choose a solver."
+        )
+    Options().chosen(given)
+    return given
 
 
 def _verbosity(value: Any) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -9,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import InputError
-from rerank.problem import Problem, RankedList, ranked_list
+from rerank.errors import InputError, nearest
+from rerank.problem import Problem, Quota, RankedList, ranked_list
+from rerank.problem.quotas import groups_of
 from rerank.problem.scaling import snapped_scores
 from rerank.ranks.lists import rows_by_list
 from rerank.ranks.perturb import duplicates, theorem_applies
@@ -38,8 +40,12 @@ class Training:
     shortlist : Shortlist
     features : intp array (p,)
         Columns used, ascending: those that vary on the shortlist.
+    rows : list
+        What the user's table calls each row of the problem.
     n_lists, n_empty_lists : int
     info : ShortlistInfo
+    counted : tuple of intp arrays
+        Rows of the data in each list that counts.
     nothing : str
         ``""``, or the status of a fit that can change nothing: ``"nothing_to_find"`` or ``"nothing_to_reorder"``.
     """
@@ -47,10 +53,12 @@ class Training:
     problem: Problem | None
     shortlist: Shortlist
     features: Indices
+    rows: list[Any]
     n_lists: int
     n_empty_lists: int
     info: ShortlistInfo
     nothing: str
+    counted: tuple[Indices, ...] = ()
 
 
 def prepare(
@@ -73,7 +81,8 @@ def prepare(
     by_sum, by_score : bool
         Whether weights of sum 1 are meant, and whether the margin is in units of their score.
     **options
-        ``epsilon``, ``C``, ``max_features`` and ``signs`` (one a column of ``data.X``) of :meth:`Problem.build`.
+        ``epsilon``, ``C``, ``max_features`` and ``signs`` (one a column of ``data.X``) of :meth:`Problem.build`, and
+        its ``quotas``, without rows.
 
     Raises
     ------
@@ -101,12 +110,13 @@ def prepare(
     # A column may vary only in lists that do not count. It changes no value, and it has no range in the problem.
     used = table[np.concatenate([item.rows for item in weighed])]
     features = np.flatnonzero(used.max(axis=0) > used.min(axis=0)).astype(np.intp)
-    problem, cut = None, False
+    problem, cut, rows = None, False, head_rows
+    options["quotas"] = _on_heads(groups_of(options.get("quotas", ()), data.kinds), short, head_rows)
     if features.size:
         signs = options.pop("signs")[features]
         if anchor is not None and scores is not None and scores.min() < scores.max():
             found = corrections(data, statistic, scores, weighed, head_rows, features, anchor, signs, options)
-            problem, features, cut = found.problem, found.features, found.cut
+            problem, features, rows, cut = found.problem, found.features, found.rows, found.cut
         else:
             problem = Problem.build(table[:, features], weighed, signs=signs, by_sum=by_sum, **options)
             if by_score:
@@ -145,7 +155,30 @@ def prepare(
         if nothing
         else None,
     )
-    return Training(problem, short, features, len(lists), len(lists) - len(counted), info, nothing)
+    parts = zip(lists, short.heads, short.tails, strict=True)
+    whole = tuple(
+        np.concatenate([head, tail]) for one, head, tail in parts if one is not None and one.weight > 0
+    )
+    labels = data.rows.labels(rows)
+    return Training(problem, short, features, labels, len(lists), len(lists) - len(counted), info, nothing, whole)
+
+
+def _on_heads(quotas: tuple[Quota, ...], short: Shortlist, head_rows: Indices) -> tuple[Quota, ...]:
+    """The quotas on the rows of all heads, numbered through.
+
+    Raises
+    ------
+    InputError
+        If a quota looks at more places than a head has above its tail.
+    """
+    shortest = min((head.size for head, tail in zip(short.heads, short.tails) if tail.size), default=None)
+    for quota in quotas:
+        if shortest is not None and quota.first > shortest:
+            raise InputError(
+                f"The quota '{quota}' looks at {quota.first} places, and {shortest} rows of a list are reranked; raise "
+                f"n_candidates to {quota.first} or more, or ask for the first {shortest} or fewer."
+            )
+    return tuple(quota.of(np.flatnonzero(np.isin(head_rows, quota.rows))) for quota in quotas)
 
 
 def _nothing(lists: list[RankedList], n_features: int) -> str:
@@ -214,20 +247,57 @@ def theorem_of(problem: Problem | None) -> str:
     return str(theorem_applies(problem.X, problem.C, problem.max_features, qid=lists))
 
 
-def start_weights(
-    problem: Problem, data: Data, training: Training, stage: FirstStage | None
-) -> Floats | None:
-    """The first stage's weights in scaled space, cut to signs and support limit; None if it is not affine.
+def _given_weights(given: Any, names: Sequence[str]) -> Floats:
+    """Weights of the columns, by name or one for each."""
+    if isinstance(given, Mapping):
+        if unknown := [name for name in given if name not in names]:
+            raise InputError(
+                f"start names the column {unknown[0]!r}; did you mean {nearest(str(unknown[0]), names)!r}? A column "
+                "without a weight has 0."
+            )
+        given = [given.get(name, 0.0) for name in names]
+    try:
+        weights = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        weights = np.empty(0)
+    if weights.shape != (len(names),) or not np.isfinite(weights).all():
+        raise InputError(
+            f"start is {str(given)[:60]}; it must be a mapping from columns to weights, or a finite weight for each of "
+            f"the {len(names)} columns."
+        )
+    return weights
 
-    In anchored problems the first stage itself.
+
+def start_weights(
+    problem: Problem, data: Data, training: Training, stage: FirstStage | None, given: Any = None
+) -> Floats | None:
+    """Weights to start from in scaled space, cut to signs, limits and support limit; None if there are none.
+
+    The first stage's, if it is affine, and in anchored problems the first stage itself; or those that are ``given`` in
+    the table's own units, by name or one for each column, as ``coef_`` has them.
+
+    Raises
+    ------
+    InputError
+        For weights of other columns, or that are not finite.
     """
-    if problem.anchored:
-        return problem.unchanged
     columns = data.rows.columns
-    if stage is None or stage.coef is None or columns.transformer is not None:
+    chosen = columns.chosen[training.features]
+    own = None if stage is None or columns.transformer is not None else stage.coef
+    coef = own if given is None else _given_weights(given, columns.names)
+    if problem.limits is not None:
+        if given is None or coef is None:
+            return problem.unchanged
+        change = (coef if own is None else coef - own)[chosen]
+        spread = problem.high - problem.low
+        w = np.clip(np.r_[1.0, change * (spread[1:] / spread[0])], *problem.limits)
+        if problem.max_features is not None:
+            w[1 + np.argsort(-np.abs(w[1:]), kind="stable")[problem.max_features :]] = 0.0
+        return w
+    if coef is None:
         return None
     half = problem.high / 2 - problem.low / 2  # only the ratios count, and twice that may be infinite
-    w = stage.coef[columns.chosen[training.features]] * half
+    w = coef[chosen] * half
     w = np.where(problem.signs > 0, np.maximum(w, 0), np.where(problem.signs < 0, np.minimum(w, 0), w))
     if problem.max_features is not None:
         w[np.argsort(-np.abs(w), kind="stable")[problem.max_features :]] = 0.0

@@ -445,6 +445,8 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
     def build_model(self, ties: str = "average", **choices: Any) -> Any:
         """The program of the card as a Pyomo ConcreteModel, in points; see :mod:`formulations.card`.
 
+        ``rerank_info.columns`` maps ``j`` of ``w[j]`` to the question; rows that answer alike are one.
+
         Parameters
         ----------
         ties : {"average", "pessimistic"}
@@ -461,7 +463,9 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         rows = self._fitted_rows()
         answers = np.array([question.answers(rows.X) for question in self.questions_])
         one = self.one_per_column is True
-        return model_of(self._stated.problem, self.stat, answers, rows, one, ties, **choices)
+        model = model_of(self._stated.problem, self.stat, answers, rows, one, ties, **choices)
+        model.rerank_info = replace(model.rerank_info, columns=dict(enumerate(map(str, self.questions_))))
+        return model
 
     def export_mps(self, path: str | os.PathLike[str], ties: str = "average", **choices: Any) -> tuple[str, str]:
         """Write :meth:`build_model` as a portable ``.mps`` file, with a ``.json`` file that says what its columns mean.

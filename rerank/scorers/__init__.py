@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rerank.scorers.ranksvm.estimator import RankSVM
     from rerank.scorers.robirank.estimator import RoBiRank
+    from rerank.scorers.squares import Squares
     from rerank.scorers.table_logistic import TableLogistic
     from rerank.scorers.toppush.estimator import TopPush
     from rerank.scorers.transform import MonotoneTransform
@@ -20,6 +21,7 @@ _HOMES = {
     "RankSVM": "rerank.scorers.ranksvm.estimator",
     "RoBiRank": "rerank.scorers.robirank.estimator",
     "MonotoneTransform": "rerank.scorers.transform",
+    "Squares": "rerank.scorers.squares",
     "TableLogistic": "rerank.scorers.table_logistic",
 }
 _GONE = {
@@ -29,7 +31,7 @@ _GONE = {
     "CostSensitiveLogistic": "use scikit-learn's LogisticRegression with class_weight",
     "CostSensitiveSVM": "use scikit-learn's LinearSVC with class_weight",
 }
-__all__ = ["MonotoneTransform", "RankSVM", "RoBiRank", "TableLogistic", "TopPush"]
+__all__ = ["MonotoneTransform", "RankSVM", "RoBiRank", "Squares", "TableLogistic", "TopPush"]
 
 if not TYPE_CHECKING:  # a type checker would take every misspelt name for one of these
 

@@ -190,15 +190,15 @@ class TableLogistic(ClassifierMixin, BaseEstimator):
                 raise InputError("X is sparse and holds NaN or inf; fill it in, or give dense rows.")
             self.centre_ = np.zeros(table.shape[1])
             # Sparse rows are multiplied by the inverse, which is to be finite.
-            self.scale_ = np.maximum(_spread(table, weight)[1], np.finfo(np.float64).tiny)
+            self.scale_ = np.maximum(spread(table, weight)[1], np.finfo(np.float64).tiny)
             return table @ diags_array(1 / self.scale_)
         self.rules_, self.left_out_ = learned(table, weight, names)
         if not self.rules_:
             why = ", ".join(f"{names[j]!r}: {reason}" for j, reason in list(self.left_out_.items())[:5])
             raise InputError(f"X has no column to learn from ({why}); give one that varies.")
         rows = encoded(table, self.rules_, names)
-        self.centre_, self.scale_ = _spread(rows, weight)
-        rows = _standardised(rows, self.centre_, self.scale_)
+        self.centre_, self.scale_ = spread(rows, weight)
+        rows = standardised(rows, self.centre_, self.scale_)
         if not self.squares:
             return rows
         values = self._values_at()
@@ -262,7 +262,7 @@ class TableLogistic(ClassifierMixin, BaseEstimator):
             for block, codes in coded(X, self.rules_, self._names()):
                 part = np.zeros((coef.shape[0], block.shape[0]))
                 for values in block.T:
-                    scaled = _standardised(values, self.centre_[at], self.scale_[at])
+                    scaled = standardised(values, self.centre_[at], self.scale_[at])
                     part += coef[:, at, None] * scaled
                     if at in squares:
                         j = squares[at]
@@ -430,7 +430,7 @@ class TableLogistic(ClassifierMixin, BaseEstimator):
         return tags
 
 
-def _spread(rows: Any, weight: Floats | None) -> tuple[Floats, Floats]:
+def spread(rows: Any, weight: Floats | None) -> tuple[Floats, Floats]:
     """Mean and standard deviation of each column, 1 for a constant one.
 
     Squares of numbers of any size neither overflow nor vanish: they are of columns divided by a power of two.
@@ -442,7 +442,7 @@ def _spread(rows: Any, weight: Floats | None) -> tuple[Floats, Floats]:
     return scaler.mean_ * units, np.maximum(scaler.scale_ * units, np.finfo(np.float64).smallest_subnormal)
 
 
-def _standardised(values: Floats, centre: Any, scale: Any) -> Floats:
+def standardised(values: Floats, centre: Any, scale: Any) -> Floats:
     """``(values - centre) / scale``, also where the difference overflows."""
     with np.errstate(over="ignore", invalid="ignore"):
         above = values - centre

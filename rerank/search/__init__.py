@@ -192,7 +192,7 @@ def line_search(
     -------
     weights : float64 (d,)
     value : float
-        ``V(w) - C |w|_0``, every pair decided exactly.
+        ``V(w) - C |w|_0``, every pair decided exactly; minus infinity where none were found that meet the quotas.
     """
 
     def searched() -> tuple[NDArray[np.float64], float]:
@@ -208,6 +208,6 @@ def line_search(
                 run.lines.restarts(run.boxes.best)
                 if run.lines.state.found is not None:
                     run.offer(run.lines.state.found)
-            return run.weights(), run.tables.to_value(run.boxes.value)
+            return run.weights(), run.value()
 
     return unbroken(searched)

@@ -65,7 +65,7 @@ def _explored(
 ) -> Findings:  # fmt: skip
     """What the kernel for pairs, or for rows, finds in a batch; memory that is full is doubled, and it goes on."""
     n, k = batch.centres.shape
-    explore, best, sides = _kernel(t, support, batch)
+    explore, best, sides = _kernel(support.pairs or t, support, batch)
     # Copies: kernels write into what they are given, and processes are given read-only maps.
     numbers, labels = np.empty((n + ROOM, 2 * k + 1)), np.zeros((n + ROOM, SIDES + sides), np.int64)
     numbers[:n], labels[:n, NAME] = batch.numbers, batch.names

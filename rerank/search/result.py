@@ -12,6 +12,7 @@ from rerank.errors import InputError
 from rerank.problem import Problem, digest, values_at
 from rerank.problem.proof import COORDINATE, LEAF, LINE, LISTED, Circuits, Proof
 from rerank.search.domain import Domain
+from rerank.search.quotas import ExactQuotas
 
 if TYPE_CHECKING:
     from rerank.search.boxes.open import OpenBoxes
@@ -26,9 +27,10 @@ class SearchResult:
     Attributes
     ----------
     value : float
-        ``V(w) - C |w|_0`` of ``weights``, never overstated by more than rounding of the last place.
+        ``V(w) - C |w|_0`` of ``weights``, never overstated by more than rounding of the last place; minus infinity
+        where no weights were found whose order meets the quotas.
     bound : float
-        No weights have a larger value, margin and penalty included.
+        No weights have a larger value, margin and penalty included; minus infinity where none meet the quotas.
     weights : float64 (d,)
         In scaled space; ``max|w_j| = 1`` or all zero.
     closed : bool
@@ -100,7 +102,8 @@ def without_search(problem: Problem, start: ArrayLike | None, note: str) -> Sear
         given = given_point(domain, start)
         if problem.max_features is None or domain.used(given) <= problem.max_features:
             w = domain.weights(given)
-    value = float(values_at(problem, w[None])[0])
+    met = ExactQuotas.of(problem, domain).meets(w / domain.scale)
+    value = float(values_at(problem, w[None])[0]) if met else -np.inf
     ends = domain.weights(domain.lower), domain.weights(domain.upper)
     return SearchResult(
         value, max(problem.ideal, value), w, False, 0, 0.0, value, problem.ideal, note=note,
@@ -138,9 +141,9 @@ def proof_of(
     sizes = np.array([c.size for c in boxes.columns], dtype=np.intp)
     roots = np.array([len(boxes.domain.part(c).roots()[0]) for c in boxes.columns], dtype=np.intp)
     codes = _preorder(log[:, 0], log[:, 1], log[:, 2], np.repeat(sizes, roots), listed)
-    t = boxes.tables
     lines = []
     for s in range(len(boxes.columns)):
+        t = boxes.axes.pairs(s)
         guide = boxes.axes.antiparallel[s].guide if s in boxes.axes.antiparallel else np.empty(0, np.int32)
         lines.append(np.column_stack([t.upper[guide], t.lower[guide]]).astype(np.int64))
     return Proof(

@@ -19,6 +19,7 @@ from rerank.search.boxes.vertices import Exact, RowExact
 from rerank.search.domain import Domain
 from rerank.search.lines.forward import forward
 from rerank.search.lines.search import ROUNDS, LineSearch, Share, states
+from rerank.search.quotas import ExactQuotas, lifted
 from rerank.search.result import Progress, SearchResult, given_point, proof_of
 from rerank.search.rows.choice import FEW_LISTS, lines_by_rows, rough, rows_alone
 from rerank.search.rows.lines import RowLines
@@ -39,6 +40,7 @@ POINT_ROUNDS = 3  # of a climb on one list of many columns that no boxes follow:
 CLIMB_SHARE = 0.5  # of the time for the first climb where lines come first
 FORWARD_SHARE = 0.25  # of the time for adding features one at a time
 LEVELS_SHARE = 0.2  # of the time for the levels at the top
+HALVINGS, SUPPORTS = 20, 12  # on the way to a point that meets the quotas, and sets of features on which one is sought
 
 
 class Run:
@@ -72,10 +74,10 @@ class Run:
             check_rows(problem, sum(unit.coefficients.size for unit in problem.units), workers)
             self.tables = row_tables(problem, self.domain.scale)
             self.lines = RowLines(self.tables, self.domain, random_state, quick=points)
-            self.exact = RowExact(problem, self.lines, self.domain)
+            self.exact = RowExact(problem, self.lines, self.domain, self._listed(proof))
         if pairs is not None:
             self.tables = tables(problem, pairs, self.domain.scale)
-            self.exact = Exact(problem, self.tables, self.domain)
+            self.exact = Exact(problem, self.tables, self.domain, self._listed(proof))
             if not row_lines:
                 self.lines = LineSearch(self.tables, self.domain, random_state, exact=self.exact.value)
         self.unit = self.tables.grain if self.tables.integral else 1.0
@@ -87,9 +89,11 @@ class Run:
         self.among = np.arange(int(anchored), d) if proof else moving(problem)
         columns, self.left_out = supports(self.among.size, problem.max_features, problem.C > 0, anchored, self.among)
         prices = np.asarray(self.price * columns.sizes, dtype=np.float64)
-        begin = self.domain.begin
+        self.quotas = ExactQuotas(problem, self.domain, self.tables.quotas)
+        begin = self.domain.begin if self.quotas.meets(self.domain.begin) else None
+        nothing = -1.0 - self.tables.ideal - self.price * d  # less than any weights are worth
         self.boxes = OpenBoxes(
-            self.tables, columns, prices, self.domain, self._inner(begin), begin, proof,
+            self.tables, columns, prices, self.domain, nothing if begin is None else self._inner(begin), begin, proof,
             screens=cache(lambda: screens_of(problem, self.tables, self.domain, columns[-1].size, workers)),
         )  # fmt: skip
         self.start_value, self.begun = self.boxes.value, False
@@ -98,6 +102,12 @@ class Run:
         self.share = Share(share)
         self.lines_first = isinstance(self.lines, RowLines) and (len(problem.lists) > FEW_LISTS or d > MANY)
         self.states = states(0 if self.limited else series, random_state)
+
+    def _listed(self, proof: bool) -> ExactQuotas | None:
+        """The quotas, if they decide which cells of boxes count; a proof lists vertices, which have no sides."""
+        if proof or not self.tables.quotas.any:
+            return None
+        return ExactQuotas(self.problem, self.domain, self.tables.quotas)
 
     @property
     def limited(self) -> bool:
@@ -121,7 +131,31 @@ class Run:
         w = self.domain.normal(w)
         if self.problem.max_features is not None and self.domain.used(w) > self.problem.max_features:
             return
-        self.boxes.offer(self._inner(w), w)
+        if self.quotas.meets(w) or (w := self._toward_best(w)) is not None:
+            self.boxes.offer(self._inner(w), w)
+
+    def _toward_best(self, w: Floats) -> Floats | None:
+        """The nearest point on the way to the best one that meets the quotas; None if that uses more features."""
+        best = self.boxes.weights
+        if best is None or (self.limited and (best[w == 0] != 0).any()):
+            return None
+        low, high = 0.0, 1.0
+        for _ in range(HALVINGS):
+            middle = 0.5 * (low + high)
+            met = self.tables.quotas.lead(self.domain.normal(w + middle * (best - w))) > 0
+            low, high = (low, middle) if met else (middle, high)
+        found = self.domain.normal(w + high * (best - w))
+        return found if high < 1.0 and self.quotas.meets(found) else None
+
+    def _lift(self) -> None:
+        """Look for a point that meets the quotas."""
+        rng, most = np.random.default_rng([33, self.random_state]), self.problem.max_features
+        for _ in range(1 if most is None else SUPPORTS):
+            some = self.among if most is None else np.sort(rng.permutation(self.among)[:most])
+            found = lifted(self.tables.quotas, self.domain, rng, lambda: current().now, some)
+            if found is not None:
+                self.offer(found)
+                return
 
     def begin(
         self, start: ArrayLike | None, after: Callable[[], None] | None = None, levels: bool = True
@@ -134,6 +168,8 @@ class Run:
             self.offer(given_point(self.domain, start))
         if self.begun:
             return
+        if self.boxes.weights is None:
+            self._lift()
         if self._small_grid:
             # Where rows lie on a grid the best weights are often the only ones: lines look past a single point.
             for v in map(np.array, product((0.0, 1.0, -1.0), repeat=self.problem.n_features)):
@@ -187,6 +223,10 @@ class Run:
 
     # ---- what is reported
 
+    def value(self) -> float:
+        """The best value; minus infinity where no point was found."""
+        return -np.inf if self.boxes.weights is None else self.tables.to_value(self.boxes.value)
+
     def weights(self) -> Floats:
         """The best weights."""
         found = self.boxes.weights
@@ -198,7 +238,7 @@ class Run:
 
         def after(boxes: OpenBoxes) -> None:
             now = Progress(
-                time.perf_counter() - self.began, self.tables.to_value(boxes.value),
+                time.perf_counter() - self.began, self.value(),
                 self._bound(boxes.open_bound()), boxes.boxes, len(boxes.heap) + boxes.waiting,
             )  # fmt: skip
             stop.ask(lambda: report(now))
@@ -207,14 +247,15 @@ class Run:
 
     def result(self, closed: bool, interrupted: bool, note: str = "", gave_up: bool = False) -> SearchResult:
         """What the search found; ``closed`` says whether every box is fathomed."""
-        boxes, t = self.boxes, self.tables
+        boxes, t, value = self.boxes, self.tables, self.value()
         gave_up = gave_up or (closed and self.left_out is not None)
         closed = closed and self.left_out is None
-        value = t.to_value(boxes.value)
         bound = max(self._bound((boxes.value if closed else boxes.open_bound()) + boxes.slack), value)
+        if closed and boxes.weights is None:
+            bound = -np.inf
         w = self.weights()
         proof = None
-        if boxes.record:
+        if boxes.record and boxes.weights is not None:
             shown = self.circuits.sizes.size and self.top_bound <= boxes.open_bound() + boxes.slack
             circuits = self.circuits if shown else None
             proof = proof_of(self.problem, boxes, self.left_out, value, bound, w, circuits)
@@ -225,7 +266,7 @@ class Run:
             closed,
             boxes.boxes,
             time.perf_counter() - self.began,
-            t.to_value(self.start_value),
+            min(t.to_value(self.start_value), value),
             self.problem.ideal,
             interrupted,
             proof,

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 from rerank.errors.stops import current
 from rerank.problem import Problem, coordinates
 from rerank.problem.problem import GRID
+from rerank.search.quotas import NO_QUOTAS, QuotaRows, quota_rows
 from rerank.search.rows.choice import last_hit, rough, smooth_from
 from rerank.search.sizes import ListPairs, check_time, pairs_of
 
@@ -94,6 +96,7 @@ class Flat:
         Value of losing nothing.
     slack : float
         A box is fathomed when its bound beats the incumbent by no more than this (rounding of sums).
+    quotas : QuotaRows
     linear : bool
         Whether a place earns a constant amount more than the next (AUC): only the number of lost pairs matters.
     grain, total : float
@@ -106,6 +109,7 @@ class Flat:
     spacing: float
     ideal: float
     slack: float
+    quotas: QuotaRows = NO_QUOTAS
     linear: bool = False
     grain: float = 0.0
     total: float = 0.0
@@ -180,6 +184,23 @@ class Tables(Flat):
         counts = np.zeros(self.slots.unit_start.size - 1, np.int64)
         np.maximum.at(counts, self.slots.unit_of, most + 2)
         return np.concatenate([[0], np.cumsum(counts)])
+
+    def value_of(self, won: NDArray[np.bool_]) -> float:
+        """Value in the tables' unit of a set of won pairs."""
+        if self.linear:
+            return float(self.total - self.loss[~won].sum())
+        gone = np.flatnonzero(~won)
+        first, count, size = self.slot[gone], self.multiplicity[gone], self.slots.unit_of.size + 1
+        # Slots of one pair are consecutive, so marking both ends and summing up counts every slot in between.
+        marks = np.bincount(first, count, size) - np.bincount(first + self.span[gone], count, size)
+        lost = np.cumsum(marks)[:-1].astype(np.int64)
+        value, slots = 0.0, self.slots
+        for (a, z), (p, q) in zip(pairwise(slots.unit_start), pairwise(slots.coef_start), strict=True):
+            mine, coef = np.sort(lost[slots.unit_slots[a:z]]), slots.coef[p:q]
+            place = mine + np.arange(mine.size)
+            hits = slots.hits[a:z][place < coef.size]
+            value += float((coef[place[place < coef.size]] * hits).sum())
+        return value
 
     @cached_property
     def weight(self) -> Floats:
@@ -380,6 +401,7 @@ def tables(problem: Problem, parts: list[ListPairs] | None = None, scale: Floats
         epsilon=0.0 if problem.by_sum else float(problem.epsilon),
         tolerance=tolerance(problem) * (4.0 if problem.by_sum else 1.0),
         spacing=0.0 if scale is None or problem.by_sum else spacing(problem),
+        quotas=quota_rows(problem, scale, 4.0 * tolerance(problem)),
     )
     return _linear(problem, flat) if is_linear(problem) else flat
 
@@ -472,4 +494,5 @@ def row_tables(problem: Problem, scale: Floats) -> RowTables:
         tolerance=4.0 * tolerance(problem),
         spacing=spacing(problem),
         rough=rough(problem),
+        quotas=quota_rows(problem, scale, 4.0 * tolerance(problem)),
     )

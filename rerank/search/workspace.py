@@ -32,6 +32,19 @@ class Given(NamedTuple):
     epsilon: float
     tolerance: float
     spacing: float  # 0 in a basis
+    quotas: Any  # QuotaRows in the basis
+
+
+class QuotaSpace(NamedTuple):
+    """Rows of quotas in the boxes on the way from the root, level by level, and what is computed of one box."""
+
+    which: Any  # int32: rows of the levels, demand by demand
+    level: Any  # int64 (LEVELS, 3): where its rows begin, how many demands are open, and how many rows they have
+    demands: Any  # int64 (LEVELS, 4, demands): rows wanted, all rows, and the places that are compared
+    ends: Any  # float64 (3, n): lower and upper ends of scores, and the scores at the centre
+    heap: Any
+    kept: Any
+    amount: Any  # float64 (2, k): what a split moves, and in which direction
 
 
 class PairSpace(NamedTuple):
@@ -55,6 +68,7 @@ class PairSpace(NamedTuple):
     groups: Any  # float64 (3, groups + 1): side chosen; weight forward and backward
     axes: Any  # float64 (5, k): centre and half-widths, the best point, two sums of the relaxation
     side: Any  # int64
+    quotas: Any  # QuotaSpace
 
 
 class RowSpace(NamedTuple):
@@ -72,6 +86,7 @@ class RowSpace(NamedTuple):
     columns: Any  # float64 (k + 2, m): negatives that are left, feature by feature; ends of one positive's differences
     tallies: Any  # int64 (2, m): positives that lost to each of them, and that beat each, in the whole box
     axes: Any  # float64 (6, k): centre and half-widths, the best point, what a split moves, where, and on row limits
+    quotas: Any  # QuotaSpace
 
 
 class Margin(NamedTuple):
@@ -115,18 +130,39 @@ class LineScratch(NamedTuple):
 def given(t: Tables | RowTables, support: Support) -> Given:
     """What the kernel reads, on one support and in its basis."""
     features, plain = support.features, support.basis is None
-    basis, rows = np.empty((0, 0)) if support.basis is None else support.basis, np.empty((0, 0))
+    basis, rows, quotas = np.empty((0, 0)) if support.basis is None else support.basis, np.empty((0, 0)), t.quotas
+
+    def on(rows: Any) -> Any:
+        rows = rows if features.size == t.n_features else rows[:, features]
+        return rows if plain else rows @ basis
+
     if isinstance(t, RowTables):
-        rows = t.rows if features.size == t.n_features else t.rows[:, features]
-        rows = rows if plain else rows @ basis
+        rows = on(t.rows)
+    if quotas.any:
+        wider = quotas.tolerance if plain else whitened_tolerance(quotas.tolerance, features.size)
+        quotas = quotas._replace(rows=on(quotas.rows), tolerance=wider)
     walls = support.walls
     if not plain and len(walls):  # sides are 0 there, so that the norm of weights does not count
         walls = np.column_stack([walls[:, :-2] @ basis, walls[:, -2], 4.0 * features.size * walls[:, -1]])
     made: Given = writable(Given(
         rows, basis, support.within, walls, t.lists.paid if isinstance(t, RowTables) else t.slots,
         isinstance(t, Tables) and t.single, t.integral, t.total, t.epsilon,
-        t.tolerance if plain else whitened_tolerance(t.tolerance, features.size), t.spacing if plain else 0.0,
+        t.tolerance if plain else whitened_tolerance(t.tolerance, features.size), t.spacing if plain else 0.0, quotas,
     ))  # fmt: skip
+    return made
+
+
+def quota_space(t: Tables | RowTables, k: int) -> QuotaSpace:
+    """Memory for the quotas of boxes with ``k`` coordinates, with every row on the first level."""
+    q, sizes = t.quotas, np.diff(t.quotas.begin)
+    size, count, longest = int(q.begin[-1]), q.wanted.size, int(sizes.max(initial=1))
+    most = max(int(q.wanted.max(initial=0)), int(q.rival.max(initial=0)))
+    made = QuotaSpace(
+        np.empty(6 * size + 64, np.int32), np.zeros((LEVELS, 3), np.int64), np.zeros((LEVELS, 4, count), np.int64),
+        np.empty((3, longest)), np.empty(most + 1), np.empty(longest, np.int32), np.zeros((2, k)),
+    )  # fmt: skip
+    made.which[:size], made.level[0] = np.arange(size), (0, count, size)
+    made.demands[0] = q.ahead, sizes, q.wanted, q.rival
     return made
 
 
@@ -151,6 +187,7 @@ def pair_space(t: Tables, support: Support, n_sides: int) -> PairSpace:
         groups=np.zeros((3, groups.count + 1)),
         axes=np.zeros((5, k)),
         side=np.zeros(n_sides, np.int64),
+        quotas=quota_space(t, k),
     )
     pairs = t.pairs if k == t.n_features else t.pairs[support.features]
     made.columns[:k, :P] = pairs if support.basis is None else support.basis.T @ pairs
@@ -177,7 +214,7 @@ def row_space(t: RowTables, features: int) -> RowSpace:
         units=np.zeros((LEVELS, 4, units), np.int32), ends=np.empty((3, n)), heap=np.empty(places + 1),
         lost=np.zeros(n, np.int64), count=np.zeros(places + 1, np.int64), kept=np.empty(n, np.int32),
         columns=np.empty((features + 2, refined)), tallies=np.zeros((2, refined), np.int64),
-        axes=np.zeros((6, features)),
+        axes=np.zeros((6, features)), quotas=quota_space(t, features),
     )  # fmt: skip
     made.which[:size], made.level[0] = t.entries, (0, size, units)
     made.units[0] = np.arange(units), np.zeros(units), t.n_positive, t.n_rows

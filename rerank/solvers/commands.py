@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from rerank.errors import SolverError
 from rerank.errors.stops import POLL
-from rerank.solvers.outcome import Holds, Options, Outcome, Stop, ending, reasons
+from rerank.solvers.outcome import ENDINGS, Holds, Options, Outcome, Stop, ending, reasons
 
 if TYPE_CHECKING:
     from formulations.program import Program
@@ -53,8 +53,14 @@ class Solver:
     version : str
         Regular expression of the version, in that print and in every log.
     arguments : callable
-        The rest of the command, from the options; reads :data:`MODEL` and writes :data:`SOLUTION` in the working
-        directory. The gaps are always stated: most solvers stop at 1e-4 otherwise.
+        The rest of the command, from the options, whose cut-off is in the unit of the file; reads :data:`MODEL` and
+        writes :data:`SOLUTION` in the working directory. The gaps are always stated: most solvers stop at 1e-4
+        otherwise.
+    lacks : frozenset of str
+        Names of :data:`rerank.solvers.outcome.COMMON` that it has no option for.
+    refusal : str
+        Regular expression of how it complains of an option that it does not know, if it goes on without; its options
+        are then :data:`DASHED`.
     starting : sequence of str
         Arguments that make it read :data:`START`; empty for a solver that takes no start.
     endings : sequence of (str, str)
@@ -78,6 +84,8 @@ class Solver:
     ask: Sequence[str] = ()
     version: str
     arguments: Callable[[Options], list[str]]
+    lacks: frozenset[str] = frozenset()
+    refusal: str = NEVER
     starting: Sequence[str] = ()
     endings: Sequence[tuple[str, str]]
     objective: str
@@ -140,6 +148,20 @@ def _in_python(package: str, script: str, program: str = "") -> Callable[[], lis
     return find
 
 
+DASHED = "-{} {}"
+"""Template of an option: a dash and its name, and its value as the next word."""
+
+
+def _raw(options: Options, template: str = "{}={}") -> list[str]:
+    """The arguments of the solver's own options; with a blank in the template a name alone is a switch."""
+    words: list[str] = []
+    for name, value in options.raw.items():
+        flag, blank, _ = template.partition(" ")
+        alone = blank and (value is True or value == "")
+        words += [flag.format(name), *([] if alone else [str(value)])] if blank else [template.format(name, value)]
+    return words
+
+
 def _words(*stated: tuple[str, Any]) -> list[str]:
     """The arguments of options that are not None: each a template and the value that it takes."""
     return [word for template, value in stated if value is not None for word in template.format(value).split()]
@@ -161,7 +183,11 @@ SOLVERS: dict[str, Solver] = {
             ("-threads {}", options.threads if options.threads > 1 else None),
             ("-maxNodes {}", options.node_limit),
             ("-randomCbcSeed {}", options.seed),
-        ), "-solve", "-solution", SOLUTION],
+        ), *_raw(options, DASHED), "-solve", "-solution", SOLUTION],
+        refusal=r"^(No match|.* was provided for .* - valid range|String of .* is illegal|<?Possible options for).*",
+        # It could read a start, and would then repeat it as the optimum where it misses the optimum by itself. With its
+        # own cut-off at 11, 2.10.8 calls 11 the minimum of 2 A + 3 B over A + B >= 3.5 in whole A <= 2 and B; it is 10.
+        lacks=frozenset({"start", "cutoff"}),
         endings=(
             (r"\Afile: Optimal", "optimal"),
             (r"\Afile: (?i:.*infeasible.*) - objective value", "infeasible"),
@@ -188,18 +214,11 @@ SOLVERS: dict[str, Solver] = {
             ("randomization/randomseedshift={!r}", options.seed),
             ("limits/time={!r}", options.time_limit),
             ("limits/nodes={!r}", options.node_limit),
-        ), MODEL, SOLUTION],
+            ("cutoff={!r}", options.cutoff),
+        ), *_raw(options), MODEL, SOLUTION],
+        lacks=frozenset({"threads"}),
         starting=(f"start={START}",),
-        endings=(
-            (r"^answer status (optimal)$", "optimal"),
-            (r"^answer status (infeasible)$", "infeasible"),
-            (r"^answer status (unbounded)$", "unbounded"),
-            (r"^answer status (inforunbd)$", "unsure"),
-            (r"^answer status (gaplimit)$", "gap"),
-            (r"^answer status (timelimit)$", "time"),
-            (r"^answer status (nodelimit)$", "nodes"),
-            (r"^answer status (userinterrupt)$", "interrupt"),
-        ),
+        endings=tuple((rf"^answer ending {word}$", word) for word in ENDINGS),
         objective=r"^answer objective (\S+)",
         bound=r"^answer bound (\S+)",
         nodes=r"^answer nodes (\d+)",
@@ -217,7 +236,8 @@ SOLVERS: dict[str, Solver] = {
             ("--tmlim {}", None if options.time_limit is None else math.ceil(options.time_limit)),
             ("--mipgap {!r}", options.mip_rel_gap),
             ("--seed {}", options.seed),
-        ), "-w", SOLUTION],
+        ), *_raw(options, "--{} {}"), "-w", SOLUTION],
+        lacks=frozenset({"threads", "node_limit", "cutoff", "start"}),
         endings=(
             (r"^file: s (mip|bas) \d+ \d+ (o|f f) ", "optimal"),
             (r"TIME LIMIT EXCEEDED", "time"),
@@ -248,12 +268,14 @@ SOLVERS: dict[str, Solver] = {
             ("Seed={}", options.seed),
             ("TimeLimit={}", options.time_limit),
             ("NodeLimit={}", options.node_limit),
-        ), MODEL],
+            ("Cutoff={!r}", options.cutoff),
+        ), *_raw(options), MODEL],
         starting=(f"InputFile={START}",),
         endings=(
             (r"nfeasible or unbounded", "unsure"),
             (r"Model is infeasible|Infeasible model", "infeasible"),
             (r"Model is unbounded|Unbounded model", "unbounded"),
+            (r"Model objective exceeds cutoff", "cutoff"),
             (r"Optimal solution found|Optimal objective", "optimal"),
             (r"Time limit reached", "time"),
             (r"Node limit reached", "nodes"),
@@ -297,6 +319,18 @@ def installed_version(solver: Solver, command: Iterable[str]) -> str:
     return solver.version_in(done.stdout + done.stderr)
 
 
+def _check_raw(solver: Solver, command: list[str], options: Options) -> None:
+    """Ask a solver that goes on without an option that it does not know whether it knows these."""
+    if not options.raw or solver.refusal == NEVER:
+        return
+    done = subprocess.run(
+        [*command, *_raw(options, DASHED), *solver.ask], capture_output=True, text=True, timeout=20,
+        stdin=subprocess.DEVNULL, errors="replace",
+    )  # fmt: skip
+    if match := re.search(solver.refusal, done.stdout, re.M):
+        raise SolverError(f"{solver.title} refuses an option: {match[0].strip()}.")
+
+
 def by_command(
     name: str, command: list[str], program: Program, options: Options, folder: Path, cancel: threading.Event | None
 ) -> tuple[Outcome, str]:
@@ -305,6 +339,9 @@ def by_command(
     from formulations.solutions import NoPointError, read_solution
 
     solver, limit, written = SOLVERS[name], options.time_limit, folder / SOLUTION
+    _check_raw(solver, command, options)
+    if options.cutoff is not None:
+        options = replace(options, cutoff=program.constant - options.cutoff)
     # The solver keeps the limit itself; ours is a little later, for a solver that does not.
     fence = None if limit is None else limit + max(0.5, 0.02 * limit)
     starting = solver.starting if (folder / START).exists() else ()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import tempfile
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -22,7 +23,7 @@ from rerank.errors import InputError, SolverError, nearest
 from rerank.io.atomic import writing
 from rerank.solvers import highs, pulp
 from rerank.solvers.commands import MODEL, ONLY_PULP, SOLVERS, START, by_command, installed_version, names
-from rerank.solvers.outcome import Holds, Options, Outcome, Point, verified
+from rerank.solvers.outcome import ACCEPTED, Floats, Holds, Options, Outcome, Point, Stop, described, verified
 
 __all__ = ["available", "known", "solve_file", "values"]
 
@@ -49,11 +50,12 @@ def solve_file(
     time_limit : float, optional
         Seconds for the whole call; takes the place of ``options.time_limit``.
     options : Options, optional
-        HiGHS takes all of it; others the time limit, gaps, tolerance, seed, threads and node limit as far as they
-        have them.
+        HiGHS takes all of it, others what they have: the message names what of ``options.asked`` they have not. Raw
+        options are those of the solver's command; where it is reached through PuLP, arguments of PuLP's interface.
     start : array (n,) or path, optional
-        A full point in the order of the program's columns, or a solution file. One that keeps every row within the
-        tolerance is never lost, and a claim that denies it is refused; HiGHS, SCIP and Gurobi start from it.
+        A full point in the order of the program's columns, or a solution file, or one of the weights alone, which HiGHS
+        completes. One that keeps every row within the tolerance is never lost, and a claim that denies it is refused;
+        HiGHS, SCIP and Gurobi start from it.
     solution : path, optional
         Where to write the solver's solution file. Replaced if there is a point, left alone if there is none.
     cancel : threading.Event, optional
@@ -78,7 +80,7 @@ def solve_file(
         For a file that cannot be read.
     """
     from formulations import mps
-    from formulations.solutions import read_solution, solution_text
+    from formulations.solutions import parse_solution, solution_text
 
     began = time.monotonic()
     name = known(solver)
@@ -87,7 +89,8 @@ def solve_file(
         asked = replace(asked, time_limit=time_limit)
     program = mps.read(path)
     if isinstance(start, str | PathLike):
-        start = program.vector(read_solution(start, program))
+        given = parse_solution(start, program, weights_alone=True).values
+        start = program.vector(given) if len(given) == len(program.columns) else completed(program, given)
     point = None if start is None else Point.of(program, start)
     if asked.time_limit is not None:
         asked = replace(asked, time_limit=max(0.0, asked.time_limit - (time.monotonic() - began)))
@@ -106,6 +109,26 @@ def solve_file(
     return outcome
 
 
+def completed(program: Program, fixed: Mapping[str, float]) -> Floats:
+    """The best point of a program with these values of some of its columns.
+
+    Raises
+    ------
+    InputError
+        If the program admits none.
+    """
+    x = program.vector(fixed)
+    there = np.array([name in fixed for name in program.columns])
+    sides = ((program.lower, x), (program.upper, x))
+    best = highs.solve(program.with_bounds(*(np.where(there, held, side) for side, held in sides)))
+    if best.x is None or not program.violation(best.x) <= ACCEPTED:
+        raise InputError(
+            f"No point of {described(program)} has {', '.join(f'{name} = {v:.6g}' for name, v in fixed.items())}; give "
+            "weights within its bounds and rows."
+        )
+    return best.x
+
+
 def _outside(
     name: str, program: Program, options: Options, start: Point | None, cancel: threading.Event | None
 ) -> tuple[Outcome, str]:
@@ -114,6 +137,8 @@ def _outside(
     from formulations.solutions import original_names
 
     began = time.monotonic()
+    if options.cutoff is not None:
+        options = replace(options, cutoff=program.own(options.cutoff))  # of the program maximised
     used = start if start is not None and start.violation <= options.feasibility_tolerance else None
     # GLPK takes no integer column with a bound that is no whole number.
     low = np.where(program.integer, np.ceil(program.lower), program.lower)
@@ -123,17 +148,23 @@ def _outside(
     with tempfile.TemporaryDirectory(prefix="rerank-") as folder:
         place = Path(folder)
         mps.write(rounded, place / MODEL)
-        if used is not None:
-            lines = (f"{alias} {value!r}\n" for alias, value in zip(original_names(program), used.x.tolist()))
-            (place / START).write_text("".join(lines), encoding="ascii")
         if solver is not None and (command := solver.find()) is not None:
+            lacks = solver.lacks
+            if used is not None:
+                lines = (f"{alias} {value!r}\n" for alias, value in zip(original_names(program), used.x.tolist()))
+                (place / START).write_text("".join(lines), encoding="ascii")
             claim, text = by_command(name, command, program, options, place, cancel)
         elif (interface := pulp.interface_of(name)) is not None:
-            title = name if solver is None else solver.title
+            title, lacks = name if solver is None else solver.title, pulp.LACKS
             claim, text = pulp.by_pulp(interface, title, program, options, place), ""
         else:
             raise SolverError(f"{name} is not installed. To install it: {how_to_install(name)}.")
-    outcome = verified(program, replace(claim, seconds=time.monotonic() - began), used)
+    cutoff = None if "cutoff" in lacks else options.cutoff
+    outcome = verified(program, replace(claim, seconds=time.monotonic() - began), used, cutoff)
+    if unused := sorted(options.asked & lacks):
+        outcome = outcome.noting(f"{outcome.who} has no option for {', '.join(unused)}, and was not given any.")
+    if options.raw and outcome.stop is Stop.finished and outcome.x is None:
+        outcome = outcome.noting("It had options of its own, which may keep points out.")
     if start is not None and used is None:
         remark = f"The start violates the program by {start.violation:.3g} and was not used."
         outcome = replace(outcome.noting(remark), start_accepted=False)

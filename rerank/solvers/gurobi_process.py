@@ -16,7 +16,7 @@ def main(*words: str) -> None:
     try:
         with gurobipy.Env(empty=True) as environment:
             for key, text in settings.items():
-                environment.setParam(key, int(text) if key in ("Threads", "Seed") else float(text))
+                environment.setParam(key, int(text) if key in ("Threads", "Seed") else number(text))
             environment.start()
             with gurobipy.read(words[-1], environment) as model:
                 if start is not None:
@@ -25,8 +25,16 @@ def main(*words: str) -> None:
                 model.optimize()
                 if model.SolCount:
                     model.write(result)
-    except gurobipy.GurobiError as error:
+    except (gurobipy.GurobiError, TypeError) as error:
         raise SystemExit(f"{error}") from None
+
+
+def number(text: str) -> float | str:
+    """The number that a text states, else the text."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def print_version() -> None:

@@ -101,6 +101,8 @@ def solve(
         infeasible "optimum", with presolve and without, if no point is at hand.
     """
     asked = Options() if options is None else options
+    if asked.cutoff is not None:
+        asked = replace(asked, cutoff=program.own(asked.cutoff))  # of the program maximised
     point = None if start is None else Point.of(program, start)
     # HiGHS itself accepts a cost that is not a number.
     parts = (program.cost, program.matrix.data, program.constant)
@@ -166,9 +168,10 @@ class _Run:
             "presolve": "choose" if presolve else "off", "mip_max_nodes": options.node_limit,
             "time_limit": None if limit is None else float(limit),
         }  # fmt: skip
-        for name, value in values.items():
+        for name, value in {**values, **options.raw}.items():
             if value is not None and "kOk" not in str(highs.setOptionValue(name, value)):
-                raise SolverError(f"HiGHS {self.version} refuses {name} = {value!r}.")
+                complaint = self.log[-1].partition(": ")[2].strip() if self.log else "it gives no reason"
+                raise SolverError(f"HiGHS {self.version} refuses {name} = {value!r}: {complaint}.")
         if options.cutoff is not None:
             highs.setOptionValue("objective_bound", program.constant - options.cutoff)
         rowwise, minimise, matrix = 2, 1, program.matrix
@@ -327,7 +330,7 @@ class _Run:
         elif not self.came_back:
             remark = "HiGHS did not stop in time and was left behind; the best point it had reported is kept."
         elif stop is Stop.finished and cutoff is not None and (best is None or best.objective <= cutoff):
-            remark = f"HiGHS finds no point better than the cut-off {cutoff:.9g}."
+            remark = f"HiGHS finds no point better than the cut-off {self.program.own(cutoff):.9g}."
         elif word == "infeasible":
             remark = "HiGHS says that the program has no feasible point."
         closed = best is not None and bound - best.objective <= CLOSED * max(1.0, abs(best.objective))

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import math
+import os
 import threading
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InputError, SolverError
+from rerank.io.options import real, whole
 
 if TYPE_CHECKING:
-    from os import PathLike
-
     from formulations.program import Program
 
 Floats = NDArray[np.float64]
@@ -60,6 +61,7 @@ ENDINGS: dict[str, tuple[Stop, Holds]] = {
     "unbounded": (Stop.unbounded, Holds.nothing),
     "unsure": (Stop.unsure, Holds.nothing),
     "gap": (Stop.finished, Holds.feasible),
+    "cutoff": (Stop.finished, Holds.feasible),
     "time": (Stop.time_limit, Holds.feasible),
     "nodes": (Stop.node_limit, Holds.feasible),
     "interrupt": (Stop.interrupted, Holds.feasible),
@@ -146,8 +148,12 @@ class Options:
     verbose : int
         0 silent, 1 a live line on a terminal, 2 the solver's own log on standard error.
     cutoff : float, optional
-        Only points with a larger objective, maximised, are looked for. An outcome whose objective is not above the
-        cut-off says that no point is better than the cut-off, and no more.
+        Only points with a better objective are looked for, in the unit and sense of the file or model. An outcome whose
+        objective is no better says that no point is better than the cut-off, and no more.
+    raw : mapping of str to value
+        The solver's own options, by its own names. They are passed on as they are, after all others.
+    asked : frozenset of str
+        Names of ``COMMON`` that somebody chose; the message of an outcome says which of them its solver has not.
     """
 
     time_limit: float | None = None
@@ -158,10 +164,12 @@ class Options:
     feasibility_tolerance: float = 1e-6
     presolve: bool = True
     node_limit: int | None = None
-    log_file: str | PathLike[str] | None = None
+    log_file: str | os.PathLike[str] | None = None
     progress: Callable[[Progress], bool | None] | None = None
     verbose: int = 0
     cutoff: float | None = None
+    raw: Mapping[str, Any] = field(default_factory=dict)
+    asked: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         if self.time_limit is not None and not self.time_limit >= 0:
@@ -179,6 +187,38 @@ class Options:
             raise InputError(f"node_limit is {self.node_limit}; it must be None or 0 or more.")
         if self.cutoff is not None and not math.isfinite(self.cutoff):
             raise InputError(f"cutoff is {self.cutoff}; it must be None or a finite objective.")
+
+    def chosen(self, given: Mapping[str, Any]) -> Options:
+        """These options and those that somebody chose: names of ``COMMON``, and the solver's own.
+
+        Raises
+        ------
+        InputError
+            For a value that a common name cannot have.
+        """
+        common = {name: value for name, value in given.items() if name in COMMON and value is not None}
+        checks = {name: check for name, check in COMMON.items() if name in common}
+        values = {field: check(name, common[name]) for name, (field, check) in checks.items() if field}
+        raw = {name: value for name, value in given.items() if name not in COMMON}
+        return replace(self, **values, raw={**self.raw, **raw}, asked=self.asked | common.keys())
+
+
+def _log(name: str, value: Any) -> Path:
+    if not isinstance(value, str | os.PathLike) or not Path(value).parent.is_dir():
+        raise InputError(f"{name} is {value!r}; it must be the path of a file in a folder that exists.")
+    return Path(value)
+
+
+COMMON: dict[str, tuple[str, Callable[[str, Any], Any]]] = {
+    "threads": ("threads", lambda name, value: whole(name, value, 1)),
+    "gap": ("mip_rel_gap", lambda name, value: real(name, value, 0.0)),
+    "node_limit": ("node_limit", lambda name, value: whole(name, value, 0)),
+    "cutoff": ("cutoff", lambda name, value: real(name, value, -1e300)),
+    "seed": ("seed", lambda name, value: whole(name, value, 0)),
+    "log": ("log_file", _log),
+    "start": ("", lambda name, value: value),
+}
+"""Options that mean the same for every solver: the field of :class:`Options`, and what checks a value."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -269,12 +309,20 @@ def gap_between(bound: float, incumbent: float) -> float:
     return max(0.0, bound - incumbent) if math.isfinite(bound) and math.isfinite(incumbent) else math.inf
 
 
-def verified(program: Program, claim: Outcome, known: Point | None = None) -> Outcome:
+def verified(program: Program, claim: Outcome, known: Point | None = None, cutoff: float | None = None) -> Outcome:
     """The outcome that the point of a claim supports: objective and violation are recomputed from it.
 
-    The claim is of the program maximised. A ``known`` point keeps every row; it is never lost, and a claim that denies
-    it is refused. SolverError: the point violates the program, or the claim does not fit the point.
+    The claim and the cut-off are of the program maximised. A ``known`` point keeps every row; it is never lost, and a
+    claim that denies it is refused. SolverError: the point violates the program, or the claim does not fit the point.
     """
+    if cutoff is not None:
+        if claim.stop is Stop.unsure:
+            claim = replace(claim, stop=Stop.finished, holds=Holds.nothing)
+        # What is no better than the cut-off was never looked for.
+        claim = replace(claim, bound=max(claim.bound, cutoff))
+        if claim.stop is Stop.finished and (claim.holds is Holds.nothing or claim.x is None):
+            claim = replace(claim, bound=cutoff, holds=Holds.feasible)
+            claim = claim.noting(f"{claim.who} finds no point better than the cut-off {program.own(cutoff):.9g}.")
     who, bound, point = claim.who, claim.bound, None if claim.x is None else Point.of(program, claim.x)
     if claim.stop in (Stop.unbounded, Stop.unsure):
         # Of an integer program solvers mean the relaxation, unless they hold a point.

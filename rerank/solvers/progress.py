@@ -1,4 +1,4 @@
-"""Progress of a solver: a live line on standard error, in a terminal or under a cell; printed lines; a record."""
+"""Progress of a solver: a live line on standard error, in a terminal or under a cell; printed lines."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from contextvars import ContextVar
 from typing import IO
 
 from rerank.errors.telling import harmless, stderr
@@ -21,9 +20,6 @@ QUIET = 1.0
 
 Report = Callable[[Progress], bool | None]
 Line = Callable[[Progress], str]
-
-_record: ContextVar[list[Progress] | None] = ContextVar("record", default=None)
-
 
 def line(now: Progress) -> str:
     """One report of a solver in words."""
@@ -112,22 +108,6 @@ def printed(label: str, told: Line = line) -> Report:
             print(f"{label} {told(now)}", file=out, flush=True)
 
     return show
-
-
-@contextmanager
-def recording() -> Iterator[list[Progress]]:
-    """A list that gets what the search of a fit reports within the block."""
-    kept: list[Progress] = []
-    token = _record.set(kept)
-    try:
-        yield kept
-    finally:
-        _record.reset(token)
-
-
-def recorded() -> list[Progress] | None:
-    """The list of the block of :func:`recording`; None outside of one."""
-    return _record.get()
 
 
 def throttled(report: Report | None, latest: Callable[[], Progress | None]) -> Callable[[], bool | None]:

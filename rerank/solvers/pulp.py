@@ -16,6 +16,9 @@ from rerank.solvers.outcome import ACCEPTED, Options, Outcome, Stop, ending
 if TYPE_CHECKING:
     from formulations.program import Program
 
+LACKS = frozenset({"node_limit", "cutoff", "seed", "log", "start"})
+"""Names of :data:`rerank.solvers.outcome.COMMON` that not all of PuLP's interfaces take; none is passed."""
+
 WORDS = {
     "Optimal": "optimal", "Infeasible": "infeasible", "Unbounded": "unbounded", "InfeasibleOrUnbounded": "unsure",
     "GapLimit": "gap", "TimeLimit": "time", "NodeLimit": "nodes", "Interrupted": "interrupt",
@@ -58,13 +61,18 @@ def by_pulp(interface: str, title: str, program: Program, options: Options, fold
     pulp = module()
     try:
         variables, model = pulp.LpProblem.fromMPS(str(folder / MODEL))
-        solver = _constructed(getattr(pulp, interface), options)
+        solver, lost = _constructed(getattr(pulp, interface), options)
         # Where interfaces to command-line solvers write their files.
         solver.tmpDir = str(folder)
         began = time.monotonic()
         report = model.solve(solver)
     except pulp.PulpError as error:
         raise SolverError(f"PuLP's {interface} failed: {error}") from error
+    except Exception as error:
+        # What an interface makes of an option that it does not know is whatever its vendor raises.
+        if not options.raw:
+            raise
+        raise SolverError(f"PuLP's {interface} refuses an option: {error}.") from error
     objective, bound = None, math.inf
     if hasattr(report, "has_solution"):  # PuLP 4 returns statistics
         word, held = WORDS.get(str(report.status.name), ""), bool(report.has_solution)
@@ -92,19 +100,22 @@ def by_pulp(interface: str, title: str, program: Program, options: Options, fold
     if stop is Stop.error and x is None:
         raise SolverError(f"PuLP's {interface} ended without an answer; solve the file with another solver.")
     version = f"PuLP {pulp.__version__}, {interface}"
-    return Outcome(stop, holds, x, objective, bound, log="", solver=title, version=version)
+    unused = ", ".join(sorted(lost & options.asked))
+    claim = Outcome(stop, holds, x, objective, bound, log="", solver=title, version=version)
+    return claim.noting(f"{interface} takes no {unused}." if unused else "")
 
 
-def _constructed(kind: Any, options: Options) -> Any:
-    """An interface with as many of the options as its constructor takes."""
+def _constructed(kind: Any, options: Options) -> tuple[Any, set[str]]:
+    """An interface with as many of the options as its constructor takes, and all raw ones; what it does not take."""
+    lost: set[str] = set()
     wanted: dict[str, Any] = {"gapRel": options.mip_rel_gap, "threads": options.threads}
     if options.time_limit is not None:
         # PuLP hands a fraction on, and glpsol takes whole seconds only.
         wanted = {"timeLimit": math.ceil(options.time_limit), **wanted}
     while True:
         try:
-            return kind(msg=False, **wanted)
+            return kind(msg=False, **wanted, **options.raw), lost
         except TypeError:
             if not wanted:
                 raise
-            wanted.popitem()
+            lost.add({"gapRel": "gap"}.get(name := wanted.popitem()[0], name))

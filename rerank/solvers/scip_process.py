@@ -5,6 +5,11 @@ It is started by its path, so it imports nothing of this package.
 
 import sys
 
+WORDS = {
+    "inforunbd": "unsure", "gaplimit": "gap", "timelimit": "time", "nodelimit": "nodes", "userinterrupt": "interrupt",
+}  # fmt: skip
+"""What SCIP calls an end, where that is not our word for it."""
+
 
 def main(*words: str) -> None:
     """Solve, print one ``answer key value`` line for each figure, and write the best point found."""
@@ -14,20 +19,32 @@ def main(*words: str) -> None:
     model = Model()
     *pairs, model_path, solution_path = words
     settings = dict(pair.split("=", 1) for pair in pairs)
-    start = settings.pop("start", None)
+    start, cutoff = settings.pop("start", None), settings.pop("cutoff", None)
     for key, text in settings.items():
-        model.setParam(key, type(model.getParam(key))(float(text)))
+        try:
+            model.setParam(key, value_of(text, type(model.getParam(key))))
+        except (KeyError, ValueError) as error:
+            raise SystemExit(f"SCIP refuses {key} = {text}: {error.args[0]}") from None
     model.readProblem(model_path)
+    if cutoff is not None:
+        model.setObjlimit(float(cutoff))
     if start is not None:
         print("answer start", bool(model.addSol(model.readSolFile(start))))
     # SCIP catches Ctrl-C itself and then ends the solve as it does at a limit.
     model.optimize()
-    print("\nanswer status", model.getStatus())
+    print("\nanswer ending", WORDS.get(model.getStatus(), model.getStatus()))
     print("answer bound", repr(model.getDualbound()))
     print("answer nodes", model.getNTotalNodes())
     if model.getNSols():
         print("answer objective", repr(model.getObjVal()))
         model.writeBestSol(solution_path)
+
+
+def value_of(text: str, kind: type) -> bool | int | float | str:
+    """A value in the type of its parameter."""
+    if kind is bool:
+        return text.lower() in ("true", "1", "1.0")
+    return text if kind is str else kind(float(text))
 
 
 def print_version() -> None:

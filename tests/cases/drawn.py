@@ -15,4 +15,4 @@ def drawn(n=60, d=3, seed=0, cut=0.7, steps=1.0):
 def as_table(est, X, y, qid=None, **more):
     """The rows of a fit as a verification takes them."""
     lists = None if qid is None else np.asarray(qid).astype(str).astype(object)
-    return Table(X, np.asarray(y, dtype=float), lists, None, est.state_.feature_names, **more)
+    return Table(X, np.asarray(y, dtype=float), lists, None, est.state_.columns.inputs, **more)

@@ -115,12 +115,12 @@ def solutions() -> list[bytes]:
 
 
 def read_solution(path: Path) -> None:
-    from formulations.solutions import parse_solution
+    from formulations.solutions import NAMES, parse_solution
     from tests.formulations.test_solutions import asked
 
     values = parse_solution(path, asked()).values
     assert list(values) == list(asked().columns) and np.isfinite(list(values.values())).all()
-    for dialect in ("highs", "cbc", "scip", "glpk", "gurobi"):
+    for dialect in NAMES:
         try:
             parse_solution(path, asked(), dialect)
         except ValueError:

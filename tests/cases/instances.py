@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,8 @@ STATISTICS = (
     "auc", "pauc@2", "pauc@4", "wta", "precision@2", "precision@3", "mrr", "dcg", "dcg@3", "ndcg", "ndcg@2",
     "pnorm@2", "pnorm@.5", "custom",
 )  # fmt: skip
+ON_GRID = "margin on the grid"
+"""Kind of an instance of :func:`on_grid`."""
 MARGINS = (1e-4, 1e-3, 0.01, 0.05, 0.1, 0.125, 0.25)
 
 
@@ -63,6 +66,24 @@ def draw(
             return _attempt(rng, seed, n_max, d_max, one_list, statistic)
         except InputError:
             continue  # no gain in any list, or a constant column: draw again from the same stream
+
+
+def on_grid(seed: int, n_max: int = 9) -> Instance:
+    """The instance of a seed with whole numbers in its columns, and a margin in decimals, or a step of a column."""
+    rng, base = np.random.default_rng([20261125, seed]), draw(seed, n_max=n_max)
+    while True:
+        p, top = base.problem, int(rng.choice([4, 5, 6, 10]))
+        X = rng.integers(0, top + 1, size=p.X.shape).astype(np.float64)
+        step = Fraction(int(rng.integers(1, max(2, top // 2))), top)
+        epsilon = step if rng.random() < 0.5 else Fraction(str(rng.choice([".05", ".1", ".2", ".25", ".01"])))
+        try:
+            problem = Problem.build(
+                X, p.lists, epsilon=epsilon, C=p.C, max_features=p.max_features, signs=p.signs
+            )
+        except InputError:  # a column that became constant
+            base = draw(int(rng.integers(2**31)), n_max=n_max)
+            continue
+        return replace(base, seed=seed, kind=ON_GRID, problem=problem)
 
 
 def with_hits(problem: Problem, seed: int) -> Problem:

@@ -1,6 +1,7 @@
 """Random small instances for the programs, with every option that changes what may be chosen."""
 
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 import numpy as np
 
@@ -42,7 +43,7 @@ class Case:
 
     @property
     def epsilon(self):
-        return self.options.get("epsilon", 1e-4)
+        return float(self.options.get("epsilon", 1e-4))
 
     @property
     def names(self):
@@ -101,6 +102,18 @@ def draw(seed, d=None, n=None, plain=False):
     if not plain:
         options |= _limits(rng, d)
     return Case(X, units_from_labels(X, gains, lambda m: coefficients(statistic, m), qid), statistic, options)
+
+
+def on_grid(seed):
+    """The instance of a seed with whole numbers in its columns, and every other time a margin on their grid."""
+    case, rng = draw(seed), np.random.default_rng([seed, 1])
+    top = int(rng.choice([5, 6, 10]))
+    table = rng.integers(0, top + 1, case.X.shape).astype(float)
+    step = Fraction(int(rng.integers(1, 1 + top // 2)), top)
+    margin = step if seed % 2 else Fraction(str(rng.choice([".05", ".15", "1/7"])))
+    sides = np.zeros(table.shape[1]), np.full(table.shape[1], float(top))
+    options = case.options | {"epsilon": margin, "scaled_from": (table, *sides)}
+    return Case(table / top, case.units, case.statistic, options)
 
 
 def _limits(rng, d):

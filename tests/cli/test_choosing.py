@@ -85,12 +85,11 @@ def test_fit_draws_value_and_bound_over_time(monkeypatch):
     assert Path("fit.png").read_bytes()[:4] == b"\x89PNG" and "Drawn to" in done.stderr
     ((name, course),) = seen[0].items()
     found = answer(done)
-    assert name == "search" and course[0].seconds == 0 and course[0].incumbent == -np.inf
-    assert (course[-1].incumbent, course[-1].bound) == (found["value"], found["bound"])
+    assert name in ("search", "search, highs") and course[0].seconds >= 0 and course[0].value == -np.inf
+    assert (course[-1].value, course[-1].bound) == (found["value"], found["bound"])
     assert (np.diff([now.seconds for now in course]) >= 0).all()
-    assert (np.diff([now.incumbent for now in course[1:]]) >= -1e-12).all()
-    # What is stated in the end has the search's allowance for rounding in it.
-    assert (np.diff([now.bound for now in course]) <= 1e-9).all() and course[0].bound > course[-1].bound
+    assert (np.diff([now.value for now in course[1:]]) >= 0).all()
+    assert (np.diff([now.bound for now in course]) <= 0).all() and course[0].bound > course[-1].bound
 
 
 def test_fit_by_folds_draws_the_leads_of_all_options(monkeypatch):

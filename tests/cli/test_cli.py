@@ -90,6 +90,23 @@ def test_export_solve_import_and_verify(folder):
     assert answer(run("verify", "n.json", "data.csv", "--json", code=None))["holds"]
 
 
+@pytest.mark.parametrize("name", ["subrank", "resolved_rank", "auc"])
+def test_the_literal_form_is_exported(folder, name):
+    fit("--candidates", 8, "--stat", "auc")
+    own = ("--formulation", name)
+    size = {}
+    for number, given in enumerate([(), ("--no-cuts",), ("--literal",), ("--literal", "--extra-cuts")]):
+        size[given] = answer(run("export", "m.json", "data.csv", f"p{number}.mps", *own, *given, "--json"))["size"]
+    spelled = () if name == "auc" else ("--linking", "paper", "--no-cuts")
+    run("export", "m.json", "data.csv", "same.mps", *own, "--big-m", "unit", *spelled)
+    assert Path("same.mps").read_bytes() == Path("p2.mps").read_bytes()
+    if name != "auc":
+        assert size[("--no-cuts",)]["rows"] < size[()]["rows"]
+        assert size[("--literal", "--extra-cuts")]["rows"] > size[("--literal",)]["rows"]
+    run("solve", "p1.mps", "--solution", "p1.sol")
+    assert answer(run("import", "p1.mps", "p1.sol", "--model", "n.json", "--json", code=(0, 3)))["solver"] == "file"
+
+
 def test_solver_none_states_the_problem_for_others(folder):
     body = answer(fit("--solver", "none", "--json", code=3))
     assert body["bound_source"] == "ideal" and body["seconds"].get("search") is None

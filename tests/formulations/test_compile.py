@@ -79,7 +79,7 @@ def test_arrays_say_what_the_model_says(seed, stream):
         x = rng.normal(size=len(variables))
         for data, value in zip(variables, x, strict=True):
             data.set_value(value, skip_validation=True)
-        assert p.objective(x) == pytest.approx(pyo.value(model.statistic) + model.rerank_info.constant)
+        assert p.objective(x) == pytest.approx(pyo.value(model.statistic))
         rows = [c for block in model.component_objects(pyo.Constraint) for c in block.values()]
         assert len(rows) == len(p.rows)
         activity = p.matrix @ x
@@ -154,7 +154,7 @@ def test_names_that_collide_beyond_repair_are_refused():
     model.o = pyo.Objective(expr=model.w[0] + model.w[3])
     model.other = pyo.Var([7, 8], bounds=(0, 1))
     # Columns 2 and 3 have no short name and are numbered, but x3 is already the name of a weight.
-    model.rerank_info = SimpleNamespace(short={"w": "x"}, constant=0.0)
+    model.rerank_info = SimpleNamespace(short={"w": "x"})
     with pytest.raises(FormulationError, match="collide with its numbered names"):
         compile_model(model)
 

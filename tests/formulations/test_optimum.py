@@ -15,7 +15,7 @@ from formulations.data import Unit, units_from_labels
 from formulations.errors import FormulationError, FormulationWarning
 from rerank.reranker.solve.margin import FEASIBILITY_TOLERANCE, SAFETY
 from tests.cases.examples import examples
-from tests.cases.programs import PROGRAMS, STATISTICS, Case, coefficients, draw
+from tests.cases.programs import PROGRAMS, STATISTICS, Case, coefficients, draw, on_grid
 from tests.oracles import programs as oracle
 
 pytestmark = pytest.mark.filterwarnings("ignore:ResolvedRank forbids")
@@ -25,6 +25,14 @@ CLOSE = 1e-6
 @pytest.mark.parametrize("seed", range(32))
 def test_every_program_attains_the_enumerated_optimum(seed):
     case = draw(seed)
+    for name in case.names:
+        best, _ = case.best(name)
+        assert case.optimum(name) == pytest.approx(best, abs=CLOSE), name
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_every_program_attains_it_on_whole_numbers(seed):
+    case = on_grid(seed)
     for name in case.names:
         best, _ = case.best(name)
         assert case.optimum(name) == pytest.approx(best, abs=CLOSE), name

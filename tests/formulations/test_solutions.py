@@ -1,6 +1,9 @@
 """Solution files of every dialect: the same point from each, and a sentence for what cannot be read."""
 
 # ruff: noqa: W291 -- solvers end lines with blanks, and so do these samples.
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import strategies as st
@@ -150,10 +153,92 @@ a_longer_name_16 4.5
 n0 2
 """
 
+CPLEX = """<?xml version = "1.0" encoding="UTF-8" standalone="yes"?>
+<CPLEXSolution version="1.2">
+ <header
+   problemName="p.mps"
+   objectiveValue="-4.85"
+   solutionStatusValue="101"
+   solutionStatusString="integer optimal solution"
+   primalFeasible="1"
+   writeLevel="1"/>
+ <linearConstraints>
+  <constraint name="r0" index="0" slack="4"/>
+ </linearConstraints>
+ <variables>
+  <variable name="w0" index="0" status="BS" value="-0.5" reducedCost="-0"/>
+  <variable name="z3_7" index="1" value="0"/>
+  <variable value="4.5" index="2" name="a_longer_name_16"/>
+  <variable name="n0" index="3" value="2"/>
+ </variables>
+ <objectiveValues>
+  <objective index="0" name="COST" value="-4.85"/>
+ </objectiveValues>
+</CPLEXSolution>
+"""
+CPLEX_SPARSE = CPLEX.replace('writeLevel="1"', 'writeLevel="3"').replace(
+    '  <variable name="z3_7" index="1" value="0"/>\n', ""
+)
+XPRESS = """NAME          p FREE
+  C w0                      -0.5
+  C z3_7                       0
+  C a_longer_name_16         4.5
+  C n0                         2
+ENDATA
+"""
+XPRESS_LIST = """     1,"r0              ","L","BS",6,4,-1e+20,10,0,10
+     2,"w0              ","C","SB",-0.5,0,-9,9,0
+     3,"z3_7            ","C","LL",0,0,0,1,0
+     4,"a_longer_name_16","C","BS",4.5,0,-9,9,0
+     5,"n0              ","C","UL",2,0,2,2,0
+"""
+XPRESS_TABLE = """
+Problem Statistics
+Matrix p FREE
+Objective COST
+Problem has      1 rows and      4 structural columns
+
+Solution Statistics
+Minimization performed
+Optimal solution found after      0 iterations
+Objective function value is    -4.850000
+
+Rows Section
+   Number    Row     At      Value      Slack Value   Dual Value        RHS
+ L      1  r0        BS      6.000000      4.000000       .000000     10.000000
+
+Columns Section
+   Number   Column   At      Value      Input Cost   Reduced Cost
+ C      3  w0        SB      -.500000      2.100000       .000000
+ C      4  z3_7      LL       .000000       .000000       .000000
+   Number   Column   At      Value      Input Cost   Reduced Cost
+ C      5  a_longer_name_16  BS      4.500000       .000000       .000000
+ C      6  n0        UL      2.000000       .000000       .000000
+"""
+LP_SOLVE = """
+Value of objective function: -4.85000000
+
+Actual values of the variables:
+w0                           -0.5
+z3_7                            0
+a_longer_name_16              4.5
+n0                              2
+
+Actual values of the constraints:
+r0                              6
+
+Dual value
+r0                              0
+"""
+COPT = GUROBI.split("\n", 1)[1].replace("value =", "value")
+PLAIN = GUROBI.split("\n", 2)[2]
+
 DIALECTS = [
     ("highs", HIGHS), ("highs", HIGHS_SPARSE), ("highs", HIGHS_TABLE), ("highs", HIGHS_LIST), ("cbc", CBC),
     ("scip", SCIP), ("scip", SCIP.split("\n", 1)[1]), ("glpk", GLPK), ("glpk", GLPK_LP), ("glpk", GLPK_RAW),
-    ("glpk", GLPK_RAW_LP), ("gurobi", GUROBI), ("gurobi", MIPLIB),
+    ("glpk", GLPK_RAW_LP), ("gurobi", GUROBI), ("gurobi", MIPLIB), ("cplex", CPLEX),
+    ("cplex", CPLEX_SPARSE), ("xpress", XPRESS), ("xpress", XPRESS_LIST), ("xpress", XPRESS_TABLE),
+    ("lp_solve", LP_SOLVE), ("copt", COPT), ("plain", PLAIN),
 ]  # fmt: skip
 
 
@@ -172,6 +257,7 @@ def test_the_status_is_the_solvers(tmp_path):
         (CBC, "Optimal"),
         (GLPK, "INTEGER OPTIMAL"),
         (GLPK_RAW, "o"),
+        (CPLEX, "integer optimal solution"),
     ):
         (tmp_path / "a").write_text(text)
         assert parse_solution(tmp_path / "a", asked()).status == status
@@ -213,6 +299,17 @@ UNREADABLE = [
     (GUROBI, "n0 2", "n0", False, "line 6: a column is"),
     (GUROBI, "n0 2\n", "", False, "no value for 'n0'"),
     (MIPLIB, "=obj= -4.85", "=infeas=", True, "=infeas="),
+    (CPLEX, 'primalFeasible="1"', 'primalFeasible="0"', True, "CPLEX says 'integer optimal solution'"),
+    (CPLEX, 'value="2"', 'value="&two;"', False, "line 17: '&two;' is no finite number"),
+    (CPLEX, ' name="n0"', "", False, "line 17: a column is a tag"),
+    (CPLEX, '  <variable name="z3_7" index="1" value="0"/>\n', "", False, "no value for 'z3_7'"),
+    (XPRESS, "  C n0                         2\n", "", False, "no value for 'n0'"),
+    (XPRESS, "C n0", "R n0", False, "line 5: a column is C"),
+    (XPRESS_LIST, '"UL",2,', '"UL",,', False, "line 5: a column is a number"),
+    (XPRESS_TABLE, "4.500000", "inf", False, "line 21: 'inf' is no finite number"),
+    (LP_SOLVE, LP_SOLVE, "\nThis problem is infeasible\n", True, "lp_solve says 'This problem is infeasible'"),
+    (LP_SOLVE, "n0                              2\n", "", False, "no value for 'n0'"),
+    (PLAIN, "n0 2\n", "", False, "no value for 'n0'"),
     (HIGHS, HIGHS, "\n \n", False, "is empty"),
     (HIGHS, HIGHS, "<?xml version = '1.0'?>\n<CPLEXSolution/>\n", False, "not a solution file of one of highs, glpk"),
 ]  # fmt: skip
@@ -239,6 +336,46 @@ def test_a_solution_of_another_program_or_dialect_is_refused(tmp_path):
     path.write_text(HIGHS)
     with pytest.raises(FileFormatError, match="another model"):
         read_solution(path, asked(("a", "b", "c")))
+
+
+def test_entities_are_not_expanded(tmp_path):
+    """The text of a solution in the style of a billion laughs holds names that are none of the program."""
+    laughs = '<!DOCTYPE s [<!ENTITY a "2"><!ENTITY b "&a;&a;&a;">]>\n'
+    (tmp_path / "a").write_text(CPLEX.replace("<CPLEXS", laughs + "<CPLEXS", 1).replace('value="2"', 'value="&b;"'))
+    with pytest.raises(FileFormatError, match="is not a solution file"):
+        read_solution(tmp_path / "a", asked())
+
+
+SAMPLES = Path(__file__).parents[1] / "cases" / "solutions"
+WRITTEN = {
+    "cplex.sol": "cplex", "xpress.slx": "xpress", "xpress.asc": "xpress", "xpress.prt": "xpress",
+    "lp_solve.txt": "lp_solve", "copt.sol": "copt", "gurobi.sol": "gurobi",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_files_that_the_solvers_wrote_hold_the_optimum(name):
+    """Of CPLEX 22.2, Xpress 9.9, lp_solve 5.5.2.5, COPT 8.0 and Gurobi 13.0 for ``program.mps``."""
+    from formulations import mps
+
+    made = mps.read(SAMPLES / "program.mps")
+    found = parse_solution(SAMPLES / name, made)
+    x = made.vector(found.values)
+    assert found.dialect == WRITTEN[name] and made.violation(x) < 1e-6
+    # Two rows that earn 1 and 1 / log2(3) can stand at the top of the five.
+    assert made.objective(x) == pytest.approx(1 + 1 / np.log2(3), abs=1e-9)
+    assert found.objective is None or found.objective == pytest.approx(-made.objective(x), abs=1e-5)
+
+
+def test_weights_stand_alone_only_where_they_may(tmp_path):
+    """Their program is asked for the rest; a file that lacks one of them is cut short."""
+    made = replace(asked(), weights=np.array([0, 2]))
+    (tmp_path / "a").write_text("w0 -0.5\na_longer_name_16 4.5\n")
+    assert parse_solution(tmp_path / "a", made, weights_alone=True).values == {"w0": -0.5, "a_longer_name_16": 4.5}
+    for kept, alone in (("w0 -0.5\n", True), ("w0 -0.5\na_longer_name_16 4.5\n", False)):
+        (tmp_path / "a").write_text(kept)
+        with pytest.raises(FileFormatError, match="no value for .* missing.: it is cut short"):
+            parse_solution(tmp_path / "a", made, weights_alone=alone)
 
 
 @examples(50, st.lists(st.floats(-1e300, 1e300), min_size=4, max_size=4))

@@ -66,8 +66,8 @@ def pairwise_value(X, pairs, weights, w, epsilon):
     return sum(weight for (i, k), weight in zip(pairs, weights) if won[i, k])
 
 
-def vertices(X, epsilon, box=None, levels=(0.0,)):
-    """Points of the box where d of the hyperplanes meet, without repetitions."""
+def vertices(X, epsilon, box=None, levels=(0.0,), more=()):
+    """Points of the box where d of the hyperplanes meet, without repetitions; ``more`` are further (normal, side)."""
     d = X.shape[1]
     lower, upper = (-np.ones(d), np.ones(d)) if box is None else map(np.asarray, box)
     n = len(X)
@@ -76,6 +76,7 @@ def vertices(X, epsilon, box=None, levels=(0.0,)):
     planes = [(np.array(v), side) for v in normals for side in (epsilon, *levels)]
     for j in range(d):
         planes += [(np.eye(d)[j], side) for side in {lower[j], upper[j], 0.0}]
+    planes += [(np.asarray(normal, float), side) for normal, side in more]
     A, b = np.array([p for p, _ in planes]), np.array([s for _, s in planes])
     chosen = np.array(list(combinations(range(len(planes)), d)))
     M, r = A[chosen], b[chosen]

@@ -99,7 +99,8 @@ def test_the_digest_is_of_every_field():
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"schema": 3}, "schema 3 is not 1 or 2"),
+        ({"schema": 4}, "schema 4 is not 1 to 3"),
+        ({"schema": 0}, "schema 0 is not 1 to 3"),
         ({"schema": True}, "schema True"),
         ({"format": "else"}, '"format" is not'),
         ({"more": 1}, "there is no field 'more'"),

@@ -2,6 +2,7 @@
 
 import json
 import math
+import pickle
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -45,6 +46,22 @@ def test_a_card_is_a_point_of_its_program_and_has_its_value_there(seed):
     x = program.vector(cards.assignment(model, column_points(card)).values)
     assert program.violation(x) < 1e-9
     assert program.objective(x) == pytest.approx(card.result_.value, abs=1e-12)
+
+
+@pytest.mark.parametrize("ties", ["average", "pessimistic"])
+def test_the_model_is_in_the_unit_of_the_statistic_names_its_questions_and_pickles(ties):
+    card = draw(2, rows=18, most=5).fit()
+    model = pickle.loads(pickle.dumps(card.build_model(ties)))
+    assert list(model.rerank_info.columns.values()) == list(map(str, card.questions_))
+    for block in model.component_objects((pyo.Var, pyo.Constraint, pyo.Objective)):
+        assert block.doc.startswith("ours: "), block.name
+    value, x = solve(compile_model(model))
+    columns = [data for block in model.component_objects(pyo.Var) for data in block.values()]
+    for data, at in zip(columns, x, strict=True):
+        data.set_value(at, skip_validation=True)
+    assert pyo.value(model.statistic) == pytest.approx(value)
+    equal = value == pytest.approx(card.result_.value, abs=1e-6)
+    assert equal or (ties == "pessimistic" and value < card.result_.value)
 
 
 @pytest.mark.parametrize("seed", range(1, 40, 2))

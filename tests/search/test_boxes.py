@@ -20,7 +20,7 @@ from rerank.search.boxes.antiparallel import NO_GROUPS, antiparallel_pairs
 from rerank.search.boxes.nodes import NodeBatch, Support
 from rerank.search.boxes.open import OpenBoxes
 from rerank.search.boxes.pairs import gather, reach
-from rerank.search.boxes.vertices import Exact, inner_value
+from rerank.search.boxes.vertices import Exact
 from rerank.search.domain import Domain
 from rerank.search.jobs import explore_batches
 from rerank.search.lines.search import Share
@@ -286,7 +286,7 @@ def test_no_value_is_above_the_ideal_in_either_unit(seed: int) -> None:
     problem = problem_from(seed)
     t = tables(problem)
     won = np.random.default_rng(seed).random(t.pairs.shape[1]) < 0.6
-    inner = inner_value(t, won)
+    inner = t.value_of(won)
     assert inner <= t.ideal + t.slack
     assert t.to_value(t.ideal) <= problem.ideal + 1e-15 * abs(problem.ideal)
 

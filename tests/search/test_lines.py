@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rerank.problem import Problem, problem_of, values_at
 from rerank.search import line_search
-from rerank.search.boxes.vertices import Exact, inner_value
+from rerank.search.boxes.vertices import Exact
 from rerank.search.checkpoint import restored_lines, stored_lines
 from rerank.search.domain import Domain
 from rerank.search.lines import kernel as line_kernel
@@ -31,7 +31,7 @@ Floats = NDArray[np.float64]
 
 def slow_value(t: Tables, w: Floats, slack: float = 0.0) -> float:
     """Value of a point of a line, scaled back to the cube's surface."""
-    return inner_value(t, (w / np.abs(w).max()) @ t.pairs >= t.epsilon + slack)
+    return t.value_of((w / np.abs(w).max()) @ t.pairs >= t.epsilon + slack)
 
 
 def slow_norm_breaks(w: Floats, u: Floats) -> list[float]:
@@ -121,7 +121,7 @@ def test_a_climb_never_ends_below_its_start(seed: int) -> None:
     for w in surface(np.random.default_rng(seed), problem, 3):
         value, point = searching(problem, seed).climb(w, rounds=3)
         # The start is a single point, perhaps on the margin; a line is evaluated on open pieces.
-        clear = inner_value(t, w @ t.pairs > t.epsilon + 1e-9)
+        clear = t.value_of(w @ t.pairs > t.epsilon + 1e-9)
         assert value >= clear - 1e-12 * abs(clear)
         assert np.abs(point).max() == pytest.approx(1, abs=1e-12) and (point[problem.signs > 0] >= 0).all()
         assert exact.value(point) >= value - 1e-9 * abs(value) or problem.epsilon < 1e-3

@@ -1,6 +1,7 @@
 """Supports: listed, screened by boxes and by groups of equal rows, and their optimum against solving every support."""
 
 from dataclasses import replace
+from fractions import Fraction
 from itertools import combinations, pairwise, permutations
 from typing import Any
 
@@ -11,6 +12,8 @@ from hypothesis import strategies as st
 from rerank.errors import InputError
 from rerank.problem import Problem, problem_of
 from rerank.search import solve
+from rerank.search.boxes.listing import grid_of, vertices
+from rerank.search.boxes.vertices import Exact, _vertices
 from rerank.search.domain import Domain
 from rerank.search.jobs import screen_supports
 from rerank.search.rows.lines import RowLines
@@ -494,3 +497,52 @@ def test_a_search_goes_on_without_a_table_for_the_screening(
     monkeypatch.setattr(screening, "affordable_pairs", refuse)
     found = solve(problem, n_jobs=1)
     assert found.closed and found.value == pytest.approx(expected.value)
+
+
+def of_levels(seed: int, margin: float) -> Problem:
+    """Rows of few levels, many of them equal, with AUC and at most three of five features."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, [2, 2, 3, 2, 5], size=(36, 5)) / [1, 1, 2, 1, 4]
+    y = (X @ rng.normal(size=5) + rng.normal(size=36) > 0.5) * 1.0
+    y[:2], X[:2] = (0, 1), ((0,) * 5, (1,) * 5)
+    signs = rng.choice([-1, 0, 0, 1], size=5)
+    return problem_of(X, y, parse("auc"), max_features=3, epsilon=margin, signs=signs)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_supports_of_few_levels_have_the_optimum_of_enumeration(seed: int) -> None:
+    problem = of_levels(seed, [1e-9, 0.25, 0.05, 0.5, 1e-4, 0.1][seed % 6])
+    found = solve(problem, time_limit=60)
+    best = max(
+        optimum(problem_of(problem.X[:, s], problem.lists[0].gains, parse("auc"), epsilon=problem.epsilon,
+            signs=problem.signs[list(s)])).value
+        for s in combinations(range(5), 3)
+    )  # fmt: skip
+    assert found.bound == pytest.approx(float(best), abs=1e-9) and found.value <= found.bound
+    # Where the margin is no binary fraction the best weights may be such that no doubles hold them.
+    assert seed in (5, 11) or found.value == pytest.approx(float(best), abs=1e-12)
+
+
+@examples(60, SEEDS)
+def test_vertices_of_a_grid_are_those_of_elimination_in_rationals(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    k, size = int(rng.integers(1, 5)), int(rng.integers(1, 4))
+    rows = [[Fraction(int(x), size) for x in row] for row in rng.integers(-3, 4, size=(int(rng.integers(1, 7)), k))]
+    margin = Fraction(*[(1, 10**9), (1, 4), (1, 3), (1, 20)][seed % 4])
+    face = np.zeros(k)
+    face[rng.integers(k)] = rng.choice([-1.0, 1.0])
+    half = np.where(face != 0, 0.0, 1.0)
+    made = grid_of(rows, k - 1)
+    if k == 1:
+        assert made is None
+        return
+    grid, unit = made
+    found = {
+        (tuple(np.round(x, 12)), tuple(w))
+        for points, won in vertices(grid, face, half, margin * unit) for x, w in zip(points, won)
+    }  # fmt: skip
+    slow = {
+        (tuple(np.round([float(v) for v in x], 12)), tuple(Exact._score(x, row) >= margin for row in rows))
+        for x in _vertices([tuple(row) for row in rows], face, half, np.flatnonzero(half), margin)
+    }
+    assert found == slow

@@ -128,6 +128,7 @@ CHANGED = {
     "threads": {"threads": 2},
     "node limit": {"node_limit": 7},
     "seed": {"seed": 7},
+    "cut-off": {"cutoff": 7.0},
 }
 
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from rerank.certificate.check.exact import ExactProblem
 from rerank.certificate.check.pairs import Filter, Pairs
+from rerank.certificate.check.quotas import QuotaCheck
 from rerank.certificate.check.tree import Boxes, Branch, Indices, Mask, Sides, UnprovenError, halved
 from rerank.certificate.check.vertices import RationalBox, largest_value
 from rerank.problem.proof import COORDINATE, LINE, LISTED
@@ -42,7 +43,7 @@ class LeafCheck:
         seen: Seen | None = None,
     ) -> None:
         self.seen = seen
-        self.exact, self.pairs = exact, Pairs(exact)
+        self.exact, self.pairs, self.quotas = exact, Pairs(exact), QuotaCheck(exact)
         self.codes, self.ends_of, self.bound = codes, ends_of, bound
         self.leaves = self.exact_leaves = 0
 
@@ -182,6 +183,9 @@ class LeafCheck:
 
     def _exactly(self, boxes: Boxes, i: int, lost: NDArray[np.int64], open_: Indices, unsure: Mask) -> None:
         """Decide a leaf in rationals: pairs that doubles left open, then the sum, then the vertices."""
+        if self.quotas.refuted(self.features, boxes.centres[i], boxes.halves[i]):
+            self.exact_leaves += 1
+            return
         box = RationalBox(self.exact, self.pairs, self.features, boxes.centres[i], boxes.halves[i])
         if not box.holds_weights():
             self.exact_leaves += 1

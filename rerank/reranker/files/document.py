@@ -20,8 +20,9 @@ from rerank.reranker.classes import WORD, from_flat
 from rerank.reranker.columns import Columns, all_columns
 from rerank.reranker.evidence import Evidence, evidence_of
 from rerank.reranker.files import model_file
-from rerank.reranker.files.model_file import MAX_TEXT, ModelDocument, usable
+from rerank.reranker.files.model_file import MAX_TEXT, SQUARES, ModelDocument, usable
 from rerank.reranker.first_stage import FirstStage, is_own_name, of_tables, variant_name
+from rerank.reranker.options import KEPT
 from rerank.reranker.result import KEEPING, SOURCES, STATUSES, Result, ShortlistInfo
 from rerank.reranker.state import FittedState
 from rerank.reranker.task import task_of
@@ -34,20 +35,12 @@ OPTIONAL = ("pyomo", "matplotlib", "pandas", "polars", "pyarrow", "lightgbm", "x
 """Packages that are used where they are installed, for programs, pictures, tables and first stages."""
 
 # Names of the columns that a command read.
-COLUMNS = ("label_column", "qid_column", "id_column", "weight_column", "positive_label")
+COLUMNS = ("label_column", "qid_column", "id_column", "weight_column", "people_column", "positive_label")
 TABLE = "table"
 """Entries of the task below this name are the state of a first stage that learned from a table as it is."""
 
-# Lists of that state, which may be empty, and then have no entry.
-_LISTS = ("columns", "left_out", "centre", "square_of")
-# Parameters without a field of their own, and their values if a file does not hold them.
-KEPT: dict[str, Any] = {
-    "formulation": "subrank", "solver": "highs", "presolve": True, "time_limit": 60.0, "node_limit": None,
-    "n_jobs": None, "verbose": 0,
-    "radius": None, "margin": None, "window": None, "list_length": None, "cross_fit": "auto",
-}  # fmt: skip
-
-
+# Lists of that state, and of squares, which may be empty, and then have no entry.
+_LISTS, _SQUARES = ("columns", "left_out", "centre", "square_of"), ("centre", "scale", "square_of")
 UNFITTED = KEEPING[1:]
 """Statuses of a fit without weights."""
 
@@ -65,10 +58,11 @@ _KINDS: dict[str, tuple[type, str]] = {
 def document(state: FittedState) -> ModelDocument:
     """The fitted state as a model document."""
     stage, options = state.first_stage, state.task.given
-    if state.columns.transformer is not None:
+    squares = state.columns.squares
+    if state.columns.transformer is not squares:
         raise NotSupportedError(
-            "A model whose columns are made by a transformer cannot be written to a file; transform the table "
-            "first, and fit on what comes out."
+            "A model whose columns are made by a transformer, other than rerank.scorers.Squares, cannot be written to "
+            "a file; transform the table first, and fit on what comes out."
         )
     opaque = stage is not None and stage.coef is None
     statistic = state.task.quoted
@@ -85,7 +79,7 @@ def document(state: FittedState) -> ModelDocument:
     return ModelDocument(
         statistic=None if custom else statistic.name,
         coefficients=np.array(statistic.a) if custom else None,  # type: ignore[attr-defined]
-        feature_names=state.feature_names,
+        feature_names=state.columns.inputs,
         features=state.features,
         reranked=None if chosen.size == len(state.feature_names) else chosen,
         low=state.low,
@@ -106,6 +100,7 @@ def document(state: FittedState) -> ModelDocument:
         settings={
             **{name: options[name] for name in KEPT},
             "positive": _positive(options["positive"], signs),
+            **({"quota": "\n".join(map(str, state.task.quotas))} if state.task.quotas else {}),
             "reranks": bool(state.reranks),
             "opaque_first_stage": stage.name if opaque and stage is not None else None,
             **(
@@ -117,6 +112,7 @@ def document(state: FittedState) -> ModelDocument:
             **({} if state.task.normalise is None else {"normalise": state.task.normalise}),
             **{f"constraint.{number}": text for number, text in enumerate(state.task.constraints)},
             **_table(stage),
+            **({} if squares is None else flattened(squares.to_dict(), SQUARES)),
             **_two_labels(state),
             **({} if state.classes is None else state.classes.to_flat()),
             "named_features": state.columns.frame,
@@ -197,6 +193,16 @@ def columns_of(doc: ModelDocument) -> Columns:
     """The columns of a document's table, all of them numbers."""
     lists, frame = doc.settings.get("qid_column"), doc.settings.get("named_features", True)
     columns = all_columns(doc.feature_names, doc.reranked)
+    if entries := gathered(doc.settings, SQUARES):
+        from rerank.scorers import Squares
+
+        made = Squares.from_dict({each: [] for each in _SQUARES} | nested(entries))
+        if made.n_features_in_ != len(doc.feature_names):
+            raise _unusable(f"it has squares of {made.n_features_in_} columns, and {len(doc.feature_names)} columns")
+        if frame:
+            made.feature_names_in_ = np.array(doc.feature_names, dtype=object)
+        every = np.arange(doc.n_made, dtype=np.intp)
+        columns = replace(columns, chosen=every, transformer=made).called(doc.feature_names)
     lists = lists if isinstance(lists, str) else ""
     return replace(columns, frame=frame, lists=lists, aside=(lists,) if lists else ())
 
@@ -207,8 +213,9 @@ def kinds_of(doc: ModelDocument) -> dict[str, Kind]:
     A column that was left out, because it held no numbers or missed some, may still be one of a first stage that
     learned from texts and gaps.
     """
-    names, stage = doc.feature_names, _stage_of(doc, None, columns_of(doc))
-    complete = range(len(names)) if doc.reranked is None else doc.reranked.tolist()
+    columns = columns_of(doc)
+    names, stage = doc.feature_names, _stage_of(doc, None, columns)
+    complete = (columns.chosen if columns.squares is None else columns.squares.columns_).tolist()
     found: dict[int, Kind] = {}
     if stage is not None and stage.coef is not None:
         complete = [*complete, *np.flatnonzero(stage.coef).tolist()]
@@ -305,9 +312,10 @@ def _state_of(doc: ModelDocument, first_stage: Any, where: str) -> FittedState:
             "stat": doc.statistic if doc.coefficients is None else np.array(doc.coefficients),
             "first_stage": doc.first_stage or first_stage, "n_candidates": doc.n_candidates, "epsilon": doc.epsilon,
             "C": doc.C, "max_features": doc.max_features, "gain": doc.gain, "random_state": doc.random_state,
-            "positive": signs_of(doc).tolist() if positive == "signs" else positive,
+            "positive": signs_of(doc).tolist() if positive == "signs" else positive, "features": columns.squares,
             "constraints": constraints_of(doc), "normalise": doc.settings.get("normalise"),
             **{name: doc.settings.get(name, usual) for name, usual in KEPT.items()},
+            "quota": doc.settings.get("quota"),
         }  # fmt: skip
         pair = ("label_negative", "label_positive")
         labels = TwoLabels(*(doc.settings[name] for name in pair)) if set(pair) <= set(doc.settings) else None
@@ -328,8 +336,9 @@ def _state_of(doc: ModelDocument, first_stage: Any, where: str) -> FittedState:
 def result_to_flat(result: Result) -> dict[str, Any]:
     """Numbers, texts, booleans and None by dotted name."""
     body = {key: value for key, value in result.to_dict().items() if key not in _ELSEWHERE}
-    if not result.gave_up:  # files written before have no such entry
-        del body["gave_up"]
+    for name in ("gave_up", "changed"):  # files written before have no such entries
+        if not body[name]:
+            del body[name]
     for field in fields(Result):
         if str(field.type).startswith("float") and body.get(field.name) is not None:
             body[field.name] = float(body[field.name])

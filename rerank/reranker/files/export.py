@@ -6,40 +6,50 @@ import math
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rerank.certificate import digest
-from rerank.errors import CertificateError, InputError
+from rerank.errors import CertificateError, InputError, SolverError
 from rerank.io.atomic import together, writing_bytes
 from rerank.io.bounded import read_bytes
 from rerank.problem import Problem
 from rerank.problem.json import problem_from_json, problem_to_json
 from rerank.ranks.rationals import is_closed
+from rerank.reranker.clock import Clock
 from rerank.reranker.files import model_file
 from rerank.reranker.files.document import document, state_of
 from rerank.reranker.files.model_file import usable
 from rerank.reranker.files.own_rows import check_claim, check_point, check_program, check_rows
-from rerank.reranker.result import status_of
-from rerank.reranker.solve.by_program import seconds_to_state
-from rerank.reranker.solve.program import chosen_formulation, normalised, shares_optimum
+from rerank.reranker.files.support import NOTHING, Support
+from rerank.reranker.result import Moment, Result, history_of, status_of
+from rerank.reranker.solve.by_program import run, seconds_to_state
+from rerank.reranker.solve.own import OwnProgram, check_model, choices_of, own_program
+from rerank.reranker.solve.program import build_model, chosen_formulation, normalised, shares_optimum
 from rerank.reranker.solve.program import state as stated_program
-from rerank.reranker.solve.verified import outside, polished, summed
+from rerank.reranker.solve.verified import Verified, outside, polished, summed
 from rerank.reranker.state import FittedState
+from rerank.reranker.task import task_of
 from rerank.search.domain import allowed
+from rerank.solvers.outcome import Outcome, Progress
+
+if TYPE_CHECKING:
+    from formulations.program import Program
+    from formulations.solutions import Solution as FileSolution
 
 MOST_SECONDS = 20.0
 """A program that takes longer to state is not stated again when a solution of it is read."""
 
 
 def export(
-    state: FittedState, formulation: str, path: str | os.PathLike[str], choices: dict[str, Any]
+    state: FittedState, formulation: str, path: str | os.PathLike[str], choices: dict[str, Any], model: Any = None
 ) -> tuple[str, str, dict[str, int]]:
     """Write the program of the fitted problem with a sidecar from which :func:`imported` rebuilds the state.
 
-    Returns both paths and the program's rows, columns, integer columns and non-zeros.
+    A ``model`` of :func:`named_model` is written with what its user added. Returns both paths and the program's rows,
+    columns, integer columns and non-zeros.
     """
     from formulations import mps
     from formulations.errors import FormulationError
@@ -50,13 +60,20 @@ def export(
         raise InputError(
             f"{beside} exists and is no sidecar of a program; export under another name than {Path(path).name}."
         )
-    stated = stated_program(problem, formulation, **choices)
+    more: dict[str, Any] = {}
+    if model is None:
+        stated = stated_program(problem, formulation, **choices)
+    else:
+        own = program_of(model, problem, choices)
+        stated, formulation, choices = own.stated, own.base.formulation, choices_of(model)
+        more = {"own": own.titles}
     data = {
         "model": model_file.to_dict(document(state)),
         "problem": problem_to_json(problem),
         "formulation": formulation,
         "choices": choices,
-        "constant": stated.constant.hex(),
+        "constant": (0.0).hex(),  # the offset holds all of it; in files of earlier versions it is a part
+        **more,
     }
     try:
         written = mps.contents(stated.program, path, data)
@@ -67,6 +84,192 @@ def export(
             with writing_bytes(target) as file:
                 file.write(content)
     return str(written[0][0]), str(written[1][0]), stated.size
+
+
+def program_of(model: Any, problem: Problem, choices: dict[str, Any]) -> OwnProgram:
+    """The program of a user's model, beside that of the problem.
+
+    Raises
+    ------
+    InputError
+        For a model of another problem, what is no linear program, or ``choices`` beside a model.
+    """
+    from formulations.compile import compile_model
+    from formulations.errors import FormulationError
+
+    if choices:
+        raise InputError(
+            f"{next(iter(choices))} was given beside a model, which is built already; give it to build_model()."
+        )
+    check_model(model, problem)
+    try:
+        program = compile_model(model)
+    except FormulationError as error:
+        raise InputError(str(error)) from error
+    return own_program(problem, model.rerank_info.kind, program, choices_of(model), dict(program.titles))
+
+
+def fit_model(state: FittedState, model: Any, options: dict[str, Any]) -> FittedState:
+    """The state with the weights that are best in a user's model, which gets the values of its variables.
+
+    Parameters
+    ----------
+    options : dict
+        Parameters of the estimator as they are now: solver, time limit and the like may differ from those of the fit.
+
+    Raises
+    ------
+    InputError
+        For a model of another problem, or if no weights near the solver's keep the user's rows exactly.
+    SolverError
+        If the solver holds no point.
+    CertificateError
+        If the weights are not worth what the solver claims.
+    """
+    from formulations.compile import variables_of
+
+    problem, solver = state.known_problem(), options["solver"]
+    clock = Clock(options["time_limit"])
+    searched = solver in ("search", "none")
+    given = {**state.task.given, **{name: options[name] for name in RUNNING}, "solver": "highs" if searched else solver}
+    task = replace(task_of(given, state.task.signs.size), seed=state.task.seed)
+    with clock.phase("build"):
+        own = program_of(model, problem, {})
+    began, course = clock.spent, list[Progress]()
+    limit = clock.share(1.0, reserve=0.3)
+    outcome = run(own.stated, task, clock, limit, own.start(state.weights), progress=course.append)
+    if outcome.x is None:
+        raise SolverError(_no_point(own, outcome))
+    ours = own.maximises_value
+    with clock.phase("certificate"):
+        found, point, remarks = own.inside(outcome.x, own.claim(outcome.x) if ours else None, outcome.who)
+    for variable, value in zip(variables_of(model), point.tolist(), strict=True):
+        variable.set_value(value, skip_validation=True)
+    bound = own.in_value(outcome.bound) if ours else math.inf
+    moments = [
+        Moment(began + now.seconds, own.in_value(now.incumbent), own.in_value(now.bound))
+        for now in course if own.bounds_value
+    ]  # fmt: skip
+    notes = [*remarks, *([outcome.message] if outcome.message else [])]
+    if searched:
+        notes.append(f"solver={solver!r} knows no rows of a program, so HiGHS solved it.")
+    if task.proof or task.checkpoint is not None:
+        notes.append(
+            "A search does not know what was added to a program: it proved nothing here, recorded no proof and used no "
+            "checkpoint."
+        )
+    if not ours:
+        words = "calls optimal" if outcome.holds == "optimal" else f"bounds by {outcome.bound:.9g}"
+        notes.append(own.objective_remark(point, f"which {outcome.who} {words}"))
+    return _kept(
+        replace(state, task=task), own, found, point, notes, bound, outcome.who,
+        program_value=own.in_value(outcome.objective) if ours and outcome.objective is not None else None,
+        program_bound=bound if math.isfinite(bound) else None, solver=task.solver,
+        model_size=own.stated.size, start_accepted=outcome.start_accepted, nodes=max(0, int(outcome.nodes)),
+        seconds=clock.report(), history=(*moments, Moment(clock.spent, found.value, bound)) if moments else (),
+    )  # fmt: skip
+
+
+RUNNING = ("time_limit", "node_limit", "n_jobs", "verbose", "solver_options")
+"""Parameters that say how a solver is run, beside which one."""
+
+
+def _no_point(own: OwnProgram, outcome: Outcome) -> str:
+    """Why a solver holds no point of a user's program."""
+    names = ", ".join(own.names[:6]) + (", ..." if len(own.names) > 6 else "")
+    if outcome.stop == "finished":
+        return (
+            f"{outcome.who} says that no weights keep your rows together ({names}); leave one of them out, or give it "
+            "more room."
+        )
+    return f"{outcome.who} found no point of the program with your rows ({outcome.stop}); raise time_limit."
+
+
+def _kept(
+    state: FittedState, own: OwnProgram, found: Verified, point: NDArray[np.float64], notes: list[str], bound: float,
+    who: str, **reported: Any,
+) -> FittedState:  # fmt: skip
+    """The state with weights that keep a user's program, and the smallest bound that holds for them.
+
+    Parameters
+    ----------
+    point : float64 array (n,)
+        Columns of the program, of which the weights are some.
+    bound : float
+        Bound of the solver on its objective, in the unit of the value; infinite if there is none.
+    who : str
+        The solver or file.
+    """
+    old, problem, value = state.result, own.problem, found.value
+    limit, source, by = _known_bound(old, problem)
+    _check_bound(value, limit, problem, who)
+    told: list[str] = []
+    claim = own.claim(point) if own.maximises_value else None
+    if claim is not None and own.counts and not is_closed(value - claim, value, summed(problem)):
+        told.append(
+            f"The weights are worth {value:.9g}, and your program counts {claim:.9g} of that: your rows ask for less "
+            "than they earn."
+        )
+    if own.bounds_value and math.isfinite(bound):
+        if not is_closed(value - bound, bound, summed(problem)):
+            told.append(f"{who} says that no weights have more than {bound:.9g}: its claim is refused.")
+        elif not is_closed(limit - bound, limit, summed(problem)):
+            told.append(f"The bound is of the program with your rows; without them it is {limit:.9g}.")
+            limit, source, by = max(bound, value), "rows" if own.changed else "solver", who
+    elif claim is not None and math.isfinite(bound):
+        told.append(
+            f"{who} bounds the objective of your program by {bound:.9g}. That program may count less than weights "
+            f"earn, so the bound {limit:.9g} is that of all weights, with or without your rows."
+        )
+    told += [*own.remarks(point), *own.scale_remarks(found), *notes]
+    result = replace(
+        old,
+        weights=found.weights, value=value, certificate=found.certificate,
+        statistic=float(found.certificate.statistic), bound=max(limit, value), bound_source=source, bound_solver=by,
+        gave_up=False, changed=True, formulation=own.base.formulation, start_value=None, evidence=None,
+        proof=None, notes=tuple(told), **{"history": (), **reported},
+    ).within_bound()  # fmt: skip
+    return _with_weights(state, replace(result, history=history_of(result.history, value, result.bound)))
+
+
+def _known_bound(old: Result, problem: Problem) -> tuple[float, str, str | None]:
+    """The bound of a fit, of all weights, its source and whose word it is; of ideal lists where it has none."""
+    if old.bound_source == "rows" or not (old.certificate is not None or old.bound < problem.ideal):
+        return problem.ideal, "ideal", None
+    return old.bound, old.bound_source, old.bound_solver if old.bound_source == "solver" else None
+
+
+def _check_bound(value: float, bound: float, problem: Problem, name: str) -> None:
+    """Refuse weights that contradict the bound of a fit."""
+    if not is_closed(value - bound, bound, summed(problem)):
+        raise CertificateError(
+            f"The weights of {name} are worth {value:.12g} when recomputed exactly, above the bound "
+            f"{bound:.12g} of the model: one of the two is wrong, so neither is used; fit the model again."
+        )
+
+
+def _with_weights(state: FittedState, result: Result) -> FittedState:
+    """The state with the weights of a result."""
+    # "auto" stays what was asked for where it stands for this program.
+    asked = {} if result.formulation == state.task.formulation else {"formulation": result.formulation}
+    return replace(
+        state, task=replace(state.task, given={**state.task.given, **asked}), weights=result.weights, reranks=True,
+        classes=None if state.classes is None else replace(state.classes, cuts=None),  # there is no table
+        result=replace(result, status=status_of(result)),
+    )  # fmt: skip
+
+
+def named_model(state: FittedState, formulation: str, choices: dict[str, Any]) -> Any:
+    """The Pyomo model of the fitted problem, with the labels of the table's rows and the names of its columns."""
+    problem = state.known_problem()
+    model = build_model(problem, formulation, **choices)
+    from formulations.common import name_table
+
+    assert state.training is not None
+    score = "of the first stage's score, for one unit of the column" if state.anchored else "of the column"
+    doc = f"ours: weights per unit {score}; w divided by the column's range"
+    name_table(model, state.training.rows, state.problem_columns, state.weight_units, doc)
+    return model
 
 
 def _is_sidecar(path: Path) -> bool:
@@ -82,17 +285,25 @@ def load_solution(
     formulation: str,
     path: str | os.PathLike[str],
     dialect: str | None,
+    support: Support,
     choices: dict[str, Any],
+    model: Any = None,
 ) -> FittedState:
-    """The state with the weights of a solution file for its program."""
+    """The state with the weights of a solution file for its program, or for a user's model of it."""
     problem = state.known_problem()
+    if model is not None:
+        return _own_by_file(state, program_of(model, problem, choices), path, dialect, support)
     stated = stated_program(problem, formulation, **choices)
-    return _solved_by_file(state, formulation, problem, stated.program, stated.constant, path, dialect, choices)
+    given = (path, dialect, support)
+    if "box" in choices:
+        return _own_by_file(state, own_program(problem, formulation, stated.program, choices, {}), *given)
+    return _solved_by_file(state, formulation, problem, stated.program, *given, choices)
 
 
 def imported(
-    model: str | os.PathLike[str], solution: str | os.PathLike[str], dialect: str | None = None
-) -> FittedState:
+    model: str | os.PathLike[str], solution: str | os.PathLike[str], dialect: str | None = None,
+    support: Support = NOTHING,
+) -> FittedState:  # fmt: skip
     """A fitted state from an exported program, its sidecar and a solution file, without the data."""
     from formulations import mps
     from formulations.errors import FormulationError
@@ -101,19 +312,27 @@ def imported(
     with usable(where):
         try:
             program = mps.read(model, sidecar=True)
-            data = mps.read_sidecar(model).get("data")
+            data: Any = mps.read_sidecar(model).get("data")
         except FormulationError as error:
             raise InputError(str(error)) from error
         state, problem, stated = _contents(data, where)
         _check_problem(state, problem, where)
+        program = replace(program, constant=program.constant + stated["constant"])
+        if "own" in data or "box" in data["choices"]:
+            titles = data.get("own", {})
+            if not isinstance(titles, dict) or not all(isinstance(text, str) for text in titles.values()):
+                raise InputError(f"{where} does not say what its user added; export it again.")
+            users = own_program(problem, stated["formulation"], program, stated["choices"], titles)
+            if "own" not in data:
+                check_program(program, users.base.program, str(model))
+            return _own_by_file(state, users, solution, dialect, support)
         if seconds_to_state(problem, stated["formulation"], MOST_SECONDS) <= MOST_SECONDS:
             own = stated_program(problem, stated["formulation"], **stated["choices"])
             check_program(program, own.program, str(model))
-            if abs(own.constant - stated["constant"]) > 1e-9 * max(1.0, abs(own.constant)):
+            if abs(own.program.constant - program.constant) > 1e-9 * max(1.0, abs(program.constant)):
                 raise InputError(f"{where} states another constant than its problem has; export it again.")
-        return _solved_by_file(
-            state, stated["formulation"], problem, program, stated["constant"], solution, dialect, stated["choices"]
-        )
+    given = (solution, dialect, support, stated["choices"])
+    return _solved_by_file(state, stated["formulation"], problem, program, *given)
 
 
 def _contents(data: Any, where: str) -> tuple[FittedState, Problem, dict[str, Any]]:
@@ -155,55 +374,44 @@ def _check_problem(state: FittedState, problem: Problem, where: str) -> None:
         )
 
 
-def _inside(
-    w: NDArray[np.float64], box: tuple[NDArray[np.float64], NDArray[np.float64]] | None, name: str
-) -> NDArray[np.float64]:
-    """The weights, which a box of their program must hold once their largest size is 1."""
-    j = None if box is None else outside(w, box)
-    if box is not None and j is not None:
+def _alone(w: NDArray[np.float64], problem: Problem, name: str) -> NDArray[np.float64]:
+    """Weights that stand alone, divided by their largest size where only their direction counts."""
+    if problem.limits is None:
+        return w / max(1.0, float(np.abs(w).max(initial=0.0)))
+    if (j := outside(w, problem.limits)) is not None:
+        low, high = (float(side[j]) for side in problem.limits)
         raise InputError(
-            f"The weights of {name} leave the box of their program once their largest size is 1, as models keep it: "
-            f"w[{j}] = {w[j]:.6g} lies outside [{box[0][j]:g}, {box[1][j]:g}]; give a box that fixes a weight at 1 "
-            "or -1."
+            f"{name} gives w{j} = {w[j]:.6g}, and the model allows {low:g} to {high:g}; weights are those of the "
+            "program, in scaled units."
         )
-    return w if box is None else np.clip(w, *box)
+    return w
 
 
 def _solved_by_file(
-    state: FittedState, formulation: str, problem: Problem, program: Any, constant: float,
-    path: str | os.PathLike[str], dialect: str | None, choices: dict[str, Any],
+    state: FittedState, formulation: str, problem: Problem, program: Any,
+    path: str | os.PathLike[str], dialect: str | None, support: Support, choices: dict[str, Any],
 ) -> FittedState:  # fmt: skip
-    from formulations.errors import FormulationError
-    from formulations.solutions import parse_solution
-
     counted, name = check_rows(path, program), Path(path).name
-    try:
-        solution = parse_solution(path, program, dialect)
-        x = program.vector(solution.values)
-    except FormulationError as error:
-        raise InputError(str(error)) from error
-    check_point(solution, x, program, name)
-    claim = program.objective(x) + constant
-    given = np.clip(x[program.weights], *(problem.limits or (-1.0, 1.0)))
-    box = (program.lower[program.weights], program.upper[program.weights]) if "box" in choices else None
-    best = polished(problem, allowed(problem, _inside(normalised(given, problem.limits), box, name)), claim, box)
+    solution, x = _read(path, program, dialect)
+    claim, alone = None, x is None
+    if x is None:
+        given = _alone(np.array([solution.values[program.columns[j]] for j in program.weights]), problem, name)
+    else:
+        claim, given = program.objective(x), x[program.weights]
+    given = np.clip(given, *(problem.limits or (-1.0, 1.0)))
+    best = polished(problem, allowed(problem, normalised(given, problem.limits)), claim, nearly=alone)
     old = state.result
     # The weights of the model are a point of any program that asks no more than the problem.
-    asks_more = box is not None or choices.get("big_m", "pair") != "pair"
-    if shares_optimum(formulation, state.task.statistic) and not asks_more:
+    bounds = shares_optimum(formulation, state.task.statistic) and choices.get("big_m", "pair") == "pair"
+    if bounds and claim is not None:
         check_claim(solution, claim, max(old.value, best.value), name)
-    known = old.certificate is not None or old.bound < problem.ideal
-    bound, source = (old.bound, old.bound_source) if known else (problem.ideal, "ideal")
-    if not is_closed(best.value - bound, bound, summed(problem)):
-        raise CertificateError(
-            f"The weights of {name} are worth {best.value:.12g} when recomputed exactly, above the bound "
-            f"{bound:.12g} of the model: one of the two is wrong, so neither is used; fit the model again."
-        )
+    bound, source, by = _known_bound(old, problem)
+    _check_bound(best.value, bound, problem, name)
     other = old.fitted_name != old.statistic_name
-    told = [f"The weights were read from {name}."]
+    told = [f"The weights were read from {name}{', which holds nothing else' if alone else ''}."]
     if other:
         told.append(f"The statistic is that of {old.fitted_name}, which the file's program maximises.")
-    if not (counted or np.array_equal(best.weights, given)):
+    if not (alone or counted or np.array_equal(best.weights, given)):
         told.append(
             f"{name} does not say which rows its program had; rows of your own need not hold for these weights, which "
             "were scaled and polished."
@@ -214,15 +422,58 @@ def _solved_by_file(
         old,
         weights=best.weights, value=best.value, certificate=best.certificate,
         statistic=float(best.certificate.statistic), bound=max(bound, best.value), bound_source=source,
-        bound_solver=old.bound_solver if source == "solver" else None,
-        gave_up=False,
-        program_value=claim, program_bound=None, formulation=formulation, solver="file", start_value=None,
+        bound_solver=by,
+        gave_up=False, changed=False,
+        program_value=claim, program_bound=None, formulation=formulation, solver="file", start_value=None, history=(),
         start_accepted=None, evidence=None, notes=tuple(told),
-    ).within_bound()  # fmt: skip
-    # "auto" stays what was asked for where it stands for this program.
-    asked = {} if formulation == state.task.formulation else {"formulation": formulation}
-    return replace(
-        state, task=replace(state.task, given={**state.task.given, **asked}), weights=best.weights, reranks=True,
-        classes=None if state.classes is None else replace(state.classes, cuts=None),  # there is no table
-        result=replace(result, status=status_of(result)),
     )  # fmt: skip
+    result = support.bounded(result, program, bounds)
+    return _with_weights(state, support.proved(result, problem, state.task).within_bound())
+
+
+def _own_by_file(
+    state: FittedState, own: OwnProgram, path: str | os.PathLike[str], dialect: str | None, support: Support
+) -> FittedState:
+    """The state with the weights of a solution file for a user's program."""
+    name, ours = Path(path).name, own.maximises_value
+    if support.prove is not None:
+        raise InputError(
+            f"prove searches all weights that the model allows, and the program of {name} has rows or a box of its "
+            "own; leave prove out, and give the solver's bound on its word."
+        )
+    solution, x = _read(path, own.program, dialect)
+    if x is None:
+        given = np.array([solution.values[own.program.columns[j]] for j in own.weights])
+        x, claim, more = own.completed(given, name), None, ", which holds nothing else"
+    else:
+        claim, more = own.claim(x) if ours else None, ", which calls them optimal" if solution.optimal else ""
+    found, point, remarks = own.inside(x, claim, name)
+    told = [f"The weights were read from {name}{more}.", *remarks]
+    bound, who = math.inf, name
+    if not ours:
+        told.append(own.objective_remark(point, f"by {name}"))
+    elif support.bound is not None and support.by is not None:
+        bound, who = own.in_value(own.program.constant - support.bound), support.by
+        support.check(bound, found.value, own.in_value(own.program.constant))
+    return _kept(
+        state, own, found, point, told, bound, who, program_value=claim,
+        program_bound=bound if math.isfinite(bound) else None, solver="file", start_accepted=None,
+    )  # fmt: skip
+
+
+def _read(
+    path: str | os.PathLike[str], program: Program, dialect: str | None
+) -> tuple[FileSolution, NDArray[np.float64] | None]:
+    """A solution file and its point, which is one of the program; None where the file holds weights alone."""
+    from formulations.errors import FormulationError
+    from formulations.solutions import parse_solution
+
+    try:
+        solution = parse_solution(path, program, dialect, weights_alone=True)
+        if len(solution.values) < len(program.columns):
+            return solution, None
+        x = program.vector(solution.values)
+    except FormulationError as error:
+        raise InputError(str(error)) from error
+    check_point(solution, x, program, Path(path).name)
+    return solution, x

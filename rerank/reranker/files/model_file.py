@@ -30,10 +30,13 @@ from rerank.io.bounded import parsed_json, read_bytes
 from rerank.io.margin import Margin
 
 FORMAT = "exact-rerank model"
-SCHEMA = 2
+SCHEMA = 3
 WRITTEN_BY = "pass a file written by save or by rerank fit"
 SINCE_2 = ("prior_scores", "reranked")
 """Fields that files of schema 1 do not hold."""
+
+SQUARES = "squares"
+"""Entries of ``settings`` below this name are the squares of columns, which files of schema 1 and 2 do not hold."""
 
 MAX_BYTES = 64 * 2**20
 
@@ -73,7 +76,7 @@ class ModelDocument:
     feature_names : tuple of str, length d
         All input columns, in order.
     features : intp (p,)
-        The columns used, ascending; constant ones are dropped.
+        The columns used, ascending, of the input columns or of those with their squares; constant ones are dropped.
     reranked : intp or None
         The columns that could have been used, ascending; None for all.
     prior_scores : float64 (n,) or None
@@ -135,6 +138,12 @@ class ModelDocument:
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", Margin(self.epsilon))
 
+    @property
+    def n_made(self) -> int:
+        """Number of columns that can be reranked: those of the table, or columns of it and their squares."""
+        made = [name for name in self.settings if name.startswith((f"{SQUARES}.columns.", f"{SQUARES}.square_of."))]
+        return len(made) or len(self.feature_names)
+
 
 KINDS = {each.name: each.metadata["kind"] for each in fields(ModelDocument)}
 
@@ -153,8 +162,8 @@ def from_dict(body: Any, where: str = "model") -> ModelDocument:
     """Build the document from JSON values; a malformation is an `InputError` naming `where` and the field."""
     if not isinstance(body, dict) or body.get("format") != FORMAT:
         raise refuse(where, f'"format" is not {FORMAT!r}', WRITTEN_BY)
-    if body.get("schema") not in (1, SCHEMA) or isinstance(body["schema"], bool):
-        found = f"schema {str(body.get('schema'))[:40]} is not 1 or {SCHEMA}"
+    if body.get("schema") not in range(1, SCHEMA + 1) or isinstance(body["schema"], bool):
+        found = f"schema {str(body.get('schema'))[:40]} is not 1 to {SCHEMA}"
         raise refuse(where, found, "use the version of exact-rerank that wrote it")
     given = body
     if body["schema"] == 1:
@@ -218,7 +227,7 @@ def _check(document: ModelDocument, where: str) -> None:
         != (document.coefficients is None),
         "'feature_names' are distinct": len(set(document.feature_names)) == d,
         "'features' are ascending columns": bool(np.all(np.diff(document.features) > 0))
-        and (p == 0 or (document.features[0] >= 0 and document.features[-1] < d)),
+        and (p == 0 or (document.features[0] >= 0 and document.features[-1] < document.n_made)),
         "'reranked' are ascending columns, those used among them": _chosen(document),
         "'low' is below 'high'": bool(np.all(document.low < document.high)),
         "'weights' lie in [-1, 1], or correct a score of weight 1": bool(
@@ -242,7 +251,7 @@ def _chosen(document: ModelDocument) -> bool:
     chosen = document.reranked
     if chosen is None:
         return True
-    inside = chosen.size > 0 and chosen[0] >= 0 and chosen[-1] < len(document.feature_names)
+    inside = chosen.size > 0 and chosen[0] >= 0 and chosen[-1] < document.n_made
     return bool(inside and np.all(np.diff(chosen) > 0) and np.isin(document.features, chosen).all())
 
 

@@ -1,7 +1,8 @@
-"""Programs with rows or columns of the user's own: refused, because a solution is polished without them.
+"""Programs with rows or columns of the user's own: refused where nothing says that they are the user's.
 
-The program that was solved has to be that of the exported problem.  Its names and numbers are compared with those of
-the problem stated again, and the rows that a solution file counts with the rows of that program.
+The program that was solved has to be that of the exported problem, or of the model that was given.  Its names and
+numbers are compared with those of the problem stated again, and the rows that a solution file counts with the rows of
+that program.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from formulations.program import Program
     from formulations.solutions import Solution
 
-ADVICE = "rows and columns of your own are not supported here yet; solve the exported program as it is"
+ADVICE = "for rows, columns or bounds of your own give the model, as in load_solution(path, model=m), or export_mps"
 
 # How many rows the program had, in the solution files of HiGHS and GLPK; those of other solvers do not say.
 _COUNTS = (
@@ -85,7 +86,9 @@ def check_rows(solution: str | os.PathLike[str], own: Program) -> bool:
     try:
         content = file_bytes(solution)
         beside = Path(solution).with_suffix(".mps")
-        program = mps.read(beside, sidecar=False) if beside.is_file() and beside != Path(solution) else None
+        there = beside.is_file() and beside != Path(solution)
+        program = mps.read(beside, sidecar=False) if there else None
+        ours = mps.read(beside) if there and mps.sidecar_path(beside).is_file() else None
     except FormulationError as error:
         raise InputError(str(error)) from error
     split = np.isfinite(own.row_lower) & np.isfinite(own.row_upper) & (own.row_lower < own.row_upper)
@@ -99,6 +102,8 @@ def check_rows(solution: str | os.PathLike[str], own: Program) -> bool:
             raise InputError(
                 f"{source} is of a program with {count} rows where the problem's has {wanted[0]}: {ADVICE}."
             )
+    if ours is not None:
+        check_program(ours, own, beside.name)
     return bool(found)
 
 

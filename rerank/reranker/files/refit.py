@@ -84,15 +84,18 @@ def refit(
             "query_weight."
         )
     state = state_of(doc, first_stage, where)
+    if state.task.quotas and table.people is None:
+        raise InputError(f"{where} keeps quotas on kinds of rows; name the column that holds these with --people.")
     # A table holds grades: words, and -1 and 1 in a file, are 0 and 1 there, two other numbers are what they were.
     labels = state.labels
     positive = None if labels is None or labels.by_grades(table.y) else labels.positive
     gain = gain_of(statistic_of(doc), state.task.gain, table.sample_weight)
-    given = Given.of(table.X, table.y, table.qid, table.sample_weight, query_weight)
+    kinds = table.people if state.task.quotas else None
+    given = Given.of(table.X, table.y, table.qid, table.sample_weight, query_weight, kinds=kinds)
     rows = state.columns.rows(given.X)
     data, weights = checked(
         rows, given.y, given.qid, given.sample_weight, given.query_weight, gain,
-        pos_label=positive, ideal_gains=table.ideal_gains,
+        pos_label=positive, ideal_gains=table.ideal_gains, kinds=given.kinds,
     )  # fmt: skip
     scores = doc.prior_scores if doc.prior_scores is not None else state.first(rows)
     if scores is not None and scores.size != rows.n:

@@ -15,6 +15,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import clone
 
 from rerank.certificate import ideal_value, verify_proof
 from rerank.errors import CertificateError, InputError
@@ -29,7 +30,6 @@ from rerank.reranker.clock import Clock
 from rerank.reranker.columns import Rows, columns_of
 from rerank.reranker.data import Weights
 from rerank.reranker.files.document import (
-    KEPT,
     TABLE,
     UNFITTED,
     document,
@@ -38,11 +38,12 @@ from rerank.reranker.files.document import (
     result_of,
     state_of,
 )
-from rerank.reranker.files.model_file import ModelDocument, usable
+from rerank.reranker.files.model_file import SQUARES, ModelDocument, usable
 from rerank.reranker.files.refit import Refit, refit, same_scaling
 from rerank.reranker.fit import concluded
 from rerank.reranker.learners import name_of
-from rerank.reranker.result import Result, Solution, status_of
+from rerank.reranker.options import KEPT
+from rerank.reranker.result import ON_WORD, Result, Solution, status_of
 from rerank.reranker.solve.optimise import bounded_by_ideal
 from rerank.reranker.solve.verified import verified
 from rerank.reranker.state import FittedState, first_stage_kept
@@ -55,12 +56,12 @@ __all__ = ["Check", "Report", "Unchecked", "verify"]
 
 RECORD = "a record of how the model was made, which nobody can recompute"
 RECORDS = {
-    "random_state", "versions", "result.formulation", "result.gave_up", "result.model_size", "result.nodes",
-    "result.notes", "result.program_bound", "result.program_value", "result.seconds", "result.solver",
+    "random_state", "versions", "result.changed", "result.formulation", "result.gave_up", "result.model_size",
+    "result.nodes", "result.notes", "result.program_bound", "result.program_value", "result.seconds", "result.solver",
     "result.start_accepted", "result.start_value", "settings.formulation", "settings.id_column",
     "settings.label_column", "settings.n_jobs", "settings.named_features", "settings.node_limit",
     "settings.positive_label", "settings.presolve", "settings.qid_column", "settings.solver", "settings.time_limit",
-    "settings.verbose", "settings.weight_column",
+    "settings.people_column", "settings.verbose", "settings.weight_column",
 }  # fmt: skip
 """Entries of which only what cannot be is a contradiction."""
 
@@ -71,7 +72,10 @@ STAGE = (
 STATISTIC = ("statistic", "coefficients", "settings.window", "settings.list_length")
 """Entries of what is fitted, which the digest of the problem determines."""
 
-ROUNDED = ("result.statistic", "result.first_stage_statistic", "result.value", "result.bound", f"settings.{WORD}")
+ROUNDED = (
+    "result.statistic", "result.first_stage_statistic", "result.value", "result.bound", f"settings.{WORD}",
+    f"settings.{SQUARES}",
+)  # fmt: skip
 """Sums of doubles, whose last bits depend on the machine, but for the value of weights, which is exact."""
 WIDE = 60
 """Signs of what is stated that a table shows."""
@@ -296,7 +300,7 @@ def _alone(
         again = replace(result, bound=result.value, bound_source="ideal", certificate=None)
         state = replace(state, certificate={})
     else:
-        kept = result.status == "first_stage_kept" and result.solver not in ("none", "file")
+        kept = result.status == "first_stage_kept" and result.solver not in ("none", "file") and not result.changed
         again = replace(result, status="first_stage_kept" if kept else status_of(result))
         if result.certificate is not None:
             again = replace(again, value=value_down(result.certificate.value))
@@ -318,7 +322,7 @@ def _fitted_again(found: Refit, table: Table, proof: Proof | None, findings: _Fi
         findings.check("scaling of the shortlist", "as stored", "another", False)
         findings.remarks.append("Another problem follows from the table, so the rest was not recomputed.")
         return None
-    solver = "file" if result.solver == "file" else found.task.solver
+    solver = "file" if result.solver == "file" or result.changed else found.task.solver
     task = replace(found.task, solver=solver)
 
     def solve(problem: Problem, *_: Any) -> Solution:
@@ -340,6 +344,7 @@ def _fitted_again(found: Refit, table: Table, proof: Proof | None, findings: _Fi
     now = replace(
         again.result, evidence=result.evidence, notes=result.notes, seconds=result.seconds, grouped=result.grouped,
         folds=folds, left_out=left_out if result.left_out else (),
+        solver=result.solver if result.changed else again.result.solver,
     )  # fmt: skip
     classes = again.classes
     if classes is not None and solver == "file":
@@ -347,9 +352,11 @@ def _fitted_again(found: Refit, table: Table, proof: Proof | None, findings: _Fi
     elif classes is not None and classes.cuts is not None and (state.classes is None or state.classes.cuts is None):
         classes = state.classes
         findings.open[f"settings.{WORD}"] = "files of earlier versions lack it"
-    names = tuple(table.feature_names)
+    columns = again.columns.called(tuple(table.feature_names))
+    if columns.squares is not None:
+        columns = replace(columns, transformer=clone(columns.squares).fit(data.rows.given))
     return replace(
-        again, columns=replace(again.columns, inputs=names, names=names), columns_read=state.columns_read,
+        again, columns=columns, columns_read=state.columns_read,
         labels=_labels(state.labels, data.labels, table.labels),
         classes=classes, result=now,
     )  # fmt: skip
@@ -358,7 +365,7 @@ def _fitted_again(found: Refit, table: Table, proof: Proof | None, findings: _Fi
 def _of_file(problem: Problem, proof: Proof | None, findings: _Findings) -> Solution:
     """The file's weights with their exact value; its bound, or that of the ideal lists or of the proof."""
     doc, result = findings.doc, findings.result
-    best, bound, source = verified(problem, doc.weights), result.bound, result.bound_source
+    best, bound, source = verified(problem, doc.weights, result.changed), result.bound, result.bound_source
     findings.check("bound not below the value", bound, best.value, Fraction(bound) >= best.certificate.value)
     if proof is not None:
         verdict = verify_proof(problem, proof)
@@ -384,7 +391,7 @@ def _of_file(problem: Problem, proof: Proof | None, findings: _Findings) -> Solu
         why = f"it takes {who}" if searched else "taken on the solver's word"
         names = ("result.bound", "result.bound_source", *(() if searched else ("result.bound_solver",)))
         findings.open |= dict.fromkeys(names, why)
-    record = {name: getattr(result, name) for name in (*RUN, "gave_up", "bound_solver")}
+    record = {name: getattr(result, name) for name in (*RUN, "gave_up", "bound_solver", "changed")}
     solution = Solution(
         weights=doc.weights, value=best.value, certificate=best.certificate, bound=bound, bound_source=source, **record
     )
@@ -401,11 +408,11 @@ def _impossible(doc: ModelDocument, result: Result, named: str | None) -> dict[s
         found["result.certificate"] = "one is needed"
     if result.bound < result.value:
         found["result.bound"] = f"at least {result.value:.12g}"
-    if (result.bound_solver is None) == (result.bound_source == "solver"):
+    if (result.bound_solver is None) == (result.bound_source in ON_WORD):
         found["result.bound_solver"] = "a solver" if result.bound_solver is None else None
     if fitted and result.claims_too_much:
         found["result.program_value"] = "not above the bound"
-    if fitted and result.bound_source == "solver" and result.solver != "file":
+    if fitted and result.bound_source in ON_WORD and result.solver != "file":
         wanted = None if result.program_bound is None else max(result.program_bound, result.value)
         found |= {"result.bound": wanted} if result.bound != wanted else {}
     if fitted and result.start_value is not None and not is_closed(result.start_value - result.value, result.value):

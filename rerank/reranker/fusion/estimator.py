@@ -33,6 +33,7 @@ from rerank.reranker.fusion.lists import judged_runs
 from rerank.reranker.fusion.model import FusionModel, named_runs
 from rerank.reranker.fusion.normalise import Floats, K, curves_of
 from rerank.reranker.fusion.nulls import prior_weights, promising
+from rerank.reranker.options import FusionOptions
 from rerank.reranker.result import Result, number
 from rerank.reranker.selection.held_out import took
 from rerank.reranker.selection.options import Option
@@ -42,7 +43,7 @@ from rerank.statistics import parse
 AUDIT_FILES = "table.csv", "model.json", "fit.proof"
 
 
-class ScoreFusion(ShownMixin, BaseEstimator):
+class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
     """Fuses runs by weights that are fitted to judgements, unless RRF does as well on held-out queries.
 
     Parameters
@@ -115,49 +116,6 @@ class ScoreFusion(ShownMixin, BaseEstimator):
     notes_ : tuple of str
         What was left out, and why.
     """
-
-    def __init__(
-        self,
-        stat: Any = "ndcg@10",
-        *,
-        normalise: Any = "auto",
-        prior: Any = "equal",
-        radius: float | str | None = "auto",
-        cv: int | None = 5,
-        rule: str = "mean",
-        safeguard: float = 1.0,
-        positive: bool = True,
-        gain: str = "exponential",
-        missing: str = "lowest",
-        depth: int | None = None,
-        k: float = 60.0,
-        margin: float | None = None,
-        time_limit: float | None = 60.0,
-        node_limit: int | None = None,
-        proof: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.stat = stat
-        self.normalise = normalise
-        self.prior = prior
-        self.radius = radius
-        self.cv = cv
-        self.rule = rule
-        self.safeguard = safeguard
-        self.positive = positive
-        self.gain = gain
-        self.missing = missing
-        self.depth = depth
-        self.k = k
-        self.margin = margin
-        self.time_limit = time_limit
-        self.node_limit = node_limit
-        self.proof = proof
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     def fit(self, runs: Mapping[str, Any], qrels: Any) -> ScoreFusion:
         """Choose and fit on the judged queries of the runs.
@@ -279,7 +237,7 @@ class ScoreFusion(ShownMixin, BaseEstimator):
         scores = model.scores(found.joined)
         return float(
             evaluate(
-                self.stat, found.judged.grades, scores, found.joined.qid, gain=self.gain,  # type: ignore[call-overload]
+                self.stat, found.judged.grades, scores, found.joined.qid, gain=self.gain,
                 ideal_gains=found.missed,
             )
         )  # fmt: skip

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.errors.compiling import compiling_time, uncounted, waited, working_time
+from rerank.problem.quotas import scaled_quotas
 from rerank.ranks.row_gains import gain_of
 from rerank.reranker.clock import Clock
 from rerank.reranker.cross_fit import Staged, asked_folds, held_out_scores, on_one_scale, staged
@@ -61,6 +62,7 @@ def part_of(data: Data, split: Split, sample_weight: Floats | None, gain: Any, n
             None if sample_weight is None else sample_weight[rows],
             None if data.list_weight is None else data.list_weight[rows], gain, ideal_gains=ideal,
             groups=None if data.groups is None else data.groups[rows],
+            kinds=None if data.kinds is None else data.kinds[rows],
         )  # fmt: skip
     return Part(learn, weights, name)
 
@@ -192,6 +194,28 @@ class Ranked:
     joint_alone: Floats
 
 
+@dataclass(frozen=True, eq=False)
+class Divided:
+    """The columns to rerank of an option: of all rows, of the training rows of each fold, of the rows held out there.
+
+    What a transformer learns, it learns of the training rows.
+    """
+
+    data: Data
+    parts: Sequence[Part]
+    held: Sequence[Data]
+
+    def reranking(self, features: Any) -> Divided:
+        """The same folds with other columns to rerank."""
+        parts = []
+        for part in self.parts:
+            with naming(f"the training rows of {part.name}"):
+                parts.append(replace(part, data=part.data.reranking(features)))
+        seen = (replace(each.rows, columns=part.data.rows.columns) for each, part in zip(self.held, parts))
+        held = [replace(each, rows=rows) for each, rows in zip(self.held, seen)]
+        return Divided(self.data.reranking(features), parts, held)
+
+
 class Folds:
     """The folds of a table, ``n_jobs`` at a time, on which options are tried one after the other.
 
@@ -211,8 +235,11 @@ class Folds:
         self._weights, self._clock = sample_weight, clock
         gain = gain_of(base.stat, base.gain, sample_weight)
         names = fold_names(splits)
-        self._parts = [part_of(data, split, sample_weight, gain, name) for split, name in zip(splits, names)]
-        self._held = [rows_of(data, split.test) for split in splits]
+        parts = [part_of(data, split, sample_weight, gain, name) for split, name in zip(splits, names)]
+        self._own = Divided(data, parts, [rows_of(data, split.test) for split in splits])
+        if data.rows.columns.transformer is not None:
+            self._own = self._own.reranking(base.features)
+        self._others: dict[int, Divided] = {}
         jobs_of(n_jobs)
         self._n_jobs, self._workers = n_jobs, joblib.effective_n_jobs(n_jobs)
         if self._workers > 1:
@@ -228,11 +255,11 @@ class Folds:
 
         The fits that may still come, these included, share the time.
         """
-        given = self._given | dict(option)
-        task = _resolved(task_of(given, self.data.X.shape[1]))
-        own = self._prior(task, folds)
-        null = self._prior(replace(task, first_stage=self._given["first_stage"]), folds)
-        jobs = [(task, self._parts[k], self._held[k], prior, led) for k, prior, led in zip(folds, own, null)]
+        given, divided = self._given | dict(option), self._divided(option)
+        task = _resolved(task_of(given, divided.data.X.shape[1]))
+        own = self._prior(task, folds, divided)
+        null = self._prior(replace(task, first_stage=self._given["first_stage"]), folds, self._own)
+        jobs = [(task, divided.parts[k], divided.held[k], prior, led) for k, prior, led in zip(folds, own, null)]
         found: list[Ranked] = []
         while len(found) < len(jobs) and self._clock.remaining > 0:
             some = jobs[len(found) : len(found) + self._workers]
@@ -241,13 +268,24 @@ class Folds:
             fits -= len(some)
         return found
 
-    def _prior(self, task: Task, folds: Sequence[int]) -> list[Prior | None]:
-        """First-stage scores of some folds; fewer if the time is over."""
+    def _divided(self, option: Mapping[str, Any]) -> Divided:
+        """The columns that an option reranks, in all folds."""
+        features = option.get("features", self._given["features"])
+        if features is self._given["features"]:
+            return self._own
+        if id(features) not in self._others:
+            self._others[id(features)] = self._own.reranking(features)
+        return self._others[id(features)]
+
+    def _prior(self, task: Task, folds: Sequence[int], divided: Divided) -> list[Prior | None]:
+        """First-stage scores of some folds; fewer if the time is over. A prior of weights has those of the columns."""
         stage = task.first_stage
-        kind = (stage if isinstance(stage, str) else id(stage), task.cross_fit, task.radius is None, *folds)
+        divided = self._own if stage is not None else divided
+        named = stage if isinstance(stage, str) else id(stage)
+        kind = (named, task.cross_fit, task.radius is None, id(divided), *folds)
         if kind not in self._priors:
-            splits, parts = [self.splits[k] for k in folds], [self._parts[k] for k in folds]
-            found = priors(self.data, task, self._weights, splits, parts, self._call)
+            splits, parts = [self.splits[k] for k in folds], [divided.parts[k] for k in folds]
+            found = priors(divided.data, task, self._weights, splits, parts, self._call)
             if len(found) < len(folds):
                 return found
             self._priors[kind] = found
@@ -297,7 +335,10 @@ def _resolved(task: Task) -> Task:
 def _fold(
     task: Task, part: Part, held: Data, own: Prior | None, null: Prior | None, seconds: float | None
 ) -> Ranked:
-    """One option on one fold."""
+    """One option on one fold; quotas on a single list are those of its part."""
+    if task.quotas and part.data.qid is None and part.data.kinds is not None:
+        share = part.data.y.size / (part.data.y.size + held.y.size)
+        task = replace(task, quotas=scaled_quotas(task.quotas, part.data.kinds, share))
     with naming(f"the training rows of {part.name}"):
         state = fit(part.data, task, Clock(seconds), part.weights, None if own is None else own.staged)
     with naming(f"the rows held out in {part.name}"):

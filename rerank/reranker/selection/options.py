@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -57,7 +57,7 @@ def options_of(grid: Any, base: Reranker, data: Data) -> list[Option]:
         none = base.first_stage is None or is_sparse(data.rows.given) or base.constraints
         named = () if none else SIMPLE
         simple = [Option({"first_stage": name, "radius": 0.0}, rival=not own) for name in named]
-        return simple + corrections(base, data.X.shape[1])
+        return simple + corrections(base, data)
     try:
         candidates = list(ParameterGrid(grid))
     except (TypeError, ValueError) as error:
@@ -73,9 +73,20 @@ def options_of(grid: Any, base: Reranker, data: Data) -> list[Option]:
     return [Option({"radius": base.radius, **candidate}) for candidate in candidates]
 
 
-def corrections(base: Reranker, n_columns: int, first_stage: str | None = None) -> list[Option]:
-    """Corrections of a first stage, or of the one that the base has, by growing radius."""
-    fixed: dict[str, Any] = {} if first_stage is None else {"first_stage": first_stage}
+def corrections(base: Reranker, data: Data, first_stage: str | None = None) -> list[Option]:
+    """Corrections of a first stage, or of the one that the base has, by growing radius.
+
+    Where the base has squares of columns, the columns alone are tried before.
+    """
+    squares = data.rows.columns.squares is not None
+    columns = [{"features": base.features.features}, {"features": base.features}] if squares else [{}]
+    return [option for each in columns for option in _corrections(base, data.X.shape[1], first_stage, each)]
+
+
+def _corrections(
+    base: Reranker, n_columns: int, first_stage: str | None, columns: Mapping[str, Any]
+) -> list[Option]:
+    fixed: dict[str, Any] = ({} if first_stage is None else {"first_stage": first_stage}) | dict(columns)
     if base.window is None and parse(base.stat).counts_places:
         fixed["window"] = WINDOW
     anchored = fixed | ({"margin": MARGIN} if base.margin is None and base.epsilon == "auto" else {})

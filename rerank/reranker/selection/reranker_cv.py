@@ -78,7 +78,8 @@ class RerankerCV(ShownMixin, Ranker):
         margin of .1, free weights, corrections of three columns with a radius of .1, each with a window of 2 for a
         statistic of N places; and simple first stages: logistic regression with squares of the columns, refitted on the
         first 10, 20 or 40 % of its own list, and with balanced classes. Where the first stage is "logistic" they may be
-        chosen, and corrections of the best of them too; beside any other first stage they are only compared.
+        chosen, and corrections of the best of them too; beside any other first stage they are only compared. Where the
+        reranker has ``features=rerank.scorers.Squares()``, corrections of the columns alone are tried before.
     cv : int, splitter, iterable or None
         Number of folds; None is 5. The folds are whole lists and groups if ``fit`` gets ``qid`` or ``groups``, else
         rows, with the relevant ones spread evenly. Or a splitter of scikit-learn, or pairs of training and test rows;
@@ -131,7 +132,7 @@ class RerankerCV(ShownMixin, Ranker):
     """
 
     # Groups that scikit-learn's tools hand to their splitter are kept whole in the fit as well, unless asked otherwise.
-    __metadata_request__fit = {"groups": True}
+    __metadata_request__fit = {"groups": True, "people": True}
 
     @without(GONE)
     def __init__(
@@ -160,14 +161,17 @@ class RerankerCV(ShownMixin, Ranker):
     def fit(
         self, X: Any, y: ArrayLike, qid: ArrayLike | str | None = None, sample_weight: ArrayLike | None = None,
         query_weight: Weights = None, ideal_gains: IdealGains = None, groups: ArrayLike | str | None = None,
+        people: ArrayLike | str | None = None,
     ) -> RerankerCV:  # fmt: skip
         """Choose by held-out rows, then fit on all.
 
         Parameters
         ----------
-        X, y, qid, sample_weight, query_weight, ideal_gains, groups
+        X, y, qid, sample_weight, query_weight, ideal_gains, groups, people
             As in :meth:`Reranker.fit`. Weights count in the fits and on held-out rows. Groups are whole in every fold,
-            also in those by which the first stage scores training rows.
+            also in those by which the first stage scores training rows. On the part of a single list that a fold
+            learns from, quotas ask for their share of places and rows, rounded to what is easier; the last fit keeps
+            them as they are, and a first stage that does not is not kept.
 
         Raises
         ------
@@ -175,11 +179,11 @@ class RerankerCV(ShownMixin, Ranker):
             For parameters or data that cannot be used, too few relevant rows or lists for the folds, or a fold on whose
             rows no model can be fitted or evaluated.
         """
-        return self._fit_named(X, y, qid, sample_weight, query_weight, ideal_gains, groups=groups)
+        return self._fit_named(X, y, qid, sample_weight, query_weight, ideal_gains, groups=groups, people=people)
 
     def _fit_named(
         self, X: Any, y: Any, qid: Any, sample_weight: Any, query_weight: Weights, ideal_gains: IdealGains,
-        names: tuple[str, ...] = (), groups: Any = None,
+        names: tuple[str, ...] = (), groups: Any = None, people: Any = None,
     ) -> RerankerCV:  # fmt: skip
         """Columns get these ``names``, unless X has names of its own."""
         clock, X = Clock(self.time_limit), held(X)
@@ -188,10 +192,11 @@ class RerankerCV(ShownMixin, Ranker):
             raise InputError(f"reranker is {base!r}; it must be None or a Reranker.")
         safeguard, given = check_safeguard(self.safeguard), base.get_params(deep=False)
         rows = (X, y, qid, sample_weight, query_weight, ideal_gains)
-        data, weights = data_of(*rows, given, clone(base), names, groups)
+        data, weights = data_of(*rows, given, clone(base), names, groups, people)
         options = options_of(self.grid, base, data)
         for option in options:
-            task_of(given | option.params, data.X.shape[1])
+            table = data.reranking(option.params["features"]) if "features" in option.params else data
+            task_of(given | option.params, table.X.shape[1])
         refuse_fixed_length(base, data)
         splits = self._splits(data, X, qid, groups)
         fold = fold_of_each(splits, data.y.size) if splits[0].repeat < 0 and groups is None else None
@@ -202,7 +207,7 @@ class RerankerCV(ShownMixin, Ranker):
             trial = _Trial(Folds(base, splits, data, weights, part, self.n_jobs), judge, self.verbose)
             trial.take(options)
             if self.grid is None and (simple := trial.best_simple(safeguard)) is not None:
-                trial.take(corrections(base, data.X.shape[1], simple))
+                trial.take(corrections(base, data, simple))
         trial.leads = beside(trial.leads, trial.alone)
         spent, chosen = clock.spent, best_of(trial.options, trial.leads, safeguard)
 
@@ -212,7 +217,7 @@ class RerankerCV(ShownMixin, Ranker):
             if fold is not None and asked_folds(task_of(best.get_params(deep=False), data.X.shape[1])):
                 best.set_params(cross_fit=len(splits))
             best.set_params(time_limit=clock.least(best.time_limit, 1))
-            return params, best._fit_named(*rows, names, groups, fold)
+            return params, best._fit_named(*rows, names, groups, fold, people)
 
         # Where the first stage does not satisfy the constraints, the best option that does is taken.
         other = best_of(trial.options, trial.leads, -math.inf)
@@ -412,4 +417,4 @@ class _Trial:
 def fit_table_by_folds(search: RerankerCV, table: Table) -> RerankerCV:
     """Choose on a table read from a file, whose columns have names."""
     given = (table.X, table.y, table.qid, table.sample_weight, None, table.ideal_gains)
-    return search._fit_named(*given, table.feature_names, table.groups)
+    return search._fit_named(*given, table.feature_names, table.groups, table.people)

@@ -6,6 +6,7 @@ HiGHS takes the program's arrays, any other solver its file.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +16,10 @@ from numpy.typing import NDArray
 from rerank.errors import CertificateError, SolverError
 from rerank.errors.stops import current, limited, protected
 from rerank.problem import Problem
+from rerank.problem.quotas import unmet
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.clock import Clock
-from rerank.reranker.result import Solution
+from rerank.reranker.result import Moment, Solution
 from rerank.reranker.solve.program import (
     Stated,
     check_stated,
@@ -28,10 +30,10 @@ from rerank.reranker.solve.program import (
     state,
     unstated,
 )
-from rerank.reranker.solve.verified import Verified, polished, summed, verified, within_tolerance
+from rerank.reranker.solve.verified import Verified, meets, polished, summed, verified, within_tolerance
 from rerank.reranker.task import Task
 from rerank.search.domain import allowed
-from rerank.solvers.outcome import AGREE, Options, Outcome, Point, Stop, beside
+from rerank.solvers.outcome import AGREE, Options, Outcome, Point, Progress, Stop, beside
 
 if TYPE_CHECKING:
     from rerank.search import SearchResult
@@ -83,10 +85,12 @@ def alone(problem: Problem, task: Task, clock: Clock, start: Floats | None) -> S
         limit = min(START_SECONDS, clock.remaining * 0.1)
         w, value = search.line_search(problem, start=start, time_limit=limit, random_state=task.seed)
     with clock.phase("certificate"):
-        best = verified(problem, allowed(problem, normalised(np.asarray(w, dtype=np.float64), problem.limits)))
+        w = allowed(problem, normalised(np.asarray(w, dtype=np.float64), problem.limits))
+        best = verified(problem, w) if meets(problem, w) else None
     solution = Solution(
-        weights=best.weights, value=best.value, certificate=best.certificate, bound=math.inf, bound_source="ideal",
-        start_value=float(value), formulation=name,
+        weights=w, value=-math.inf if best is None else best.value, certificate=best and best.certificate,
+        bound=math.inf, bound_source="ideal", start_value=float(value), formulation=name,
+        history=() if best is None else (Moment(clock.spent, best.value, problem.ideal),),
     )  # fmt: skip
     if (seconds := seconds_to_state(problem, name, clock.remaining)) > clock.remaining:
         needed = f"that takes up to {seconds:.0f} s" if math.isfinite(seconds) else "it is too large"
@@ -94,7 +98,10 @@ def alone(problem: Problem, task: Task, clock: Clock, start: Floats | None) -> S
             f"The {name} program was not built: {needed}, and {clock.remaining:.1f} s were left; raise time_limit, "
             "lower n_candidates, or use presolve=True."
         )
-    return proceed(problem, task, clock, solution, name)
+    solution = proceed(problem, task, clock, solution, name)
+    if solution.certificate is None:
+        raise unmet(problem.quotas, proved=False)
+    return solution
 
 
 def box_of(problem: Problem, found: SearchResult | None) -> tuple[Floats, Floats] | None:
@@ -189,7 +196,10 @@ def proceed(
     solution = replace(solution, formulation=name, model_size=stated.size, gave_up=False)
     try:
         limit = clock.share(1.0, reserve=0.3)
-        outcome = run(stated, task, clock, limit, x, cutoff=None if found is None else solution.value)
+        better = [] if found is None else [solution.value]
+        asked = [float(value) for value in (task.solver_options.get("cutoff"),) if value is not None]
+        began, course = clock.spent, list[Progress]()
+        outcome = run(stated, task, clock, limit, x, max(better + asked, default=None), course.append)
     except SolverError as error:
         if found is None:
             raise
@@ -206,7 +216,14 @@ def proceed(
     # An outcome that denies weights that were verified and are feasible in the program is refused.
     if (x := stated.point(solution.weights)[0]) is not None:
         outcome = beside(outcome, Point.of(stated.program, x), stated.program)
-    solution = _with_outcome(replace(solution, gave_up=gave_up and ended), stated, outcome)
+    of_value = 0.0 if shares_optimum(name, task.statistic) else math.inf
+    reports = [Moment(began + now.seconds, now.incumbent, now.bound + of_value) for now in course]
+    solution = replace(solution, gave_up=gave_up and ended, history=(*solution.history, *reports))
+    solution = _with_outcome(solution, stated, outcome)
+    early = sorted(name for name in ("gap", "cutoff", "node_limit") if task.solver_options.get(name))
+    if early and outcome.holds != "optimal" and outcome.stop in (Stop.finished, Stop.node_limit):
+        why = f"solver_options hold {' and '.join(early)}, so {outcome.solver} ended before it had closed its gap."
+        solution = replace(solution, gave_up=True).noting(why)
     if not shares_optimum(name, task.statistic):
         if outcome.holds != "optimal":
             return solution
@@ -215,7 +232,7 @@ def proceed(
             "the problem, so its bound is no bound on the value. presolve=True or formulation='mixed' gives one."
         )
     # Outside the box of the search nothing beats the start, so the program's bound, or the value, bounds everything.
-    bound = max(outcome.bound + stated.constant, solution.value)
+    bound = max(outcome.bound, solution.value)
     by_solver = replace(solution, bound=bound, bound_source="solver", bound_solver=outcome.who)
     if found is None:
         return by_solver
@@ -228,7 +245,7 @@ def proceed(
 
 def run(
     stated: Stated, task: Task, clock: Clock, limit: float | None, start: Floats | None,
-    cutoff: float | None = None,
+    cutoff: float | None = None, progress: Callable[[Progress], None] | None = None,
 ) -> Outcome:  # fmt: skip
     """Solve the program with HiGHS in memory, or with another solver through a file."""
     import tempfile
@@ -244,9 +261,10 @@ def run(
         threads=effective_n_jobs(task.n_jobs),
         node_limit=task.node_limit,
         seed=task.seed % 2**31,
-        cutoff=None if cutoff is None else cutoff - stated.constant,
         verbose=task.verbose,
-    )
+        progress=progress,
+    ).chosen(task.solver_options)
+    options = replace(options, cutoff=cutoff)
     given: dict[str, Any] = {"start": start, "cancel": current().asked}
     with clock.phase(task.solver):
         if task.solver == "highs":
@@ -287,15 +305,15 @@ def _claimed(stated: Stated, outcome: Outcome) -> float | None:
         return None
     p = stated.program
     missed = np.where(p.integer, outcome.x - np.rint(outcome.x), 0.0)
-    return outcome.objective - float(p.cost @ missed) + stated.constant
+    return outcome.objective - float(p.cost @ missed)
 
 
 def _with_outcome(solution: Solution, stated: Stated, outcome: Outcome) -> Solution:
     """The solution with what the solver reports, in the unit of the value."""
     return replace(
         solution,
-        program_value=None if outcome.objective is None else float(outcome.objective) + stated.constant,
-        program_bound=float(outcome.bound) + stated.constant if math.isfinite(outcome.bound) else None,
+        program_value=None if outcome.objective is None else float(outcome.objective),
+        program_bound=float(outcome.bound) if math.isfinite(outcome.bound) else None,
         start_accepted=outcome.start_accepted,
         nodes=solution.nodes + max(0, int(outcome.nodes)),
     ).noting(*([outcome.message] if outcome.message else []))

@@ -19,16 +19,17 @@ from numpy.typing import NDArray
 from rerank.errors import CertificateError
 from rerank.errors.stops import limited
 from rerank.problem import Problem
+from rerank.problem.quotas import unmet
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.clock import Clock
-from rerank.reranker.result import Solution
+from rerank.reranker.result import ON_WORD, Moment, Solution, history_of
 from rerank.reranker.solve.by_program import alone, confirm, proceed, seconds_to_state
 from rerank.reranker.solve.margin import safe_epsilon
 from rerank.reranker.solve.program import chosen_formulation, unstated
 from rerank.reranker.solve.verified import polished, summed, won_pairs
 from rerank.reranker.task import Task
 from rerank.solvers.outcome import Progress
-from rerank.solvers.progress import claims, live, printed, recorded
+from rerank.solvers.progress import claims, live, printed
 
 if TYPE_CHECKING:
     from rerank.search import SearchResult
@@ -56,16 +57,21 @@ def solve(problem: Problem, task: Task, clock: Clock, start: Floats | None = Non
         If a claim of the search or of a solver fails the exact check.
     """
     points_only = task.node_limit == 0 and task.presolve
-    if task.solver == "search" or problem.weighs_hits or points_only:
+    unstated_quotas = bool(problem.quotas) and task.formulation != "resolved_rank"
+    if task.solver == "search" or problem.weighs_hits or points_only or unstated_quotas:
         solution, _ = _searched(problem, task, clock, start, SEARCH_ALONE_SHARE)
         if task.solver != "search" and not points_only:
-            solution = solution.noting(f"No program states {task.statistic.name}; the search had all of the time.")
+            what = task.statistic.name if problem.weighs_hits else "quotas but resolved_rank"
+            solution = solution.noting(f"No program states {what}; the search had all of the time.")
     else:
         if task.epsilon is not None:
             safe_epsilon(problem, problem.epsilon)
         way = _search_then_program if task.presolve else alone
         solution = way(problem, task, clock, start)
-    return bounded_by_ideal(problem, solution).within_bound()
+    solution = bounded_by_ideal(problem, solution).within_bound()
+    value, bound = solution.value, solution.bound
+    end = Moment(clock.spent, value, bound)
+    return replace(solution, history=history_of([*solution.history, end], value, bound) if solution.history else ())
 
 
 def bounded_by_ideal(problem: Problem, solution: Solution) -> Solution:
@@ -82,7 +88,7 @@ def bounded_by_ideal(problem: Problem, solution: Solution) -> Solution:
         solution,
         bound=bound,
         bound_source=source,
-        bound_solver=solution.bound_solver if source == "solver" else None,
+        bound_solver=solution.bound_solver if source in ON_WORD else None,
     )
 
 
@@ -91,7 +97,7 @@ def _search_then_program(
 ) -> Solution:
     name = chosen_formulation("auto", task.statistic)
     allowed = 0.2 * clock.remaining
-    fits = seconds_to_state(problem, name, allowed) < allowed
+    fits = not problem.quotas and seconds_to_state(problem, name, allowed) < allowed
     # A program goes on from weights whose value is known exactly.
     share = SEARCH_SHARE if fits else SEARCH_ALONE_SHARE
     solution, found = _searched(problem, replace(task, judged=False), clock, start, share)
@@ -102,6 +108,7 @@ def _search_then_program(
             return confirm(problem, task, clock, solution, found)
         if not fits:
             why = unstated() or f"The {name} program would be too large to help in the time"
+            why = f"The {name} program states no quotas" if problem.quotas else why
             # With more time a program could be tried.
             return replace(solution, gave_up=False).noting(f"{why}, so the search had all of it.")
         return proceed(problem, task, clock, solution, name, found)
@@ -119,10 +126,10 @@ def _searched(
     limit = clock.share(share, reserve=to_verify)
     points = task.node_limit == 0 and task.checkpoint is None
     search.ready(problem, points, task.proof)  # what it says comes before the live line
-    course = recorded()
-    if course == []:
-        course.append(Progress(0.0, -math.inf, problem.ideal, 0))  # what is known before the first round
-    with clock.phase("search"), _shown(task.verbose, claimed(problem, task)) as show:
+    began = clock.spent
+    course = [Moment(began, -math.inf, problem.ideal)]  # what is known before the first round
+    kept = None if task.judged else lambda now: course.append(Moment(began + now.seconds, now.value, now.bound))
+    with clock.phase("search"), _shown(task.verbose, claimed(problem, task), kept) as show:
         found = search.solve(
             problem,
             time_limit=limit,
@@ -138,9 +145,10 @@ def _searched(
     if task.verbose > 1:
         end = Progress(clock.seconds["search"], found.value, found.bound, int(found.nodes))
         printed("search ends:", told=claims(claimed(problem, task)))(end)
-    if course is not None:
-        course.append(Progress(found.seconds, found.value, found.bound, int(found.nodes)))
+    course.append(Moment(clock.spent, found.value, found.bound))
     w = np.asarray(found.weights, dtype=np.float64)
+    if found.value == -math.inf:
+        raise unmet(problem.quotas, proved=found.closed)
     if task.judged and not len(won_pairs(problem, w, problem.epsilon * float(problem.norm(w)))):  # nothing to polish
         return Solution(weights=w, value=found.value, bound=found.bound, bound_source="search", gave_up=True), found
     with clock.phase("certificate"):
@@ -154,7 +162,7 @@ def _searched(
     solution = Solution(
         weights=best.weights, value=best.value, certificate=best.certificate, bound=found.bound, bound_source="search",
         start_value=found.start_value, nodes=int(found.nodes), proof=found.proof,
-        gave_up=found.gave_up,
+        gave_up=found.gave_up, history=tuple(course),
     )  # fmt: skip
     limit, open_ = task.node_limit, not (found.closed or found.gave_up or found.interrupted)
     if limit is not None and open_ and solution.nodes >= limit and clock.remaining > 0:
@@ -173,19 +181,21 @@ def claimed(problem: Problem, task: Task) -> str:
 
 
 @contextmanager
-def _shown(verbose: int, name: str) -> Iterator[Callable[[Any], None] | None]:
-    """What shows the progress of a search: a live line, or printed lines from ``verbose=2`` on; and what records it."""
+def _shown(
+    verbose: int, name: str, kept: Callable[[Any], None] | None
+) -> Iterator[Callable[[Any], None] | None]:
+    """What shows the progress of a search: a live line, or printed lines from ``verbose=2`` on; it is ``kept``, too."""
     told = claims(name)
     with (
         live("search:", told=told)
         if verbose == 1
         else nullcontext(printed("search:", told=told) if verbose > 1 else None) as line
     ):
-        course = recorded()
-        reports = [one for one in (line, None if course is None else course.append) if one is not None]
 
         def show(now: Any) -> None:
-            for report in reports:
-                report(Progress(now.seconds, now.value, now.bound, now.boxes))
+            if line is not None:
+                line(Progress(now.seconds, now.value, now.bound, now.boxes))
+            if kept is not None:
+                kept(now)
 
-        yield show if reports else None
+        yield show if line is not None or kept is not None else None

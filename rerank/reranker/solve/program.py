@@ -28,7 +28,7 @@ Floats = NDArray[np.float64]
 FORMULATIONS = ("auto", "subrank", "resolved_rank", "mixed", "auc", "pairwise")
 
 OWN = {"signs": "positive", "corrections": "radius", "rows": "constraints", "by_sum": "normalise"}
-DATA = ("units", "preferences")
+DATA = ("units", "preferences", "constant", "scaled_from")
 """What the estimator calls options of a builder that a fit sets, and those that hold its rows."""
 
 
@@ -85,16 +85,13 @@ def check_stated() -> None:
 class Stated:
     """A problem stated as a Pyomo model, and its arrays.
 
-    A solver satisfies rows on the weights within a tolerance; ``allowed`` moves weights to what satisfies them.
-
-    The objective and the ``constant``, the part of V that no weights change, give the value. An anchored problem has
-    ``limits`` of its weights.
+    Its objective is the value. An anchored problem has ``limits`` of its weights. A solver satisfies rows on the
+    weights within a tolerance; ``allowed`` moves weights to what satisfies them.
     """
 
     formulation: str
     model: Any
     program: Program
-    constant: float
     limits: tuple[Floats, Floats] | None = None
     by_sum: bool = False
     allowed: Callable[[Floats], Floats] = lambda w: w
@@ -144,7 +141,7 @@ def build_model(problem: Problem, formulation: str, box: Any = None, **choices: 
     if box is not None and problem.by_sum:
         raise InputError("A box is one of weights whose largest is 1, and here their sum is; use constraints instead.")
     module, given = _arguments(problem, formulation)
-    free = [*(field.name for field in fields(Options) if field.name not in given), "name"]
+    free = [*(field.name for field in fields(Options) if field.init and field.name not in given), "name"]
     for name in choices:
         if name in given:
             again = f"with Reranker({OWN.get(name, name)}=...)" if name not in DATA else "on other rows"
@@ -183,17 +180,8 @@ def state(problem: Problem, formulation: str, box: Any = None, **choices: Any) -
     model = build_model(problem, formulation, box, **choices)
     from formulations.compile import compile_model
 
-    constant = problem.constant
-    if formulation == "pairwise":
-        # That program counts pairs won.  The q positives of a unit have ranks that sum to those pairs and q (q + 1)
-        # / 2, and the coefficient of each rank is the rank plus the number of places below the shortlist.
-        constant += sum(
-            u.factor * u.positive.size * ((u.positive.size + 1) / 2 + u.coefficients[0] - 1)
-            for u in problem.units
-        )
     return Stated(
-        formulation, model, compile_model(model), float(constant), problem.limits, problem.by_sum,
-        lambda w: allowed(problem, w),
+        formulation, model, compile_model(model), problem.limits, problem.by_sum, lambda w: allowed(problem, w)
     )
 
 
@@ -202,11 +190,20 @@ def _arguments(problem: Problem, formulation: str) -> tuple[Any, dict[str, Any]]
     if problem.weighs_hits:
         raise InputError("No program states a measure such as 'ap'; use solver='search', which needs none.")
     check_stated()
+    constant = problem.constant
+    if formulation == "pairwise":
+        # That program counts pairs won.  The q positives of a unit have ranks that sum to those pairs and q (q + 1)
+        # / 2, and the coefficient of each rank is the rank plus the number of places below the shortlist.
+        constant += sum(
+            u.factor * u.positive.size * ((u.positive.size + 1) / 2 + u.coefficients[0] - 1)
+            for u in problem.units
+        )
     ranked = {"preferences": _preferences(problem)} if formulation == "pairwise" else {"units": problem.units}
     return load(f"formulations.{formulation}"), {
-        **ranked, "epsilon": float(problem.epsilon), "C": problem.C, "max_features": problem.max_features,
-        "signs": problem.signs, "corrections": problem.limits, "rows": sides_of(problem),
-        "by_sum": problem.by_sum,
+        **ranked, "epsilon": problem.epsilon.exact, "C": problem.C, "constant": float(constant),
+        "max_features": problem.max_features, "signs": problem.signs, "corrections": problem.limits,
+        "scaled_from": (problem.X, problem.low, problem.high),
+        "rows": sides_of(problem), "by_sum": problem.by_sum, "quotas": problem.quotas,
     }  # fmt: skip
 
 

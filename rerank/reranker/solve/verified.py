@@ -30,6 +30,10 @@ MOST_PAIRS = 20_000
 MOST_ROUNDS = 60
 """Rounds of adding rows to that program; five to fifteen are usual."""
 
+ROOM, ROOM_FIRST = 1e-7, 1e3
+"""Room that a row of the user's keeps in a polish, so that rounding does not break it, and what room is worth there,
+beside a margin."""
+
 CLAIMED_SHARES = (1 - 1e-6, 0.99, 0.85)
 """Shares of the margin from which on a pair counts as claimed by a solver, tried in this order.
 
@@ -61,17 +65,26 @@ def summed(problem: Problem) -> float:
     return float(earned + kept + problem.C * problem.n_features)
 
 
-def verified(problem: Problem, w: Floats) -> Verified:
-    """Recompute ``w`` exactly."""
+def verified(problem: Problem, w: Floats, as_given: bool = False) -> Verified:
+    """Recompute ``w`` exactly; ``as_given`` is that of :func:`rerank.certificate.certify`."""
     from rerank.certificate import certify
 
-    return Verified(w, certify(problem, w))
+    return Verified(w, certify(problem, w, as_given))
 
 
-def polished(
-    problem: Problem, w: Floats, claim: float | None = None, box: tuple[Floats, Floats] | None = None
-) -> Verified:
-    """The better of ``w`` and its polish, both recomputed exactly; a polish that leaves the ``box`` is not used.
+def meets(problem: Problem, w: Floats) -> bool:
+    """Whether the order by weights meets the quotas, exactly."""
+    if not problem.quotas:
+        return True
+    from rerank.certificate import meets_quotas
+
+    return meets_quotas(problem, w)
+
+
+def polished(problem: Problem, w: Floats, claim: float | None = None, nearly: bool = False) -> Verified:
+    """The better of ``w`` and its polish, both recomputed exactly.
+
+    With a claim, or ``nearly``, pairs that are won by almost the margin are to be won, too.
 
     Raises
     ------
@@ -80,19 +93,20 @@ def polished(
     """
     best = verified(problem, w)
     tried = 0
-    for share in (1.0,) if claim is None else CLAIMED_SHARES:
+    for share in CLAIMED_SHARES if nearly or claim is not None else (1.0,):
         pairs = won_pairs(problem, w, share * problem.epsilon * float(problem.norm(w))) if w.any() else ()
         if tried < len(pairs) <= MOST_PAIRS:
             tried = len(pairs)
             # By sum weights are compared as they are, and brought to norm 1 afterwards.
             ends = (np.zeros(w.size), np.ones(w.size)) if problem.by_sum else problem.limits
-            wide = polish(problem.scaled, pairs, w, problem.signs, w != 0, box or ends, _sides(problem, w))
+            wide = polish(problem.scaled, pairs, w, problem.signs, w != 0, ends, _sides(problem, w))
             wide = allowed(problem, normalised(wide, problem.limits))
-            if box is None or outside(wide, box) is None:
-                better = verified(problem, wide)
-                best = max(best, better, key=lambda one: (one.value, one.certificate.margin or 0))
-        if claim is None or is_closed(claim - best.value, claim, summed(problem)):
+            if meets(problem, wide):
+                best = max(best, verified(problem, wide), key=lambda one: (one.value, one.certificate.margin or 0))
+        if claim is not None and is_closed(claim - best.value, claim, summed(problem)):
             return best
+    if claim is None:
+        return best
     raise CertificateError(
         f"The solver claims {claim:.9g}, but its weights are worth {best.value:.9g} when recomputed exactly, and "
         "polishing does not restore the claim; fit with solver='search', which has no tolerance."
@@ -111,13 +125,13 @@ def outside(w: Floats, box: tuple[Floats, Floats]) -> int | None:
     return int(wrong[0]) if wrong.size else None
 
 
-def within_tolerance(problem: Problem, w: Floats, claim: float) -> bool:
+def within_tolerance(problem: Problem, w: Floats, claim: float, as_given: bool = False) -> bool:
     """Whether weights reach a claim with the smallest margin that a solver's tolerance leaves.
 
     If no doubles win the same pairs by the whole margin, an honest solver's claim cannot be restored.
     """
     loose = problem.with_epsilon(CLAIMED_SHARES[-1] * problem.epsilon)
-    return is_closed(claim - verified(loose, w).value, claim, summed(problem))
+    return is_closed(claim - verified(loose, w, as_given).value, claim, summed(problem))
 
 
 def won_pairs(problem: Problem, w: Floats, margin: float) -> Pairs:
@@ -165,10 +179,50 @@ def polish(
     if not pairs.size or not free.any():
         return given
     low, high = np.where(free & (sign <= 0), least, 0.0), np.where(free & (sign >= 0), most, 0.0)
-    best = _widest(table, pairs.astype(np.intp), given, low, high, rows)
-    if limits is None and best is not given:
+    kept = None
+    if rows:
+        none = np.empty((0, d))
+        left, right = np.array([-a for a, *_ in rows]), np.array([-side for _, side, _ in rows])
+        kept = Kept(left, right, none, none[:, 0], none[:, 0], none[:, 0])
+    best = _widest(table, pairs.astype(np.intp), given, low, high, kept)
+    if best is None or not best.any():
+        return given
+    if limits is None:
         best = best / np.max(np.abs(best))
     return best if smallest_margin(table, pairs, best) > smallest_margin(table, pairs, given) else given
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """Linear rows that weights keep while they are polished, together with further columns ``v``.
+
+    ``left @ (w, v) <= right``, kept with some room where there is any, and ``equal @ (w, v) == sides``.
+
+    Attributes
+    ----------
+    left, equal : float64 arrays (m, d + e) and (k, d + e)
+    right, sides : float64 arrays (m,) and (k,)
+    low, high : float64 arrays (e,)
+        Bounds of the further columns.
+    """
+
+    left: Floats
+    right: Floats
+    equal: Floats
+    sides: Floats
+    low: Floats
+    high: Floats
+
+
+def polish_within(
+    X: Floats, pairs_won: Pairs, w: Floats, low: Floats, high: Floats, kept: Kept
+) -> tuple[Floats, Floats] | None:
+    """Weights between ``low`` and ``high`` with the widest smallest margin that keep rows, and the further columns.
+
+    None if the linear program has no solution. Nothing is scaled.
+    """
+    found = _widest(X, pairs_won, w, low, high, kept)
+    return None if found is None else (found[: w.size], found[w.size :])
 
 
 def smallest_margin(X: Floats, pairs: Pairs, w: Floats) -> float:
@@ -182,27 +236,30 @@ def _margins(X: Floats, pairs: Pairs, w: Floats) -> Floats:
     return margins
 
 
-def _widest(X: Floats, pairs: Pairs, w: Floats, low: Floats, high: Floats, rows: Sides) -> Floats:
-    """Weights for all pairs, from linear programs over some of them; the most violated pairs are added in rounds."""
-    best, best_margin = w, -np.inf
-    active = _lowest(_margins(X, pairs, w), 4 * w.size + 20)
+def _widest(X: Floats, pairs: Pairs, w: Floats, low: Floats, high: Floats, kept: Kept | None = None) -> Floats | None:
+    """Weights for all pairs, from linear programs over some of them; the most violated pairs are added in rounds.
+
+    Further columns follow them. None where nothing better than ``w`` is found; with rows to keep any point is better.
+    """
+    best, best_margin, d = None, -np.inf, w.size
+    active = _lowest(_margins(X, pairs, w), 4 * d + 20)
     for _ in range(MOST_ROUNDS):
         if current().now:
             break
-        solved = _solve(X[pairs[active, 0]] - X[pairs[active, 1]], low, high, rows)
+        solved = _solve(X[pairs[active, 0]] - X[pairs[active, 1]], low, high, kept)
         if solved is None:
             break
         candidate, delta = solved
-        margins = _margins(X, pairs, candidate)
-        if margins.min() > best_margin:
-            best, best_margin = candidate, float(margins.min())
-        violated = np.setdiff1d(_lowest(margins, 2 * w.size + 50), active)
+        margins = _margins(X, pairs, candidate[:d])
+        if margins.min(initial=np.inf) > best_margin:
+            best, best_margin = candidate, float(margins.min(initial=np.inf))
+        violated = np.setdiff1d(_lowest(margins, 2 * d + 50), active)
         violated = violated[margins[violated] < delta - 1e-12]
         if not violated.size:
             break
         active = np.concatenate([active, violated])
     # With a smallest margin of 0 or below some pair is not won, and a larger scale would not help.
-    return best if best_margin > 0 and best.any() else w
+    return best if kept is not None or (best is not None and best_margin > 0 and best.any()) else None
 
 
 def _lowest(margins: Floats, count: int) -> Pairs:
@@ -211,20 +268,35 @@ def _lowest(margins: Floats, count: int) -> Pairs:
     return np.argpartition(margins, count)[:count]
 
 
-def _solve(differences: Floats, low: Floats, high: Floats, rows: Sides) -> tuple[Floats, float] | None:
-    """Maximise delta over ``differences @ w >= delta`` in the box and the rows; None if the solver gives up."""
+def _solve(differences: Floats, low: Floats, high: Floats, kept: Kept | None) -> tuple[Floats, float] | None:
+    """Maximise delta over ``differences @ w >= delta`` in the box and the rows to keep; None if the solver gives up.
+
+    Of the columns, the weights come first, the further ones next, and then delta and the room of each row.
+    """
     from scipy.optimize import linprog
 
     d = low.size
-    largest = float(np.abs(differences).sum(axis=1).max())
+    largest = float(np.abs(differences).sum(axis=1).max(initial=0.0))
+    bounds = [*zip(low, high, strict=True), (-largest, largest)]
+    rows, right, equal = np.column_stack([-differences, np.ones(len(differences))]), np.zeros(len(differences)), {}
+    cost = np.r_[np.zeros(d), -1.0]
+    if kept is not None:
+        e, m = kept.low.size, len(kept.left)
+        room = ROOM * np.maximum(1.0, np.abs(kept.left).max(axis=1, initial=0.0))
+        rows = np.block([
+            [-differences, np.zeros((len(differences), e)), np.ones((len(differences), 1)),
+             np.zeros((len(differences), m))],
+            [kept.left, np.zeros((m, 1)), np.eye(m)],
+        ])  # fmt: skip
+        right = np.r_[right, kept.right]
+        equal = {"A_eq": np.pad(kept.equal, ((0, 0), (0, 1 + m))), "b_eq": kept.sides} if kept.sides.size else {}
+        further = [(a if np.isfinite(a) else None, b if np.isfinite(b) else None) for a, b in zip(kept.low, kept.high)]
+        bounds = [*bounds[:d], *further, bounds[d], *((0.0, own) for own in room)]
+        cost = np.r_[np.zeros(d + e), -1.0, np.full(m, -ROOM_FIRST)]
+        d += e
+        low, high = np.r_[low, kept.low], np.r_[high, kept.high]
     answer = linprog(
-        np.r_[np.zeros(d), -1.0],
-        A_ub=np.vstack([
-            np.column_stack([-differences, np.ones(len(differences))]), *(-np.append(a, 0.0) for a, *_ in rows),
-        ]),
-        b_ub=np.r_[np.zeros(len(differences)), [-side for _, side, _ in rows]],
-        bounds=[*zip(low, high, strict=True), (-largest, largest)],
-        method="highs",
+        cost, A_ub=rows, b_ub=right, bounds=bounds, method="highs", **equal,
         options={"primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9},
     )  # fmt: skip
     if answer.x is None:

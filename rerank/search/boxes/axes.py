@@ -5,18 +5,23 @@ If the features are correlated, few boxes of the cube ``max|w_j| = 1`` are short
 which differences are long.  With ``S`` the inverse square root of the differences' covariance all boxes are.
 The margin asks ``w.D >= epsilon`` at ``max|w_j| = 1``, that is ``u.D' >= epsilon max_j |(S u)_j|``, and that
 maximum is bounded in every box.
+
+On features with few values most pairs are equal on a support: four flags have 81 differences, however many pairs there
+are.  Where every lost pair costs the same on each place (AUC), boxes are explored on these.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from math import comb
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rerank.search.boxes.antiparallel import NO_GROUPS, AntiparallelPairs, antiparallel_pairs
+from rerank.search.boxes.listing import MOST_FREE, MOST_VERTICES
 from rerank.search.boxes.nodes import NodeBatch, Support
 from rerank.search.domain import Domain
 
@@ -25,6 +30,9 @@ Floats = NDArray[np.float64]
 LEAST_RATIO = 2.0  # of longest to shortest spread; below it, whitened axes do not save time
 CLEAR = 20.0  # margins by which differences have to spread in every direction
 MOST_RATIO = 100.0  # nearly collinear features are not stretched further
+MOST_VALUES = 64  # of the differences on a feature, and
+MOST_MERGED = 4096  # on a support, up to which pairs that are equal there are merged;
+WORTH = 4  # so many pairs for one that is left, at least
 
 
 @dataclass(eq=False)
@@ -48,6 +56,7 @@ class Axes:
     whitened: bool = False
     antiparallel: dict[int, AntiparallelPairs] = field(default_factory=dict)
     bases: dict[int, Floats | None] = field(default_factory=dict)
+    codes: dict[int, tuple[int, NDArray[np.intp]]] = field(default_factory=dict)
 
     def change(self, whitened: bool) -> None:
         """Take whitened axes, or the features' own."""
@@ -61,16 +70,56 @@ class Axes:
         ends = self.domain.within(features), self.domain.part(features).walls
         if none:
             return Support(features, self.basis(i), NO_GROUPS, *ends)
-        if i not in self.antiparallel:
+        pairs = self.pairs(i)
+        if i not in self.antiparallel and pairs is self.tables:
             fresh = (batch.halves >= 0.5).any() or not batch.names.any()  # boxes of screening are all named 0
             if batch.sides.shape[1] == 0 and len(self.columns) > 1 and fresh:
                 return Support(features, self.basis(i), NO_GROUPS, *ends)
-        return Support(features, self.basis(i), self.grouped(i), *ends)
+        return Support(features, self.basis(i), self.grouped(i), *ends, pairs)
+
+    def pairs(self, support: int) -> Any:
+        """The tables with pairs merged that are equal on the support, where those are few."""
+        features, t = self.columns[support], self.tables
+        if not t.linear or t.by_rows or len(self.columns) == 1:
+            return t
+        many, key = 1, np.zeros(t.size, np.intp)
+        for j in features.tolist():
+            values, code = self._coded(j)
+            many *= values
+            if not 0 < many <= min(MOST_MERGED, t.size // WORTH):
+                return t
+            key = key * values + code
+        first = np.full(many, -1)
+        first[key[::-1]] = np.arange(t.size)[::-1]
+        met = first >= 0
+        p, loss = first[met], np.bincount(key, t.loss, many)[met]
+        return replace(
+            t, pairs=t.pairs[:, p], loss=loss, slot=t.slot[p], span=t.span[p], multiplicity=t.multiplicity[p],
+            upper=t.upper[p], lower=t.lower[p],
+        )  # fmt: skip
+
+    def few(self, support: int) -> bool:
+        """Whether vertices of all of a support can be listed (:mod:`rerank.search.boxes.listing`)."""
+        free, t = self.columns[support].size - 1, self.pairs(support)
+        plain = not (self.domain.anchored or self.domain.by_sum or self.domain.walls.size or t.quotas.any)
+        listed = t is not self.tables and plain and 0 < free <= MOST_FREE
+        return listed and comb(t.size + 2 * free, free) <= MOST_VERTICES
+
+    def _coded(self, j: int) -> tuple[int, NDArray[np.intp]]:
+        """How many differences there are on a feature, and which one each pair has; 0 where they are many."""
+        if j not in self.codes:
+            row = self.tables.pairs[j]
+            values = np.unique(row[:: 1 + row.size // 1024])
+            if values.size <= MOST_VALUES:
+                values = np.unique(row)
+            few = values.size <= MOST_VALUES
+            self.codes[j] = (values.size, np.searchsorted(values, row)) if few else (0, np.empty(0, np.intp))
+        return self.codes[j]
 
     def grouped(self, support: int) -> AntiparallelPairs:
         """The antiparallel pairs of a support, searched for once."""
         if support not in self.antiparallel:
-            self.antiparallel[support] = antiparallel_pairs(self.tables, self.columns[support])
+            self.antiparallel[support] = antiparallel_pairs(self.pairs(support), self.columns[support])
         return self.antiparallel[support]
 
     def basis(self, support: int) -> Floats | None:

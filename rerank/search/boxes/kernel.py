@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from rerank.search.boxes.nodes import GROUPED, IDLE, LEVEL, NAME, SIDES
+from rerank.search.boxes.nodes import GROUPED, IDLE, LEVEL, NAME, QUOTAS, SIDES
 from rerank.search.boxes.pairs import (  # fmt: skip
     allowed,
     beyond,
@@ -44,12 +44,13 @@ from rerank.search.boxes.pairs import (  # fmt: skip
     total_value,
     undecided,
 )
+from rerank.search.boxes.quotas import ASKED, NONE, stand, steered
 from rerank.search.boxes.relaxation import HOPE, must_lose
 from rerank.search.compiled import kernel
 from rerank.search.workspace import LEVELS, LISTS, RUNS, SIZE, START
 
 STUCK = 5  # splits a feature that decide nothing, after which a box is unresolved,
-FEW = 16  # if no more pairs than this are undecided in it; exact arithmetic fathoms it then
+FEW = 16  # if no more pairs, and rows of quotas, than this are undecided in it; exact arithmetic fathoms it then
 WHOLE = 1e-6  # by how much a loss must pass a whole number to be rounded up to the next
 
 
@@ -67,7 +68,7 @@ def explorer(linear: bool) -> Any:
         given : Given
         workspace : PairSpace
             A new one, see :func:`rerank.search.workspace.pair_space`.
-        stack, unresolved : pairs of float64 (n, 2 k + 1) and int64 (n, 4 + m)
+        stack, unresolved : pairs of float64 (n, 2 k + 1) and int64 (n, 5 + m)
             Boxes to explore, and those too small to split whose bound beats the value found.
         splits : int64 (n, 3)
             Name of a split box, coordinate (or ``k - 1 + g`` for group ``g``), name of its first child; the second
@@ -99,7 +100,7 @@ def explorer(linear: bool) -> Any:
         spread = 0.0
         margin = given.epsilon
         whitened = given.basis.size > 0
-        n_sides, record = side.size, splits.shape[0] > 0
+        n_sides, record, quotas = side.size, splits.shape[0] > 0, workspace.quotas
         numbers, labels = stack
         small_numbers, small_labels = unresolved
         top, n_small, n_splits, boxes, next_name = counts[0], counts[1], counts[2], counts[3], counts[4]
@@ -127,6 +128,16 @@ def explorer(linear: bool) -> Any:
             n = level[v, SIZE]
             a = level[v, START]
             work += n + 32
+            asked_at = labels[top, QUOTAS]
+            asked = quotas.level[asked_at, ASKED]
+            met, in_doubt = True, 0
+            if asked > 0:
+                in_doubt, met, looked = stand(given.quotas, quotas, asked_at, c, h)
+                work += looked
+                if in_doubt == NONE:
+                    continue
+                if 5 * in_doubt <= 4 * asked and asked_at + 2 < LEVELS:
+                    asked_at += 1
             if whitened:
                 least, largest, here = norms(given.basis, c, h)
                 margin = given.epsilon * least
@@ -159,7 +170,7 @@ def explorer(linear: bool) -> Any:
                 value = found
                 if bound > limit:
                     value = base[v] + total_value(active, central, slots, count)
-            if value > found and allowed(c, within, walls):
+            if value > found and met and allowed(c, within, walls):
                 found = value
                 limit = max(found + slack, target)
                 copy(c, best)
@@ -183,7 +194,7 @@ def explorer(linear: bool) -> Any:
             kept = undecided(middle, radius, spread, keep)
             if not linear:
                 kept = matters(keep, kept, slot, span, lost, active, slots)
-            idle = idle + 1 if kept == n else 0
+            idle = idle + 1 if kept == n and in_doubt == asked else 0
             if 5 * kept <= 4 * n and v + 1 < LEVELS:
                 b = a + n
                 for j in range(k + 1):
@@ -215,11 +226,13 @@ def explorer(linear: bool) -> Any:
                 weight = middle
             crossed = crossing(c, h, walls, axes[3])
             which, upward = coordinate(D, a, n, weight, h, smallest, axes[3:], crossed)
+            if in_doubt > 0 and (not met or kept == 0):
+                which, upward = steered(quotas.amount, h, smallest, which, upward)
             # Two splits by groups in a row only if the first brought the bound down; otherwise the box has to shrink.
             group = 0
-            if n_sides > 0 and side[n_sides - 1] == 0 and not (by_group and bound >= above):
+            if n_sides > 0 and met and side[n_sides - 1] == 0 and not (by_group and bound >= above):
                 group = heaviest(G[a : a + n], weight, groups[1], groups[2])
-            if (which < 0 and group == 0) or (idle > STUCK * k and kept <= FEW):
+            if (which < 0 and group == 0) or (idle > STUCK * k and kept <= FEW and in_doubt <= FEW):
                 put(small_numbers, n_small, c, h, bound)
                 copy(labels[top], small_labels[n_small])
                 n_small += 1
@@ -248,6 +261,7 @@ def explorer(linear: bool) -> Any:
                 labels[top, NAME] = next_name + (0 if up else 1)
                 labels[top, LEVEL] = v
                 labels[top, IDLE] = idle
+                labels[top, QUOTAS] = asked_at
                 labels[top, GROUPED] = 1 if group > 0 else 0
                 for j in range(n_sides):
                     labels[top, SIDES + j] = side[j]

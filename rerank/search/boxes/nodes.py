@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,15 +14,16 @@ Floats = NDArray[np.float64]
 Names = NDArray[np.int64]
 
 NAMES = 2**36  # names of boxes a job may give
-NAME, LEVEL, IDLE, GROUPED, SIDES = range(5)
-"""Labels of a box: name, level, splits in a row that decided nothing, whether the last was by a group, and sides."""
+NAME, LEVEL, IDLE, GROUPED, QUOTAS, SIDES = range(6)
+"""Labels of a box: name, level, splits in a row that decided nothing, whether the last was by a group, level of quotas,
+and sides."""
 
 
 @dataclass(frozen=True, eq=False)
 class NodeBatch:
     """Boxes of one support, explored together, a row each.
 
-    ``numbers`` (n, 2 k + 1) holds centres, half-widths and bounds, ``labels`` (n, 4 + m) what :data:`SIDES` lists:
+    ``numbers`` (n, 2 k + 1) holds centres, half-widths and bounds, ``labels`` (n, 5 + m) what :data:`SIDES` lists:
     names, what a kernel notes, and the sides of antiparallel pairs chosen for each.
     """
 
@@ -100,7 +102,8 @@ class Support:
     """Features that carry weight, the basis of their boxes (None: their own axes), and their antiparallel pairs.
 
     ``within`` (2, k) holds the smallest and the largest coordinate of each feature; (2, 0) without limits.  ``walls``
-    (m, k + 2) are the rows on its weights (:class:`rerank.search.domain.Domain`).
+    (m, k + 2) are the rows on its weights (:class:`rerank.search.domain.Domain`), ``pairs`` the tables with equal pairs
+    merged; without, the whole ones.
     """
 
     features: NDArray[np.intp]
@@ -108,6 +111,7 @@ class Support:
     antiparallel: AntiparallelPairs
     within: Floats = field(default_factory=lambda: np.empty((2, 0)))
     walls: Floats = field(default_factory=lambda: np.empty((0, 2)))
+    pairs: Any = None
 
     def weights(self, u: Floats, d: int) -> Floats:
         """Weights of all ``d`` features at box coordinates ``u``."""

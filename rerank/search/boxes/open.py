@@ -22,6 +22,7 @@ FIRST_BATCHES = 16  # into which the faces of a single cube are divided
 BATCHES = 4  # of a job, so that jobs do the same work though batches differ;
 BATCHES_OF_MANY = 24  # where there are many supports, so that many of them are explored early,
 EVALUATIONS = 120.0  # with so many evaluations of every pair at least
+EXTRA = 1e7  # and so many where equal pairs are merged: about what it takes to list the vertices of a support
 A_JOB = 1e8  # evaluations of a pair by a job on many supports
 PARTS = 4  # batches into which the boxes left by one job are divided, by their bounds
 MOST_CORNERS = 5  # sides of a box whose vertices are looked at
@@ -102,8 +103,10 @@ class OpenBoxes:
     def _root(self) -> NodeBatch:
         """The boxes that the domain of the next support falls into, or those of them that screening left open."""
         s, most, batch = self.unexplored.take()
-        if batch is not None:
-            return batch
+        return self._whole(s, most) if batch is None else batch
+
+    def _whole(self, s: int, most: float) -> NodeBatch:
+        """The boxes that the domain of a support falls into."""
         centres, halves = self.domain.part(self.columns[s]).roots()
         names = np.arange(self.named, self.named + len(centres), dtype=np.int64)
         self.named += len(centres)
@@ -231,13 +234,15 @@ class OpenBoxes:
         shares: list[tuple[Any, ...]] = []
         for share in (picked[i::count] for i in range(min(count, len(picked)))):
             each = whole = work
+            supports = [self.axes.support(b) for b in share]
+            prices = [float(self.prices[b.support]) for b in share]
             if len(self.columns) > 1:
-                each = max(work / len(share), EVALUATIONS * self.tables.size)
+                few = all(s.pairs not in (None, self.tables) for s in supports)
+                each = max(work / len(share), EXTRA if few else EVALUATIONS * self.tables.size)
                 whole = each * len(share)
-            supports, prices = zip(*((self.axes.support(b), float(self.prices[b.support])) for b in share), strict=True)
             values, targets = [self.value + x for x in prices], [self.target + x for x in prices]
             limits = (values, targets, self.slack, each, whole, self.record, self.job * NAMES)
-            shares.append((self.tables, list(supports), share, *limits))
+            shares.append((self.tables, supports, share, *limits))
             self.job += 1
         return shares
 
@@ -253,6 +258,10 @@ class OpenBoxes:
             if self.record and found.splits.size:
                 self.splits.append(found.splits)
                 self.n_splits += len(found.splits)
+            left = [batch for batch in (found.open, found.unresolved) if batch is not None]
+            if left and not self.record and self.axes.few(found.support):
+                self.unresolved.append(self._whole(found.support, max(batch.bound for batch in left)))
+                continue
             if found.unresolved is not None:
                 self.unresolved.append(found.unresolved)
             if found.open is not None:

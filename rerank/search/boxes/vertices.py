@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import combinations, pairwise
+from itertools import combinations
 from math import comb
 from typing import TYPE_CHECKING
 
@@ -25,6 +25,8 @@ from numpy.typing import NDArray
 
 from rerank.errors.stops import current
 from rerank.problem import Problem, RankedList
+from rerank.search.boxes.cells import Plane, points_of_cells
+from rerank.search.boxes.listing import grid_of, vertices
 from rerank.search.rows.choice import last_hit, number_of_pairs
 from rerank.search.sizes import OutOfTimeError
 from rerank.search.tables import Tables, tables
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from rerank.search.boxes.nodes import NodeBatch
     from rerank.search.boxes.open import OpenBoxes
     from rerank.search.domain import Domain
+    from rerank.search.quotas import ExactQuotas
     from rerank.search.rows.lines import RowLines
 
 Floats = NDArray[np.float64]
@@ -52,6 +55,7 @@ class Exact:
     problem: Problem
     tables: Tables
     domain: Domain
+    quotas: ExactQuotas | None = None
     known: dict[int, list[Fraction]] = field(default_factory=dict)
 
     @property
@@ -73,14 +77,14 @@ class Exact:
         return self.known[p]
 
     def _difference(self, p: int) -> list[Fraction]:
-        X, low, high = self.problem.X, self.problem.low, self.problem.high
-        upper, lower = X[self.tables.upper[p]], X[self.tables.lower[p]]
-        apart = self.problem.epsilon.exact - self.epsilon
-        return [
-            (Fraction(float(u)) - Fraction(float(v))) * Fraction(float(s)) / (Fraction(float(b)) - Fraction(float(a)))
-            - apart
-            for u, v, a, b, s in zip(upper, lower, low, high, self.domain.scale, strict=True)
-        ]
+        return [self._entry(p, j) for j in range(self.problem.n_features)]
+
+    def _entry(self, p: int, j: int) -> Fraction:
+        """Scaled difference of pair ``p`` in column ``j``, less the margin where that is a part of it."""
+        X, low, high = self.problem.X[:, j], self.problem.low[j], self.problem.high[j]
+        ends = X[self.tables.upper[p]], X[self.tables.lower[p]], self.domain.scale[j], high, low
+        u, v, s, b, a = (Fraction(float(x)) for x in ends)
+        return (u - v) * s / (b - a) - (self.problem.epsilon.exact - self.epsilon)
 
     def wins(self, p: int, v: list[Fraction]) -> bool:
         """Whether ``v`` wins pair ``p``, exactly."""
@@ -101,13 +105,19 @@ class Exact:
         ]
         for p in np.flatnonzero(np.abs(margin) <= t.tolerance):
             won[p] = self.wins(int(p), exact)
-        return inner_value(t, won)
+        return t.value_of(won)
 
     def largest(
         self, features: NDArray[np.intp], centre: Floats, half: Floats
     ) -> tuple[float, list[Floats]] | None:
-        """Largest value in a box and the points that have it; None if the vertices are too many, or the time is up."""
+        """Largest value in a box and the points that have it; None if the vertices are too many, or the time is up.
+
+        No value is minus infinity where no weights in the box meet the quotas.
+        """
         t = self.tables
+        asked = None if self.quotas is None else self.quotas.inside(features, centre, half)
+        if asked is not None and not asked.possible:
+            return -np.inf, []
         D = t.pairs[features]
         middle, radius = centre @ D - t.epsilon, half @ np.abs(D) + t.tolerance
         open_ = np.flatnonzero(np.abs(middle) <= radius)
@@ -116,15 +126,22 @@ class Exact:
             return None
         alike: dict[tuple[Fraction, ...], list[int]] = {}  # on few features many pairs are the same
         for p in open_:
-            alike.setdefault(tuple(self.difference(int(p))[j] for j in features), []).append(int(p))
+            alike.setdefault(tuple(self._entry(int(p), j) for j in features), []).append(int(p))
+        plain = t.linear and not (self.walls or self.problem.by_sum or asked)
+        if plain and (listed := self._on_grid(alike, features, centre, half, middle > radius)) is not None:
+            return listed
         if comb(len(alike) + len(self.walls) + 2 * free.size, free.size) > MOST_VERTICES:
             return None
         stop = current()
         walls = [([row[j] for j in features], side) for row, side in self.walls]
         planes = [(row, self.epsilon) for row in alike] + [(tuple(row), side) for row, side in walls]
-        points = [
-            x for x in _vertices(planes, centre, half, free) if all(self._score(x, row) >= side for row, side in walls)
-        ]
+        if asked is not None and asked.demands:
+            points = _of_cells([*planes, *((row, Fraction(0)) for row in asked.planes())], centre, half, free)
+        else:
+            points = _vertices(planes, centre, half, free)
+        if points is None or stop.now:
+            return None
+        points = [x for x in points if all(self._score(x, row) >= side for row, side in walls)]
         if stop.now:
             return None
         best = -np.inf
@@ -133,12 +150,14 @@ class Exact:
         for x in points:
             if stop.now:
                 return None
+            if asked is not None and not asked.met(x):
+                continue
             won = middle > radius
             for row, same in alike.items():
                 won[same] = self._score(x, row) >= self.epsilon
             key = won[open_].tobytes()
             if key not in seen:
-                seen[key] = inner_value(t, won)
+                seen[key] = t.value_of(won)
             if seen[key] > best:
                 best, at = seen[key], []
             if seen[key] == best:
@@ -150,6 +169,33 @@ class Exact:
         return best, at
 
 
+    def _on_grid(
+        self, alike: dict[tuple[Fraction, ...], list[int]], features: NDArray[np.intp], centre: Floats, half: Floats,
+        sure: NDArray[np.bool_],
+    ) -> tuple[float, list[Floats]] | None:  # fmt: skip
+        """As :meth:`largest` where the rows are small whole numbers and the ends of the box too; else None."""
+        t, stop = self.tables, current()
+        whole = not ((centre - half) % 1).any() and not ((centre + half) % 1).any()
+        grid = grid_of([list(row) for row in alike], int(np.count_nonzero(half))) if alike and whole else None
+        if grid is None:
+            return None
+        rows, unit = grid
+        loss = np.array([t.loss[same].sum() for same in alike.values()])
+        top = t.total - t.loss[~sure].sum()
+        best, found = -np.inf, dict[bytes, list[Floats]]()
+        for points, won in vertices(rows, centre, half, self.problem.epsilon.exact * unit):
+            if stop.now:
+                return None
+            values = top + won @ loss
+            if values.max(initial=-np.inf) > best:
+                best, found = float(values.max()), {}
+            for i in np.flatnonzero(values == best):
+                found.setdefault(won[i].tobytes(), []).append(points[i])
+        at = np.zeros((2 * len(found), t.pairs.shape[0]))
+        at[:, features] = [x for met in found.values() for x in (np.mean(met, axis=0), met[0])] or 0.0
+        return best, list(at)
+
+
 @dataclass(frozen=True, eq=False)
 class RowExact:
     """The same for long lists, by :class:`Exact` on the rows that can matter."""
@@ -157,6 +203,7 @@ class RowExact:
     problem: Problem
     lines: RowLines
     domain: Domain
+    quotas: ExactQuotas | None = None
 
     def value(self, w: Floats) -> float:
         """Value of ``w`` in the tables' unit; every pair is decided exactly where there are few in doubt."""
@@ -185,12 +232,12 @@ class RowExact:
         middle, reach = np.empty(len(self.problem.X)), np.empty(len(self.problem.X))
         middle[t.order], reach[t.order] = t.rows @ centre, np.abs(t.rows) @ half + t.tolerance
         lists = [_cut(item, middle[item.rows], reach[item.rows], t.epsilon) for item in self.problem.lists]
-        problem = replace(self.problem, lists=tuple(lists))
+        problem = replace(self.problem, lists=tuple(lists), quotas=())  # the other rows have places, too
         if number_of_pairs(problem) > MOST_NEAR:
             return None
         # The rows that are left out earn nothing, so the constant is that of the whole lists.
         with suppress(OutOfTimeError):
-            return Exact(problem, tables(problem, scale=self.domain.scale), self.domain)
+            return Exact(problem, tables(problem, scale=self.domain.scale), self.domain, self.quotas)
         return None
 
 
@@ -215,24 +262,6 @@ def _cut(item: RankedList, middle: Floats, reach: Floats, epsilon: float) -> Ran
 def _last(ends: Floats, places: int) -> float:
     """The smallest of so many largest ends."""
     return float(np.partition(ends, -places)[-places])
-
-
-def inner_value(t: Tables, won: NDArray[np.bool_]) -> float:
-    """Value in the tables' unit of a set of won pairs."""
-    if t.linear:
-        return float(t.total - t.loss[~won].sum())
-    gone = np.flatnonzero(~won)
-    first, count, size = t.slot[gone], t.multiplicity[gone], t.slots.unit_of.size + 1
-    # Slots of one pair are consecutive, so marking both ends and summing up counts every slot in between.
-    marks = np.bincount(first, count, size) - np.bincount(first + t.span[gone], count, size)
-    lost = np.cumsum(marks)[:-1].astype(np.int64)
-    value, slots = 0.0, t.slots
-    for (a, z), (p, q) in zip(pairwise(slots.unit_start), pairwise(slots.coef_start), strict=True):
-        mine, coef = np.sort(lost[slots.unit_slots[a:z]]), slots.coef[p:q]
-        place = mine + np.arange(mine.size)
-        hits = slots.hits[a:z][place < coef.size]
-        value += float((coef[place[place < coef.size]] * hits).sum())
-    return value
 
 
 def _vertices(
@@ -265,6 +294,23 @@ def _vertices(
                 point[j] = v
             out[tuple(x)] = point
     return list(out.values())
+
+
+def _of_cells(
+    rows: list[tuple[tuple[Fraction, ...], Fraction]], centre: Floats, half: Floats, free: NDArray[np.intp]
+) -> list[list[Fraction]] | None:
+    """A point of every cell of the same arrangement; None if there are too many."""
+    base = [Fraction(float(c)) for c in centre]
+    planes: dict[Plane, None] = {}
+    for row, side in rows:
+        fixed = sum((row[j] * base[j] for j in range(centre.size) if half[j] == 0), Fraction(0))
+        if any(row[j] for j in free):
+            planes[tuple(row[j] for j in free), side - fixed] = None
+    ends = [[base[j] + sign * Fraction(float(half[j])) for j in free] for sign in (-1, 1)]
+    found = points_of_cells(list(planes), *ends)
+    if found is None:
+        return None
+    return [[x[free.tolist().index(j)] if half[j] > 0 else base[j] for j in range(centre.size)] for x in found]
 
 
 def _solved(rows: list[list[Fraction]]) -> list[Fraction] | None:
@@ -322,6 +368,8 @@ def _listed(
     price, features = float(boxes.prices[batch.support]), boxes.columns[batch.support]
     if boxes.axes.basis(batch.support) is not None:
         return batch
+    if isinstance(exact, Exact):
+        exact = Exact(exact.problem, boxes.axes.pairs(batch.support), exact.domain, exact.quotas)
     for i, name in enumerate(batch.names.tolist()):
         if stop.now:
             break

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from rerank.errors.stops import current
 from rerank.search.domain import Domain
+from rerank.search.quotas import line_points
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -29,6 +30,7 @@ DIGITS = 2.0**20  # coordinates are then rounded to multiples of 1 / DIGITS
 KEEP = 6  # elite points whose differences serve as directions
 ROUNDS = 50  # of directions in one climb
 PATIENCE = 2  # rounds without a better point that end a climb
+LOOKS = 8  # values on a line whose best point does not meet the quotas
 LEAST_SHARE, MOST_SHARE = 1 / 15, 4.0  # of the work on boxes, whatever lines bring
 
 
@@ -146,11 +148,40 @@ class LineSearch:
         if not np.isfinite(most):
             return -np.inf, w
         point = most, self.domain.normal(w + tau * u)
-        if self.exact is None or not t.spacing > 0:
+        if self.exact is not None and t.spacing > 0:
+            # Pairs that are won up to a point and from it on are won together there: intervals a little longer show it.
+            hoped, tau = best(at[:n] - np.sign(who[:n]) * LONGER * (1.0 + np.abs(at[:n])))
+            point = self._at_least(point, w + tau * u) if hoped > most else point
+        return self.counted(point, w, u, low, high)
+
+    def counted(self, point: Point, w: Floats, u: Floats, low: float, high: float) -> Point:
+        """A point of a line as it counts: itself where it meets the quotas, else the best of some points that do.
+
+        Where none of them does, the one nearest to that, with a value below all others.
+        """
+        quotas = self.tables.quotas
+        if not quotas.any or quotas.lead(point[1]) > 0:
             return point
-        # Pairs that are won up to a point and from it on are won together there: intervals a little longer show it.
-        hoped, tau = best(at[:n] - np.sign(who[:n]) * LONGER * (1.0 + np.abs(at[:n])))
-        return self._at_least(point, w + tau * u) if hoped > most else point
+        tried = np.array([self.domain.normal(w + tau * u) for tau in line_points(low, high)])
+        leads = quotas.leads(tried)
+        self.work += tried.shape[0] * quotas.rows.shape[0]
+        good = np.flatnonzero(leads > 0)
+        if not good.size:
+            best = int(np.argmax(leads))
+            return self.judged(0.0, tried[best]), tried[best]
+        some = tried[good[np.linspace(0, good.size - 1, min(LOOKS, good.size)).astype(np.intp)]]
+        return max(((self.value(v), v) for v in some), key=lambda found: found[0])
+
+    def judged(self, value: float, v: Floats) -> float:
+        """The value of a point as it counts: below all others where it does not meet the quotas."""
+        quotas = self.tables.quotas
+        lead = quotas.lead(v) if quotas.any else np.inf
+        return value if lead > 0 else lead - 1.0 - float(self.tables.ideal)
+
+    def value(self, v: Floats) -> float:
+        """Value of a point in the tables' unit; pairs within rounding of the margin are lost."""
+        self.work += self.tables.size
+        return float(self.tables.value_of(v @ self.tables.pairs - self.tables.epsilon > self.tables.tolerance))
 
     def _at_least(self, point: Point, w: Floats) -> Point:
         """The point, or the better of ``w`` and of ``w`` rounded to few digits, decided exactly."""

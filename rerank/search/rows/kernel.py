@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from rerank.search.boxes.nodes import IDLE, LEVEL, NAME
+from rerank.search.boxes.nodes import IDLE, LEVEL, NAME, QUOTAS
 from rerank.search.boxes.pairs import allowed, beyond, copy, crossing, excluded, norms, put
+from rerank.search.boxes.quotas import ASKED, NONE, stand, steered
 from rerank.search.compiled import inner, kernel
 from rerank.search.rows.unit import add_unit, filtered, measure, refine, worth
 from rerank.search.workspace import GONE, LEVELS, LISTS, POSITIVES, ROWS, SIZE, START, UNIT
@@ -125,7 +126,7 @@ def explore(
     Parameters are those of :func:`rerank.search.boxes.kernel.explorer`, but no split is recorded; work counts
     evaluations of a row, or of a pair where pairs are formed.
     """
-    level, axes = space.level, space.axes
+    level, axes, quotas = space.level, space.axes, space.quotas
     c, h, amount, balance = axes[0], axes[1], axes[3], axes[4]
     k = c.size
     numbers, labels = stack
@@ -148,10 +149,20 @@ def explore(
         if excluded(c, h, given.walls):
             continue
         v, idle = labels[top, LEVEL], labels[top, IDLE]
+        asked_at = labels[top, QUOTAS]
+        asked = quotas.level[asked_at, ASKED]
+        met, in_doubt = True, 0
+        if asked > 0:
+            in_doubt, met, looked = stand(given.quotas, quotas, asked_at, c, h)
+            work += looked
+            if in_doubt == NONE:
+                continue
+            if 5 * in_doubt <= 4 * asked and asked_at + 2 < LEVELS:
+                asked_at += 1
         bound, value, done = assess(given, space, v, limit)
         work += done
         bound = min(above, bound)
-        if value > found and allowed(c, given.within, given.walls):
+        if value > found and met and allowed(c, given.within, given.walls):
             found = value
             limit = max(found + slack, target)
             copy(c, axes[2])
@@ -159,12 +170,16 @@ def explore(
             aside = max(aside, bound)
             continue
         n, left = level[v, SIZE], level[v + 1, SIZE]
-        idle = idle + 1 if left == n else 0
+        idle = idle + 1 if left == n and in_doubt == asked else 0
         if 5 * left <= 4 * n and v + 2 < LEVELS:
             v += 1
         crossing(c, h, given.walls, axes[5])
-        which = widest(h, amount, smallest, axes[5])
-        if which < 0 or (idle > STUCK * k and left <= FEW):
+        which, upward = widest(h, amount, smallest, axes[5]), True
+        if which >= 0:
+            upward = balance[which] > 0.0
+        if in_doubt > 0 and (not met or left == 0):
+            which, upward = steered(quotas.amount, h, smallest, which, upward)
+        if which < 0 or (idle > STUCK * k and left <= FEW and in_doubt <= FEW):
             put(small_numbers, n_small, c, h, bound)
             copy(labels[top], small_labels[n_small])
             n_small += 1
@@ -173,12 +188,13 @@ def explore(
         centre = c[which]
         h[which] *= 0.5
         for turn in range(2):
-            up = (turn == 1) == (balance[which] > 0.0)
+            up = (turn == 1) == upward
             c[which] = centre + h[which] if up else centre - h[which]
             put(numbers, top, c, h, bound)
             labels[top, NAME] = next_name + (0 if up else 1)
             labels[top, LEVEL] = v
             labels[top, IDLE] = idle
+            labels[top, QUOTAS] = asked_at
             top += 1
         next_name += 2
     counts[0], counts[1], counts[3], counts[4] = top, n_small, boxes, next_name

@@ -63,11 +63,11 @@ class RowLines(LineSearch):
     def smooth(self, climb: Climb) -> None:
         """Follow a smooth climb with its next width."""
         if climb.at is None:
-            climb.at, climb.value = climb.w, self.value(climb.w)
+            climb.at, climb.value = climb.w, self.judged(self.value(climb.w), climb.w)
         before = self._ascent.work
         climb.at = self._ascent.reached(climb.at, climb.widths.pop())
         self.work += self._ascent.work - before
-        value = self.value(climb.at)
+        value = self.judged(self.value(climb.at), climb.at)
         if value > climb.value:
             climb.value, climb.w = value, climb.at
 
@@ -104,13 +104,11 @@ class RowLines(LineSearch):
         self.lines += 1
         before, given = self._at(w)[1], self._given(w, u, reach)
         if given is None:
-            return before, w
+            return self.judged(before, w), w
         out = self._sought(w, *given) if self.tables.rough else self._swept(w, *given)
-        if out is w:
-            return before, w
-        out = self.domain.normal(out)
         # The value at the point as it is rounded, which is what counts.
-        return self.value(out), out
+        found = (before, w) if out is w else (self.value(v := self.domain.normal(out)), v)
+        return self.counted(found, w, given[0], *given[3:])
 
     glances = True
 

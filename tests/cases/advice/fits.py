@@ -15,7 +15,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from rerank import Reranker, RerankerCV, load
 from rerank.ranks import evaluate
-from rerank.scorers import TopPush
+from rerank.scorers import Squares, TopPush
 from tests.cases.advice import FRAME, QID, X, Y, data, est, fit, proved, row, same
 
 WORDS = pd.DataFrame({"a": X[:, 0], "word": np.where(X[:, 1] > 0, "up", "down")})
@@ -305,10 +305,17 @@ OUTCOMES = [
     row("There are no weights to draw: the model was read from a file, which holds no rows, or no column varies on the shortlist; fit it",
         lambda: (fit().save("m.json"), load("m.json").plot_weights())[1],
         lambda: fit().plot_weights() is not None),
-    row("A model whose columns are made by a transformer cannot be written to a file; transform the table first, and fit on what comes out",
+    row("A model whose columns are made by a transformer, other than rerank.scorers.Squares, cannot be written to a file; transform the table first, and fit on what comes out",
         lambda: fit(FRAME, features=StandardScaler()).save("m.json"),
         lambda: fit(StandardScaler().fit_transform(X)).save("m.json") is None
-            and load("m.json").result_.value == fit(FRAME, features=StandardScaler()).result_.value),
+            and load("m.json").result_.value == fit(FRAME, features=StandardScaler()).result_.value
+            and fit(FRAME, features=Squares()).save("m.json") is None),
+    row("X is sparse, and squares are of dense columns; name them: Squares(features=[...])",
+        lambda: fit(scipy.sparse.csr_array(X), features=Squares()),
+        lambda: fit(scipy.sparse.csr_array(X), features=Squares([0, 1])).result_.value > 0),
+    row("The stored squares of columns cannot be used (they are not as to_dict writes them); fit and save the model again",
+        lambda: Squares.from_dict({}),
+        lambda: Squares.from_dict(Squares().fit(X).to_dict()).to_dict() == Squares().fit(X).to_dict()),
     row("A statistic made of a function cannot be written to a file; give its coefficients a_1..a_n instead",
         lambda: fit(stat=lambda l, n: float(l)).save("m.json"),
         lambda: fit(stat=np.arange(1.0, 41)).save("m.json") is None

@@ -14,6 +14,8 @@ from pyomo.gdp import Disjunction
 from formulations import auc, mixed, mps, pairwise, resolved_rank, subrank
 from formulations.compile import compile_model
 from formulations.data import Unit, units_from_labels
+from rerank.reranker.files.export import imported
+from rerank.solvers import gateway
 from rerank.solvers.outcome import Options
 from tests.cases.advice import data, est, fit, promised, row, write
 
@@ -281,7 +283,113 @@ def small(**options):
     return est(**{"n_candidates": 8, "first_stage": data()[0][:, 1], "stat": "dcg@5", **options}).fit(*data())
 
 
+def pairs(**options):
+    """A fit of AUC whose program is to be changed."""
+    return est(**{"stat": "auc", "solver": "none", "epsilon": 1e-4, **options}).fit(*data(12))
+
+
+def in_nodes(limit):
+    """A budget on weights of columns that say nothing of the label: a program that takes some nodes."""
+    y = np.random.default_rng(2).permutation(np.arange(14) % 4 == 0).astype(int)
+    found = est(stat="mrr", solver="none", epsilon=1e-4, node_limit=limit).fit(data(14, 3, 2)[0], y)
+    model = found.build_model()
+    return found.fit_model(with_rows(model, lambda m: (m.w[0] >= m.w[1] + 0.25, m.w[0] + m.w[1] <= 0.1)))
+
+
+def own(rows=lambda m: (m.w[0] >= m.w[1] + 0.25,), **options):
+    """A fit with rows of a user's own, solved."""
+    found = pairs(**options)
+    return found.fit_model(with_rows(found.build_model(), rows))
+
+
+def with_rows(model, rows):
+    model.mine = pyo.ConstraintList()
+    for one in rows(model):
+        model.mine.add(one)
+    return model
+
+
+def part(model):
+    """A column of a user's own, and a row on it."""
+    model.part = pyo.Var(bounds=(0, 1))
+    return (model.part >= model.w[0],)
+
+
+def read_with(rows, w, tolerance=1e-9, alone=False):
+    """Weights of a solution file for a program with rows of a user's own."""
+    found = pairs()
+    plain, model = found.build_model(), with_rows(found.build_model(), rows)
+    values = auc.assignment(plain, np.array(w), tolerance).values
+    lines = (f"{name} {value!r}\n" for name, value in values.items() if not alone or name[0] == "w")
+    write("own.sol", "".join(lines))
+    return found.load_solution("own.sol", model=model).result_
+
+
+def near_pair():
+    """Weights that win a pair by four fifths of the margin."""
+    X = pairs().state_.problem.scaled
+    apart = (X[:, None] - X[None]).reshape(-1, 2)
+    second = [(0.83e-4 - 0.5 * a) / b for a, b in apart if b]
+    places, y = [(i, k) for i in range(12) for k in range(12) if X[i, 1] != X[k, 1]], data(12)[1]
+    wide = [y[i] > y[k] and np.abs(X[i] - X[k]).sum() > 0.9 for i, k in places]
+    return next([0.5, t] for t, able in zip(second, wide, strict=True) if able and abs(t) < 0.9)
+
+
+def forgotten(right):
+    """A sidecar that does not say what its user added."""
+    found = pairs()
+    found.export_mps("p.mps", model=with_rows(found.build_model(), lambda m: (m.w[0] <= 0.5,)))
+    gateway.solve_file("p.mps", solution="p.sol", time_limit=20)
+    if not right:
+        body = json.loads(Path("p.json").read_text())
+        body["data"]["own"] = 1
+        write("p.json", json.dumps(body))
+    return imported("p.mps", "p.sol").result
+
+
+def without_weight(left):
+    found = pairs()
+    model = found.build_model()
+    if not left:
+        model.del_component(model.w)
+        model.del_component(model.above_by_margin)
+        model.del_component(model.weight)
+    else:
+        model.w[0].fix(0.5)
+    return found.fit_model(model)
+
+
 FITS = [
+    row("may have a larger value, larger by at most this gap. Raise time_limit, and node_limit where there is one",
+        lambda: in_nodes(1), lambda: in_nodes(None).result_.gap < 1e-6),
+    row("differ from those of this fit; build it with build_model() of this estimator",
+        lambda: pairs().fit_model(pairs(C=0.1).build_model()),
+        lambda: pairs(C=0.1).fit_model(pairs(C=0.1).build_model())),
+    row("of its problem; keep the variables that build_model made, and fix one that you do not want",
+        lambda: without_weight(False), lambda: without_weight(True).result_.weights[0] == 0.5),
+    row("and no weights near them keep it; leave some room in that row, or state two inequalities as one equality",
+        lambda: read_with(lambda m: (m.w[0] == 0.5, m.w[1] <= 0.25, m.w[1] >= 0.25 + 1e-6), [0.5, 0.25 + 5e-7]),
+        lambda: read_with(lambda m: (m.w[0] == 0.5, m.w[1] == 0.25), [0.5, 0.25 + 5e-7]).weights[0] == 0.5
+            and read_with(lambda m: (m.w[0] == 0.5, m.w[1] <= 0.2500005), [0.5, 0.25 + 1e-6]).weights[1] <= 0.2500005),
+    row("and polishing inside your rows does not restore the claim; leave some room in the rows",
+        lambda: read_with(lambda m: (m.w[0] == 0.5, m.w[1] == near_pair()[1]), near_pair(), 3e-5),
+        lambda: read_with(lambda m: (m.w[0] <= 0.9,), near_pair(), 3e-5).value > 0),
+    row("does not say what its user added; export it again",
+        lambda: forgotten(False), lambda: forgotten(True).value > 0),
+    row("found no point of the program with your rows ({}); raise time_limit",
+        lambda: own(part, time_limit=0), lambda: own(part).result_.value > 0),
+    row("has columns of your own or rows on what it counts; give a solution file with all of its columns",
+        lambda: read_with(lambda m: (m.z[next(iter(m.z))] <= 1, sum(m.z.values()) >= 1), [1.0, 0.5], alone=True),
+        lambda: read_with(lambda m: (sum(m.z.values()) >= 1,), [1.0, 0.5]).value > 0),
+    row("is no model of build_model(); make it with est.build_model() and add rows to that",
+        lambda: pairs().fit_model(linear()), lambda: own().result_.value > 0),
+    row("says that no weights keep your rows together ({}); leave one of them out, or give it more room",
+        lambda: own(lambda m: (m.w[0] >= 0.5, m.w[0] <= 0.25)),
+        lambda: own(lambda m: (m.w[0] >= 0.5,)).result_.value > 0
+            and own(lambda m: (m.w[0] >= 0.5, m.w[0] <= 0.75)).result_.value > 0),
+    row("was given beside a model, which is built already; give it to build_model()",
+        lambda: pairs().export_mps("p.mps", model=pairs().build_model(), big_m="unit"),
+        lambda: pairs().export_mps("p.mps", model=pairs().build_model(big_m="unit"))),
     row("raise time_limit, lower n_candidates, or use presolve=True",
         lambda: est(stat="dcg", solver="highs", presolve=False, time_limit=0.3).fit(*data(300)),
         lambda: small(solver="highs", presolve=False).result_.value > 0

@@ -44,6 +44,7 @@ from tests.cases.advice import (
     est,
     fit,
     model_file,
+    promised,
     proved,
     row,
     shown,
@@ -192,20 +193,33 @@ def many(**options):
     return fit(*data(60, 60), **{"stat": "auc", "max_features": 7, "time_limit": 1.0, **options})
 
 
-def read_back(**options):
-    """A fit of few rows that takes over the solution of its program."""
-    other = small(solver="none", n_candidates=12, **options)
+def read_back(unit="file", **support):
+    """A fit of few rows that takes over the solution of its program, and without support the bound of its solver."""
+    other = small(solver="none", n_candidates=12)
     other.export_mps("p.mps")
-    gateway.solve_file("p.mps", "highs", solution="p.sol", time_limit=20)
-    return other.load_solution("p.sol")
+    outcome = gateway.solve_file("p.mps", "highs", solution="p.sol", time_limit=20)
+    bound = mps.read("p.mps").constant - outcome.bound if unit == "file" else outcome.bound
+    return other.load_solution("p.sol", **(support or {"bound": bound, "by": "HiGHS"}))
 
 
-def in_box(low, high):
+def exported():
+    """The file of a program."""
+    return small(solver="none").export_mps("p.mps")[0]
+
+
+def started_from(text):
+    """The program of a fit, solved from weights alone."""
+    small(solver="none", n_candidates=12).export_mps("p.mps")
+    Path("w.txt").write_text(text)
+    return gateway.solve_file("p.mps", "highs", start="w.txt", time_limit=20)
+
+
+def in_box(low, high, **support):
     """The weights of a program whose weights keep a box."""
     other = small()
     other.export_mps("p.mps", box=(low, high))
     gateway.solve_file("p.mps", "highs", solution="p.sol", time_limit=20)
-    return other.load_solution("p.sol", box=(low, high)).result_
+    return other.load_solution("p.sol", box=(low, high), **support).result_
 
 
 def boxes(proof):
@@ -230,16 +244,41 @@ SEARCHES = [
         lambda: "max_features to 4" in many().result_.notes[-1] and many(max_features=4).result_.nodes > 0),
     row("it shows its bound by circuits, or without any; draw another proof",
         lambda: boxes(many(proof=True)), lambda: boxes(many(proof=True, max_features=1)) > 0),
-    row("Fit again with solver='search' and more time_limit to prove more",
-        lambda: read_back(), lambda: proved(small(solver="search", n_candidates=12))),
+    *promised(lambda: proved(read_back(prove=20)),
+        ("lets the search try to prove more, from these weights; more seconds help it", lambda: read_back(prove=0)),
+        ("the bound is not; load_solution(..., prove=60), or rerank import --prove 60, lets the search try to",
+         lambda: read_back())),
+    row("these weights are worth {}; give the bound as {} prints it for the program's file, in which they are worth {}",
+        lambda: read_back("value"), lambda: read_back().result_.bound_solver == "HiGHS"),
+    row("needs both the number and the solver; give bound and by, or neither (--bound and --by)",
+        lambda: read_back(by="HiGHS"), lambda: read_back().result_.bound_solver == "HiGHS"),
+    row("no solver gets it; use n_jobs, node_limit and random_state for the search, or choose a solver",
+        lambda: small(solver="search", solver_options={"threads": 2}),
+        lambda: proved(small(solver="search", n_jobs=2))
+            and proved(small(solver="highs", solver_options={"threads": 2}))),
+    row("start names the column {}; did you mean {}? A column without a weight has 0",
+        lambda: small(solver="search", solver_options={"start": {"x7": 1}}),
+        lambda: proved(small(solver="search", solver_options={"start": {"x1": 1}}))),
+    row("it must be a mapping from columns to weights, or a finite weight for each of the {} columns",
+        lambda: small(solver="search", solver_options={"start": [1]}),
+        lambda: proved(small(solver="search", solver_options={"start": [1, 1]}))),
+    row("is {}; write NAME=VALUE, such as threads=2",
+        lambda: command("fit", table_file(), "--label", "hit", "--model", "m.json", "--solver-option", "threads"),
+        lambda: command("fit", table_file(), "--label", "hit", "--model", "m.json", "--solver-option", "threads=2").exit_code in (0, 3)),
+    row("is an option of this command; write --{}",
+        lambda: command("solve", exported(), "--option", "threads=2"),
+        lambda: command("solve", exported(), "--threads", "2").exit_code == 0),
+    row("No point of {} has {}; give weights within its bounds and rows",
+        lambda: started_from("w0 3\nw1 0.5\n"), lambda: started_from("w0 1\nw1 0.5\n").start_accepted is not False),
+    row("has rows or a box of its own; leave prove out, and give the solver's bound on its word",
+        lambda: in_box([1.0, -0.5], [1.0, 0.5], prove=5),
+        lambda: in_box([1.0, -0.5], [1.0, 0.5]).weights[0] == 1.0 and proved(read_back(prove=20))),
     row("and holds no point; try presolve=False or another seed",
         lambda: optimum(True),
         lambda: abs(optimum(False) - highs.solve(program(), Options(time_limit=20.0)).objective) < 1e-6),
     row("A number in {} is not finite; build it from finite data",
         lambda: highs.solve(program(cost=np.full(program().cost.size, np.nan))),
         lambda: highs.solve(program()).objective > 0),
-    row("lies outside [{}, {}]; give a box that fixes a weight at 1 or -1",
-        lambda: in_box([0.1, -0.25], [0.5, 0.25]), lambda: in_box([1.0, -0.5], [1.0, 0.5]).weights[0] == 1.0),
 ]  # fmt: skip
 FAR = {"Q1": {"d1": 0.9, "d2": 0.5}, "Q2": {"d3": 0.7, "d4": 0.2}}
 SPELLED = {query.lower(): scores for query, scores in FAR.items()}

@@ -1,0 +1,271 @@
+"""The parameters of a fit, each written once: its default, its kind, and how the command line and model files have it.
+
+:class:`rerank.Reranker` takes them, ``rerank fit`` makes its options of them, a model file keeps those that are kept.
+Nothing is imported here that takes time, so that the command line can show its help at once.
+"""
+
+# ruff: noqa: RUF009 (option returns a field)
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from rerank.errors import InputError
+
+SAME = object()
+"""A default that is the parameter's own."""
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """How the command line has a parameter.
+
+    Attributes
+    ----------
+    help : str
+    names : tuple of str
+        Of the option; none for the parameter's own.
+    kind : type or None
+        What stands behind the option, bool for nothing; None for the parameter's own kind.
+    default : object
+    read : callable or None
+        From what stands there to the parameter.
+    """
+
+    help: str
+    names: tuple[str, ...]
+    kind: Any
+    default: Any
+    read: Callable[[Any], Any] | None
+
+
+def option(
+    default: Any, help: str = "", *names: str, kind: Any = None, shown: Any = SAME,
+    read: Callable[[Any], Any] | None = None, kept: bool = False, before: Any = SAME,
+) -> Any:  # fmt: skip
+    """A parameter of a fit.
+
+    Parameters
+    ----------
+    default : object
+    help : str
+        What ``rerank fit --help`` says of it; without it the command has no such option.
+    *names, kind, read
+        See :class:`Spelling`.
+    shown : object
+        Default of the command's option, if another.
+    kept : bool
+        Whether a model file keeps it among its settings, as a number, a text, a truth value or None.
+    before : object
+        Its value in files that lack it, if not the default.
+    """
+    spelling = Spelling(help, names, kind, default if shown is SAME else shown, read) if help else None
+    metadata = {"spelling": spelling, "kept": kept, "before": default if before is SAME else before}
+    return field(default=default, metadata=metadata)
+
+
+def split_names(text: str | None) -> list[str] | None:
+    """Names with commas between."""
+    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+
+
+def worded(words: Mapping[str, Any], name: str, what: str, text: str, number: type = int) -> Any:
+    """What a word stands for, else a number.
+
+    Raises
+    ------
+    InputError
+        For neither.
+    """
+    try:
+        return words[text] if text in words else number(text)
+    except ValueError:
+        raise InputError(f"{name} is {text!r}; it must be {what}.") from None
+
+
+def _margin(text: str) -> Any:
+    from rerank.problem import margin_of
+
+    return text if text == "auto" else margin_of("--epsilon", text, "auto or a positive number")
+
+
+def _squares(wanted: bool) -> Any:
+    from rerank.scorers import Squares
+
+    return Squares() if wanted else None
+
+
+def _prior(text: str) -> str | dict[str, float]:
+    """A prior by name, or NAME=WEIGHT with commas between."""
+    if "=" not in text:
+        return text
+    try:
+        pairs = [part.partition("=") for part in text.split(",")]
+        found = {name.strip(): float(weight) for name, _, weight in pairs}
+    except ValueError:
+        found = {}
+    if len(found) < text.count(",") + 1:  # a weight that is no number, or a run twice
+        raise InputError(
+            f"--prior is {text!r}; it must be equal, rrf, or NAME=WEIGHT with commas between, each name once."
+        )
+    return found
+
+
+def named_values(option: str, given: list[str] | None) -> dict[str, Any]:
+    """Values by name, of an option NAME=VALUE that may be repeated; a value that can be read as JSON is what it says.
+
+    Raises
+    ------
+    InputError
+        For a text without a name or a sign.
+    """
+    found: dict[str, Any] = {}
+    for text in given or ():
+        name, sign, value = text.partition("=")
+        if not name.strip() or not sign:
+            raise InputError(f"{option} is {text!r}; write NAME=VALUE, such as threads=2.")
+        try:
+            found[name.strip()] = json.loads(value)
+        except ValueError:
+            found[name.strip()] = value
+    return found
+
+
+STATISTICS = (
+    "auc, pauc@N, wta, precision@N, precision@2%, window2@N, mrr, dcg, dcg@N, ndcg@N, pnorm@P, recall@N, rbp@P, ap, "
+    "rr, success@N."
+)
+STAGES = (
+    "logistic, also with +squares, +head10, +head20, +head40 or +balanced, toppush, ranksvm, robirank, a column of "
+    "scores, or none."
+)
+
+
+@dataclass(eq=False, repr=False)
+class Options:
+    """Parameters of a fit; :class:`rerank.Reranker` says what they mean, :mod:`rerank.reranker.task` checks them."""
+
+    stat: Any = option("dcg@10", STATISTICS, kind=str)
+    _: KW_ONLY
+    first_stage: Any = option("logistic", STAGES, kind=str, read=lambda text: None if text == "none" else text)
+    n_candidates: int | str | None = option(
+        "auto", "Rows of each list that are reranked: a number, 0 for all, or auto.", "--candidates", kind=str,
+        read=lambda text: worded({"auto": "auto"}, "--candidates", "a whole number, 0 for all, or auto", text) or None,
+    )  # fmt: skip
+    formulation: str = option(
+        "auto", "auto, subrank, resolved_rank, mixed, auc or pairwise.", kept=True, before="subrank"
+    )
+    solver: str = option("highs", "highs, search, none, cbc, scip, glpk, gurobi, ...", kept=True)
+    presolve: bool = option(True, "Let the search in weight space go first.", kept=True)
+    time_limit: float | None = option(60.0, "Seconds for everything.", kept=True)
+    node_limit: int | None = option(
+        None, "Stop the search after so many boxes, at the same place on every run.", kept=True
+    )
+    epsilon: float | str = option("auto", "Margin in units of the scaled score, or auto.", kind=str, read=_margin)
+    C: float = option(0.0, "Penalty for one feature, in the unit of the statistic.", "--C")
+    max_features: int | None = option(None, "At most this many features.")
+    positive: Any = option(False, "Non-negative weights only.", kind=bool)
+    gain: Any = option("exponential", "Worth of a grade g: exponential (2^g - 1) or linear.", kind=str)
+    pos_label: Any = option(None)
+    prior: Any = option("auto")
+    radius: float | None = option(None, "Correct the first stage by at most this much, in deviations.", kept=True)
+    margin: float | None = option(None, "Margin in deviations, with --radius.", kept=True)
+    window: float | None = option(None, "Fit hits around place N, with this width (2).", kept=True)
+    cross_fit: bool | int | str = option(
+        "auto", "Out-of-fold scores: auto, none or a number of folds.", kind=str, kept=True,
+        read=partial(worded, {"auto": "auto", "none": False}, "--cross-fit", "auto, none or a number of folds"),
+    )  # fmt: skip
+    features: Any = option(
+        None, "Rerank squares of the columns too; with --cv where they lead.", "--squares", kind=bool, shown=False,
+        read=_squares,
+    )  # fmt: skip
+    constraints: Any = option(
+        (), "A row on the weights, such as 'age >= 2 * income'; once for each.", "--constraint", kind=list[str] | None,
+        shown=None, read=lambda texts: tuple(texts or ()),
+    )  # fmt: skip
+    normalise: str | None = option(None, "sum: weights from 0 on with sum 1, in the table's units.")
+    quota: Any = option(
+        None, "'at least 20 of A among the first 200', by kinds of rows (--people); may be repeated.",
+        kind=list[str] | None, read=lambda texts: texts or None,
+    )  # fmt: skip
+    list_length: int | None = option(None, "Rows of the lists to come, if not as many as here.", kept=True)
+    solver_options: Mapping[str, Any] | None = option(
+        None, "NAME=VALUE for the solver: threads, gap, node_limit, cutoff, seed, log, start (as JSON), or an option "
+        "of its own; repeatable.", "--solver-option", kind=list[str] | None,
+        read=lambda given: named_values("--solver-option", given) or None,
+    )  # fmt: skip
+    proof: bool = option(
+        False, "Where to write the search's proof, for verify --proof.", kind=Path | None, shown=None,
+        read=lambda path: path is not None,
+    )  # fmt: skip
+    checkpoint: str | os.PathLike[str] | None = option(
+        None, "Where to keep the state of the search; the same command goes on with it.", kind=Path | None
+    )
+    n_jobs: int | None = option(None, "Cores; -1 for all.", "--jobs", shown=1, kept=True)
+    random_state: Any = option(None, "Seed of everything random.", "--seed", kind=int, shown=0)
+    verbose: int = option(
+        0, "The solver's own log, on standard error.", "--verbose", "-v", kind=bool, shown=False,
+        read=lambda wanted: 2 if wanted else 1, kept=True,
+    )  # fmt: skip
+
+
+KEPT: dict[str, Any] = {each.name: each.metadata["before"] for each in fields(Options) if each.metadata["kept"]}
+"""Parameters among the settings of a model file, and their values in files that lack them."""
+
+
+@dataclass(eq=False, repr=False)
+class FusionOptions:
+    """Parameters of a fusion; :class:`rerank.fusion.ScoreFusion` says what they mean."""
+
+    stat: Any = option("ndcg@10", "What is fitted: ndcg@10 (default), ap, rr, recall@N ...", kind=str)
+    _: KW_ONLY
+    normalise: Any = option(
+        "auto", "none, minmax, z, rank, sigmoid; several with commas, of which the folds choose; or auto (default).",
+        kind=str, read=lambda text: text if text == "auto" else split_names(text),
+    )  # fmt: skip
+    prior: Any = option("equal", "Weights to correct: equal (default), rrf, or NAME=WEIGHT,...", kind=str, read=_prior)
+    radius: float | str | None = option(
+        "auto", "Largest correction: auto (default), a number, or free for any weights.", kind=str,
+        read=partial(worded, {"auto": "auto", "free": None}, "--radius", "auto, free or a number", number=float),
+    )  # fmt: skip
+    cv: int | None = option(
+        5, "Folds of queries that choose and guard: 5 (default), 0 for none.", kind=int,
+        read=lambda folds: folds or None,
+    )  # fmt: skip
+    rule: str = option("mean")
+    safeguard: float = option(1.0)
+    positive: bool = option(True, "Allow weights below 0.", "--negative", kind=bool, read=lambda negative: not negative)
+    gain: Any = option("exponential", "Worth of a grade g: exponential (default) or linear.", kind=str)
+    missing: str = option("lowest", "For documents a run lacks: lowest (default), zero or impute.")
+    depth: int | None = option(None, "Documents of each run that count; all by default.")
+    k: float = option(60.0, "Constant of rank and RRF: 60 by default.")
+    margin: float | None = option(None)
+    time_limit: float | None = option(60.0, "Seconds for the fit: 60 by default.")
+    node_limit: int | None = option(None)
+    proof: bool = option(False)
+    n_jobs: int | None = option(None, "Cores; -1 for all.", "--jobs")
+    random_state: Any = option(None, "Seed of everything random: 0 by default.", "--seed", kind=int)
+    verbose: int = option(0)
+
+
+def spellings(options: type[Any]) -> dict[str, Spelling]:
+    """How the command line has each parameter that it has."""
+    kinds, found = get_type_hints(options), {}
+    for each in fields(options):
+        if (one := each.metadata["spelling"]) is not None:
+            kind, dashed = one.kind or kinds[each.name], f"--{each.name.replace('_', '-')}"
+            names = one.names or (f"{dashed}/--no-{dashed[2:]}" if kind is bool else dashed,)
+            found[each.name] = replace(one, kind=kind, names=names)
+    return found
+
+
+def parameters(options: type[Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters that options of the command line stand for."""
+    readers = {name: one.read for name, one in spellings(options).items()}
+    return {name: value if (read := readers[name]) is None else read(value) for name, value in given.items()}

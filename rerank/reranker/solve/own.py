@@ -1,0 +1,587 @@
+"""Programs that their user changed: what is the user's own, and weights that keep it exactly.
+
+A solver keeps rows within its tolerance. Here the weights are polished by a linear program that holds the user's
+rows, with whole columns fixed, and every row of the user's is then decided in rationals of the stored doubles. Only
+equalities, which doubles can seldom keep, have a tolerance.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.errors import CertificateError, InputError
+from rerank.problem import Problem
+from rerank.ranks.rationals import is_closed
+from rerank.reranker.solve.margin import FEASIBILITY_TOLERANCE
+from rerank.reranker.solve.program import Stated, normalised, state
+from rerank.reranker.solve.verified import (
+    CLAIMED_SHARES,
+    MOST_PAIRS,
+    Kept,
+    Verified,
+    polish_within,
+    summed,
+    verified,
+    within_tolerance,
+    won_pairs,
+)
+from rerank.search.domain import allowed, sides_of
+
+if TYPE_CHECKING:
+    from scipy import sparse
+
+    from formulations.program import Program
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+
+SAME = 1e-9
+"""Relative difference of numbers that are the same up to rounding on another machine."""
+
+TIED = Fraction(1, 10**12)
+"""Scores this close are level in a ranking; doubles that make two of them equal can seldom be found."""
+
+CHOICES = ("big_m", "linking", "cuts", "extra_cuts", "max_nonzeros")
+"""Options of a builder that do not belong to the problem; a box is the other."""
+
+
+@dataclass(frozen=True, eq=False)
+class OwnProgram:
+    """A user's program beside that of the problem.
+
+    Attributes
+    ----------
+    problem : Problem
+    base : Stated
+        The program of the problem, stated again.
+    program : Program
+        The user's.
+    place : intp array
+        Column of the user's program of each column of the base.
+    rows : intp array
+        Rows of the user's program that the base has not.
+    titles : dict of str to str
+        What the user calls rows and columns.
+    """
+
+    problem: Problem
+    base: Stated
+    program: Program
+    place: Indices
+    rows: Indices
+    titles: dict[str, str]
+
+    @property
+    def stated(self) -> Stated:
+        """The user's program, with what the base knows of the problem."""
+        return Stated(self.base.formulation, self.base.model, self.program, self.problem.limits)
+
+    @property
+    def names(self) -> list[str]:
+        """What the user calls rows, columns and narrowed columns of the user's own."""
+        columns = [self.program.columns[j] for j in np.flatnonzero(self.added | self.narrowed)]
+        return [self.title(name) for name in (*(self.program.rows[i] for i in self.rows), *columns)]
+
+    @property
+    def weights(self) -> Indices:
+        """Columns of the weights."""
+        return self.place[self.base.program.weights]
+
+    @cached_property
+    def added(self) -> Mask:
+        """Columns of the user's own."""
+        mask = np.ones(len(self.program.columns), bool)
+        mask[self.place] = False
+        return mask
+
+    @cached_property
+    def counted(self) -> Mask:
+        """Columns of the base other than weights: all of them whole numbers in a point of the program."""
+        mask = ~self.added
+        mask[self.weights] = False
+        return mask
+
+    @property
+    def maximises_value(self) -> bool:
+        """Whether the objective is that of the base."""
+        p, wanted = self.program, np.zeros(len(self.program.columns))
+        wanted[self.place] = self.base.program.cost
+        return not p.minimises and np.allclose(p.cost, wanted, rtol=SAME, atol=SAME)
+
+    @property
+    def narrowed(self) -> Mask:
+        """Columns whose bounds or domain the user narrowed; a box of the weights is one of the user's wishes, too."""
+        p, base = self.program, self.base.program
+        low, high, whole = base.lower.copy(), base.upper.copy(), base.integer
+        signs, limits = self.problem.signs, self.problem.limits
+        widest = (np.where(signs > 0, 0.0, -1.0), np.where(signs < 0, 0.0, 1.0)) if limits is None else limits
+        low[base.weights], high[base.weights] = widest
+        mask = np.zeros(len(p.columns), bool)
+        mask[self.place] = (p.lower[self.place] > low) | (p.upper[self.place] < high) | (p.integer[self.place] & ~whole)
+        return mask
+
+    @property
+    def changed(self) -> bool:
+        """Whether it is another program than that of the problem."""
+        return bool(
+            self.rows.size or self.added.any() or self.narrowed.any() or not self.maximises_value
+            or len(self.program.rows) < len(self.base.program.rows)
+        )  # fmt: skip
+
+    @cached_property
+    def matrix(self) -> sparse.csr_array:
+        """The user's rows."""
+        return self.program.matrix[self.rows]
+
+    @cached_property
+    def held(self) -> Indices:
+        """The user's rows, and those of the problem that speak of weights alone."""
+        counting = np.asarray(abs(self.program.matrix) @ self.counted.astype(np.float64)).ravel() > 0
+        return np.union1d(self.rows, np.flatnonzero(~counting))
+
+    @property
+    def counts(self) -> bool:
+        """Whether the user's rows or bounds speak of columns of the base other than weights."""
+        used = np.unique(self.matrix.indices[self.matrix.data != 0])
+        return bool(self.counted[used].any() or (self.narrowed & self.counted).any())
+
+    @property
+    def bounds_value(self) -> bool:
+        """Whether the largest objective bounds the value of all weights that the program admits.
+
+        It does where the user's rows never ask a column for less than the weights earn: the columns of a point may stay
+        below what its weights would allow, and then so does its objective.
+        """
+        choices = self.base.model.rerank_info.layout.instance.options
+        if not self.maximises_value or choices.big_m != "pair":
+            return False
+        if self.base.formulation == "subrank":
+            return False
+        p, up = self.program, np.where(self.counted, 1.0, 0.0)
+        if hasattr(self.base.model, "gamma"):
+            up[[self._at("g", j) for j in self.base.model.gamma]] = -1.0  # a feature in use is paid for
+        if self.base.formulation == "resolved_rank":  # pairs and ranks follow from the weights
+            up[[self._at("z", ik) for ik in self.base.model.z]] = 0.0
+            up[[self._at("r", i) for i in self.base.model.r]] = 0.0
+        low, high = np.isfinite(p.row_lower[self.rows]), np.isfinite(p.row_upper[self.rows])
+        entries = self.matrix.tocoo()
+        sense = entries.data * up[entries.col]
+        if (sense[low[entries.row]] < 0).any() or (sense[high[entries.row]] > 0).any():
+            return False
+        base = self.base.program
+        raised, lowered = p.lower[self.place] > base.lower, p.upper[self.place] < base.upper
+        return not ((raised & (up[self.place] < 0)) | (lowered & (up[self.place] > 0))).any()
+
+    def _at(self, prefix: str, index: Any) -> int:
+        from formulations.compile import short_name
+
+        return self._position[short_name(prefix, index)]
+
+    @cached_property
+    def _position(self) -> dict[str, int]:
+        return {name: j for j, name in enumerate(self.program.columns)}
+
+    def title(self, name: str) -> str:
+        """What the user calls a row or column."""
+        return self.titles.get(name, name)
+
+    def start(self, w: Floats) -> Floats | None:
+        """The point of known weights; None where they are not admitted, or the user's columns are not known."""
+        if w.size != self.weights.size or self.added.any():
+            return None
+        point, _ = self.base.point(w)
+        if point is None:
+            return None
+        x = np.empty(point.size)
+        x[self.place] = point
+        return x if self.program.violation(x) <= FEASIBILITY_TOLERANCE else None
+
+    def completed(self, w: Floats, name: str) -> Floats:
+        """The point of weights that stand alone in a file.
+
+        Raises
+        ------
+        InputError
+            Where they do not say what the user's columns, or those that the user's rows speak of, are worth.
+        """
+        if self.added.any() or self.counts:
+            raise InputError(
+                f"{name} holds weights alone, and your program has columns of your own or rows on what it counts; give "
+                "a solution file with all of its columns."
+            )
+        x = np.zeros(len(self.program.columns))
+        x[self.weights] = w
+        return x
+
+    def claim(self, x: Floats) -> float:
+        """Objective of the base at a point: the value that it counts."""
+        return self.base.program.objective(x[self.place])
+
+    def in_value(self, figure: float) -> float:
+        """A figure of the user's program, whose objective is that of the base, in the unit of the value."""
+        return figure - self.program.constant + self.base.program.constant
+
+    def objective_remark(self, x: Floats, whose: str) -> str:
+        """The user's objective at a point, in its own sense and unit."""
+        p = self.program
+        name, sense = self.title("COST"), "minimised" if p.minimises else "maximised"
+        return (
+            f"Your objective {name!r} is {p.own(p.objective(x)):.9g}, {sense}, {whose}; value and bound are those of "
+            "the statistic."
+        )
+
+    def remarks(self, x: Floats) -> list[str]:
+        """What the user's rows are, and how far an equality is missed."""
+        if not self.changed:
+            return []
+        names = self.names
+        said = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
+        told = []
+        if names:
+            told.append(f"The program has {len(names)} row(s), column(s) or bounds of your own, kept exactly: {said}.")
+        if (off := self.missed(x)) is not None:
+            told.append(
+                f"The equality {off[0]!r} is missed by {off[1]:.3g}: doubles seldom keep one exactly, and "
+                f"{FEASIBILITY_TOLERANCE:g} is allowed."
+            )
+        return told
+
+    def scale_remarks(self, found: Verified) -> list[str]:
+        """Of weights below 1 in size, what they would be worth if they were scaled."""
+        size, problem = float(np.abs(found.weights).max(initial=0.0)), self.problem
+        if problem.anchored or size in (0.0, 1.0):
+            return []
+        scaled = verified(problem, normalised(found.weights)).value
+        told = f"The largest weight has size {size:.6g}: your rows have a scale, so the weights are kept as they are"
+        if not is_closed(scaled - found.value, scaled, summed(problem)):
+            told += f", and the margin too; divided by it they would be worth {scaled:.9g}"
+        return [f"{told}."]
+
+    # -- a point of it, exactly ---------------------------------------------------------------------------------------
+
+    def rounded(self, x: Floats) -> Floats:
+        """A point with whole columns and counts rounded and all columns between their bounds."""
+        p = self.program
+        return np.clip(np.where(p.integer | self.counted, np.rint(x), x), p.lower, p.upper) + 0.0
+
+    def broken(self, x: Floats) -> tuple[str, float] | None:
+        """The row of the user's that a point violates most and by how much, decided in rationals; None if none.
+
+        Equalities may be missed by the feasibility tolerance; see :meth:`missed`.
+        """
+        worst: tuple[str, float] | None = None
+        for name, low, high, sum_ in self._sums(x):
+            over = max(Fraction(0), *(low - sum_ for low in [low] if low is not None),
+                       *(sum_ - high for high in [high] if high is not None))  # fmt: skip
+            allowed = FEASIBILITY_TOLERANCE if low is not None and low == high else 0
+            if over > allowed and (worst is None or over > worst[1]):
+                worst = self.title(name), float(over)
+        p = self.program
+        outside = np.maximum(p.lower - x, x - p.upper)
+        if worst is None and (j := int(outside.argmax())) >= 0 and outside[j] > 0:
+            worst = f"bounds of {self.title(p.columns[j])}", float(outside[j])
+        if worst is None and self.counts:
+            worst = self._uncounted(x)
+        return worst
+
+    def missed(self, x: Floats) -> tuple[str, float] | None:
+        """The equality of the user's that a point misses most; None if it keeps all of them exactly."""
+        off = [
+            (self.title(name), abs(float(sum_ - low))) for name, low, high, sum_ in self._sums(x)
+            if low is not None and low == high and sum_ != low
+        ]  # fmt: skip
+        return max(off, key=lambda one: one[1], default=None)
+
+    def _sums(self, x: Floats) -> list[tuple[str, Fraction | None, Fraction | None, Fraction]]:
+        p, found = self.program, []
+        for at, i in enumerate(self.rows.tolist()):
+            part = slice(*self.matrix.indptr[at : at + 2])
+            terms = zip(self.matrix.data[part].tolist(), x[self.matrix.indices[part]].tolist())
+            sides = (Fraction(s) if np.isfinite(s) else None for s in (float(p.row_lower[i]), float(p.row_upper[i])))
+            found.append((p.rows[i], *sides, sum((Fraction(a) * Fraction(v) for a, v in terms), Fraction(0))))
+        return found
+
+    def _uncounted(self, x: Floats) -> tuple[str, float] | None:
+        """A pair or count of the base that is not what the weights of the point earn; None if all are."""
+        from rerank.certificate.lists import exact_scores
+
+        scores, unit = exact_scores(self.problem, x[self.weights])
+        margin, model = self.problem.epsilon.exact * unit, self.base.model
+        gap = model.win_when_above if hasattr(model, "win_when_above") else ()
+        for i, k in model.z:
+            apart = scores[i] - scores[k]
+            if x[self._at("z", (i, k))] > 0.5 and apart < margin:
+                return f"z[{i},{k}], which counts a pair as won", float((margin - apart) / unit)
+            if (i, k) in gap and x[self._at("z", (i, k))] < 0.5 and apart > TIED * unit:
+                return f"z[{i},{k}], which counts a pair as not won", float(Fraction(apart) / unit)
+        base, point = self.base.program, x[self.place]
+        pairs = {self._row(model, family, ik) for family in ("above_by_margin", "win_when_above") for ik in
+                 (getattr(model, family) if hasattr(model, family) else ())}  # fmt: skip
+        sums = base.matrix @ point
+        off = np.maximum(base.row_lower - sums, sums - base.row_upper)
+        off[[name in pairs for name in base.rows]] = 0.0
+        if not off.size or off.max() <= SAME:
+            return None
+        return base.rows[int(off.argmax())], float(off.max())
+
+    def _row(self, model: Any, family: str, index: Any) -> str:
+        from formulations.compile import short_name
+
+        return short_name(model.rerank_info.short[family], index)
+
+    # -- the best point near a solver's -------------------------------------------------------------------------------
+
+    def kept(self, x: Floats, movable: Indices, objective: bool) -> Kept:
+        """The rows to keep over movable columns, weights first, the others as they are in ``x``."""
+        p, held = self.program, self.held
+        matrix, low, high = p.matrix[held], p.row_lower[held], p.row_upper[held]
+        fixed = x.copy()
+        fixed[movable] = 0.0
+        there = matrix @ fixed
+        dense = matrix[:, movable].toarray()
+        low, high, some = low - there, high - there, np.abs(dense).sum(axis=1) > 0
+        equal = (low == high) & some
+        up, down = np.isfinite(high) & some & ~equal, np.isfinite(low) & some & ~equal
+        left, right = np.vstack([dense[up], -dense[down]]), np.r_[high[up], -low[down]]
+        if not objective:  # an objective of the user's stays what it is
+            cost = p.cost[movable]
+            least = float(cost @ x[movable]) - SAME * (1 + np.abs(cost).sum())
+            left, right = np.vstack([left, -cost]), np.r_[right, -least]
+        further = movable[len(self.weights) :]
+        return Kept(left, right, dense[equal], low[equal], p.lower[further], p.upper[further])
+
+    def candidates(self, x: Floats, share: float) -> list[Floats]:
+        """The point, and a polished one with the pairs that it wins by a share of the margin.
+
+        Each comes with its weights and the user's continuous columns divided by the largest weight, too; whether the
+        rows hold there is for :meth:`broken` to say.
+        """
+        p, problem, at = self.program, self.problem, self.weights
+        begun = self.rounded(x)
+        still = p.integer[at]
+        bare = begun.copy()
+        bare[at] = np.where(still, begun[at], normalised_zeros(begun[at], problem.limits))
+        bare = np.clip(bare, p.lower, p.upper)
+        w = bare[at]
+        points = [bare, begun]
+        pairs = won_pairs(problem, w, share * problem.epsilon)
+        if self.counts:
+            won = [ik for ik in self.base.model.z if bare[self._at("z", ik)] > 0.5]
+            pairs = np.unique(np.vstack([pairs, np.array(won, np.intp).reshape(-1, 2)]), axis=0)
+        movable = np.r_[at, np.flatnonzero(self.added & ~p.integer)]
+        if len(pairs) <= MOST_PAIRS:
+            off = (w == 0) & (p.lower[at] <= 0) & (p.upper[at] >= 0) if self._sparse else np.zeros(at.size, bool)
+            held = still | off
+            low, high = np.where(held, w, p.lower[at]), np.where(held, w, p.upper[at])
+            kept = self.kept(bare, movable, self.maximises_value)
+            if self.counts and self.base.formulation == "resolved_rank":
+                kept = self._with_lost(kept, bare)
+            found = polish_within(problem.scaled, pairs, w, low, high, kept)
+            if found is not None:
+                moved = bare.copy()
+                moved[movable] = np.r_[found]
+                points.append(np.clip(moved, p.lower, p.upper))
+        if problem.rows:
+            points += [self._allowed(point) for point in points]
+        fixed = problem.anchored or not self.maximises_value
+        return points + ([] if fixed else [self._scaled(point, movable) for point in points])
+
+    @property
+    def _sparse(self) -> bool:
+        return self.problem.C > 0 or self.problem.max_features is not None
+
+    def _with_lost(self, kept: Kept, x: Floats) -> Kept:
+        """Pairs that a point does not win stay level or below, where a difference inside the margin is forbidden."""
+        lost = np.array([ik for ik in self.base.model.z if x[self._at("z", ik)] < 0.5], np.intp).reshape(-1, 2)
+        scaled = self.problem.scaled
+        apart = np.pad(scaled[lost[:, 0]] - scaled[lost[:, 1]], ((0, 0), (0, kept.low.size)))
+        return Kept(
+            np.vstack([kept.left, apart]), np.r_[kept.right, np.zeros(len(lost))], kept.equal, kept.sides, kept.low,
+            kept.high,
+        )  # fmt: skip
+
+    def _allowed(self, x: Floats) -> Floats:
+        """A point with the weights moved to what the constraints of the problem allow."""
+        moved = x.copy()
+        moved[self.weights] = allowed(self.problem, x[self.weights])
+        return np.clip(moved, self.program.lower, self.program.upper)
+
+    def _scaled(self, x: Floats, movable: Indices) -> Floats:
+        size = float(np.abs(x[self.weights]).max(initial=0.0))
+        grown = x.copy()
+        if 1e-9 < size < 1.0:
+            grown[movable] = x[movable] / size
+        return grown
+
+    def inside(self, x: Floats, claim: float | None, who: str) -> tuple[Verified, Floats, tuple[str, ...]]:
+        """The best weights near a point of a solver that keep the user's rows, the point they are of, and remarks.
+
+        Parameters
+        ----------
+        x : float64 array (n,)
+        claim : float or None
+            Value that the solver claims for it; None where its objective is the user's own, or nothing is claimed.
+        who : str
+            Whose point it is.
+
+        Raises
+        ------
+        InputError
+            Where no weights near it keep a row of the user's exactly.
+        CertificateError
+            If they do not reach the claim.
+        """
+        best: tuple[Any, Verified, Floats] | None = None
+        ours = self.maximises_value
+        for share in CLAIMED_SHARES if ours else (1.0,):
+            for number, point in enumerate(self.candidates(x, share)):
+                found = None if self.broken(point) else self._verified(point)
+                if found is None:
+                    continue
+                off = self.missed(point)
+                rank = (found.value, off is None or off[1] < SAME, found.certificate.margin or 0)
+                if not ours:  # the less an objective of the user's moves, the better
+                    rank = (-number, True, 0)
+                if best is None or rank > best[0]:
+                    best = rank, found, point
+            if best is not None and claim is not None and is_closed(claim - best[1].value, claim, summed(self.problem)):
+                break
+        if best is None:
+            row, over = self.broken(self.rounded(x)) or ("", 0.0)
+            raise InputError(
+                f"The weights of {who} violate {row!r} of your program by {over:.3g} when recomputed exactly, and no "
+                "weights near them keep it; leave some room in that row, or state two inequalities as one equality."
+            )
+        _, found, point = best
+        if claim is None or is_closed(claim - found.value, claim, summed(self.problem)):
+            return found, point, ()
+        if not within_tolerance(self.problem, self.candidates(x, 1.0)[0][self.weights], claim, as_given=True):
+            raise CertificateError(
+                f"{who} claims {claim:.9g}, but its weights are worth {found.value:.9g} when recomputed exactly, and "
+                "polishing inside your rows does not restore the claim; leave some room in the rows."
+            )
+        return found, point, (
+            f"{who} claims {claim:.9g} for weights whose value is {found.value:.9g}: they win some pairs by the margin "
+            "only within the solver's tolerance.",
+        )  # fmt: skip
+
+    def _verified(self, point: Floats) -> Verified | None:
+        """The weights of a point, recomputed; None where a solver's rounding gives too many features a weight."""
+        try:
+            return verified(self.problem, point[self.weights], as_given=True)
+        except CertificateError:
+            return None
+
+
+def normalised_zeros(w: Floats, limits: tuple[Floats, Floats] | None) -> Floats:
+    """The weights with those that :func:`normalised` takes for 0 set to 0, and not scaled."""
+    return np.where(normalised(w, limits) == 0, 0.0, w)
+
+
+def own_program(problem: Problem, formulation: str, program: Program, choices: dict[str, Any],
+                titles: dict[str, str]) -> OwnProgram:  # fmt: skip
+    """A user's program beside that of the problem, which is stated again.
+
+    Raises
+    ------
+    InputError
+        For a program that lacks a column of the problem's, or allows one of them more.
+    """
+    base = state(problem, formulation, **choices)
+    theirs = {name: j for j, name in enumerate(program.columns)}
+    if lost := [name for name in base.program.columns if name not in theirs]:
+        raise InputError(
+            f"The program {program.name!r} lacks the column {lost[0]!r} of its problem; keep the variables that "
+            "build_model made, and fix one that you do not want."
+        )
+    place = np.array([theirs[name] for name in base.program.columns], dtype=np.intp)
+    b = base.program
+    wider = (program.lower[place] < b.lower - SAME) | (program.upper[place] > b.upper + SAME)
+    if (loose := np.flatnonzero(wider | (b.integer & ~program.integer[place]))).size:
+        j = int(loose[0])
+        raise InputError(
+            f"The program {program.name!r} allows {b.columns[j]!r} more than its problem, "
+            f"{'a whole number ' if b.integer[j] else ''}from {b.lower[j]:g} to {b.upper[j]:g}, outside of which its "
+            "rows of pairs say nothing; narrow bounds only."
+        )
+    return OwnProgram(problem, base, program, place, _own_rows(program, b, place), titles)
+
+
+def _own_rows(program: Program, base: Program, place: Indices) -> Indices:
+    """Rows of a program that are not those of the base: by name, entries and sides."""
+    from scipy import sparse
+
+    known = {name: i for i, name in enumerate(base.rows)}
+    pairs = [(i, known[name]) for i, name in enumerate(program.rows) if name in known]
+    shared = np.array(pairs, np.intp).reshape(-1, 2)
+    moved = sparse.csr_array(
+        (base.matrix.data, place[base.matrix.indices], base.matrix.indptr), shape=(len(base.rows), len(program.columns))
+    )
+    apart = abs(program.matrix[shared[:, 0]] - moved[shared[:, 1]])
+    largest = np.asarray(apart.max(axis=1).todense()).ravel() if apart.shape[0] else np.empty(0)
+    same = largest <= SAME
+    for mine, own in ((program.row_lower, base.row_lower), (program.row_upper, base.row_upper)):
+        same &= np.isclose(mine[shared[:, 0]], own[shared[:, 1]], rtol=SAME, atol=SAME)
+    return np.setdiff1d(np.arange(len(program.rows)), shared[same, 0])
+
+
+def choices_of(model: Any) -> dict[str, Any]:
+    """The choices with which a model was built, as plain values of JSON."""
+    options = model.rerank_info.layout.instance.options
+    given = {name: getattr(options, name) for name in CHOICES}
+    if options.box is not None:
+        given["box"] = [np.asarray(side, np.float64).tolist() for side in options.box]
+    return given
+
+
+def check_model(model: Any, problem: Problem) -> None:
+    """Refuse what is no model of the fitted problem, and say in what it differs.
+
+    Raises
+    ------
+    InputError
+    """
+    info: Any = getattr(model, "rerank_info", None)
+    instance = getattr(getattr(info, "layout", None), "instance", None)
+    if instance is None or info.kind not in ("subrank", "resolved_rank", "mixed", "auc", "pairwise"):
+        raise InputError(
+            f"{getattr(model, 'name', type(model).__name__)!r} is no model of build_model(); make it with "
+            "est.build_model() and add rows to that."
+        )
+    options, limits = instance.options, problem.limits
+    signs = np.zeros(problem.n_features) if options.signs is None else np.asarray(options.signs)
+    apart = {
+        "rows and columns": np.array_equal(instance.X, problem.scaled),
+        "margin": options.margin == problem.epsilon.exact,
+        "penalty C": options.C == problem.C,
+        "max_features": options.max_features == problem.max_features,
+        "signs of the weights": np.array_equal(signs, problem.signs),
+        "constraints": [row[2] for row in options.rows] == [row[2] for row in sides_of(problem)],
+        "limits of the corrections": (options.corrections is None) == (limits is None)
+        and (limits is None or np.array_equal(options.corrections, limits)),
+    }
+    apart["labels or statistic"] = not apart["rows and columns"] or _same_lists(instance, problem, info.kind)
+    if wrong := [name for name, same in apart.items() if not same]:
+        raise InputError(
+            f"The model {model.name!r} is of another problem: the {' and the '.join(wrong)} differ from those of this "
+            "fit; build it with build_model() of this estimator."
+        )
+
+
+def _same_lists(instance: Any, problem: Problem, kind: str) -> bool:
+    if kind == "pairwise":
+        return True  # compared column by column when the program is stated again
+    from formulations.data import graded_lists
+
+    own = graded_lists(problem.units, problem.X.shape[0])
+    return len(own) == len(instance.lists) and all(
+        np.array_equal(getattr(a, name), getattr(b, name))
+        for a, b in zip(own, instance.lists) for name in ("rows", "grade", "factor", "coefficients")
+    )  # fmt: skip

@@ -1,0 +1,242 @@
+"""Quotas as the search holds them: rows for the kernels, leads of many points in doubles, and exact answers.
+
+Whether a point meets a quota depends on the sign of one number, its *lead*: the ``wanted``-th largest score of some
+rows minus the ``rival``-th largest of the others (:class:`rerank.problem.quotas.Demand`).  It is continuous in the
+weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from itertools import product
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.problem.quotas import Demand, demands
+
+if TYPE_CHECKING:
+    from rerank.problem import Problem
+    from rerank.search.domain import Domain
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+AT_ONCE = 2**22
+"""Scores that are held at once."""
+
+STARTS, STEPS, ANGLES = 8, 16, 33
+"""Points from which a lead is raised, lines from each, and points looked at on a line."""
+
+
+class QuotaRows(NamedTuple):
+    """What kernels read of the quotas, list by list: the rows wanted ahead first, then the others.
+
+    ``rows`` (m, d) are scaled rows minus a point of their list, ``tolerance`` is the rounding of a score.  Demand k has
+    the rows from ``begin[k]`` on, ``ahead[k]`` of them wanted.
+    """
+
+    rows: Any
+    begin: Any
+    ahead: Any
+    wanted: Any
+    rival: Any
+    tolerance: float
+
+    @property
+    def any(self) -> bool:
+        """Whether there is something to meet."""
+        return bool(self.wanted.size)
+
+    def lead(self, v: Floats) -> float:
+        """The least lead of a point in normal form; above 0 it meets the quotas, whatever the rounding."""
+        return float(self.leads(v[None])[0])
+
+    def leads(self, points: Floats) -> Floats:
+        """The least lead of each point (p, d) over all demands, less what rounding may add; infinite without any."""
+        found = np.full(len(points), np.inf)
+        step = max(1, AT_ONCE // max(len(self.rows), 1))
+        for first in range(0, len(points), step):
+            scores = points[first : first + step] @ self.rows.T
+            for a, z, own, wanted, rival in zip(self.begin, self.begin[1:], self.ahead, self.wanted, self.rival):
+                mine = [_largest(scores[:, a : a + own], wanted), _largest(scores[:, a + own : z], rival)]
+                found[first : first + step] = np.minimum(
+                    found[first : first + step], mine[0] - mine[1] - 2.0 * self.tolerance
+                )
+        return found
+
+
+NO_QUOTAS = QuotaRows(np.empty((0, 0)), *(np.zeros(n, np.int64) for n in (1, 0, 0, 0)), 0.0)
+
+
+def _largest(scores: Floats, nth: int) -> Floats:
+    """The nth-largest score of each row."""
+    return np.asarray(np.partition(scores, scores.shape[1] - nth, axis=1)[:, scores.shape[1] - nth])
+
+
+def quota_rows(problem: Problem, scale: Floats | None, tolerance: float) -> QuotaRows:
+    """The rows of a problem's quotas, in coordinates; ``tolerance`` is the rounding of a score."""
+    asked = list(demands(problem.quotas, problem.lists))
+    if not asked:
+        return NO_QUOTAS
+    parts = []
+    for one in asked:
+        rows = problem.scaled[np.concatenate([one.ahead, one.others])]
+        rows = rows if scale is None else rows * scale
+        parts.append(rows - rows.mean(axis=0))  # intervals of rows near it are narrow
+    numbers = np.array([[one.ahead.size, one.wanted, one.rival] for one in asked], np.int64).T.copy()
+    begin = np.cumsum([0, *map(len, parts)])
+    return QuotaRows(np.concatenate(parts), begin.astype(np.int64), *numbers, tolerance)
+
+
+@dataclass(frozen=True, eq=False)
+class ExactQuotas:
+    """Whether points meet the quotas of a problem, exactly."""
+
+    problem: Problem
+    domain: Domain
+    rows: QuotaRows
+
+    @classmethod
+    def of(cls, problem: Problem, domain: Domain) -> ExactQuotas:
+        """The quotas of a problem without tables, each decided exactly."""
+        return cls(problem, domain, quota_rows(problem, domain.scale, np.inf))
+
+    def meets(self, v: Floats) -> bool:
+        """Whether the weights at a point do."""
+        if not self.rows.any:
+            return True
+        lead = self.rows.lead(v)
+        if lead > 0 or lead < -4.0 * self.rows.tolerance:
+            return lead > 0
+        return self.exactly([Fraction(float(w)) for w in self.domain.weights(v)])
+
+    def exactly(self, weights: list[Fraction]) -> bool:
+        """Whether rational weights in scaled space do."""
+        v = [w / Fraction(float(s)) for w, s in zip(weights, self.domain.scale, strict=True)]
+        features = np.arange(len(v))
+        return all(_leads(one, self, features, v) for one in self._demands)
+
+    def inside(self, features: Indices, centre: Floats, half: Floats) -> QuotasInBox:
+        """What is left to decide in a box of a support."""
+        found, q = [], self.rows
+        for k, one in enumerate(self._demands):
+            rows = q.rows[q.begin[k] : q.begin[k + 1]][:, features]
+            middle, reach = rows @ centre, np.abs(rows) @ half + 2.0 * q.tolerance
+            lower, upper, own = middle - reach, middle + reach, one.ahead.size
+            ends = [np.sort(x)[::-1] for x in (lower[:own], lower[own:], upper[:own], upper[own:])]
+            least, rival_least = ends[0][one.wanted - 1], ends[1][one.rival - 1]
+            most, rival_most = ends[2][one.wanted - 1], ends[3][one.rival - 1]
+            if most < rival_least:
+                return QuotasInBox(self, features, False, [])
+            if least > rival_most:
+                continue
+            above, below = lower > min(most, rival_most), upper < max(least, rival_least)
+            left, all_rows = ~(above | below), np.concatenate([one.ahead, one.others])
+            wanted, rival = one.wanted - int(above[:own].sum()), one.rival - int(above[own:].sum())
+            ahead, others = all_rows[:own][left[:own]], all_rows[own:][left[own:]]
+            if wanted > ahead.size or rival <= 0:
+                return QuotasInBox(self, features, False, [])
+            if wanted > 0 and rival <= others.size:
+                found.append(replace(one, ahead=ahead, others=others, wanted=wanted, rival=rival))
+        return QuotasInBox(self, features, True, found)
+
+    def row(self, i: int) -> list[Fraction]:
+        """A row in coordinates, exactly."""
+        if i not in self._known:
+            p = self.problem
+            self._known[i] = [
+                Fraction(float(x)) * Fraction(float(s)) / (Fraction(float(b)) - Fraction(float(a)))
+                for x, a, b, s in zip(p.X[i], p.low, p.high, self.domain.scale, strict=True)
+            ]
+        return self._known[i]
+
+    @cached_property
+    def _known(self) -> dict[int, list[Fraction]]:
+        return {}
+
+    @cached_property
+    def _demands(self) -> list[Demand]:
+        return list(demands(self.problem.quotas, self.problem.lists))
+
+
+@dataclass(frozen=True, eq=False)
+class QuotasInBox:
+    """What quotas still ask in a box of a support; ``possible`` is False where no weights in it meet them."""
+
+    quotas: ExactQuotas
+    features: Indices
+    possible: bool
+    demands: list[Demand]
+
+    def met(self, point: list[Fraction]) -> bool:
+        """Whether a point of the box meets them, exactly."""
+        return all(_leads(one, self.quotas, self.features, point) for one in self.demands)
+
+    def planes(self) -> Iterator[tuple[Fraction, ...]]:
+        """Differences of the rows that are to stand ahead to the others."""
+        for one in self.demands:
+            for i, k in product(one.ahead.tolist(), one.others.tolist()):
+                upper, lower = self.quotas.row(i), self.quotas.row(k)
+                yield tuple(upper[j] - lower[j] for j in self.features)
+
+
+def _leads(one: Demand, quotas: ExactQuotas, features: Indices, point: list[Fraction]) -> bool:
+    def scores(rows: Indices) -> list[Fraction]:
+        exact = ([quotas.row(i)[j] for j in features] for i in rows.tolist())
+        return sorted(sum((x * v for x, v in zip(row, point, strict=True) if v), Fraction(0)) for row in exact)
+
+    return scores(one.ahead)[-one.wanted] > scores(one.others)[-one.rival]
+
+
+def line_points(low: float, high: float, n: int = ANGLES) -> Floats:
+    """The tangents in the middles of ``n`` equal angles between two directions, given by theirs."""
+    ends = np.linspace(np.arctan(low), np.arctan(high), n + 1)
+    return np.asarray(np.tan(0.5 * (ends[1:] + ends[:-1])))
+
+
+def lifted(
+    rows: QuotaRows, domain: Domain, rng: np.random.Generator, stop: Callable[[], bool],
+    among: NDArray[np.intp] | None = None,
+) -> Floats | None:  # fmt: skip
+    """A point that meets the quotas, by raising the lead along lines from several points; None if none was found.
+
+    The first starts are the unchanged point, the difference of the means of the rows wanted and of the others, and the
+    corners nearest to it; the others are random. With ``among`` only these coordinates move.
+    """
+    d = domain.n_features
+    free = np.zeros(d, np.bool_)
+    free[np.arange(d) if among is None else among] = True
+    free[domain.anchor] = False
+    toward = np.zeros(d)
+    for a, z, own in zip(rows.begin, rows.begin[1:], rows.ahead):
+        toward += rows.rows[a : a + own].mean(axis=0) - rows.rows[a + own : z].mean(axis=0)
+    toward[~free] = 0.0
+    begin = domain.unchanged
+    starts = [begin, begin + toward, begin + 10.0 * toward, begin + np.sign(toward)]
+    for at in range(STARTS):
+        point = starts[at] if at < len(starts) else domain.random_point(rng)
+        point = domain.normal(np.where(free, point, begin))
+        if not point.any():
+            continue
+        lead = rows.lead(point)
+        for step in range(STEPS):
+            if lead > 0:
+                return point
+            if stop():
+                return None
+            u = np.where(free, rng.standard_normal(d), 0.0)
+            if step % 2:
+                u = np.zeros(d)
+                u[rng.choice(np.flatnonzero(free))] = 1.0
+            taus = line_points(*domain.interval(point, u))
+            tried = np.array([domain.normal(point + tau * u) for tau in taus])
+            leads = rows.leads(tried)
+            best = int(np.argmax(leads))
+            if leads[best] > lead:
+                point, lead = tried[best], float(leads[best])
+    return None

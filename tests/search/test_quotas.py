@@ -1,0 +1,134 @@
+"""Quotas on the order: searches under them have the enumeration's optimum, with proofs, lines, jobs and checkpoints."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rerank.certificate import certify, verify_proof
+from rerank.errors import CertificateError
+from rerank.problem import Problem, Quota, digest, problem_of
+from rerank.search import line_search, solve, statistic_bound
+from rerank.statistics import parse
+from tests.cases.examples import SEEDS, examples
+from tests.cases.quotas import with_quotas
+from tests.cases.search import by_rows
+from tests.oracles.quotas import best, meets
+from tests.search.quota_agreement import WAYS, check
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("part", range(5))
+def test_searches_under_quotas_agree_with_an_enumeration(part: int, way: str) -> None:
+    first = 1000 * part + 100 * WAYS.index(way)
+    asked = [with_quotas(first, n_max=5, d_max=3), *(with_quotas(first + k, n_max=7) for k in range(1, 14))]
+    found = [check(problem, way) for problem in asked]
+    assert sum(kind.endswith("closed") for kind in found) >= len(found) - 1
+    assert found.count("closed") > len(found) / 2
+
+
+def long(seed: int, n: int = 400, d: int = 3, **options: object) -> tuple[Problem, np.ndarray]:
+    """One list in which the rows of a kind stand low by what the labels ask for, and the kind of each row."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    kinds = X[:, -1] + 0.3 * rng.normal(size=n) > 0.5
+    gains = (X[:, 0] - 0.5 * X[:, -1] + rng.normal(size=n) > 1).astype(float)
+    return problem_of(X, gains, parse("precision@30"), **options), kinds
+
+
+def counted(problem: Problem, w: np.ndarray, member: np.ndarray, first: int) -> int:
+    """Members among the first places, which ties do not touch on such data."""
+    return int(member[np.argsort(-(problem.scaled @ w))[:first]].sum())
+
+
+@pytest.mark.parametrize("rows", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_quota_on_a_long_list_costs_value_and_is_kept(seed: int, rows: bool) -> None:
+    problem, kinds = long(seed)
+    least = replace(problem, quotas=(Quota("A", 40, 18).of(np.flatnonzero(kinds)),))
+    most = replace(problem, quotas=(Quota("B", 40, None, 22).of(np.flatnonzero(~kinds)),))
+    with by_rows(rows):
+        free, *found = (solve(one, time_limit=20.0, n_jobs=1) for one in (problem, least, most))
+    assert counted(problem, free.weights, kinds, 40) < 18
+    for one in found:
+        assert one.closed and counted(problem, one.weights, kinds, 40) >= 18
+        assert one.value < free.value
+    assert found[0].value == found[1].value  # two kinds: the one quota is the other
+
+
+def test_jobs_and_checkpoints_change_nothing(tmp_path) -> None:
+    problem, kinds = long(5, d=4)
+    problem = replace(problem, quotas=(Quota("A", 40, 18).of(np.flatnonzero(kinds)),))
+    whole = solve(problem, time_limit=None, n_jobs=1)
+    assert whole.closed
+    shared = solve(problem, time_limit=None, n_jobs=3)
+    assert (shared.value, shared.bound, shared.weights.tolist()) == (whole.value, whole.bound, whole.weights.tolist())
+    path = tmp_path / "state"
+    solve(problem, time_limit=None, n_jobs=1, node_limit=whole.boxes // 2, checkpoint=path)
+    resumed = solve(problem, time_limit=None, n_jobs=1, checkpoint=path)
+    assert (resumed.value, resumed.weights.tolist()) == (whole.value, whole.weights.tolist())
+
+
+def test_many_columns_find_weights_that_meet_a_quota_without_a_box() -> None:
+    problem, kinds = long(7, n=300, d=12)
+    problem = replace(problem, quotas=(Quota("A", 40, 25).of(np.flatnonzero(kinds)),))
+    found = solve(problem, time_limit=20.0, n_jobs=1, node_limit=0)
+    assert counted(problem, found.weights, kinds, 40) >= 25 and not found.closed
+    limited = solve(replace(problem, max_features=3), time_limit=3.0, n_jobs=1)
+    assert np.count_nonzero(limited.weights) <= 3 and counted(problem, limited.weights, kinds, 40) >= 25
+    w, value = line_search(problem, time_limit=0.5)
+    assert counted(problem, w, kinds, 40) >= 25 and value <= found.bound
+
+
+def test_what_cannot_be_met_is_said_only_when_proved() -> None:
+    problem, kinds = long(3, d=2)
+    group = np.flatnonzero(kinds & (problem.X[:, 0] < 0))  # stands high only where the others of its kind do, too
+    problem = replace(problem, quotas=(Quota("A", 40, 39).of(group),))
+    closed, open_ = (solve(problem, time_limit=20.0, n_jobs=1, node_limit=limit) for limit in (None, 0))
+    assert closed.closed and closed.value == closed.bound == -np.inf and closed.proof is None
+    assert not open_.closed and open_.value == -np.inf < open_.bound
+    assert line_search(problem, time_limit=0.2)[1] == -np.inf
+    assert solve(problem, time_limit=0.0, n_jobs=1).value == -np.inf
+
+
+@examples(25, SEEDS)
+def test_a_bound_on_the_statistic_holds_for_the_orders_that_meet_the_quotas(seed: int) -> None:
+    problem = replace(with_quotas(seed, n_max=6, d_max=2), C=0.0)
+    most, _ = best(problem)
+    assert most is None or float(most) <= statistic_bound(problem, time_limit=5.0, n_jobs=1) + 1e-9
+
+
+def test_a_proof_belongs_to_its_quotas() -> None:
+    problem, kinds = long(1, n=60)
+    asked = replace(problem, quotas=(Quota("A", 20, 9).of(np.flatnonzero(kinds)),))
+    found = solve(asked, time_limit=20.0, n_jobs=1, proof=True)
+    assert found.closed and verify_proof(asked, found.proof).ok
+    harder = replace(asked, quotas=(Quota("A", 20, 10).of(np.flatnonzero(kinds)),))
+    for other in (problem, harder):  # the same tree, said to be about another problem
+        forged = replace(found.proof, fingerprint=digest(other))
+        assert not verify_proof(other, forged).ok
+    free = solve(problem, n_jobs=1).weights
+    with pytest.raises(CertificateError, match=r"put \d of A among the first 20"):
+        certify(asked, free)
+    assert not verify_proof(asked, replace(found.proof, weights=free)).ok
+
+
+@examples(60, SEEDS)
+def test_the_certificate_refuses_just_the_weights_that_miss_a_quota(seed: int) -> None:
+    problem = with_quotas(seed, n_max=9)
+    rng = np.random.default_rng(seed)
+    w = rng.integers(-2, 3, size=problem.n_features) / 2.0
+    w = np.where(w * problem.signs < 0, 0.0, w)
+    if problem.limits is not None:
+        w = np.clip(w, *problem.limits)
+    elif w.any():
+        w /= np.abs(w).max()
+    if problem.max_features is not None and problem.used(w) > problem.max_features:
+        return
+    try:
+        certify(problem, w)
+        kept = True
+    except CertificateError as error:
+        assert "among the first" in str(error)
+        kept = False
+    assert kept == meets(problem, tuple(w.tolist()))
