@@ -15,6 +15,8 @@ from rerank.problem import Written
 from rerank.reranker.describe import described
 from rerank.reranker.files import model_file
 from rerank.reranker.files.verify import verify
+from rerank.solvers import gateway
+from rerank.solvers.outcome import Options
 from tests.oracles.weight_rows import best
 from tests.search.rows_agreement import drawn
 
@@ -224,3 +226,21 @@ def test_what_does_not_go_with_the_sum_is_refused() -> None:
     for wrong in ({"radius": 1.0}, {"positive": [-1, 0, 0, 0]}, {"normalise": "max"}, {"constraints": ["age >= 1.5"]}):
         with pytest.raises(InputError):
             Reranker("dcg@10", **{"normalise": "sum", **wrong}).fit(X, y)
+
+
+@pytest.mark.parametrize("options", [
+    {"normalise": "sum", "constraints": ["d >= 0.4"], "first_stage": None},
+    {"constraints": ["d >= 2 * age"], "first_stage": None},
+    {"constraints": ["d >= 0.4"], "radius": 1.0},
+])  # fmt: skip
+def test_a_solution_of_an_exported_program_keeps_the_constraints(tmp_path, options) -> None:
+    X, y = table(24)
+    X = X[["age", "income", "d"]]
+    est = Reranker("dcg@5", solver="none", epsilon=0.01, **options).fit(X, y)
+    program, _ = est.export_mps(tmp_path / "program.mps")
+    assert gateway.solve_file(program, options=Options(time_limit=20), solution=tmp_path / "x.sol").x is not None
+    est.load_solution(tmp_path / "x.sol")
+    searched = Reranker("dcg@5", solver="search", epsilon=0.01, **options).fit(X, y)
+    assert est.result_.value == pytest.approx(searched.result_.value, abs=1e-9)
+    assert est.result_.certificate is not None
+    assert certify(est.state_.known_problem(), est.state_.weights).value == est.result_.certificate.value

@@ -32,6 +32,7 @@ from rerank.reranker.solve.program import state as stated_program
 from rerank.reranker.solve.verified import Verified, outside, polished, summed
 from rerank.reranker.state import FittedState
 from rerank.reranker.task import task_of
+from rerank.search.domain import allowed
 from rerank.solvers.outcome import Outcome, Progress
 
 if TYPE_CHECKING:
@@ -398,7 +399,7 @@ def _solved_by_file(
     else:
         claim, given = program.objective(x), x[program.weights]
     given = np.clip(given, *(problem.limits or (-1.0, 1.0)))
-    best = polished(problem, normalised(given, problem.limits), claim, nearly=alone)
+    best = polished(problem, allowed(problem, normalised(given, problem.limits)), claim, nearly=alone)
     old = state.result
     # The weights of the model are a point of any program that asks no more than the problem.
     bounds = shares_optimum(formulation, state.task.statistic) and choices.get("big_m", "pair") == "pair"

@@ -104,6 +104,11 @@ def alone(problem: Problem, task: Task, clock: Clock, start: Floats | None) -> S
     return solution
 
 
+def box_of(problem: Problem, found: SearchResult | None) -> tuple[Floats, Floats] | None:
+    """The box of weights that a search left open, for a program; None where that measures weights by their sum."""
+    return None if found is None or problem.by_sum else found.box
+
+
 def confirm(
     problem: Problem, task: Task, clock: Clock, solution: Solution, found: SearchResult
 ) -> Solution:
@@ -118,7 +123,7 @@ def confirm(
             "none was asked for."
         )
     with clock.phase("build"):
-        stated = state(problem, name, box=found.box)
+        stated = state(problem, name, box=box_of(problem, found))
         x, violated = stated.point(solution.weights)
     solution = replace(solution, formulation=name, model_size=stated.size)
     if x is None:
@@ -178,7 +183,7 @@ def proceed(
     After a search, which ``found`` them, it goes on with its cut-off and box; its optimum has to be the problem's.
     """
     with clock.phase("build"):
-        stated = state(problem, name, box=None if found is None else found.box)
+        stated = state(problem, name, box=box_of(problem, found))
         x, violated = stated.point(solution.weights)
         if x is None:
             # The polished weights may lie outside the box that holds all better points.

@@ -138,6 +138,8 @@ def build_model(problem: Problem, formulation: str, box: Any = None, **choices: 
     from formulations.errors import FormulationError
     from formulations.options import Options
 
+    if box is not None and problem.by_sum:
+        raise InputError("A box is one of weights whose largest is 1, and here their sum is; use constraints instead.")
     module, given = _arguments(problem, formulation)
     free = [*(field.name for field in fields(Options) if field.init and field.name not in given), "name"]
     for name in choices:
@@ -175,8 +177,7 @@ def estimated_size(problem: Problem, formulation: str) -> int:
 
 def state(problem: Problem, formulation: str, box: Any = None, **choices: Any) -> Stated:
     """Build the model and compile it to arrays."""
-    # A box is one of weights whose largest is 1.
-    model = build_model(problem, formulation, None if problem.by_sum else box, **choices)
+    model = build_model(problem, formulation, box, **choices)
     from formulations.compile import compile_model
 
     return Stated(
