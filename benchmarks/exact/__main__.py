@@ -24,7 +24,6 @@ from benchmarks.exact.anchored import anchored_lists
 from benchmarks.exact.rows import Row, boxes, hard, long_lists, many_lists, supports
 from rerank.problem import Problem
 from rerank.search import compile_kernels, solve
-from rerank.search.boxes.vertices import inner_value
 from rerank.search.domain import Domain
 from rerank.search.rows.choice import by_rows
 from rerank.search.supports.subsets import supports as columns_of
@@ -182,7 +181,7 @@ def root_bound(problem: Problem) -> float:
         for c, h in zip(*Domain.of(problem).part(features).roots(), strict=True):
             D = t.pairs[features] * np.where(problem.signs[features] < 0, -1.0, 1.0)[:, None]
             won = c @ D + h @ np.abs(D) >= t.epsilon - t.tolerance
-            best = max(best, t.to_value(inner_value(t, won)) - problem.C * features.size)
+            best = max(best, t.to_value(t.value_of(won)) - problem.C * features.size)
         if best >= problem.ideal - 1e-9:
             break
     return best
