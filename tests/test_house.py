@@ -52,21 +52,21 @@ ROOMS = {
 # Lines of Python in each room, and at most as many may there be.  Whoever raises a number says why behind it; a room
 # that has become smaller gets its number.  There is no limit on a file or a body: a file ends where its idea ends.
 LEDGER: dict[str, int] = {
-    "formulations": 3919,  # every component, domain and bound is checked by name; cards as programs
+    "formulations": 3996,  # every component, domain and bound is checked by name; cards as programs; quotas in ResolvedRank
     "errors": 496,  # one home of text for people and of streams that end no call; loading stops the clock
-    "io": 3829,  # saved indices, decimals, labels, margins as written, Markdown of a page, columns that tell the label
+    "io": 3836,  # saved indices, decimals, labels, margins, Markdown of a page, columns that tell the label, kinds of rows
     "statistics": 957,  # a refusal names the share that was written
     "ranks": 1742,  # rows that are there, notes on runs, the error of a lead
-    "problem": 1208,  # rows on the weights, and how a person writes them
-    "certificate": 1991,  # rows on the weights exclude leaves and vertices
-    "search": 9086,  # rows on the weights: boxes, points and lines inside them, what they leave, which of them clash
+    "problem": 1543,  # rows on the weights, and how a person writes them; quotas, and which of them clash by counting
+    "certificate": 2137,  # rows on the weights exclude leaves and vertices; quotas counted again, and in leaves
+    "search": 9713,  # rows on the weights; quotas: boxes, points that meet them, cells of boxes too small to split
     "solvers": 1672,  # own sense of objectives, unbounded programs
     "scorers": 4011,
     "plots": 1245,  # the risks of a card, and the card on paper
     "scorecard": 4842,  # new: cards of points, their files and exports, the check of their proof
     "latent": 3416,  # an evaluation refuses what it cannot judge
-    "reranker": 10452,  # constraints by column name, in both units, and a first stage that breaks one
-    "cli": 3218,  # outputs one by one, groups, what a text says to a person, six commands for cards
+    "reranker": 10719,  # constraints by column name, in both units; quotas in fits, files and folds
+    "cli": 3234,  # outputs one by one, groups, what a text says to a person, six commands for cards, kinds of rows
     "rerank": 101,
 }
 

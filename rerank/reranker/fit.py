@@ -167,8 +167,7 @@ def concluded(
             ]
         notes += in_words(quotas, lists, fitted)
         led = quoted_before is not None and ahead <= ROUNDING * abs(after) and task.solver not in ("none", "file")
-        if led and breaks is None and missed is None:
-            assert quoted_before is not None
+        if led and breaks is None and missed is None and quoted_before is not None:
             status, quoted = "first_stage_kept", quoted_before
         else:
             if led and breaks is not None:
