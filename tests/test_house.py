@@ -52,9 +52,9 @@ ROOMS = {
 # Lines of Python in each room, and at most as many may there be.  Whoever raises a number says why behind it; a room
 # that has become smaller gets its number.  There is no limit on a file or a body: a file ends where its idea ends.
 LEDGER: dict[str, int] = {
-    "formulations": 3996,  # every component, domain and bound is checked by name; cards as programs; quotas in ResolvedRank
+    "formulations": 3996,  # every component, domain and bound is checked by name; cards as programs; quotas
     "errors": 496,  # one home of text for people and of streams that end no call; loading stops the clock
-    "io": 3836,  # saved indices, decimals, labels, margins, Markdown of a page, columns that tell the label, kinds of rows
+    "io": 3836,  # saved indices, decimals, labels, margins, Markdown of a page, columns that tell the label, kinds
     "statistics": 957,  # a refusal names the share that was written
     "ranks": 1742,  # rows that are there, notes on runs, the error of a lead
     "problem": 1543,  # rows on the weights, and how a person writes them; quotas, and which of them clash by counting
@@ -65,7 +65,7 @@ LEDGER: dict[str, int] = {
     "plots": 1245,  # the risks of a card, and the card on paper
     "scorecard": 4842,  # new: cards of points, their files and exports, the check of their proof
     "latent": 3416,  # an evaluation refuses what it cannot judge
-    "reranker": 10719,  # constraints by column name, in both units; quotas in fits, files and folds
+    "reranker": 10714,  # constraints by column name, in both units; quotas in fits, files and folds
     "cli": 3234,  # outputs one by one, groups, what a text says to a person, six commands for cards, kinds of rows
     "rerank": 101,
 }
