@@ -159,6 +159,8 @@ class FittedState:
     @property
     def weight_units(self) -> Floats:
         """What a weight of the problem is multiplied by for the unit of the table; of an anchored one, of its score."""
+        if self.task.normalise == "sum":  # all columns have one range, and the weights of a program the sum 1
+            return np.ones(self.low.size)
         spread = self.high[0] - self.low[0] if self.anchored else 1.0
         return per_unit(np.full(self.low.size, spread), self.low, self.high)
 
