@@ -41,7 +41,7 @@ SHARED = {
     "switch_down": "a feature that is not paid for has no weight below 0; the limit of w_j for the paper's 1",
     "support_limit": "at most max_features weights that are not 0",
     "weight_row": "a linear row on the weights that was asked for",
-    "weight_sum": "weights of sum 1, none of them below 0",
+    "weight_sum": "the weights add up to 1",
     "statistic": "the statistic with its constant, less the penalty for features",
     "t": "1 when the rank of i is at least l - 1",
     "level_order": "a level needs the ones below it",

@@ -117,7 +117,7 @@ def concluded(
         if problem is None or training.nothing == "nothing_to_find":
             raise unmet(quotas, proved=problem is None)
         settled = False
-    if settled:
+    if problem is None or settled:
         equal = np.zeros(data.y.size)
         value = data.evaluate(statistic, equal) if before is None else before
         quoted = _quoted(data, task, equal, value) if quoted_before is None else quoted_before

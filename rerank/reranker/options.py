@@ -46,7 +46,7 @@ class Spelling:
 
 
 def option(
-    default: Any, help: str = "", *names: str, kind: Any = None, shown: Any = SAME,
+    default: Any, *names: str, help: str = "", kind: Any = None, shown: Any = SAME,
     read: Callable[[Any], Any] | None = None, kept: bool = False, before: Any = SAME,
 ) -> Any:  # fmt: skip
     """A parameter of a fit.
@@ -75,8 +75,8 @@ def split_names(text: str | None) -> list[str] | None:
     return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
 
 
-def worded(words: Mapping[str, Any], name: str, what: str, text: str, number: type = int) -> Any:
-    """What a word stands for, else a number.
+def worded(words: Mapping[str, Any], wrong: str, text: str, number: type = int) -> Any:
+    """What a word stands for, else a number; ``wrong`` says in a sentence that a text is neither.
 
     Raises
     ------
@@ -86,7 +86,7 @@ def worded(words: Mapping[str, Any], name: str, what: str, text: str, number: ty
     try:
         return words[text] if text in words else number(text)
     except ValueError:
-        raise InputError(f"{name} is {text!r}; it must be {what}.") from None
+        raise InputError(wrong.format(repr(text))) from None
 
 
 def _margin(text: str) -> Any:
@@ -137,6 +137,9 @@ def named_values(option: str, given: list[str] | None) -> dict[str, Any]:
     return found
 
 
+CANDIDATES = "--candidates is {}; it must be a whole number, 0 for all, or auto."
+FOLDS = "--cross-fit is {}; it must be auto, none or a number of folds."
+RADIUS = "--radius is {}; it must be auto, free or a number."
 STATISTICS = (
     "auc, pauc@N, wta, precision@N, precision@2%, window2@N, mrr, dcg, dcg@N, ndcg@N, pnorm@P, recall@N, rbp@P, ap, "
     "rr, success@N."
@@ -151,66 +154,66 @@ STAGES = (
 class Options:
     """Parameters of a fit; :class:`rerank.Reranker` says what they mean, :mod:`rerank.reranker.task` checks them."""
 
-    stat: Any = option("dcg@10", STATISTICS, kind=str)
+    stat: Any = option("dcg@10", help=STATISTICS, kind=str)
     _: KW_ONLY
-    first_stage: Any = option("logistic", STAGES, kind=str, read=lambda text: None if text == "none" else text)
+    first_stage: Any = option("logistic", help=STAGES, kind=str, read=lambda text: None if text == "none" else text)
     n_candidates: int | str | None = option(
-        "auto", "Rows of each list that are reranked: a number, 0 for all, or auto.", "--candidates", kind=str,
-        read=lambda text: worded({"auto": "auto"}, "--candidates", "a whole number, 0 for all, or auto", text) or None,
+        "auto", "--candidates", help="Rows of each list that are reranked: a number, 0 for all, or auto.", kind=str,
+        read=lambda text: worded({"auto": "auto"}, CANDIDATES, text) or None,
     )  # fmt: skip
     formulation: str = option(
-        "auto", "auto, subrank, resolved_rank, mixed, auc or pairwise.", kept=True, before="subrank"
+        "auto", help="auto, subrank, resolved_rank, mixed, auc or pairwise.", kept=True, before="subrank"
     )
-    solver: str = option("highs", "highs, search, none, cbc, scip, glpk, gurobi, ...", kept=True)
-    presolve: bool = option(True, "Let the search in weight space go first.", kept=True)
-    time_limit: float | None = option(60.0, "Seconds for everything.", kept=True)
+    solver: str = option("highs", help="highs, search, none, cbc, scip, glpk, gurobi, ...", kept=True)
+    presolve: bool = option(True, help="Let the search in weight space go first.", kept=True)
+    time_limit: float | None = option(60.0, help="Seconds for everything.", kept=True)
     node_limit: int | None = option(
-        None, "Stop the search after so many boxes, at the same place on every run.", kept=True
+        None, help="Stop the search after so many boxes, at the same place on every run.", kept=True
     )
-    epsilon: float | str = option("auto", "Margin in units of the scaled score, or auto.", kind=str, read=_margin)
-    C: float = option(0.0, "Penalty for one feature, in the unit of the statistic.", "--C")
-    max_features: int | None = option(None, "At most this many features.")
-    positive: Any = option(False, "Non-negative weights only.", kind=bool)
-    gain: Any = option("exponential", "Worth of a grade g: exponential (2^g - 1) or linear.", kind=str)
+    epsilon: float | str = option("auto", help="Margin in units of the scaled score, or auto.", kind=str, read=_margin)
+    C: float = option(0.0, "--C", help="Penalty for one feature, in the unit of the statistic.")
+    max_features: int | None = option(None, help="At most this many features.")
+    positive: Any = option(False, help="Non-negative weights only.", kind=bool)
+    gain: Any = option("exponential", help="Worth of a grade g: exponential (2^g - 1) or linear.", kind=str)
     pos_label: Any = option(None)
     prior: Any = option("auto")
-    radius: float | None = option(None, "Correct the first stage by at most this much, in deviations.", kept=True)
-    margin: float | None = option(None, "Margin in deviations, with --radius.", kept=True)
-    window: float | None = option(None, "Fit hits around place N, with this width (2).", kept=True)
+    radius: float | None = option(None, help="Correct the first stage by at most this much, in deviations.", kept=True)
+    margin: float | None = option(None, help="Margin in deviations, with --radius.", kept=True)
+    window: float | None = option(None, help="Fit hits around place N, with this width (2).", kept=True)
     cross_fit: bool | int | str = option(
-        "auto", "Out-of-fold scores: auto, none or a number of folds.", kind=str, kept=True,
-        read=partial(worded, {"auto": "auto", "none": False}, "--cross-fit", "auto, none or a number of folds"),
+        "auto", help="Out-of-fold scores: auto, none or a number of folds.", kind=str, kept=True,
+        read=partial(worded, {"auto": "auto", "none": False}, FOLDS),
     )  # fmt: skip
     features: Any = option(
-        None, "Rerank squares of the columns too; with --cv where they lead.", "--squares", kind=bool, shown=False,
+        None, "--squares", help="Rerank squares of the columns too; with --cv where they lead.", kind=bool, shown=False,
         read=_squares,
     )  # fmt: skip
     constraints: Any = option(
-        (), "A row on the weights, such as 'age >= 2 * income'; once for each.", "--constraint", kind=list[str] | None,
-        shown=None, read=lambda texts: tuple(texts or ()),
+        (), "--constraint", help="A row on the weights, such as 'age >= 2 * income'; once for each.",
+        kind=list[str] | None, shown=None, read=lambda texts: tuple(texts or ()),
     )  # fmt: skip
-    normalise: str | None = option(None, "sum: weights from 0 on with sum 1, in the table's units.")
+    normalise: str | None = option(None, help="sum: weights from 0 on with sum 1, in the table's units.")
     quota: Any = option(
-        None, "'at least 20 of A among the first 200', by kinds of rows (--people); may be repeated.",
+        None, help="'at least 20 of A among the first 200', by kinds of rows (--people); may be repeated.",
         kind=list[str] | None, read=lambda texts: texts or None,
     )  # fmt: skip
-    list_length: int | None = option(None, "Rows of the lists to come, if not as many as here.", kept=True)
+    list_length: int | None = option(None, help="Rows of the lists to come, if not as many as here.", kept=True)
     solver_options: Mapping[str, Any] | None = option(
-        None, "NAME=VALUE for the solver: threads, gap, node_limit, cutoff, seed, log, start (as JSON), or an option "
-        "of its own; repeatable.", "--solver-option", kind=list[str] | None,
-        read=lambda given: named_values("--solver-option", given) or None,
+        None, "--solver-option", kind=list[str] | None,
+        help="NAME=VALUE for the solver: threads, gap, node_limit, cutoff, seed, log, start (as JSON), or an option of "
+        "its own; repeatable.", read=lambda given: named_values("--solver-option", given) or None,
     )  # fmt: skip
     proof: bool = option(
-        False, "Where to write the search's proof, for verify --proof.", kind=Path | None, shown=None,
+        False, help="Where to write the search's proof, for verify --proof.", kind=Path | None, shown=None,
         read=lambda path: path is not None,
     )  # fmt: skip
     checkpoint: str | os.PathLike[str] | None = option(
-        None, "Where to keep the state of the search; the same command goes on with it.", kind=Path | None
+        None, help="Where to keep the state of the search; the same command goes on with it.", kind=Path | None
     )
-    n_jobs: int | None = option(None, "Cores; -1 for all.", "--jobs", shown=1, kept=True)
-    random_state: Any = option(None, "Seed of everything random.", "--seed", kind=int, shown=0)
+    n_jobs: int | None = option(None, "--jobs", help="Cores; -1 for all.", shown=1, kept=True)
+    random_state: Any = option(None, "--seed", help="Seed of everything random.", kind=int, shown=0)
     verbose: int = option(
-        0, "The solver's own log, on standard error.", "--verbose", "-v", kind=bool, shown=False,
+        0, "--verbose", "-v", help="The solver's own log, on standard error.", kind=bool, shown=False,
         read=lambda wanted: 2 if wanted else 1, kept=True,
     )  # fmt: skip
 
@@ -223,34 +226,37 @@ KEPT: dict[str, Any] = {each.name: each.metadata["before"] for each in fields(Op
 class FusionOptions:
     """Parameters of a fusion; :class:`rerank.fusion.ScoreFusion` says what they mean."""
 
-    stat: Any = option("ndcg@10", "What is fitted: ndcg@10 (default), ap, rr, recall@N ...", kind=str)
+    stat: Any = option("ndcg@10", help="What is fitted: ndcg@10 (default), ap, rr, recall@N ...", kind=str)
     _: KW_ONLY
     normalise: Any = option(
-        "auto", "none, minmax, z, rank, sigmoid; several with commas, of which the folds choose; or auto (default).",
-        kind=str, read=lambda text: text if text == "auto" else split_names(text),
+        "auto", kind=str,
+        help="none, minmax, z, rank, sigmoid; several with commas, of which the folds choose; or auto (default).",
+        read=lambda text: text if text == "auto" else split_names(text),
     )  # fmt: skip
-    prior: Any = option("equal", "Weights to correct: equal (default), rrf, or NAME=WEIGHT,...", kind=str, read=_prior)
+    prior: Any = option(
+        "equal", help="Weights to correct: equal (default), rrf, or NAME=WEIGHT,...", kind=str, read=_prior
+    )
     radius: float | str | None = option(
-        "auto", "Largest correction: auto (default), a number, or free for any weights.", kind=str,
-        read=partial(worded, {"auto": "auto", "free": None}, "--radius", "auto, free or a number", number=float),
+        "auto", help="Largest correction: auto (default), a number, or free for any weights.", kind=str,
+        read=partial(worded, {"auto": "auto", "free": None}, RADIUS, number=float),
     )  # fmt: skip
     cv: int | None = option(
-        5, "Folds of queries that choose and guard: 5 (default), 0 for none.", kind=int,
+        5, help="Folds of queries that choose and guard: 5 (default), 0 for none.", kind=int,
         read=lambda folds: folds or None,
     )  # fmt: skip
     rule: str = option("mean")
     safeguard: float = option(1.0)
-    positive: bool = option(True, "Allow weights below 0.", "--negative", kind=bool, read=lambda negative: not negative)
-    gain: Any = option("exponential", "Worth of a grade g: exponential (default) or linear.", kind=str)
-    missing: str = option("lowest", "For documents a run lacks: lowest (default), zero or impute.")
-    depth: int | None = option(None, "Documents of each run that count; all by default.")
-    k: float = option(60.0, "Constant of rank and RRF: 60 by default.")
+    positive: bool = option(True, "--negative", help="Allow weights below 0.", kind=bool, read=lambda below: not below)
+    gain: Any = option("exponential", help="Worth of a grade g: exponential (default) or linear.", kind=str)
+    missing: str = option("lowest", help="For documents a run lacks: lowest (default), zero or impute.")
+    depth: int | None = option(None, help="Documents of each run that count; all by default.")
+    k: float = option(60.0, help="Constant of rank and RRF: 60 by default.")
     margin: float | None = option(None)
-    time_limit: float | None = option(60.0, "Seconds for the fit: 60 by default.")
+    time_limit: float | None = option(60.0, help="Seconds for the fit: 60 by default.")
     node_limit: int | None = option(None)
     proof: bool = option(False)
-    n_jobs: int | None = option(None, "Cores; -1 for all.", "--jobs")
-    random_state: Any = option(None, "Seed of everything random: 0 by default.", "--seed", kind=int)
+    n_jobs: int | None = option(None, "--jobs", help="Cores; -1 for all.")
+    random_state: Any = option(None, "--seed", help="Seed of everything random: 0 by default.", kind=int)
     verbose: int = option(0)
 
 

@@ -111,10 +111,7 @@ class Squares(TransformerMixin, BaseEstimator):
 
     def told(self) -> str:
         """What a square is, in a sentence."""
-        return (
-            f"Squares, such as that of age, age^2, are of {self.square_of_.size} columns less their mean, divided by "
-            "their standard deviation."
-        )
+        return "Squares, such as age^2, that of age, are of columns less their mean, divided by their deviation."
 
     def to_dict(self) -> dict[str, Any]:
         """The fitted state as numbers and lists, all bits kept; without the names of the columns."""

@@ -70,7 +70,8 @@ class QuotaRows(NamedTuple):
         return found
 
 
-NO_QUOTAS = QuotaRows(np.empty((0, 0)), *(np.zeros(n, np.int64) for n in (1, 0, 0, 0)), 0.0)
+_NONE = np.zeros(0, np.int64)
+NO_QUOTAS = QuotaRows(np.empty((0, 0)), np.zeros(1, np.int64), _NONE, _NONE, _NONE, 0.0)
 
 
 def _largest(scores: Floats, nth: int) -> Floats:
@@ -88,9 +89,9 @@ def quota_rows(problem: Problem, scale: Floats | None, tolerance: float) -> Quot
         rows = problem.scaled[np.concatenate([one.ahead, one.others])]
         rows = rows if scale is None else rows * scale
         parts.append(rows - rows.mean(axis=0))  # intervals of rows near it are narrow
-    numbers = np.array([[one.ahead.size, one.wanted, one.rival] for one in asked], np.int64).T.copy()
-    begin = np.cumsum([0, *map(len, parts)])
-    return QuotaRows(np.concatenate(parts), begin.astype(np.int64), *numbers, tolerance)
+    ahead, wanted, rival = np.array([[one.ahead.size, one.wanted, one.rival] for one in asked], np.int64).T.copy()
+    begin = np.cumsum([0, *map(len, parts)]).astype(np.int64)
+    return QuotaRows(np.concatenate(parts), begin, ahead, wanted, rival, tolerance)
 
 
 @dataclass(frozen=True, eq=False)

@@ -131,8 +131,9 @@ class Run:
         w = self.domain.normal(w)
         if self.problem.max_features is not None and self.domain.used(w) > self.problem.max_features:
             return
-        if self.quotas.meets(w) or (w := self._toward_best(w)) is not None:
-            self.boxes.offer(self._inner(w), w)
+        met = w if self.quotas.meets(w) else self._toward_best(w)
+        if met is not None:
+            self.boxes.offer(self._inner(met), met)
 
     def _toward_best(self, w: Floats) -> Floats | None:
         """The nearest point on the way to the best one that meets the quotas; None if that uses more features."""

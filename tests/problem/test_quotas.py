@@ -129,10 +129,11 @@ def test_a_part_of_a_list_is_asked_for_its_share_and_never_for_more_than_it_has(
     for quota in (Quota("A", first, count), Quota("A", first, None, count)):
         (part,) = scaled_quotas([quota], kinds, 0.8)
         assert part.first == max(round(0.8 * first), 1)
+        share = part.first / first
         if quota.least is not None:
-            assert part.least <= min(0.8 * count + 1, (kinds == "A").sum(), part.first)
+            assert part.least <= min(max(share * count, 1) + 1e-9, (kinds == "A").sum(), part.first)
         else:
             others = (kinds == "B").sum()
-            assert part.most >= max(0.8 * count - 1, min(part.first, 50) - others)
+            assert part.most >= max(share * count - 1e-9, min(part.first, 50) - others)
         if part.first <= 50:
             check_quotas(groups_of([part], kinds), [RankedList(np.arange(50), np.zeros(50), np.zeros(50))])

@@ -543,6 +543,6 @@ def test_vertices_of_a_grid_are_those_of_elimination_in_rationals(seed: int) -> 
     }  # fmt: skip
     slow = {
         (tuple(np.round([float(v) for v in x], 12)), tuple(Exact._score(x, row) >= margin for row in rows))
-        for x in _vertices([tuple(row) for row in rows], face, half, np.flatnonzero(half), margin)
+        for x in _vertices([(tuple(row), margin) for row in rows], face, half, np.flatnonzero(half))
     }
     assert found == slow

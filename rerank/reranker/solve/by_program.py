@@ -88,8 +88,8 @@ def alone(problem: Problem, task: Task, clock: Clock, start: Floats | None) -> S
         w = allowed(problem, normalised(np.asarray(w, dtype=np.float64), problem.limits))
         best = verified(problem, w) if meets(problem, w) else None
     solution = Solution(
-        weights=w, value=-math.inf if best is None else best.value, certificate=best and best.certificate,
-        bound=math.inf, bound_source="ideal", start_value=float(value), formulation=name,
+        weights=w, value=-math.inf if best is None else best.value, bound=math.inf, bound_source="ideal",
+        certificate=None if best is None else best.certificate, start_value=float(value), formulation=name,
         history=() if best is None else (Moment(clock.spent, best.value, problem.ideal),),
     )  # fmt: skip
     if (seconds := seconds_to_state(problem, name, clock.remaining)) > clock.remaining:

@@ -455,6 +455,8 @@ class OwnProgram:
                 break
         if best is None:
             row, over = self.broken(self.rounded(x)) or ("", 0.0)
+            if not row:  # what the problem itself does not allow, the certificate says
+                verified(self.problem, self.rounded(x)[self.weights], as_given=True)
             raise InputError(
                 f"The weights of {who} violate {row!r} of your program by {over:.3g} when recomputed exactly, and no "
                 "weights near them keep it; leave some room in that row, or state two inequalities as one equality."
