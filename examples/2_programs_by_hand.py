@@ -15,6 +15,7 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pyomo.environ as pyo
 
 from formulations.compile import compile_model
 from rerank import Reranker, datasets, plots
@@ -134,6 +135,21 @@ print(stated["subrank"].result_)
 proved = Reranker(stat="dcg", solver="search", **everything).fit(X, y).result_
 print(proved.message)
 print(f"value {proved.value:.6f}, bound {proved.bound:.6f}")
+
+# %% [markdown]
+# ## Change a program
+#
+# A row of your own: the first column may count at most as much as the second, in the units of the table. The model
+# goes back to the estimator. Its weights keep the row, the value is recomputed exactly, and the bound is that of the
+# program with the row. The option `constraints` asks for the same, and the search proves it.
+
+# %%
+model = stated["mixed"].build_model()
+first, second, *_ = model.weight
+model.mine = pyo.Constraint(expr=model.weight[first] <= model.weight[second])
+changed = stated["mixed"].fit_model(model)
+print(changed.result_.message)
+print(f"{first} {model.weight[first]():.4f}, {second} {model.weight[second]():.4f}, value {changed.result_.value:.6f}")
 
 # %% [markdown]
 # ## Why the form of a program matters

@@ -59,13 +59,13 @@ LEDGER: dict[str, int] = {
     "ranks": 1742,  # rows that are there, notes on runs, the error of a lead
     "problem": 1543,  # rows on the weights, and how a person writes them; quotas, and which of them clash by counting
     "certificate": 2140,  # rows on the weights exclude leaves and vertices; quotas counted again, and in leaves
-    "search": 9925,  # rows on the weights; quotas; equal pairs merged on a support, vertices of few levels listed
+    "search": 10002,  # rows on the weights; quotas; equal pairs merged on a support, vertices of few levels listed
     "solvers": 1807,  # own sense of objectives, unbounded programs; own options of solvers
     "scorers": 4176,
     "plots": 1247,  # the risks of a card, and the card on paper
     "scorecard": 4846,  # new: cards of points, their files and exports, the check of their proof
     "latent": 3416,  # an evaluation refuses what it cannot judge
-    "reranker": 12232,  # programs with rows of a user's own; bounds on a word; history; labels of rows
+    "reranker": 12395,  # programs with rows of a user's own; bounds on a word; history; labels of rows
     "cli": 3072,  # bounds on a solver's word; outputs one by one, groups, six commands for cards, kinds of rows
     "rerank": 101,
 }

@@ -3,7 +3,9 @@
 import json
 import pickle
 import re
+import warnings
 from pathlib import Path
+from typing import Any
 
 import joblib
 import numpy as np
@@ -12,6 +14,7 @@ import pyomo.environ as pyo
 import pytest
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
 from typer.testing import CliRunner
 
 import rerank
@@ -245,3 +248,28 @@ def test_a_row_times_its_divisor_is_the_row_of_the_paper(big_m):
         z = model.z[i, k].value if (i, k) in model.z else 0
         row, apart = model.win_when_above[i, k], w @ (X[i] - X[k])
         assert -pyo.value(row.body) * U == pytest.approx(U * z - apart) and (big_m == "pair" or U == 1)
+
+
+def test_the_changes_of_the_page_keep_what_they_ask_for():
+    page = (Path(__file__).parents[2] / "docs" / "modelling.md").read_text()
+    said: dict[str, Any] = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for block in re.findall(r"```python\n(.*?)```", page, re.S):
+            exec(block, said)
+    free = said["free"]
+    assert said["ordered"].value == pytest.approx(said["proved"].result_.value, abs=1e-9)
+    assert said["ordered"].value < free
+    assert said["proved"].result_.status == "optimal" and "your rows" in said["ordered"].message
+    age, visits, _ = said["proved"].coef_
+    assert visits <= 3 * age + 1e-12
+    w = said["budget"].weights
+    assert w.sum() <= 0.5 and w[2] <= -0.2 and np.abs(w).max() < 1
+    order = said["few"].to_numpy() @ said["hand"].coef_
+    assert (said["kinds"][np.argsort(-order)[:4]] == "A").sum() >= 2
+    assert said["hand"].result_.value <= said["quota"].result_.value + 1e-9
+    fifths = said["steps"].weights * 5
+    assert fifths == pytest.approx(np.round(fifths), abs=1e-9)
+    scores = said["table"].to_numpy() @ said["est"].coef_
+    assert roc_auc_score(said["sick"], scores) >= said["other"].result_.value - 0.02 - 1e-9
+    assert max(said["both"].value, said["steps"].value, said["budget"].value) <= free + 1e-9
