@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import InfeasibleError
+from rerank.errors import InfeasibleError, InputError
 from rerank.io.options import real, whole
 from rerank.problem import Problem
 from rerank.reranker.solve.verified import verified
@@ -74,6 +74,8 @@ def pool_of(state: FittedState, delta: float, k: int, time_limit: float) -> Pool
     """The pool of a fit; see :meth:`rerank.Reranker.pool`."""
     from rerank.search.near import near
 
+    if state.result.changed:
+        raise InputError("The fit is of a program that was changed, and a pool would not keep what was added to it.")
     problem, fitted = state.known_problem(), state.weights if state.reranks else state.known_problem().unchanged
     delta, k, seconds = real("delta", delta, 0), whole("k", k, 1), real("time_limit", time_limit, 0)
     least = verified(problem, fitted).value - delta

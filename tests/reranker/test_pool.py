@@ -5,9 +5,10 @@ from fractions import Fraction
 
 import numpy as np
 import pandas as pd
+import pyomo.environ as pyo
 import pytest
 
-from rerank import Reranker
+from rerank import Reranker, load
 from rerank.certificate import certify
 from rerank.errors import InputError
 from rerank.ranks import evaluate
@@ -83,3 +84,14 @@ def test_limits_are_kept(options):
 def test_what_is_no_number_of_its_kind_is_refused(wrong):
     with pytest.raises(InputError):
         fitted(0).pool(**wrong)
+
+
+def test_fits_without_their_problem_have_no_pool(tmp_path):
+    est = fitted(0)
+    est.save(tmp_path / "model.json")
+    with pytest.raises(InputError, match="read from a file"):
+        load(tmp_path / "model.json").pool(0.1)
+    model = est.build_model()
+    model.mine = pyo.Constraint(expr=model.weight["a"] >= 2 * model.weight["b"])
+    with pytest.raises(InputError, match="a program that was changed"):
+        est.fit_model(model).pool(0.1)
