@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,10 +78,12 @@ def pool_of(state: FittedState, delta: float, k: int, time_limit: float) -> Pool
 
     if state.result.changed:
         raise InputError("The fit is of a program that was changed, and a pool would not keep what was added to it.")
-    problem, fitted = state.known_problem(), state.weights if state.reranks else state.known_problem().unchanged
+    problem = state.known_problem()
+    # A free problem knows no weights of a first stage that is kept, so the best of its own stand for the fit.
+    fitted = problem.unchanged if problem.anchored and not state.reranks else state.weights
     delta, k, seconds = real("delta", delta, 0), whole("k", k, 1), real("time_limit", time_limit, 0)
-    least = verified(problem, fitted).value - delta
-    starts = [fitted, *near(problem, [fitted], least, SAMPLE_SHARE * seconds, state.task.seed)]
+    least = verified(problem, fitted).certificate.value - Fraction(repr(delta))
+    starts = [fitted, *near(problem, [fitted], float(least), SAMPLE_SHARE * seconds, state.task.seed)]
     moving = np.arange(int(problem.anchored), problem.n_features)
     signs = _common([w[moving] for w in starts])
     certain = np.zeros(moving.size, np.bool_)
@@ -107,7 +111,7 @@ def _common(weights: list[Floats] | Floats) -> NDArray[np.int8]:
 
 
 def _half(
-    problem: Problem, j: int, sign: int, least: float, seconds: float, state: FittedState
+    problem: Problem, j: int, sign: int, least: Fraction, seconds: float, state: FittedState
 ) -> tuple[bool, list[Floats]]:
     """Whether no weights are worth enough whose j-th has not this sign; and such that are."""
     from rerank.search import solve
@@ -126,7 +130,8 @@ def _half(
         found = solve(other, time_limit=seconds, n_jobs=state.task.n_jobs, random_state=state.task.seed)
     except InfeasibleError:  # without room to spare, which is no proof
         return False, []
-    return bool(found.bound < least), [found.weights] if found.value >= least else []
+    near = math.isfinite(found.value) and Fraction(found.value) >= least
+    return found.bound < math.inf and (found.bound == -math.inf or Fraction(found.bound) < least), [found.weights] * near
 
 
 def _farthest(points: Floats, k: int) -> list[int]:

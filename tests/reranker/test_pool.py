@@ -80,6 +80,15 @@ def test_limits_are_kept(options):
         assert (pool.weights >= 0).all()
 
 
+def test_a_first_stage_that_is_kept_is_no_measure_of_free_weights():
+    fits = (Reranker("precision@5", n_candidates=20, epsilon=0.2).fit(*drawn(60, 3, seed)) for seed in range(60))
+    est = next(one for one in fits if one.result_.status == "first_stage_kept")
+    pool = est.pool(0.5, k=3, time_limit=1.0)
+    problem = est.state_.known_problem()
+    assert pool.values[0] == pytest.approx(float(certify(problem, est.state_.weights).value)) and pool.weights[0].any()
+    assert (pool.values >= pool.values[0] - 0.5 - 1e-12).all()
+
+
 @pytest.mark.parametrize("wrong", [{"delta": -1}, {"delta": 0.1, "k": 0}, {"delta": np.nan}])
 def test_what_is_no_number_of_its_kind_is_refused(wrong):
     with pytest.raises(InputError):
