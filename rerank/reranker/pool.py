@@ -131,7 +131,9 @@ def _half(
     except InfeasibleError:  # without room to spare, which is no proof
         return False, []
     near = math.isfinite(found.value) and Fraction(found.value) >= least
-    return found.bound < math.inf and (found.bound == -math.inf or Fraction(found.bound) < least), [found.weights] * near
+    # The bound is minus infinity where no weights meet the quotas.
+    nothing = found.bound == -math.inf or (math.isfinite(found.bound) and Fraction(found.bound) < least)
+    return nothing, [found.weights] * near
 
 
 def _farthest(points: Floats, k: int) -> list[int]:
