@@ -1,5 +1,6 @@
 """Limits of a fit: time, nodes and memory, for each way to solve; and fits that go on where a limit ended one."""
 
+import gc
 import time
 import warnings
 
@@ -25,6 +26,15 @@ SHAPES = {
         {"first_stage": "toppush", "n_candidates": 50},
     ),
 }
+
+
+@pytest.fixture(autouse=True)
+def own_objects():
+    """As in a process of its own: collections of garbage do not look at what thousands of other tests have left."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 def fitted(shape, options, **more):
