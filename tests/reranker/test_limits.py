@@ -1,6 +1,5 @@
 """Limits of a fit: time, nodes and memory, for each way to solve; and fits that go on where a limit ended one."""
 
-import gc
 import time
 import warnings
 
@@ -28,13 +27,7 @@ SHAPES = {
 }
 
 
-@pytest.fixture(autouse=True)
-def own_objects():
-    """As in a process of its own: collections of garbage do not look at what thousands of other tests have left."""
-    gc.collect()
-    gc.freeze()
-    yield
-    gc.unfreeze()
+pytestmark = pytest.mark.usefixtures("own_objects")
 
 
 def fitted(shape, options, **more):

@@ -22,6 +22,9 @@ from tests.cases.search import drawn_lists, noisy_problem, tables
 from tests.oracles.oracle import objective_at
 
 
+pytestmark = pytest.mark.usefixtures("own_objects")
+
+
 @pytest.fixture(scope="module", autouse=True)
 def compiled() -> None:
     compile_kernels()
