@@ -41,7 +41,7 @@ SHARED = {
     "switch_down": "a feature that is not paid for has no weight below 0; the limit of w_j for the paper's 1",
     "support_limit": "at most max_features weights that are not 0",
     "weight_row": "a linear row on the weights that was asked for",
-    "weight_sum": "the weights add up to 1",
+    "weight_sum": "weights of sum 1, none of them below 0",
     "statistic": "the statistic with its constant, less the penalty for features",
     "t": "1 when the rank of i is at least l - 1",
     "level_order": "a level needs the ones below it",
@@ -58,6 +58,7 @@ def documented(model: pyo.ConcreteModel, docs: Mapping[str, str]) -> pyo.Concret
     """
     for component in model.component_objects((pyo.Var, pyo.Constraint, pyo.Objective)):
         name = component.name
+        model.rerank_info.kinds[name] = component.ctype
         component.doc = f"{docs.get(name, 'ours')}: {SHARED[name]}" if name in SHARED else docs[name]
     return model
 
@@ -89,6 +90,8 @@ class Info:
     rows, columns : dict of int to label
         What a table calls the row ``i`` of ``z[i, k]``, ``s[i]`` and ``r[i]``, and the column ``j`` of ``w[j]``; empty
         unless :func:`name_table` said it.
+    kinds : dict of str to type
+        What each component was when it was built.
     """
 
     kind: str
@@ -97,6 +100,7 @@ class Info:
     divisor: float
     rows: dict[int, Any] = field(default_factory=dict)
     columns: dict[int, str] = field(default_factory=dict)
+    kinds: dict[str, type] = field(default_factory=dict)
 
     @property
     def divisors(self) -> dict[str, dict[tuple[int, int], float]]:

@@ -60,6 +60,12 @@ def compile_model(model: pyo.ConcreteModel) -> Program:
         raise FormulationError(f"The model has {len(objectives)} active objectives; a program has exactly one.")
     info = getattr(model, "rerank_info", None)
     short: Mapping[str, str] = info.short if info is not None else {}
+    for name, kind in ({} if info is None else info.kinds).items():
+        if (there := model.component(name)) is not None and there.ctype is not kind:
+            raise FormulationError(
+                f"{name!r} is a {there.ctype.__name__}, and the program has a {kind.__name__} of that name; give yours "
+                "another name."
+            )
     variables = variables_of(model)
     try:
         form = LinearStandardFormCompiler().write(model, mixed_form=True, set_sense=ObjectiveSense.maximize)

@@ -79,8 +79,8 @@ def _row(
     if not problem.anchored and {row.lower, row.upper} - {None, 0}:
         raise InfeasibleError(
             f"The constraint {row.text!r} compares free weights with a number other than 0, and they have no scale: "
-            "only their ratios count; write 0 on one side, or give a radius, with which weights are in units of the "
-            "first stage's score."
+            "only their ratios count; write 0 on one side, set normalise='sum' for weights of sum 1, or give a radius, "
+            "with which weights are in units of the first stage's score."
         )
     spans = [Fraction(float(b)) - Fraction(float(a)) for a, b in zip(problem.low, problem.high, strict=True)]
     scales = spans[1:] if problem.anchored else spans

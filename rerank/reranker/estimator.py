@@ -23,6 +23,7 @@ from rerank.reranker.task import task_of
 
 if TYPE_CHECKING:
     from rerank.io import Table
+    from rerank.reranker.pool import Pool
 
 GONE = {"thinning": "leave it out; a window or list_length also makes lower places count"}
 """Parameters of earlier versions, and what to use."""
@@ -233,6 +234,32 @@ class Reranker(Options, Ranker):
         state = self._fitted()
         given = (state.known_problem(), time_limit, state.weights if state.weights.any() else None)
         return statistic_bound(*given, state.task.n_jobs, state.task.seed)
+
+    def pool(self, delta: float, k: int = 5, time_limit: float = 10.0) -> Pool:
+        """The ``k`` most different weights that are worth at most ``delta`` less than those of the fit.
+
+        Parameters
+        ----------
+        delta : float
+            In the unit of ``result_.value``, penalty included.
+        k : int
+        time_limit : float
+            Seconds, a part of them for the sample, the rest for proofs of the signs that all of it shares.
+
+        Returns
+        -------
+        Pool
+            With the range of each weight over all that were found, which is a sample. A sign is called certain only
+            where a search proved that the other half holds no weights worth enough.
+
+        Raises
+        ------
+        InputError
+            For a model that was read from a file, or an option that is no such number.
+        """
+        from rerank.reranker.pool import pool_of
+
+        return pool_of(self._fitted(), delta, k, time_limit)
 
     def audit(self, time_limit: float | None = 60.0) -> str:
         """A sentence for people: what no weights, or no corrections within the radius, can exceed on these lists."""

@@ -306,5 +306,7 @@ def _constant(state: FittedState) -> float:
     """What the score of the head is where all columns, and a first stage that is a column of its own, are 0."""
     stage = state.first_stage
     if state.reranks and not state.anchored:
+        if state.by_sum:  # the score is the weighted mean of the columns as they are
+            return 0.0
         return -float(state.weights @ per_unit(state.low, state.low, state.high))
     return 0.0 if stage is None or state.prior_weight else stage.intercept

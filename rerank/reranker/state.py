@@ -143,8 +143,7 @@ class FittedState:
             coef = stage.coef.copy()
         if self.reranks:
             own = self.corrections if self.anchored else per_unit(self.weights, self.low, self.high)
-            # All columns have one range there.
-            coef[self.features] += self.weights / self.weights.sum() if self.task.normalise == "sum" else own
+            coef[self.features] += self.weights / self.weights.sum() if self.by_sum else own
         return coef
 
     def named_weights(self) -> dict[str, float]:
@@ -157,9 +156,14 @@ class FittedState:
         return self.weights[1:] * self.weight_units[1:]
 
     @property
+    def by_sum(self) -> bool:
+        """Whether the weights have the sum 1 in the units of the table."""
+        return self.task.normalise == "sum"
+
+    @property
     def weight_units(self) -> Floats:
         """What a weight of the problem is multiplied by for the unit of the table; of an anchored one, of its score."""
-        spread = self.high[0] - self.low[0] if self.anchored else 1.0
+        spread = self.high[0] - self.low[0] if self.anchored or self.by_sum else 1.0  # by sum all have one range
         return per_unit(np.full(self.low.size, spread), self.low, self.high)
 
     @property

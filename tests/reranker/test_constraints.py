@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pandas as pd
+import pyomo.environ as pyo
 import pytest
 
 from rerank import Reranker, RerankerCV, load
@@ -244,3 +245,12 @@ def test_a_solution_of_an_exported_program_keeps_the_constraints(tmp_path, optio
     assert est.result_.value == pytest.approx(searched.result_.value, abs=1e-9)
     assert est.result_.certificate is not None
     assert certify(est.state_.known_problem(), est.state_.weights).value == est.result_.certificate.value
+
+
+def test_a_model_of_weights_of_sum_1_has_them_in_the_table_s_units() -> None:
+    X, y = table(24)
+    est = Reranker("dcg@5", solver="search", first_stage=None, normalise="sum", time_limit=10).fit(X, y)
+    model = est.build_model()
+    for variable, weight in zip(model.w.values(), est.state_.weights / est.state_.weights.sum(), strict=True):
+        variable.value = float(weight)
+    assert [pyo.value(model.weight[name]) for name in NAMES] == pytest.approx(est.coef_.tolist(), abs=1e-15)

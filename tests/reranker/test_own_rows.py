@@ -423,6 +423,21 @@ def test_rows_beside_constraints_of_the_fit():
         assert allowed("units", np.asarray(est.result_.weights), u, 0.0)
 
 
+def test_weights_of_sum_one_keep_their_sum_and_rows():
+    """Against a fine grid of the segment, whose values change at finitely many points."""
+    for seed in range(4):
+        est = fitted(seed, STATS[seed], normalise="sum", epsilon=0.01)
+        problem, u = est.state_.problem, est.state_.weight_units
+        model = est.build_model()
+        model.mine = pyo.Constraint(expr=(0.25, model.weight["x0"], 0.75))
+        result = est.fit_model(model).result_
+        assert est.coef_.sum() == pytest.approx(1, abs=1e-12) and 0.25 <= est.coef_[0] <= 0.75
+        grid = [np.array([t / u[0], (1 - t) / u[1]]) for t in np.linspace(0.25, 0.75, 2001)]
+        best = max(float(certify(problem, w / w.max()).value) for w in grid)
+        assert result.value >= best - 1e-9 and result.bound >= result.value
+        assert result.value == pytest.approx(result.bound, abs=1e-6)
+
+
 def test_corrections_of_a_score_keep_rows_too():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 3))

@@ -121,7 +121,8 @@ class OwnProgram:
         p, base = self.program, self.base.program
         low, high, whole = base.lower.copy(), base.upper.copy(), base.integer
         signs, limits = self.problem.signs, self.problem.limits
-        widest = (np.where(signs > 0, 0.0, -1.0), np.where(signs < 0, 0.0, 1.0)) if limits is None else limits
+        least = 0.0 if self.problem.by_sum else -1.0
+        widest = (np.where(signs > 0, 0.0, least), np.where(signs < 0, 0.0, 1.0)) if limits is None else limits
         low[base.weights], high[base.weights] = widest
         mask = np.zeros(len(p.columns), bool)
         mask[self.place] = (p.lower[self.place] > low) | (p.upper[self.place] < high) | (p.integer[self.place] & ~whole)
@@ -256,7 +257,7 @@ class OwnProgram:
     def scale_remarks(self, found: Verified) -> list[str]:
         """Of weights below 1 in size, what they would be worth if they were scaled."""
         size, problem = float(np.abs(found.weights).max(initial=0.0)), self.problem
-        if problem.anchored or size in (0.0, 1.0):
+        if problem.anchored or problem.by_sum or size in (0.0, 1.0):
             return []
         scaled = verified(problem, normalised(found.weights)).value
         told = f"The largest weight has size {size:.6g}: your rows have a scale, so the weights are kept as they are"
@@ -371,7 +372,7 @@ class OwnProgram:
         bare = np.clip(bare, p.lower, p.upper)
         w = bare[at]
         points = [bare, begun]
-        pairs = won_pairs(problem, w, share * problem.epsilon)
+        pairs = won_pairs(problem, w, share * problem.epsilon * float(problem.norm(w)))
         if self.counts:
             won = [ik for ik in self.base.model.z if bare[self._at("z", ik)] > 0.5]
             pairs = np.unique(np.vstack([pairs, np.array(won, np.intp).reshape(-1, 2)]), axis=0)
@@ -390,7 +391,7 @@ class OwnProgram:
                 points.append(np.clip(moved, p.lower, p.upper))
         if problem.rows:
             points += [self._allowed(point) for point in points]
-        fixed = problem.anchored or not self.maximises_value
+        fixed = problem.anchored or problem.by_sum or not self.maximises_value
         return points + ([] if fixed else [self._scaled(point, movable) for point in points])
 
     @property
@@ -410,7 +411,8 @@ class OwnProgram:
     def _allowed(self, x: Floats) -> Floats:
         """A point with the weights moved to what the constraints of the problem allow."""
         moved = x.copy()
-        moved[self.weights] = allowed(self.problem, x[self.weights])
+        w = allowed(self.problem, x[self.weights])
+        moved[self.weights] = w / w.sum() if self.problem.by_sum else w
         return np.clip(moved, self.program.lower, self.program.upper)
 
     def _scaled(self, x: Floats, movable: Indices) -> Floats:
@@ -455,6 +457,8 @@ class OwnProgram:
                 break
         if best is None:
             row, over = self.broken(self.rounded(x)) or ("", 0.0)
+            if not row:  # what the problem itself does not allow, the certificate says
+                verified(self.problem, self.rounded(x)[self.weights], as_given=True)
             raise InputError(
                 f"The weights of {who} violate {row!r} of your program by {over:.3g} when recomputed exactly, and no "
                 "weights near them keep it; leave some room in that row, or state two inequalities as one equality."
@@ -562,6 +566,7 @@ def check_model(model: Any, problem: Problem) -> None:
         "margin": options.margin == problem.epsilon.exact,
         "penalty C": options.C == problem.C,
         "max_features": options.max_features == problem.max_features,
+        "normalise": options.by_sum == problem.by_sum,
         "signs of the weights": np.array_equal(signs, problem.signs),
         "constraints": [row[2] for row in options.rows] == [row[2] for row in sides_of(problem)],
         "limits of the corrections": (options.corrections is None) == (limits is None)

@@ -148,9 +148,19 @@ def wide(n=40):
     return X, y, np.linspace(0, 1, n) ** 2
 
 
+def with_own(name):
+    """A row of the user's under a name, which may be one of the program's."""
+    model = build(mixed)
+    model.del_component(name)
+    model.add_component(name, pyo.Constraint(expr=model.w[0] <= 0.5))
+    return compile_model(model)
+
+
 PAIRS = np.array([[0, 1], [3, 2]])
 
 BUILDERS = [
+    row("and the program has a {} of that name; give yours another name",
+        lambda: with_own("z"), lambda: with_own("mine")),
     row("use subrank or mixed for others", lambda: build(auc), lambda: [build(subrank), build(mixed)]),
     row("use linking='ordered' or the 'mixed' program, ",
         lambda: build(resolved_rank, linking="paper", max_nonzeros=500),
