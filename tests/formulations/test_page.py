@@ -1,4 +1,4 @@
-"""The page on the programs: its statements are the docstrings, its snippets run."""
+"""The pages on the programs: statements are the docstrings, snippets run."""
 
 import doctest
 import importlib.util
@@ -28,8 +28,9 @@ def test_the_page_states_every_program():
     assert {module.__name__ for module in (subrank, resolved_rank, mixed, auc, pairwise)} <= included
 
 
-def test_the_snippets_run():
-    result = doctest.testfile(str(DOCS / "mathematics.md"), module_relative=False)
+@pytest.mark.parametrize("page", ["mathematics.md", "modelling.md"])
+def test_the_snippets_run(page):
+    result = doctest.testfile(str(DOCS / page), module_relative=False)
     assert result.attempted > 5 and result.failed == 0
 
 

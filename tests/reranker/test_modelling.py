@@ -1,9 +1,9 @@
 """Models of a fit that a modeller reads and changes: names of the table, units of weights and objective, copies."""
 
+import doctest
 import json
 import pickle
 import re
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -253,23 +253,27 @@ def test_a_row_times_its_divisor_is_the_row_of_the_paper(big_m):
 def test_the_changes_of_the_page_keep_what_they_ask_for():
     page = (Path(__file__).parents[2] / "docs" / "modelling.md").read_text()
     said: dict[str, Any] = {}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for block in re.findall(r"```python\n(.*?)```", page, re.S):
-            exec(block, said)
-    free = said["free"]
-    assert said["ordered"].value == pytest.approx(said["proved"].result_.value, abs=1e-9)
-    assert said["ordered"].value < free
-    assert said["proved"].result_.status == "optimal" and "your rows" in said["ordered"].message
-    age, visits, _ = said["proved"].coef_
-    assert visits <= 3 * age + 1e-12
-    w = said["budget"].weights
-    assert w.sum() <= 0.5 and w[2] <= -0.2 and np.abs(w).max() < 1
-    order = said["few"].to_numpy() @ said["hand"].coef_
-    assert (said["kinds"][np.argsort(-order)[:4]] == "A").sum() >= 2
-    assert said["hand"].result_.value <= said["quota"].result_.value + 1e-9
-    fifths = said["steps"].weights * 5
-    assert fifths == pytest.approx(np.round(fifths), abs=1e-9)
-    scores = said["table"].to_numpy() @ said["est"].coef_
-    assert roc_auc_score(said["sick"], scores) >= said["other"].result_.value - 0.02 - 1e-9
-    assert max(said["both"].value, said["steps"].value, said["budget"].value) <= free + 1e-9
+    sections = {}
+    for section in re.split(r"(?m)^## ", page):
+        for example in doctest.DocTestParser().get_examples(section):
+            exec(compile(example.source, "docs/modelling.md", "single"), said)
+        if "est" in said:
+            names = {"est", "by_option", "corrected", "asked", "stated"} & said.keys()
+            held = {name: said[name].result_ for name in names}
+            sections[section[:2]] = held | {"coef": said["est"].coef_}
+    X, y, free = said["X"].to_numpy(), said["y"], sections["# "]["est"].value
+    ordered = sections["1."]["est"]
+    assert ordered.value == pytest.approx(sections["1."]["by_option"].value, abs=1e-9) and ordered.value < free
+    assert sections["1."]["by_option"].status == "optimal" and "your rows" in ordered.message
+    for coef in (sections["1."]["coef"], said["by_option"].coef_):
+        assert coef[0] >= 2 * coef[2] - 1e-12
+    assert np.abs(sections["2."]["coef"]).sum() <= 0.04 and sections["2."]["est"].value < free
+    assert np.abs(sections["2."]["corrected"].weights).max() <= 1
+    order = said["two"].to_numpy() @ said["stated"].coef_
+    assert (said["kinds"][np.argsort(-order)[:4]] == "A").sum() >= 3
+    assert sections["3."]["stated"].value <= sections["3."]["asked"].value + 1e-9
+    points = sections["4."]["coef"] * 50
+    assert points == pytest.approx(np.round(points), abs=1e-9) and np.abs(points).max() <= 3 + 1e-9
+    assert sections["4."]["est"].value < free
+    assert roc_auc_score(y, X @ sections["5."]["coef"]) >= 29 / 36 - 1e-9
+    assert max(held["est"].value for held in sections.values()) <= free + 1e-9
