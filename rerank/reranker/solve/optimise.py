@@ -39,7 +39,7 @@ Floats = NDArray[np.float64]
 SEARCH_SHARE, SEARCH_ALONE_SHARE = 0.7, 0.97
 """The search's share of the time before a program is tried, and where none is."""
 
-A_LIST, A_ROW, A_NUMBER = 2e-4, 5e-6, 5e-7
+A_LIST, A_ROW, A_NUMBER = 2e-4, 5e-6, 1e-6
 """Seconds to recompute a value exactly, for each list, each row and each number in it, on a slow machine."""
 
 POLISH_SHARE = 0.5
