@@ -57,7 +57,7 @@ LEDGER: dict[str, int] = {
     "io": 3876,  # saved indices, decimals, labels, margins as written, Markdown of a page, columns that tell the label
     "statistics": 957,  # a refusal names the share that was written
     "ranks": 1742,  # rows that are there, notes on runs, the error of a lead
-    "problem": 1543,  # rows on the weights, and how a person writes them; quotas, and which of them clash by counting
+    "problem": 1550,  # rows on the weights, and how a person writes them; quotas, and which of them clash by counting
     "certificate": 2140,  # rows on the weights exclude leaves and vertices; quotas counted again, and in leaves
     "search": 10002,  # rows on the weights; quotas; equal pairs merged on a support, vertices of few levels listed
     "solvers": 1807,  # own sense of objectives, unbounded programs; own options of solvers
@@ -65,7 +65,7 @@ LEDGER: dict[str, int] = {
     "plots": 1247,  # the risks of a card, and the card on paper
     "scorecard": 4846,  # new: cards of points, their files and exports, the check of their proof
     "latent": 3416,  # an evaluation refuses what it cannot judge
-    "reranker": 12404,  # programs with rows of a user's own; bounds on a word; history; labels of rows
+    "reranker": 12408,  # programs with rows of a user's own; bounds on a word; history; labels of rows
     "cli": 3072,  # bounds on a solver's word; outputs one by one, groups, six commands for cards, kinds of rows
     "rerank": 101,
 }

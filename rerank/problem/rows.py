@@ -112,8 +112,10 @@ class Written:
     text: str
 
     @classmethod
-    def read(cls, text: Any, names: Sequence[str]) -> Written:
+    def read(cls, text: Any, names: Sequence[str], left_out: Sequence[str] = ()) -> Written:
         """Read such as ``"age >= 2 * income"``, ``"`blood sugar` <= 0"`` or ``"0 <= a + b <= 1"``.
+
+        ``left_out`` are columns of the table that get no weight because they hold no numbers, or miss some.
 
         Raises
         ------
@@ -122,14 +124,14 @@ class Written:
         """
         if not isinstance(text, str) or not text.strip():
             raise InputError(f"The constraint {text!r} is no text; write one such as 'age >= 2 * income'.")
-        return _Reader(text.strip(), names).row()
+        return _Reader(text.strip(), names, left_out).row()
 
 
 class _Reader:
     """Reads one row: sums of products with at most one column each, with parentheses, between signs of order."""
 
-    def __init__(self, text: str, names: Sequence[str]) -> None:
-        self.text, self.places = text, {name: j for j, name in enumerate(names)}
+    def __init__(self, text: str, names: Sequence[str], left_out: Sequence[str]) -> None:
+        self.text, self.places, self.left_out = text, {name: j for j, name in enumerate(names)}, left_out
         if len(text) > MOST_TEXT or text.count("(") > MOST_OPEN:
             raise InputError(f"A constraint of {len(text)} characters is too long; write several short ones.")
         self.tokens, at = [], 0
@@ -249,6 +251,11 @@ class _Reader:
         return Fraction(token)
 
     def column(self, name: str) -> int:
+        if name in self.left_out:
+            raise InputError(
+                f"The constraint {self.text!r} names the column {name!r}, which holds no numbers or misses some, so "
+                "that it gets no weight; fill its gaps, or leave the constraint out."
+            )
         if name not in self.places:
             like = nearest(name, list(self.places))
             raise InputError(

@@ -36,8 +36,9 @@ def texts_of(constraints: Any) -> tuple[str, ...]:
 
 
 def constrained(
-    problem: Problem, features: NDArray[np.intp], texts: Sequence[str], names: Sequence[str], coef: Floats | None
-) -> Problem:
+    problem: Problem, features: NDArray[np.intp], texts: Sequence[str], names: Sequence[str], coef: Floats | None,
+    left_out: Sequence[str] = (),
+) -> Problem:  # fmt: skip
     """The problem with its constraints.
 
     Parameters
@@ -49,6 +50,8 @@ def constrained(
     names : sequence of str
     coef : float64 array (len(names),) or None
         Weights of the prior of an anchored problem, where it is affine in the columns.
+    left_out : sequence of str
+        Columns of the table that get no weight because they hold no numbers, or miss some.
 
     Raises
     ------
@@ -61,7 +64,7 @@ def constrained(
 
     from rerank.search.clash import check_room
 
-    written = [Written.read(text, names) for text in texts]
+    written = [Written.read(text, names, left_out) for text in texts]
     if problem.by_sum:
         rows = [part for row in written for part in _by_sum(features, row)]
     else:

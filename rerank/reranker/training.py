@@ -124,7 +124,8 @@ def prepare(
                 problem = problem.with_epsilon(problem.epsilon.exact / width)
     if problem is not None and constraints:
         coef = None if anchor is None else anchor.coef
-        problem = constrained(problem, features, constraints, data.feature_names, coef)
+        names, left_out = data.feature_names, data.rows.columns.left_out
+        problem = constrained(problem, features, constraints, names, coef, left_out)
     if cut and problem is not None:
         # Where rows are left out the order of the others matters, or the first stage's is as good as any.
         (item,) = problem.lists

@@ -32,8 +32,7 @@ def fitted(seed, stat="auc", d=3, **options):
 def test_signs_agree_with_the_optimum_of_each_half(stat, seed):
     """The oracle enumerates the weights with the other sign."""
     est = fitted(seed, stat, d=2 + seed % 2)
-    if not est.reranks_:
-        pytest.skip("nothing to order")
+    assert est.reranks_
     problem = est.state_.known_problem()
     pool = est.pool(DELTAS[stat], k=4, time_limit=4.0)
     least = Fraction(est.result_.value) - Fraction(DELTAS[stat])

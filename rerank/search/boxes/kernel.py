@@ -44,7 +44,7 @@ from rerank.search.boxes.pairs import (  # fmt: skip
     total_value,
     undecided,
 )
-from rerank.search.boxes.quotas import ASKED, NONE, stand, steered
+from rerank.search.boxes.quotas import NONE, standing, steered
 from rerank.search.boxes.relaxation import HOPE, must_lose
 from rerank.search.compiled import kernel
 from rerank.search.workspace import LEVELS, LISTS, RUNS, SIZE, START
@@ -128,16 +128,10 @@ def explorer(linear: bool) -> Any:
             n = level[v, SIZE]
             a = level[v, START]
             work += n + 32
-            asked_at = labels[top, QUOTAS]
-            asked = quotas.level[asked_at, ASKED]
-            met, in_doubt = True, 0
-            if asked > 0:
-                in_doubt, met, looked = stand(given.quotas, quotas, asked_at, c, h)
-                work += looked
-                if in_doubt == NONE:
-                    continue
-                if 5 * in_doubt <= 4 * asked and asked_at + 2 < LEVELS:
-                    asked_at += 1
+            asked_at, asked, in_doubt, met, looked = standing(given.quotas, quotas, labels[top, QUOTAS], c, h)
+            work += looked
+            if in_doubt == NONE:
+                continue
             if whitened:
                 least, largest, here = norms(given.basis, c, h)
                 margin = given.epsilon * least

@@ -12,6 +12,7 @@ from typing import Any
 
 from rerank.search.compiled import inner
 from rerank.search.rows.unit import heaped, measure
+from rerank.search.workspace import LEVELS
 
 BEGIN, OPEN, ASKED = range(3)  # columns of ``QuotaSpace.level``
 AHEAD, BOTH, WANTED, RIVAL = range(4)  # rows of ``QuotaSpace.demands`` at a level
@@ -121,3 +122,14 @@ def steered(amount: Any, h: Any, smallest: float, which: int, upward: Any) -> An
             which = j
             upward = amount[1, j] > 0.0
     return which, upward
+
+
+@inner()
+def standing(quotas: Any, space: Any, v: int, c: Any, h: Any) -> Any:
+    """As :func:`stand`, with the level at which children begin, and rows that were asked about, which may be none."""
+    asked = space.level[v, ASKED]
+    if asked == 0:
+        return v, asked, 0, True, 0.0
+    left, met, work = stand(quotas, space, v, c, h)
+    fewer = left != NONE and 5 * left <= 4 * asked and v + 2 < LEVELS
+    return v + 1 if fewer else v, asked, left, met, work

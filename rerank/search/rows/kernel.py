@@ -18,7 +18,7 @@ import numpy as np
 
 from rerank.search.boxes.nodes import IDLE, LEVEL, NAME, QUOTAS
 from rerank.search.boxes.pairs import allowed, beyond, copy, crossing, excluded, norms, put
-from rerank.search.boxes.quotas import ASKED, NONE, stand, steered
+from rerank.search.boxes.quotas import NONE, standing, steered
 from rerank.search.compiled import inner, kernel
 from rerank.search.rows.unit import add_unit, filtered, measure, refine, worth
 from rerank.search.workspace import GONE, LEVELS, LISTS, POSITIVES, ROWS, SIZE, START, UNIT
@@ -149,16 +149,10 @@ def explore(
         if excluded(c, h, given.walls):
             continue
         v, idle = labels[top, LEVEL], labels[top, IDLE]
-        asked_at = labels[top, QUOTAS]
-        asked = quotas.level[asked_at, ASKED]
-        met, in_doubt = True, 0
-        if asked > 0:
-            in_doubt, met, looked = stand(given.quotas, quotas, asked_at, c, h)
-            work += looked
-            if in_doubt == NONE:
-                continue
-            if 5 * in_doubt <= 4 * asked and asked_at + 2 < LEVELS:
-                asked_at += 1
+        asked_at, asked, in_doubt, met, looked = standing(given.quotas, quotas, labels[top, QUOTAS], c, h)
+        work += looked
+        if in_doubt == NONE:
+            continue
         bound, value, done = assess(given, space, v, limit)
         work += done
         bound = min(above, bound)

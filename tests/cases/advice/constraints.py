@@ -42,6 +42,8 @@ ROWS = [
     row("which is not among the columns with a weight; did you mean {}",
         lambda: fit(FRAME.rename(columns={"a": "age"}), constraints=["agee >= 0"]),
         lambda: kept("age >= 0", table=FRAME.rename(columns={"a": "age"}))),
+    row("which holds no numbers or misses some, so that it gets no weight; fill its gaps, or leave the constraint out",
+        lambda: fit(FRAME.assign(a=FRAME["a"].mask(FRAME.index < 3)), constraints=["a >= b"]), lambda: kept("a >= b")),
     row("write 0 on one side, set normalise='sum' for weights of sum 1, or give a radius, with which weights are in units of the first stage's score",
         lambda: fit(FRAME, constraints=["a >= 0.1"]), lambda: [kept("a >= 0"), kept("a >= 0.1", radius=1.0), kept("a >= 0.1", normalise="sum")]),
     row("leave no weights with room to move within {}; loosen or leave out one of them",
