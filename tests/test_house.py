@@ -54,7 +54,7 @@ ROOMS = {
 LEDGER: dict[str, int] = {
     "formulations": 4272,  # the equation of each component, names of the table; forms of solution files; cards
     "errors": 496,  # one home of text for people and of streams that end no call; loading stops the clock
-    "io": 3876,  # saved indices, decimals, labels, margins as written, Markdown of a page, columns that tell the label
+    "io": 3922,  # saved indices, labels, margins as written, columns that tell the label; parts side by side and folded
     "statistics": 957,  # a refusal names the share that was written
     "ranks": 1742,  # rows that are there, notes on runs, the error of a lead
     "problem": 1550,  # rows on the weights, and how a person writes them; quotas, and which of them clash by counting
@@ -62,11 +62,11 @@ LEDGER: dict[str, int] = {
     "search": 10002,  # rows on the weights; quotas; equal pairs merged on a support, vertices of few levels listed
     "solvers": 1807,  # own sense of objectives, unbounded programs; own options of solvers
     "scorers": 4176,
-    "plots": 1247,  # the risks of a card, and the card on paper
+    "plots": 1399,  # the risks of a card, and the card on paper; curves of a list as SVG, without matplotlib
     "scorecard": 4846,  # new: cards of points, their files and exports, the check of their proof
     "latent": 3416,  # an evaluation refuses what it cannot judge
-    "reranker": 12408,  # programs with rows of a user's own; bounds on a word; history; labels of rows
-    "cli": 3072,  # bounds on a solver's word; outputs one by one, groups, six commands for cards, kinds of rows
+    "reranker": 12503,  # rows of a user's own; bounds on a word; history; labels of rows; columns that moved a row
+    "cli": 3267,  # bounds on a word; outputs one by one, groups, cards, kinds of rows; an answer on one screen
     "rerank": 101,
 }
 
