@@ -66,7 +66,7 @@ def fit(
     from rerank.cli.pictures import check_picture, write_picture
     from rerank.io.page import as_text
     from rerank.io.paths import check_outputs
-    from rerank.reranker.describe import described
+    from rerank.reranker.describe import describe
     from rerank.reranker.estimator import Reranker
     from rerank.reranker.files.document import save
     from rerank.reranker.task import task_of
@@ -114,7 +114,7 @@ def fit(
         if as_json:
             answer({**written, **est.result_.to_dict(), "coef": est.state_.named_weights(), "held_out": why})
         else:
-            tell("\n".join([as_text(described(est.state_)), *why]))
+            tell("\n".join([as_text(describe(est).parts(details=True)), *why]))
     if written and not as_json:
         say(f"Written to {', the proof to '.join(written.values())}." if "model" in written else f"Written to {proof}.")
     with outputs.one():

@@ -212,8 +212,8 @@ def take(
         answer({"model": str(model), **state.result.to_dict(), "coef": state.named_weights()})
     else:
         from rerank.io.page import as_text
-        from rerank.reranker.describe import described
+        from rerank.reranker.describe import describe
 
-        tell(as_text(described(state)))
+        tell(as_text(describe(state).parts(details=True)))
         say(f"Written to {model}.")
     raise typer.Exit(exit_code(state.result))

@@ -1,7 +1,7 @@
 """The one fit: first stage, shortlist, weights by a solver that is an argument, comparison with the first stage.
 
 A search, a program, start weights left as they are, or the weights of a file that is verified: each is a function from
-the problem to a :class:`~rerank.reranker.result.Solution`, and all else is the same for them.
+the problem to a :class:`~rerank.reranker.solution.Solution`, and all else is the same for them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from rerank.reranker.data import Data
 from rerank.reranker.describe import corrections_in_words, kept_in_words
 from rerank.reranker.first_stage import FirstStage
 from rerank.reranker.quotas import broken, in_words, worst
-from rerank.reranker.result import KEEPING, Result, Solution, status_of
+from rerank.reranker.result import Result
+from rerank.reranker.solution import KEEPING, Solution, status_of
 from rerank.reranker.solve.margin import (
     SMALLEST_DEFAULT,
     notes_on_exact_pairs,
@@ -201,6 +202,7 @@ def concluded(
         features=columns.chosen[training.features], weights=result.weights, result=result, training=training,
         scores=scores, low=none if problem is None else problem.low, high=none if problem is None else problem.high,
         weighted_lists=data.list_weight is not None, labels=data.labels,
+        binary=bool(np.isin(data.gains, (0.0, 1.0)).all()),
     )  # fmt: skip
     return state if task.judged else state.with_classes(data.rows, data.y, scores)
 

@@ -20,8 +20,8 @@ from rerank.reranker.anchored import Anchor, corrections
 from rerank.reranker.constraints import constrained
 from rerank.reranker.data import Data
 from rerank.reranker.first_stage import FirstStage
-from rerank.reranker.result import ShortlistInfo
 from rerank.reranker.shortlist import Shortlist, joined, shortlist
+from rerank.reranker.solution import ShortlistInfo
 from rerank.reranker.solve.program import normalised
 from rerank.statistics import RankStatistic
 

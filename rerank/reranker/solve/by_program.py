@@ -19,7 +19,7 @@ from rerank.problem import Problem
 from rerank.problem.quotas import unmet
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.clock import Clock
-from rerank.reranker.result import Moment, Solution
+from rerank.reranker.solution import Moment, Solution
 from rerank.reranker.solve.program import (
     Stated,
     check_stated,
