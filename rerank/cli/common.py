@@ -67,6 +67,7 @@ COLUMNS: dict[str, Any] = {
 """What the options of a command say of the columns of a table, by the names that :func:`read_data` has for it."""
 GIVEN = "given_"
 """What the name of a parameter has before it among a command's own."""
+Details = Annotated[bool, typer.Option("--details", help="Print numbers, weights, options and seconds, too.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
@@ -140,9 +141,11 @@ def guarded(command: Callable[..., Answer]) -> Callable[..., Answer]:
 
 
 def exit_code(result: Result, guarded: bool = False) -> int:
-    """0 where the result is proved or held-out rows kept what had to be led, 3 where its gap is open."""
-    guarded = guarded or (result.evidence is not None and result.evidence.guarded)
-    return PROVED if result.proved or guarded else FEASIBLE
+    """0 where the result is proved, held-out rows chose, or the first stage is kept; 3 where a gap is open."""
+    held_out = result.evidence
+    decided = held_out is not None and (held_out.guarded or held_out.chosen is not None)
+    kept = held_out is None and result.status in ("first_stage_kept", "already_ideal")
+    return PROVED if result.proved or guarded or decided or kept else FEASIBLE
 
 
 def silence() -> None:

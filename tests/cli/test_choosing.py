@@ -33,7 +33,8 @@ def table(tmp_path, monkeypatch):
 
 
 def fit(*options, code=OPEN):
-    given = ["--label", "label", "--model", "m.json", "--stat", "precision@20", "--solver", "search"]
+    given = [*([] if "--cv" in options or "--guarded" in options else ["--free"]), "--label", "label", "--model", "m.json", "--stat", "precision@20", "--solver", "search"]
+    options = [one for one in options if one != "--guarded"]
     return run("fit", "table.csv", *given, "--time-limit", 6, *options, code=code)
 
 

@@ -65,7 +65,7 @@ def write(name, X, y, ids=None, qid=None):
 def model(folder):
     X, y = drawn(0)
     write("train.csv", X, y)
-    options = ["--stat=precision@8", "--radius=0.1", "--margin=0.05", "--solver=search", "--candidates=0"]
+    options = ["--free", "--stat=precision@8", "--radius=0.1", "--margin=0.05", "--solver=search", "--candidates=0"]
     run("fit", "train.csv", "--label", "hit", "--model", "m.json", *options, code=None)
     return "m.json"
 
@@ -132,7 +132,7 @@ def test_lists_are_drawn_anew_as_wholes(folder):
     X, y = drawn(5)
     qid = np.array([f"q{k % 6}" for k in range(y.size)], dtype=object)
     write("lists.csv", X, y, qid=qid)
-    options = ["--label=hit", "--qid=qid", "--stat=ndcg@3", "--solver=search", "--time-limit=5"]
+    options = ["--label=hit", "--qid=qid", "--free", "--stat=ndcg@3", "--solver=search", "--time-limit=5"]
     run("fit", "lists.csv", "--model", "m.json", *options, code=None)
     X, y = drawn(6)
     write("more.csv", X, y, qid=qid)
@@ -150,7 +150,7 @@ def test_missed_items_and_weights_count_for_both_orders(folder):
         weights = np.linspace(0.5, 2.0, y.size)
         ideal = {"q0": (1.0, 1.0), "q3": (1.0,)}
         write_csv(name, Table(X, y, qid, None, ("a", "b", "c"), weights, ideal), label="hit")
-    options = ["--label=hit", "--qid=qid", "--weight=weight", "--stat=ndcg@3", "--solver=search", "--time-limit=5"]
+    options = ["--label=hit", "--qid=qid", "--weight=weight", "--free", "--stat=ndcg@3", "--solver=search", "--time-limit=5"]
     run("fit", "old.csv", "--model", "m.json", *options, code=None)
     run("report", "m.json", "new.csv", "--weight", "weight")
     value = answer(run("score", "m.json", "new.csv", "--weight", "weight", "--json"))
@@ -161,7 +161,7 @@ def test_missed_items_and_weights_count_for_both_orders(folder):
 def test_rows_on_which_the_statistic_is_not_defined(folder, recwarn):
     X, y = drawn(0)
     write("old.csv", X, y)
-    run("fit", "old.csv", "--label", "hit", "--model", "m.json", "--stat=auc", "--radius=0", code=None)
+    run("fit", "old.csv", "--label", "hit", "--model", "m.json", "--stat=auc", "--free", "--radius=0", code=None)
     write("same.csv", X, np.ones(y.size))
     recwarn.clear()
     run("report", "m.json", "same.csv")
@@ -217,7 +217,7 @@ def test_what_held_out_rows_said_is_in_the_file_and_on_the_page(chosen):
 
 def test_a_model_without_folds_says_so(model):
     run("report", model, "train.csv")
-    assert "holds no held-out evidence: fit with --cv 5" in read() and load(model).result_.evidence is None
+    assert "holds no held-out evidence: fit without --free" in read() and load(model).result_.evidence is None
 
 
 def test_nothing_of_the_evidence_is_read_as_html_or_as_a_formula(chosen):

@@ -90,7 +90,8 @@ def _corrections(
     if base.window is None and parse(base.stat).counts_places:
         fixed["window"] = WINDOW
     anchored = fixed | ({"margin": MARGIN} if base.margin is None and base.epsilon == "auto" else {})
-    found = [Option((fixed if radius is None else anchored) | {"radius": radius}) for radius in RADII]
+    free = fixed if base.margin is None or base.normalise else fixed | {"margin": None}  # it is of corrections
+    found = [Option((free if radius is None else anchored) | {"radius": radius}) for radius in RADII]
     if base.max_features is None and n_columns > FEW:
         found.append(Option(anchored | {"radius": FEW_RADIUS, "max_features": FEW}))
     return found
