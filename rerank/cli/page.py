@@ -234,8 +234,8 @@ def held_out(est: Reranker) -> Section:
     title, found = "What held-out rows say", est.result_.evidence
     if found is None:
         lacking = (
-            "The model file holds no held-out evidence: fit without --free (RerankerCV in Python), or make this page of "
-            "labelled rows that the fit has not seen."
+            "The model file holds no held-out evidence: fit without --free (RerankerCV in Python), or make this page "
+            "of labelled rows that the fit has not seen."
         )
         return (title, [text(lacking)])
     n = len(found.options)

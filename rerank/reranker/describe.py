@@ -402,26 +402,14 @@ def _round_step(spread: float) -> float:
     return next((many * power for many in (5.0, 2.0) if many * power <= spread), power)
 
 
-def kept_in_words(task: Any, stage: Any, columns: Any) -> tuple[str, ...]:
-    """A sentence if a first stage that is kept ranks by more columns than ``max_features`` allows weights."""
-    if stage is None or task.max_features is None:
-        return ()
-    used = len(columns.inputs) if stage.coef is None else int(np.count_nonzero(stage.coef))
-    if used <= task.max_features:
-        return ()
-    return (
-        f"max_features={task.max_features} limits what is fitted after the first stage; that is kept, and ranks by "
-        f"{used} columns.",
-    )
-
-
 def stage_in_words(name: str) -> str:
     """A first stage by its name, in words."""
     first, *parts = name.split("+")
     if first not in STAGES:
         return name
-    known = [PARTS.get(part, part) for part in parts]
-    return STAGES[first] + (f" with {' and '.join(known)}" if known else "")
+    known = [PARTS.get(part, part) for part in parts if not part.startswith("top")]
+    top = [f" on {part[3:]} columns" for part in parts if part.startswith("top")]
+    return "".join([STAGES[first], *top]) + (f" with {' and '.join(known)}" if known else "")
 
 
 def listed(names: Sequence[str], most: int = 6) -> str:

@@ -135,6 +135,7 @@ class Evidence:
         if ends is not None:
             more += f" (95 % interval {short(ends[0])} to {short(ends[1])})"
         kept = [self._lost] if self.fit_keeps else []
+        kept += [self.reason] if "breaks what" in self.reason else []
         return [f"Held-out rows ({often}), {self.statistic}: {said}{more}.", *kept, *self._of_rivals()]
 
     @property
@@ -173,6 +174,12 @@ class Evidence:
         if self.chosen is None:
             tried = " that was tried" if None in self.values else ""
             return f"No option{tried} leads {self.null} by {asked}."
+        lead, error = self.leads[self.chosen], self.errors[self.chosen]
+        if lead is not None and not lead - self.safeguard * (error or 0.0) > 0:
+            return (
+                f"{self.null[:1].upper()}{self.null[1:]} breaks what was asked of the weights, so the option with the "
+                f"largest {self.statistic} was taken, though it does not lead clearly."
+            )
         less = f", less {bar}," if self.safeguard else ""
         rule = f"An option has to lead {self.null} by {asked}; of those the one with the largest lead{less} is taken."
         return f"{rule} {self.remark}".rstrip()

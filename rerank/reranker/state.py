@@ -106,7 +106,7 @@ class FittedState:
             who = f"corrections of {'the prior' if stage is None else name} by {who.removeprefix('weights of ')}"
             limits.append(f"within the radius {task.radius:g}")
         if task.max_features is not None and task.max_features < p:
-            limits.append(f"of at most {task.max_features} columns at a time")
+            limits.append(f"of at most {task.max_features} column{'s' * (task.max_features > 1)} at a time")
         if p and task.signs[self.columns.chosen.searchsorted(self.features)].any():
             limits.append("with the signs that were asked for")
         if self.by_sum:

@@ -16,7 +16,8 @@ from rerank.io import read_table, write_run
 from rerank.reranker.files import model_file
 
 EVIL = "Жук\x1b[31m\u202e\x9b"
-FIT = ["fit", "t.csv", "--free", "--label", "y", "--id", "id", "--solver", "search", "--time-limit", "5", "--model", "m.json"]
+FIT = ["fit", "t.csv", "--free", "--label", "y", "--id", "id", "--solver", "search", "--time-limit", "5"]
+FIT += ["--model", "m.json"]
 
 
 @pytest.fixture(scope="module")

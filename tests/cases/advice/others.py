@@ -84,7 +84,8 @@ def folder_that_is_gone() -> Iterator[None]:
 def fit_from_nowhere(model):
     table = os.path.abspath(table_file())
     with folder_that_is_gone():
-        return command("fit", table, "--free", "--label", "hit", "--first-stage", "none", "--solver", "search", "--model", model)
+        own = ("--label", "hit", "--first-stage", "none", "--solver", "search", "--model", model)
+        return command("fit", table, "--free", *own)
 
 
 PATHS = [
