@@ -219,7 +219,7 @@ def _proof(r: Numbers) -> list[str]:
         own = r.statistic_name
         said.append(
             f"That count is fitted in place of {own}, as of every statistic of the same places; the bound says nothing "
-            f"of {own}, which audit() bounds."
+            f"of {own}, and audit() bounds the count without the margin."
         )
     elif r.asked.margin:
         said.append(f"A row stands above another only{r.asked.margin} there; audit() gives the bound without it.")
@@ -300,6 +300,31 @@ def proof_of(r: Numbers, them: str = "allowed weights", name: str = "") -> str:
         f"and penalty included: {them} with a larger value may exist, larger by at most this gap"
         f"{word}. {more}"
     )
+
+
+def audit_of(r: Numbers, bound: float) -> str:
+    """What no allowed weights exceed on the lists of the fit, whatever the margin.
+
+    Parameters
+    ----------
+    bound : float
+        On what is fitted, without margin and penalty.
+    """
+    asked, found, whole = r.asked, r.certificate, _counts(r) and not r.asked.smoothed
+    numbers = [] if found is None else [f"{four(float(found.statistic))} found"]
+    if r.first_stage_statistic is not None and not asked.smoothed:
+        numbers.insert(0, f"{four(r.first_stage_statistic)} now, by {asked.first_stage}{' out of fold' * bool(r.folds)}")
+    name = asked.smoothed or r.fitted_name
+    most = four(float(math.floor(bound + SLACK))) if whole else up(bound)
+    told = [f"{name}: {', '.join([*numbers, f'none above {most}'])}, on the lists of the fit, for any {asked.them}."]
+    if asked.smoothed:
+        told.append(f"That count is fitted in place of {r.statistic_name}.")
+    if bound > r.bound and not is_closed(bound - r.bound, bound):
+        told.append(
+            f"With margin and penalty the bound is {up(r.bound)}: orders between the two rest on smaller differences "
+            "of scores, or on a penalty."
+        )
+    return " ".join(told)
 
 
 def _remarks(r: Numbers) -> list[str]:
