@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from math import floor, isfinite, log10
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rerank.io.page import Beside, Cells, Folded, Part, Picture, Words
+from rerank.io.page import Beside, Cells, Folded, Items, Part, Picture, Words
 
 if TYPE_CHECKING:
     import numpy as np
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rerank.io import Table
     from rerank.plots.curves import Curve
     from rerank.ranks.evaluator import Ties
+    from rerank.reranker.describe import Description
     from rerank.reranker.estimator import Reranker
     from rerank.reranker.evidence import Evidence
     from rerank.reranker.files.model_file import ModelDocument
@@ -135,27 +136,26 @@ def sections(found: Ranked, data: str, doc: ModelDocument, checked: Report) -> t
     checked : Report
         Of the numbers of the model.
     """
-    unweighted = found.own and found.table.sample_weight is None
+    from rerank.reranker.describe import describe
+
+    state = found.est.state_
+    unweighted = found.own and found.table.sample_weight is None and state.two_grades
+    told = describe(replace(state, binary=True) if unweighted else state)
     folded = [
-        evidence(found), change(found), held_out(found.est), proof(found.est, unweighted),
-        certificate(doc, checked, found.own),
+        evidence(found), change(found), held_out(found.est), proof(told), certificate(doc, checked, found.own)
     ]  # fmt: skip
-    told = text(f"{data}, by {found.name}.", small=True)
-    screen = [told, *on_one_screen(found)]
+    screen = [text(f"{data}, by {found.name}.", small=True), *on_one_screen(found, told)]
     rest: Section = ("How it was made, judged and checked", [Folded(*section) for section in folded])
     return question(found), [("", screen), the_list(found), rest]
 
 
-def on_one_screen(found: Ranked) -> list[Part]:
+def on_one_screen(found: Ranked, told: Description) -> list[Part]:
     """Answer, what held-out rows say and what was proved, in a few sentences, beside the picture of both lists."""
-    from rerank.reranker.describe import proved_in_words
-
-    est = found.est
-    unweighted = found.own and found.table.sample_weight is None
-    lines = [Words(answer(found), strong=True), text(*held_out_line(found))]
-    apart = found.own and est.result_.folds and est.reranks_
+    lines = [Words(answer(found), strong=True), text(*held_out_line(found, told))]
+    short, apart = found.est.result_.shortlist, found.own and found.est.result_.folds and found.est.reranks_
     note = "The fit counts by out-of-fold scores of the first stage, so its numbers differ from those above."
-    lines.append(text(*proved_in_words(est.state_, unweighted)[:2], *([note] if apart else [])))
+    said = f"On the {short.n_rows:,} rows of the fit: {told.answer}"
+    lines.append(text(said, *told.proof[:1], *([note] if apart else [])))
     return [Beside(lines, [Picture(lambda: both_lists(found))])]
 
 
@@ -233,26 +233,16 @@ def both_lists(found: Ranked) -> str:
     return curves_svg(curves, at=at, x="rows looked at", y=f"{what}{mean}", digits=found.digits)
 
 
-def held_out_line(found: Ranked) -> list[str]:
-    """What rows that the fit has not seen say of its lead, in a sentence or two."""
-    lead, evidence, told = found.lead, found.est.result_.evidence, []
-    if lead is not None and lead.first is not None and not found.own and found.est.reranks_ and isfinite(lead.low):
-        told.append(
-            f"On these rows the lead over the first stage is {lead.value - lead.first:+.4g}, 95 % interval "
-            f"{lead.low:+.3g} to {lead.high:+.3g}: evidence if the fit has not seen them."
-        )
-    if evidence is None:
-        return told or ["No rows outside the fit have judged it: fit with --cv 5, or make this page of such rows."]
-    chosen = evidence.taken
-    if chosen is None or evidence.first_stage is None:
-        return [*told, f"Held-out rows of {evidence.folds} folds: {evidence.reason}"]
-    ends = evidence.interval(chosen)
-    interval = "" if ends is None else f", 95 % interval {ends[0]:+.3g} to {ends[1]:+.3g}"
-    told.append(
-        f"On held-out rows of {evidence.folds} folds the lead over {evidence.null} was {evidence.leads[chosen]:+.4g}"
-        f"{interval}."
+def held_out_line(found: Ranked, told: Description) -> list[str]:
+    """What rows that the fit has not seen say of its lead: these, if they are such rows, and those of its folds."""
+    lead, own = found.lead, found.own
+    if lead is None or lead.first is None or own or not found.est.reranks_ or not isfinite(lead.low):
+        return [*told.held_out]
+    said = (
+        f"On these rows the lead over the first stage is {lead.value - lead.first:+.4g}, 95 % interval "
+        f"{lead.low:+.3g} to {lead.high:+.3g}: evidence if the fit has not seen them."
     )
-    return told
+    return [said, *(told.held_out if found.est.result_.evidence is not None else ())]
 
 
 def the_list(found: Ranked) -> Section:
@@ -432,8 +422,8 @@ def held_out(est: Reranker) -> Section:
     title, found = "What held-out rows say", est.result_.evidence
     if found is None:
         lacking = (
-            "The model file holds no held-out evidence: fit with --cv 5 (RerankerCV in Python), or make this page of "
-            "labelled rows that the fit has not seen."
+            "The model file holds no held-out evidence: fit without --free (RerankerCV in Python), or make this page "
+            "of labelled rows that the fit has not seen."
         )
         return (title, [text(lacking)])
     n = len(found.options)
@@ -465,14 +455,10 @@ def _caution(found: Evidence) -> str:
     return " ".join(lines)
 
 
-def proof(est: Reranker, unweighted: bool) -> Section:
+def proof(told: Description) -> Section:
     """What was proved, in sentences, and the numbers."""
-    from rerank.reranker.describe import CORRECTIONS, proved_in_words
-
-    notes = tuple(note for note in est.result_.notes if not note.startswith(CORRECTIONS))
-    _, *numbers = replace(est.result_, notes=notes).parts()
-    parts: list[Part] = [text(*proved_in_words(est.state_, unweighted)), *numbers]
-    if notes:
+    parts: list[Part] = [text(*told.asked), text(told.answer), text(*told.proof), *told.details[:2], Items(told.notes)]
+    if told.notes:
         parts.append(text(f"{GIVEN}: the notes.", small=True))
     return ("What was proved about the fit", parts)
 

@@ -15,6 +15,7 @@ from rerank.io.options import without
 from rerank.ranks.row_gains import IdealGains
 from rerank.reranker.clock import Clock
 from rerank.reranker.data import Indices, Weights, data_of
+from rerank.reranker.describe import audit_of
 from rerank.reranker.fit import fit
 from rerank.reranker.options import Options
 from rerank.reranker.ranker import Ranker
@@ -262,15 +263,11 @@ class Reranker(Options, Ranker):
         return pool_of(self._fitted(), delta, k, time_limit)
 
     def audit(self, time_limit: float | None = 60.0) -> str:
-        """A sentence for people: what no weights, or no corrections within the radius, can exceed on these lists."""
-        bound, state = self.statistic_bound(time_limit), self._fitted()
-        stage, certificate = state.first_stage, state.result.certificate
-        who = "No allowed weights of these columns have"
-        if state.anchored and stage is not None:
-            score = "out-of-fold score" if state.result.folds else "score"
-            who = f"No correction of the {score} of {stage.name} within radius {state.task.radius:g} has"
-        now = "" if certificate is None else f"; the one that was found has {float(certificate.statistic):.6g}"
-        return f"{who} a {state.result.fitted_name} above {bound:.6g} on the training lists{now}."
+        """The statistic now, that of the fit, and what no allowed weights exceed on these lists, for people.
+
+        Without the margin, so that the bound may be above that of the fit; a second sentence then says both.
+        """
+        return audit_of(self._fitted().result, self.statistic_bound(time_limit))
 
     def fit_model(self, model: Any) -> Self:
         """Solve a model of :meth:`build_model` with what was added to it, and use the best weights.

@@ -31,6 +31,7 @@ from rerank.reranker.cross_fit import asked_folds
 from rerank.reranker.data import Data, Weights, data_of
 from rerank.reranker.estimator import Reranker, restored
 from rerank.reranker.evidence import Evidence, option_names, short
+from rerank.reranker.first_stage import too_many
 from rerank.reranker.fit import LATE, broken_by_first_stage
 from rerank.reranker.ranker import Ranker
 from rerank.reranker.selection.folds import Split, fold_of_each, splits_of
@@ -45,6 +46,7 @@ from rerank.reranker.selection.options import (
     check_safeguard,
     corrections,
     cv_results,
+    limited,
     options_of,
 )
 from rerank.reranker.state import FittedState, first_stage_kept
@@ -193,6 +195,7 @@ class RerankerCV(ShownMixin, Ranker):
         safeguard, given = check_safeguard(self.safeguard), base.get_params(deep=False)
         rows = (X, y, qid, sample_weight, query_weight, ideal_gains)
         data, weights = data_of(*rows, given, clone(base), names, groups, people)
+        base = limited(base, data)
         options = options_of(self.grid, base, data)
         for option in options:
             table = data.reranking(option.params["features"]) if "features" in option.params else data
@@ -219,13 +222,15 @@ class RerankerCV(ShownMixin, Ranker):
             best.set_params(time_limit=clock.least(best.time_limit, 1))
             return params, best._fit_named(*rows, names, groups, fold, people)
 
-        # Where the first stage does not satisfy the constraints, the best option that does is taken.
+        # Where the first stage breaks the constraints, or ranks by more columns than max_features, the best option is
+        # taken that does neither.
         other = best_of(trial.options, trial.leads, -math.inf)
         try:
             params, best = fitted(chosen)
             state = best.state_
             given = (state.problem, state.task, state.first_stage, state.columns)
-            breaks = chosen is None and broken_by_first_stage(*given) is not None
+            many = too_many(state.first_stage, base.max_features, state.columns)
+            breaks = chosen is None and (many is not None or broken_by_first_stage(*given) is not None)
         except InfeasibleError:
             if chosen is not None or other is None:
                 raise
