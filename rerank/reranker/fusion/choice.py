@@ -148,7 +148,7 @@ def chosen_by_folds(
     return Chosen(options[best], best == 0, " ".join(notes), results, evidence, title(options[best], null))
 
 
-OVER = f"the {FOLDS_SHARE:.0%} of the time_limit of {{:g}} s that folds have were over; give more time_limit."
+OVER = f"the {FOLDS_SHARE:.0%} of the time_limit of {{}} s that folds have were over; give more time_limit."
 """Why options were not tried."""
 
 UNSURE = ("single", "logistic alone", "logistic of any sign")
@@ -228,7 +228,7 @@ class _Trial:
         data, found = self._tables[name], np.full(len(self._evaluator.lists), np.nan)
         try:
             if not self.over and self._left() <= 0:
-                self.over = OVER.format(self._clock.limit)
+                self.over = OVER.format(f"{self._clock.limit:g}")
             if self.over:
                 return found
             if (name, kind) not in self._points:
@@ -262,7 +262,7 @@ class _Trial:
             compile_kernels()  # else each process compiles them for itself
         while len(found) < len(weights):
             if self._left() <= 0:
-                self.over = OVER.format(self._clock.limit)
+                self.over = OVER.format(f"{self._clock.limit:g}")
                 break
             some = range(len(found), min(len(found) + workers, len(weights)))
             seconds = self._left() / math.ceil(fits / workers) if self._clock.limited else None

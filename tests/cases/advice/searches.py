@@ -296,7 +296,7 @@ FUSIONS = [
         lambda: notes({"a": RUN, "b": FAR}), lambda: notes({"a": RUN, "b": SPELLED}) == ()),
     row("share no {}: {} beside {}; check that their ids are spelled alike",
         lambda: notes({"a": RUN, "b": FAR}), lambda: notes({"a": RUN, "b": SPELLED}) == ()),
-    row("the {} of the time_limit of {:g} s that folds have were over; give more time_limit",
+    row("the {} of the time_limit of {} s that folds have were over; give more time_limit",
         lambda: notes({"a": RUN, "b": OTHER}, cv=2, time_limit=0), lambda: notes({"a": RUN, "b": OTHER}, cv=2)),
     row("The scores are too large to be added up; divide them, or fit with another normaliser",
         lambda: model(normaliser="none").fuse_arrays([[1e308, 1e308], [1, 1]]),
