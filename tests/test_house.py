@@ -65,7 +65,7 @@ LEDGER: dict[str, int] = {
     "plots": 1247,  # the risks of a card, and the card on paper
     "scorecard": 4846,  # new: cards of points, their files and exports, the check of their proof
     "latent": 3416,  # an evaluation refuses what it cannot judge
-    "reranker": 12408,  # programs with rows of a user's own; bounds on a word; history; labels of rows
+    "reranker": 12770,  # fusion: weights of logistic regression, values of many weights at once, queries without a hit
     "cli": 3072,  # bounds on a solver's word; outputs one by one, groups, six commands for cards, kinds of rows
     "rerank": 101,
 }

@@ -57,19 +57,17 @@ def fused(runs, weights, name, rule="lowest", depth=None, k=60.0):
 
 
 def ndcg(ranked, grades, depth=10):
-    """nDCG with gains 2^g - 1 of one list, equal scores against the relevant documents; the ideal has all judged."""
+    """nDCG of one list, equal scores against the relevant documents; the ideal has all judged."""
     order = sorted(ranked, key=lambda doc: (-ranked[doc], grades.get(doc, 0)))
-    gain = [2 ** max(grades.get(doc, 0), 0) - 1 for doc in order[:depth]]
-    best = sorted((2 ** max(g, 0) - 1 for g in grades.values()), reverse=True)[:depth]
+    gain = [max(grades.get(doc, 0), 0) for doc in order[:depth]]
+    best = sorted((max(g, 0) for g in grades.values()), reverse=True)[:depth]
     worth = [sum(g / math.log2(place + 2) for place, g in enumerate(some)) for some in (gain, best)]
-    return worth[0] / worth[1] if worth[1] else None
+    return worth[0] / worth[1] if worth[1] else 0.0
 
 
 def mean_ndcg(fused_run, qrels, depth=10):
-    """Mean over the judged queries that have documents."""
-    found = [ndcg(fused_run[query], qrels[query], depth) for query in fused_run if query in qrels]
-    found = [one for one in found if one is not None]
-    return math.fsum(found) / len(found)
+    """Mean over the judged queries."""
+    return math.fsum(ndcg(fused_run.get(query, {}), grades, depth) for query, grades in qrels.items()) / len(qrels)
 
 
 def made(queries, quality, seed=0, length=30, kept=20, scale=1.0, relevant=0.15):

@@ -118,13 +118,7 @@ class FusionModel:
             total = values[0] * self.weights[0]
             for weight, own in zip(self.weights[1:].tolist(), values[1:]):
                 total += weight * own
-        size = np.abs(total).max(axis=-1, keepdims=True, initial=0.0)
-        if not np.isfinite(size).all():
-            raise InputError("The scores are too large to be added up; divide them, or fit with another normaliser.")
-        step = np.ldexp(1.0, np.maximum(np.frexp(size)[1] - PLACES, -1022))
-        total /= step
-        np.rint(total, out=total)
-        total *= step
+        total = rounded(total)
         total[absent.all(axis=0)] = np.nan
         return total
 
@@ -163,6 +157,24 @@ class FusionModel:
     def scores(self, joined: Joined) -> Floats:
         """Fused score of each row."""
         return self.fuse_arrays(joined.scores, joined.qid)
+
+
+def rounded(total: Floats) -> Floats:
+    """Scores (queries, documents) rounded in place to ``PLACES`` binary places, counted from the largest of the query.
+
+    Raises
+    ------
+    InputError
+        For a score that is not finite.
+    """
+    size = np.abs(total).max(axis=-1, keepdims=True, initial=0.0)
+    if not np.isfinite(size).all():
+        raise InputError("The scores are too large to be added up; divide them, or fit with another normaliser.")
+    step = np.ldexp(1.0, np.maximum(np.frexp(size)[1] - PLACES, -1022))
+    total /= step
+    np.rint(total, out=total)
+    total *= step
+    return total
 
 
 def named_runs(runs: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
