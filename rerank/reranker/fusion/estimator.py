@@ -88,8 +88,8 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         What a document gets that a run does not have: the lowest normalised score that the run gives in the query (0
         after "minmax" and "rank"), 0, or the mean of those that it gives.
     depth : "auto", int or None
-        Documents of each run that are looked at, and those that share the score at the cut; None for all. "auto" is
-        100 for statistics of at most 20 places, else None.
+        First documents of each run's list that are looked at; None for all. "auto" is 100 for statistics of at most
+        20 places, else None.
     k : float
         Constant of "rank" and RRF: ``1 / (k + rank)``.
     margin : float or None
@@ -255,7 +255,7 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         )  # fmt: skip
 
     def export(self, target: str) -> str:
-        """A snippet for "elasticsearch" or "vespa", or the "formula"; see :mod:`rerank.reranker.fusion.exports`."""
+        """A snippet for a search engine, or the "formula"; see :mod:`rerank.reranker.fusion.exports`."""
         return export(self._model(), target)
 
     def save(self, path: Any) -> None:
