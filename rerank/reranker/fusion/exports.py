@@ -147,7 +147,8 @@ def mongodb(model: FusionModel) -> dict[str, Any]:
 def _plain(model: FusionModel, engine: str, names: Mapping[str, str]) -> str:
     """The engine's word for the normaliser, if it gives a missing document 0 and weights of at least 0 as the model."""
     if model.normaliser not in names:
-        among = " or ".join(map(repr, names))
+        *others, last = [repr(name) for name in names if name != "none"]
+        among = f"{', '.join(others)} or {last}" if others else last
         raise _cannot(engine, f"the normaliser {model.normaliser!r}", f"fit with normalise={among}")
     if model.missing == "impute" or (model.normaliser == "none" and model.missing != "zero"):
         what = f"missing={model.missing!r} after {model.normaliser!r}: it gives a missing document 0"
