@@ -313,7 +313,8 @@ def audit_of(r: Numbers, bound: float) -> str:
     asked, found, whole = r.asked, r.certificate, _counts(r) and not r.asked.smoothed
     numbers = [] if found is None else [f"{four(float(found.statistic))} found"]
     if r.first_stage_statistic is not None and not asked.smoothed:
-        numbers.insert(0, f"{four(r.first_stage_statistic)} now, by {asked.first_stage}{' out of fold' * bool(r.folds)}")
+        fold = " out of fold" if r.folds else ""
+        numbers.insert(0, f"{four(r.first_stage_statistic)} now, by {asked.first_stage}{fold}")
     name = asked.smoothed or r.fitted_name
     most = four(float(math.floor(bound + SLACK))) if whole else up(bound)
     told = [f"{name}: {', '.join([*numbers, f'none above {most}'])}, on the lists of the fit, for any {asked.them}."]

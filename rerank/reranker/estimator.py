@@ -47,7 +47,8 @@ class Reranker(Options, Ranker):
         ``"success@N"``, coefficients ``a_1..a_n`` or a function of (rank, length).
     first_stage : str, estimator, callable, array or None
         Orders the whole list and cuts the shortlist: ``"logistic"``, which takes tables with texts and gaps, also with
-        parts (``"logistic+squares+head20+balanced"``), ``"toppush"``, ``"ranksvm"``, ``"robirank"``, any scikit-learn
+        parts (``"logistic+squares+head20+balanced"``; ``"logistic+top3"`` is refitted on the three columns that matter
+        most), ``"toppush"``, ``"ranksvm"``, ``"robirank"``, any scikit-learn
         estimator, pipeline or ranker (LightGBM, XGBoost, CatBoost), the name of a column that holds scores, a function
         from a table to scores, or one score for each training row. It gets X as it was given. A fitted estimator is
         used as it is (wrap it in ``sklearn.frozen.FrozenEstimator``, so that ``clone`` keeps it). With None every row
@@ -76,7 +77,10 @@ class Reranker(Options, Ranker):
     C : float
         Penalty for each feature with a weight, in the unit of the statistic.
     max_features : int or None
-        At most this many features get a weight.
+        At most this many columns get a weight. A first stage of this package that ranks by more is not kept, even where
+        it is ahead of the best allowed weights; one that you give as a score, a function or an estimator is one column.
+        With a radius, at most this many columns correct the first stage, which keeps its own; ``"logistic+top3"`` is
+        one of three columns, and then these alone are corrected.
     positive : bool or sequence of {-1, 0, 1}
         True for non-negative weights; or a sign for each feature, 0 for a free weight.
     gain : {"exponential", "linear"}
