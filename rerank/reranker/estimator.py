@@ -15,6 +15,7 @@ from rerank.io.options import without
 from rerank.ranks.row_gains import IdealGains
 from rerank.reranker.clock import Clock
 from rerank.reranker.data import Indices, Weights, data_of
+from rerank.reranker.describe import audit_of
 from rerank.reranker.fit import fit
 from rerank.reranker.options import Options
 from rerank.reranker.ranker import Ranker
@@ -46,7 +47,8 @@ class Reranker(Options, Ranker):
         ``"success@N"``, coefficients ``a_1..a_n`` or a function of (rank, length).
     first_stage : str, estimator, callable, array or None
         Orders the whole list and cuts the shortlist: ``"logistic"``, which takes tables with texts and gaps, also with
-        parts (``"logistic+squares+head20+balanced"``), ``"toppush"``, ``"ranksvm"``, ``"robirank"``, any scikit-learn
+        parts (``"logistic+squares+head20+balanced"``; ``"logistic+top3"`` is refitted on the three columns that matter
+        most), ``"toppush"``, ``"ranksvm"``, ``"robirank"``, any scikit-learn
         estimator, pipeline or ranker (LightGBM, XGBoost, CatBoost), the name of a column that holds scores, a function
         from a table to scores, or one score for each training row. It gets X as it was given. A fitted estimator is
         used as it is (wrap it in ``sklearn.frozen.FrozenEstimator``, so that ``clone`` keeps it). With None every row
@@ -75,7 +77,10 @@ class Reranker(Options, Ranker):
     C : float
         Penalty for each feature with a weight, in the unit of the statistic.
     max_features : int or None
-        At most this many features get a weight.
+        At most this many columns get a weight. A first stage of this package that ranks by more is not kept, even where
+        it is ahead of the best allowed weights; one that you give as a score, a function or an estimator is one column.
+        With a radius, at most this many columns correct the first stage, which keeps its own; ``"logistic+top3"`` is
+        one of three columns, and then these alone are corrected.
     positive : bool or sequence of {-1, 0, 1}
         True for non-negative weights; or a sign for each feature, 0 for a free weight.
     gain : {"exponential", "linear"}
@@ -262,15 +267,11 @@ class Reranker(Options, Ranker):
         return pool_of(self._fitted(), delta, k, time_limit)
 
     def audit(self, time_limit: float | None = 60.0) -> str:
-        """A sentence for people: what no weights, or no corrections within the radius, can exceed on these lists."""
-        bound, state = self.statistic_bound(time_limit), self._fitted()
-        stage, certificate = state.first_stage, state.result.certificate
-        who = "No allowed weights of these columns have"
-        if state.anchored and stage is not None:
-            score = "out-of-fold score" if state.result.folds else "score"
-            who = f"No correction of the {score} of {stage.name} within radius {state.task.radius:g} has"
-        now = "" if certificate is None else f"; the one that was found has {float(certificate.statistic):.6g}"
-        return f"{who} a {state.result.fitted_name} above {bound:.6g} on the training lists{now}."
+        """The statistic now, that of the fit, and what no allowed weights exceed on these lists, for people.
+
+        Without the margin, so that the bound may be above that of the fit; a second sentence then says both.
+        """
+        return audit_of(self._fitted().result, self.statistic_bound(time_limit))
 
     def fit_model(self, model: Any) -> Self:
         """Solve a model of :meth:`build_model` with what was added to it, and use the best weights.

@@ -147,8 +147,8 @@ STATISTICS = (
     "rr, success@N."
 )
 STAGES = (
-    "logistic, also with +squares, +head10, +head20, +head40 or +balanced, toppush, ranksvm, robirank, a column of "
-    "scores, or none."
+    "logistic, also with +squares, +head10, +head20, +head40, +balanced or +top3, toppush, ranksvm, robirank, a column "
+    "of scores, or none."
 )
 
 
@@ -174,7 +174,7 @@ class Options:
     )
     epsilon: float | str = option("auto", help="Margin in units of the scaled score, or auto.", kind=str, read=_margin)
     C: float = option(0.0, "--C", help="Penalty for one feature, in the unit of the statistic.")
-    max_features: int | None = option(None, help="At most this many features.")
+    max_features: int | None = option(None, help="At most this many columns, those of a logistic regression included.")
     positive: Any = option(False, help="Non-negative weights only.", kind=bool)
     gain: Any = option("exponential", help="Worth of a grade g: exponential (2^g - 1) or linear.", kind=str)
     pos_label: Any = option(None)

@@ -20,8 +20,8 @@ from rerank.reranker.anchored import Anchor, corrections
 from rerank.reranker.constraints import constrained
 from rerank.reranker.data import Data
 from rerank.reranker.first_stage import FirstStage
-from rerank.reranker.result import ShortlistInfo
 from rerank.reranker.shortlist import Shortlist, joined, shortlist
+from rerank.reranker.solution import ShortlistInfo
 from rerank.reranker.solve.program import normalised
 from rerank.statistics import RankStatistic
 
@@ -110,6 +110,10 @@ def prepare(
     # A column may vary only in lists that do not count. It changes no value, and it has no range in the problem.
     used = table[np.concatenate([item.rows for item in weighed])]
     features = np.flatnonzero(used.max(axis=0) > used.min(axis=0)).astype(np.intp)
+    others: set[int] = set()
+    if anchor is not None and anchor.within and anchor.coef is not None:
+        others = set(features[anchor.coef[features] == 0].tolist())
+        features = features[anchor.coef[features] != 0]
     problem, cut, rows = None, False, head_rows
     options["quotas"] = _on_heads(groups_of(options.get("quotas", ()), data.kinds), short, head_rows)
     if features.size:
@@ -150,7 +154,7 @@ def prepare(
         n_conflicts=n_conflicts,
         n_features=int(features.size),
         constant_features=tuple(
-            name for j, name in enumerate(data.feature_names) if j not in set(features.tolist())
+            name for j, name in enumerate(data.feature_names) if j not in others.union(features.tolist())
         ),
         least_candidates=_least_candidates(data, statistic, scores, max(h.size for h in short.heads))
         if nothing

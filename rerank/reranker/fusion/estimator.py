@@ -21,6 +21,7 @@ from rerank.io.page import Cells, Items, Part, ShownMixin, Words
 from rerank.io.paths import unwritable
 from rerank.ranks import evaluate
 from rerank.reranker.clock import Clock
+from rerank.reranker.describe import number
 from rerank.reranker.estimator import Reranker, fit_table
 from rerank.reranker.evidence import Evidence
 from rerank.reranker.files.document import save as save_document
@@ -45,7 +46,7 @@ from rerank.reranker.fusion.normalise import Floats, K, curves_of
 from rerank.reranker.fusion.nulls import prior_weights
 from rerank.reranker.fusion.points import Values, of_size_one, point
 from rerank.reranker.options import FusionOptions
-from rerank.reranker.result import Result, number
+from rerank.reranker.result import Result
 from rerank.reranker.selection.held_out import took
 from rerank.reranker.selection.options import Option
 from rerank.reranker.state import FittedState, first_stage_kept

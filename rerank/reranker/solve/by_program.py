@@ -19,7 +19,7 @@ from rerank.problem import Problem
 from rerank.problem.quotas import unmet
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.clock import Clock
-from rerank.reranker.result import Moment, Solution
+from rerank.reranker.solution import Moment, Solution
 from rerank.reranker.solve.program import (
     Stated,
     check_stated,
@@ -114,6 +114,8 @@ def confirm(
 ) -> Solution:
     """Solve the chosen program and compare its answer with that of the search."""
     name = task.formulation
+    if task.radius == 0:  # one point is allowed, which needs no second opinion
+        return solution
     if why := unstated():
         return solution.noting(f"{why}, so no program confirms the proof.")
     budget = min(CONFIRM_SECONDS, clock.remaining * CONFIRM_SHARE)

@@ -233,10 +233,10 @@ FIRST_STAGES = [
 ]  # fmt: skip
 
 FOLDS = [
-    row("lower cv or give more data",
+    row("lower cv, give more data, or fit without folds: a Reranker, or rerank fit --free",
         lambda: choose(y=(np.arange(40) < 2) * 1, cv=9),
         lambda: evidence(choose(y=(np.arange(40) < 2) * 1, cv=2))),
-    row("give more data, or fit a Reranker, without folds",
+    row("give more data, or fit without folds: a Reranker, or rerank fit --free",
         lambda: choose(y=(np.arange(40) < 1) * 1),
         lambda: proved(fit(y=(np.arange(40) < 1) * 1)) and evidence(choose())),
     row("but cv is no number; leave n_repeats at 1 and give a splitter that repeats itself",
