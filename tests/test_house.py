@@ -54,7 +54,7 @@ ROOMS = {
 LEDGER: dict[str, int] = {
     "formulations": 4272,  # the equation of each component, names of the table; forms of solution files; cards
     "errors": 496,  # one home of text for people and of streams that end no call; loading stops the clock
-    "io": 3886,  # saved indices, decimals, labels, utilities, margins as written, Markdown of a page, what tells the label
+    "io": 3886,  # saved indices, decimals, labels, utilities, margins as written, Markdown of a page, label leaks
     "statistics": 976,  # a refusal names the share that was written; pairs of labels in order
     "ranks": 1791,  # rows that are there, notes on runs, the error of a lead; pairs won, row by row
     "problem": 1624,  # rows on the weights, as a person writes them; quotas, and which clash; pairs as lists
