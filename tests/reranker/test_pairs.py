@@ -1,7 +1,8 @@
 """Pairs: 0/1, grades and real utilities; evaluation, fits and their optima, proofs, files, and what is refused."""
 
 from fractions import Fraction
-from itertools import pairwise
+from itertools import combinations, pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from formulations.compile import compile_model
 from rerank import Reranker, RerankerCV
 from rerank.certificate import load_proof, save_proof, verify_proof
 from rerank.errors import InputError
-from rerank.io import Table
+from rerank.io import Table, read_csv
 from rerank.problem import build, problem_of
 from rerank.ranks import evaluate, list_values
 from rerank.ranks.evaluator import Evaluator
@@ -260,3 +261,35 @@ def test_too_many_pairs_are_refused_before_they_are_formed(monkeypatch):
     fits = int(str(refusal.value).split("n_candidates to ")[1].split()[0])
     assert fitted(X, y, first_stage=X[:, 0], n_candidates=fits).result_.bound <= 1
     assert fitted(X, np.digitize(y, np.quantile(y, [0.3, 0.6])).astype(float)).result_.bound <= 1
+
+
+# -- the published ranking of the page ---------------------------------------------------------------------------------
+
+# Points are int(a |b - result|^c), in seconds, and in centimetres for jumps, in metres for throws [World Athletics].
+POINTS = [
+    (25.4347, 18, 1.81), (0.14354, 220, 1.4), (51.39, 1.5, 1.05), (0.8465, 75, 1.42), (1.53775, 82, 1.81),
+    (5.74352, 28.5, 1.92), (12.91, 4, 1.1), (0.2797, 100, 1.35), (10.14, 7, 1.08), (0.03768, 480, 1.85),
+]  # fmt: skip
+
+
+def test_the_published_points_follow_from_the_results():
+    table = read_csv(Path("examples/decathlon.csv"), label="points", id="athlete")
+    centimetres = np.isin(table.feature_names, ["long jump", "high jump", "pole vault"])
+    for results, points in zip(table.X * np.where(centimetres, 100, 1), table.y, strict=True):
+        found = [int(a * abs(b - round(result, 2)) ** c) for result, (a, b, c) in zip(results, POINTS, strict=True)]
+        assert sum(found) == points
+    assert len(table.y) == 28 and np.all(np.diff(table.y) < 0)
+
+
+def test_no_regression_on_three_events_explains_the_ranking_as_well():
+    table = read_csv(Path("examples/decathlon.csv"), label="points", id="athlete")
+    by_regression = [
+        evaluate("pairs", table.y, LinearRegression().fit(table.X[:, c], table.y).predict(table.X[:, c]))
+        for c in map(list, combinations(range(10), 3))
+    ]
+    signs = [-1, 1, 1, 1, -1, -1, 1, 1, 1, -1]
+    shares = {
+        k: round(100 * fitted(table.X, table.y, max_features=k, positive=signs).result_.bound, 1) for k in (1, 2, 3, 5)
+    }
+    assert shares == {1: 75.9, 2: 84.4, 3: 90.2, 5: 95.8} and round(100 * max(by_regression), 1) == 89.2
+    assert fitted(table.X, table.y, positive=signs).result_.value == 1
