@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy.stats import kendalltau
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import cross_val_score
 
 from formulations import pairwise as program
 from formulations.compile import compile_model
@@ -17,6 +18,7 @@ from rerank import Reranker, RerankerCV
 from rerank.certificate import load_proof, save_proof, verify_proof
 from rerank.errors import InputError
 from rerank.io import Table, read_csv
+from rerank.metrics import make_ranking_scorer
 from rerank.problem import build, problem_of
 from rerank.ranks import evaluate, list_values
 from rerank.ranks.evaluator import Evaluator
@@ -236,6 +238,19 @@ def test_equal_pairs_are_whole_numbers_in_one_list():
     est = fitted(X, y)
     certificate = est.result_.certificate
     assert Fraction(certificate.value) == share(y, np.round(X @ est.coef_, 9))
+
+
+def test_rows_of_weight_0_are_not_there_and_scikit_learn_scores_utilities():
+    X, y = drawn(7, n=30, d=3)
+    weight = (np.arange(30) % 3 > 0).astype(float)
+    there = weight > 0
+    est = Reranker("pairs", first_stage=None, solver="search").fit(X, y, sample_weight=weight)
+    assert est.coef_.tolist() == fitted(X[there], y[there]).coef_.tolist()
+    assert est.score(X, y, sample_weight=weight) == est.score(X[there], y[there])
+    halves = [(range(15), range(15, 30))]
+    (score,) = cross_val_score(LinearRegression(), X, y, scoring=make_ranking_scorer("pairs"), cv=halves)
+    line = LinearRegression().fit(X[:15], y[:15])
+    assert score == pytest.approx(float(share(y[15:], line.predict(X[15:]))), abs=1e-14)
 
 
 # -- refusals ----------------------------------------------------------------------------------------------------------
