@@ -15,6 +15,9 @@ measures that look at several relevant items at once (:mod:`rerank.statistics.ca
 ``V(w) - C * |w|_0``.  The margin ``epsilon`` is the rational that was written: .05 is 1/20, not the double nearest to
 it.  Scaled features are exact quotients of stored doubles, so that a pair which differs by just the margin is won.
 
+Pairs of several labels are a sum over lists of two classes, for each label its rows against those with smaller ones:
+each pair of different labels stands in one of them, once, and ``a_l = l`` counts it.  A row may so be in several lists.
+
 An *anchored* problem corrects a given score: the first column is that score, its weight is 1, every other weight
 is a correction between two limits, and nothing is normalised.  ``|w|_0`` counts the corrections there.
 """

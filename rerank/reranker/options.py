@@ -143,8 +143,8 @@ FOLDS = "--cross-fit is {}; it must be auto, none or a number of folds."
 DEPTH = "--depth is {}; it must be auto, all or a number."
 RADIUS = "--radius is {}; it must be auto, free or a number."
 STATISTICS = (
-    "auc, pauc@N, wta, precision@N, precision@2%, window2@N, mrr, dcg, dcg@N, ndcg@N, pnorm@P, recall@N, rbp@P, ap, "
-    "rr, success@N."
+    "auc, pairs, pauc@N, wta, precision@N, precision@2%, window2@N, mrr, dcg, dcg@N, ndcg@N, pnorm@P, recall@N, rbp@P, "
+    "ap, rr, success@N."
 )
 STAGES = (
     "logistic, also with +squares, +head10, +head20, +head40, +balanced or +top3, toppush, ranksvm, robirank, a column "

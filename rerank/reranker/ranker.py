@@ -19,7 +19,7 @@ from rerank.io.options import whole
 from rerank.problem.scaling import per_unit
 from rerank.ranks import evaluate
 from rerank.ranks.lists import number_lists, places_by_list
-from rerank.ranks.row_gains import IdealGains
+from rerank.ranks.row_gains import IdealGains, gain_of
 from rerank.reranker.columns import Rows, lists_of
 from rerank.reranker.data import Given, Weights, gains_and_weights, numbered
 from rerank.reranker.learners import names_optional
@@ -123,14 +123,15 @@ class Ranker(BaseEstimator):
         given = Given.of(rows.given, y, lists_of(X, qid), sample_weight, query_weight)
         rows = rows if given.there.mask is None else Rows(given.X, rows.columns)
         with given.counted():
-            grades = labels_of(given.y, rows.n, self.state_.labels)
+            statistic = self.state_.task.quoted
+            grades = labels_of(given.y, rows.n, self.state_.labels, statistic.by_order)
             names: tuple[Any, ...] = (0,)
             lists, weights = None, given.query_weight
             if qid is not None:
                 names, lists = number_lists(check_qid(given.qid, rows.n))
-                _, weights = gains_and_weights(grades, self.gain, None, weights, names, lists)
+                _, weights = gains_and_weights(grades, gain_of(statistic, self.gain), None, weights, names, lists)
             return evaluate(
-                self.state_.task.quoted,
+                statistic,
                 grades,
                 self.state_.list_scores(rows, lists),
                 lists,

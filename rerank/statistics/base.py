@@ -68,6 +68,9 @@ class RankStatistic:
         Whether a row is relevant or not: its gain is 1 where its label is above 0, whatever the grade.
     per_relevant : bool
         Whether the value is presented as a share of the relevant items of the list, each counted by its gain.
+    by_order : bool
+        Whether labels are any real numbers, of which only the order counts: each pair of rows with different labels
+        once (pairs). The value then is no sum over places, but where there are two labels.
     by_share : bool
         Whether it counts a share of the places, so that the length of a list makes no difference.
     remark : str
@@ -83,6 +86,7 @@ class RankStatistic:
     per_relevant: ClassVar[bool] = False
     remark: ClassVar[str] = ""
     by_share: ClassVar[bool] = False
+    by_order: ClassVar[bool] = False
 
     def coefficients(self, n: int) -> Floats:
         """``a_1..a_n`` as float64 (n,), non-decreasing and non-negative; ``a_n`` belongs to the top."""

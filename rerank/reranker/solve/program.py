@@ -33,9 +33,9 @@ DATA = ("units", "preferences", "constant", "scaled_from")
 
 
 def chosen_formulation(name: str, statistic: RankStatistic) -> str:
-    """The program for a formulation asked for: "auto" is ``auc`` for AUC and ``mixed`` for any other statistic.
+    """The program for a formulation asked for: "auto" is ``auc`` for AUC, ``pairwise`` for pairs, else ``mixed``.
 
-    The optimum of both is that of the problem itself, so the solver's bound is one on the value. They also measured
+    The optimum of each is that of the problem itself, so the solver's bound is one on the value. They also measured
     best (``docs/solvers.md``).
 
     Raises
@@ -53,6 +53,11 @@ def chosen_formulation(name: str, statistic: RankStatistic) -> str:
             f"formulation={name!r} counts pairs, which is stat='auc', not {statistic.name!r}; use stat='auc', or "
             "formulation='auto'."
         )
+    if name not in ("auto", "pairwise") and statistic.by_order:
+        raise InputError(
+            f"formulation={name!r} ranks the rows of a list once, and {statistic.name!r} compares each pair of labels; "
+            "use formulation='pairwise' or 'auto'."
+        )
     if name != "auto" and statistic.weighs_hits:
         raise InputError(
             f"formulation={name!r} adds up what relevant rows earn by their own ranks, and {statistic.name!r} looks at "
@@ -60,7 +65,7 @@ def chosen_formulation(name: str, statistic: RankStatistic) -> str:
         )
     if name != "auto":
         return name
-    return "auc" if statistic.counts_pairs else "mixed"
+    return "pairwise" if statistic.by_order else "auc" if statistic.counts_pairs else "mixed"
 
 
 def shares_optimum(name: str, statistic: RankStatistic) -> bool:

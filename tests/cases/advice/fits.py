@@ -128,6 +128,20 @@ OPTIONS = [
         lambda: fit(formulation="auc"),
         lambda: fit(formulation="auc", stat="auc", max_features=1).result_.value > 0
             and same(fit(formulation="auto"))),
+    row("compares each pair of labels; use formulation='pairwise' or 'auto'.",
+        lambda: fit(formulation="mixed", stat="pairs", y=X[:, 1]),
+        lambda: [proved(fit(formulation=each, stat="pairs", y=X[:, 1])) for each in ("pairwise", "auto")]),
+    row("and y holds {} labels for {}; use 'ranksvm', a regression of scikit-learn, or None.",
+        lambda: fit(first_stage="logistic+head20", stat="pairs", y=X[:, 1]),
+        lambda: [proved(fit(first_stage=each, stat="pairs", y=X[:, 1]))
+            for each in ("ranksvm", LinearRegression(), None)]),
+    row("of two classes with {} rows, and the most is {}; lower n_candidates to {} or less, or round the labels.",
+        lambda: fit(np.arange(8000.0).reshape(4000, 2) ** [1, 2], np.arange(4000.0), stat="pairs"),
+        lambda: proved(fit(np.arange(8000.0).reshape(4000, 2) ** [1, 2], np.arange(4000) // 100, stat="pairs"))),
+    row("relevant items of a list are no rows; leave ideal_gains out, or use another statistic.",
+        lambda: evaluate("pairs", GRADES, X[:, 0], ideal_gains={0: [1.0]}),
+        lambda: 0 < evaluate("pairs", GRADES, X[:, 0]) < 1
+            and 0 < evaluate("auc", GRADES, X[:, 0], ideal_gains={0: [1.0]}) < 1),
     row("use formulation='auto', with which the search alone solves it",
         lambda: fit(formulation="mixed", stat="ap"), lambda: proved(fit(formulation="auto", stat="ap"))),
     row("n_candidates is {}; it must be 'auto', None for all rows (on the command line: --candidates 0), or a whole number",
