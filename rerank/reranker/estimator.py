@@ -43,7 +43,7 @@ class Reranker(Options, Ranker):
     stat : str, RankStatistic, array or callable
         The statistic to maximise: ``"auc"``, ``"pauc@N"``, ``"wta"``, ``"precision@N"``, ``"window2@N"``, ``"mrr"``,
         ``"dcg"``, ``"dcg@N"``, ``"ndcg@N"``, ``"pnorm@P"``, ``"recall@N"``, ``"rbp@P"``, ``"ap@N"``, ``"rr@N"``,
-        ``"success@N"``, coefficients ``a_1..a_n`` or a function of (rank, length).
+        ``"success@N"``, ``"pos@top"``, coefficients ``a_1..a_n`` or a function of (rank, length).
     first_stage : str, estimator, callable, array or None
         Orders the whole list and cuts the shortlist: ``"logistic"``, which takes tables with texts and gaps, also with
         parts (``"logistic+squares+head20+balanced"``), ``"toppush"``, ``"ranksvm"``, ``"robirank"``, any scikit-learn
@@ -173,8 +173,8 @@ class Reranker(Options, Ranker):
             List of each row, in any order, or the column of X that holds it; one list without it.
         sample_weight : array-like (n,), optional
             A row of weight 0 is not there: the fit is that of the table without it. Other weights multiply the gain of
-            a row, so that those of irrelevant rows count in the first stage alone. 0 or 1 for "ap", "rr" and
-            "success@N".
+            a row, so that those of irrelevant rows count in the first stage alone. 0 or 1 for "ap", "rr",
+            "success@N" and "pos@top".
         query_weight : mapping from list id to weight, or array-like (n,), optional
             Weight of each list in the mean over lists; a list of weight 0 is not there.
         ideal_gains : mapping from list id to grades, optional

@@ -142,7 +142,7 @@ FOLDS = "--cross-fit is {}; it must be auto, none or a number of folds."
 RADIUS = "--radius is {}; it must be auto, free or a number."
 STATISTICS = (
     "auc, pauc@N, wta, precision@N, precision@2%, window2@N, mrr, dcg, dcg@N, ndcg@N, pnorm@P, recall@N, rbp@P, ap, "
-    "rr, success@N."
+    "rr, success@N, pos@top."
 )
 STAGES = (
     "logistic, also with +squares, +head10, +head20, +head40 or +balanced, toppush, ranksvm, robirank, a column of "
