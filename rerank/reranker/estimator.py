@@ -55,8 +55,9 @@ class Reranker(Options, Ranker):
         K, the rows of each list that are reranked, and those that share the score at the cut. None is all rows. "auto"
         is all rows of lists of up to 2,000 rows (with a radius 500,000), and of any list if every place counts in the
         statistic; else ``max(2 N, 50)`` for a statistic of N places.
-    formulation : {"auto", "subrank", "resolved_rank", "mixed", "auc", "pairwise"}
-        The program for the solver. "auto" is "auc" for AUC, else "mixed": their optimum is the problem's.
+    formulation : {"auto", "subrank", "resolved_rank", "mixed", "auc", "pairwise", "pos_top"}
+        The program for the solver. "auto" is "auc" for AUC, "pos_top" for Pos@Top, else "mixed": their optimum is the
+        problem's.
     solver : str
         ``"highs"`` (after a presolve in weight space), ``"search"`` (weight space only, no model is built), ``"none"``
         (states the problem and solves nothing, for :meth:`export_mps`), or another solver that is installed: ``"cbc"``,

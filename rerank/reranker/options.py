@@ -162,7 +162,7 @@ class Options:
         read=lambda text: worded({"auto": "auto"}, CANDIDATES, text) or None,
     )  # fmt: skip
     formulation: str = option(
-        "auto", help="auto, subrank, resolved_rank, mixed, auc or pairwise.", kept=True, before="subrank"
+        "auto", help="auto, subrank, resolved_rank, mixed, auc, pairwise or pos_top.", kept=True, before="subrank"
     )
     solver: str = option("highs", help="highs, search, none, cbc, scip, glpk, gurobi, ...", kept=True)
     presolve: bool = option(True, help="Let the search in weight space go first.", kept=True)

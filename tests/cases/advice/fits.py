@@ -125,7 +125,10 @@ OPTIONS = [
         lambda: fit(formulation="auc"),
         lambda: fit(formulation="auc", stat="auc", max_features=1).result_.value > 0
             and same(fit(formulation="auto"))),
-    row("use formulation='auto', with which the search alone solves it",
+    row("counts relevant rows above all others, which is stat='pos@top', not {}; use stat='pos@top', or formulation='auto'",
+        lambda: fit(formulation="pos_top"),
+        lambda: proved(fit(formulation="pos_top", stat="pos@top")) and same(fit(formulation="auto"))),
+    row("looks at several of them at once; use formulation='auto'",
         lambda: fit(formulation="mixed", stat="ap"), lambda: proved(fit(formulation="auto", stat="ap"))),
     row("n_candidates is {}; it must be 'auto', None for all rows (on the command line: --candidates 0), or a whole number",
         lambda: fit(n_candidates=0), lambda: same(fit(n_candidates=None))),
