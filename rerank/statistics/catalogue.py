@@ -83,7 +83,7 @@ class WinnerTakesAll(RankStatistic):
     """1 when the top item is relevant, ``a_l = [l = n]`` [Burges2006; RudinWang2018, sec. 2.2]."""
 
     stem = "wta"
-    aliases = ("winnertakesall",)
+    aliases: ClassVar[tuple[str, ...]] = ("winnertakesall",)
 
     def _coefficients(self, n: int) -> Floats:
         return top(n, 1)
@@ -300,7 +300,7 @@ class PosAtTop(WinnerTakesAll):
     """Share of the relevant rows that stand above every other row [LiJinZhou2014, sec. 5]."""
 
     stem = "pos@top"
-    aliases = ("postop", "posattop")
+    aliases: ClassVar[tuple[str, ...]] = ("postop", "posattop")
     binary = True
     per_relevant = True
     alone = True
