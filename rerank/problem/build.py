@@ -34,8 +34,8 @@ def ranked_list(
     rows : array (m,)
         Rows of the head.
     gains : array (m,)
-        Their gains.  AP, RR and success@N ask only whether they are above 0; recall and RBP take them as they are, so
-        labels have to be made binary before (:func:`rerank.ranks.row_gains.gain_of`).
+        Their gains.  AP, RR, success@N and Pos@Top ask only whether they are above 0; recall and RBP take them as
+        they are, so labels have to be made binary before (:func:`rerank.ranks.row_gains.gain_of`).
     tail_gains : array (t,)
         Gains of the items below the head, best place first.
     weight : float
@@ -51,7 +51,7 @@ def ranked_list(
     """
     head, tail, others = (np.asarray(part, dtype=np.float64) for part in (gains, tail_gains, missed))
     hits = statistic.hit_weights(head.size + tail.size)
-    if hits is not None:
+    if statistic.weighs_hits:
         head, tail, others = ((part > 0).astype(np.float64) for part in (head, tail, others))
     offset, scale = shown(statistic, np.concatenate([head, tail]), others)
     coefficients = statistic.coefficients(head.size + tail.size)
@@ -61,10 +61,15 @@ def ranked_list(
     if hits is not None:
         number = np.count_nonzero(head) + np.cumsum(tail).astype(np.intp)
         earned = tail * hits[np.maximum(number, 1) - 1]
-    below = float(np.dot(earned, coefficients[: tail.size][::-1]))
+    places = np.arange(head.size, head.size + tail.size)
+    if statistic.alone:
+        places = np.count_nonzero(head == 0) + np.cumsum(tail == 0)
+    below = float(np.dot(earned, coefficients[::-1][np.minimum(places, coefficients.size - 1)]))
     own_hits = None if hits is None else hits[: head.size].copy()
-    places, earned_by_place = np.asarray(rows, dtype=np.intp), coefficients[tail.size :].copy()
-    return RankedList(places, head, earned_by_place, float(weight), below - offset, float(scale), own_hits)
+    return RankedList(
+        np.asarray(rows, dtype=np.intp), head, coefficients[tail.size :].copy(), float(weight), below - offset,
+        float(scale), own_hits, statistic.alone,
+    )  # fmt: skip
 
 
 MOST_STATED = 5_000_000

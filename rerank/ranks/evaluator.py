@@ -159,6 +159,8 @@ def _earned(
     statistic: RankStatistic, coefficients: Floats, gains: Floats, codes: Indices, ties: Ties
 ) -> tuple[Indices, Floats]:
     """Rows from the last place up, and what each of them earns."""
+    if statistic.alone:
+        return np.arange(gains.size), gains * _earned_alone(coefficients, gains, codes, ties)
     last = gains if ties == "optimistic" else -gains
     order = np.lexsort((last, codes))
     earned = gains[order]
@@ -173,6 +175,16 @@ def _earned(
         number = np.cumsum(earned[::-1])[::-1].astype(np.intp)
         earned = earned * hits[np.maximum(number, 1) - 1]
     return order, coefficients * earned
+
+
+def _earned_alone(coefficients: Floats, gains: Floats, codes: Indices, ties: Ties) -> Floats:
+    """What each row would earn as the only relevant one beside the irrelevant rows."""
+    others, sums = np.sort(codes[gains == 0]), np.concatenate([[0.0], np.cumsum(coefficients[::-1])])
+    # The irrelevant rows above it: at least those of larger scores, at most those of equal ones, too.
+    least = others.size - np.searchsorted(others, codes, "right")
+    most = np.minimum(others.size - np.searchsorted(others, codes, "left"), gains.size - 1)
+    first, last = {"pessimistic": (most, most), "optimistic": (least, least), "average": (least, most)}[ties]
+    return np.asarray((sums[last + 1] - sums[first]) / np.maximum(last + 1 - first, 1))
 
 
 def _mean_hit_weights(statistic: RankStatistic, earned: Floats, starts: Indices, sizes: Indices) -> Floats:

@@ -44,8 +44,8 @@ class Reranker(Options, Ranker):
     stat : str, RankStatistic, array or callable
         The statistic to maximise: ``"auc"``, ``"pairs"`` (also of real utilities), ``"pauc@N"``, ``"wta"``,
         ``"precision@N"``, ``"window2@N"``, ``"mrr"``, ``"dcg"``, ``"dcg@N"``, ``"ndcg@N"``, ``"pnorm@P"``,
-        ``"recall@N"``, ``"rbp@P"``, ``"ap@N"``, ``"rr@N"``, ``"success@N"``, coefficients ``a_1..a_n`` or a function of
-        (rank, length).
+        ``"recall@N"``, ``"rbp@P"``, ``"ap@N"``, ``"rr@N"``, ``"success@N"``, ``"pos@top"``, coefficients ``a_1..a_n``
+        or a function of (rank, length).
     first_stage : str, estimator, callable, array or None
         Orders the whole list and cuts the shortlist: ``"logistic"``, which takes tables with texts and gaps, also with
         parts (``"logistic+squares+head20+balanced"``; ``"logistic+top3"`` is refitted on the three columns that matter
@@ -58,8 +58,8 @@ class Reranker(Options, Ranker):
         K, the rows of each list that are reranked, and those that share the score at the cut. None is all rows. "auto"
         is all rows of lists of up to 2,000 rows (with a radius 500,000), and of any list if every place counts in the
         statistic; else ``max(2 N, 50)`` for a statistic of N places.
-    formulation : {"auto", "subrank", "resolved_rank", "mixed", "auc", "pairwise"}
-        The program for the solver. "auto" is "auc" for AUC, "pairwise" for pairs, else "mixed": their optimum is the
+    formulation : {"auto", "subrank", "resolved_rank", "mixed", "auc", "pairwise", "pos_top"}
+        The program for the solver. "auto" is the one of AUC, pairs and Pos@Top, else "mixed": their optimum is the
         problem's.
     solver : str
         ``"highs"`` (after a presolve in weight space), ``"search"`` (weight space only, no model is built), ``"none"``
@@ -182,7 +182,7 @@ class Reranker(Options, Ranker):
         sample_weight : array-like (n,), optional
             A row of weight 0 is not there: the fit is that of the table without it. Other weights multiply the gain of
             a row, so that those of irrelevant rows count in the first stage alone. 0 or 1 for "ap", "rr",
-            "success@N" and "pairs".
+            "success@N", "pos@top" and "pairs".
         query_weight : mapping from list id to weight, or array-like (n,), optional
             Weight of each list in the mean over lists; a list of weight 0 is not there.
         ideal_gains : mapping from list id to grades, optional

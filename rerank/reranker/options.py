@@ -144,7 +144,7 @@ DEPTH = "--depth is {}; it must be auto, all or a number."
 RADIUS = "--radius is {}; it must be auto, free or a number."
 STATISTICS = (
     "auc, pairs, pauc@N, wta, precision@N, precision@2%, window2@N, mrr, dcg, dcg@N, ndcg@N, pnorm@P, recall@N, rbp@P, "
-    "ap, rr, success@N."
+    "ap, rr, success@N, pos@top."
 )
 STAGES = (
     "logistic, also with +squares, +head10, +head20, +head40, +balanced or +top3, toppush, ranksvm, robirank, a column "
@@ -164,7 +164,7 @@ class Options:
         read=lambda text: worded({"auto": "auto"}, CANDIDATES, text) or None,
     )  # fmt: skip
     formulation: str = option(
-        "auto", help="auto, subrank, resolved_rank, mixed, auc or pairwise.", kept=True, before="subrank"
+        "auto", help="auto, subrank, resolved_rank, mixed, auc, pairwise or pos_top.", kept=True, before="subrank"
     )
     solver: str = option("highs", help="highs, search, none, cbc, scip, glpk, gurobi, ...", kept=True)
     presolve: bool = option(True, help="Let the search in weight space go first.", kept=True)

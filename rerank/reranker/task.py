@@ -132,7 +132,8 @@ def task_of(options: Mapping[str, Any], n_features: int) -> Task:
             )
     if options["gain"] not in ("exponential", "linear"):
         raise InputError(f"gain is {options['gain']!r}; it must be 'exponential' or 'linear'.")
-    if statistic.weighs_hits and not options["presolve"] and options["solver"] not in ("search", "none"):
+    stated = statistic.alone or not statistic.weighs_hits
+    if not stated and not options["presolve"] and options["solver"] not in ("search", "none"):
         raise InputError(
             f"presolve=False asks for a program alone, and no program states {statistic.name!r}; leave presolve at "
             "True, or use solver='search'."
