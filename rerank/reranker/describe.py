@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.io.page import Bar, Cells, Items, Part, Words, as_html, as_text
-from rerank.reranker.solution import ON_WORD, SOURCES, Numbers, is_closed, status_of
+from rerank.io.page import Bar, Cells, Folded, Items, Part, Words, as_html, as_text
+from rerank.ranks.rationals import is_closed
+from rerank.reranker.solution import ON_WORD, SOURCES, Numbers, status_of
 from rerank.statistics import AUC, Precision, Recall
 
 Floats = NDArray[np.float64]
@@ -48,7 +49,7 @@ PARTS = {
 class Description:
     """What is said of a fitted model, in the order in which it is read.
 
-    ``str`` and a notebook show everything but the details.
+    ``str`` shows everything but the details, and a notebook has them folded.
 
     Attributes
     ----------
@@ -81,8 +82,12 @@ class Description:
     def __str__(self) -> str:
         return as_text(self.parts())
 
+    def shown(self) -> list[Part]:
+        """The record as paragraphs, and the details folded, which text leaves out."""
+        return [*self.parts(), Folded("Details", self.details)]
+
     def _repr_html_(self) -> str:
-        return as_html(self.parts())
+        return as_html(self.shown())
 
     def to_dict(self) -> dict[str, Any]:
         """The sentences as plain JSON values."""
@@ -313,7 +318,8 @@ def audit_of(r: Numbers, bound: float) -> str:
     asked, found, whole = r.asked, r.certificate, _counts(r) and not r.asked.smoothed
     numbers = [] if found is None else [f"{four(float(found.statistic))} found"]
     if r.first_stage_statistic is not None and not asked.smoothed:
-        numbers.insert(0, f"{four(r.first_stage_statistic)} now, by {asked.first_stage}{' out of fold' * bool(r.folds)}")
+        fold = " out of fold" if r.folds else ""
+        numbers.insert(0, f"{four(r.first_stage_statistic)} now, by {asked.first_stage}{fold}")
     name = asked.smoothed or r.fitted_name
     most = four(float(math.floor(bound + SLACK))) if whole else up(bound)
     told = [f"{name}: {', '.join([*numbers, f'none above {most}'])}, on the lists of the fit, for any {asked.them}."]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError, nearest
-from rerank.problem import Problem, Quota, RankedList, ranked_list
+from rerank.problem import Problem, Quota, RankedList, ranked_lists
 from rerank.problem.quotas import groups_of
 from rerank.problem.scaling import snapped_scores
 from rerank.ranks.lists import rows_by_list
@@ -95,10 +95,9 @@ def prepare(
     for number, (head, tail, first) in enumerate(zip(short.heads, short.tails, start, strict=False)):
         weight = 1.0 if data.list_weight is None else float(data.list_weight[head[0]])
         rows = np.arange(first, first + head.size, dtype=np.intp)
-        lists.append(
-            ranked_list(statistic, rows, data.gains[head], data.gains[tail], weight, data.missed_by(number))
-        )
-    counted = [item for item in lists if item is not None]
+        missed, alone = data.missed_by(number), len(short.heads) == 1
+        lists.append(ranked_lists(statistic, rows, data.gains[head], data.gains[tail], weight, missed, alone))
+    counted = [item for own in lists for item in own]
     if not counted:
         raise InputError(
             f"No list holds anything to order for {statistic.name}: each has relevant rows only or none; "
@@ -136,7 +135,7 @@ def prepare(
         nothing = _nothing([item], problem.n_features - 1) if item.rows.size == data.y.size else ""
         repeated = problem.X, item.gains, np.zeros(item.rows.size, dtype=np.intp)
     else:
-        nothing = _nothing(weighed, features.size)
+        nothing = _nothing(weighed, features.size, statistic.by_order)
         repeated = (
             table[:, features] if problem is None else problem.X,
             data.gains[head_rows],
@@ -162,10 +161,10 @@ def prepare(
     )
     parts = zip(lists, short.heads, short.tails, strict=True)
     whole = tuple(
-        np.concatenate([head, tail]) for one, head, tail in parts if one is not None and one.weight > 0
+        np.concatenate([head, tail]) for own, head, tail in parts if any(one.weight > 0 for one in own)
     )
     labels = data.rows.labels(rows)
-    return Training(problem, short, features, labels, len(lists), len(lists) - len(counted), info, nothing, whole)
+    return Training(problem, short, features, labels, len(lists), lists.count([]), info, nothing, whole)
 
 
 def _on_heads(quotas: tuple[Quota, ...], short: Shortlist, head_rows: Indices) -> tuple[Quota, ...]:
@@ -186,9 +185,9 @@ def _on_heads(quotas: tuple[Quota, ...], short: Shortlist, head_rows: Indices) -
     return tuple(quota.of(np.flatnonzero(np.isin(head_rows, quota.rows))) for quota in quotas)
 
 
-def _nothing(lists: list[RankedList], n_features: int) -> str:
+def _nothing(lists: list[RankedList], n_features: int, by_order: bool = False) -> str:
     """The status if all orders of the heads have the same value, or ``""``."""
-    if not any(item.gains.max() > 0 for item in lists):
+    if not by_order and not any(item.gains.max() > 0 for item in lists):
         return "nothing_to_find"
     orders = any(
         item.gains.min() < item.gains.max() and item.coefficients[0] < item.coefficients[-1] for item in lists
@@ -243,8 +242,13 @@ def fitted_scores(data: Data, training: Training, scores: Floats | None, w: Floa
 
 
 def theorem_of(problem: Problem | None) -> str:
-    """A sentence: whether Subrank and ResolvedRank provably have the same optimum on the shortlist."""
+    """A sentence: whether Subrank and ResolvedRank provably have the same optimum on the shortlist.
+
+    Empty where neither states the problem.
+    """
     if problem is None or problem.anchored or problem.rows or problem.by_sum:
+        return ""
+    if np.bincount(np.concatenate([item.rows for item in problem.lists])).max() > 1:  # pairs of more than two labels
         return ""
     lists = np.zeros(problem.X.shape[0], dtype=np.intp)
     for number, item in enumerate(problem.lists):

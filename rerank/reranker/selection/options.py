@@ -59,7 +59,8 @@ def options_of(grid: Any, base: Reranker, data: Data) -> list[Option]:
         own = isinstance(base.first_stage, str) and base.first_stage == "logistic"
         # A first stage that is no sum of the columns would have no weights for constraints.
         none = base.first_stage is None or is_sparse(data.rows.given) or base.constraints
-        named = () if none else SIMPLE
+        several = parse(base.stat).by_order and len(set(data.y.tolist())) > 2  # of which no logistic regression knows
+        named = () if none or several else SIMPLE
         simple = [Option({"first_stage": name, "radius": 0.0}, rival=not own) for name in named]
         return simple + corrections(base, data)
     try:

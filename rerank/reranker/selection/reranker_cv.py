@@ -23,7 +23,6 @@ from rerank.errors.stops import enough_memory
 from rerank.errors.telling import say
 from rerank.io.arrays import held
 from rerank.io.options import without
-from rerank.io.page import Part, ShownMixin, Words
 from rerank.ranks.row_gains import IdealGains
 from rerank.reranker.clock import Clock
 from rerank.reranker.columns import lists_of
@@ -66,15 +65,16 @@ FOLDS_SHARE = 0.75
 """Share of the time for the folds; the rest is for the fit on all rows."""
 
 
-class RerankerCV(ShownMixin, Ranker):
+class RerankerCV(Ranker):
     """A :class:`Reranker` whose options are chosen on held-out rows, with the first stage as what has to be led.
 
     Parameters
     ----------
     reranker : Reranker, optional
-        Holds the parameters that the grid does not vary; ``Reranker()`` if omitted. Its checkpoint is for the last fit,
-        on all rows. Its ``list_length`` says how long lists to come are; without it the length of the training list is
-        taken, and the report says so.
+        Holds the parameters that the grid does not vary; ``Reranker()`` if omitted. Its ``max_features`` holds for all
+        that may be chosen, the first stage included: "logistic" is then one of the columns that matter most. Its
+        checkpoint is for the last fit, on all rows. Its ``list_length`` says how long lists to come are; without it the
+        length of the training list is taken, and the report says so.
     grid : mapping of str to sequence, or sequence of such mappings, optional
         Values of the reranker's parameters. By default corrections of all columns with radii .03, .1, .3, 1 and 3 and a
         margin of .1, free weights, corrections of three columns with a radius of .1, each with a window of 2 for a
@@ -302,11 +302,6 @@ class RerankerCV(ShownMixin, Ranker):
         found = self._best().result_.evidence
         assert found is not None
         return found
-
-    def _parts(self) -> list[Part] | None:
-        if not hasattr(self, "best_estimator_"):
-            return None
-        return [*self._told().parts(), Words(""), *self.best_estimator_.result_.parts()]
 
     def plot(self, X: Any = None, y: Any = None, ax: Any = None) -> Any:
         """Lead and interval of every option (:func:`rerank.plots.leads`); with rows, as :meth:`Reranker.plot`."""
