@@ -65,7 +65,7 @@ LEDGER: dict[str, int] = {
     "plots": 1399,  # the risks of a card, and the card on paper; curves of a list as SVG, without matplotlib
     "scorecard": 4846,  # new: cards of points, their files and exports, the check of their proof
     "latent": 3416,  # an evaluation refuses what it cannot judge
-    "reranker": 13360,  # fusion: logistic weights, many weights at once, queries without a hit; columns that moved a row
+    "reranker": 13360,  # fusion: logistic weights, many weights at once, queries without a hit; columns of a row
     "cli": 3276,  # bounds on a word; outputs one by one, groups, cards, kinds of rows; an answer on one screen
     "rerank": 101,
 }
