@@ -15,6 +15,7 @@ from rerank.io.page import Bar, Cells, Items, Part, Words, as_html, as_text
 from rerank.problem.proof import Proof
 from rerank.ranks.rationals import CLOSED, is_closed
 from rerank.reranker.evidence import Evidence
+from rerank.statistics.base import Ties
 
 if TYPE_CHECKING:
     from rerank.certificate import Certificate
@@ -206,11 +207,14 @@ class Result(Solution):
     Attributes
     ----------
     statistic : float
-        The fitted ranking's statistic on the training data: no margin, no penalty, equal scores against the positives.
+        The fitted ranking's statistic on the training data: no margin, no penalty, equal scores as ``ties`` says.
     status : str
         One of ``STATUSES``.
     first_stage_statistic : float or None
         The same of the first stage's order, by out-of-fold scores if ``folds`` is not 0.
+    ties : {"average", "pessimistic"}
+        How equal scores count in ``statistic`` and ``first_stage_statistic``: "average" makes a tied pair one half, as
+        scikit-learn's ``roc_auc_score`` does. ``value`` and ``bound`` count them against the relevant row.
     statistic_name : str
     fitted_name : str
         What is fitted, and has value and bound; another statistic with a window or a list length.
@@ -255,6 +259,7 @@ class Result(Solution):
     folds: int = 0
     grouped: bool = False
     left_out: tuple[str, ...] = ()
+    ties: Ties = "pessimistic"
     evidence: Evidence | None = None
     said: str = ""
 
@@ -425,7 +430,7 @@ class Result(Solution):
         skip = {
             "certificate", "weights", "shortlist", "seconds", "model_size", "proof", "notes", "left_out", "evidence",
             "said", "history",
-        }  # fmt: skip
+        } | ({"ties"} if self.ties == "pessimistic" else set())  # fmt: skip
         first = ("statistic", "value", "bound")
         return {
             **{name: getattr(self, name) for name in first},

@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.certificate import average_of
 from rerank.errors import InputError, nearest
 from rerank.problem import Problem, Quota, RankedList, ranked_list
 from rerank.problem.quotas import groups_of
 from rerank.problem.scaling import snapped_scores
+from rerank.ranks.evaluator import earned_last
 from rerank.ranks.lists import rows_by_list
 from rerank.ranks.perturb import duplicates, theorem_applies
 from rerank.reranker.anchored import Anchor, corrections
@@ -46,6 +48,8 @@ class Training:
     info : ShortlistInfo
     counted : tuple of intp arrays
         Rows of the data in each list that counts.
+    tied_tails : float
+        What the problem's value lacks of the statistic because it counts ties of the tails against the relevant row.
     nothing : str
         ``""``, or the status of a fit that can change nothing: ``"nothing_to_find"`` or ``"nothing_to_reorder"``.
     """
@@ -59,6 +63,12 @@ class Training:
     info: ShortlistInfo
     nothing: str
     counted: tuple[Indices, ...] = ()
+    tied_tails: float = 0.0
+
+    def average(self, weights: Floats) -> float:
+        """The statistic of weights with tied rows in the mean of their orders, where it counts ties so."""
+        assert self.problem is not None
+        return float(average_of(self.problem, weights)) + self.tied_tails
 
 
 def prepare(
@@ -161,7 +171,25 @@ def prepare(
         np.concatenate([head, tail]) for one, head, tail in parts if one is not None and one.weight > 0
     )
     labels = data.rows.labels(rows)
-    return Training(problem, short, features, labels, len(lists), len(lists) - len(counted), info, nothing, whole)
+    return Training(
+        problem, short, features, labels, len(lists), len(lists) - len(counted), info, nothing, whole,
+        _tied_tails(data, statistic, scores, short, lists),
+    )  # fmt: skip
+
+
+def _tied_tails(
+    data: Data, statistic: RankStatistic, scores: Floats | None, short: Shortlist, lists: list[RankedList | None]
+) -> float:
+    """See :class:`Training`; 0 where the statistic counts ties so, too."""
+    if scores is None or statistic.ties == "pessimistic":
+        return 0.0
+    more = 0.0
+    for item, tail in zip(lists, short.tails, strict=True):
+        if item is not None and tail.size:
+            given = statistic, item.rows.size + tail.size, data.gains[tail], scores[tail]
+            gained = earned_last(*given, statistic.ties) - earned_last(*given, "pessimistic")
+            more += item.weight * gained / item.scale
+    return more / sum(item.weight for item in lists if item is not None)
 
 
 def _on_heads(quotas: tuple[Quota, ...], short: Shortlist, head_rows: Indices) -> tuple[Quota, ...]:

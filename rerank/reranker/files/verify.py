@@ -329,7 +329,7 @@ def _fitted_again(found: Refit, table: Table, proof: Proof | None, findings: _Fi
         return _of_file(problem, proof, findings)
 
     try:
-        again = concluded(data, task, Clock(), found.first, found.training, solve)
+        again = concluded(data, task, Clock(), found.first, found.training, solve, result.ties)
     except CertificateError as error:
         findings.check("weights", "allowed", error, False)
         return None
@@ -417,7 +417,8 @@ def _impossible(doc: ModelDocument, result: Result, named: str | None) -> dict[s
         found |= {"result.bound": wanted} if result.bound != wanted else {}
     if fitted and result.start_value is not None and not is_closed(result.start_value - result.value, result.value):
         found["result.start_value"] = "not above the value"
-    if not fitted and result.statistic_name == result.fitted_name and result.value != result.statistic:
+    same = result.statistic_name == result.fitted_name and result.ties == "pessimistic"
+    if not fitted and same and result.value != result.statistic:
         found["result.value"] = result.statistic
     if result.solver not in (asked, "file"):
         found["result.solver"] = asked

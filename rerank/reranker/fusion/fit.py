@@ -95,7 +95,7 @@ def nulls_of(
 
     def null(title: str, name: str) -> Null:
         scores = replace(plain, normaliser=name).scores(judged.joined)
-        values = tables[name].evaluator(statistic).values(scores, "pessimistic")
+        values = tables[name].evaluator(statistic).values(scores)
         return Null(title, name, np.array(values, dtype=np.float64))
 
     if isinstance(prior, Mapping):
