@@ -1,5 +1,6 @@
-"""Tables of the papers, repeated: ``python -m benchmarks.papers [--treersvm] [--reranking --data FOLDER]``.
+"""Tables of the papers, repeated: ``python -m benchmarks.papers [--treersvm] [--reranking | --repeat --data FOLDER]``.
 
+``--repeat`` runs smaller experiments of the TopPush, TreeRSVM, reranking and RoBiRank papers, in some ten minutes.
 ``--treersvm`` is figure 1 of the TreeRSVM paper: cost of a subgradient, cost of a fit and test error at growing m.
 ``--reranking`` is the reranking paper's protocol: four base rankers, each plain and with its head fitted exactly.
 RoBiRank's nDCG curves are printed by ``python -m benchmarks.first_stage.robirank --quality --data FOLDER``.
@@ -21,6 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.papers", description=__doc__)
     parser.add_argument("--treersvm", action="store_true", help="seconds and errors at growing m")
     parser.add_argument("--reranking", action="store_true", help="base rankers, plain and reranked")
+    parser.add_argument("--repeat", action="store_true", help="smaller experiments of each paper")
     parser.add_argument("--data", help="folder of data sets")
     parser.add_argument("--largest", type=int, default=512_000, help="--treersvm: rows of the largest fit")
     parser.add_argument("--pairs", type=int, default=32_000, help="--treersvm: rows up to which pairs are looped over")
@@ -28,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=10.0, help="--reranking: time limit of a fit")
     asked = parser.parse_args(arguments)
     where = folder(asked.data)
-    if asked.reranking and where is None:
+    if (asked.reranking or asked.repeat) and where is None:
         print("No folder of data sets; give it with --data.", file=sys.stderr)
         return 2
     with threadpool_limits(1):
@@ -40,6 +42,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             from benchmarks.papers.reranking import report as protocol
 
             protocol(where, asked.splits, asked.seconds)
+        if asked.repeat and where is not None:
+            from benchmarks.papers.repeated import report as experiments
+
+            experiments(where)
     return 0
 
 
