@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rerank.io.page import Part, Words
 from rerank.reranker.columns import Columns
 from rerank.reranker.first_stage import FirstStage
-from rerank.reranker.result import ON_WORD, Result, is_closed, listed, number
+from rerank.reranker.result import ON_WORD, Result, listed, number, up
 from rerank.reranker.state import FittedState
 from rerank.reranker.task import Task
 from rerank.statistics import Precision
@@ -173,14 +173,17 @@ def _counts(result: Result, places: int) -> list[str]:
 
 
 def _numbers(result: Result) -> list[str]:
-    name, more = result.fitted_name, f"So at most {_up(result.gap)} more is possible with such weights."
+    name, more = result.value_name, f"So at most {up(result.gap)} more is possible with such weights."
     told = [
-        f"have a value of {name} above {_up(result.bound)}, by the margin of the fit.",
+        f"have a value of {name} above {up(result.bound)}, by the margin of the fit.",
         f"The weights that were found have {number(result.value)}.",
         "So no such weights have more." if result.proved else more,
     ]
-    if name != result.statistic_name:
-        told.append(f"{name} was fitted in place of {result.statistic_name}, of which this bound says nothing.")
+    if halves := result.halves():
+        told.append(halves)
+    if result.fitted_name != result.statistic_name:
+        fitted, quoted = result.fitted_name, result.statistic_name
+        told.append(f"{fitted} was fitted in place of {quoted}, of which this bound says nothing.")
     return told
 
 
@@ -197,9 +200,3 @@ def _whose(result: Result) -> str:
         "The bound was computed by the branch and bound of this package. With the training rows and the proof that "
         "rerank fit --proof writes, rerank verify --proof checks it in exact arithmetic, without the search."
     )
-
-
-def _up(value: float) -> str:
-    """In short digits, and not below the value but for what closes a gap."""
-    text = number(value)
-    return text if is_closed(value - float(text), value) else number(value + 5e-7)

@@ -226,14 +226,17 @@ class Reranker(Options, Ranker):
     def statistic_bound(self, time_limit: float | None = 60.0) -> float:
         """A bound on what is fitted, without margin and penalty: no allowed weights rank the training lists better.
 
-        By a search of its own, see :func:`rerank.search.statistic_bound`. With a window or a list length it bounds that
-        statistic, ``result_.fitted_name``, and not the one that is quoted.
+        Ties count as ``stat.ties`` says: for AUC a tied pair is one half, as in ``result_.statistic`` and
+        scikit-learn. By a search of its own, see :func:`rerank.search.statistic_bound`. With a window or a list length
+        it bounds that statistic, ``result_.fitted_name``, and not the one that is quoted.
         """
         from rerank.search import statistic_bound
 
         state = self._fitted()
         given = (state.known_problem(), time_limit, state.weights if state.weights.any() else None)
-        return statistic_bound(*given, state.task.n_jobs, state.task.seed)
+        assert state.training is not None
+        bound = statistic_bound(*given, state.task.n_jobs, state.task.seed, ties=state.task.statistic.ties)
+        return bound + state.training.tied_tails
 
     def pool(self, delta: float, k: int = 5, time_limit: float = 10.0) -> Pool:
         """The ``k`` most different weights that are worth at most ``delta`` less than those of the fit.
@@ -264,13 +267,20 @@ class Reranker(Options, Ranker):
     def audit(self, time_limit: float | None = 60.0) -> str:
         """A sentence for people: what no weights, or no corrections within the radius, can exceed on these lists."""
         bound, state = self.statistic_bound(time_limit), self._fitted()
-        stage, certificate = state.first_stage, state.result.certificate
+        stage, certificate, training = state.first_stage, state.result.certificate, state.training
         who = "No allowed weights of these columns have"
         if state.anchored and stage is not None:
             score = "out-of-fold score" if state.result.folds else "score"
             who = f"No correction of the {score} of {stage.name} within radius {state.task.radius:g} has"
-        now = "" if certificate is None else f"; the one that was found has {float(certificate.statistic):.6g}"
-        return f"{who} a {state.result.fitted_name} above {bound:.6g} on the training lists{now}."
+        result, now = state.result, ""
+        halves = state.task.statistic.ties == "average"
+        if certificate is not None and training is not None:
+            own = training.average(state.weights) if halves else float(certificate.statistic)
+            same = state.reranks and (halves == (result.ties == "average")) and result.fitted_name == result.statistic_name
+            now = f"; the one that was found has {result.statistic if same else own:.6g}"
+        told, name = ", a tied pair as one half" if halves else "", result.fitted_name
+        article = "an" if name[:1] in "aeiou" else "a"
+        return f"{who} {article} {name} above {bound:.6g} on the training lists{told}{now}."
 
     def fit_model(self, model: Any) -> Self:
         """Solve a model of :meth:`build_model` with what was added to it, and use the best weights.

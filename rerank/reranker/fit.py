@@ -50,6 +50,9 @@ Solve = Callable[[Problem, Task, Clock, Floats | None], Solution]
 LATE = "nothing was left for the search"
 """What the note says on a fit whose time was over before its search."""
 
+LEAST_HALVES, HALVES = 1.0, 3.0
+"""Seconds for a bound with a tied pair as one half: so many, and so many times those of the search."""
+
 NOTHING_SOLVED = "solver is 'none', which solves nothing; use solver='search' for the best weights."
 
 FIRST_STAGE_SHARE = 0.4
@@ -107,7 +110,7 @@ def concluded(
     ties : str, optional
         How equal scores count in the statistic; by default as the statistic says. A value counts them against the row.
     """
-    problem, statistic = training.problem, task.statistic
+    problem, statistic, searched = training.problem, task.statistic, solve is None and task.solver != "none"
     scores, stage = (None, None) if first is None else (first.scores, first.stage)
     ties = ties or task.quoted.ties
     before = None if scores is None else data.evaluate(statistic, scores, "pessimistic")
@@ -162,6 +165,8 @@ def concluded(
                 f"{exact:.9g} in exact arithmetic."
             ]
         status = status_of(solution)
+        if status == "optimal" and ties == "average" and searched and not task.judged:
+            solution = replace(solution, statistic_bound=_half_bound(problem, task, clock, training, solution))
         if status == "feasible" and not solution.gave_up:
             notes += notes_on_exact_pairs(problem)
         quoted = _quoted(data, task, fitted, after, ties)
@@ -240,6 +245,19 @@ def unsolved(problem: Problem, task: Task, clock: Clock, start: Floats | None) -
     if task.solver != "none":
         return solution
     return replace(solution, gave_up=not is_closed(solution.gap, solution.value)).noting(NOTHING_SOLVED)
+
+
+def _half_bound(problem: Problem, task: Task, clock: Clock, training: Training, solution: Solution) -> float | None:
+    """A bound on the statistic with a tied pair as one half, by a search of its own; None where there is no time."""
+    from rerank.search import statistic_bound
+
+    if clock.remaining <= 0:
+        return None
+    seconds = min(clock.remaining, LEAST_HALVES + HALVES * clock.seconds.get("search", 0.0))
+    start = solution.weights if solution.weights.any() else None
+    with clock.phase("search"):
+        found = statistic_bound(problem, seconds, start, task.n_jobs, task.seed, ties="average")
+    return found + training.tied_tails
 
 
 def _quoted(data: Data, task: Task, scores: Floats, value: float | None, ties: Ties) -> float:

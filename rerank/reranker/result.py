@@ -50,6 +50,9 @@ SOURCES = {
 }
 """Where a bound may come from, in words."""
 
+TIES = {"pessimistic": "ties counted against it", "average": "a tied pair as one half"}
+"""How equal scores count, in words."""
+
 ON_WORD = ("solver", "rows")
 """Sources of bounds that nobody recomputes."""
 
@@ -144,6 +147,10 @@ class Solution:
         Whether the search ended open before its time; more of it changes nothing, and a note says why.
     changed : bool
         Whether the weights are of a program of the user's (:meth:`rerank.Reranker.fit_model`).
+    statistic_bound : float or None
+        No allowed weights give the training lists a larger ``statistic`` where that counts a tied pair as one half: by
+        a search of its own (:func:`rerank.search.statistic_bound`). None where none was made: for other statistics,
+        and where the value is not proved.
     history : tuple of Moment
         Value and bound over the seconds of search and solver, the last those of the result. Times differ from run to
         run, so that files and digests leave it out.
@@ -166,6 +173,7 @@ class Solution:
     notes: tuple[str, ...] = ()
     gave_up: bool = False
     changed: bool = False
+    statistic_bound: float | None = None
     history: tuple[Moment, ...] = ()
 
     @property
@@ -319,13 +327,13 @@ class Result(Solution):
     @property
     def message(self) -> str:
         """One or two sentences: what holds, and what to do about it."""
-        found, name, kept = self.evidence, self.fitted_name, "The first stage is kept: "
+        found, name, kept = self.evidence, self.value_name, "The first stage is kept: "
         if self.said:
             return self.said
         if found is not None and found.taken is not None and self.status in ("first_stage_kept", "already_ideal"):
             return "Held-out rows chose this first stage, as it is."
         if self.status == "already_ideal":
-            return f"{kept}no weights within the limits give the shortlist an order with a larger {name}."
+            return f"{kept}no weights within the limits give the shortlist an order with a larger {self.fitted_name}."
         if self.status.startswith("nothing"):
             needed = self.shortlist.least_candidates
             advice = "no n_candidates changes that with these rows and columns."
@@ -343,16 +351,31 @@ class Result(Solution):
         return "The first stage is kept: no option had the time to be tried on held-out rows; raise time_limit."
 
     @property
+    def value_name(self) -> str:
+        """What is fitted, and how it counts ties where the statistic counts them otherwise."""
+        return self.fitted_name if self.ties == "pessimistic" else f"{self.fitted_name} with ties counted as lost"
+
+    def halves(self) -> str:
+        """A sentence on what no allowed weights exceed where a tied pair is one half; ``""`` where it is not known."""
+        if self.statistic_bound is None:
+            return ""
+        name = self.statistic_name
+        return (
+            f"With a tied pair as one half, as scikit-learn counts it, no allowed weights have a larger {name} than "
+            f"{up(self.statistic_bound)} on the training lists; the list that is used has {number(self.statistic)}."
+        )
+
+    @property
     def _proof(self) -> str:
         """What is proved of the weights, and whose the proof is."""
-        status, name, who = status_of(self), self.fitted_name, self.bound_solver or "the solver"
+        status, name, who = status_of(self), self.value_name, self.bound_solver or "the solver"
         read = self.solver == "file"
         if status == "optimal":
             how = "the ideal list is reached" if self.bound_source == "ideal" else "by the search"
             return (
                 f"Proved optimal ({how}): no allowed weights have a larger {name} on the shortlist, margin and "
-                "penalty included."
-            )
+                f"penalty included. {self.halves()}"
+            ).rstrip()
         if self.bound_source == "rows":
             if status == "optimal_by_solver":
                 return (
@@ -391,9 +414,10 @@ class Result(Solution):
         """Name, number and meaning of statistic, value, bound and the program's own numbers."""
         name = self.statistic_name
         fitted = "" if self.fitted_name == name else f"of {self.fitted_name}, "
+        lost = "" if self.ties == "pessimistic" else "ties counted as lost, "
         rows = [
-            ("statistic", number(self.statistic), f"{name} of the fitted list, ties counted against it"),
-            ("value", number(self.value), f"{fitted}exact, from the weights, margin and penalty included"),
+            ("statistic", number(self.statistic), f"{name} of the fitted list, {TIES[self.ties]}"),
+            ("value", number(self.value), f"{fitted}exact, from the weights, {lost}margin and penalty included"),
             ("bound", number(self.bound), f"of the value, margin included, by {SOURCES[self.bound_source]}"),
             ("gap", number(self.gap, 9), "bound minus value"),
         ]
@@ -430,7 +454,9 @@ class Result(Solution):
         skip = {
             "certificate", "weights", "shortlist", "seconds", "model_size", "proof", "notes", "left_out", "evidence",
             "said", "history",
-        } | ({"ties"} if self.ties == "pessimistic" else set())  # fmt: skip
+        }  # fmt: skip
+        skip |= {"ties"} if self.ties == "pessimistic" else set()
+        skip |= {"statistic_bound"} if self.statistic_bound is None else set()
         first = ("statistic", "value", "bound")
         return {
             **{name: getattr(self, name) for name in first},
@@ -454,6 +480,12 @@ class Result(Solution):
 def listed(names: Sequence[str], most: int = 6) -> str:
     """The first names, with commas between."""
     return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
+
+
+def up(value: float) -> str:
+    """In short digits, and not below the value but for what closes a gap."""
+    text = number(value)
+    return text if is_closed(value - float(text), value) else number(value + 5e-7)
 
 
 def number(value: float | None, digits: int = 6) -> str:

@@ -53,6 +53,7 @@ from rerank.search.loop import BranchAndBound
 from rerank.search.result import Progress, SearchResult, without_search
 from rerank.search.run import Run
 from rerank.search.sizes import OutOfTimeError
+from rerank.search.tables import gap_of_orders
 from rerank.search.warm import compile_kernels, ready
 from rerank.search.workers import Workers
 
@@ -60,6 +61,8 @@ __all__ = ["Progress", "SearchResult", "compile_kernels", "line_search", "ready"
 
 RESOLUTION = 1e-12
 """Scaled scores that differ by less count as equal in :func:`statistic_bound`; rounding stays far below it."""
+WIDEST = 1e-3
+"""The largest margin at which it searches, where rows of small whole numbers would stay apart by more."""
 
 
 def solve(
@@ -176,7 +179,9 @@ def statistic_bound(
         As :func:`solve`.
     """
     one_of("ties", ties, ("pessimistic", "average"))
-    plain, end = replace(problem.with_epsilon(RESOLUTION), C=0.0), time.perf_counter() + (time_limit or 0.0)
+    # A search closes sooner at a larger margin, and on whole numbers one changes nothing.
+    margin = min(max(RESOLUTION, gap_of_orders(problem)), WIDEST)
+    plain, end = replace(problem.with_epsilon(margin), C=0.0), time.perf_counter() + (time_limit or 0.0)
 
     def search(part: Problem, first: ArrayLike | None) -> float:
         left = None if time_limit is None else max(end - time.perf_counter(), 0.0)

@@ -76,7 +76,7 @@ def _edges(problem: Problem) -> list[tuple[float, Edge]] | None:
     d = problem.n_features - first
     most, free = problem.max_features if limited else d, problem.signs == 0
     if problem.limits is not None:
-        if 2.0**-44 * problem.largest_score > float(problem.epsilon):
+        if 2.0**-44 * problem.largest_score > problem.epsilon:
             return None
         zero = {0.0} if limited else set()
         ends = [sorted({low, high} | zero) for low, high in zip(*(side[1:].tolist() for side in problem.limits))]

@@ -43,7 +43,7 @@ from rerank.reranker.files.refit import Refit, refit, same_scaling
 from rerank.reranker.fit import concluded
 from rerank.reranker.learners import name_of
 from rerank.reranker.options import KEPT
-from rerank.reranker.result import ON_WORD, Result, Solution, status_of
+from rerank.reranker.result import KEEPING, ON_WORD, Result, Solution, status_of
 from rerank.reranker.solve.optimise import bounded_by_ideal
 from rerank.reranker.solve.verified import verified
 from rerank.reranker.state import FittedState, first_stage_kept
@@ -391,7 +391,11 @@ def _of_file(problem: Problem, proof: Proof | None, findings: _Findings) -> Solu
         why = f"it takes {who}" if searched else "taken on the solver's word"
         names = ("result.bound", "result.bound_source", *(() if searched else ("result.bound_solver",)))
         findings.open |= dict.fromkeys(names, why)
-    record = {name: getattr(result, name) for name in (*RUN, "gave_up", "bound_solver", "changed")}
+    if result.statistic_bound is not None:
+        why = "no proof covers ties as halves; Reranker.statistic_bound() searches again"
+        findings.open["result.statistic_bound"] = why
+    given = (*RUN, "gave_up", "bound_solver", "changed", "statistic_bound")
+    record = {name: getattr(result, name) for name in given}
     solution = Solution(
         weights=doc.weights, value=best.value, certificate=best.certificate, bound=bound, bound_source=source, **record
     )
@@ -420,6 +424,11 @@ def _impossible(doc: ModelDocument, result: Result, named: str | None) -> dict[s
     same = result.statistic_name == result.fitted_name and result.ties == "pessimistic"
     if not fitted and same and result.value != result.statistic:
         found["result.value"] = result.statistic
+    top = result.statistic_bound
+    if top is not None and (not fitted or result.ties == "pessimistic"):
+        found["result.statistic_bound"] = None
+    elif top is not None and result.status not in KEEPING and not is_closed(result.statistic - top, top):
+        found["result.statistic_bound"] = f"at least {result.statistic:.12g}"
     if result.solver not in (asked, "file"):
         found["result.solver"] = asked
     idle = {
