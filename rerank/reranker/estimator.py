@@ -272,12 +272,13 @@ class Reranker(Options, Ranker):
         if state.anchored and stage is not None:
             score = "out-of-fold score" if state.result.folds else "score"
             who = f"No correction of the {score} of {stage.name} within radius {state.task.radius:g} has"
-        result, now = state.result, ""
-        halves = state.task.statistic.ties == "average"
+        result, ties, now = state.result, state.task.statistic.ties, ""
+        halves = ties == "average"
         if certificate is not None and training is not None:
             own = training.average(state.weights) if halves else float(certificate.statistic)
-            same = state.reranks and (halves == (result.ties == "average")) and result.fitted_name == result.statistic_name
-            now = f"; the one that was found has {result.statistic if same else own:.6g}"
+            if state.reranks and (result.ties, result.statistic_name) == (ties, result.fitted_name):
+                own = result.statistic  # of scores as they are compared
+            now = f"; the one that was found has {own:.6g}"
         told, name = ", a tied pair as one half" if halves else "", result.fitted_name
         article = "an" if name[:1] in "aeiou" else "a"
         return f"{who} {article} {name} above {bound:.6g} on the training lists{told}{now}."

@@ -391,9 +391,6 @@ def _of_file(problem: Problem, proof: Proof | None, findings: _Findings) -> Solu
         why = f"it takes {who}" if searched else "taken on the solver's word"
         names = ("result.bound", "result.bound_source", *(() if searched else ("result.bound_solver",)))
         findings.open |= dict.fromkeys(names, why)
-    if result.statistic_bound is not None:
-        why = "no proof covers ties as halves; Reranker.statistic_bound() searches again"
-        findings.open["result.statistic_bound"] = why
     given = (*RUN, "gave_up", "bound_solver", "changed", "statistic_bound")
     record = {name: getattr(result, name) for name in given}
     solution = Solution(
@@ -454,6 +451,7 @@ def _given(found: Refit, without_digest: bool, findings: _Findings) -> dict[str,
     given = {
         "result.evidence": "held-out rows were ranked by other fits, which are not repeated here",
         "result.grouped": "that rows of a group were kept in one fold is taken as given",
+        "result.statistic_bound": "a search of its own found it; no proof file covers a tied pair as one half",
         "settings.cross_fit": "how many folds were asked for",
     }
     if found.first is not None:
