@@ -50,8 +50,8 @@ Solve = Callable[[Problem, Task, Clock, Floats | None], Solution]
 LATE = "nothing was left for the search"
 """What the note says on a fit whose time was over before its search."""
 
-LEAST_HALVES, HALVES = 1.0, 3.0
-"""Seconds for a bound with a tied pair as one half: so many, and so many times those of the search."""
+BOXES, MORE_BOXES = 1e10, 4
+"""Boxes for a bound with a tied pair as one half: so many divided by the pairs, and so many times those of the fit."""
 
 NOTHING_SOLVED = "solver is 'none', which solves nothing; use solver='search' for the best weights."
 
@@ -253,11 +253,11 @@ def _half_bound(problem: Problem, task: Task, clock: Clock, training: Training, 
 
     if clock.remaining <= 0:
         return None
-    seconds = min(clock.remaining, LEAST_HALVES + HALVES * clock.seconds.get("search", 0.0))
     start = solution.weights if solution.weights.any() else None
+    boxes = int(BOXES / max(sum(len(unit.positive) * len(unit.negative) for unit in problem.units), 1))
+    given = clock.share(1.0), start, task.n_jobs, task.seed, boxes + MORE_BOXES * solution.nodes
     with clock.phase("search"):
-        found = statistic_bound(problem, seconds, start, task.n_jobs, task.seed, ties="average")
-    return found + training.tied_tails
+        return statistic_bound(problem, *given, ties="average") + training.tied_tails
 
 
 def _quoted(data: Data, task: Task, scores: Floats, value: float | None, ties: Ties) -> float:

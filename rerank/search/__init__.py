@@ -183,9 +183,14 @@ def statistic_bound(
     margin = min(max(RESOLUTION, gap_of_orders(problem)), WIDEST)
     plain, end = replace(problem.with_epsilon(margin), C=0.0), time.perf_counter() + (time_limit or 0.0)
 
+    interrupted = False
+
     def search(part: Problem, first: ArrayLike | None) -> float:
-        left = None if time_limit is None else max(end - time.perf_counter(), 0.0)
-        return solve(part, left, first, n_jobs, random_state, node_limit=node_limit).bound
+        nonlocal interrupted
+        left = 0.0 if interrupted else None if time_limit is None else max(end - time.perf_counter(), 0.0)
+        found = solve(part, left, first, n_jobs, random_state, node_limit=node_limit)
+        interrupted = interrupted or found.interrupted
+        return found.bound
 
     return search(plain, start) if ties == "pessimistic" else half_bound(plain, search, start)
 

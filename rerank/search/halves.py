@@ -18,7 +18,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from itertools import product
+from itertools import combinations, product
+from math import comb
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,7 +34,7 @@ Edge = dict[int, float]
 Search = Callable[[Problem, ArrayLike | None], float]
 """The bound of a search on a problem from a start, in the time that is left."""
 
-MOST_EDGES, MOST_NUMBERS = 4096, 1e8
+MOST_EDGES, MOST_NUMBERS = 4096, 2e7
 """Edges, and numbers in all, that are looked at one by one."""
 LEAD = 1.99
 """Resolutions by which relevant rows lead where ties are won."""
@@ -74,7 +75,7 @@ def _edges(problem: Problem) -> list[tuple[float, Edge]] | None:
     """
     first, limited = int(problem.anchored), problem.max_features is not None
     d = problem.n_features - first
-    most, free = problem.max_features if limited else d, problem.signs == 0
+    most, free = d if problem.max_features is None else problem.max_features, problem.signs == 0
     if problem.limits is not None:
         if 2.0**-44 * problem.largest_score > problem.epsilon:
             return None
@@ -82,12 +83,18 @@ def _edges(problem: Problem) -> list[tuple[float, Edge]] | None:
         ends = [sorted({low, high} | zero) for low, high in zip(*(side[1:].tolist() for side in problem.limits))]
     else:
         ends = [[0.0] if limited or not free[j] else [] for j in range(d)]
-    choices = float(np.prod([1.0 + len(each) for each in ends]))
-    if choices > MOST_EDGES or choices * problem.X.size > MOST_NUMBERS:
+    if limited and problem.limits is None and free.all():  # on fewer columns a tie is broken by one more of them
+        many, edges = float(comb(d, most)), (dict.fromkeys(none, 0.0) for none in combinations(range(d), d - most))
+    else:
+        many = float(np.prod([1.0 + len(each) for each in ends]))
+        edges = (
+            {j + first: value for j, value in enumerate(values) if value is not None}
+            for values in product(*([None, *each] for each in ends))
+        )
+    if many > MOST_EDGES or many * problem.X.size > MOST_NUMBERS:
         return None
     equal, found = _tied(problem, {}), []
-    for values in product(*([None, *each] for each in ends)):
-        edge = {j + first: value for j, value in enumerate(values) if value is not None}
+    for edge in edges:
         used = d - sum(value == 0.0 for value in edge.values())
         if edge and used <= most and (more := _tied(problem, edge)) > equal:
             found.append((more, edge))
