@@ -205,7 +205,7 @@ def lead_of(
     assert table.y is not None
     y, weight = table.y, table.sample_weight
 
-    def values(of: NDArray[Any], rows: Any = slice(None), ties: Ties = "pessimistic") -> NDArray[np.float64]:
+    def values(of: NDArray[Any], rows: Any = slice(None), ties: Ties | None = None) -> NDArray[np.float64]:
         return list_values(
             est.stat, y[rows], of[rows], None if table.qid is None else table.qid[rows], ties=ties, gain=est.gain,
             sample_weight=None if weight is None else weight[rows], ideal_gains=table.ideal_gains,

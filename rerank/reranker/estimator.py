@@ -234,14 +234,17 @@ class Reranker(Options, Ranker):
     def statistic_bound(self, time_limit: float | None = 60.0) -> float:
         """A bound on what is fitted, without margin and penalty: no allowed weights rank the training lists better.
 
-        By a search of its own, see :func:`rerank.search.statistic_bound`. With a window or a list length it bounds that
-        statistic, ``result_.fitted_name``, and not the one that is quoted.
+        Ties count as ``stat.ties`` says: for AUC a tied pair is one half, as in ``result_.statistic`` and
+        scikit-learn. By a search of its own, see :func:`rerank.search.statistic_bound`. With a window or a list length
+        it bounds that statistic, ``result_.fitted_name``, and not the one that is quoted.
         """
         from rerank.search import statistic_bound
 
         state = self._fitted()
         given = (state.known_problem(), time_limit, state.weights if state.weights.any() else None)
-        return statistic_bound(*given, state.task.n_jobs, state.task.seed)
+        assert state.training is not None
+        bound = statistic_bound(*given, state.task.n_jobs, state.task.seed, ties=state.task.statistic.ties)
+        return bound + state.training.tied_tails
 
     def pool(self, delta: float, k: int = 5, time_limit: float = 10.0) -> Pool:
         """The ``k`` most different weights that are worth at most ``delta`` less than those of the fit.
@@ -274,7 +277,11 @@ class Reranker(Options, Ranker):
 
         Without the margin, so that the bound may be above that of the fit; a second sentence then says both.
         """
-        return audit_of(self._fitted().result, self.statistic_bound(time_limit))
+        bound, state = self.statistic_bound(time_limit), self._fitted()
+        found, training = state.result.certificate, state.training
+        halves = training is not None and state.task.statistic.ties == "average"
+        own = None if found is None else training.average(state.weights) if halves else float(found.statistic)
+        return audit_of(state.result, bound, own)
 
     def fit_model(self, model: Any) -> Self:
         """Solve a model of :meth:`build_model` with what was added to it, and use the best weights.

@@ -244,7 +244,7 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         return self._model().fuse_arrays(scores, qid)
 
     def score(self, runs: Mapping[str, Any], qrels: Any) -> float:
-        """The statistic of the fused run: the mean over judged queries, equal scores against the relevant documents."""
+        """The statistic of the fused run: the mean over judged queries, equal scores as ``stat.ties`` says."""
         model = self._model()
         found = judged_runs(named_runs(runs, model.names), qrels, model.depth, parse(self.stat))
         scores = found.scores(model)

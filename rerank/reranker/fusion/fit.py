@@ -122,7 +122,7 @@ def nulls_of(
 
     def null(title: str, name: str) -> Null:
         scores = judged.scores(replace(plain, normaliser=name))
-        values = tables[name].evaluator(statistic).values(scores, "pessimistic")
+        values = tables[name].evaluator(statistic).values(scores)
         return Null(title, name, np.array(values, dtype=np.float64))
 
     if isinstance(prior, Mapping):

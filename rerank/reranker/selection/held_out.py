@@ -446,11 +446,11 @@ class Judge:
         if self.data.qid is None:
             statistic, unit = in_lists_of(statistic, self.list_length or self.data.y.size, rows.size)
         evaluator = rows_of(self.data, rows).evaluator(statistic)
-        value = unit * evaluator.mean(own, "pessimistic")
+        value = unit * evaluator.mean(own)
         if np.isnan(alone).any():
             return Lead(value, math.nan, math.nan, math.nan)
         lead, error = evaluator.lead(own, null)
-        return Lead(value, unit * evaluator.mean(alone, "pessimistic"), unit * lead, unit * error)
+        return Lead(value, unit * evaluator.mean(alone), unit * lead, unit * error)
 
 
 def in_lists_of(statistic: RankStatistic, length: int, m: int) -> tuple[RankStatistic, float]:
