@@ -62,7 +62,7 @@ LEDGER: dict[str, int] = {
     "search": 10002,  # rows on the weights; quotas; equal pairs merged on a support, vertices of few levels listed
     "solvers": 1807,  # own sense of objectives, unbounded programs; own options of solvers
     "scorers": 4176,
-    "plots": 1247,  # the risks of a card, and the card on paper
+    "plots": 1399,  # the risks of a card, and the card on paper; curves of a list as SVG, without matplotlib
     "scorecard": 4846,  # new: cards of points, their files and exports, the check of their proof
     "latent": 3416,  # an evaluation refuses what it cannot judge
     "reranker": 12770,  # fusion: weights of logistic regression, values of many weights at once, queries without a hit
