@@ -86,9 +86,9 @@ def test_points_learn_from_their_lists_alone():
     rows = np.isin(qid, lists)
     alone = logistic(X[rows], grades[rows] > 0)
     equal = np.full(3, 1 / 3)
-    assert point("logistic alone", values, X, evaluator, lists, equal) == pytest.approx(alone, abs=1e-6)
-    pooled = point("logistic", values, X, evaluator, lists, equal)
+    assert point("logistic alone", values, X, lists, equal) == pytest.approx(alone, abs=1e-6)
+    pooled = point("logistic", values, X, lists, equal)
     assert pooled == pytest.approx((POOL * equal + 3 * alone) / (POOL + 3), abs=1e-6)
     means = np.nanmean(values.of(X, np.eye(3), lists), axis=1)
-    assert point("single", values, X, evaluator, lists, equal).tolist() == np.eye(3)[np.argmax(means)].tolist()
-    assert point("given", values, X, evaluator, lists, equal) is equal
+    assert point("single", values, X, lists, equal).tolist() == np.eye(3)[np.argmax(means)].tolist()
+    assert point("given", values, X, lists, equal) is equal

@@ -25,7 +25,7 @@ from rerank.reranker.estimator import Reranker, fit_table
 from rerank.reranker.evidence import Evidence
 from rerank.reranker.files.document import save as save_document
 from rerank.reranker.fit import LATE
-from rerank.reranker.fusion.choice import Chosen, chosen_by_folds, untold
+from rerank.reranker.fusion.choice import MANY_QUERIES, Chosen, chosen_by_folds, untold
 from rerank.reranker.fusion.exports import export
 from rerank.reranker.fusion.files import save
 from rerank.reranker.fusion.fit import (
@@ -46,7 +46,7 @@ from rerank.reranker.fusion.nulls import prior_weights
 from rerank.reranker.fusion.points import Values, of_size_one, point
 from rerank.reranker.options import FusionOptions
 from rerank.reranker.result import Result, number
-from rerank.reranker.selection.held_out import took
+from rerank.reranker.selection.held_out import rows_of, took
 from rerank.reranker.selection.options import Option
 from rerank.reranker.state import FittedState, first_stage_kept
 from rerank.statistics import parse
@@ -166,19 +166,19 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         tables = {
             name: judged.data(replace(plain, normaliser=name), est) for name in dict.fromkeys((*normalisers, "rank"))
         }
-        nulls = nulls_of(judged, plain, tables, self.prior, statistic)
+        values = Values(tables["rank"].evaluator(statistic))
+        nulls = nulls_of(tables, values, plain, self.prior)
         null, kind = nulls[0], "logistic" if self.prior == "logistic" else "given"
         choice = Chosen(Option({"normalise": normalisers[0], "prior": kind, "radius": radii[0]}))
         before = clock.spent
         if self.cv is not None:
             points = points_of(options, normalisers, null, len(names))
-            choice = chosen_by_folds(tables, points, radii, null, prior, self._reranker, options, clock)
+            choice = chosen_by_folds(tables, values, points, radii, null, prior, self._reranker, options, clock)
         spent, kept = clock.spent - before, choice.kept
         normaliser, kind, radius = (choice.option.params[key] for key in ("normalise", "prior", "radius"))
         model, data = replace(plain, normaliser=normaliser), tables[normaliser]
-        evaluator = data.evaluator(statistic)
-        every = np.arange(len(evaluator.lists))
-        start = point(kind, Values(evaluator), data.X, evaluator, every, prior)
+        every = np.arange(len(values.evaluator.lists))
+        start = point(kind, values, data.X, every, prior)
         table, proof = judged.table(model), bool(self.proof) and radius != 0
         est = self._reranker(start, radius)
         limit = self.node_limit if radius != 0 else None  # one point needs no search
@@ -186,17 +186,19 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         with untold():
             fit_table(est, table)
         state = first_stage_kept(est.state_) if kept else est.state_
-        first = data.evaluate(statistic, judged.scores(replace(model, weights=start)))
+        first = values.evaluator.mean(judged.scores(replace(model, weights=start)), "pessimistic")
         weights = start if radius == 0 or not np.any(state.coef) else state.coef
         model = replace(model, weights=of_size_one(weights))
         # As they rank: scores are rounded, so that rounding breaks no tie.
-        own = data.evaluate(statistic, judged.scores(model))
+        own = values.evaluator.mean(judged.scores(model), "pessimistic")
         result = in_words(replace(state.result, statistic=own, first_stage_statistic=first), null, choice)
         if any(LATE in note for note in result.notes) and choice.evidence is not None:
             result = result.noting(took(spent, self.time_limit))
         # Ranks that have 0 where a run lacks the document, whatever the fit takes for it.
         ranks = judged.table(replace(plain, normaliser="rank", missing="zero", k=K)).X.T
-        worse = [note for name, own in zip(names, ranks) for note in turned(name, data, statistic, own)]
+        some = np.flatnonzero(data.qid < MANY_QUERIES)
+        part = rows_of(data, some)
+        worse = [note for name, own in zip(names, ranks) for note in turned(name, part, statistic, own[some])]
         cut = DEPTH_TOLD if judged.cut and self.depth == "auto" else ""
         notes = tuple(note for note in (statistic.remark, *judged.notes, cut, *worse, choice.note) if note)
         about = {
@@ -214,7 +216,8 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         self.null_: str = null.name
         self.null_kept_: bool = kept
         self.nulls_: dict[str, float] = {each.name: each.mean for each in nulls}
-        self.runs_: dict[str, float] = {name: data.evaluate(statistic, own) for name, own in zip(names, ranks)}
+        alone = np.nanmean(values.of(ranks.T, np.eye(len(names))), axis=1)
+        self.runs_: dict[str, float] = dict(zip(names, alone.tolist()))
         self.cv_results_: dict[str, Any] | None = choice.cv_results
         self.evidence_: Evidence | None = choice.evidence
         self._audited: tuple[FittedState, Table] | None = (state, table) if proof else None

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -30,7 +27,7 @@ class Values:
 
     def __init__(self, evaluator: Evaluator) -> None:
         lists, statistic = evaluator.lists, evaluator.statistic
-        self._evaluator, self.n_rows = evaluator, sum(one.rows.size for one in lists)
+        self.evaluator, self.n_rows = evaluator, sum(one.rows.size for one in lists)
         sizes = np.array([one.rows.size for one in lists])
         self._there = np.arange(sizes.max()) < sizes[:, None]
         self._rows = np.zeros(self._there.shape, dtype=np.int32)
@@ -68,7 +65,7 @@ class Values:
             if self._earned is None:
                 given = np.zeros(self.n_rows)
                 given[rows[there]] = scores[there]
-                each = np.array(self._evaluator.values(given, "pessimistic"), dtype=np.float64)
+                each = np.array(self.evaluator.values(given, "pessimistic"), dtype=np.float64)
                 own[:] = each[lists]
             else:
                 raw = _of_first(np.where(there, scores, -np.inf), gains, self._earned) - self._offset[lists]
@@ -145,7 +142,7 @@ def logistic(X: Floats, relevant: NDArray[np.bool_], positive: bool = True) -> F
     return of_size_one(weights[:m])
 
 
-def point(kind: str, values: Values, X: Floats, evaluator: Evaluator, lists: Lists, given: Floats) -> Floats:
+def point(kind: str, values: Values, X: Floats, lists: Lists, given: Floats) -> Floats:
     """Weights of a kind that are learned from some lists; their sizes sum to 1.
 
     Parameters
@@ -160,14 +157,9 @@ def point(kind: str, values: Values, X: Floats, evaluator: Evaluator, lists: Lis
         return given
     if kind == "single":
         return np.eye(m)[int(np.argmax(np.nanmean(values.of(X, np.eye(m), lists), axis=1)))]
-    rows, gains = lists_of(evaluator, lists)
+    some = [values.evaluator.lists[number] for number in lists]
+    rows, gains = (np.concatenate([getattr(one, side) for one in some]) for side in ("rows", "gains"))
     found = logistic(X[rows], gains > 0, kind != "logistic of any sign")
     if kind != "logistic":
         return found
     return (POOL / m + lists.size * found) / (POOL + lists.size)
-
-
-def lists_of(evaluator: Evaluator, lists: Sequence[int] | Lists) -> tuple[NDArray[Any], Floats]:
-    """Rows of some lists, and their gains."""
-    some = [evaluator.lists[number] for number in lists]
-    return np.concatenate([one.rows for one in some]), np.concatenate([one.gains for one in some])
