@@ -21,6 +21,7 @@ from rerank.reranker.data import Data
 from rerank.reranker.estimator import Reranker
 from rerank.reranker.evidence import Evidence
 from rerank.reranker.fit import fit
+from rerank.reranker.fusion.lists import some_rows
 from rerank.reranker.fusion.normalise import Floats
 from rerank.reranker.fusion.nulls import Null
 from rerank.reranker.fusion.points import Values, point
@@ -79,7 +80,7 @@ def title(option: Option, null: Null) -> str:
 
 def chosen_by_folds(
     tables: Mapping[str, Data], values: Values, points: Sequence[Option], radii: Sequence[float | None], null: Null,
-    prior: Floats, make: Make, settings: Mapping[str, Any], clock: Clock,
+    prior: Floats, make: Make, settings: Mapping[str, Any], clock: Clock, kept: NDArray[np.intp] | None = None,
 ) -> Chosen:  # fmt: skip
     """The option to take, or the null.
 
@@ -103,6 +104,8 @@ def chosen_by_folds(
         Weights of the kind "given".
     settings : mapping
         Parameters of :class:`rerank.fusion.ScoreFusion`.
+    kept : intp array, optional
+        Rows that a search needs; see :func:`rerank.reranker.fusion.points.telling`.
     """
     first = next(iter(tables.values()))
     relevant = of_mixed_lists(first)
@@ -119,7 +122,7 @@ def chosen_by_folds(
     splits = splits_of(first.X, relevant, first.qid, cv, repeats, seed)
     splits = [fewer_queries(split, first.qid, relevant, seed) for split in splits]
 
-    trial = _Trial(tables, values, splits, prior, make, settings, clock)
+    trial = _Trial(tables, values, kept, splits, prior, make, settings, clock)
     options = [home, *(one for one in points if not (few and one.params["prior"] in UNSURE))]
     held = [trial.of(option, 1) for option in options]
     like = (*points, home)[0].params["prior"]
@@ -208,11 +211,11 @@ class _Trial:
     """Options tried on all folds, one after the other, until the time of the folds is over."""
 
     def __init__(
-        self, tables: Mapping[str, Data], values: Values, splits: Sequence[Split], prior: Floats, make: Make,
-        settings: Mapping[str, Any], clock: Clock,
+        self, tables: Mapping[str, Data], values: Values, kept: NDArray[np.intp] | None, splits: Sequence[Split],
+        prior: Floats, make: Make, settings: Mapping[str, Any], clock: Clock,
     ) -> None:  # fmt: skip
         self._tables, self._splits, self._prior, self._make = tables, splits, prior, make
-        self._values, self._settings, self._clock = values, settings, clock
+        self._values, self._kept, self._settings, self._clock = values, kept, settings, clock
         self._end = clock.remaining * (1 - FOLDS_SHARE) if clock.limited else 0.0
         first = next(iter(tables.values()))
         assert first.qid is not None
@@ -258,7 +261,10 @@ class _Trial:
     def _corrected(self, name: str, weights: Sequence[Floats], radius: float | None, fits: int) -> list[Floats]:
         """The weights of each fold corrected, or free ones; fewer where the time was over."""
         data, found, jobs = self._tables[name], list[Floats](), self._settings["n_jobs"]
-        gain = gain_of(self._settings["stat"], self._settings["gain"])
+        gain, splits = gain_of(self._settings["stat"], self._settings["gain"]), self._splits
+        if self._kept is not None:
+            data, place = some_rows(data, self._kept), np.cumsum(np.isin(np.arange(data.y.size), self._kept)) - 1
+            splits = [replace(one, train=place[np.intersect1d(one.train, self._kept)]) for one in splits]
         workers = joblib.effective_n_jobs(jobs)
         if workers > 1 and not is_compiled():
             compile_kernels()  # else each process compiles them for itself
@@ -268,7 +274,7 @@ class _Trial:
                 break
             some = range(len(found), min(len(found) + workers, len(weights)))
             seconds = self._left() / math.ceil(fits / workers) if self._clock.limited else None
-            parts = [part_of(data, self._splits[k], None, gain, "a fold").data for k in some]
+            parts = [part_of(data, splits[k], None, gain, "a fold").data for k in some]
             made = [self._make(weights[k], radius).set_params(n_jobs=None) for k in some]
             given = [(est, part, seconds) for est, part in zip(made, parts)]
             if workers == 1:

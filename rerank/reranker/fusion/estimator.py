@@ -43,7 +43,7 @@ from rerank.reranker.fusion.lists import judged_runs
 from rerank.reranker.fusion.model import FusionModel, named_runs
 from rerank.reranker.fusion.normalise import Floats, K, curves_of
 from rerank.reranker.fusion.nulls import prior_weights
-from rerank.reranker.fusion.points import Values, of_size_one, point
+from rerank.reranker.fusion.points import Values, of_size_one, point, telling
 from rerank.reranker.options import FusionOptions
 from rerank.reranker.result import Result, number
 from rerank.reranker.selection.held_out import rows_of, took
@@ -70,9 +70,9 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         averaged with equal ones, RRF (equal weights of "rank"), or your own, with one normaliser. By "auto" the folds
         choose from these and more; without ``cv`` it is "equal".
     radius : "auto", float or None
-        Largest correction of a weight, in deviations of the prior for each deviation of the normalised score. By "auto"
-        the folds choose from none, .1, .3 and 1, and with fewer than 20 judged queries none is tried; without ``cv`` it
-        is .3. None fits free weights exactly.
+        Largest correction of a weight, in deviations of the prior for each deviation of the normalised score, over the
+        documents that may come among the first places. By "auto" the folds choose from none, .1, .3 and 1, and with
+        fewer than 20 judged queries none is tried; without ``cv`` it is .3. None fits free weights exactly.
     cv : int or None
         Folds of whole queries that choose; None fits without a choice.
     rule : {"mean", "strict"}
@@ -167,19 +167,23 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
             name: judged.data(replace(plain, normaliser=name), est) for name in dict.fromkeys((*normalisers, "rank"))
         }
         values = Values(tables["rank"].evaluator(statistic))
+        least = self.positive and self.missing == "lowest"
+        kept_rows = telling(tables["rank"].X, values) if least else None
         nulls = nulls_of(tables, values, plain, self.prior)
         null, kind = nulls[0], "logistic" if self.prior == "logistic" else "given"
         choice = Chosen(Option({"normalise": normalisers[0], "prior": kind, "radius": radii[0]}))
         before = clock.spent
         if self.cv is not None:
             points = points_of(options, normalisers, null, len(names))
-            choice = chosen_by_folds(tables, values, points, radii, null, prior, self._reranker, options, clock)
+            choice = chosen_by_folds(
+                tables, values, points, radii, null, prior, self._reranker, options, clock, kept_rows
+            )
         spent, kept = clock.spent - before, choice.kept
         normaliser, kind, radius = (choice.option.params[key] for key in ("normalise", "prior", "radius"))
         model, data = replace(plain, normaliser=normaliser), tables[normaliser]
         every = np.arange(len(values.evaluator.lists))
         start = point(kind, values, data.X, every, prior)
-        table, proof = judged.table(model), bool(self.proof) and radius != 0
+        table, proof = judged.table(model, kept_rows), bool(self.proof) and radius != 0
         est = self._reranker(start, radius)
         limit = self.node_limit if radius != 0 else None  # one point needs no search
         est.set_params(time_limit=clock.least(None, 1), verbose=int(self.verbose > 0), proof=proof, node_limit=limit)

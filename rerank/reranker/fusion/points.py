@@ -15,6 +15,9 @@ POOL = 10.0
 RIDGE = 0.01
 """Of logistic regression, for columns of deviation 1: weights stay finite where one run ranks without an error."""
 
+AHEAD = 64
+"""Irrelevant rows of a list, the best by equal weights, that others are compared with to leave them out."""
+
 Lists = NDArray[np.intp]
 
 
@@ -43,6 +46,11 @@ class Values:
             top = statistic.coefficients(max(depth, int(sizes.max())))[::-1][:depth]
             if all(np.array_equal(statistic.coefficients(n)[::-1][:depth], top[:n]) for n in np.unique(sizes).tolist()):
                 self._earned = top
+
+    @property
+    def places(self) -> int | None:
+        """Places that count, in lists of every length; None where others do, too."""
+        return None if self._earned is None else self._earned.size
 
     def of(self, X: Floats, weights: Floats, lists: Lists | None = None) -> Floats:
         """Values (weights, lists), NaN for a list that has none.
@@ -85,6 +93,33 @@ def _of_first(scores: Floats, gains: Floats, earned: Floats) -> Floats:
     order, number = order[counted], number[counted]
     paid = gains[number, column[order]] * earned[place[counted]]
     return np.asarray(np.bincount(number, paid, minlength=len(scores)), dtype=np.float64)
+
+
+def telling(X: Floats, values: Values) -> NDArray[np.intp]:
+    """Rows that some weights of at least 0 may bring among the first places: no others change a value.
+
+    A row is left out if as many irrelevant rows of its list as there are places have no smaller score in any run. Of
+    these the first ones stay, since their own such rows are among them; they are before it, equal scores or not.
+
+    Parameters
+    ----------
+    X : float64 array (rows, runs)
+        By any normaliser that gives a missing document the least value.
+    """
+    if values.places is None:
+        return np.arange(len(X))
+    kept, key = np.ones(len(X), dtype=bool), X.mean(axis=1)
+    for one in values.evaluator.lists:
+        none = one.rows[one.gains == 0]
+        ahead = none[np.lexsort((none, -key[none]))[:AHEAD]]
+        if ahead.size <= values.places:
+            continue
+        own, other = X[one.rows][:, None], X[ahead][None]
+        behind = (other >= own).all(axis=2)
+        # Of equal rows those with smaller numbers come first, so that no row is before itself.
+        behind &= (other > own).any(axis=2) | (ahead[None] < one.rows[:, None])
+        kept[one.rows[behind.sum(axis=1) >= values.places]] = False
+    return np.flatnonzero(kept)
 
 
 def of_size_one(weights: Floats) -> Floats:
