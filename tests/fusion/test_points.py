@@ -43,7 +43,9 @@ def test_many_weights_are_worth_what_each_is_by_the_evaluator(seed, name):
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.integers(0, 10**6), st.sampled_from(("ndcg@3", "precision@2", "recall@4", "dcg@1", "ndcg")), st.integers(2, 6))
+@given(
+    st.integers(0, 10**6), st.sampled_from(("ndcg@3", "precision@2", "recall@4", "dcg@1", "ndcg")), st.integers(2, 6)
+)  # fmt: skip
 def test_rows_that_are_left_out_change_no_value_of_weights_that_are_not_negative(seed, name, levels):
     X, grades, qid, rng = tables(seed, lists=4, runs=2, levels=levels)
     evaluator = Evaluator(parse(name), split(grades, qid, gain="linear"))

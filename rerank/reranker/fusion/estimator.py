@@ -200,6 +200,7 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
             result = result.noting(took(spent, self.time_limit))
         # Ranks that have 0 where a run lacks the document, whatever the fit takes for it.
         ranks = judged.table(replace(plain, normaliser="rank", missing="zero", k=K)).X.T
+        assert data.qid is not None
         some = np.flatnonzero(data.qid < MANY_QUERIES)
         part = rows_of(data, some)
         worse = [note for name, own in zip(names, ranks) for note in turned(name, part, statistic, own[some])]
