@@ -190,10 +190,12 @@ def test_a_line_has_the_mean_lead_of_each_method() -> None:
 
 def test_pooled_leads_are_those_of_folds() -> None:
     made = rows()
-    again = [row | {"cell": ["mq2007agg", 6, 20, row["cell"][3], 0], "guarded": row["RRF"] | {"chosen": "RRF"}} for row in made]
+    none = [row["RRF"] | {"chosen": "RRF"} for row in made]
+    again = [row | {"cell": ["mq2007agg", 6, 20, row["cell"][3], 0], "guarded": own} for row, own in zip(made, none)]
     other = [row | {"cell": ["dl20", 2, 43, row["cell"][3], 0]} for row in made]
     every = [*made, *again, *other]
-    assert pooled_leads(every, ["mq2007agg", "dl20"], 20, "guarded", "RRF").tolist() == pytest.approx([0.005, 0.01, 0.015])
+    both = pooled_leads(every, ["mq2007agg", "dl20"], 20, "guarded", "RRF")
+    assert both.tolist() == pytest.approx([0.005, 0.01, 0.015])
     assert pooled_leads(every, ["dl20"], 50, "guarded", "RRF").tolist() == pytest.approx([0.01, 0.02, 0.03])
     text = page_of_fusion(every)
     assert "## Real runs, pooled" in text and "| 50 | +0.020 +- 0.025 |" in text

@@ -20,7 +20,7 @@ from rerank.reranker.clock import Clock
 from rerank.reranker.data import Data
 from rerank.reranker.estimator import Reranker
 from rerank.reranker.evidence import Evidence
-from rerank.reranker.fit import fit
+from rerank.reranker.fit import LATE, fit
 from rerank.reranker.fusion.lists import some_rows
 from rerank.reranker.fusion.normalise import Floats
 from rerank.reranker.fusion.nulls import Null
@@ -145,6 +145,8 @@ def chosen_by_folds(
     notes = [FEW_TOLD.format(there)] if few else []
     if lost := sum(math.isnan(lead.value) for lead in leads[1:]):
         notes.append(f"{lost} of {len(options) - 1} options were not tried on held-out queries: {trial.over}")
+    if trial.late:
+        notes.append(f"{trial.late} fits on folds had no time to search, and stand where they began.")
     results = cv_results([option.params for option in options[1:]], leads[1:], [False] * (len(options) - 1))
     evidence = Evidence.of(
         results, statistic=statistic.name, chosen=best - 1 if best else None, folds=cv, rounds=repeats,
@@ -221,7 +223,7 @@ class _Trial:
         assert first.qid is not None
         self._lists = [tuple(np.unique(first.qid[side]) for side in (split.train, split.test)) for split in splits]
         self._points: dict[tuple[str, str], list[Floats]] = {}
-        self.over = ""
+        self.over, self.late = "", 0
 
     def of(self, option: Option, fits: int) -> Floats:
         """Mean value of each list over the deals of the folds; NaN where the time was over.
@@ -278,20 +280,23 @@ class _Trial:
             made = [self._make(weights[k], radius).set_params(n_jobs=None) for k in some]
             given = [(est, part, seconds) for est, part in zip(made, parts)]
             if workers == 1:
-                found += [corrected(*each) for each in given]
+                pairs = [corrected(*each) for each in given]
             else:
-                found += joblib.Parallel(n_jobs=jobs)(joblib.delayed(corrected)(*each) for each in given)
+                pairs = joblib.Parallel(n_jobs=jobs)(joblib.delayed(corrected)(*each) for each in given)
+            found += [one for one, _ in pairs]
+            self.late += sum(late for _, late in pairs)
             fits -= len(some)
         return found
 
 
-def corrected(est: Reranker, data: Data, seconds: float | None) -> Floats:
-    """Weights that a reranker fits in so many seconds, to be judged on other lists: nothing else of the fit is used."""
+def corrected(est: Reranker, data: Data, seconds: float | None) -> tuple[Floats, bool]:
+    """Weights that a reranker fits in so many seconds, to be judged on other lists; whether it had none to search."""
     task = task_of(est.get_params(deep=False), data.X.shape[1])
     limit = 0 if task.node_limit is None else task.node_limit
     with untold():
         state = fit(data, replace(task, node_limit=limit, proof=False, verbose=0, judged=True), Clock(seconds), None)
-    return state.coef if np.any(state.coef) or est.radius is None else np.asarray(est.prior, dtype=np.float64)
+    found = state.coef if np.any(state.coef) or est.radius is None else np.asarray(est.prior, dtype=np.float64)
+    return found, any(LATE in note for note in state.result.notes)
 
 
 @contextmanager
