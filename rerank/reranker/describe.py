@@ -277,8 +277,8 @@ def proof_of(r: Numbers, them: str = "allowed weights", name: str = "") -> str:
     if status == "optimal":
         how = "the ideal list is reached" if r.bound_source == "ideal" else "by the search"
         halves = "" if r.statistic_bound is None else (
-            f" With a tied pair as one half, as scikit-learn counts it, no {them} have a larger {r.statistic_name} than "
-            f"{up(r.statistic_bound)} on the lists of the fit."
+            f" With a tied pair as one half, as scikit-learn counts it, no {them} have a larger {r.statistic_name} "
+            f"than {up(r.statistic_bound)} on the lists of the fit."
         )  # fmt: skip
         return (
             f"Proved optimal ({how}): no {them} have a larger {name} on the shortlist, margin and penalty included."
