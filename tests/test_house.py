@@ -56,7 +56,7 @@ LEDGER: dict[str, int] = {
     "errors": 496,  # one home of text for people and of streams that end no call; loading stops the clock
     "io": 3886,  # saved indices, decimals, labels, utilities, margins as written, Markdown of a page, label leaks
     "statistics": 976,  # a refusal names the share that was written; pairs of labels in order
-    "ranks": 1791,  # rows that are there, notes on runs, the error of a lead; pairs won, row by row
+    "ranks": 1792,  # rows that are there, notes on runs, the error of a lead; pairs won, row by row
     "problem": 1627,  # rows on the weights, as a person writes them; quotas, and which clash; pairs as lists
     "certificate": 2140,  # rows on the weights exclude leaves and vertices; quotas counted again, and in leaves
     "search": 10002,  # rows on the weights; quotas; equal pairs merged on a support, vertices of few levels listed
