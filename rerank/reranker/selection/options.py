@@ -13,7 +13,7 @@ from sklearn.model_selection import ParameterGrid
 from rerank.errors import InputError
 from rerank.io.frames import is_sparse
 from rerank.reranker.data import Data
-from rerank.reranker.estimator import Reranker
+from rerank.reranker.options import Options, values_of
 from rerank.statistics import parse
 
 SIMPLE = ("logistic+squares", "logistic+head10", "logistic+head20", "logistic+head40", "logistic+balanced")
@@ -46,7 +46,7 @@ class Option:
         return math.inf if radius is None else float(radius)
 
 
-def options_of(grid: Any, base: Reranker, data: Data) -> list[Option]:
+def options_of(grid: Any, base: Options, data: Data) -> list[Option]:
     """Every combination of a grid, or the default options for a table, cheap ones first."""
     if grid is None:
         # That program, and weights of sum 1, cannot correct a given score.
@@ -64,7 +64,7 @@ def options_of(grid: Any, base: Reranker, data: Data) -> list[Option]:
         raise InputError(f"grid cannot be read ({error}); give a mapping from names to lists.") from None
     if not candidates:
         raise InputError("grid is empty; give a mapping from names to lists, {} for the reranker as it is.")
-    known = base.get_params(deep=False)
+    known = values_of(base)
     for name in sorted({name for candidate in candidates for name in candidate} - known.keys()):
         raise InputError(f"grid varies {name!r}; a Reranker has {', '.join(sorted(known))}.")
     for name in ("stat", "gain"):
@@ -73,7 +73,7 @@ def options_of(grid: Any, base: Reranker, data: Data) -> list[Option]:
     return [Option({"radius": base.radius, **candidate}) for candidate in candidates]
 
 
-def corrections(base: Reranker, data: Data, first_stage: str | None = None) -> list[Option]:
+def corrections(base: Options, data: Data, first_stage: str | None = None) -> list[Option]:
     """Corrections of a first stage, or of the one that the base has, by growing radius.
 
     Where the base has squares of columns, the columns alone are tried before.
@@ -84,7 +84,7 @@ def corrections(base: Reranker, data: Data, first_stage: str | None = None) -> l
 
 
 def _corrections(
-    base: Reranker, n_columns: int, first_stage: str | None, columns: Mapping[str, Any]
+    base: Options, n_columns: int, first_stage: str | None, columns: Mapping[str, Any]
 ) -> list[Option]:
     fixed: dict[str, Any] = ({} if first_stage is None else {"first_stage": first_stage}) | dict(columns)
     if base.window is None and parse(base.stat).counts_places:

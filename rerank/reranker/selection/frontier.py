@@ -1,0 +1,126 @@
+"""What each further column is worth: the best weights of at most 1, 2, 3 ... columns, by the one fit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.errors.stops import enough_memory
+from rerank.errors.telling import say
+from rerank.io.options import whole
+from rerank.problem import Problem
+from rerank.reranker.clock import Clock
+from rerank.reranker.cross_fit import staged
+from rerank.reranker.data import Data, data_of
+from rerank.reranker.fit import concluded, stated
+from rerank.reranker.options import Options, values_of
+from rerank.reranker.ranker import Ranker
+from rerank.reranker.result import Solution
+from rerank.reranker.selection.folds import splits_of
+from rerank.reranker.selection.held_out import Folds, Judge, judged_by, refuse_fixed_length
+from rerank.reranker.solve.optimise import INTERRUPTED
+from rerank.reranker.solve.optimise import solve as best_weights
+from rerank.reranker.task import Task, task_of
+from rerank.scorecard.frontier import OVER, Frontier, Step, nested
+from rerank.scorecard.result import four, rounded_up
+
+Floats = NDArray[np.float64]
+
+FITS_SHARE = 0.6
+"""Share of the time for the fits on all rows; the rest is for the folds."""
+
+POINTS_SHARE = 0.5
+"""Share of the time of a fit, at most, for good weights without a proof, with which the search begins."""
+
+
+def frontier_of(
+    est: Options, given: tuple[Any, Any, Any, Any, Any, Any], names: tuple[str, ...], groups: Any, people: Any,
+    k_max: int, folds: int | None, time_limit: float | None,
+) -> Frontier:  # fmt: skip
+    """The frontier of an estimator's columns on rows; see :meth:`rerank.Reranker.frontier`."""
+    clock, most = Clock(time_limit), whole("k_max", k_max, 1)
+    options = values_of(est)
+    options |= {"solver": "search", "presolve": True, "proof": False, "checkpoint": None, "time_limit": None}
+    if options["radius"] is None:  # a first stage that is kept would rank by all columns
+        options["first_stage"] = None
+    data, weights = data_of(*given, options, Ranker(), names, groups, people)
+    most = min(most, data.X.shape[1])
+    with enough_memory():
+        steps, stopped = _fits(data, weights, options, most, Clock(clock.share(FITS_SHARE if folds else 1.0)))
+        held_out = dict[int, tuple[float, float]]()
+        if folds and not stopped:
+            held_out = _held_out(data, weights, options, most, folds, clock, groups, given[2])
+    for place, one in enumerate(steps):
+        if one.size in held_out:
+            value, seconds = held_out[one.size]
+            steps[place] = replace(one, held_out=value, seconds=one.seconds + seconds)
+    statistic = task_of(options, data.X.shape[1]).statistic.name
+    return Frontier(statistic, "column", nested(steps), f"{folds} folds, each with its own columns" if held_out else "")
+
+
+def _fits(
+    data: Data, weights: Floats | None, options: dict[str, Any], most: int, clock: Clock
+) -> tuple[list[Step], bool]:
+    """The fits on all rows, each begun with the weights of the one before, and whether they were interrupted."""
+    steps, before, stopped = list[Step](), np.zeros(0), False
+    first = staged(data, task_of(options, data.X.shape[1]), weights, clock)
+
+    def solve(problem: Problem, task: Task, clock: Clock, start: Floats | None) -> Solution:
+        start = before if before.size == problem.n_features else start
+        points = best_weights(problem, replace(task, node_limit=0), Clock(clock.share(POINTS_SHARE)), start)
+        if INTERRUPTED in points.notes:
+            return points
+        return best_weights(problem, task, clock, points.weights)
+
+    for size in range(1, most + 1):
+        if stopped or clock.remaining <= 0:
+            steps.append(Step(size, why=OVER))
+            continue
+        own = Clock(clock.least(None, most + 1 - size))
+        task, training = stated(data, task_of(options | {"max_features": size}, data.X.shape[1]), first)
+        try:
+            state = concluded(data, task, own, first, training, solve)
+        except KeyboardInterrupt:
+            if not steps:
+                raise
+            stopped = True
+            steps.append(Step(size, why=OVER))
+            continue
+        found, problem = state.result, training.problem
+        stopped, before = INTERRUPTED in found.notes, found.weights
+        moved = found.weights[1:] if problem is not None and problem.anchored else found.weights
+        names = tuple(data.feature_names[j] for j, weight in zip(training.features, moved) if weight)
+        steps.append(Step(size, found.value, found.bound, False, names, None, own.spent))
+        if options["verbose"]:
+            said = f"{four(found.value)}, none above {rounded_up(found.bound)}, {own.spent:.2g} s"
+            say(f"columns, at most {size}: {found.fitted_name} {said}")
+    return steps, stopped
+
+
+def _held_out(
+    data: Data, weights: Floats | None, options: dict[str, Any], most: int, folds: int, clock: Clock, groups: Any,
+    qid: Any,
+) -> dict[int, tuple[float, float]]:  # fmt: skip
+    """Held-out value and seconds by size: columns and weights chosen anew without each fold."""
+    base = Options(**options)
+    refuse_fixed_length(base, data)
+    unit = "list" if groups is None else "group" if qid is None else "joined list"
+    splits = splits_of(data.X, judged_by(data), data.units, whole("folds", folds, 2), 1, options["random_state"], unit)
+    judge = Judge(data, splits, task_of(options, data.X.shape[1]).quoted, base.list_length)
+    if data.qid is None:  # scores of several fits have no common scale
+        judge = replace(judge, splits=[replace(split, repeat=-1) for split in splits])
+    trial = Folds(base, splits, data, weights, clock, None)
+    found = dict[int, tuple[float, float]]()
+    try:
+        for size in range(1, most + 1):
+            began = clock.spent
+            ranked = trial.take({"max_features": size}, range(len(splits)), len(splits) * (most + 1 - size))
+            if len(ranked) < len(splits):
+                break
+            found[size] = judge.lead([(range(len(splits)), ranked)]).value, clock.spent - began
+    except KeyboardInterrupt:
+        pass
+    return found
