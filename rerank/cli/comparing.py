@@ -88,7 +88,7 @@ def frontier(
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Find the best value with 1, 2, 3 ... columns or questions."""
+    """Find the best value with 1 to k columns, or questions."""
     from rerank.reranker.estimator import Reranker
     from rerank.scorecard import Scorecard
 

@@ -95,7 +95,7 @@ class Frontier:
         """What a person reads."""
         rows = [("at most", self.statistic, "bound", "held out", f"{self.unit}s", "seconds")]
         for one in self.steps:
-            bound = "proved" if one.proved else rounded_up(one.bound)
+            bound = "proved" if one.proved else rounded_up(one.bound) if math.isfinite(one.bound) else ""
             value, held_out = ("" if side is None else four(side) for side in (one.value, one.held_out))
             told = "; ".join(filter(None, (", ".join(one.names), one.why)))
             rows.append((str(one.size), value, bound, held_out, told, f"{one.seconds:.2g}"))

@@ -19,6 +19,7 @@ from rerank.errors import InputError
 from rerank.reranker.selection import comparison
 from rerank.reranker.selection.folds import splits_of
 from tests.cases.refuses import refuses
+from tests.cases.stopped import interrupt
 from tests.cli.commands import answer, run
 
 HAS_TREES = importlib.util.find_spec("lightgbm") is not None
@@ -170,7 +171,9 @@ class Stopped(BaseEstimator):
     """Ctrl-C comes while it is fitted."""
 
     def fit(self, X, y):
-        raise KeyboardInterrupt
+        interrupt()
+        self.fitted_ = True
+        return self
 
     def decision_function(self, X):
         return X[:, 0]

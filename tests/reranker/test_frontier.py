@@ -17,6 +17,7 @@ from rerank.reranker.selection.folds import splits_of
 from rerank.statistics import InLists, parse
 from tests.cases.drawn import drawn
 from tests.cases.refuses import refuses
+from tests.cases.stopped import interrupt
 from tests.cli.commands import OPEN, answer, run
 
 STATS = ("auc", "dcg@4", "precision@5", "mrr")
@@ -118,15 +119,16 @@ def test_what_was_found_is_kept_after_an_interrupt(monkeypatch):
 
     def stopped(*given):
         calls.append(given)
-        if len(calls) > 2:
-            raise KeyboardInterrupt
+        if len(calls) == 4:  # in the second fit, after its first points
+            interrupt()
         return solve(*given)
 
     monkeypatch.setattr(module, "best_weights", stopped)
     found = Reranker("auc").frontier(3, X, y)
-    assert [one.value is None for one in found.steps] == [False, False, False] and not found.held_out_by
-    assert [one.names for one in found.steps] == [found.steps[0].names] * 3
-    assert found.steps[0].bound <= found.steps[1].bound == np.inf and not found.steps[1].proved
+    first, second, third = found.steps
+    assert first.proved and not second.proved and second.value >= first.value and second.why == ""
+    assert third.value == second.value and third.bound == np.inf and "interrupted" in third.why
+    assert not found.held_out_by and "On held-out rows" not in str(found)
 
 
 def test_the_picture_shows_value_bound_and_held_out_rows():

@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from rerank.errors import InputError, unknown
 from rerank.errors.compiling import working_time
-from rerank.errors.stops import enough_memory
+from rerank.errors.stops import current, enough_memory, protected
 from rerank.errors.telling import say
 from rerank.io.frames import is_sparse, names_of
 from rerank.io.options import seed, whole
@@ -246,8 +246,10 @@ def compare(
     Returns
     -------
     Comparison
-        The simplest method whose lead over it by the best one is within 1.96 standard errors is what to take. Values
-        are means over folds, or over lists; a statistic of N places counts the same share of the places of each fold.
+        With ``table``, ``take``, ``sentence``, ``estimator`` (what to take, not fitted yet) and ``plot(ax)``. To take
+        is the simplest method over which the lead of the best one is within 1.96 standard errors. Values are means
+        over folds, or over lists; a statistic of N places counts the same share of the places of each fold. After an
+        interrupt the methods that were tried are compared.
 
     Raises
     ------
@@ -279,7 +281,9 @@ def compare(
     with enough_memory():
         judge = Judge(data, judged, parse(stat), ties="average")
         trial = _Trial(every, Folds(base, splits, data, weights, clock, n_jobs), judge, clock, verbose)
-        trial.run()
+        _, interrupted = protected(trial.run)
+    if interrupted and not trial.ranked:
+        raise KeyboardInterrupt
     return trial.told(length, {"stat": stat, "gain": gain, "pos_label": pos_label, "random_state": number})
 
 
@@ -331,6 +335,8 @@ class _Trial:
         """Try them; after an interrupt, or when the time is over, the rest is left untried."""
         every = list(range(len(self._judge.splits)))
         for place, method in enumerate(self.methods):
+            if self._clock.remaining <= 0:
+                return
             if method.name.startswith("lightgbm") and find_spec("lightgbm") is None:
                 self.why[method.name] = "not tried: LightGBM is not installed"
                 continue
@@ -342,11 +348,9 @@ class _Trial:
             except InputError as error:
                 self.why[method.name] = f"not tried: {error}"
                 continue
-            except KeyboardInterrupt:
-                if not self.ranked:
-                    raise
+            except KeyboardInterrupt:  # of a search that would begin after Ctrl-C
                 return
-            if len(ranked) < len(every):
+            if len(ranked) < len(every) or current().asked.is_set():
                 continue
             self.ranked[method.name], self.seconds[method.name] = ranked, working_time() - began
             if self._verbose:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors.stops import enough_memory
+from rerank.errors.stops import current, enough_memory, protected
 from rerank.errors.telling import say
 from rerank.io.options import whole
 from rerank.problem import Problem
@@ -21,7 +21,6 @@ from rerank.reranker.ranker import Ranker
 from rerank.reranker.result import Solution
 from rerank.reranker.selection.folds import splits_of
 from rerank.reranker.selection.held_out import Folds, Judge, judged_by, refuse_fixed_length
-from rerank.reranker.solve.optimise import INTERRUPTED
 from rerank.reranker.solve.optimise import solve as best_weights
 from rerank.reranker.task import Task, task_of
 from rerank.scorecard.frontier import OVER, Frontier, Step, nested
@@ -48,11 +47,18 @@ def frontier_of(
         options["first_stage"] = None
     data, weights = data_of(*given, options, Ranker(), names, groups, people)
     most = min(most, data.X.shape[1])
+    held_out = dict[int, tuple[float, float]]()
+
+    def found() -> list[Step]:
+        steps = _fits(data, weights, options, most, Clock(clock.share(FITS_SHARE if folds else 1.0)))
+        if folds and not current().asked.is_set():
+            held_out.update(_held_out(data, weights, options, most, folds, clock, groups, given[2]))
+        return steps
+
     with enough_memory():
-        steps, stopped = _fits(data, weights, options, most, Clock(clock.share(FITS_SHARE if folds else 1.0)))
-        held_out = dict[int, tuple[float, float]]()
-        if folds and not stopped:
-            held_out = _held_out(data, weights, options, most, folds, clock, groups, given[2])
+        steps, interrupted = protected(found)
+    if interrupted and steps[0].value is None:
+        raise KeyboardInterrupt
     for place, one in enumerate(steps):
         if one.size in held_out:
             value, seconds = held_out[one.size]
@@ -61,22 +67,21 @@ def frontier_of(
     return Frontier(statistic, "column", nested(steps), f"{folds} folds, each with its own columns" if held_out else "")
 
 
-def _fits(
-    data: Data, weights: Floats | None, options: dict[str, Any], most: int, clock: Clock
-) -> tuple[list[Step], bool]:
-    """The fits on all rows, each begun with the weights of the one before, and whether they were interrupted."""
-    steps, before, stopped = list[Step](), np.zeros(0), False
+def _fits(data: Data, weights: Floats | None, options: dict[str, Any], most: int, clock: Clock) -> list[Step]:
+    """The fits on all rows, each begun with the weights of the one before."""
+    steps, before = list[Step](), np.zeros(0)
     first = staged(data, task_of(options, data.X.shape[1]), weights, clock)
 
     def solve(problem: Problem, task: Task, clock: Clock, start: Floats | None) -> Solution:
         start = before if before.size == problem.n_features else start
         points = best_weights(problem, replace(task, node_limit=0), Clock(clock.share(POINTS_SHARE)), start)
-        if INTERRUPTED in points.notes:
+        try:
+            return best_weights(problem, task, clock, points.weights)
+        except KeyboardInterrupt:  # of a search that would begin after Ctrl-C
             return points
-        return best_weights(problem, task, clock, points.weights)
 
     for size in range(1, most + 1):
-        if stopped or clock.remaining <= 0:
+        if clock.remaining <= 0:
             steps.append(Step(size, why=OVER))
             continue
         own = Clock(clock.least(None, most + 1 - size))
@@ -84,20 +89,17 @@ def _fits(
         try:
             state = concluded(data, task, own, first, training, solve)
         except KeyboardInterrupt:
-            if not steps:
-                raise
-            stopped = True
             steps.append(Step(size, why=OVER))
             continue
         found, problem = state.result, training.problem
-        stopped, before = INTERRUPTED in found.notes, found.weights
-        moved = found.weights[1:] if problem is not None and problem.anchored else found.weights
+        before = found.weights
+        moved = before[1:] if problem is not None and problem.anchored else before
         names = tuple(data.feature_names[j] for j, weight in zip(training.features, moved) if weight)
         steps.append(Step(size, found.value, found.bound, False, names, None, own.spent))
         if options["verbose"]:
             said = f"{four(found.value)}, none above {rounded_up(found.bound)}, {own.spent:.2g} s"
             say(f"columns, at most {size}: {found.fitted_name} {said}")
-    return steps, stopped
+    return steps
 
 
 def _held_out(
@@ -114,13 +116,13 @@ def _held_out(
         judge = replace(judge, splits=[replace(split, repeat=-1) for split in splits])
     trial = Folds(base, splits, data, weights, clock, None)
     found = dict[int, tuple[float, float]]()
-    try:
-        for size in range(1, most + 1):
-            began = clock.spent
+    for size in range(1, most + 1):
+        began = clock.spent
+        try:
             ranked = trial.take({"max_features": size}, range(len(splits)), len(splits) * (most + 1 - size))
-            if len(ranked) < len(splits):
-                break
-            found[size] = judge.lead([(range(len(splits)), ranked)]).value, clock.spent - began
-    except KeyboardInterrupt:
-        pass
+        except KeyboardInterrupt:
+            break
+        if len(ranked) < len(splits) or current().asked.is_set():
+            break
+        found[size] = judge.lead([(range(len(splits)), ranked)]).value, clock.spent - began
     return found
