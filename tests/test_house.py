@@ -52,22 +52,22 @@ ROOMS = {
 # Lines of Python in each room, and at most as many may there be.  Whoever raises a number says why behind it; a room
 # that has become smaller gets its number.  There is no limit on a file or a body: a file ends where its idea ends.
 LEDGER: dict[str, int] = {
-    "formulations": 4272,  # the equation of each component, names of the table; forms of solution files; cards
+    "formulations": 4476,  # the equation of each component, names of the table; forms of solution files; cards
     "errors": 496,  # one home of text for people and of streams that end no call; loading stops the clock
-    "io": 3876,  # saved indices, decimals, labels, margins as written, Markdown of a page, columns that tell the label
-    "statistics": 957,  # a refusal names the share that was written
-    "ranks": 1742,  # rows that are there, notes on runs, the error of a lead
-    "problem": 1550,  # rows on the weights, and how a person writes them; quotas, and which of them clash by counting
-    "certificate": 2140,  # rows on the weights exclude leaves and vertices; quotas counted again, and in leaves
-    "search": 10002,  # rows on the weights; quotas; equal pairs merged on a support, vertices of few levels listed
+    "io": 3913,  # saved indices, decimals, labels, utilities, margins as written, Markdown of a page, label leaks
+    "statistics": 995,  # a refusal names the share that was written; pairs of labels in order
+    "ranks": 1807,  # rows that are there, notes on runs, the error of a lead; pairs won, row by row
+    "problem": 1655,  # rows on the weights, as a person writes them; quotas, and which clash; pairs as lists
+    "certificate": 2154,  # rows on the weights exclude leaves and vertices; quotas counted again, and in leaves
+    "search": 10049,  # rows on the weights; quotas; equal pairs merged on a support, vertices of few levels listed
     "solvers": 1807,  # own sense of objectives, unbounded programs; own options of solvers
-    "scorers": 4176,
+    "scorers": 4178,
     "plots": 1254,  # the risks of a card, and the card on paper; bounds by an option
     "scorecard": 5068,  # cards of points, their files and exports, the check of their proof; their frontier
     "latent": 3416,  # an evaluation refuses what it cannot judge
-    "reranker": 13020,  # rows of a user's own in programs; bounds on a word; history; labels; comparison; frontier
-    "cli": 3228,  # bounds on a solver's word; outputs one by one, six commands for cards; compare and frontier
-    "rerank": 103,
+    "reranker": 13879,  # fusion by logistic regression, values of many weights at once; comparison and frontier
+    "cli": 3261,  # bounds on a solver's word; outputs one by one, six commands for cards; compare and frontier
+    "rerank": 105,
 }
 
 # What is known to break the plan. It only shrinks: what is mended has to go from here too.

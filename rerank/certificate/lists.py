@@ -139,7 +139,7 @@ def _value(item: RankedList, lost: Iterable[Indices], integers: Integers) -> Fra
     levels, gain_unit = integers(item.thresholds().tobytes())
     coefficients, coefficient_unit = integers(item.coefficients.tobytes())
     steps = (high - low for low, high in zip([0, *levels], levels))
-    total = sum(step * value_of_lost(counts, coefficients, item.hits) for step, counts in zip(steps, lost))
+    total = sum(step * value_of_lost(counts, coefficients, item.hits, item.alone) for step, counts in zip(steps, lost))
     raw = Fraction(total, gain_unit * coefficient_unit)
     return (raw + Fraction(item.constant)) / Fraction(item.scale)
 

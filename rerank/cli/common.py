@@ -67,6 +67,7 @@ COLUMNS: dict[str, Any] = {
 """What the options of a command say of the columns of a table, by the names that :func:`read_data` has for it."""
 GIVEN = "given_"
 """What the name of a parameter has before it among a command's own."""
+Details = Annotated[bool, typer.Option("--details", help="Print numbers, weights, options and seconds, too.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
@@ -140,9 +141,11 @@ def guarded(command: Callable[..., Answer]) -> Callable[..., Answer]:
 
 
 def exit_code(result: Result, guarded: bool = False) -> int:
-    """0 where the result is proved or held-out rows kept what had to be led, 3 where its gap is open."""
-    guarded = guarded or (result.evidence is not None and result.evidence.guarded)
-    return PROVED if result.proved or guarded else FEASIBLE
+    """0 where the result is proved, held-out rows chose, or the first stage is kept; 3 where a gap is open."""
+    held_out = result.evidence
+    decided = held_out is not None and (held_out.guarded or held_out.chosen is not None)
+    kept = held_out is None and result.status in ("first_stage_kept", "already_ideal")
+    return PROVED if result.proved or guarded or decided or kept else FEASIBLE
 
 
 def silence() -> None:
@@ -302,13 +305,14 @@ def read_for(
     Labels are read where they are needed or, with ``take_label``, where the file has them. Rows of weight 0 are left
     out where labels are needed.
     """
+    from rerank.io.columns import label_column
     from rerank.io.frames import with_columns
     from rerank.io.reader import column_names
     from rerank.reranker.files import model_file
     from rerank.reranker.files.document import kinds_of
 
     doc = model_file.read(model)
-    kinds, options = kinds_of(doc), dict[str, Any]()
+    kinds, options, label_of_rows = kinds_of(doc), dict[str, Any](), None
     if header := column_names(data, separator(delimiter)):
         given = {"label": label, "qid": qid, "id": id, "weight": weight, "people": people}
         for role, name in given.items():
@@ -316,6 +320,8 @@ def read_for(
             wanted = need_label or (take_label and role != "people") or role in ("qid", "id")
             if name is None and fitted is not None and wanted and fitted in header:
                 given[role] = fitted
+        if given["id"] is None:  # what pandas calls the rows; of several columns or none they are numbered
+            given["id"] = label_of_rows = label_column([name for name in header if name not in kinds])
         if given["qid"] is None and (lost := doc.settings.get("qid_column")) is not None:
             say(
                 f"{data} has no column {lost!r}, which held the lists of the fit, so all rows are one list; name "
@@ -330,7 +336,12 @@ def read_for(
     else:
         named = {"label": label, "qid": qid, "id": id, "weight": weight, "positive": positive}
         options = {"n_features": len(doc.feature_names), "delimiter": separator(delimiter), **named}
-    table = _read(data, need_label, **options)
+    try:
+        table = _read(data, need_label, **options)
+    except InputError:
+        if label_of_rows is None:
+            raise
+        table = _read(data, need_label, **options | {"id": None})  # some rows may have no label
     if len(table.feature_names) < len(doc.feature_names):
         X = with_columns(table.X, table.feature_names, doc.feature_names)
         table = replace(table, X=X, feature_names=doc.feature_names)

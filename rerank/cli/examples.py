@@ -14,10 +14,10 @@ EXAMPLES = {
     ],
     "fit": [
         "rerank fit old.csv --label died --stat precision@50 --model m.json",
-        "rerank fit old.csv --label died --radius 0.1 --cv 5 --model m.json",
+        "rerank fit old.csv --label died --radius 0.1 --details --model m.json",
         "rerank fit old.csv --label died --first-stage my_score --model m.json",
         "rerank fit letor.svm --stat ndcg@10 --max-features 3 --model m.json",
-        "rerank fit old.csv --label died --model m.json --proof m.proof",
+        "rerank fit old.csv --label died --free --model m.json --proof m.proof",
     ],
     "rank": [
         "rerank rank m.json new.csv --top 20",

@@ -40,7 +40,10 @@ def fuse(
     audit: Annotated[
         Path | None, typer.Option(help="Folder for a table, a model and a proof, which rerank verify checks.")
     ] = None,
-    export: Annotated[str | None, typer.Option(help="Print a snippet: elasticsearch, vespa or formula.")] = None,
+    export: Annotated[
+        str | None,
+        typer.Option(help="Print a snippet for elasticsearch, opensearch, vespa, weaviate or mongodb, or the formula."),
+    ] = None,
     plot: Annotated[
         Path | None, typer.Option(help="Draw the lead of every option over RRF: a .png, .svg or .pdf.")
     ] = None,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rerank.io.page import Cells, Part, Picture, Words
+from rerank.io.page import Cells, Items, Part, Picture, Words
 
 if TYPE_CHECKING:
     import numpy as np
@@ -234,8 +234,8 @@ def held_out(est: Reranker) -> Section:
     title, found = "What held-out rows say", est.result_.evidence
     if found is None:
         lacking = (
-            "The model file holds no held-out evidence: fit with --cv 5 (RerankerCV in Python), or make this page of "
-            "labelled rows that the fit has not seen."
+            "The model file holds no held-out evidence: fit without --free (RerankerCV in Python), or make this page "
+            "of labelled rows that the fit has not seen."
         )
         return (title, [text(lacking)])
     n = len(found.options)
@@ -269,12 +269,12 @@ def _caution(found: Evidence) -> str:
 
 def proof(est: Reranker, unweighted: bool) -> Section:
     """What was proved, in sentences, and the numbers."""
-    from rerank.reranker.describe import CORRECTIONS, proved_in_words
+    from rerank.reranker.describe import describe
 
-    notes = tuple(note for note in est.result_.notes if not note.startswith(CORRECTIONS))
-    _, *numbers = replace(est.result_, notes=notes).parts()
-    parts: list[Part] = [text(*proved_in_words(est.state_, unweighted)), *numbers]
-    if notes:
+    state = replace(est.state_, binary=True) if unweighted and est.state_.two_grades else est.state_
+    told = describe(state)
+    parts: list[Part] = [text(*told.asked), text(told.answer), text(*told.proof), *told.details[:2], Items(told.notes)]
+    if told.notes:
         parts.append(text(f"{GIVEN}: the notes.", small=True))
     return ("What was proved about the fit", parts)
 

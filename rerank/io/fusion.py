@@ -25,19 +25,39 @@ class Joined:
     scores : float64 array (n, runs)
         NaN where a run does not have the document.
     names : tuple of str
+    places : float64 array (n, runs)
+        Place in the run's list of the query, from 1; equal scores in the order of the run.
     """
 
     qid: Words
     docid: Words
     scores: Floats
     names: tuple[str, ...]
+    places: Floats
 
     def __len__(self) -> int:
         return int(self.qid.size)
 
     def some(self, rows: NDArray[Any]) -> Joined:
         """Some of the rows, by number or mask."""
-        return Joined(self.qid[rows], self.docid[rows], self.scores[rows], self.names)
+        return Joined(self.qid[rows], self.docid[rows], self.scores[rows], self.names, self.places[rows])
+
+
+def places_of(run: Run) -> NDArray[np.intp]:
+    """Place of each document in its list, from 1; equal scores in the order of the run."""
+    number = numbered(run.qid)[1]
+    order, count = np.lexsort((-run.score, number)), np.bincount(number)  # stable
+    place = np.empty(order.size, dtype=np.intp)
+    place[order] = np.arange(order.size) - np.repeat(np.cumsum(count) - count, count) + 1
+    return place
+
+
+def first_documents(run: Run, depth: int | None) -> Run:
+    """The documents of the first places of each list; all without a depth."""
+    if depth is None:
+        return run
+    kept = places_of(run) <= depth
+    return run if kept.all() else replace(run, qid=run.qid[kept], docid=run.docid[kept], score=run.score[kept])
 
 
 def join(runs: Mapping[str, Run]) -> Joined:
@@ -48,11 +68,12 @@ def join(runs: Mapping[str, Run]) -> Joined:
     queries, query = numbered(np.concatenate([run.qid for run in each]))
     documents, document = numbered(np.concatenate([run.docid for run in each]))
     pairs, row = numbered(query * len(documents) + document)  # numbers are compared faster than pairs of texts
-    scores = np.full((len(pairs), len(each)), np.nan)
+    scores, places = np.full((2, len(pairs), len(each)), np.nan)
     column = np.repeat(np.arange(len(each)), [run.score.size for run in each])
     scores[row, column] = np.concatenate([run.score for run in each])
+    places[row, column] = np.concatenate([places_of(run) for run in each])
     own, other = np.divmod(np.array(pairs, dtype=np.intp), max(len(documents), 1))
-    return Joined(words(list(queries))[own], words(list(documents))[other], scores, tuple(runs))
+    return Joined(words(list(queries))[own], words(list(documents))[other], scores, tuple(runs), places)
 
 
 @dataclass(frozen=True, eq=False)

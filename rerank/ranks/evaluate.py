@@ -72,7 +72,7 @@ def evaluate(
         Gain of grade g: ``2^g - 1`` or g; a binary statistic, such as "ap", counts 1 for every grade above 0.
     sample_weight : array (n,), optional
         Multiplies the gain of a row, which for an irrelevant row is 0 anyhow. A row of weight 0 is not there: it takes
-        no place. 0 or 1 for "ap", "rr" and "success@N".
+        no place. 0 or 1 for "ap", "rr", "success@N" and "pos@top".
     query_weight : mapping or array (n,), optional
         Weight of a list in the mean; a list of weight 0 is not there.
     ideal_gains : mapping of list name to grades, optional

@@ -43,7 +43,7 @@ class Data:
     X : float64 array (n, d)
         Columns that can be reranked.
     y : float64 array (n,)
-        Grades; 0 is irrelevant.
+        Grades, where 0 is irrelevant, or utilities.
     gains : float64 array (n,)
         Gain of each row: that of its label, times the weight of the row.
     qid : intp array (n,) or None
@@ -118,7 +118,8 @@ class Data:
     def evaluator(self, statistic: RankStatistic) -> Evaluator:
         """What values of the lists by a statistic are computed with; kept."""
         if statistic not in self._evaluators:
-            gain_of(statistic, "linear", self.gains)  # refuses gains that the statistic cannot count
+            if not statistic.by_order:
+                gain_of(statistic, "linear", self.gains)  # refuses gains that the statistic cannot count
             self._evaluators[statistic] = Evaluator(statistic, self._lists)
         return self._evaluators[statistic]
 
@@ -265,7 +266,7 @@ def checked(
         Naming what is not consistent.
     """
     n = rows.n
-    grades, labels = read_labels(y, n, pos_label)
+    grades, labels = read_labels(y, n, pos_label, utilities=gain == "order")
     names: tuple[Any, ...] = (0,)
     lists = None
     if qid is not None:

@@ -1,7 +1,7 @@
 """The one fit: first stage, shortlist, weights by a solver that is an argument, comparison with the first stage.
 
 A search, a program, start weights left as they are, or the weights of a file that is verified: each is a function from
-the problem to a :class:`~rerank.reranker.result.Solution`, and all else is the same for them.
+the problem to a :class:`~rerank.reranker.solution.Solution`, and all else is the same for them.
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ from rerank.reranker.columns import Columns
 from rerank.reranker.constraints import first_stage_keeps
 from rerank.reranker.cross_fit import Staged, staged
 from rerank.reranker.data import Data
-from rerank.reranker.describe import corrections_in_words, kept_in_words
-from rerank.reranker.first_stage import FirstStage
+from rerank.reranker.describe import corrections_in_words
+from rerank.reranker.first_stage import FirstStage, too_many
 from rerank.reranker.quotas import broken, in_words, worst
-from rerank.reranker.result import KEEPING, Result, Solution, status_of
+from rerank.reranker.result import Result
+from rerank.reranker.solution import KEEPING, Solution, status_of
 from rerank.reranker.solve.margin import (
     SMALLEST_DEFAULT,
     notes_on_exact_pairs,
@@ -110,9 +111,10 @@ def concluded(
     notes = _notes(data, task, clock, first, training)
     columns = data.rows.columns
     breaks = broken_by_first_stage(problem, task, stage, columns)
+    over = too_many(stage, task.max_features, columns) if task.radius is None else None
     quotas, lists = groups_of(task.quotas, data.kinds), training.counted
     missed = broken(quotas, lists, np.zeros(data.y.size) if scores is None else scores)
-    settled = problem is None or bool(training.nothing) or (_is_ideal(before, problem) and breaks is None)
+    settled = problem is None or bool(training.nothing) or (_is_ideal(before, problem) and breaks is over is None)
     if settled and missed is not None:
         if problem is None or training.nothing == "nothing_to_find":
             raise unmet(quotas, proved=problem is None)
@@ -167,13 +169,18 @@ def concluded(
             ]
         notes += in_words(quotas, lists, fitted)
         led = ahead <= ROUNDING * abs(after) and task.solver not in ("none", "file")
-        if led and breaks is None and missed is None and quoted_before is not None:
+        if led and breaks is over is missed is None and quoted_before is not None:
             status, quoted = "first_stage_kept", quoted_before
         else:
             if led and breaks is not None:
                 notes += [
                     f"The first stage has {before:.6g} and is not kept, because it does not satisfy the constraint "
                     f"{breaks!r}."
+                ]
+            if led and over is not None:
+                notes += [
+                    f"The first stage has {before:.4g} by {over} columns and is not kept: max_features is "
+                    f"{task.max_features}."
                 ]
             quoted = _quoted(data, task, fitted, after)
             if problem.anchored:
@@ -182,7 +189,7 @@ def concluded(
                 notes += [words] if words else []
     kept, none = status in KEEPING, np.empty(0)
     result = Result.of(
-        solution.noting(*notes, *(kept_in_words(task, stage, columns) if kept else ())),
+        solution.noting(*notes),
         statistic=quoted, status=status,
         statistic_name=task.quoted.name, fitted_name=statistic.name, gain=task.gain, C=task.C,
         solver=task.solver,
@@ -201,6 +208,7 @@ def concluded(
         features=columns.chosen[training.features], weights=result.weights, result=result, training=training,
         scores=scores, low=none if problem is None else problem.low, high=none if problem is None else problem.high,
         weighted_lists=data.list_weight is not None, labels=data.labels,
+        binary=bool(np.isin(data.gains, (0.0, 1.0)).all()),
     )  # fmt: skip
     return state if task.judged else state.with_classes(data.rows, data.y, scores)
 

@@ -19,7 +19,7 @@ from rerank.io.options import whole
 from rerank.problem.scaling import per_unit
 from rerank.ranks import evaluate
 from rerank.ranks.lists import number_lists, places_by_list
-from rerank.ranks.row_gains import IdealGains
+from rerank.ranks.row_gains import IdealGains, gain_of
 from rerank.reranker.columns import Rows, lists_of
 from rerank.reranker.data import Given, Weights, gains_and_weights, numbered
 from rerank.reranker.learners import names_optional
@@ -124,14 +124,15 @@ class Ranker(BaseEstimator):
         given = Given.of(rows.given, y, lists_of(X, qid), sample_weight, query_weight)
         rows = rows if given.there.mask is None else Rows(given.X, rows.columns)
         with given.counted():
-            grades = labels_of(given.y, rows.n, self.state_.labels)
+            statistic = self.state_.task.quoted
+            grades = labels_of(given.y, rows.n, self.state_.labels, statistic.by_order)
             names: tuple[Any, ...] = (0,)
             lists, weights = None, given.query_weight
             if qid is not None:
                 names, lists = number_lists(check_qid(given.qid, rows.n))
-                _, weights = gains_and_weights(grades, self.gain, None, weights, names, lists)
+                _, weights = gains_and_weights(grades, gain_of(statistic, self.gain), None, weights, names, lists)
             return evaluate(
-                self.state_.task.quoted,
+                statistic,
                 grades,
                 self.state_.list_scores(rows, lists),
                 lists,
@@ -151,8 +152,10 @@ class Ranker(BaseEstimator):
             validate_data(self, rows.given, reset=False, skip_check_array=True)
         return rows
 
-    def top(self, X: Any, n: int, qid: ArrayLike | str | None = None) -> NDArray[np.intp]:
-        """Numbers of the rows at places 1 to ``n``, best first; ``X.iloc[est.top(X, n)]`` are the rows.
+    def top(self, X: Any, n: int, qid: ArrayLike | str | None = None) -> NDArray[Any]:
+        """Rows at places 1 to ``n``, best first: labels of the index of a pandas frame, else numbers from 0.
+
+        ``X.loc[est.top(X, n)]`` are the rows of a pandas frame, and ``X[est.top(X, n)]`` those of an array.
 
         Parameters
         ----------
@@ -165,8 +168,20 @@ class Ranker(BaseEstimator):
         Raises
         ------
         InputError
+            For an ``n`` that is no number of places, and an index that has a label twice.
         """
         X = held(X)
+        rows = self._top(X, n, qid)
+        if not hasattr(X, "iloc"):
+            return rows
+        if not X.index.is_unique:
+            raise InputError(
+                "The index of X has a label twice, so that labels name no rows; call X.reset_index(drop=True) first."
+            )
+        return np.asarray(X.index.take(rows))
+
+    def _top(self, X: Any, n: int, qid: ArrayLike | str | None = None) -> NDArray[np.intp]:
+        """Numbers of these rows."""
         wanted, places = whole("n", n), self.rank(X, qid)
         rows = np.flatnonzero(places <= wanted)
         lists = numbered_lists(X, qid, places.size)
@@ -242,7 +257,7 @@ class Ranker(BaseEstimator):
         X : table (m, d)
         n : int
         names : sequence of str, optional
-            Of all rows of X; their numbers without it.
+            Of all rows of X; without it the index labels of a pandas frame, else their numbers.
         ax : matplotlib axes, optional
 
         Raises
@@ -252,11 +267,12 @@ class Ranker(BaseEstimator):
         from rerank.plots import contributions
 
         X = held(X)
-        added, first = self._added(X), self.top(X, n)
+        added, first = self._added(X), self._top(X, n)
         *columns, _ = added  # the constant is the same for all rows
         if not columns:
             raise InputError("No column has a weight, so none adds to a score; there is nothing to draw.")
         values = np.column_stack([added[name] - added[name].mean() for name in columns])[first]
+        names = X.index if names is None and hasattr(X, "iloc") else names
         rows = [str(row if names is None else names[row]) for row in first.tolist()]
         return contributions(rows, columns, values, unit="added to the score, less the mean of the list", ax=ax)
 

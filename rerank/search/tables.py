@@ -59,7 +59,8 @@ class Slots(NamedTuple):
 class Paid(NamedTuple):
     """What the places of binary lists earn, best place first, and what the j-th best positive multiplies that with.
 
-    ``hits`` is empty where that is 1 for all; ``counted`` of the best positives of a list can earn something.
+    ``hits`` is empty where that is 1 for all; ``counted`` of the best positives of a list can earn something. Where
+    ``step`` is 0 the positives of a list take no places from each other, else it is 1.
     """
 
     places: Any  # that earn something, at most as many as the list has rows
@@ -68,6 +69,7 @@ class Paid(NamedTuple):
     hit_start: Any
     hits: Any
     counted: Any
+    step: Any
 
 
 class Lists(NamedTuple):
@@ -372,12 +374,17 @@ def tables(problem: Problem, parts: list[ListPairs] | None = None, scale: Floats
         lowers.append(q.rows[lower].astype(np.int32))
         members.append([begin[depth > t] + t for t in range(steps.size)])
         offset += int(depth.sum())
-    units = problem.units
-    slots = [s for group in members for s in group]
+    # Positives that take no places from each other are binary lists of one each.
+    split = [
+        (unit, part) for unit, slots in zip(problem.units, (s for group in members for s in group), strict=True)
+        for part in (np.split(slots, slots.size) if unit.alone else [slots])
+    ]  # fmt: skip
+    units, slots = [unit for unit, _ in split], [part for _, part in split]
     unit_of = np.zeros(offset, np.int32)
     for u, s in enumerate(slots):
         unit_of[s] = u
-    places, hits = [places_of(unit.factor, unit.coefficients) for unit in units], [unit.hits for unit in units]
+    places = [places_of(unit.factor, unit.coefficients) for unit in units]
+    hits = [unit.hits[: part.size] for unit, part in split]
     ideal, slack = _most(places, hits)
     above, beneath = np.concatenate(uppers), np.concatenate(lowers)
     pairs = _differences(problem.scaled, above, beneath)
@@ -466,15 +473,19 @@ def row_tables(problem: Problem, scale: Floats) -> RowTables:
     units = problem.units
     home = np.repeat(np.arange(begin.size - 1), np.diff(first_unit))
     places = [places_of(unit.factor, unit.coefficients) for unit in units]
-    hits = [unit.hits.astype(np.float64) if problem.weighs_hits else np.empty(0) for unit in units]
+    weighs = any(item.hits is not None for item in problem.lists)
+    hits = [unit.hits.astype(np.float64) if weighs else np.empty(0) for unit in units]
     coef_start, n_rows = starts(places).astype(np.int64), np.diff(begin)[home]
     # One type of whole numbers but for the rows' own: each mixture of two compiles functions again.
     paid = Paid(
         np.minimum(np.diff(coef_start), n_rows).astype(np.int64), coef_start, _joined(places),
         starts(hits).astype(np.int64), _joined(hits),
         np.array([last_hit(unit.hits) for unit in units], np.int64),
+        np.array([not unit.alone for unit in units], np.int64),
     )  # fmt: skip
-    ideal, slack = _most(places, [unit.hits for unit in units])
+    # Positives that take no places from each other are binary lists of one each.
+    split = [(x, h) for unit, x in zip(units, places) for h in (unit.hits[:, None] if unit.alone else [unit.hits])]
+    ideal, slack = _most([x for x, _ in split], [h for _, h in split])
     return RowTables(
         rows=rows,
         order=order,

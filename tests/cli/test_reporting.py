@@ -12,7 +12,7 @@ import pytest
 
 from rerank import Reranker, load
 from rerank.io import Table, write_csv
-from rerank.reranker.describe import proved_in_words
+from rerank.reranker.describe import describe
 from rerank.reranker.evidence import evidence_of, one_line
 from rerank.reranker.files import model_file
 from tests.cases.mutants import signed
@@ -65,7 +65,7 @@ def write(name, X, y, ids=None, qid=None):
 def model(folder):
     X, y = drawn(0)
     write("train.csv", X, y)
-    options = ["--stat=precision@8", "--radius=0.1", "--margin=0.05", "--solver=search", "--candidates=0"]
+    options = ["--free", "--stat=precision@8", "--radius=0.1", "--margin=0.05", "--solver=search", "--candidates=0"]
     run("fit", "train.csv", "--label", "hit", "--model", "m.json", *options, code=None)
     return "m.json"
 
@@ -132,7 +132,7 @@ def test_lists_are_drawn_anew_as_wholes(folder):
     X, y = drawn(5)
     qid = np.array([f"q{k % 6}" for k in range(y.size)], dtype=object)
     write("lists.csv", X, y, qid=qid)
-    options = ["--label=hit", "--qid=qid", "--stat=ndcg@3", "--solver=search", "--time-limit=5"]
+    options = ["--label=hit", "--qid=qid", "--free", "--stat=ndcg@3", "--solver=search", "--time-limit=5"]
     run("fit", "lists.csv", "--model", "m.json", *options, code=None)
     X, y = drawn(6)
     write("more.csv", X, y, qid=qid)
@@ -151,7 +151,7 @@ def test_missed_items_and_weights_count_for_both_orders(folder):
         ideal = {"q0": (1.0, 1.0), "q3": (1.0,)}
         write_csv(name, Table(X, y, qid, None, ("a", "b", "c"), weights, ideal), label="hit")
     options = ["--label=hit", "--qid=qid", "--weight=weight", "--stat=ndcg@3", "--solver=search", "--time-limit=5"]
-    run("fit", "old.csv", "--model", "m.json", *options, code=None)
+    run("fit", "old.csv", "--free", "--model", "m.json", *options, code=None)
     run("report", "m.json", "new.csv", "--weight", "weight")
     value = answer(run("score", "m.json", "new.csv", "--weight", "weight", "--json"))
     ours, first = f"{value['value']:.4g}", f"{value['first_stage']:.4g}"
@@ -161,7 +161,7 @@ def test_missed_items_and_weights_count_for_both_orders(folder):
 def test_rows_on_which_the_statistic_is_not_defined(folder, recwarn):
     X, y = drawn(0)
     write("old.csv", X, y)
-    run("fit", "old.csv", "--label", "hit", "--model", "m.json", "--stat=auc", "--radius=0", code=None)
+    run("fit", "old.csv", "--label", "hit", "--model", "m.json", "--stat=auc", "--free", "--radius=0", code=None)
     write("same.csv", X, np.ones(y.size))
     recwarn.clear()
     run("report", "m.json", "same.csv")
@@ -217,7 +217,7 @@ def test_what_held_out_rows_said_is_in_the_file_and_on_the_page(chosen):
 
 def test_a_model_without_folds_says_so(model):
     run("report", model, "train.csv")
-    assert "holds no held-out evidence: fit with --cv 5" in read() and load(model).result_.evidence is None
+    assert "holds no held-out evidence: fit without --free" in read() and load(model).result_.evidence is None
 
 
 def test_nothing_of_the_evidence_is_read_as_html_or_as_a_formula(chosen):
@@ -283,38 +283,40 @@ def test_a_random_order_is_on_the_page(model):
     assert f"A random order has {8 * y.mean():.4g} on average." in read()
 
 
-def counted(bound, source="search", **options):
-    """A fit of precision@5, and the sentences of its bound, if it were this one."""
+def described(bound, source="search", hits=True, **options):
+    """What is said of a fit of precision@5 with the value 3, if this were its bound."""
     X, y = drawn(9, 40)
     est = Reranker("precision@5", first_stage=None, solver="search", **options).fit(X, y)
-    result = replace(est.result_, value=3.0, bound=bound, bound_source=source, bound_solver=None)
-    state = replace(est.state_, result=result)
-    return proved_in_words(state, True), proved_in_words(state)
+    result = replace(est.result_, value=3.0, statistic=3.0, bound=bound, bound_source=source, bound_solver=None)
+    return describe(replace(est.state_, result=result, binary=hits))
 
 
 def test_a_bound_in_words():
-    (counts, numbers), n = counted(4.5), int(drawn(9, 40)[1].sum())
-    assert counts[0] == (
-        f"On the 40 training rows no weights of these 3 columns put more than 4 of the {n} relevant rows into the "
-        "first 5 places by the margin of the fit."
+    n, told = int(drawn(9, 40)[1].sum()), described(4.5)
+    assert told.answer == (
+        f"The new order finds 3 of the {n} relevant rows in its first 5; no such weights have more than 4."
     )
-    assert counts[1:3] == ["The weights that were found put 3 there.",
-                           "So at most 1 more could be found by such weights."]  # fmt: skip
-    assert "have a value of precision@5 above 4.5, by" in numbers[0] and "at most 1.5 more is possible" in numbers[2]
-    assert "rerank verify --proof checks it" in counts[-1]
-    assert "So no such weights find more." in counted(3.0)[0]
+    assert told.asked == (
+        f"Asked: order 40 rows, {n} of them relevant, by precision@5: the best weights of these 3 columns.",
+    )
+    assert told.proof[0].startswith("Stopped with a gap of 1.5 in precision@5")
+    assert described(4.5, hits=False).answer == (
+        "The new order has a precision@5 of 3; no such weights have more than 4.5."
+    )
+    assert described(3.0).answer.endswith("; no such weights have more.")
+    assert described(3.0).proof[0].startswith("Proved optimal (by the search): no weights of these 3 columns have a")
     # A solver's bound may be a rounding too small, and is told as its word.
-    words = counted(4.9999999, "solver")[0]
-    assert words[0].startswith("On the word of a solver: on the 40") and "more than 5 of" in words[0]
-    assert "Nobody has checked that bound" in words[-1]
-    limited = counted(4.5, max_features=2, positive=True)[0][0]
-    assert "(of at most 2 columns at a time, with the signs that were asked for)" in limited
-    assert "relevant rows into" not in counted(4.5, C=0.01)[0][0]
+    word = described(4.9999999, "solver")
+    assert word.answer.endswith("; on the word of a solver no such weights have more than 5.")
+    limited = described(4.5, max_features=2, positive=True)
+    assert "(of at most 2 columns at a time, with the signs that were asked for)" in limited.asked[0]
+    for said in (described(4.5, C=0.01), described(2.5)):  # with a penalty or a margin it is no bound of hits
+        assert said.answer == f"The new order finds 3 of the {n} relevant rows in its first 5."
 
 
 def test_a_bound_is_never_told_below_itself():
-    told = counted(4.00000049)[1]
-    assert "above 4.000001," in told[0] and "above 4," in counted(4.0 + 1e-12)[1][0]
+    assert "have more than 4.001." in described(4.00000049, hits=False).answer
+    assert "have more than 4." in described(4.0 + 1e-12, hits=False).answer
 
 
 def test_names_of_options_are_kept_on_one_line():

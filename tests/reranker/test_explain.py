@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from html import escape
 
 import numpy as np
 import pytest
@@ -10,7 +11,8 @@ from lightgbm import LGBMClassifier
 
 from rerank import Reranker
 from rerank.errors import InputError, NotSupportedError
-from rerank.reranker.describe import corrections_in_words
+from rerank.io.page import as_text
+from rerank.reranker.describe import corrections_in_words, describe
 
 pd = pytest.importorskip("pandas")
 
@@ -163,11 +165,13 @@ def test_a_result_reads_as_sentences_and_a_bar() -> None:
     X, y = drawn()
     open_, closed = fitted("free", X, y), Reranker("precision@10", radius=0.01, margin=0.01, solver="search").fit(X, y)
     for result in (open_.result_, closed.result_):
-        told, page = repr(result), result._repr_html_()
-        assert told.startswith(result.message) and "Result(" not in told
-        for text in (told, page):
-            assert f"{result.value:g}" in text and f"{result.bound:g}" in text
-        assert ("100 % of the bound" in told) == result.proved
+        told, page, record = repr(result), result._repr_html_(), describe(result)
+        assert told == str(record) and page == record._repr_html_() and "Result(" not in told
+        said = [*record.asked, record.answer, *record.held_out, *record.proof]
+        assert [told.index(one) for one in said] == sorted(told.index(one) for one in said)
+        assert all(escape(one) in page for one in said) and f" {result.statistic:g} " in record.answer
+        whole = as_text(record.parts(details=True))
+        assert whole.startswith(told) and ("100 % of the bound" in whole) == result.proved
     assert closed.result_.proved
 
 

@@ -23,7 +23,8 @@ from rerank.reranker.files import model_file
 from rerank.reranker.files.model_file import MAX_TEXT, SQUARES, ModelDocument, usable
 from rerank.reranker.first_stage import FirstStage, is_own_name, of_tables, variant_name
 from rerank.reranker.options import KEPT
-from rerank.reranker.result import KEEPING, SOURCES, STATUSES, Result, ShortlistInfo
+from rerank.reranker.result import Result
+from rerank.reranker.solution import KEEPING, SOURCES, STATUSES, ShortlistInfo
 from rerank.reranker.state import FittedState
 from rerank.reranker.task import task_of
 from rerank.statistics import Custom, RankStatistic, fitted_statistic, parse

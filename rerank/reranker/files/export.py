@@ -24,7 +24,8 @@ from rerank.reranker.files.document import document, state_of
 from rerank.reranker.files.model_file import usable
 from rerank.reranker.files.own_rows import check_claim, check_point, check_program, check_rows
 from rerank.reranker.files.support import NOTHING, Support
-from rerank.reranker.result import Moment, Result, history_of, status_of
+from rerank.reranker.result import Result
+from rerank.reranker.solution import Moment, history_of, status_of
 from rerank.reranker.solve.by_program import run, seconds_to_state
 from rerank.reranker.solve.own import OwnProgram, check_model, choices_of, own_program
 from rerank.reranker.solve.program import build_model, chosen_formulation, normalised, shares_optimum

@@ -43,7 +43,8 @@ from rerank.reranker.files.refit import Refit, refit, same_scaling
 from rerank.reranker.fit import concluded
 from rerank.reranker.learners import name_of
 from rerank.reranker.options import KEPT
-from rerank.reranker.result import ON_WORD, Result, Solution, status_of
+from rerank.reranker.result import Result
+from rerank.reranker.solution import ON_WORD, Solution, status_of
 from rerank.reranker.solve.optimise import bounded_by_ideal
 from rerank.reranker.solve.verified import verified
 from rerank.reranker.state import FittedState, first_stage_kept

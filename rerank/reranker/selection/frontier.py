@@ -18,9 +18,9 @@ from rerank.reranker.data import Data, data_of
 from rerank.reranker.fit import concluded, stated
 from rerank.reranker.options import Options, values_of
 from rerank.reranker.ranker import Ranker
-from rerank.reranker.result import Solution
 from rerank.reranker.selection.folds import splits_of
 from rerank.reranker.selection.held_out import Folds, Judge, judged_by, refuse_fixed_length
+from rerank.reranker.solution import Solution
 from rerank.reranker.solve.optimise import solve as best_weights
 from rerank.reranker.task import Task, task_of
 from rerank.scorecard.frontier import OVER, Frontier, Step, nested

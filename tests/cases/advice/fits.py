@@ -69,9 +69,6 @@ STATISTICS = [
             == 1 / (1 + int(np.argmax(Y[np.argsort(fit(stat="rr@10").rank(X))])))),
     row("there is no thinning any more; write {}",
         lambda: fit(stat="dcg@10 thinned to 0.5"), lambda: proved(fit(stat="dcg@10"))),
-    row("fit pnorm@8 or dcg@10 and measure pos_at_top afterwards",
-        lambda: fit(stat="pos@top"),
-        lambda: fit(stat="pnorm@8").result_.value != fit(stat="dcg@10").result_.value),
     row("fit ndcg@10, rbp@0.8 or rr instead",
         lambda: fit(stat="err@10"), lambda: [fit(stat=each) for each in ("ndcg@10", "rbp@0.8", "rr")]),
     row("this measure is not offered; leave it out, or take it from trec_eval",
@@ -130,7 +127,24 @@ OPTIONS = [
         lambda: fit(formulation="auc"),
         lambda: fit(formulation="auc", stat="auc", max_features=1).result_.value > 0
             and same(fit(formulation="auto"))),
-    row("use formulation='auto', with which the search alone solves it",
+    row("compares each pair of labels; use formulation='pairwise' or 'auto'.",
+        lambda: fit(formulation="mixed", stat="pairs", y=X[:, 1]),
+        lambda: [proved(fit(formulation=each, stat="pairs", y=X[:, 1])) for each in ("pairwise", "auto")]),
+    row("and y holds {} labels for {}; use 'ranksvm', a regression of scikit-learn, or None.",
+        lambda: fit(first_stage="logistic+head20", stat="pairs", y=X[:, 1]),
+        lambda: [proved(fit(first_stage=each, stat="pairs", y=X[:, 1]))
+            for each in ("ranksvm", LinearRegression(), None)]),
+    row("of two classes with {} rows, and the most is {}; lower n_candidates to {} or less, or round the labels.",
+        lambda: fit(np.arange(8000.0).reshape(4000, 2) ** [1, 2], np.arange(4000.0), stat="pairs"),
+        lambda: proved(fit(np.arange(8000.0).reshape(4000, 2) ** [1, 2], np.arange(4000) // 100, stat="pairs"))),
+    row("relevant items of a list are no rows; leave ideal_gains out, or use another statistic.",
+        lambda: evaluate("pairs", GRADES, X[:, 0], ideal_gains={0: [1.0]}),
+        lambda: 0 < evaluate("pairs", GRADES, X[:, 0]) < 1
+            and 0 < evaluate("auc", GRADES, X[:, 0], ideal_gains={0: [1.0]}) < 1),
+    row("counts relevant rows above all others, which is stat='pos@top', not {}; use stat='pos@top', or formulation='auto'",
+        lambda: fit(formulation="pos_top"),
+        lambda: proved(fit(formulation="pos_top", stat="pos@top")) and same(fit(formulation="auto"))),
+    row("looks at several of them at once; use formulation='auto'",
         lambda: fit(formulation="mixed", stat="ap"), lambda: proved(fit(formulation="auto", stat="ap"))),
     row("n_candidates is {}; it must be 'auto', None for all rows (on the command line: --candidates 0), or a whole number",
         lambda: fit(n_candidates=0), lambda: same(fit(n_candidates=None))),
@@ -235,10 +249,10 @@ FIRST_STAGES = [
 ]  # fmt: skip
 
 FOLDS = [
-    row("lower cv or give more data",
+    row("lower cv, give more data, or fit without folds: a Reranker, or rerank fit --free",
         lambda: choose(y=(np.arange(40) < 2) * 1, cv=9),
         lambda: evidence(choose(y=(np.arange(40) < 2) * 1, cv=2))),
-    row("give more data, or fit a Reranker, without folds",
+    row("give more data, or fit without folds: a Reranker, or rerank fit --free",
         lambda: choose(y=(np.arange(40) < 1) * 1),
         lambda: proved(fit(y=(np.arange(40) < 1) * 1)) and evidence(choose())),
     row("but cv is no number; leave n_repeats at 1 and give a splitter that repeats itself",
