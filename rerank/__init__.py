@@ -27,15 +27,17 @@ if TYPE_CHECKING:
     from rerank import statistics as statistics
     from rerank.reranker.describe import describe
     from rerank.reranker.estimator import Reranker, load
+    from rerank.reranker.selection.comparison import compare
     from rerank.reranker.selection.reranker_cv import RerankerCV
 
 __version__ = "0.2.0"
 
-__all__ = ["Reranker", "RerankerCV", "__version__", "describe", "load"]
+__all__ = ["Reranker", "RerankerCV", "__version__", "compare", "describe", "load"]
 
 _HOMES = {
     "Reranker": "rerank.reranker.estimator",
     "RerankerCV": "rerank.reranker.selection.reranker_cv",
+    "compare": "rerank.reranker.selection.comparison",
     "describe": "rerank.reranker.describe",
     "load": "rerank.reranker.estimator",
 }

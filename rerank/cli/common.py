@@ -287,6 +287,13 @@ def some_of(table: Table, rows: NDArray[np.intp]) -> Table:
     return replace(table, X=table.X[rows], **some)
 
 
+def named_table(table: Table) -> Any:
+    """The columns of a table under their names."""
+    from rerank.io.frames import with_columns
+
+    return with_columns(table.X, table.feature_names, table.feature_names)
+
+
 def read_for(
     model: Path, data: Path, *, label: str | None = None, qid: str | None = None, id: str | None = None,
     weight: str | None = None, people: str | None = None, positive: str | None = None, delimiter: str | None = None,

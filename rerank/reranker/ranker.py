@@ -35,6 +35,7 @@ class Ranker(BaseEstimator):
     A classifier for scikit-learn, whose classes may be grades.
     """
 
+    takes_grades = True
     stat: Any
     gain: Any
     state_: FittedState

@@ -87,6 +87,8 @@ ENTERING = [
     lines("learns from numbers alone; leave it out, or use --first-stage logistic",
         f"{FIT} --first-stage toppush --texts a", f"{FIT} --first-stage toppush",
         f"{FIT} --first-stage logistic --texts a"),
+    lines("the folds of a card keep lists whole; leave it out",
+        "frontier t.csv --label hit --questions --groups a", "frontier t.csv --label hit --questions --most 1"),
     row("correct the column, or have all of it read as texts (--texts)",
         lambda: typed(CODED),
         lambda: succeeds(f"{CODED} --texts code") and "code" in Path("m.json").read_text()),
