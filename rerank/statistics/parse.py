@@ -22,8 +22,9 @@ _REFUSED = {
     "err": f"expected reciprocal rank {_NOT_BY_RANK}; fit ndcg@10, rbp@0.8 or rr instead.",
 }
 _REFUSED |= {"pos": _REFUSED["postop"]}
+_REFUSED["infap"] = "this measure is not offered; leave it out, or take it from trec_eval."
 _REFUSED |= dict.fromkeys(
-    ("rprec", "bpref", "judged", "infap"), "this measure is not offered; leave it out, or take it from trec_eval."
+    ("rprec", "bpref", "judged"), "this measure is for rerank evaluate and is not fitted; fit ap or ndcg@10 instead."
 )
 
 
