@@ -25,16 +25,18 @@ if TYPE_CHECKING:
     from rerank import scorers as scorers
     from rerank import search as search
     from rerank import statistics as statistics
+    from rerank.ranks.runs import evaluate_runs
     from rerank.reranker.estimator import Reranker, load
     from rerank.reranker.selection.reranker_cv import RerankerCV
 
 __version__ = "0.2.0"
 
-__all__ = ["Reranker", "RerankerCV", "__version__", "load"]
+__all__ = ["Reranker", "RerankerCV", "__version__", "evaluate_runs", "load"]
 
 _HOMES = {
     "Reranker": "rerank.reranker.estimator",
     "RerankerCV": "rerank.reranker.selection.reranker_cv",
+    "evaluate_runs": "rerank.ranks.runs",
     "load": "rerank.reranker.estimator",
 }
 _ROOMS = {

@@ -378,9 +378,11 @@ def named_run(text: str) -> tuple[str, str] | None:
 
 def runs_of(given: list[str]) -> dict[str, Path]:
     """Files by name, from NAME=FILE, or FILE, whose name is its stem."""
+    from rerank.io.runs import name_of_file
+
     found: dict[str, Path] = {}
     for text in given:
-        name, path = named_run(text) or (Path(text).stem, text)
+        name, path = named_run(text) or (name_of_file(text), text)
         if not name or not path:
             raise InputError(f"{text!r} is no run; write NAME=FILE, such as bm25=a.run.")
         if name in found:

@@ -8,7 +8,7 @@ sequence holds triples of query, document and number, such as ``ScoredDoc`` and 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
@@ -68,7 +68,8 @@ def qrels_of(source: Any) -> Qrels:
     if broken.any():
         row = int(np.argmax(broken))
         raise InputError(
-            f"The grade {grade[row]:g} of document {docid[row]!r} is not a whole number up to {LARGEST}; correct it."
+            f"The grade {grade[row]:g} of document {docid[row]!r} is not a whole number up to {LARGEST}; correct it, "
+            "or exchange runs and judgements."
         )
     return Qrels(qid, docid, grade.astype(np.int64))
 
@@ -124,9 +125,14 @@ def _is_run(source: Mapping[Any, Any]) -> bool:
     return isinstance(own, Mapping) and not isinstance(inner, Mapping)
 
 
+def name_of_file(path: str | os.PathLike[str]) -> str:
+    """The stem of a file's name, without ``.gz``."""
+    return PurePath(PurePath(path).name.removesuffix(".gz")).stem
+
+
 def _name_of(run: Any, number: int) -> str:
     if isinstance(run, str | os.PathLike):
-        return PurePath(run).stem
+        return name_of_file(run)
     name = getattr(run, "tag", None) or getattr(run, "name", None)
     return name if isinstance(name, str) and name else "run" if number == 1 else f"run {number}"
 
@@ -165,7 +171,7 @@ def best_first(docid: Words, scores: Floats) -> NDArray[np.intp]:
 
 
 def _triples(source: Any, what: str, values: tuple[str, ...], empty: bool = False) -> tuple[Words, Words, Floats]:
-    source = held(source)
+    source = list(source) if isinstance(source, Iterator) else held(source)  # such as the readers of ir_measures
     frame = hasattr(source, "shape") and is_frame(source)  # a frame that is not computed yet has no shape
     if not frame and not isinstance(source, Mapping) and hasattr(source, "to_dict"):
         source = source.to_dict()
@@ -173,7 +179,7 @@ def _triples(source: Any, what: str, values: tuple[str, ...], empty: bool = Fals
         found = _of_frame(source, what, values)
     elif isinstance(source, Mapping):
         found = _of_mapping(source, what)
-    elif isinstance(source, Sequence) and not isinstance(source, str) and _is_triples(source):
+    elif isinstance(source, list | tuple) and (_is_triples(source) or not source):
         found = _of_triples(source, what)
     else:
         raise InputError(
@@ -217,7 +223,7 @@ def _of_triples(source: Sequence[Any], what: str) -> tuple[Words, Words, Floats]
     """Of tuples; ``Qrel`` of ir_measures has more behind its three."""
     if not all(isinstance(one, tuple) and len(one) >= 3 for one in source):
         raise InputError(f"{what} holds something that is no triple; give (query, document, score) for each row.")
-    qid, docid, score = zip(*(one[:3] for one in source))
+    qid, docid, score = ([one[k] for one in source] for k in range(3))
     return words([_id(one, what) for one in qid]), words([_id(one, what) for one in docid]), _scores(score, what)
 
 

@@ -395,4 +395,6 @@ def _word(value: Any, what: str) -> str:
     word = str(value)
     if word.split() != [word] or "\0" in word or word[0] == "\ufeff":  # a byte order mark is lost in the first line
         raise InputError(f"The {what} {word[:40]!r} is not one word without spaces, as TREC files need; rename it.")
+    if what == "query id" and word[0] == "#":
+        raise InputError(f"The query id {word[:40]!r} begins with '#', as remarks of TREC files do; rename it.")
     return word

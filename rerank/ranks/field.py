@@ -96,7 +96,7 @@ def measure_of(given: object) -> Measure:
         return Measure(name, _OWN[stem], at, level)
     meant = stem in ("mrr", "meanreciprocalrank")
     statistic = parse(f"rr{sign}{number}" if meant else word)
-    return Measure(name, statistic, None, level, gain, MEANT if meant else statistic.remark)
+    return Measure(name, statistic, None, level, gain, MEANT if meant and not sign else statistic.remark)
 
 
 def _without_options(name: str) -> tuple[str, int | None, str | None]:

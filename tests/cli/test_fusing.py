@@ -42,6 +42,17 @@ def test_a_fit_writes_run_and_model_and_the_model_serves_later_runs():
     assert Path("again.run").read_bytes() == Path("fused.run").read_bytes()
 
 
+def test_files_come_in_any_of_the_ways_of_evaluate():
+    given = ("--cv", 0, "--radius", 0.3, "--normalise", "minmax", "--json")
+    wanted = answer(fitted(*given, code=None))
+    assert set(wanted["weights"]) == {"bm25", "dense"}
+    for files in (("bm25=r0.run", "dense=r1.run", "q.txt"), ("bm25=r0.run", "--run", "dense=r1.run", "q.txt"),
+                  ("bm25=r0.run", "dense=r1.run", "--qrels", "q.txt")):  # fmt: skip
+        assert answer(run("fuse", *files, *given, code=None))["weights"] == wanted["weights"]
+    run("fuse", "bm25=r0.run", "dense=r1.run", "--model", "m.json", "--out", "fused.run")
+    assert read_run("fused.run").qid.size
+
+
 def test_a_fit_draws_the_leads_of_its_options():
     pytest.importorskip("matplotlib")
     assert "Drawn to leads.svg." in fitted("--cv", 2, "--radius", 0.3, "--plot", "leads.svg").stderr

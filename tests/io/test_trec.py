@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rerank.errors import InputError
-from rerank.io import fuse, read_qrels, read_run, write_qrels, write_run
-from rerank.io import trec
+from rerank.io import fuse, read_qrels, read_run, trec, write_qrels, write_run
 from rerank.io.fusion import join
 from rerank.io.table import words
 from rerank.io.trec import Run
@@ -66,7 +65,8 @@ def test_three_columns_names_of_columns_and_remarks_are_read(file):
     assert (beir.qid.tolist(), beir.docid.tolist(), beir.grade.tolist()) == (["q1", "q1"], ["d1", "d2"], [2, 0])
     named = read_qrels(file("query_id iteration doc_id relevance\nq1 0 d1 2.0\n", "named"))
     assert named.grade.tolist() == [2]
-    for text in ("q1 d1 2.5\nq1 d2 1\n", "#q0 d 1\nq1\td1\t2.5\r\n\n  # d\nq1 d2 1", "qid docno score\nq1 d1 2.5\nq1 d2 1"):
+    plain = "q1 d1 2.5\nq1 d2 1\n"
+    for text in (plain, "#q0 d 1\nq1\td1\t2.5\r\n\n  # d\nq1 d2 1", f"qid docno score\n{plain}"):
         run = read_run(file(text, "three"))
         assert (run.docid.tolist(), run.score.tolist(), run.tag) == (["d1", "d2"], [2.5, 1.0], "")
     ranks = read_run(file("q1 d1 1\nq2 d1 1\nq1 d2 2\n", "ranks"))
@@ -80,7 +80,7 @@ def test_a_packed_file_is_known_by_its_content(file):
     assert read_run(file(packed, "a.run.gz")).tag == "sys"
 
 
-WORDS = st.one_of(st.sampled_from(["q1", "a", "#b", "é", "long-identifier-of-a-document-with-40-signs", "\x85", "\x1f"]),
+WORDS = st.one_of(st.sampled_from(["q1", "a", "#b", "é", "an-identifier-of-more-than-thirty-signs", "\x85", "\x1f"]),
                   st.text(st.characters(codec="utf-8", exclude_characters=" \t\n\r\v\f"), min_size=1))  # fmt: skip
 NUMBERS = st.one_of(st.floats(-1e300, 1e300).map(repr), st.sampled_from(["1", "2.0", "-3", "1_0", "nan", "x", "1e999"]))
 BREAKS = st.sampled_from(["\n", "\n", "\n", "\r\n", "\n\n", "\n # remark\n", "\n#\n"])

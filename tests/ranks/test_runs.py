@@ -1,14 +1,19 @@
 """Runs against judgements: trec_eval by way of ir_measures, the definition, and differences between runs."""
 
 import math
+import warnings
 
 import ir_measures
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import strategies as st
 from scipy.stats import ttest_rel
 
-from rerank.errors import InputError
+from rerank import evaluate_runs
+from rerank.errors import InputError, InputWarning
+from rerank.io import write_run
 from rerank.io.trec import Qrels, Run
 from rerank.ranks import evaluate
 from rerank.ranks.runs import differences, run_values
@@ -43,7 +48,8 @@ def lists(values):
     150, run=st.dictionaries(st.sampled_from(["1", "2", "3", "x"]), lists(SCORES), min_size=1),
     # pytrec_eval never ends for a query that has negative judgements alone; those are tested below.
     qrels=st.dictionaries(
-        st.sampled_from(["1", "2", "3"]), lists(st.integers(-1, 3)).filter(lambda own: max(own.values()) >= 0), min_size=1
+        st.sampled_from(["1", "2", "3"]), lists(st.integers(-1, 3)).filter(lambda own: max(own.values()) >= 0),
+        min_size=1,
     ),
     level=st.integers(1, 2), precision=st.sampled_from(["single", "double"]),
 )
@@ -103,8 +109,9 @@ def test_bpref_rprec_and_judged_by_their_definitions(run, qrels) -> None:
             if doc in relevant:
                 above = sum(other in qrels[query] and other not in relevant for other in ranked[:place])
                 bpref += 1 - (min(above, R) / min(N, R) if above else 0)
-        expected = [bpref / R if R else 0, len(relevant & set(ranked[:R])) / R if R else 0,
-                    np.mean([doc in qrels[query] for doc in ranked[:2]]), np.mean([doc in qrels[query] for doc in ranked])]
+        judged = [doc in qrels[query] for doc in ranked]
+        expected = [bpref / R if R else 0, len(relevant & set(ranked[:R])) / R if R else 0, np.mean(judged[:2]),
+                    np.mean(judged)]  # fmt: skip
         assert values.tolist() == pytest.approx(expected)
     theirs = ir_measures.calc_aggregate([ir_measures.Judged @ 2, ir_measures.Judged @ 9], qrels, run)
     assert found.means[2:].tolist() == pytest.approx([theirs[ir_measures.Judged @ 2], theirs[ir_measures.Judged @ 9]])
@@ -178,7 +185,7 @@ def suffixed(run, end="#0"):
 
 
 def test_ids_that_match_nothing_are_refused_with_both_sides():
-    with pytest.raises(InputError, match="0 of 8 judged documents occur in the run: ids look like 'a#0' in the run and"):
+    with pytest.raises(InputError, match="0 of 8 judged documents occur in the run: ids look like 'a#0' in"):
         run_values(suffixed(FOUND), JUDGED)
     with pytest.raises(InputError, match="the run has 'Qq0', and the judgements have 'q0'"):
         run_values({f"Q{query}": own for query, own in FOUND.items()}, JUDGED)
@@ -187,6 +194,82 @@ def test_ids_that_match_nothing_are_refused_with_both_sides():
     assert not found.means.any() and found.n_known == 0 and "check that their ids" in found.notes[0]
     again = run_values(FOUND, JUDGED)  # the advice: the same ids
     assert again.means[0] == 1.0 and again.n_known == 4 and again.notes == ()
+
+
+class Ranx:
+    """As runs and judgements of ranx are."""
+
+    def __init__(self, given, name=None):
+        self.given, self.name = given, name
+
+    def to_dict(self):
+        return self.given
+
+
+def rows(given):
+    return [(query, doc, value) for query, own in given.items() for doc, value in own.items()]
+
+
+OTHER = {query: {"b": 2.0, "a": 1.0} for query in JUDGED}
+FORMS = {
+    "dictionaries": lambda given, grades: given,
+    "ranx": lambda given, grades: Ranx(given, "any"),
+    "ir_measures": lambda given, grades: [
+        (ir_measures.Qrel if grades else ir_measures.ScoredDoc)(*one) for one in rows(given)],
+    "generators": lambda given, grades: (one for one in rows(given)),
+    "pyterrier": lambda given, grades: pd.DataFrame(
+        rows(given), columns=["qid", "docno", "label" if grades else "score"]),
+    "frames of ir_measures": lambda given, grades: pd.DataFrame(
+        rows(given), columns=["query_id", "doc_id", "relevance" if grades else "score"]),
+    "beir": lambda given, grades: pl.DataFrame(rows(given), schema=["query-id", "corpus-id", "score"], orient="row"),
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore:The run second alone is worse")
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_runs_and_judgements_are_taken_in_every_form(form):
+    runs = {"first": form(FOUND, False), "second": form(OTHER, False)}
+    found = evaluate_runs(runs, form(JUDGED, True), ["rr", "ndcg@10"])
+    assert found.base == "first" and found.means == {
+        "first": {"rr": 1.0, "ndcg@10": 1.0}, "second": {"rr": 0.5, "ndcg@10": pytest.approx(1 / math.log2(3))}
+    }  # fmt: skip
+    lead = found.table[2]
+    assert (lead["run"], lead["measure"], lead["value"], lead["losses"]) == ("second", "rr", 0.5, 4)
+    assert lead["low"] == lead["difference"] == lead["high"] == -0.5
+    second = {"run": "second", "query": "q3", "rr": 0.5, "ndcg@10": pytest.approx(1 / math.log2(3))}
+    assert found.per_query[-1] == second
+    assert "second against first, mean over 4 queries:" in str(found) and "<table>" in found._repr_html_()
+    assert list(evaluate_runs(form(FOUND, False), form(JUDGED, True)).runs) in (["run"], ["any"])
+
+
+@pytest.mark.filterwarnings("ignore:The run .* alone is worse")
+def test_runs_have_names_of_their_own(tmp_path):
+    write_run(tmp_path / "bm25.run.gz", *zip(*rows(FOUND)))
+    found = evaluate_runs([tmp_path / "bm25.run.gz", Ranx(OTHER, "dense"), OTHER], JUDGED, "rr")
+    assert list(found.runs) == ["bm25", "dense", "run 3"]
+    refuses("Two runs are called 'dense'", evaluate_runs, [Ranx(OTHER, "dense"), Ranx(OTHER, "dense")], JUDGED)
+    refuses("runs is empty", evaluate_runs, {}, JUDGED)
+    refuses("A run is called 3", evaluate_runs, {3: {"q0": {"a": 1}}, "a": FOUND}, JUDGED)
+
+
+def test_what_is_most_likely_not_meant_is_a_warning_in_python():
+    with pytest.warns(InputWarning) as heard:
+        evaluate_runs({"a": {"q0": FOUND["q0"]}, "b": {"q1": FOUND["q1"]}}, JUDGED)
+    said = [str(one.message) for one in heard]
+    assert said[0] == "a has nothing for 3 of 4 judged queries, which count 0." and len(said) == 3
+    assert said[2].startswith("The runs a and b share no judged query; check")
+    apart = {query: {"b": 1.0} for query in JUDGED}, {query: {"a": 1.0} for query in JUDGED}
+    with pytest.warns(InputWarning) as heard:
+        evaluate_runs(list(apart), {query: {"a": 1, "b": 1} for query in JUDGED}, ["rr"])
+    assert [
+        str(one.message).partition(";")[0] for one in heard
+    ] == ["The runs run and run 2 share no judged document in any query"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        more = evaluate_runs({"a": {**FOUND, "x": {"a": 1.0}}, "b": FOUND}, JUDGED)
+    assert more.notes == ("a has 1 queries without a judgement, which do not count.",)
+    refuses("0 of 8 judged documents occur in the run b", evaluate_runs, {"a": FOUND, "b": suffixed(FOUND)}, JUDGED)
+    refuses("or exchange runs and judgements", evaluate_runs, JUDGED, {"q0": {"a": 2.5}})
 
 
 def test_what_makes_every_value_0_is_said_or_refused():
