@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Indices = NDArray[np.intp]
+Sizes = NDArray[np.intp] | NDArray[np.int32]
 Keys = NDArray[np.uint64]
 
 _BLOCK = 2**16  # rows whose words stay in the cache
@@ -30,7 +31,7 @@ class Texts:
     start, size : int array (n,)
     """
 
-    def __init__(self, raw: bytes | NDArray[np.uint8], start: Indices, size: Indices) -> None:
+    def __init__(self, raw: bytes | NDArray[np.uint8], start: Indices, size: Sizes) -> None:
         if isinstance(raw, bytes):
             raw = padded(raw)
         self.raw, self.start, self.size = raw, start, size

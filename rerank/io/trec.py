@@ -42,6 +42,7 @@ DOCUMENT = ("docno", "doc_id", "docid", "document_id", "corpus-id", "corpus_id")
 
 _BLOCK = 2**19  # bytes that are cut into columns at a time: they stay in the cache
 _LONGEST = 48  # signs of a number that is read with others at once
+_TENS = np.array([float(10**k) for k in range(16)])  # doubles, as are whole numbers of 15 digits
 _BLANK = bytes(byte in b" \t\n\r\v\f" for byte in range(256))
 _FIRST_LINE = re.compile(rb"^[ \t\r\v\f]*([^#\s][^\n]*)\n?", re.MULTILINE)
 
@@ -220,32 +221,39 @@ def _at_once(raw: bytes, start: int, width: int, layout: Layout) -> Rows | None:
             raw.decode("utf-8")
         except UnicodeDecodeError:
             return None
-    blocks, last = [], start
+    buffer, names = padded(raw), list[str]()
+    counts, starts, sizes, numbers = ([np.empty(0, dtype=kind)] for kind in (np.intp, np.intp, np.int32, np.float64))
+    last, tag = start, ""
     while last < len(raw):
         end = raw.find(b"\n", last + _BLOCK) + 1 or len(raw)
         cut = _cut(raw[last:end], width)
         if cut is None:
             return None
-        blocks.append(cut + last)
+        if len(cut):
+            query, documents, value = (
+                Texts(buffer, cut[:, 2 * k] + last, cut[:, 2 * k + 1] - cut[:, 2 * k]) for k in layout.columns(width)
+            )
+            values = _numbers(value)
+            if values is None or (layout is QRELS and no_grades(values).any()):
+                return None
+            first = query.changes()
+            names += query.some(first).tolist()
+            counts.append(np.diff(first, append=len(query)))
+            starts.append(documents.start)
+            sizes.append(documents.size.astype(np.int32))
+            numbers.append(values)
+            tag = raw[last + cut[-1, -2] : last + cut[-1, -1]].decode("utf-8")
         last = end
-    places = np.concatenate(blocks)
-    if not places.size:
+    if not names:
         return None
-    columns, buffer = layout.columns(width), padded(raw)
-    query, documents, number = (
-        Texts(buffer, places[:, 2 * k].copy(), places[:, 2 * k + 1] - places[:, 2 * k]) for k in columns
-    )
-    values = _numbers(number)
-    if values is None or (layout is QRELS and no_grades(values).any()):
-        return None
-    first = query.changes()
-    queries, codes = numbered(words(query.some(first).tolist()))
-    codes = np.repeat(codes, np.diff(first, append=len(query)))
-    keys = np.sort(documents.keys(codes))
+    queries, codes = numbered(words(names))
+    codes = np.repeat(codes, np.concatenate(counts))
+    documents = Texts(buffer, np.concatenate(starts), np.concatenate(sizes))
+    keys = documents.keys(codes)
+    keys.sort()
     if (keys[1:] == keys[:-1]).any():  # most likely a document twice
         return None
-    tag = raw[places[-1, -2] : places[-1, -1]].decode("utf-8") if width == RUN.width else ""
-    return Rows(queries, codes, documents, values, tag)
+    return Rows(queries, codes, documents, np.concatenate(numbers), tag if width == RUN.width else "")
 
 
 def _cut(block: bytes, width: int) -> Indices | None:
@@ -277,7 +285,11 @@ def _cut(block: bytes, width: int) -> Indices | None:
 def _numbers(texts: Texts) -> Floats | None:
     """The numbers; None where a text is not the digits of a finite one."""
     packed = texts.padded(_LONGEST)
-    if packed is None or b"_" in packed.tobytes():  # which Python reads as part of a number
+    if packed is None:
+        return None
+    if (plain := _decimals(packed)) is not None:
+        return plain
+    if b"_" in packed.tobytes():  # which Python reads as part of a number
         return None
     try:
         with np.errstate(over="ignore"):
@@ -285,6 +297,28 @@ def _numbers(texts: Texts) -> Floats | None:
     except ValueError:
         return None
     return values if np.isfinite(values).all() else None
+
+
+def _decimals(packed: NDArray[np.bytes_]) -> Floats | None:
+    """Numbers of at most 15 digits and a point, each rounded once [Clinger1990, sec. 2]; None if some are others."""
+    signs = np.ascontiguousarray(packed.view(np.uint8).reshape(packed.size, -1).T)
+    minus = signs[0] == ord("-")
+    whole, digits, behind = np.zeros(packed.size), np.zeros(packed.size, np.int8), np.zeros(packed.size, np.int8)
+    point, plain = np.zeros(packed.size, dtype=bool), np.ones(packed.size, dtype=bool)
+    for k, sign in enumerate(signs):
+        if not sign.any():
+            break
+        value, here = sign - ord("0"), sign == ord(".")
+        digit = value < 10  # of unsigned numbers
+        plain &= digit | (sign == 0) | (here & ~point) | (minus if k == 0 else False)
+        np.multiply(whole, 10.0, out=whole, where=digit)
+        np.add(whole, value, out=whole, where=digit)
+        digits += digit
+        behind += digit & point
+        point |= here
+    if not (plain & (digits > 0) & (digits <= 15)).all():
+        return None
+    return np.where(minus, -whole, whole) / _TENS[behind]
 
 
 def _by_lines(path: Path, raw: bytes, start: int, width: int, layout: Layout) -> Rows:
