@@ -53,10 +53,10 @@ ROOMS = {
 # that has become smaller gets its number.  There is no limit on a file or a body: a file ends where its idea ends.
 LEDGER: dict[str, int] = {
     "formulations": 4272,  # the equation of each component, names of the table; forms of solution files; cards
-    "errors": 496,  # one home of text for people and of streams that end no call; loading stops the clock
-    "io": 3876,  # saved indices, decimals, labels, margins as written, Markdown of a page, columns that tell the label
-    "statistics": 957,  # a refusal names the share that was written
-    "ranks": 1742,  # rows that are there, notes on runs, the error of a lead
+    "errors": 500,  # one home of text for people and of streams that end no call; loading stops the clock; InputWarning
+    "io": 4404,  # runs cut at once and their twin line by line; files of BEIR; triples, runs by name; ranges of scores
+    "statistics": 958,  # a refusal names the share that was written
+    "ranks": 2283,  # measures of the field by the places of judged documents; a record of runs compared
     "problem": 1550,  # rows on the weights, and how a person writes them; quotas, and which of them clash by counting
     "certificate": 2140,  # rows on the weights exclude leaves and vertices; quotas counted again, and in leaves
     "search": 10002,  # rows on the weights; quotas; equal pairs merged on a support, vertices of few levels listed
@@ -65,9 +65,9 @@ LEDGER: dict[str, int] = {
     "plots": 1247,  # the risks of a card, and the card on paper
     "scorecard": 4846,  # new: cards of points, their files and exports, the check of their proof
     "latent": 3416,  # an evaluation refuses what it cannot judge
-    "reranker": 12408,  # programs with rows of a user's own; bounds on a word; history; labels of rows
-    "cli": 3072,  # bounds on a solver's word; outputs one by one, groups, six commands for cards, kinds of rows
-    "rerank": 101,
+    "reranker": 12414,  # programs with rows of a user's own; bounds on a word; history; labels of rows; notes of fusion
+    "cli": 3070,  # bounds on a solver's word; outputs one by one, groups, six commands for cards, kinds of rows
+    "rerank": 103,
 }
 
 # What is known to break the plan. It only shrinks: what is mended has to go from here too.

@@ -130,7 +130,6 @@ def _apply(
     as_json: bool,
 ) -> None:  # fmt: skip
     from rerank.io import write_run
-    from rerank.io.fusion import apart
     from rerank.reranker.fusion.exports import export
     from rerank.reranker.fusion.files import load
 
@@ -145,7 +144,7 @@ def _apply(
     notes: tuple[str, ...] = ()
     if out is not None:
         joined = found.joined(runs)
-        for note in (notes := apart(joined)):
+        for note in (notes := found.notes(joined)):
             say(note)
         write_run(out, joined.qid, joined.docid, found.scores(joined))
         say(f"{len(joined)} documents of {len(set(joined.qid.tolist()))} queries written to {out}.")

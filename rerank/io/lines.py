@@ -70,6 +70,12 @@ def read_whole(path: Path) -> bytes:
         return b"".join(_unpacked(path, packed)) if _is_packed(path, packed) else packed.read()
 
 
+def read_beginning(path: Path) -> bytes:
+    """The first bytes of what :func:`read_whole` has."""
+    with _opened(path) as packed:
+        return next(_unpacked(path, packed), b"") if _is_packed(path, packed) else packed.read(_PART)
+
+
 @contextmanager
 def _opened(path: Path) -> Iterator[BinaryIO]:
     """The file, and one sentence for what reading it may raise."""

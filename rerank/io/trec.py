@@ -25,6 +25,7 @@ from rerank.io.lines import (
     lines_of,
     no_number,
     number,
+    read_beginning,
     read_whole,
     spelled,
     writing_lines,
@@ -41,6 +42,7 @@ DOCUMENT = ("docno", "doc_id", "docid", "document_id", "corpus-id", "corpus_id")
 """Names of columns, in files and data frames."""
 
 _BLOCK = 2**19  # bytes that are cut into columns at a time: they stay in the cache
+_MARK = b"\xef\xbb\xbf"  # the byte order mark of UTF-8
 _LONGEST = 48  # signs of a number that is read with others at once
 _TENS = np.array([float(10**k) for k in range(16)])  # doubles, as are whole numbers of 15 digits
 _BLANK = bytes(byte in b" \t\n\r\v\f" for byte in range(256))
@@ -145,7 +147,7 @@ def read_qrels(path: Path) -> Qrels:
 def reads_as(path: Path) -> str:
     """What the number of columns of the first line says: "a run", "judgements", or nothing."""
     try:
-        line = _FIRST_LINE.search(read_whole(path))
+        line = _FIRST_LINE.search(read_beginning(path).removeprefix(_MARK))
         parts = [] if line is None else line[1].decode("utf-8").split()
         return next((one.kind for one in (RUN, QRELS) if len(parts) == one.width and is_number(parts[one.place])), "")
     except (InputError, ValueError):
@@ -177,7 +179,7 @@ def _are_ranks(rows: Rows) -> bool:
 
 def _rows(path: Path, layout: Layout) -> tuple[Rows, int]:
     """Rows of a file and its width. Files are cut at once; where anything is odd, line by line, to say what."""
-    raw = read_whole(path).removeprefix(b"\xef\xbb\xbf")
+    raw = read_whole(path).removeprefix(_MARK)
     line = _FIRST_LINE.search(raw)
     if line is None:
         _refuse_bytes(path, raw)
@@ -349,8 +351,8 @@ def _by_lines(path: Path, raw: bytes, start: int, width: int, layout: Layout) ->
                         "correct it")  # fmt: skip
     if not seen:
         raise InputError(f"{path} is empty; pass a file with lines such as: {layout.line}.")
-    ids = (words([pair[side] for pair in seen]) for side in (0, 1))
-    return Rows.of(*ids, np.array(values), parts[5] if width == RUN.width else "")
+    queries, documents = (words([pair[side] for pair in seen]) for side in (0, 1))
+    return Rows.of(queries, documents, np.array(values), parts[5] if width == RUN.width else "")
 
 
 def write_run(

@@ -346,7 +346,7 @@ def _ideal(statistic: DCG, pool: Pool, gains: Floats) -> Floats:
     query = pool.query[order]
     above = np.arange(query.size) - np.searchsorted(query, query)
     earned = statistic.coefficients(int(above.max()) + 1)[::-1][above]
-    return np.bincount(query, earned * gains[order], len(pool.queries))
+    return np.asarray(np.bincount(query, earned * gains[order], len(pool.queries)), dtype=np.float64)
 
 
 def _bpref(placed: Placed, relevant: Any, place: Indices, R: Floats, level: int) -> Floats:
@@ -363,7 +363,7 @@ def _bpref(placed: Placed, relevant: Any, place: Indices, R: Floats, level: int)
 
 
 def _sum(placed: Placed, query: Indices, values: Floats) -> Floats:
-    return np.bincount(query, values, len(placed.lengths))
+    return np.asarray(np.bincount(query, values, len(placed.lengths)), dtype=np.float64)
 
 
 def _count(placed: Placed, chosen: Any) -> Floats:
@@ -371,7 +371,8 @@ def _count(placed: Placed, chosen: Any) -> Floats:
 
 
 def _in_pool(pool: Pool, values: Any) -> Floats:
-    return np.bincount(pool.query, np.asarray(values, dtype=np.float64), len(pool.queries))
+    found = np.bincount(pool.query, np.asarray(values, dtype=np.float64), len(pool.queries))
+    return np.asarray(found, dtype=np.float64)
 
 
 def _share(values: Floats, of: Any) -> Floats:

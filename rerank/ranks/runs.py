@@ -21,17 +21,8 @@ from rerank.io.options import one_of, whole
 from rerank.io.page import Cells, Part, Words, as_html, as_text
 from rerank.io.runs import qrels_rows_of, run_rows_of, runs_by_name
 from rerank.io.trec import Rows
-from rerank.ranks.field import (
-    Measure,
-    Placed,
-    Pool,
-    RunTies,
-    asks_relevance,
-    chance_of,
-    measure_of,
-    values_of,
-)
-from rerank.ranks.row_gains import Floats, Gain
+from rerank.ranks.field import Measure, Placed, Pool, RunTies, chance_of, measure_of, values_of
+from rerank.ranks.row_gains import Floats, Gain, asks_relevance
 from rerank.statistics import RankStatistic
 
 MEASURES = ("ndcg@10", "ap", "rr", "precision@10", "recall@100")

@@ -13,7 +13,8 @@ from scipy.stats import ttest_rel
 
 from rerank import evaluate_runs
 from rerank.errors import InputError, InputWarning
-from rerank.io import write_run
+from rerank.io import texts, write_run
+from rerank.io.texts import Texts
 from rerank.io.trec import Qrels, Run
 from rerank.ranks import evaluate
 from rerank.ranks.runs import differences, run_values
@@ -115,6 +116,17 @@ def test_bpref_rprec_and_judged_by_their_definitions(run, qrels) -> None:
         assert values.tolist() == pytest.approx(expected)
     theirs = ir_measures.calc_aggregate([ir_measures.Judged @ 2, ir_measures.Judged @ 9], qrels, run)
     assert found.means[2:].tolist() == pytest.approx([theirs[ir_measures.Judged @ 2], theirs[ir_measures.Judged @ 9]])
+
+
+@examples(60, run=RUNS, qrels=GRADES)
+def test_ids_that_share_a_key_are_told_apart(run, qrels) -> None:
+    """With keys of 16 bits "d10" and "d10-3" share one; values stay the same."""
+    longer = {query: {**own, **{f"{doc}-{k}": k / 7 for doc in own for k in range(9)}} for query, own in run.items()}
+    wanted = run_values(*tables(longer, qrels), ["ndcg", "bpref"], strangers=True).values.tolist()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(texts, "_mixed", lambda keys, k: keys & np.uint64(2**16 - 1))
+        assert len(set(Texts.of(["d10", "d10-3", "d10-4"]).keys(np.zeros(3, dtype=int)).tolist())) == 1
+        assert run_values(*tables(longer, qrels), ["ndcg", "bpref"], strangers=True).values.tolist() == wanted
 
 
 def test_names_of_the_field_are_read() -> None:

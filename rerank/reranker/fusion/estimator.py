@@ -17,6 +17,7 @@ from rerank.errors import InputError
 from rerank.io import Table
 from rerank.io.atomic import together
 from rerank.io.csv_table import write_csv
+from rerank.io.fusion import ranges
 from rerank.io.page import Cells, Items, Part, ShownMixin, Words
 from rerank.io.paths import unwritable
 from rerank.ranks import evaluate
@@ -191,6 +192,7 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
             "stat": statistic.name, "gain": self.gain, "radius": radius, "null": null.name,
             "null_statistic": null.mean, "null_kept": kept, "statistic": result.statistic, "status": result.status,
             "message": result.message, "queries": result.n_lists, "notes": list(notes),
+            "ranges": ranges(judged.joined),
             **({"not_taken": proved} if kept else proved),
         }  # fmt: skip
         # Nothing is set before the fit has succeeded, so that all attributes belong to one fit.
