@@ -101,6 +101,8 @@ ENTERING = [
         (LISTED, "rank m.json n.csv"), "rank m.json n.csv --qid r"),
     lines("is no run; write NAME=FILE, such as bm25=a.run",
         "evaluate =a.run q.txt", "evaluate bm25=a.run q.txt"),
+    lines("There is no run with judgements; give files of runs and then one of judgements",
+        "evaluate a.run", "evaluate a.run q.txt", "evaluate a.run b.run q.txt"),
     lines("give each a name of its own: NAME=FILE",
         "evaluate a.run a.run q.txt", "evaluate x=a.run y=a.run q.txt"),
     lines("--measures is empty; name at least one, such as ndcg@10",

@@ -73,6 +73,8 @@ STATISTICS = [
         lambda: fit(stat="err@10"), lambda: [fit(stat=each) for each in ("ndcg@10", "rbp@0.8", "rr")]),
     row("this measure is not offered; leave it out, or take it from trec_eval",
         lambda: fit(stat="infap"), lambda: proved(fit(stat="ap"))),
+    row("this measure is for rerank evaluate and is not fitted; fit ap or ndcg@10 instead",
+        lambda: fit(stat="bpref"), lambda: [proved(fit(stat=each)) for each in ("ap", "ndcg@10")]),
     row("is no share of a list; write 'precision@2%'",
         lambda: fit(stat="precision@x%"),
         lambda: fit(stat="precision@2%").result_.statistic_name == "precision@2%"),
