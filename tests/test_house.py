@@ -55,17 +55,17 @@ LEDGER: dict[str, int] = {
     "formulations": 4272,  # the equation of each component, names of the table; forms of solution files; cards
     "errors": 496,  # one home of text for people and of streams that end no call; loading stops the clock
     "io": 3886,  # saved indices, decimals, labels, utilities, margins as written, Markdown of a page, label leaks
-    "statistics": 976,  # a refusal names the share that was written; pairs of labels in order
-    "ranks": 1791,  # rows that are there, notes on runs, the error of a lead; pairs won, row by row
-    "problem": 1627,  # rows on the weights, as a person writes them; quotas, and which clash; pairs as lists
-    "certificate": 2140,  # rows on the weights exclude leaves and vertices; quotas counted again, and in leaves
-    "search": 10002,  # rows on the weights; quotas; equal pairs merged on a support, vertices of few levels listed
+    "statistics": 1004,  # a refusal names the share that was written; pairs of labels in order; ties as quoted
+    "ranks": 1814,  # rows that are there, notes on runs, the error of a lead; pairs won, row by row; ties as quoted
+    "problem": 1658,  # rows on the weights, as written; quotas, and which clash; pairs as lists; directions by an anchor
+    "certificate": 2163,  # rows on the weights exclude leaves, vertices; quotas counted again, in leaves; ties as halves
+    "search": 10295,  # rows on the weights; quotas; pairs merged, vertices listed; a bound with ties as halves
     "solvers": 1807,  # own sense of objectives, unbounded programs; own options of solvers
     "scorers": 4176,
     "plots": 1247,  # the risks of a card, and the card on paper
     "scorecard": 4846,  # new: cards of points, their files and exports, the check of their proof
     "latent": 3416,  # an evaluation refuses what it cannot judge
-    "reranker": 12770,  # fusion: weights of logistic regression, values of many weights at once, queries without a hit
+    "reranker": 13360,  # fusion: weights of logistic regression, many weights at once; a bound with ties as halves
     "cli": 3072,  # bounds on a solver's word; outputs one by one, groups, six commands for cards, kinds of rows
     "rerank": 101,
 }
