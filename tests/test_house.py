@@ -57,7 +57,7 @@ LEDGER: dict[str, int] = {
     "io": 3886,  # saved indices, decimals, labels, utilities, margins as written, Markdown of a page, label leaks
     "statistics": 1004,  # a refusal names the share that was written; pairs of labels in order; ties as quoted
     "ranks": 1814,  # rows that are there, notes on runs, the error of a lead; pairs won, row by row; ties as quoted
-    "problem": 1658,  # rows on the weights, as written; quotas, and which clash; pairs as lists; directions by an anchor
+    "problem": 1658,  # rows on the weights, as written; quotas, and which clash; pairs as lists; directions
     "certificate": 2163,  # rows on the weights exclude leaves, vertices; quotas counted again, in leaves; ties as halves
     "search": 10295,  # rows on the weights; quotas; pairs merged, vertices listed; a bound with ties as halves
     "solvers": 1807,  # own sense of objectives, unbounded programs; own options of solvers
