@@ -185,7 +185,8 @@ def _unit(r: Numbers) -> tuple[str, Callable[[float], str]]:
     if type(stat) is Recall and r.asked.hits:
         return f"finds {{}} of the relevant rows in the first {stat.at:,}", percent
     if type(stat) is AUC and r.n_lists == 1 and r.asked.hits:
-        return "puts the relevant row first in {} of the pairs of a relevant and an irrelevant one", percent
+        half = ", a tie being one half" if r.ties == "average" else ""
+        return f"puts the relevant row first in {{}} of the pairs of a relevant and an irrelevant one{half}", percent
     return f"has a {r.statistic_name} of {{}}", four
 
 
@@ -276,10 +277,10 @@ def proof_of(r: Numbers, them: str = "allowed weights", name: str = "") -> str:
     read, gap = r.solver == "file", up(r.gap)
     if status == "optimal":
         how = "the ideal list is reached" if r.bound_source == "ideal" else "by the search"
-        halves = "" if r.statistic_bound is None else (
-            f" With a tied pair as one half, as scikit-learn counts it, no {them} have a larger {r.statistic_name} "
-            f"than {up(r.statistic_bound)} on the lists of the fit."
-        )  # fmt: skip
+        halves = ""
+        if r.statistic_bound is not None:
+            most = f"a larger {r.statistic_name} than {up(r.statistic_bound)} on the lists of the fit"
+            halves = f" With a tied pair as one half, as scikit-learn counts it, no {them} have {most}."
         return (
             f"Proved optimal ({how}): no {them} have a larger {name} on the shortlist, margin and penalty included."
             f"{halves}"
