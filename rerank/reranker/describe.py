@@ -126,7 +126,8 @@ def _asked(r: Numbers) -> list[str]:
         return [f"Asked: order {rows}, by {r.statistic_name}."]
     of = f"the best {asked.them}"
     if found is not None:
-        of = f"{found.null if asked.first_stage == 'the first stage' else asked.first_stage}, or a better order "
+        # What was chosen may have another first stage than what had to be led.
+        of = f"{asked.first_stage if found.chosen is None else found.null}, or a better order "
         of += f"if held-out rows show one ({len(found.options)} option{'s' * (len(found.options) != 1)})"
     cut = f"; {short.n_head:,} rows are reordered" if short.n_head < short.n_rows else ""
     return [f"Asked: order {rows}, by {r.statistic_name}: {of}{cut}."]
@@ -143,8 +144,8 @@ def _answer(r: Numbers) -> str:
     limit = _limit(r, shown)
     if r.keeps_first_stage:
         name = f"{r.asked.first_stage[:1].upper()}{r.asked.first_stage[1:]}"
-        why = "as it is, " if _was_chosen(r) else "kept: it "
-        return f"{name} is {'taken ' if _was_chosen(r) else ''}{why}{phrase.format(shown(r.statistic))}{limit}."
+        why = "taken as it is and" if _was_chosen(r) else "kept: it"
+        return f"{name} is {why} {phrase.format(shown(r.statistic))}{limit}."
     rest = "" if first is None else f"; {r.asked.first_stage} {shown(first)}"
     return f"The new order {phrase.format(shown(r.statistic))}{rest}{limit}."
 
