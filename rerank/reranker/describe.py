@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.io.page import Bar, Cells, Items, Part, Words, as_html, as_text
+from rerank.io.page import Bar, Cells, Folded, Items, Part, Words, as_html, as_text
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.solution import ON_WORD, SOURCES, Numbers, status_of
 from rerank.statistics import AUC, Precision, Recall
@@ -53,7 +53,7 @@ TIES = {"pessimistic": "ties counted against it", "average": "a tied pair as one
 class Description:
     """What is said of a fitted model, in the order in which it is read.
 
-    ``str`` and a notebook show everything but the details.
+    ``str`` shows everything but the details, and a notebook has them folded.
 
     Attributes
     ----------
@@ -86,8 +86,12 @@ class Description:
     def __str__(self) -> str:
         return as_text(self.parts())
 
+    def shown(self) -> list[Part]:
+        """The record as paragraphs, and the details folded, which text leaves out."""
+        return [*self.parts(), Folded("Details", self.details)]
+
     def _repr_html_(self) -> str:
-        return as_html(self.parts())
+        return as_html(self.shown())
 
     def to_dict(self) -> dict[str, Any]:
         """The sentences as plain JSON values."""
