@@ -62,7 +62,7 @@ LEDGER: dict[str, int] = {
     "search": 10295,  # rows on the weights; quotas; pairs merged, vertices listed; a bound with ties as halves
     "solvers": 1807,  # own sense of objectives, unbounded programs; own options of solvers
     "scorers": 4176,
-    "plots": 1247,  # the risks of a card, and the card on paper
+    "plots": 1399,  # the risks of a card, and the card on paper; curves of a list as SVG, without matplotlib
     "scorecard": 4846,  # new: cards of points, their files and exports, the check of their proof
     "latent": 3416,  # an evaluation refuses what it cannot judge
     "reranker": 13360,  # fusion: weights of logistic regression, many weights at once; a bound with ties as halves

@@ -152,8 +152,8 @@ def robirank_types(where: Path) -> None:
     for name, rho in TRANSFORMS.items():
         told = []
         for alpha in (1.0, 0.1, 0.01, 1e-4):
-            ends = [minimize(_objective, w, (lists, rho, alpha), jac=True, method="L-BFGS-B",
-                             options={"maxiter": 1000}) for w in starts]  # fmt: skip
+            ends: list[Any] = [minimize(_objective, w, (lists, rho, alpha), jac=True, method="L-BFGS-B",
+                                        options={"maxiter": 1000}) for w in starts]  # fmt: skip
             best = min(ends, key=lambda end: end.fun)
             spread = (max(end.fun for end in ends) - best.fun) / best.fun
             told.append(f"{values_of(split, 2, split.X[2] @ best.x, (10,)).mean():.3f} ({spread:.0e})")

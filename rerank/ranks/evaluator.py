@@ -47,10 +47,7 @@ class Evaluator:
         ties = ties or self.statistic.ties
         rows, number, gains, coefficients = self._flat
         given = scores_of(scores, rows.size)[rows]
-        if self.statistic.by_order:
-            sides = [given[start:end] for start, end in zip([0, *self._ends], self._ends)]
-            raw = [won_pairs(one.gains, dense_codes(side)[1], ties).sum() / 2 for one, side in zip(self.lists, sides)]
-        elif ties == "average" or self.statistic.weighs_hits:
+        if ties == "average" or self.statistic.weighs_hits or self.statistic.by_order:
             raw = [
                 _raw(self.statistic, coefficients[start:end], gains[start:end], dense_codes(given[start:end])[1], ties)
                 for start, end in zip([0, *self._ends], self._ends)
@@ -153,7 +150,9 @@ def _sortable(scores: NDArray[Any]) -> NDArray[Any]:
 
 
 def _raw(statistic: RankStatistic, coefficients: Floats, gains: Floats, codes: Indices, ties: Ties) -> float:
-    """Sum of gain times coefficient: by telescoping, the sum over gain thresholds of each binary value."""
+    """Sum of gain times coefficient: by telescoping, the sum over gain thresholds of each binary value. Or of pairs."""
+    if statistic.by_order:
+        return float(won_pairs(gains, codes, ties).sum()) / 2
     return math.fsum(_earned(statistic, coefficients, gains, codes, ties)[1])
 
 

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.io.page import Bar, Cells, Items, Part, Words, as_html, as_text
-from rerank.reranker.solution import ON_WORD, SOURCES, Numbers, is_closed, status_of
+from rerank.ranks.rationals import is_closed
+from rerank.reranker.solution import ON_WORD, SOURCES, Numbers, status_of
 from rerank.statistics import AUC, Precision, Recall
 
 Floats = NDArray[np.float64]

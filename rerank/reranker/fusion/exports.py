@@ -67,7 +67,7 @@ def export(model: FusionModel, target: str) -> str:
     }  # fmt: skip
     if target not in made:
         raise unknown("target", target, TARGETS)
-    told = made[target](model)  # type: ignore[operator]
+    told = made[target](model)
     return told if isinstance(told, str) else json.dumps(told, indent=2)
 
 
