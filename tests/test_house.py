@@ -58,14 +58,14 @@ LEDGER: dict[str, int] = {
     "statistics": 1004,  # a refusal names the share that was written; pairs of labels in order; ties as quoted
     "ranks": 1814,  # rows that are there, notes on runs, the error of a lead; pairs won, row by row; ties as quoted
     "problem": 1658,  # rows on the weights, as written; quotas, and which clash; pairs as lists; directions
-    "certificate": 2163,  # rows on the weights exclude leaves, vertices; quotas counted again, in leaves; ties as halves
+    "certificate": 2163,  # rows on the weights exclude leaves; quotas counted again, in leaves; ties as halves
     "search": 10295,  # rows on the weights; quotas; pairs merged, vertices listed; a bound with ties as halves
     "solvers": 1807,  # own sense of objectives, unbounded programs; own options of solvers
     "scorers": 4176,
     "plots": 1399,  # the risks of a card, and the card on paper; curves of a list as SVG, without matplotlib
     "scorecard": 4846,  # new: cards of points, their files and exports, the check of their proof
     "latent": 3416,  # an evaluation refuses what it cannot judge
-    "reranker": 13360,  # fusion: weights of logistic regression, many weights at once; a bound with ties as halves
+    "reranker": 13532,  # fusion: weights of logistic regression, many weights at once; a bound with ties as halves
     "cli": 3072,  # bounds on a solver's word; outputs one by one, groups, six commands for cards, kinds of rows
     "rerank": 101,
 }

@@ -279,8 +279,9 @@ class Reranker(Options, Ranker):
         """
         bound, state = self.statistic_bound(time_limit), self._fitted()
         found, training = state.result.certificate, state.training
-        halves = training is not None and state.task.statistic.ties == "average"
-        own = None if found is None else training.average(state.weights) if halves else float(found.statistic)
+        own = None if found is None else float(found.statistic)
+        if own is not None and training is not None and state.task.statistic.ties == "average":
+            own = training.average(state.weights)
         return audit_of(state.result, bound, own)
 
     def fit_model(self, model: Any) -> Self:

@@ -123,7 +123,7 @@ def concluded(
     quotas, lists = groups_of(task.quotas, data.kinds), training.counted
     missed = broken(quotas, lists, np.zeros(data.y.size) if scores is None else scores)
     settled = problem is None or bool(training.nothing)
-    settled = settled or (_is_ideal(before, problem) and breaks is None and over is None)
+    settled = settled or (problem is not None and _is_ideal(before, problem) and breaks is None and over is None)
     if settled and missed is not None:
         if problem is None or training.nothing == "nothing_to_find":
             raise unmet(quotas, proved=problem is None)
