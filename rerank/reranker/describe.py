@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.io.page import Bar, Cells, Items, Part, Words, as_html, as_text
+from rerank.io.page import Bar, Cells, Folded, Items, Part, Words, as_html, as_text
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.solution import ON_WORD, SOURCES, Numbers, status_of
 from rerank.statistics import AUC, Precision, Recall
@@ -53,7 +53,7 @@ TIES = {"pessimistic": "ties counted against it", "average": "a tied pair as one
 class Description:
     """What is said of a fitted model, in the order in which it is read.
 
-    ``str`` and a notebook show everything but the details.
+    ``str`` shows everything but the details, and a notebook has them folded.
 
     Attributes
     ----------
@@ -86,8 +86,12 @@ class Description:
     def __str__(self) -> str:
         return as_text(self.parts())
 
+    def shown(self) -> list[Part]:
+        """The record as paragraphs, and the details folded, which text leaves out."""
+        return [*self.parts(), Folded("Details", self.details)]
+
     def _repr_html_(self) -> str:
-        return as_html(self.parts())
+        return as_html(self.shown())
 
     def to_dict(self) -> dict[str, Any]:
         """The sentences as plain JSON values."""
@@ -126,7 +130,8 @@ def _asked(r: Numbers) -> list[str]:
         return [f"Asked: order {rows}, by {r.statistic_name}."]
     of = f"the best {asked.them}"
     if found is not None:
-        of = f"{found.null if asked.first_stage == 'the first stage' else asked.first_stage}, or a better order "
+        # What was chosen may have another first stage than what had to be led.
+        of = f"{asked.first_stage if found.chosen is None else found.null}, or a better order "
         of += f"if held-out rows show one ({len(found.options)} option{'s' * (len(found.options) != 1)})"
     cut = f"; {short.n_head:,} rows are reordered" if short.n_head < short.n_rows else ""
     return [f"Asked: order {rows}, by {r.statistic_name}: {of}{cut}."]
@@ -143,8 +148,8 @@ def _answer(r: Numbers) -> str:
     limit = _limit(r, shown)
     if r.keeps_first_stage:
         name = f"{r.asked.first_stage[:1].upper()}{r.asked.first_stage[1:]}"
-        why = "as it is, " if _was_chosen(r) else "kept: it "
-        return f"{name} is {'taken ' if _was_chosen(r) else ''}{why}{phrase.format(shown(r.statistic))}{limit}."
+        why = "taken as it is and" if _was_chosen(r) else "kept: it"
+        return f"{name} is {why} {phrase.format(shown(r.statistic))}{limit}."
     rest = "" if first is None else f"; {r.asked.first_stage} {shown(first)}"
     return f"The new order {phrase.format(shown(r.statistic))}{rest}{limit}."
 
