@@ -73,7 +73,7 @@ def export(
     name = chosen_formulation(formulation or state.task.formulation, state.task.statistic)
     with working(f"Stating the {name} program ..."):
         choices: dict[str, Any] = {"big_m": "unit" if literal else big_m}
-        if name not in ("auc", "pairwise"):
+        if name not in ("auc", "pairwise", "pos_top"):
             choices |= {"linking": "paper" if literal else linking, "cuts": cuts and not literal}
         if extra_cuts:
             choices["extra_cuts"] = True

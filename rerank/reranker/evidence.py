@@ -50,7 +50,7 @@ class Evidence:
     null : str
         What had to be led.
     remark : str
-        What else the rule asks for, in a sentence.
+        Another rule than that of the safeguard, in a sentence.
     """
 
     options: tuple[str, ...]
@@ -181,14 +181,15 @@ class Evidence:
             if self.safeguard > 0:
                 return f"safeguard=inf keeps {self.null} whatever the leads are."
             return f"safeguard=-inf takes the option with the largest {self.statistic}, whatever its lead is."
+        if self.remark:
+            return self.remark
         bar = f"{self.safeguard:g} standard error{'' if self.safeguard == 1 else 's'}"
         asked = f"more than {bar}" if self.safeguard else "more than 0"
         if self.chosen is None:
             tried = " that was tried" if None in self.values else ""
             return f"No option{tried} leads {self.null} by {asked}."
         less = f", less {bar}," if self.safeguard else ""
-        rule = f"An option has to lead {self.null} by {asked}; of those the one with the largest lead{less} is taken."
-        return f"{rule} {self.remark}".rstrip()
+        return f"An option has to lead {self.null} by {asked}; of those the one with the largest lead{less} is taken."
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values, for ``--json`` and the model file; the statistic stands elsewhere in both."""
@@ -198,7 +199,8 @@ class Evidence:
     def told(self) -> tuple[list[str], list[tuple[str, str, str, str]], list[str]]:
         """What the numbers are, the rows of the table under their heads, and what was chosen."""
         often = (
-            "" if self.rounds == 1 else f"; options that lead were tried on {self.rounds} deals of the folds"
+            "" if self.rounds == 1 else f", dealt {self.rounds} times" if self.remark else
+            f"; options that lead were tried on {self.rounds} deals of the folds"
         )
         first = [f"Held-out rows of {self.folds} folds{often}."]
         if self.list_length is not None:

@@ -19,7 +19,7 @@ class Result(Numbers):
         return as_text(self.parts())
 
     def _repr_html_(self) -> str:
-        return as_html(self.parts())
+        return as_html(describe(self).shown())
 
     def parts(self) -> list[Part]:
         """What was asked, the answer, held-out rows, proof and notes."""
@@ -57,6 +57,8 @@ class Result(Numbers):
             "certificate", "weights", "shortlist", "seconds", "model_size", "proof", "notes", "left_out", "evidence",
             "said", "history", "asked",
         }  # fmt: skip
+        skip |= {"ties"} if self.ties == "pessimistic" else set()
+        skip |= {"statistic_bound"} if self.statistic_bound is None else set()
         first = ("statistic", "value", "bound")
         return {
             **{name: getattr(self, name) for name in first},

@@ -261,9 +261,14 @@ class FittedState:
         of a first stage that is kept can be compared.
         """
         scores = self.row_scores(rows, first)
-        if not (self.anchored and self.reranks and math.isinf(self.threshold)):
-            return scores
-        return scores * (self.high[0] - self.low[0]) + (self.low[0] + self.corrections @ self.low[1:])
+        return self._in_unit(scores) if self.anchored and self.reranks and math.isinf(self.threshold) else scores
+
+    def head_scores(self, rows: Rows) -> Floats:
+        """Score of each row as one of the head, in the unit of :attr:`coef`; of the first stage where that is kept."""
+        first = self.first(rows)
+        if not self.reranks and first is not None:
+            return first
+        return self._in_unit(self._head(rows, first))
 
     def with_classes(self, rows: Rows, y: Floats, first: Floats | None) -> FittedState:
         """The state with the classes of the training rows, and with cuts if rows are scored one by one.
@@ -304,6 +309,14 @@ class FittedState:
     def first(self, rows: Rows) -> Floats | None:
         """Scores of the first stage; None if there is none."""
         return None if self.first_stage is None else self.first_stage.scores(rows)
+
+    def _in_unit(self, scores: Floats) -> Floats:
+        """Scores of scaled rows in the unit of :attr:`coef`: with a radius that of the first stage's score."""
+        if self.anchored:
+            return scores * (self.high[0] - self.low[0]) + (self.low[0] + self.corrections @ self.low[1:])
+        if self.by_sum:
+            return (scores * (self.high[0] - self.low[0]) + self.weights @ self.low) / self.weights.sum()
+        return scores
 
     def _head(self, rows: Rows, first: Floats | None) -> Floats:
         table = rows.reranked(self.features)

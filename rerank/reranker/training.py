@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.certificate import average_of
 from rerank.errors import InputError, nearest
-from rerank.problem import Problem, Quota, RankedList, ranked_list
+from rerank.problem import Problem, Quota, RankedList, ranked_lists
 from rerank.problem.quotas import groups_of
 from rerank.problem.scaling import snapped_scores
 from rerank.ranks.lists import rows_by_list
@@ -46,6 +47,8 @@ class Training:
     info : ShortlistInfo
     counted : tuple of intp arrays
         Rows of the data in each list that counts.
+    tied_tails : float
+        What the problem's value lacks of the statistic because it counts ties of the tails against the relevant row.
     nothing : str
         ``""``, or the status of a fit that can change nothing: ``"nothing_to_find"`` or ``"nothing_to_reorder"``.
     """
@@ -59,6 +62,12 @@ class Training:
     info: ShortlistInfo
     nothing: str
     counted: tuple[Indices, ...] = ()
+    tied_tails: float = 0.0
+
+    def average(self, weights: Floats) -> float:
+        """The statistic of weights with tied rows in the mean of their orders, where it counts ties so."""
+        assert self.problem is not None
+        return float(average_of(self.problem, weights)) + self.tied_tails
 
 
 def prepare(
@@ -95,10 +104,9 @@ def prepare(
     for number, (head, tail, first) in enumerate(zip(short.heads, short.tails, start, strict=False)):
         weight = 1.0 if data.list_weight is None else float(data.list_weight[head[0]])
         rows = np.arange(first, first + head.size, dtype=np.intp)
-        lists.append(
-            ranked_list(statistic, rows, data.gains[head], data.gains[tail], weight, data.missed_by(number))
-        )
-    counted = [item for item in lists if item is not None]
+        missed, alone = data.missed_by(number), len(short.heads) == 1
+        lists.append(ranked_lists(statistic, rows, data.gains[head], data.gains[tail], weight, missed, alone))
+    counted = [item for own in lists for item in own]
     if not counted:
         raise InputError(
             f"No list holds anything to order for {statistic.name}: each has relevant rows only or none; "
@@ -136,7 +144,7 @@ def prepare(
         nothing = _nothing([item], problem.n_features - 1) if item.rows.size == data.y.size else ""
         repeated = problem.X, item.gains, np.zeros(item.rows.size, dtype=np.intp)
     else:
-        nothing = _nothing(weighed, features.size)
+        nothing = _nothing(weighed, features.size, statistic.by_order)
         repeated = (
             table[:, features] if problem is None else problem.X,
             data.gains[head_rows],
@@ -162,10 +170,22 @@ def prepare(
     )
     parts = zip(lists, short.heads, short.tails, strict=True)
     whole = tuple(
-        np.concatenate([head, tail]) for one, head, tail in parts if one is not None and one.weight > 0
+        np.concatenate([head, tail]) for own, head, tail in parts if any(one.weight > 0 for one in own)
     )
     labels = data.rows.labels(rows)
-    return Training(problem, short, features, labels, len(lists), len(lists) - len(counted), info, nothing, whole)
+    return Training(
+        problem, short, features, labels, len(lists), lists.count([]), info, nothing, whole,
+        _tied_tails(data, statistic, scores, short),
+    )  # fmt: skip
+
+
+def _tied_tails(data: Data, statistic: RankStatistic, scores: Floats | None, short: Shortlist) -> float:
+    """See :class:`Training`; 0 where the statistic counts ties so, too."""
+    if scores is None or statistic.ties == "pessimistic":
+        return 0.0
+    apart = np.unique(scores, return_inverse=True)[1].astype(np.float64)
+    apart[short.rows] = apart.size + np.arange(short.rows.size)  # no ties in the heads
+    return data.evaluate(statistic, apart) - data.evaluate(statistic, apart, "pessimistic")
 
 
 def _on_heads(quotas: tuple[Quota, ...], short: Shortlist, head_rows: Indices) -> tuple[Quota, ...]:
@@ -186,9 +206,9 @@ def _on_heads(quotas: tuple[Quota, ...], short: Shortlist, head_rows: Indices) -
     return tuple(quota.of(np.flatnonzero(np.isin(head_rows, quota.rows))) for quota in quotas)
 
 
-def _nothing(lists: list[RankedList], n_features: int) -> str:
+def _nothing(lists: list[RankedList], n_features: int, by_order: bool = False) -> str:
     """The status if all orders of the heads have the same value, or ``""``."""
-    if not any(item.gains.max() > 0 for item in lists):
+    if not by_order and not any(item.gains.max() > 0 for item in lists):
         return "nothing_to_find"
     orders = any(
         item.gains.min() < item.gains.max() and item.coefficients[0] < item.coefficients[-1] for item in lists
@@ -243,8 +263,13 @@ def fitted_scores(data: Data, training: Training, scores: Floats | None, w: Floa
 
 
 def theorem_of(problem: Problem | None) -> str:
-    """A sentence: whether Subrank and ResolvedRank provably have the same optimum on the shortlist."""
+    """A sentence: whether Subrank and ResolvedRank provably have the same optimum on the shortlist.
+
+    Empty where neither states the problem.
+    """
     if problem is None or problem.anchored or problem.rows or problem.by_sum:
+        return ""
+    if np.bincount(np.concatenate([item.rows for item in problem.lists])).max() > 1:  # pairs of more than two labels
         return ""
     lists = np.zeros(problem.X.shape[0], dtype=np.intp)
     for number, item in enumerate(problem.lists):

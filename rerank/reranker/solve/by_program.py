@@ -66,7 +66,8 @@ def seconds_to_state(problem: Problem, formulation: str, allowed: float = math.i
     from formulations.errors import ModelTooLarge
 
     reached = sum(unit.positive.size for unit in problem.units)
-    pairs = counted_pairs(problem, formulation) * (A_PAIR + A_DIFFERENCE * problem.n_features)
+    each = A_DIFFERENCE * problem.n_features + (0.0 if formulation == "pos_top" else A_PAIR)  # which keeps no pair
+    pairs = counted_pairs(problem, formulation) * each
     if unstated() or A_RELEVANT_ROW * reached + pairs > 0.25 * allowed:
         return math.inf
     try:
