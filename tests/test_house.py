@@ -52,20 +52,20 @@ ROOMS = {
 # Lines of Python in each room, and at most as many may there be.  Whoever raises a number says why behind it; a room
 # that has become smaller gets its number.  There is no limit on a file or a body: a file ends where its idea ends.
 LEDGER: dict[str, int] = {
-    "formulations": 4272,  # the equation of each component, names of the table; forms of solution files; cards
+    "formulations": 4476,  # the equation of each component, names of the table; forms of solutions; cards; Pos@Top
     "errors": 496,  # one home of text for people and of streams that end no call; loading stops the clock
     "io": 3876,  # saved indices, decimals, labels, margins as written, Markdown of a page, columns that tell the label
-    "statistics": 957,  # a refusal names the share that was written
-    "ranks": 1742,  # rows that are there, notes on runs, the error of a lead
-    "problem": 1550,  # rows on the weights, and how a person writes them; quotas, and which of them clash by counting
-    "certificate": 2140,  # rows on the weights exclude leaves and vertices; quotas counted again, and in leaves
-    "search": 10002,  # rows on the weights; quotas; equal pairs merged on a support, vertices of few levels listed
+    "statistics": 976,  # a refusal names the share that was written; Pos@Top
+    "ranks": 1758,  # rows that are there, notes on runs, the error of a lead; Pos@Top
+    "problem": 1578,  # rows on the weights, and how a person writes them; quotas that clash; Pos@Top
+    "certificate": 2154,  # rows on the weights exclude leaves and vertices; quotas counted again; Pos@Top
+    "search": 10049,  # rows on the weights; quotas; equal pairs merged on a support, vertices of few levels; Pos@Top
     "solvers": 1807,  # own sense of objectives, unbounded programs; own options of solvers
     "scorers": 4176,
     "plots": 1247,  # the risks of a card, and the card on paper
     "scorecard": 4846,  # new: cards of points, their files and exports, the check of their proof
     "latent": 3416,  # an evaluation refuses what it cannot judge
-    "reranker": 12408,  # programs with rows of a user's own; bounds on a word; history; labels of rows
+    "reranker": 12423,  # programs with rows of a user's own; bounds on a word; history; labels of rows; Pos@Top
     "cli": 3072,  # bounds on a solver's word; outputs one by one, groups, six commands for cards, kinds of rows
     "rerank": 101,
 }
