@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rerank.errors import InputError
 from rerank.problem.lists import RankedList
 from rerank.problem.problem import Problem
-from rerank.ranks.evaluator import shown
+from rerank.ranks.evaluator import shown, won_pairs
 from rerank.ranks.lists import rows_by_list
-from rerank.statistics import RankStatistic
+from rerank.statistics import AUC, RankStatistic
 
 
 def ranked_list(
@@ -69,6 +72,75 @@ def ranked_list(
     )  # fmt: skip
 
 
+MOST_STATED = 5_000_000
+"""Rows of all lists of two classes that the pairs of one list may be stated as."""
+
+
+def ranked_lists(
+    statistic: RankStatistic,
+    rows: ArrayLike,
+    gains: ArrayLike,
+    tail_gains: ArrayLike = (),
+    weight: float = 1.0,
+    missed: ArrayLike = (),
+    alone: bool = False,
+) -> list[RankedList]:
+    """The lists that state one list of a statistic: itself, or none where the statistic is not defined on it.
+
+    The pairs of rows with different labels are those of lists of two classes: for each label its rows against those
+    with smaller ones. Every pair counts the same, and what the pairs with the tail add in any order is a part of the
+    first.
+
+    Parameters
+    ----------
+    statistic, rows, gains, tail_gains, weight, missed
+        As for :func:`ranked_list`.
+    alone : bool
+        Whether there is no other list, so that its weight does not matter: those of its parts are whole numbers then.
+
+    Raises
+    ------
+    InputError
+        If these lists would have more than ``MOST_STATED`` rows.
+    """
+    if not statistic.by_order:
+        one = ranked_list(statistic, rows, gains, tail_gains, weight, missed)
+        return [] if one is None else [one]
+    places, head, tail = np.asarray(rows, np.intp), np.asarray(gains, np.float64), np.asarray(tail_gains, np.float64)
+    scale = shown(statistic, np.concatenate([head, tail]), np.asarray(missed, np.float64))[1]
+    if not scale > 0:
+        return []
+    levels, counts = np.unique(head, return_counts=True)
+    stated = int(np.cumsum(counts)[1:].sum())
+    if stated > MOST_STATED:
+        fits = int(head.size * MOST_STATED / stated)
+        raise InputError(
+            f"The pairs of a list of {head.size:,} rows with {levels.size:,} different labels are stated as lists of "
+            f"two classes with {stated:,} rows, and the most is {MOST_STATED:,}; lower n_candidates to {fits:,} or "
+            "less, or round the labels."
+        )
+    # In the tail, and between head and tail, no weights change the order.
+    below = np.sort(tail)
+    fixed = float(np.searchsorted(below, head).sum())
+    fixed += won_pairs(tail, np.arange(tail.size)[::-1]).sum() / 2
+    pairs = counts[1:] * np.cumsum(counts)[:-1]
+    free = float(pairs.sum())
+    if not free:  # no head row is above another
+        listed = ranked_list(AUC(), places, np.zeros(head.size), missed=[1.0])
+        assert listed is not None
+        return [replace(listed, weight=float(weight), constant=fixed, scale=scale)]
+    found: list[RankedList] = []
+    for level, own in zip(levels[1:], pairs.astype(np.float64).tolist()):
+        inside = head <= level
+        listed = ranked_list(AUC(), places[inside], (head[inside] == level).astype(np.float64))
+        assert listed is not None
+        # A pair is worth weight / scale: numbers of pairs as weights need no rounding, equal weights give equal pairs.
+        parts = (own, own * (scale / free)) if alone else (weight / pairs.size, scale / pairs.size)
+        constant = listed.constant + (0.0 if found else fixed)
+        found.append(replace(listed, weight=parts[0], constant=constant, scale=parts[1]))
+    return found
+
+
 def problem_of(
     X: ArrayLike,
     gains: ArrayLike,
@@ -84,7 +156,7 @@ def problem_of(
     X : array (n, d)
         Features in original units.
     gains : array (n,)
-        Gain of each row, 0 for an irrelevant one.
+        Gain of each row, 0 for an irrelevant one; for pairs any numbers.
     statistic : RankStatistic
     qid : array (n,), optional
         List of each row; one list without it.
@@ -105,8 +177,9 @@ def problem_of(
     """
     row_gains = np.asarray(gains, dtype=np.float64)
     weights = query_weight or {}
+    by_name = list(rows_by_list(qid, row_gains.size))
     lists = [
-        ranked_list(statistic, rows, row_gains[rows], weight=weights.get(name, 1.0))
-        for name, rows in rows_by_list(qid, row_gains.size)
+        ranked_lists(statistic, rows, row_gains[rows], weight=weights.get(name, 1.0), alone=len(by_name) == 1)
+        for name, rows in by_name
     ]
-    return Problem.build(X, [item for item in lists if item is not None], **options)
+    return Problem.build(X, list(chain.from_iterable(lists)), **options)

@@ -16,6 +16,9 @@ the place is ``1 + lost_(j)`` instead of ``j + lost_(j)``.  The objective is
 ``V(w) - C * |w|_0``.  The margin ``epsilon`` is the rational that was written: .05 is 1/20, not the double nearest to
 it.  Scaled features are exact quotients of stored doubles, so that a pair which differs by just the margin is won.
 
+Pairs of several labels are a sum over lists of two classes, for each label its rows against those with smaller ones:
+each pair of different labels stands in one of them, once, and ``a_l = l`` counts it.  A row may so be in several lists.
+
 An *anchored* problem corrects a given score: the first column is that score, its weight is 1, every other weight
 is a correction between two limits, and nothing is normalised.  ``|w|_0`` counts the corrections there.
 """
@@ -74,6 +77,8 @@ class Problem:
         instead of the largest. All columns have one range then, and weights that are all 0 are not allowed.
     quotas : tuple of Quota
         What the order of every list has to meet; weights that do not are not allowed.
+    directions : bool
+        Whether of an anchored problem's other weights only the direction counts: the largest has size 1, or all are 0.
     """
 
     X: Floats
@@ -88,6 +93,7 @@ class Problem:
     rows: tuple[WeightRow, ...] = ()
     by_sum: bool = False
     quotas: tuple[Quota, ...] = ()
+    directions: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", Margin(self.epsilon))  # a float stands for what was written

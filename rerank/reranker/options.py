@@ -112,7 +112,8 @@ def _prior(text: str) -> str | dict[str, float]:
         found = {}
     if len(found) < text.count(",") + 1:  # a weight that is no number, or a run twice
         raise InputError(
-            f"--prior is {text!r}; it must be equal, rrf, or NAME=WEIGHT with commas between, each name once."
+            f"--prior is {text!r}; it must be auto, equal, logistic, rrf, or NAME=WEIGHT with commas between, each "
+            "name once."
         )
     return found
 
@@ -139,14 +140,15 @@ def named_values(option: str, given: list[str] | None) -> dict[str, Any]:
 
 CANDIDATES = "--candidates is {}; it must be a whole number, 0 for all, or auto."
 FOLDS = "--cross-fit is {}; it must be auto, none or a number of folds."
+DEPTH = "--depth is {}; it must be auto, all or a number."
 RADIUS = "--radius is {}; it must be auto, free or a number."
 STATISTICS = (
-    "auc, pauc@N, wta, precision@N, precision@2%, window2@N, mrr, dcg, dcg@N, ndcg@N, pnorm@P, recall@N, rbp@P, ap, "
-    "rr, success@N, pos@top."
+    "auc, pairs, pauc@N, wta, precision@N, precision@2%, window2@N, mrr, dcg, dcg@N, ndcg@N, pnorm@P, recall@N, rbp@P, "
+    "ap, rr, success@N, pos@top."
 )
 STAGES = (
-    "logistic, also with +squares, +head10, +head20, +head40 or +balanced, toppush, ranksvm, robirank, a column of "
-    "scores, or none."
+    "logistic, also with +squares, +head10, +head20, +head40, +balanced or +top3, toppush, ranksvm, robirank, a column "
+    "of scores, or none."
 )
 
 
@@ -172,7 +174,7 @@ class Options:
     )
     epsilon: float | str = option("auto", help="Margin in units of the scaled score, or auto.", kind=str, read=_margin)
     C: float = option(0.0, "--C", help="Penalty for one feature, in the unit of the statistic.")
-    max_features: int | None = option(None, help="At most this many features.")
+    max_features: int | None = option(None, help="At most this many columns, those of a logistic regression included.")
     positive: Any = option(False, help="Non-negative weights only.", kind=bool)
     gain: Any = option("exponential", help="Worth of a grade g: exponential (2^g - 1) or linear.", kind=str)
     pos_label: Any = option(None)
@@ -222,6 +224,11 @@ KEPT: dict[str, Any] = {each.name: each.metadata["before"] for each in fields(Op
 """Parameters among the settings of a model file, and their values in files that lack them."""
 
 
+def values_of(options: Options) -> dict[str, Any]:
+    """The parameters by name; those of an estimator are what its ``get_params`` gives."""
+    return {each.name: getattr(options, each.name) for each in fields(Options)}
+
+
 @dataclass(eq=False, repr=False)
 class FusionOptions:
     """Parameters of a fusion; :class:`rerank.fusion.ScoreFusion` says what they mean."""
@@ -234,7 +241,8 @@ class FusionOptions:
         read=lambda text: text if text == "auto" else split_names(text),
     )  # fmt: skip
     prior: Any = option(
-        "equal", help="Weights to correct: equal (default), rrf, or NAME=WEIGHT,...", kind=str, read=_prior
+        "auto", kind=str, help="Weights to correct: auto (default), equal, logistic, rrf, or NAME=WEIGHT,...",
+        read=_prior,
     )
     radius: float | str | None = option(
         "auto", help="Largest correction: auto (default), a number, or free for any weights.", kind=str,
@@ -247,9 +255,12 @@ class FusionOptions:
     rule: str = option("mean")
     safeguard: float = option(1.0)
     positive: bool = option(True, "--negative", help="Allow weights below 0.", kind=bool, read=lambda below: not below)
-    gain: Any = option("exponential", help="Worth of a grade g: exponential (default) or linear.", kind=str)
+    gain: Any = option("linear", help="Worth of a grade g: linear (default) or exponential.", kind=str)
     missing: str = option("lowest", help="For documents a run lacks: lowest (default), zero or impute.")
-    depth: int | None = option(None, help="Documents of each run that count; all by default.")
+    depth: int | str | None = option(
+        "auto", kind=str, help="Documents of each run that count: 100 for at most 20 places (auto, default), or all.",
+        read=partial(worded, {"auto": "auto", "all": None}, DEPTH),
+    )  # fmt: skip
     k: float = option(60.0, help="Constant of rank and RRF: 60 by default.")
     margin: float | None = option(None)
     time_limit: float | None = option(60.0, help="Seconds for the fit: 60 by default.")

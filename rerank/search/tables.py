@@ -347,6 +347,28 @@ def spacing(problem: Problem) -> float:
     return 0.0 if common > MOST_COMMON else min(shares) / common
 
 
+def gap_of_orders(problem: Problem) -> float:
+    """A margin by which some weights put all rows as any weights do that tie no unequal rows; 0 where none is known.
+
+    On whole numbers ``w.D = 0`` are planes with normals of whole numbers. A cone between them holds the sum of ``k``
+    of its edges, a vector of whole numbers: minors of ``k - 1`` normals. So ``|w.D|`` is at least 1 there, and with
+    ranges ``R_j``, in steps of the columns, the largest ``|w_j| R_j`` at most ``k! prod R_j``. Planes of signs are
+    among them; rows on the weights, given scores and weights of sum 1 are not.
+    """
+    if problem.anchored or problem.by_sum or problem.rows:
+        return 0.0
+    used, ranges = np.unique(np.concatenate([item.rows for item in problem.lists])), []
+    for j in range(problem.n_features):
+        column = problem.X[used, j]
+        if not (np.abs(column) < 2.0**53 / FINEST).all() or ((column := column * FINEST) != np.rint(column)).any():
+            return 0.0
+        step = float(np.gcd.reduce((column - column[0]).astype(np.int64)))
+        width = (float(problem.high[j]) - float(problem.low[j])) * FINEST
+        ranges.append(max(float(np.ptp(column)), width) / step if step else 1.0)
+    k = min(problem.n_features, problem.max_features or problem.n_features)
+    return float((1.0 - 1e-9) / (math.factorial(min(k, 100)) * np.prod(sorted(ranges)[-k:])))
+
+
 def tables(problem: Problem, parts: list[ListPairs] | None = None, scale: Floats | None = None) -> Tables:
     """Flatten a problem; pairs of one item with equal rows are merged.
 

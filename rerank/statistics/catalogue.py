@@ -50,7 +50,7 @@ class AUC(RankStatistic):
     """
 
     stem = "auc"
-    aliases = ("wrs", "rocauc")
+    aliases: ClassVar[tuple[str, ...]] = ("wrs", "rocauc")
     normalised = True
     counts_pairs = True
 
@@ -64,6 +64,19 @@ class AUC(RankStatistic):
         steps = np.diff(levels[positive], prepend=0.0)
         inside = float(np.dot(steps, at_least * (at_least + 1) / 2))
         return inside, float(np.dot(steps, at_least * (gains.size - at_least)))
+
+
+@dataclass(frozen=True, repr=False)
+class Pairs(AUC):
+    """Share of the pairs of rows with different labels that are in the right order: 1 less [TreeRSVM, eq. 1].
+
+    Labels are 0/1, grades or real utilities, and every pair counts once: of two labels it is the AUC, whose
+    coefficients it has there; of utilities without equal ones (1 + Kendall's tau) / 2.
+    """
+
+    stem = "pairs"
+    aliases = ("concordance",)
+    by_order = True
 
 
 @dataclass(frozen=True, repr=False)
@@ -307,7 +320,7 @@ class PosAtTop(WinnerTakesAll):
 
 
 NAMED: tuple[type[RankStatistic], ...] = (
-    AUC, PartialAUC, WinnerTakesAll, Precision, Window, MRR, DCG, NDCG, PNorm, Recall, RBP, AveragePrecision,
+    AUC, Pairs, PartialAUC, WinnerTakesAll, Precision, Window, MRR, DCG, NDCG, PNorm, Recall, RBP, AveragePrecision,
     ReciprocalRank, Success, PosAtTop,
 )  # fmt: skip
 """In the order in which a user sees them listed. A new statistic gets its name here."""

@@ -11,7 +11,7 @@ import pytest
 import rerank
 from rerank import Reranker, search
 from rerank.errors import CertificateError
-from rerank.reranker.result import CLOSED
+from rerank.ranks.rationals import CLOSED
 from rerank.reranker.solve.program import chosen_formulation, shares_optimum
 from rerank.reranker.solve.verified import verified
 from rerank.solvers import gateway, highs

@@ -28,6 +28,7 @@ from rerank.statistics import (
     AveragePrecision,
     Custom,
     InLists,
+    Pairs,
     PartialAUC,
     PNorm,
     PosAtTop,
@@ -53,6 +54,7 @@ from tests.oracles.tie_orders import pairs_won
 # Each statistic with its name and a_l as a function of the rank l (1 at the bottom) and the length n.
 TABLE = [
     (AUC(), "auc", lambda l, n: l),
+    (Pairs(), "pairs", lambda l, n: l),
     (PartialAUC(at=3), "pauc@3", lambda l, n: l if l >= n - 3 + 1 else 0),
     (WinnerTakesAll(), "wta", lambda l, n: float(l == n)),
     (Precision(at=3), "precision@3", lambda l, n: float(n - l + 1 <= 3)),
@@ -368,7 +370,7 @@ def test_coefficients_serve_their_own_length_and_all_others_any():
 
 
 def test_normalised_statistics_say_so():
-    assert {name for statistic, name in NAMED if statistic.normalised} == {"auc", "ndcg", "ndcg@3"}
+    assert {name for statistic, name in NAMED if statistic.normalised} == {"auc", "pairs", "ndcg", "ndcg@3"}
 
 
 def test_the_page_runs():

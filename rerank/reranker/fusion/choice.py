@@ -1,169 +1,302 @@
-"""Normaliser and radius chosen on held-out queries, with a null as the first stage that has to be led."""
+"""Normaliser, weights and radius chosen on held-out queries; weights that cost no search come first."""
 
 from __future__ import annotations
 
+import math
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
+import joblib
 import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors.telling import say
 from rerank.io.options import legacy
+from rerank.ranks.row_gains import gain_of
 from rerank.reranker.clock import Clock
 from rerank.reranker.data import Data
 from rerank.reranker.estimator import Reranker
 from rerank.reranker.evidence import Evidence
+from rerank.reranker.fit import LATE, fit
+from rerank.reranker.fusion.lists import some_rows
 from rerank.reranker.fusion.normalise import Floats
-from rerank.reranker.fusion.nulls import Null, preferred
+from rerank.reranker.fusion.nulls import Null
+from rerank.reranker.fusion.points import Values, point
 from rerank.reranker.selection.folds import Split, splits_of
-from rerank.reranker.selection.held_out import Folds, Judge, Ranked, rows_of
-from rerank.reranker.selection.options import Lead, Option, beside, best_of, cv_results
+from rerank.reranker.selection.held_out import part_of
+from rerank.reranker.selection.options import NOT_TRIED, Lead, Option, cv_results
+from rerank.reranker.task import task_of
+from rerank.search.warm import compile_kernels, is_compiled
 from rerank.statistics import parse
 
 FOLDS_SHARE = 0.75
 """Share of the time for the folds; the rest is for the fit on all queries."""
 
-SOME_QUERIES, MANY_QUERIES = 50, 200
-"""From some queries on the folds are dealt once, not twice. From many on no fold learns from more: to compare
-normalisers and radii they are enough, and all queries are held out once."""
+FEW_QUERIES, SOME_QUERIES, MANY_QUERIES = 20, 50, 200
+"""With few queries no weights are searched for, and the folds are dealt five times. From some on they are dealt once,
+not twice. From many on no fold learns from more: to compare options they are enough, and all queries are held out."""
 
-UNMOVED = (
-    "Most fits on folds ran out of time at the prior, where they began; with more time_limit held-out queries may "
-    "speak for other weights."
+FEW_TOLD = (
+    f"With {{}} judged queries no weights were searched for: with fewer than {FEW_QUERIES}, held-out queries hardly "
+    "tell them from equal weights and those of logistic regression, averaged."
 )
 
-SETTLED_FIRST = (
-    "One normaliser is settled first: ranks give way only to one that leads them by a standard error in the mean of "
-    "the folds."
-)
-"""What is asked beside a lead, where several normalisers are tried."""
+BAR = 1.5
+"""Standard errors by which anything else must lead the first kind of weights (docs/decisions/0028)."""
+
+Make = Callable[[Floats, float | None], Reranker]
+"""What corrects the score of some weights within a radius, or fits free weights without one."""
 
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """The normaliser and radius that are best on held-out queries, or the null; what folds said, if there were any."""
+    """What is best on held-out queries, or the null, as an option; what folds said, if there were any."""
 
     option: Option
     kept: bool = False
     note: str = ""
     cv_results: dict[str, Any] | None = None
     evidence: Evidence | None = None
+    name: str = ""
+
+    @property
+    def searched(self) -> bool:
+        """Whether weights are searched for on all queries."""
+        return bool(self.option.params["radius"] != 0)
+
+
+def title(option: Option, null: Null) -> str:
+    """An option in words."""
+    name, kind, radius = (option.params[key] for key in ("normalise", "prior", "radius"))
+    if kind == "given":
+        words = null.name if name == null.normaliser else f"equal weights ({name})"
+    else:
+        words = f"best run ({name})" if kind == "single" else f"{kind} ({name})"
+    return f"{name}, without a limit" if radius is None else words if not radius else f"{words}, radius {radius:g}"
 
 
 def chosen_by_folds(
-    tables: Mapping[str, Data], options: Sequence[Option], null: Null, null_scores: Floats, est: Reranker,
-    settings: Mapping[str, Any], clock: Clock,
+    tables: Mapping[str, Data], values: Values, points: Sequence[Option], radii: Sequence[float | None], null: Null,
+    prior: Floats, make: Make, settings: Mapping[str, Any], clock: Clock, kept: NDArray[np.intp] | None = None,
 ) -> Chosen:  # fmt: skip
-    """The option to keep, or the null.
+    """The option to take, or the null.
+
+    The first kind of weights, with the normaliser of an engine that is best for it on held-out queries, is taken,
+    unless another option leads it there by more than ``BAR`` standard errors of the paired difference.
 
     Parameters
     ----------
     tables : mapping of normaliser to Data
         The same rows, lists and grades, normalised.
-    options : sequence of Option
-        With ``normalise`` and ``radius``.
+    values : Values
+        Of their lists.
+    points : sequence of Option
+        Weights without a search, with ``normalise``, ``prior`` (see :func:`rerank.reranker.fusion.points.point`) and
+        ``radius`` 0, the null's not among them.
+    radii : sequence of float or None
+        Of the corrections of the best point.
     null : Null
         What has to be led.
-    null_scores : float64 array (n,)
-        Its scores of the rows.
-    est : Reranker
-        What the options do not vary.
+    prior : float64 array (runs,)
+        Weights of the kind "given".
     settings : mapping
         Parameters of :class:`rerank.fusion.ScoreFusion`.
+    kept : intp array, optional
+        Rows that a search needs; see :func:`rerank.reranker.fusion.points.telling`.
     """
     first = next(iter(tables.values()))
     relevant = of_mixed_lists(first)
     assert first.qid is not None
     there = np.unique(first.qid[relevant]).size
+    home = Option({"normalise": null.normaliser, "prior": "given", "radius": 0.0})
     if there < 2:
         what = f"Only {there} judged queries have documents to order, so nothing can be held out"
-        return Chosen(options[0], kept=True, note=f"{what}, and {null.name} is kept.")
+        return Chosen(home, kept=True, note=f"{what}, and {null.name} is kept.")
+    few = there < FEW_QUERIES and settings["radius"] == "auto"
     seed, statistic = settings["random_state"], parse(settings["stat"])
-    repeats, cv = 1 if there >= SOME_QUERIES else 2, min(settings["cv"], there)
+    repeats = 1 if there >= SOME_QUERIES else 5 if few else 2
+    cv = min(settings["cv"], there)
     splits = splits_of(first.X, relevant, first.qid, cv, repeats, seed)
     splits = [fewer_queries(split, first.qid, relevant, seed) for split in splits]
 
-    trial = _Trial(tables, Judge(first, splits, statistic), null_scores, est, settings, clock)
-    own = {name: [option for option in options if option.params["normalise"] == name] for name in tables}
-    middle = {name: some[len(some) // 2] for name, some in own.items()}
-    *others, last = own
-    if not others:
-        trial.take(own[last], 1.0)
+    trial = _Trial(tables, values, kept, splits, prior, make, settings, clock)
+    options = [home, *(one for one in points if not (few and one.params["prior"] in UNSURE))]
+    held = [trial.of(option, 1) for option in options]
+    like = (*points, home)[0].params["prior"]
+    firsts = [k for k, option in enumerate(options) if option.params["prior"] == like]
+    firsts = [k for k in firsts if options[k].params["normalise"] not in NO_ENGINE] or firsts
+    around = options[best_of(held, firsts)].params
+    corrections = [] if few else [Option({**around, "radius": radius}) for radius in radii if radius != 0]
+    for left, option in zip(range(len(corrections), 0, -1), corrections):
+        held.append(trial.of(option, left * len(splits)))
+    options += corrections
+
+    safeguard, strict = float(settings["safeguard"]), settings["rule"] == "strict"
+    leads = [lead_of(one, held[0]) for one in held]
+    if math.isinf(safeguard):
+        best = 0 if safeguard > 0 else max(range(len(held)), key=lambda k: np.nan_to_num(leads[k].value, nan=-1.0))
     else:
-        radii_left = len(own[last]) - 1
-        for done, option in enumerate(middle.values()):
-            trial.take([option], 1 / (len(own) - done + radii_left))
-        last = preferred(np.array(trial.by_fold()), list(own), null.normaliser, cv)
-        if radii_left:
-            trial.take([option for option in own[last] if option is not middle[last]], 1.0)
-    leads = beside(trial.leads, next((lead.alone for lead in trial.leads if not np.isnan(lead.lead)), np.nan))
-    safeguard = float(settings["safeguard"])
-    if settings["rule"] == "mean" and np.isfinite(safeguard):
-        safeguard = 0.0
-    numbers = [number for number, option in enumerate(trial.options) if option.params["normalise"] == last]
-    best = best_of([trial.options[k] for k in numbers], [leads[k] for k in numbers], safeguard)
-    results = cv_results([option.params for option in trial.options], leads, [False] * len(leads))
+        best, safeguard = best_of(held, firsts), safeguard if strict else 0.0
+        if strict and not leads[best].lead > safeguard * leads[best].error:
+            best = 0
+    notes = [FEW_TOLD.format(there)] if few else []
+    if lost := sum(math.isnan(lead.value) for lead in leads[1:]):
+        notes.append(f"{lost} of {len(options) - 1} options were not tried on held-out queries: {trial.over}")
+    if trial.late:
+        notes.append(f"{trial.late} fits on folds had no time to search, and stand where they began.")
+    results = cv_results([option.params for option in options[1:]], leads[1:], [False] * (len(options) - 1))
     evidence = Evidence.of(
-        results, statistic=statistic.name, chosen=None if best is None else numbers[best], folds=cv, rounds=repeats,
-        safeguard=safeguard, null=null.name, remark=SETTLED_FIRST if others else "",
+        results, statistic=statistic.name, chosen=best - 1 if best else None, folds=cv, rounds=repeats,
+        safeguard=safeguard, null=null.name, remark=_rule(title(home, null) if firsts == [0] else TOLD[like], strict),
     )  # fmt: skip
-    note = UNMOVED if 2 * sum(not np.isnan(lead.value) for lead in leads) < len(leads) else ""
-    return Chosen(trial.options[numbers[best or 0]], best is None, note, results, evidence)
+    evidence = replace(evidence, options=tuple(title(option, null) for option in options[1:]))
+    return Chosen(options[best], best == 0, " ".join(notes), results, evidence, title(options[best], null))
+
+
+OVER = f"the {FOLDS_SHARE:.0%} of the time_limit of {{}} s that folds have were over; give more time_limit."
+"""Why options were not tried."""
+
+UNSURE = ("single", "logistic alone", "logistic of any sign")
+"""Weights that are not tried with few queries."""
+
+NO_ENGINE = ("z",)
+"""Normalisers that no search engine has; they are taken where they lead like any other option."""
+
+TOLD = {"given": "Equal weighting", "logistic": "Logistic regression, averaged with equal weights,"}
+"""Kinds of weights that are taken unless others lead them."""
+
+
+def _rule(first: str, strict: bool) -> str:
+    """What is taken, in words."""
+    more = ", and what is taken has to lead what is kept by the safeguard" if strict else ""
+    where = "" if first not in TOLD.values() else " with the normaliser of an engine that is best for it,"
+    return f"{first}{where} is taken where nothing else leads it by more than {BAR} standard errors{more}."
+
+
+def best_of(held: Sequence[Floats], firsts: Sequence[int], bar: float = BAR) -> int:
+    """The first option by its mean, unless another one leads it clearly; then the best of those.
+
+    Parameters
+    ----------
+    held : sequence of float64 arrays (lists,)
+        Held-out values of the options; NaN for all lists where an option was not tried.
+    firsts : sequence of int
+        The options of which the best is first.
+    bar : float
+        Standard errors of the paired difference that a lead has to exceed.
+    """
+    means = [-math.inf if np.isnan(one).all() else float(np.nanmean(one)) for one in held]
+    home = max(firsts, key=means.__getitem__)
+    if math.isinf(means[home]):
+        home = int(np.argmax(means))
+    ahead = [lead_of(one, held[home]) for one in held]
+    # An error that is not known is no reason to move.
+    clear = [k for k, lead in enumerate(ahead) if lead.lead > max(bar * lead.error, 0.0)]
+    return max(clear, key=means.__getitem__, default=home)
+
+
+def lead_of(own: Floats, other: Floats) -> Lead:
+    """Mean values over lists, the lead, and the standard error of the paired difference."""
+    ahead = own - other
+    ahead = ahead[~np.isnan(ahead)]
+    if not ahead.size:
+        return NOT_TRIED
+    error = float(ahead.std(ddof=1)) / math.sqrt(ahead.size) if ahead.size > 1 else math.nan
+    alone = float(np.nanmean(other))
+    return Lead(alone + float(ahead.mean()), alone, float(ahead.mean()), error)
 
 
 class _Trial:
-    """Options tried on folds, some of one normaliser after the other; unlike those of one table, on every deal."""
+    """Options tried on all folds, one after the other, until the time of the folds is over."""
 
     def __init__(
-        self, tables: Mapping[str, Data], judge: Judge, null_scores: Floats, est: Reranker, settings: Mapping[str, Any],
-        clock: Clock,
+        self, tables: Mapping[str, Data], values: Values, kept: NDArray[np.intp] | None, splits: Sequence[Split],
+        prior: Floats, make: Make, settings: Mapping[str, Any], clock: Clock,
     ) -> None:  # fmt: skip
-        self._tables, self._judge, self._null, self._est = tables, judge, null_scores, est
-        self._settings, self._clock = settings, clock
+        self._tables, self._splits, self._prior, self._make = tables, splits, prior, make
+        self._values, self._kept, self._settings, self._clock = values, kept, settings, clock
         self._end = clock.remaining * (1 - FOLDS_SHARE) if clock.limited else 0.0
-        self._scores: list[dict[int, Floats]] = []
-        self._over = False
-        self.options: list[Option] = []
-        self.leads: list[Lead] = []
+        first = next(iter(tables.values()))
+        assert first.qid is not None
+        self._lists = [tuple(np.unique(first.qid[side]) for side in (split.train, split.test)) for split in splits]
+        self._points: dict[tuple[str, str], list[Floats]] = {}
+        self.over, self.late = "", 0
 
-    def take(self, options: Sequence[Option], share: float) -> None:
-        """Fit options of one normaliser on all folds, in a share of the time for folds; none after an interrupt."""
-        judge, name = self._judge, options[0].params["normalise"]
-        left = (self._clock.remaining - self._end) * share
-        part = Clock(max(0.0, left) if self._clock.limited else None)
-        with untold():
-            folds = Folds(self._est, judge.splits, self._tables[name], None, part, self._settings["n_jobs"])
-        for place, option in enumerate(options):
-            radius, fits = option.params["radius"], (len(options) - place) * len(judge.splits)
-            deals: list[tuple[list[int], list[Ranked]]] = []
-            try:
-                for deal in [] if self._over else judge.deals():
-                    with untold():
-                        ranked = folds.take({"radius": radius}, deal, fits)
-                    if len(ranked) == len(deal):
-                        nulls = [self._null[judge.splits[k].test] for k in deal]
-                        deals.append((deal, [replace(o, alone=n, joint_alone=n) for o, n in zip(ranked, nulls)]))
-            except KeyboardInterrupt:
-                self._over = True
-                if not deals and not any(self._scores):
-                    raise
-            self.options.append(option)
-            self._scores.append({k: one.own for deal, ranked in deals for k, one in zip(deal, ranked)})
-            self.leads.append(lead := judge.lead(deals))
-            if self._settings["verbose"]:
-                say(f"normaliser {name}, radius {radius}: {judge.statistic.name} {lead.value:.4g}")
+    def of(self, option: Option, fits: int) -> Floats:
+        """Mean value of each list over the deals of the folds; NaN where the time was over.
 
-    def by_fold(self) -> list[list[float]]:
-        """The statistic of each fold by each option; NaN for folds without time."""
-        held = [rows_of(self._judge.data, split.test) for split in self._judge.splits]
-        return [
-            [data.evaluate(self._judge.statistic, own[k]) if k in own else np.nan for k, data in enumerate(held)]
-            for own in self._scores
-        ]
+        The fits that may still come, these included, share the time.
+        """
+        name, kind, radius = (option.params[key] for key in ("normalise", "prior", "radius"))
+        data, found = self._tables[name], np.full(len(self._values.evaluator.lists), np.nan)
+        try:
+            if not self.over and self._left() <= 0:
+                self.over = OVER.format(f"{self._clock.limit:g}")
+            if self.over:
+                return found
+            if (name, kind) not in self._points:
+                self._points[name, kind] = [
+                    point(kind, self._values, data.X, train, self._prior) for train, _ in self._lists
+                ]
+            weights = self._points[name, kind]
+            if radius != 0:
+                weights = self._corrected(name, weights, radius, fits)
+        except KeyboardInterrupt:
+            self.over = "the fit was interrupted."
+            return found
+        if len(weights) < len(self._splits):
+            return found
+        total = np.zeros(found.size)
+        for one, (_, test) in zip(weights, self._lists):
+            total[test] += self._values.of(data.X, one[None], test)[0]
+        found = total / (1 + max(split.repeat for split in self._splits))
+        if self._settings["verbose"]:
+            say(f"{', '.join(f'{key} {value}' for key, value in option.params.items())}: {np.nanmean(found):.4g}")
+        return found
+
+    def _left(self) -> float:
+        return self._clock.remaining - self._end
+
+    def _corrected(self, name: str, weights: Sequence[Floats], radius: float | None, fits: int) -> list[Floats]:
+        """The weights of each fold corrected, or free ones; fewer where the time was over."""
+        data, found, jobs = self._tables[name], list[Floats](), self._settings["n_jobs"]
+        gain, splits = gain_of(self._settings["stat"], self._settings["gain"]), self._splits
+        if self._kept is not None:
+            data, place = some_rows(data, self._kept), np.cumsum(np.isin(np.arange(data.y.size), self._kept)) - 1
+            splits = [replace(one, train=place[np.intersect1d(one.train, self._kept)]) for one in splits]
+        workers = joblib.effective_n_jobs(jobs)
+        if workers > 1 and not is_compiled():
+            compile_kernels()  # else each process compiles them for itself
+        while len(found) < len(weights):
+            if self._left() <= 0:
+                self.over = OVER.format(f"{self._clock.limit:g}")
+                break
+            some = range(len(found), min(len(found) + workers, len(weights)))
+            seconds = self._left() / math.ceil(fits / workers) if self._clock.limited else None
+            parts = [part_of(data, splits[k], None, gain, "a fold").data for k in some]
+            made = [self._make(weights[k], radius).set_params(n_jobs=None) for k in some]
+            given = [(est, part, seconds) for est, part in zip(made, parts)]
+            if workers == 1:
+                pairs = [corrected(*each) for each in given]
+            else:
+                pairs = joblib.Parallel(n_jobs=jobs)(joblib.delayed(corrected)(*each) for each in given)
+            found += [one for one, _ in pairs]
+            self.late += sum(late for _, late in pairs)
+            fits -= len(some)
+        return found
+
+
+def corrected(est: Reranker, data: Data, seconds: float | None) -> tuple[Floats, bool]:
+    """Weights that a reranker fits in so many seconds, to be judged on other lists; whether it had none to search."""
+    task = task_of(est.get_params(deep=False), data.X.shape[1])
+    limit = 0 if task.node_limit is None else task.node_limit
+    with untold():
+        state = fit(data, replace(task, node_limit=limit, proof=False, verbose=0, judged=True), Clock(seconds), None)
+    found = state.coef if np.any(state.coef) or est.radius is None else np.asarray(est.prior, dtype=np.float64)
+    return found, any(LATE in note for note in state.result.notes)
 
 
 @contextmanager

@@ -17,25 +17,38 @@ from rerank.errors import InputError
 from rerank.io import Table
 from rerank.io.atomic import together
 from rerank.io.csv_table import write_csv
+from rerank.io.fusion import ranges
 from rerank.io.page import Cells, Items, Part, ShownMixin, Words
 from rerank.io.paths import unwritable
 from rerank.ranks import evaluate
 from rerank.reranker.clock import Clock
+from rerank.reranker.describe import number
 from rerank.reranker.estimator import Reranker, fit_table
 from rerank.reranker.evidence import Evidence
 from rerank.reranker.files.document import save as save_document
 from rerank.reranker.fit import LATE
-from rerank.reranker.fusion.choice import Chosen, chosen_by_folds, untold
+from rerank.reranker.fusion.choice import MANY_QUERIES, Chosen, chosen_by_folds, untold
 from rerank.reranker.fusion.exports import export
 from rerank.reranker.fusion.files import save
-from rerank.reranker.fusion.fit import RADII, check, in_words, normalisers_of, nulls_of, radii_of, turned
+from rerank.reranker.fusion.fit import (
+    DEPTH_TOLD,
+    check,
+    depth_of,
+    in_words,
+    normalisers_of,
+    nulls_of,
+    points_of,
+    radii_of,
+    turned,
+)
 from rerank.reranker.fusion.lists import judged_runs
 from rerank.reranker.fusion.model import FusionModel, named_runs
 from rerank.reranker.fusion.normalise import Floats, K, curves_of
-from rerank.reranker.fusion.nulls import prior_weights, promising
+from rerank.reranker.fusion.nulls import prior_weights
+from rerank.reranker.fusion.points import Values, of_size_one, point, telling
 from rerank.reranker.options import FusionOptions
-from rerank.reranker.result import Result, number
-from rerank.reranker.selection.held_out import took
+from rerank.reranker.result import Result
+from rerank.reranker.selection.held_out import rows_of, took
 from rerank.reranker.selection.options import Option
 from rerank.reranker.state import FittedState, first_stage_kept
 from rerank.statistics import parse
@@ -44,7 +57,7 @@ AUDIT_FILES = "table.csv", "model.json", "fit.proof"
 
 
 class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
-    """Fuses runs by weights that are fitted to judgements, unless RRF does as well on held-out queries.
+    """Fuses runs by the weights that are best on held-out queries: equal ones, fitted ones, or those of RRF.
 
     Parameters
     ----------
@@ -52,28 +65,33 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         As of :class:`rerank.Reranker`, but "precision@k", like P@k, asks only whether the grade is above 0. It counts
         hits, where ``rerank evaluate`` divides by k.
     normalise : "auto", str or sequence of str
-        "none", "minmax", "z", "rank" or "sigmoid"; of several the folds choose. "auto" is minmax, z and rank. Without
+        "none", "minmax", "z", "rank" or "sigmoid"; of several the folds choose. "auto" is minmax, rank and z. Without
         ``cv`` the first of them.
-    prior : "equal", "rrf" or mapping of run to weight
-        The weights that a fit corrects: equal ones of the normalised scores, RRF (equal weights of "rank"), or your
-        own, with one normaliser.
+    prior : "auto", "equal", "logistic", "rrf" or mapping of run to weight
+        The weights that a fit corrects: equal ones of the normalised scores, those of a logistic regression on them
+        averaged with equal ones, RRF (equal weights of "rank"), or your own, with one normaliser. By "auto" the folds
+        choose from these and more; without ``cv`` it is "equal".
     radius : "auto", float or None
-        Largest correction of a weight, in deviations of the prior for each deviation of the normalised score. By "auto"
-        the folds choose from .1, .3 and 1; without ``cv`` it is .3. None fits free weights exactly.
+        Largest correction of a weight, in deviations of the prior for each deviation of the normalised score, over the
+        documents that may come among the first places. By "auto" the folds choose from none, .1, .3 and 1, and with
+        fewer than 20 judged queries none is tried; without ``cv`` it is .3. None fits free weights exactly.
     cv : int or None
-        Folds of whole queries that choose and guard; None fits without a guard.
+        Folds of whole queries that choose; None fits without a choice.
     rule : {"mean", "strict"}
-        A fit must lead the null on held-out queries by the mean, or by ``safeguard`` standard errors.
+        "mean" takes the first kind of weights with the normaliser that is best for it, unless others lead it by more
+        than 1.5 standard errors; by "strict" what is taken has to lead the null by ``safeguard`` standard errors, too.
     safeguard : float
+        ``inf`` keeps the null.
     positive : bool
         No weight below 0.
-    gain : {"exponential", "linear"}
-        Gain of a grade g: ``2^g - 1`` or ``g``.
+    gain : {"linear", "exponential"}
+        Gain of a grade g: ``g``, as in trec_eval and ``rerank evaluate``, or ``2^g - 1``.
     missing : {"lowest", "zero", "impute"}
         What a document gets that a run does not have: the lowest normalised score that the run gives in the query (0
         after "minmax" and "rank"), 0, or the mean of those that it gives.
-    depth : int or None
-        Documents of each run that are looked at, and those that share the score at the cut.
+    depth : "auto", int or None
+        First documents of each run's list that are looked at; None for all. "auto" is 100 for statistics of at most
+        20 places, else None.
     k : float
         Constant of "rank" and RRF: ``1 / (k + rank)``.
     margin : float or None
@@ -103,8 +121,8 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
     null_kept_ : bool
     result_ : Result
         Statistic, value, bound, gap and status of the fit on all judged queries; ``first_stage_statistic`` is that of
-        the prior. The bound holds for the normaliser and the radius of this fit. Where a null is kept, value, bound
-        and gap are those of the weights that were fitted and not taken.
+        the prior. The bound holds for the normaliser and the radius of this fit, which is 0 where no weights were
+        searched for. A judged query of which no run has a relevant document counts 0.
     nulls_ : dict of str to float
         Mean statistic on the judged queries of RRF, or the prior given, and of equal weights of each normaliser.
     runs_ : dict of str to float
@@ -126,7 +144,7 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
             Names serve later runs of the same systems. See :mod:`rerank.io.runs`.
         qrels : path, dict, data frame or Qrels
             Documents that are not judged count as irrelevant. Relevant documents that no run has count in the ideal
-            list, and are never candidates.
+            list, and are never candidates. Every judged query counts, with 0 where nothing relevant was found.
 
         Raises
         ------
@@ -137,61 +155,64 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         check(options)
         normalisers, radii = normalisers_of(options), radii_of(options)
         statistic = parse(self.stat)
-        judged = judged_runs(runs, qrels, self.depth, statistic)
+        depth = depth_of(self.depth, statistic)
+        judged = judged_runs(runs, qrels, depth, statistic)
         judged.check_classes()
         names, scores = judged.joined.names, judged.joined.scores
         prior = prior_weights(self.prior, names)
         curves = curves_of(scores) if "sigmoid" in normalisers else None
-        plain = FusionModel(names, prior, "none", float(self.k), self.missing, self.depth, curves=curves)
+        plain = FusionModel(names, prior, "none", float(self.k), self.missing, depth, curves=curves)
         if self.positive and (prior < 0).any():
             raise InputError("prior holds a weight below 0, and positive is True; set positive=False, or correct it.")
         est = self._reranker(prior, radii[0])
         tables = {
             name: judged.data(replace(plain, normaliser=name), est) for name in dict.fromkeys((*normalisers, "rank"))
         }
-        nulls = nulls_of(judged, plain, tables, self.prior, statistic)
-        null, dropped = nulls[0], ""
-        if self.normalise == "auto" and self.cv is not None:
-            hopeful = promising(nulls)
-            if left := [name for name in normalisers if name not in hopeful]:
-                dropped = f"Not tried: {', '.join(left)}, because equal weights of it are clearly behind {null.name}."
-            normalisers = tuple(name for name in normalisers if name in hopeful)
-        able = [Option({"normalise": name, "radius": radius}) for name in normalisers for radius in radii]
-        choice, before = Chosen(able[0]), clock.spent
+        values = Values(tables["rank"].evaluator(statistic))
+        least = self.positive and self.missing == "lowest"
+        kept_rows = telling(tables["rank"].X, values) if least else None
+        nulls = nulls_of(tables, values, plain, self.prior)
+        null, kind = nulls[0], "logistic" if self.prior == "logistic" else "given"
+        choice = Chosen(Option({"normalise": normalisers[0], "prior": kind, "radius": radii[0]}))
+        before = clock.spent
         if self.cv is not None:
-            able_tables = {name: tables[name] for name in normalisers}
-            null_scores = replace(plain, normaliser=null.normaliser).scores(judged.joined)
-            est.set_params(n_jobs=None)  # folds share the cores
-            choice = chosen_by_folds(able_tables, able, null, null_scores, est, options, clock)
+            points = points_of(options, normalisers, null, len(names))
+            choice = chosen_by_folds(
+                tables, values, points, radii, null, prior, self._reranker, options, clock, kept_rows
+            )
         spent, kept = clock.spent - before, choice.kept
-        normaliser, radius = choice.option.params["normalise"], choice.option.params["radius"]
-        if kept:
-            normaliser, radius = null.normaliser, RADII[-1] if radius is None else radius
+        normaliser, kind, radius = (choice.option.params[key] for key in ("normalise", "prior", "radius"))
         model, data = replace(plain, normaliser=normaliser), tables[normaliser]
-        table, proof = judged.table(model), bool(self.proof) and not kept
-        est = self._reranker(prior, radius)
-        est.set_params(time_limit=clock.least(None, 1), verbose=int(self.verbose > 0), proof=proof)
+        every = np.arange(len(values.evaluator.lists))
+        start = point(kind, values, data.X, every, prior)
+        table, proof = judged.table(model, kept_rows), bool(self.proof) and radius != 0
+        est = self._reranker(start, radius)
+        limit = self.node_limit if radius != 0 else None  # one point needs no search
+        est.set_params(time_limit=clock.least(None, 1), verbose=int(self.verbose > 0), proof=proof, node_limit=limit)
         with untold():
             fit_table(est, table)
         state = first_stage_kept(est.state_) if kept else est.state_
-        first = data.evaluate(statistic, model.scores(judged.joined))
-        weights = prior if kept or not np.any(state.coef) else state.coef
-        model = replace(model, weights=weights / np.abs(weights).sum())
+        first = values.evaluator.mean(judged.scores(replace(model, weights=start)), "pessimistic")
+        weights = start if radius == 0 or not np.any(state.coef) else state.coef
+        model = replace(model, weights=of_size_one(weights))
         # As they rank: scores are rounded, so that rounding breaks no tie.
-        own = data.evaluate(statistic, model.scores(judged.joined))
+        own = values.evaluator.mean(judged.scores(model), "pessimistic")
         result = in_words(replace(state.result, statistic=own, first_stage_statistic=first), null, choice)
         if any(LATE in note for note in result.notes) and choice.evidence is not None:
             result = result.noting(took(spent, self.time_limit))
         # Ranks that have 0 where a run lacks the document, whatever the fit takes for it.
         ranks = judged.table(replace(plain, normaliser="rank", missing="zero", k=K)).X.T
-        worse = [note for name, own in zip(names, ranks) for note in turned(name, data, statistic, own)]
-        notes = tuple(note for note in (statistic.remark, *judged.notes, *worse, dropped, choice.note) if note)
-        proved = {"value": result.value, "bound": result.bound, "gap": result.gap}
+        assert data.qid is not None
+        some = np.flatnonzero(data.qid < MANY_QUERIES)
+        part = rows_of(data, some)
+        worse = [note for name, own in zip(names, ranks) for note in turned(name, part, statistic, own[some])]
+        cut = DEPTH_TOLD if judged.cut and self.depth == "auto" else ""
+        notes = tuple(note for note in (statistic.remark, *judged.notes, cut, *worse, choice.note) if note)
         about = {
-            "stat": statistic.name, "gain": self.gain, "radius": radius, "null": null.name,
+            "stat": statistic.name, "gain": self.gain, "prior": kind, "radius": radius, "null": null.name,
             "null_statistic": null.mean, "null_kept": kept, "statistic": result.statistic, "status": result.status,
             "message": result.message, "queries": result.n_lists, "notes": list(notes),
-            **({"not_taken": proved} if kept else proved),
+            "value": result.value, "bound": result.bound, "gap": result.gap, "ranges": ranges(judged.joined),
         }  # fmt: skip
         # Nothing is set before the fit has succeeded, so that all attributes belong to one fit.
         self.model_: FusionModel = replace(model, about=about)
@@ -202,7 +223,8 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         self.null_: str = null.name
         self.null_kept_: bool = kept
         self.nulls_: dict[str, float] = {each.name: each.mean for each in nulls}
-        self.runs_: dict[str, float] = {name: data.evaluate(statistic, own) for name, own in zip(names, ranks)}
+        alone = np.nanmean(values.of(ranks.T, np.eye(len(names))), axis=1)
+        self.runs_: dict[str, float] = dict(zip(names, alone.tolist()))
         self.cv_results_: dict[str, Any] | None = choice.cv_results
         self.evidence_: Evidence | None = choice.evidence
         self._audited: tuple[FittedState, Table] | None = (state, table) if proof else None
@@ -231,10 +253,10 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         return self._model().fuse_arrays(scores, qid)
 
     def score(self, runs: Mapping[str, Any], qrels: Any) -> float:
-        """The statistic of the fused run: the mean over judged queries, equal scores against the relevant documents."""
+        """The statistic of the fused run: the mean over judged queries, equal scores as ``stat.ties`` says."""
         model = self._model()
         found = judged_runs(named_runs(runs, model.names), qrels, model.depth, parse(self.stat))
-        scores = model.scores(found.joined)
+        scores = found.scores(model)
         return float(
             evaluate(
                 self.stat, found.judged.grades, scores, found.joined.qid, gain=self.gain,
@@ -243,7 +265,7 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         )  # fmt: skip
 
     def export(self, target: str) -> str:
-        """A snippet for "elasticsearch" or "vespa", or the "formula"; see :mod:`rerank.reranker.fusion.exports`."""
+        """A snippet for a search engine, or the "formula"; see :mod:`rerank.reranker.fusion.exports`."""
         return export(self._model(), target)
 
     def save(self, path: Any) -> None:
@@ -258,12 +280,11 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         Raises
         ------
         InputError
-            If a null was kept, which has no bound; if ``proof`` was False; if the search had no part in the fit, its
-            proof is too large, or the folder cannot be written.
+            If no weights were searched for, so that there is no bound; if ``proof`` was False; if the search had no
+            part in the fit, its proof is too large, or the folder cannot be written.
         """
-        self._model()
-        if self.null_kept_:
-            raise InputError(f"{self.null_} is kept, and the bound is about fitted weights; there is nothing to audit.")
+        if self._model().about["radius"] == 0:
+            raise InputError("No weights were searched for in this fit, so it has no bound; there is nothing to audit.")
         if self._audited is None:
             raise InputError("The fit recorded no proof; fit again with proof=True.")
         state, table = self._audited
@@ -307,8 +328,6 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         result = self.result_
         numbers = (("value", number(result.value)), ("bound", number(result.bound)), ("gap", number(result.gap, 9)))
         bounds = f"{', '.join(' '.join(pair) for pair in numbers)}, on the judged queries"
-        if self.null_kept_:
-            bounds = f"The weights that were fitted and not taken: {bounds}"
         rows = [("", "weight", parse(self.stat).name)]
         rows += [(name, f"{weight:.4f}", number(self.runs_[name])) for name, weight in self.weights_.items()]
         rows += [(name, "", number(value)) for name, value in self.nulls_.items()]
@@ -318,6 +337,6 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
             Words(f"Weights of the scores normalised by {self.normaliser_}:"),
             Cells(rows, ("left", "right", "right")),
             Words(result.message, strong=True),
-            Words(bounds),
+            *([Words(bounds)] if self.model_.about["radius"] != 0 else []),
             Items(list(dict.fromkeys((*self.notes_, *result.notes)))),
         ]

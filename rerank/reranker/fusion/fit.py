@@ -13,20 +13,26 @@ from rerank.io.options import one_of, real, whole
 from rerank.ranks.runs import worse_than_chance
 from rerank.reranker.data import Data
 from rerank.reranker.describe import CORRECTIONS
+from rerank.reranker.fit import LATE
 from rerank.reranker.fusion.choice import Chosen
-from rerank.reranker.fusion.lists import JudgedRuns
 from rerank.reranker.fusion.model import FusionModel
 from rerank.reranker.fusion.normalise import MISSING, NORMALISERS, Floats
 from rerank.reranker.fusion.nulls import Null
+from rerank.reranker.fusion.points import Values
 from rerank.reranker.result import Result
-from rerank.reranker.selection.options import check_safeguard
+from rerank.reranker.selection.options import Option, check_safeguard
 from rerank.statistics import RankStatistic
 
 RADII = (0.1, 0.3, 1.0)
 """Radii that are tried by default, in deviations of the prior."""
 
-AUTO = ("minmax", "z", "rank")
-"""Normalisers that are tried by default."""
+AUTO = ("minmax", "rank", "z")
+"""Normalisers that are tried by default, those that engines have before the other."""
+
+DEPTH, PLACES = 100, 20
+"""Documents of each run that count by default, where a statistic looks at no more than so many places."""
+
+DEPTH_TOLD = f"The first {DEPTH} documents of each run count, as in all statistics of at most {PLACES} places (depth)."
 
 MESSAGES = {
     "optimal": "Proved optimal: no weights within the limits have a larger {name} on the judged queries, margin "
@@ -46,10 +52,17 @@ def check(options: Mapping[str, Any]) -> None:
     one_of("rule", options["rule"], ("mean", "strict"))
     check_safeguard(options["safeguard"])
     real("k", options["k"], 0.0)
-    if options["depth"] is not None:
+    if options["depth"] not in (None, "auto"):
         whole("depth", options["depth"])
     if options["cv"] is not None:
         whole("cv", options["cv"], 2)
+
+
+def depth_of(depth: int | str | None, statistic: RankStatistic) -> int | None:
+    """Documents of each run that count; None for all."""
+    if depth != "auto":
+        return None if depth is None else int(depth)
+    return DEPTH if statistic.depth is not None and statistic.depth <= PLACES else None
 
 
 def normalisers_of(options: Mapping[str, Any]) -> tuple[str, ...]:
@@ -88,15 +101,26 @@ def radii_of(options: Mapping[str, Any]) -> tuple[float | None, ...]:
     return (real("radius", given, 0.0),)
 
 
-def nulls_of(
-    judged: JudgedRuns, plain: FusionModel, tables: Mapping[str, Data], prior: Any, statistic: RankStatistic
-) -> list[Null]:
+def points_of(
+    options: Mapping[str, Any], normalisers: Sequence[str], null: Null, n_runs: int
+) -> list[Option]:
+    """Weights that cost no search, those of the kind that comes first before the others, without the null's."""
+    prior, single = options["prior"], [] if n_runs == 1 else [("single", normalisers[0])]
+    kinds = {
+        "auto": ("logistic", "given", "logistic alone", *(() if options["positive"] else ("logistic of any sign",))),
+        "logistic": ("logistic", "given"),
+    }.get(prior if isinstance(prior, str) else "", ("given",))
+    pairs = [(kind, name) for kind in kinds for name in normalisers]
+    pairs += single if len(kinds) > 2 else []
+    own = ("given", null.normaliser)
+    return [Option({"normalise": name, "prior": kind, "radius": 0.0}) for kind, name in pairs if (kind, name) != own]
+
+
+def nulls_of(tables: Mapping[str, Data], values: Values, plain: FusionModel, prior: Any) -> list[Null]:
     """RRF first, then equal weights of each normaliser; a user's own weights of the first normaliser alone."""
 
     def null(title: str, name: str) -> Null:
-        scores = replace(plain, normaliser=name).scores(judged.joined)
-        values = tables[name].evaluator(statistic).values(scores, "pessimistic")
-        return Null(title, name, np.array(values, dtype=np.float64))
+        return Null(title, name, values.of(tables[name].X, plain.weights[None])[0])
 
     if isinstance(prior, Mapping):
         return [null("the given weighting", next(iter(tables)))]
@@ -108,23 +132,24 @@ def nulls_of(
 
 def turned(name: str, data: Data, statistic: RankStatistic, ranks: Floats) -> list[str]:
     """A note if the run's documents stand in a worse order than a random one; those that it lacks are last in both."""
-    evaluator = data.evaluator(statistic)
     own, chance = (
-        np.array(evaluator.values(scores, "average"), dtype=np.float64) for scores in (ranks, (ranks > 0) * 1.0)
+        np.array(data.evaluator(statistic).values(scores, "average"), dtype=np.float64)
+        for scores in (ranks, (ranks > 0) * 1.0)
     )
     return worse_than_chance(f"run {name}", statistic.name, own, chance)
 
 
 def in_words(result: Result, null: Null, choice: Chosen) -> Result:
     """The result with the words of fusion."""
-    if not choice.kept:
-        message = MESSAGES[result.status].format(name=result.fitted_name, gap=result.gap)
-    elif choice.evidence is None:
-        message = choice.note
-    else:
+    evidence = choice.evidence
+    if evidence is None:
+        message = choice.note or MESSAGES[result.status].format(name=result.fitted_name, gap=result.gap)
+    elif not evidence.guarded and choice.kept:
         name = null.name[:1].upper() + null.name[1:]
-        message = f"{name} is kept: held-out queries do not speak for fitted weights."
-        if all(value is None for value in choice.evidence.values):
-            message = f"{name} is kept: no option had the time to be tried on held-out queries; raise time_limit."
-    notes = [note for note in result.notes if not (choice.kept and note.startswith(CORRECTIONS))]
+        message = f"{name} is kept: no option had the time to be tried on held-out queries; raise time_limit."
+    elif not choice.searched:
+        message = f"Taken on held-out queries: {choice.name}. No weights were searched for on all queries."
+    else:
+        message = MESSAGES[result.status].format(name=result.fitted_name, gap=result.gap)
+    notes = [note for note in result.notes if choice.searched or not (note.startswith(CORRECTIONS) or LATE in note)]
     return replace(result, said=message, notes=tuple(note.replace("first stage", "prior") for note in notes))

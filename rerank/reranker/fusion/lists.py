@@ -7,16 +7,19 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.io import Table
-from rerank.io.fusion import COUNTED, Joined, Judged, apart, join, judge, notes_on, unjudged
+from rerank.io.fusion import COUNTED, Joined, Judged, apart, first_documents, join, judge, notes_on, unjudged
 from rerank.io.runs import qrels_of, run_of
+from rerank.io.table import words
 from rerank.ranks.lists import number_lists
 from rerank.ranks.row_gains import asks_relevance
 from rerank.reranker.data import Data, data_of
 from rerank.reranker.estimator import Reranker
-from rerank.reranker.fusion.model import FusionModel, within_depth
+from rerank.reranker.fusion.model import FusionModel
+from rerank.reranker.selection.held_out import rows_of
 from rerank.statistics import RankStatistic
 
 
@@ -27,29 +30,39 @@ class JudgedRuns:
     Attributes
     ----------
     joined : Joined
+        With a row without a score for each judged query of which no run has a document.
     judged : Judged
     notes : tuple of str
+    cut : bool
+        Whether a run had documents beyond the depth.
     """
 
     joined: Joined
     judged: Judged
     notes: tuple[str, ...]
+    cut: bool = False
 
     @property
     def missed(self) -> dict[str, tuple[float, ...]] | None:
-        """Grades of relevant documents that no run has, for the queries that have rows."""
-        here = set(self.joined.qid.tolist())
-        return {query: grades for query, grades in self.judged.missed.items() if query in here} or None
+        """Grades of relevant documents that no run has, and one of a query without any, which counts 0 like others."""
+        return dict(self.judged.missed) or None
 
-    def table(self, model: FusionModel) -> Table:
-        """The rows as a model normalises them."""
-        X = model.normalised(self.joined.scores, number_lists(self.joined.qid)[1])
-        return Table(X, self.judged.grades, self.joined.qid, self.joined.docid, self.joined.names,
-                     ideal_gains=self.missed)  # fmt: skip
+    def scores(self, model: FusionModel) -> NDArray[np.float64]:
+        """Fused scores, 0 of the rows that no run has."""
+        return np.nan_to_num(model.scores(self.joined))
+
+    def table(self, model: FusionModel, kept: NDArray[np.intp] | None = None) -> Table:
+        """The rows as a model normalises them, or some of them; the others' grades count in the ideal list."""
+        X = model.normalised(model.given(self.joined), number_lists(self.joined.qid)[1])
+        y, qid, docid, missed = self.judged.grades, self.joined.qid, self.joined.docid, self.missed
+        if kept is not None:
+            missed = _with(missed, qid, y, kept)
+            X, y, qid, docid = X[kept], y[kept], qid[kept], docid[kept]
+        return Table(X, y, qid, docid, self.joined.names, ideal_gains=missed)
 
     def check_classes(self) -> None:
         """Refuse documents of one grade, of which nothing can be learned."""
-        grades = self.judged.grades
+        grades = self.judged.grades[~np.isnan(self.joined.scores).all(axis=1)]
         if not grades.any():
             raise InputError(
                 "No run has a relevant document of a judged query, so there is nothing to learn; check that the "
@@ -68,6 +81,27 @@ class JudgedRuns:
         return data_of(table.X, table.y, table.qid, None, None, table.ideal_gains, options, est, table.feature_names)[0]
 
 
+def some_rows(data: Data, kept: NDArray[np.intp]) -> Data:
+    """Some of the rows; the others' grades count in the ideal list, and lists keep their numbers."""
+    assert data.qid is not None
+    ideal = _with(data.ideal_gains, data.qid, data.y, kept)
+    gains = _with(dict(enumerate(data.missed)), data.qid, data.gains, kept) or {}
+    missed = tuple(np.array(gains.get(number, ()), dtype=np.float64) for number in range(int(data.qid.max()) + 1))
+    return replace(rows_of(data, kept), missed=missed, ideal_gains=ideal)
+
+
+def _with(
+    missed: Mapping[Any, Any] | None, qid: NDArray[Any], grades: NDArray[np.float64], kept: NDArray[np.intp]
+) -> dict[Any, tuple[float, ...]] | None:
+    """Grades of the ideal lists that are no rows, with those of the rows that are not kept."""
+    found = {query: tuple(own) for query, own in (missed or {}).items()}
+    left = np.ones(grades.size, dtype=bool)
+    left[kept] = False
+    for row in np.flatnonzero(left & (grades > 0)).tolist():
+        found[qid[row]] = (*found.get(qid[row], ()), float(grades[row]))
+    return found or None
+
+
 def judged_runs(runs: Mapping[str, Any], qrels: Any, depth: int | None, statistic: RankStatistic) -> JudgedRuns:
     """Runs and judgements joined, with the rows of the judged queries, and grades as a statistic asks for them.
 
@@ -83,7 +117,8 @@ def judged_runs(runs: Mapping[str, Any], qrels: Any, depth: int | None, statisti
             raise InputError(f"A run is called {name!r}; give every run a name that is text.")
     read = {name: run_of(runs[name], name) for name in runs}
     grades = qrels_of(qrels)
-    joined = within_depth(join(read), depth)
+    tops = {name: first_documents(run, depth) for name, run in read.items()}
+    joined = join(tops)
     known = judge(joined, grades)
     if asks_relevance(statistic):
         known = known.relevance()
@@ -94,11 +129,27 @@ def judged_runs(runs: Mapping[str, Any], qrels: Any, depth: int | None, statisti
             "judgements of the same queries, with the same ids."
         )
     use = COUNTED if statistic.normalised or statistic.per_relevant else ""
-    notes = notes_on(known.missed, set(joined.qid.tolist()), use)
+    here, queries = set(joined.qid.tolist()), dict.fromkeys(grades.qid.tolist())
+    notes = notes_on(known.missed, set(queries), use)
+    if absent := [query for query in queries if query not in here]:
+        none = f"{len(absent)} judged queries have no document in any run, {absent[0]!r} first"
+        notes = (*notes, f"{none}; they count 0.")
     left = len(set(joined.qid[~known.judged].tolist()))
     if left:
         notes = (*notes, f"{left} queries of the runs are not judged; they are left out of the fit.")
     notes = (*notes, *unjudged(joined, known, grades), *apart(joined))
     kept = np.flatnonzero(known.judged)
-    judged = replace(known, grades=known.grades[kept], judged=known.judged[kept], known=known.known[kept])
-    return JudgedRuns(joined.some(kept), judged, notes)
+    zeros, nothing = np.zeros(len(absent)), np.full((len(absent), len(read)), np.nan)
+    joined = joined.some(kept)
+    joined = Joined(
+        np.append(joined.qid, words(absent)), np.append(joined.docid, words([""] * len(absent))),
+        np.vstack([joined.scores, nothing]), joined.names, np.vstack([joined.places, nothing]),
+    )  # fmt: skip
+    found = set(grades.qid[grades.grade > 0].tolist())
+    known = replace(
+        known, grades=np.append(known.grades[kept], zeros), judged=np.append(known.judged[kept], zeros == 0),
+        known=np.append(known.known[kept], zeros > 0),
+        missed={**known.missed, **{query: (1.0,) for query in queries if query not in found}},
+    )  # fmt: skip
+    return JudgedRuns(joined, known, notes, any(tops[name].score.size < run.score.size for name, run in read.items()))
+

@@ -22,7 +22,7 @@ from rerank.problem import Problem
 from rerank.problem.quotas import unmet
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.clock import Clock
-from rerank.reranker.result import ON_WORD, Moment, Solution, history_of
+from rerank.reranker.solution import ON_WORD, Moment, Solution, history_of
 from rerank.reranker.solve.by_program import alone, confirm, proceed, seconds_to_state
 from rerank.reranker.solve.margin import safe_epsilon
 from rerank.reranker.solve.program import chosen_formulation, has_program, unstated

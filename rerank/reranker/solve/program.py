@@ -33,9 +33,9 @@ DATA = ("units", "preferences", "constant", "scaled_from")
 
 
 def chosen_formulation(name: str, statistic: RankStatistic) -> str:
-    """The program for a formulation asked for: "auto" is ``auc`` for AUC, ``pos_top`` for Pos@Top, else ``mixed``.
+    """The program for a formulation asked for: "auto" is that of AUC, of pairs and of Pos@Top, else ``mixed``.
 
-    The optimum of these is that of the problem itself, so the solver's bound is one on the value. They also measured
+    The optimum of each is that of the problem itself, so the solver's bound is one on the value. They also measured
     best (``docs/solvers.md``).
 
     Raises
@@ -53,6 +53,11 @@ def chosen_formulation(name: str, statistic: RankStatistic) -> str:
             f"formulation={name!r} counts pairs, which is stat='auc', not {statistic.name!r}; use stat='auc', or "
             "formulation='auto'."
         )
+    if name not in ("auto", "pairwise") and statistic.by_order:
+        raise InputError(
+            f"formulation={name!r} ranks the rows of a list once, and {statistic.name!r} compares each pair of labels; "
+            "use formulation='pairwise' or 'auto'."
+        )
     if name == "pos_top" and not statistic.alone:
         raise InputError(
             f"formulation='pos_top' counts relevant rows above all others, which is stat='pos@top', not "
@@ -65,6 +70,8 @@ def chosen_formulation(name: str, statistic: RankStatistic) -> str:
         )
     if name != "auto":
         return name
+    if statistic.by_order:
+        return "pairwise"
     if statistic.alone:
         return "pos_top"
     return "auc" if statistic.counts_pairs else "mixed"

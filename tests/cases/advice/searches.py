@@ -54,7 +54,7 @@ from tests.cases.advice import (
 from tests.cases.advice.commands import typed
 from tests.cases.advice.fits import wide
 from tests.cases.advice.programs import program, small
-from tests.cases.advice.rooms import RUN, fuse, latent, model
+from tests.cases.advice.rooms import OTHER, RUN, fuse, latent, model
 
 FIRST = (X[:, 0] > 1).astype(int)
 WORD = np.where(X[:, 1] > 0, "up", "down")
@@ -263,8 +263,8 @@ SEARCHES = [
         lambda: small(solver="search", solver_options={"start": [1]}),
         lambda: proved(small(solver="search", solver_options={"start": [1, 1]}))),
     row("is {}; write NAME=VALUE, such as threads=2",
-        lambda: command("fit", table_file(), "--label", "hit", "--model", "m.json", "--solver-option", "threads"),
-        lambda: command("fit", table_file(), "--label", "hit", "--model", "m.json", "--solver-option", "threads=2").exit_code in (0, 3)),
+        lambda: command("fit", table_file(), "--free", "--label", "hit", "--model", "m.json", "--solver-option", "threads"),
+        lambda: command("fit", table_file(), "--free", "--label", "hit", "--model", "m.json", "--solver-option", "threads=2").exit_code in (0, 3)),
     row("is an option of this command; write --{}",
         lambda: command("solve", exported(), "--option", "threads=2"),
         lambda: command("solve", exported(), "--threads", "2").exit_code == 0),
@@ -287,8 +287,8 @@ NEAR_RUNS = {query: {name: -score for name, score in scores.items()} for query, 
 NEAR = {query: {"a": 1, "b": 0, "c": 0} for query in FAR_RUNS}
 
 
-def notes(runs):
-    return fuse(runs).notes_
+def notes(runs, **options):
+    return fuse(runs, **options).notes_
 
 
 FUSIONS = [
@@ -296,6 +296,8 @@ FUSIONS = [
         lambda: notes({"a": RUN, "b": FAR}), lambda: notes({"a": RUN, "b": SPELLED}) == ()),
     row("share no {}: {} beside {}; check that their ids are spelled alike",
         lambda: notes({"a": RUN, "b": FAR}), lambda: notes({"a": RUN, "b": SPELLED}) == ()),
+    row("the {} of the time_limit of {} s that folds have were over; give more time_limit",
+        lambda: notes({"a": RUN, "b": OTHER}, cv=2, time_limit=0), lambda: notes({"a": RUN, "b": OTHER}, cv=2)),
     row("The scores are too large to be added up; divide them, or fit with another normaliser",
         lambda: model(normaliser="none").fuse_arrays([[1e308, 1e308], [1, 1]]),
         lambda: model(normaliser="none").fuse_arrays(np.array([[1e308, 1e308], [1, 1]]) / 10).argmax() == 0

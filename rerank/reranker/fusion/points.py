@@ -1,0 +1,202 @@
+"""Weights that cost no search (equal, of logistic regression, the best run alone), and what many weights are worth."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.ranks.evaluator import Evaluator
+from rerank.reranker.fusion.model import rounded
+from rerank.reranker.fusion.normalise import Floats
+
+POOL = 10.0
+"""Queries that equal weights stand for where they are averaged with those of logistic regression."""
+
+RIDGE = 0.01
+"""Of logistic regression, for columns of deviation 1: weights stay finite where one run ranks without an error."""
+
+AHEAD = 64
+"""Irrelevant rows of a list, the best by equal weights, that others are compared with to leave them out."""
+
+Lists = NDArray[np.intp]
+
+
+class Values:
+    """Statistic of each list by many weights, equal scores against the relevant documents.
+
+    Where the first places alone count, nothing but the first places is sorted: the same numbers as
+    :meth:`rerank.ranks.evaluator.Evaluator.values` of the rounded scores.
+    """
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        lists, statistic = evaluator.lists, evaluator.statistic
+        self.evaluator, self.n_rows = evaluator, sum(one.rows.size for one in lists)
+        sizes = np.array([one.rows.size for one in lists])
+        self._there = np.arange(sizes.max()) < sizes[:, None]
+        self._rows = np.zeros(self._there.shape, dtype=np.int32)
+        self._gains = np.zeros(self._there.shape)
+        for number, one in enumerate(lists):
+            order = np.argsort(one.gains, kind="stable")  # of equal scores the least gain is first
+            self._rows[number, : order.size] = one.rows[order]
+            self._gains[number, : order.size] = one.gains[order]
+        self._offset, self._scale = np.array(evaluator.shown).T
+        depth = None if statistic.weighs_hits or statistic.by_share else statistic.depth
+        self._earned: Floats | None = None
+        if depth is not None and statistic.length is None:
+            top = statistic.coefficients(max(depth, int(sizes.max())))[::-1][:depth]
+            if all(np.array_equal(statistic.coefficients(n)[::-1][:depth], top[:n]) for n in np.unique(sizes).tolist()):
+                self._earned = top
+
+    @property
+    def places(self) -> int | None:
+        """Places that count, in lists of every length; None where others do, too."""
+        return None if self._earned is None else self._earned.size
+
+    def of(self, X: Floats, weights: Floats, lists: Lists | None = None) -> Floats:
+        """Values (weights, lists), NaN for a list that has none.
+
+        Parameters
+        ----------
+        X : float64 array (rows, runs)
+        weights : float64 array (weights, runs)
+        lists : intp array, optional
+            Numbers of the lists in the order of the evaluator; all of them without it.
+        """
+        lists = np.arange(len(self._rows)) if lists is None else lists
+        there = self._there[lists]
+        width = int(there.sum(axis=1).max(initial=1))
+        there, rows, gains = there[:, :width], self._rows[lists, :width], self._gains[lists, :width]
+        found = np.full((len(weights), lists.size), np.nan)
+        has = self._scale[lists] > 0
+        for own, one in zip(found, weights):
+            scores = rounded(np.where(there, (X @ one)[rows], 0.0))
+            if self._earned is None:
+                given = np.zeros(self.n_rows)
+                given[rows[there]] = scores[there]
+                each = np.array(self.evaluator.values(given, "pessimistic"), dtype=np.float64)
+                own[:] = each[lists]
+            else:
+                raw = _of_first(np.where(there, scores, -np.inf), gains, self._earned) - self._offset[lists]
+                own[has] = raw[has] / self._scale[lists][has]
+        return found
+
+
+def _of_first(scores: Floats, gains: Floats, earned: Floats) -> Floats:
+    """Sum of gain times what its place earns in each list (lists, documents)."""
+    n, depth = scores.shape[1], earned.size
+    least = -np.inf if n <= depth else np.partition(scores, n - depth, axis=1)[:, n - depth, None]
+    number, column = np.nonzero((scores >= least) & (scores > -np.inf))
+    order = np.lexsort((-scores[number, column], number))  # stable
+    first = np.searchsorted(number, np.arange(len(scores)))
+    place = np.arange(number.size) - first[number]
+    counted = place < depth
+    order, number = order[counted], number[counted]
+    paid = gains[number, column[order]] * earned[place[counted]]
+    return np.asarray(np.bincount(number, paid, minlength=len(scores)), dtype=np.float64)
+
+
+def telling(X: Floats, values: Values) -> NDArray[np.intp]:
+    """Rows that some weights of at least 0 may bring among the first places: no others change a value.
+
+    Rows stand in the order of their mean. One is left out if as many irrelevant rows before it as there are places have
+    no smaller score in any run: by any such weights they are before it, equal scores or not. The first of these stay,
+    as what is before one of them is before that row, too.
+
+    Parameters
+    ----------
+    X : float64 array (rows, runs)
+        By any normaliser that gives a missing document the least value.
+    """
+    if values.places is None:
+        return np.arange(len(X))
+    kept, key, across = np.ones(len(X), dtype=bool), X.mean(axis=1), np.ascontiguousarray(X.T)
+    for one in values.evaluator.lists:
+        order = np.lexsort((one.rows, -key[one.rows]))
+        rows, place = one.rows[order], np.arange(order.size)
+        ahead = np.flatnonzero(one.gains[order] == 0)[:AHEAD]
+        if ahead.size <= values.places:
+            continue
+        behind = place[:, None] > ahead
+        for column in across:
+            own = column[rows]
+            behind &= own[ahead] >= own[:, None]
+        kept[rows[behind.sum(axis=1) >= values.places]] = False
+    return np.flatnonzero(kept)
+
+
+def of_size_one(weights: Floats) -> Floats:
+    """Weights whose sizes sum to 1; equal ones where all are 0."""
+    size = float(np.abs(weights).sum())
+    return weights / size if size > 0 else np.full(weights.size, 1.0 / weights.size)
+
+
+def logistic(X: Floats, relevant: NDArray[np.bool_], positive: bool = True) -> Floats:
+    """Weights of the logistic regression of relevance on normalised scores; their sizes sum to 1.
+
+    Newton's method with halved steps; with ``positive`` on the weights that are not held at 0.
+
+    Parameters
+    ----------
+    X : float64 array (n, runs)
+    relevant : bool array (n,)
+    """
+    m, share = X.shape[1], float(relevant.mean())
+    scale = float(np.sqrt(X.var(axis=0).mean()))
+    if not 0.0 < share < 1.0 or not scale > 0.0:
+        return np.full(m, 1.0 / m)
+    A = np.column_stack([(X - X.mean(axis=0)) / scale, np.ones(len(X))])
+    ridge = np.append(np.full(m, RIDGE), 0.0)
+    weights = np.append(np.zeros(m), np.log(share / (1.0 - share)))
+
+    def loss(given: Floats, margins: Floats) -> float:
+        return float(np.logaddexp(0.0, margins).sum() - margins[relevant].sum() + 0.5 * ridge @ given**2)
+
+    margins = A @ weights
+    value = loss(weights, margins)
+    for _ in range(100):
+        chance = 1.0 / (1.0 + np.exp(-margins))
+        slope = A.T @ (chance - relevant) + ridge * weights
+        held = (weights <= 0.0) & (slope > 0.0) if positive else np.zeros(m + 1, dtype=bool)
+        held[-1] = False
+        free = np.flatnonzero(~held)
+        curvature = (A[:, free].T * (chance * (1.0 - chance))) @ A[:, free] + np.diag(ridge[free] + 1e-12)
+        step = np.zeros(m + 1)
+        step[free] = np.linalg.solve(curvature, -slope[free])
+        length = 1.0
+        while True:
+            tried = weights + length * step
+            if positive:
+                tried[:m] = np.maximum(tried[:m], 0.0)
+            margins = A @ tried
+            after = loss(tried, margins)
+            if after <= value or length < 1e-9:
+                break
+            length /= 2.0
+        done = value - after <= 1e-10 * abs(value)
+        weights, value = tried, after
+        if done:
+            break
+    return of_size_one(weights[:m])
+
+
+def point(kind: str, values: Values, X: Floats, lists: Lists, given: Floats) -> Floats:
+    """Weights of a kind that are learned from some lists; their sizes sum to 1.
+
+    Parameters
+    ----------
+    kind : {"given", "logistic", "logistic alone", "logistic of any sign", "single"}
+        "given" learns nothing. "logistic" is the average of equal weights, which count as ``POOL`` lists, and those of
+        "logistic alone", which are not negative.
+    given : float64 array (runs,)
+    """
+    m = X.shape[1]
+    if kind == "given":
+        return given
+    if kind == "single":
+        return np.eye(m)[int(np.argmax(np.nanmean(values.of(X, np.eye(m), lists), axis=1)))]
+    some = [values.evaluator.lists[number] for number in lists]
+    rows, gains = (np.concatenate([getattr(one, side) for one in some]) for side in ("rows", "gains"))
+    found = logistic(X[rows], gains > 0, kind != "logistic of any sign")
+    if kind != "logistic":
+        return found
+    return (POOL / m + lists.size * found) / (POOL + lists.size)
