@@ -108,7 +108,7 @@ def _side(data: RankingData, rows: Ints, home: Ints) -> _Side:
 
 
 class CostSensitive(LinearRanker):
-    """A classifier of scikit-learn in which a relevant row costs more [RudinWang2018, sec. 5]; lists are ignored.
+    """A classifier of scikit-learn in which a relevant row costs more [LiJinZhou2014, sec. 5.1]; lists are ignored.
 
     ``LogisticRegression`` minimises ``alpha/2 |w|^2 + sum_i a_i c_i log(1 + exp(-z_i (w.x_i + b)))`` with row weights
     ``a``, ``z_i = 1`` and ``c_i = positive_cost`` for relevant rows, ``z_i = -1`` and ``c_i = 1`` for the others;

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -106,20 +106,26 @@ class Info:
     def divisors(self) -> dict[str, dict[tuple[int, int], float]]:
         """What each row of a family was divided by, by its index; families that are not named were not divided.
 
-        ``M_ik`` of ``above_by_margin`` and ``U_ik`` of ``win_when_above``: 1 in the literal form.
+        ``M_ik`` of ``above_by_margin`` and ``U_ik`` of ``win_when_above``: 1 in the literal form; ``M_ui`` of
+        ``above_threshold``.
         """
         layout, found = self.layout, {}
         if hasattr(layout, "wins"):
             found["above_by_margin"] = dict(zip(layout.wins.open, big_m(layout.instance, layout.wins).tolist()))
         if hasattr(layout, "gap"):
             found["win_when_above"] = dict(zip(map(tuple, layout.gap.tolist()), layout.most.tolist()))
+        if hasattr(layout, "divisors"):
+            found["above_threshold"] = layout.divisors
         return found
 
 
-def new_model(kind: str, name: str, layout: Layout, rows: Mapping[str, str]) -> pyo.ConcreteModel:
+def new_model(
+    kind: str, name: str, layout: Layout, rows: Mapping[str, str], divisors: Iterable[float] | None = None
+) -> pyo.ConcreteModel:
     """A model with ``w``, ``z`` (and ``gamma``) and the families on them that every program has.
 
-    ``rows`` are the prefixes of the short names of the program's own families.
+    ``rows`` are the prefixes of the short names of the program's own families. A program without pairs gives its own
+    ``divisors`` of rows with a margin, and gets no ``z``.
     """
     instance, epsilon, limit = layout.instance, layout.instance.options.epsilon, layout.instance.options.max_nonzeros
     if instance.options.quotas and kind != "resolved_rank":
@@ -134,8 +140,8 @@ def new_model(kind: str, name: str, layout: Layout, rows: Mapping[str, str]) -> 
             f"fewer candidates, {smaller}or raise max_nonzeros."
         )
     model = pyo.ConcreteModel(name)
-    divisors = big_m(instance, layout.wins)
-    divisor = float(divisors.max(initial=1.0))
+    numbers = big_m(instance, layout.wins)
+    divisor = max([1.0, *(numbers.tolist() if divisors is None else divisors)])
     least = LEAST_MARGIN * max(1.0, divisor - epsilon)
     # A margin of exactly the least one passes, whichever way it was rounded.
     if epsilon < least * (1 - 1e-9):
@@ -147,12 +153,14 @@ def new_model(kind: str, name: str, layout: Layout, rows: Mapping[str, str]) -> 
         )
     model.rerank_info = Info(kind, layout, SHORT | dict(rows), divisor)
     _add_weights(model, instance)
+    if divisors is not None:
+        return model
     w = list(model.w.values())
     model.z = z = pyo.Var(layout.wins.open, domain=pyo.Binary)
     # a_j = (x_ij - x_kj) / M_ik: each row is divided by its M_ik.
     model.above_by_margin = family({
         ik: linear((1, z[ik]), *((-a_j, w[j]) for j, a_j in a)) <= (M - epsilon) / M
-        for ik, a, M in slopes(instance, layout.wins.pairs[layout.wins.state == OPEN], divisors)
+        for ik, a, M in slopes(instance, layout.wins.pairs[layout.wins.state == OPEN], numbers)
     })  # fmt: skip
     return model
 

@@ -139,8 +139,8 @@ def wins_of(instance: Instance, pairs: Indices) -> Wins:
     for part in _chunks(pairs, instance):
         difference = instance.X[pairs[part, 0]] - instance.X[pairs[part, 1]]
         ends = difference * instance.lower, difference * instance.upper
-        low[part] = -_reach(-np.minimum(*ends), instance)
-        high[part] = _reach(np.maximum(*ends), instance)
+        low[part] = -reach(-np.minimum(*ends), instance)
+        high[part] = reach(np.maximum(*ends), instance)
         size[part] = np.maximum(*map(np.abs, ends)).sum(axis=1)
         entries[part] = np.count_nonzero(difference, axis=1)
     state = np.zeros(len(pairs), np.int8)
@@ -185,7 +185,7 @@ def _exact_states(instance: Instance, pairs: Indices) -> NDArray[np.int8]:
 
 
 def _exact_reach(most: list[Fraction], instance: Instance) -> Fraction:
-    """As :func:`_reach`, of one pair."""
+    """As :func:`reach`, of one pair."""
     forced = ((instance.lower > 0) | (instance.upper < 0)).tolist()
     kept = _kept(instance)
     if kept is None:
@@ -203,7 +203,7 @@ def _kept(instance: Instance) -> int | None:
     return None if limit is None or limit >= d or forced > limit else limit - forced
 
 
-def _reach(most: Floats, instance: Instance) -> Floats:
+def reach(most: Floats, instance: Instance) -> Floats:
     """Largest sum of one term a feature, where at most ``max_features`` weights may differ from 0."""
     forced = (instance.lower > 0) | (instance.upper < 0)
     kept = _kept(instance)

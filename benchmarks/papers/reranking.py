@@ -36,29 +36,35 @@ def base_of(name: str) -> Any:
     return make_pipeline(StandardScaler(), PNormPush())
 
 
-def split_leads(where: Path, table: str, base: str, split: int, seconds: float) -> tuple[float, ...]:
-    """Training and held-out DCG@N of a base ranker, then of its reranking, and whether that was proved optimal."""
+def parts_of(where: Path, table: str, split: int) -> tuple[Any, Any, Any, Any]:
+    """Two thirds of the rows to learn from and a third to judge by: X, y, X_test, y_test."""
     from sklearn.model_selection import train_test_split
-
-    from rerank import Reranker
-    from rerank.ranks import evaluate
 
     data = arrays(where, table)
     X, y = np.asarray(data["X"], dtype=np.float64), (data["y"] > 0).astype(int)
     train, test = train_test_split(np.arange(y.size), test_size=1 / 3, stratify=y, random_state=split)
+    return X[train], y[train], X[test], y[test]
+
+
+def split_leads(where: Path, table: str, base: str, split: int, seconds: float) -> tuple[float, ...]:
+    """Training and held-out DCG@N of a base ranker, then of its reranking, and whether that was proved optimal."""
+    from rerank import Reranker
+    from rerank.ranks import evaluate
+
+    X, y, X_test, y_test = parts_of(where, table, split)
     places = TABLES[table]
     stat = f"dcg@{places}"
     est = Reranker(
-        stat, first_stage=base_of(base), n_candidates=min(max(3 * places, 50), train.size), cross_fit=False,
+        stat, first_stage=base_of(base), n_candidates=min(max(3 * places, 50), y.size), cross_fit=False,
         time_limit=seconds, random_state=0, n_jobs=1,
     )  # fmt: skip
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        est.fit(X[train], y[train])
+        est.fit(X, y)
     found = [
-        evaluate(stat, y[rows], np.asarray(score(X[rows])))
+        evaluate(stat, labels, np.asarray(score(rows)))
         for score in (est.first_stage_scores, est.decision_function)
-        for rows in (train, test)
+        for rows, labels in ((X, y), (X_test, y_test))
     ]
     proved = est.result_.status in ("optimal", "already_ideal") or est.result_.gap == 0
     return (*found, float(proved))

@@ -102,7 +102,7 @@ def _reached(kind: str, number: signal.Signals, seconds: float) -> Case:
         if kind == "command":
             data, ready = Path(folder) / "data.csv", "Fitting"
             data.write_text(f"hit,a,b,c,d\n{_TABLE}\n", encoding="utf-8")
-            arguments += ["fit", str(data), "--label", "hit", "--model", str(model), "--solver", "search"]
+            arguments += ["fit", str(data), "--free", "--label", "hit", "--model", str(model), "--solver", "search"]
             arguments += ["--time-limit", "10", "--candidates", "0"]
         child = subprocess.Popen(
             arguments, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True

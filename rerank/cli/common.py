@@ -67,6 +67,7 @@ COLUMNS: dict[str, Any] = {
 """What the options of a command say of the columns of a table, by the names that :func:`read_data` has for it."""
 GIVEN = "given_"
 """What the name of a parameter has before it among a command's own."""
+Details = Annotated[bool, typer.Option("--details", help="Print numbers, weights, options and seconds, too.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
@@ -140,9 +141,10 @@ def guarded(command: Callable[..., Answer]) -> Callable[..., Answer]:
 
 
 def exit_code(result: Result, guarded: bool = False) -> int:
-    """0 where the result is proved or held-out rows kept what had to be led, 3 where its gap is open."""
-    guarded = guarded or (result.evidence is not None and result.evidence.guarded)
-    return PROVED if result.proved or guarded else FEASIBLE
+    """0 where the result is proved, or held-out rows chose it or kept the first stage; 3 where the gap is open."""
+    held_out = result.evidence
+    decided = held_out is not None and (held_out.guarded or held_out.chosen is not None)
+    return PROVED if result.proved or guarded or decided else FEASIBLE
 
 
 def silence() -> None:
@@ -285,6 +287,13 @@ def some_of(table: Table, rows: NDArray[np.intp]) -> Table:
     return replace(table, X=table.X[rows], **some)
 
 
+def named_table(table: Table) -> Any:
+    """The columns of a table under their names."""
+    from rerank.io.frames import with_columns
+
+    return with_columns(table.X, table.feature_names, table.feature_names)
+
+
 def read_for(
     model: Path, data: Path, *, label: str | None = None, qid: str | None = None, id: str | None = None,
     weight: str | None = None, people: str | None = None, positive: str | None = None, delimiter: str | None = None,
@@ -295,13 +304,14 @@ def read_for(
     Labels are read where they are needed or, with ``take_label``, where the file has them. Rows of weight 0 are left
     out where labels are needed.
     """
+    from rerank.io.columns import label_column
     from rerank.io.frames import with_columns
     from rerank.io.reader import column_names
     from rerank.reranker.files import model_file
     from rerank.reranker.files.document import kinds_of
 
     doc = model_file.read(model)
-    kinds, options = kinds_of(doc), dict[str, Any]()
+    kinds, options, label_of_rows = kinds_of(doc), dict[str, Any](), None
     if header := column_names(data, separator(delimiter)):
         given = {"label": label, "qid": qid, "id": id, "weight": weight, "people": people}
         for role, name in given.items():
@@ -309,6 +319,8 @@ def read_for(
             wanted = need_label or (take_label and role != "people") or role in ("qid", "id")
             if name is None and fitted is not None and wanted and fitted in header:
                 given[role] = fitted
+        if given["id"] is None:  # what pandas calls the rows; of several columns or none they are numbered
+            given["id"] = label_of_rows = label_column([name for name in header if name not in kinds])
         if given["qid"] is None and (lost := doc.settings.get("qid_column")) is not None:
             say(
                 f"{data} has no column {lost!r}, which held the lists of the fit, so all rows are one list; name "
@@ -323,7 +335,12 @@ def read_for(
     else:
         named = {"label": label, "qid": qid, "id": id, "weight": weight, "positive": positive}
         options = {"n_features": len(doc.feature_names), "delimiter": separator(delimiter), **named}
-    table = _read(data, need_label, **options)
+    try:
+        table = _read(data, need_label, **options)
+    except InputError:
+        if label_of_rows is None:
+            raise
+        table = _read(data, need_label, **options | {"id": None})  # some rows may have no label
     if len(table.feature_names) < len(doc.feature_names):
         X = with_columns(table.X, table.feature_names, doc.feature_names)
         table = replace(table, X=X, feature_names=doc.feature_names)
@@ -378,12 +395,29 @@ def named_run(text: str) -> tuple[str, str] | None:
 
 def runs_of(given: list[str]) -> dict[str, Path]:
     """Files by name, from NAME=FILE, or FILE, whose name is its stem."""
+    from rerank.io.runs import name_of_file
+
     found: dict[str, Path] = {}
     for text in given:
-        name, path = named_run(text) or (Path(text).stem, text)
+        name, path = named_run(text) or (name_of_file(text), text)
         if not name or not path:
             raise InputError(f"{text!r} is no run; write NAME=FILE, such as bm25=a.run.")
         if name in found:
             raise InputError(f"Two runs are called {name!r}; give each a name of its own: NAME=FILE.")
         found[name] = Path(path)
     return found
+
+
+def runs_and_qrels(
+    files: list[str] | None, run: list[str] | None, qrels: Path | None, judged: bool
+) -> tuple[dict[str, Path], Path | None]:
+    """Runs by name and judgements, of files and of --run and --qrels.
+
+    Without --qrels the last file holds the judgements if they are needed (``judged``), or if it is written as such.
+    """
+    from rerank.io.trec import reads_as
+
+    every = list(files or [])
+    if qrels is None and every and (judged or reads_as(every[-1]) == "judgements"):
+        qrels = Path(every.pop())
+    return runs_of([*every, *(run or [])]), qrels

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 EXAMPLES = {
     "demo": ["rerank demo", "rerank demo --jobs 1 --json"],
+    "compare": [
+        "rerank compare old.csv --label died --stat precision@100",
+        "rerank compare old.csv --label died --methods logistic,card",
+    ],
+    "frontier": [
+        "rerank frontier old.csv --label died --stat dcg@10 --most 3",
+        "rerank frontier old.csv --label died --questions --plot cards.png",
+    ],
     "fit": [
         "rerank fit old.csv --label died --stat precision@50 --model m.json",
-        "rerank fit old.csv --label died --radius 0.1 --cv 5 --model m.json",
+        "rerank fit old.csv --label died --radius 0.1 --details --model m.json",
         "rerank fit old.csv --label died --first-stage my_score --model m.json",
         "rerank fit letor.svm --stat ndcg@10 --max-features 3 --model m.json",
-        "rerank fit old.csv --label died --model m.json --proof m.proof",
+        "rerank fit old.csv --label died --free --model m.json --proof m.proof",
     ],
     "rank": [
         "rerank rank m.json new.csv --top 20",

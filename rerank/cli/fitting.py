@@ -1,4 +1,4 @@
-"""``rerank fit``; ``--cv`` chooses the options by folds, ``--holdout`` shows what a fit gains."""
+"""``rerank fit``: held-out rows choose unless ``--free``; ``--holdout`` shows what that gains."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import typer
 from rerank.cli.common import (
     AsJson,
     Data,
+    Details,
     Outputs,
     answer,
     exit_code,
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
     from rerank.reranker.estimator import Reranker
     from rerank.reranker.selection.reranker_cv import RerankerCV
 
+FOLDS = 5
+"""Folds of :class:`rerank.RerankerCV`."""
+
 
 @with_options(Options)
 @with_columns("label", "qid", "id", "weight", "groups", "people", "positive", "features", "texts", "delimiter")
@@ -46,32 +50,40 @@ def fit(
     model: Annotated[Path, typer.Option(help="Where to write the model (JSON).")],
     columns: Any = None,
     given: Any = None,
+    free: Annotated[
+        bool, typer.Option("--free", help="The best weights for the rows of the file, without held-out rows.")
+    ] = False,
     cv: Annotated[
-        int | None, typer.Option(help="Choose by so many folds how far to leave the first stage, if at all.")
+        int | None, typer.Option(help="Folds that choose how far to leave the first stage, if at all (5).")
     ] = None,
     safeguard: Annotated[
-        float | None, typer.Option(help="For --cv: standard errors that a lead has to exceed (2).")
+        float | None, typer.Option(help="Standard errors that a lead on held-out rows has to exceed (2).")
     ] = None,
     holdout: Annotated[float | None, typer.Option(help="Share of the rows that a second fit is judged by.")] = None,
     plot: Annotated[
         Path | None,
         typer.Option(
-            help="Draw value and bound over time, or with --cv the lead of every option: a .png, .svg or .pdf.",
+            help="Draw the lead of every option, or with --free value and bound over time: a .png, .svg or .pdf.",
         ),
     ] = None,
+    details: Details = False,
     as_json: AsJson = False,
 ) -> None:
-    """Fit a table and write the model."""
+    """Fit a table and write the model.
+
+    Held-out rows decide whether a fit may replace the first stage, unless --free. A --radius is then the one correction
+    that may, and --max-features, --margin and --window hold for every option.
+    """
     from rerank.certificate.proof_file import ProofTooLargeError, save_proof
     from rerank.cli.pictures import check_picture, write_picture
     from rerank.io.page import as_text
     from rerank.io.paths import check_outputs
-    from rerank.reranker.describe import described
+    from rerank.reranker.describe import describe
     from rerank.reranker.estimator import Reranker
     from rerank.reranker.files.document import save
     from rerank.reranker.task import task_of
 
-    check_meant(cv, safeguard, holdout, **given)
+    check_meant(free, cv, safeguard, holdout, **given)
     if not given["quota"]:
         refuse_idle({"--people": columns["people"]}, "it says what a --quota counts; add one, or leave it out")
     proof, checkpoint = given["proof"], given["checkpoint"]
@@ -81,14 +93,15 @@ def fit(
     kinds = _kinds(columns.pop("texts"), given["first_stage"])
     table = read_data(data, **columns, need_label=True, kinds=kinds)
     est = Reranker(**parameters(Options, given))
-    if cv is None:
+    folds = None if free else cv or FOLDS
+    if free:
         task_of(est.get_params(deep=False), table.X.shape[1])
     say(f"Fitting {est.stat} on {len(table)} rows of {data.name}, at most {est.time_limit:g} s ...")
     if checkpoint is not None and checkpoint.exists():
         say(f"The search goes on with {checkpoint}.")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", LeakWarning)
-        est, why, draw = fitted(est, table, cv, safeguard, holdout)
+        est, why, draw = fitted(est, table, folds, safeguard, holdout)
     for text in dict.fromkeys(str(one.message) for one in caught):
         say(text)
     roles = ("label", "qid", "id", "weight", *(("people",) if columns["people"] else ()))
@@ -112,9 +125,10 @@ def fit(
             say(f"No proof was written to {proof}: {lacking.rstrip('.')}.")
     with outputs.one():
         if as_json:
-            answer({**written, **est.result_.to_dict(), "coef": est.state_.named_weights(), "held_out": why})
+            told = {"description": describe(est).to_dict(), "coef": est.state_.named_weights(), "held_out": why}
+            answer({**written, **est.result_.to_dict(), **told})
         else:
-            tell("\n".join([as_text(described(est.state_)), *why]))
+            tell("\n".join([as_text(describe(est).parts(details)), *why[not free :]]))
     if written and not as_json:
         say(f"Written to {', the proof to '.join(written.values())}." if "model" in written else f"Written to {proof}.")
     with outputs.one():
@@ -163,14 +177,16 @@ def chosen(est: Reranker, table: Table, cv: int, safeguard: float | None) -> Rer
     from rerank.reranker.selection.reranker_cv import RerankerCV, fit_table_by_folds
 
     clear = SAFEGUARD if safeguard is None else safeguard
+    # A radius that the user names is the one correction that is compared with the first stage.
     search = RerankerCV(
-        est, cv=cv, safeguard=clear, time_limit=est.time_limit, random_state=est.random_state, verbose=1
-    )
+        est, grid=None if est.radius is None else {}, cv=cv, safeguard=clear, time_limit=est.time_limit,
+        random_state=est.random_state, verbose=1,
+    )  # fmt: skip
     return fit_table_by_folds(search, table)
 
 
 def check_meant(
-    cv: int | None, safeguard: float | None, holdout: float | None, *, radius: float | None, margin: float | None,
+    free: bool, cv: int | None, safeguard: float | None, holdout: float | None, *, margin: float | None,
     epsilon: str, first_stage: str, n_candidates: str, cross_fit: str, solver: str, presolve: bool, **_: Any,
 ) -> None:  # fmt: skip
     """Refuse a share that is none, and options of ``rerank fit`` that have no meaning beside the others.
@@ -182,10 +198,11 @@ def check_meant(
     """
     if holdout is not None and not 0 < holdout < 1:
         raise InputError(f"--holdout is {holdout:g}; it must be a share of the rows between 0 and 1, such as 0.3.")
-    if cv is None:
-        refuse_idle({"--safeguard": safeguard}, "it says how --cv chooses; add --cv 5, or leave it out")
-    else:
-        refuse_idle({"--radius": radius}, "--cv chooses the radius; leave one of them out")
+    if free:
+        why = "it says how held-out rows choose, which --free does not ask; leave one of them out"
+        refuse_idle({"--cv": cv, "--safeguard": safeguard}, why)
+    elif solver == "none":
+        refuse_idle({"--solver none": True}, "it fits nothing that held-out rows could judge; add --free")
     if margin is not None:
         refuse_idle({"--epsilon": None if epsilon == "auto" else epsilon}, "--margin replaces it; leave one out")
     if first_stage == "none":
@@ -231,6 +248,6 @@ def held_out_gain(fitted: Callable[[Table], Reranker], table: Table, share: floa
         return unit * evaluate(statistic, grades, scores, test.qid, gain=est.gain, **weights)
 
     after, first = told(part.list_scores(test.X, test.qid)), part.first_stage_scores(test.X)
-    before = "" if first is None else f"{told(first):.6g} by the first stage, "
+    before = "" if first is None else f"{told(first):.4g} by the first stage, "
     told_of = f"Held out {len(test)} rows: {parse(est.stat)}{where}:"
-    return f"{told_of} {before}{after:.6g} by a fit on the other {len(train)}."
+    return f"{told_of} {before}{after:.4g} by a fit on the other {len(train)}."

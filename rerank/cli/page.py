@@ -1,24 +1,26 @@
-"""The sections of ``rerank report``: the list, what changed, how good it is, what was proved and checked."""
+"""``rerank report``: on one screen question, answer, picture and proof; the list; folded what was tried and checked."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from math import isfinite
+from math import floor, isfinite, log10
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rerank.io.page import Cells, Part, Picture, Words
+from rerank.io.page import Beside, Cells, Folded, Items, Part, Picture, Words
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from rerank.io import Table
-    from rerank.ranks.evaluator import Ties
+    from rerank.plots.curves import Curve
+    from rerank.reranker.describe import Description
     from rerank.reranker.estimator import Reranker
     from rerank.reranker.evidence import Evidence
     from rerank.reranker.files.model_file import ModelDocument
     from rerank.reranker.files.verify import Report
+    from rerank.reranker.reasons import Reason
 
 Section = tuple[str, list[Part]]
 """A heading and what stands below it."""
@@ -42,14 +44,29 @@ def picture(draw: Callable[[], Any]) -> Picture:
 
 
 SHOWN = 20
-"""Cells of the list, where the statistic has no number of places."""
+"""Rows of the list, where the statistic has no number of places."""
 MOST_ROWS = 200
-DRAWS = 1000
+LABEL = 14
+"""Signs of a column's name beside a row; longer ones are cut in their middle."""
 
 
 @dataclass(frozen=True, eq=False)
 class Ranked:
-    """A table ranked by a model: scores and places, those of the first stage (or None), places that count (or None)."""
+    """A table ranked by a model.
+
+    Attributes
+    ----------
+    scores : float64 array (n,)
+        What orders the lists.
+    places, first, before : arrays (n,)
+        Places, and scores and places of the first stage, None without one.
+    depth : int or None
+        Places that count.
+    lead : Lead or None
+        None without labels.
+    own : bool
+        Whether these are the rows of the fit.
+    """
 
     est: Reranker
     table: Table
@@ -58,58 +75,239 @@ class Ranked:
     first: Any
     before: Any
     depth: int | None
+    lead: Lead | None
+    own: bool
+
+    @property
+    def n_lists(self) -> int:
+        """Lists of the table."""
+        return 1 if self.table.qid is None else len(set(self.table.qid.tolist()))
+
+    @property
+    def name(self) -> str:
+        """Of the statistic."""
+        return self.est.result_.statistic_name
+
+    @property
+    def digits(self) -> int:
+        """Decimals of a mean number of rows."""
+        return 1 if self.n_lists == 1 else 2
+
+    @property
+    def above(self) -> str:
+        """The places that count, in words."""
+        return f"the first {self.depth} places{'' if self.n_lists == 1 else ' of a list'}"
 
 
-def ranked(est: Reranker, table: Table) -> Ranked:
-    """The table ranked by the model."""
+def ranked(est: Reranker, table: Table, own: bool) -> Ranked:
+    """The table ranked by the model; ``own`` if its rows are those of the fit."""
     from rerank.ranks.lists import places_by_list
+    from rerank.statistics.derived import Share
 
     scores, first = est.list_scores(table.X, table.qid), est.first_stage_scores(table.X)
     before = None if first is None else places_by_list(first, table.qid)
-    depth = est.state_.task.quoted.depth
-    return Ranked(est, table, scores, places_by_list(scores, table.qid), first, before, depth)
+    stat, lead = est.state_.task.quoted, None
+    if table.y is not None and (table.y > 0).any():
+        lead = lead_of(est, table, scores, first)
+    depth = stat.of(len(table)).depth if isinstance(stat, Share) and table.qid is None else stat.depth
+    places = places_by_list(scores, table.qid)
+    return Ranked(est, table, scores, places, first, before, depth, lead, own)
 
 
-def question(found: Ranked) -> Section:
-    """What the list is for, and by what it is judged."""
-    table, depth = found.table, found.depth
-    n_lists = 1 if table.qid is None else len(set(table.qid.tolist()))
-    lists = "" if n_lists == 1 else f" in {n_lists} lists"
-    first = "" if depth is None else f" The first {depth} places{' of each list' if lists else ''} count."
-    asked = f"Which of {len(table)} rows{lists} should be looked at first?{first}"
-    return ("The question", [text(asked, f"A list is judged by {found.est.result_.statistic_name}.")])
+def question(found: Ranked) -> str:
+    """What the list is for."""
+    n, depth = f"{len(found.table):,} rows", found.depth
+    if depth is None:
+        lists = "" if found.n_lists == 1 else f" of {found.n_lists:,} lists"
+        return f"In which order should the {n}{lists} be looked at?"
+    of = n if found.n_lists == 1 else f"each of {found.n_lists:,} lists ({n})"
+    return f"Which {depth} of {of} should be looked at first?"
+
+
+def sections(found: Ranked, data: str, doc: ModelDocument, checked: Report) -> tuple[str, list[Section]]:
+    """The question, and all that answers it, in the order in which it is read.
+
+    Parameters
+    ----------
+    data : str
+        Name of the table.
+    checked : Report
+        Of the numbers of the model.
+    """
+    from rerank.reranker.describe import describe
+
+    state = found.est.state_
+    unweighted = found.own and found.table.sample_weight is None and state.two_grades
+    told = describe(replace(state, binary=True) if unweighted else state)
+    folded = [
+        evidence(found), change(found), held_out(found.est), proof(told), certificate(doc, checked, found.own)
+    ]  # fmt: skip
+    screen = [text(f"{data}, by {found.name}.", small=True), *on_one_screen(found, told)]
+    rest: Section = ("How it was made, judged and checked", [Folded(*section) for section in folded])
+    return question(found), [("", screen), the_list(found), rest]
+
+
+def on_one_screen(found: Ranked, told: Description) -> list[Part]:
+    """Answer, what held-out rows say and what was proved, in a few sentences, beside the picture of both lists."""
+    lines = [Words(answer(found), strong=True), text(*held_out_line(found, told))]
+    short, apart = found.est.result_.shortlist, found.own and found.est.result_.folds and found.est.reranks_
+    note = "The fit counts by out-of-fold scores of the first stage, so its numbers differ from those above."
+    said = f"On the {short.n_rows:,} rows of the fit: {told.answer}"
+    bounded = " have more" in told.answer  # the bound is told there, where it is one of the statistic itself
+    lines.append(text(said, *([] if bounded else told.proof[:1]), *([note] if apart else [])))
+    return [Beside(lines, [Picture(lambda: both_lists(found))])]
+
+
+def answer(found: Ranked) -> str:
+    """What the list finds, beside the first stage's list and a random order; without labels how much it changed."""
+    import numpy as np
+
+    from rerank.plots.curves import counted
+
+    lead, name, depth, first = found.lead, found.name, found.depth, found.before
+    kept = [] if found.est.reranks_ else ["This is the first stage's own list: the fit keeps it."]
+    if lead is None:
+        lacking = "no labels" if found.table.y is None else "no relevant row"
+        told = [f"The table has {lacking}, so the list cannot be judged by it."]
+        if first is not None and depth is not None and not kept:
+            above: NDArray[np.bool_] = found.places <= depth
+            both = int(np.count_nonzero(above & (first <= depth)))
+            told.insert(0, f"Of the {int(np.count_nonzero(above))} rows in {found.above} the first stage's list has "
+                           f"{both} there, too.")  # fmt: skip
+        return " ".join([*kept, *told])
+    if not isfinite(lead.value):
+        return f"No {name} is defined on these rows: they hold nothing to order."
+    told = []
+    if depth is not None:
+        y = found.table.y
+        assert y is not None
+        counts = {curve.kind: curve.values[-1] for curve in curves_of(found, depth)}
+        mine, first_has, chance = (
+            counted(counts.get(kind, 0), found.digits) for kind in ("list", "first stage", "random")
+        )
+        total = f"{int((y > 0).sum()):,} relevant rows"
+        held = f"hold {mine} of {total}" if found.n_lists == 1 else f"hold {mine} relevant rows on average"
+        first_told = f"those of the first stage's list {first_has}, " if "first stage" in counts else "those "
+        told.append(f"{found.above.capitalize()} {held}; {first_told}of a random order {chance}.")
+    if depth is None or lead.value != counts["list"]:
+        by = "" if lead.first is None or kept else f", of the first stage's {lead.first:.4g}"
+        told.append(f"{name} of this list is {lead.value:.4g}{by}, of a random order {lead.chance:.4g}.")
+    return " ".join([*kept, *told])
+
+
+def curves_of(found: Ranked, ends: int) -> list[Curve]:
+    """Relevant rows by place, of a list on average: this list, the first stage's, a random order, a perfect list."""
+    import numpy as np
+
+    from rerank.plots.curves import Curve, found_by_place
+
+    y, qid, n = found.table.y, found.table.qid, len(found.table)
+    assert y is not None
+    orders = [("this list", "list", found.scores, False)]
+    if found.first is not None and found.est.reranks_:
+        orders.append(("the first stage's list", "first stage", found.first, False))
+    orders += [("a random order", "random", np.zeros(n), True), ("a perfect list", "ideal", y, False)]
+    return [Curve(name, kind, found_by_place(y > 0, by, qid, ends, mean)) for name, kind, by, mean in orders]
+
+
+def both_lists(found: Ranked) -> str:
+    """The picture of the list and of the first stage's, as SVG: what is found, or without labels what they share."""
+    import numpy as np
+
+    from rerank.plots.curves import SHOWN as MULTIPLES
+    from rerank.plots.curves import Curve, curves_svg, shared_by_place
+
+    longest, depth = int(found.places.max()), found.depth
+    ends = longest if depth is None else min(longest, MULTIPLES * depth)
+    if found.lead is not None:
+        what, curves = "relevant rows found", curves_of(found, ends)
+    elif found.before is not None and found.est.reranks_:
+        shared = shared_by_place(found.before, found.places, found.table.qid, ends)
+        what = "rows that the first stage's list has there, too"
+        curves = [Curve("shared", "list", shared), Curve("the same list", "ideal", np.arange(ends + 1.0))]
+    else:
+        return ""
+    mean = "" if found.n_lists == 1 else f", mean of {found.n_lists:,} lists"
+    at = None if depth is None else min(depth, ends)
+    return curves_svg(curves, at=at, x="rows looked at", y=f"{what}{mean}", digits=found.digits)
+
+
+def held_out_line(found: Ranked, told: Description) -> list[str]:
+    """What rows that the fit has not seen say of its lead: these, if they are such rows, and those of its folds."""
+    lead, own = found.lead, found.own
+    if lead is None or lead.first is None or own or not found.est.reranks_ or not isfinite(lead.low):
+        return [*told.held_out]
+    said = (
+        f"On these rows the lead over the first stage is {lead.value - lead.first:+.4g}, 95 % interval "
+        f"{lead.low:+.3g} to {lead.high:+.3g}: evidence if the fit has not seen them."
+    )
+    return [said, *(told.held_out if found.est.result_.evidence is not None else ())]
 
 
 def the_list(found: Ranked) -> Section:
-    """The first rows, with the cut."""
-    from rerank.ranks.lists import rows_by_list
+    """The first rows, with the cut, and what moved each of them."""
+    import numpy as np
 
-    table, places, before, depth = found.table, found.places, found.before, found.depth
+    from rerank.ranks.lists import rows_by_list
+    from rerank.reranker.reasons import reasons
+
+    est, table, places, before, depth = found.est, found.table, found.places, found.before, found.depth
     n_shown = min(SHOWN if depth is None else depth + 5, MOST_ROWS)
     order: list[int] = []
     for _, rows_of_list in rows_by_list(table.qid, len(table)):
         order += rows_of_list[places[rows_of_list].argsort()][:n_shown].tolist()
     order = order[:MOST_ROWS]
-    head = ["place", "row", "score"] + (["place before"] if before is not None else [])
-    head += ["relevant"] if table.y is not None else []
+    rows = est.state_.columns.rows(table.X)
+    why = reasons(est.state_, rows, table.qid, np.array(order, dtype=np.intp))
+    columns: dict[str, tuple[str, list[Any]]] = {}
     if table.qid is not None:
-        head.insert(0, "list")
-    body = []
-    for row in order:
-        own: list[Any] = [] if table.qid is None else [table.qid[row]]
-        name = row if table.ids is None else table.ids[row]
-        own += [int(places[row]), name, f"{found.scores[row]:#.4g}".rstrip(".")]
-        own += [int(before[row])] if before is not None else []
-        if table.y is not None:
-            own.append("" if table.y[row] <= 0 else "yes" if table.y[row] == 1 else f"grade {table.y[row]:g}")
-        body.append(own)
-    start = 1 if table.qid is not None else 0
-    numbers = [start, start + 2] + ([start + 3] if before is not None else [])
-    below = "" if depth is None or table.qid is not None else " The line is where the list is cut."
+        columns["list"] = ("left", [table.qid[row] for row in order])
+    columns["place"] = ("right", [int(places[row]) for row in order])
+    columns["row" if table.ids is None else "id"] = ("left", order if table.ids is None else [*table.ids[order]])
+    largest = max(abs(one.score) for one in why)
+    digits = 4 if largest == 0 else min(max(3 - floor(log10(largest)), 0), 9)
+    columns["score"] = ("right", [f"{one.score:.{digits}f}" for one in why])
+    if before is not None and est.reranks_:
+        columns["before"] = ("right", [int(before[row]) for row in order])
+    if table.y is not None:
+        labels = ["" if one <= 0 else "yes" if one == 1 else f"grade {one:g}" for one in table.y[order]]
+        columns["relevant"] = ("left", labels)
+    named = any(one.columns for one in why)
+    if named:
+        columns["moved most by" if est.reranks_ else "score most due to"] = ("left", [_told(one) for one in why])
+    cells = [[*columns], *map(list, zip(*(values for _, values in columns.values())))]
+    shown = Cells(cells, [side for side, _ in columns.values()], True, depth if table.qid is None else None, named)
     which = "best" if table.qid is None else f"best {n_shown} of each list, in the order of their names:"
-    shown = text(f"The {which} {len(body)} of {len(table)} rows.{below}", small=True)
-    sides = ["right" if place in numbers else "left" for place in range(len(head))]
-    return ("The list", [Cells([head, *body], sides, True, depth if table.qid is None else None), shown])
+    told = [f"The {which} {len(order)} of {len(table):,} rows."]
+    if depth is not None and table.qid is None and len(order) > depth:
+        told.append(f"The line is under place {depth}.")
+    if before is not None and est.reranks_:
+        told.append("Before is the place in the first stage's list.")
+    told.append(_meaning(found) if named else "The score is no sum over columns, so no column is named.")
+    return ("The list", [shown, text(*told, small=True)])
+
+
+def _meaning(found: Ranked) -> str:
+    """What the numbers beside a row are."""
+    state, reranks = found.est.state_, found.est.reranks_
+    weight = "correction" if state.anchored and reranks else "weight"
+    below = "; none for rows below the shortlist, which the first stage placed"
+    return (
+        f"Beside a row: up to three columns, each with {weight} x (value - mean of the list), in units of the score"
+        f"{'' if state.n_candidates is None or not reranks else below}."
+    )
+
+
+def _told(reason: Reason) -> str:
+    """The columns in a line that breaks between them only."""
+    names = reason.columns or ()
+    return ", ".join(f"{short_name(name)}\N{NO-BREAK SPACE}{added:+.2g}" for name, added in names)
+
+
+def short_name(name: str) -> str:
+    """A name that leaves room for others in a line."""
+    half = (LABEL - 1) // 2
+    return name if len(name) <= LABEL else f"{name[:half]}\N{HORIZONTAL ELLIPSIS}{name[-half:]}"
 
 
 def change(found: Ranked) -> Section:
@@ -130,38 +328,27 @@ def change(found: Ranked) -> Section:
     return ("What changed, and why", parts)
 
 
-def evidence(given: Ranked, own: bool) -> Section:
-    """The statistic of labelled rows, beside the first stage and chance; ``own`` if they are those of the fit."""
-    est, table = given.est, given.table
-    title, name = "How good it is on these rows", est.result_.statistic_name
-    if table.y is None or not (table.y > 0).any():
-        lacking = "no labels" if table.y is None else "no relevant row"
-        return (title, [text(f"The table has {lacking}, so the list cannot be judged by it.")])
-    found = lead_of(est, table, given.scores, given.first, DRAWS)
-    if not isfinite(found.value):
-        return (title, [text(f"No {name} is defined on these rows: they hold nothing to order.")])
-    lines = [f"{name} of this list is {found.value:.4g}."]
-    if found.first is not None:
-        lines.append(f"The first stage's list has {found.first:.4g}.")
-    lines.append(f"A random order has {found.chance:.4g} on average.")
-    if own:
+def evidence(found: Ranked) -> Section:
+    """The statistic of labelled rows, beside the first stage and chance."""
+    est, table, lead = found.est, found.table, found.lead
+    title, name = "How good it is on these rows", found.name
+    if lead is None or not isfinite(lead.value):
+        return (title, [text(answer(found))])
+    lines = [f"{name} of this list is {lead.value:.4g}."]
+    if lead.first is not None:
+        lines.append(f"The first stage's list has {lead.first:.4g}.")
+    lines.append(f"A random order has {lead.chance:.4g} on average.")
+    if found.own:
         if est.result_.folds:
             lines.append("The numbers of the fit below differ, because they use out-of-fold scores of the first stage.")
         lines.append("These are the rows that the model was fitted on, which says little about rows to come.")
-    elif found.first is not None and isfinite(found.low):
+    elif lead.first is not None and isfinite(lead.low):
         lines.append(
-            f"The lead is {found.value - found.first:+.4g}; its 95 % interval goes from {found.low:+.4g} to "
-            f"{found.high:+.4g} (the {'rows' if table.qid is None else 'lists'} drawn anew {DRAWS} times). "
+            f"The lead is {lead.value - lead.first:+.4g}; its 95 % interval goes from {lead.low:+.4g} to "
+            f"{lead.high:+.4g}, by paired differences of {'rows' if table.qid is None else 'lists'}. "
             "That is evidence only if the fit has not seen these rows."
         )
-    parts: list[Part] = [text(*lines)]
-    if table.qid is None:
-        from rerank.plots import cumulative_gain
-
-        relevant = table.y > 0
-        curves = {"fitted": given.scores} | ({} if given.first is None else {"first stage": given.first})
-        parts.append(picture(lambda: cumulative_gain(relevant, curves, top=given.depth)))
-    return (title, parts)
+    return (title, [text(*lines)])
 
 
 class Lead(NamedTuple):
@@ -184,12 +371,11 @@ class Lead(NamedTuple):
     high: float
 
 
-def lead_of(
-    est: Reranker, table: Table, scores: NDArray[Any], first: NDArray[Any] | None, draws: int, seed: int = 0
-) -> Lead:
-    """Value, that of the first stage, and the interval between the 2.5 and 97.5 % quantiles of the lead over draws.
+def lead_of(est: Reranker, table: Table, scores: NDArray[Any], first: NDArray[Any] | None) -> Lead:
+    """Value, that of the first stage, and the interval of the lead: 1.96 standard errors on each side.
 
-    Rows of one list are drawn with repetition; of several lists, the lists are, as a mean is taken over them.
+    The error is that of paired differences of rows, or of lists where there are several
+    (:meth:`rerank.ranks.evaluator.Evaluator.lead`).
 
     Parameters
     ----------
@@ -200,33 +386,23 @@ def lead_of(
     """
     import numpy as np
 
-    from rerank.ranks import list_values
+    from rerank.ranks.evaluator import Evaluator
+    from rerank.ranks.lists import split
+    from rerank.ranks.row_gains import gain_of
+    from rerank.reranker.evidence import WIDTH
 
     assert table.y is not None
-    y, weight = table.y, table.sample_weight
-
-    def values(of: NDArray[Any], rows: Any = slice(None), ties: Ties = "pessimistic") -> NDArray[np.float64]:
-        return list_values(
-            est.stat, y[rows], of[rows], None if table.qid is None else table.qid[rows], ties=ties, gain=est.gain,
-            sample_weight=None if weight is None else weight[rows], ideal_gains=table.ideal_gains,
-        )  # fmt: skip
-
-    own = values(scores)
-    if np.isnan(own).all():  # nothing to order
+    stat, weight = est.state_.task.quoted, table.sample_weight
+    gain = gain_of(stat, est.gain, weight)
+    lists = split(table.y, table.qid, gain=gain, sample_weight=weight, ideal_gains=table.ideal_gains)
+    judge = Evaluator(stat, lists)
+    if not any(scale > 0 for _, scale in judge.shown):  # nothing to order
         return Lead(np.nan, None, np.nan, np.nan, np.nan)
-    value, chance = float(np.nanmean(own)), float(np.nanmean(values(np.zeros(y.size), ties="average")))
+    value, chance = judge.mean(scores), judge.mean(np.zeros(len(table)), "average")
     if first is None:
         return Lead(value, None, chance, np.nan, np.nan)
-    before, rng = values(first), np.random.default_rng(seed)
-    if table.qid is None:
-        drawn = (rng.integers(0, y.size, y.size) for _ in range(draws))
-        leads = np.array([values(scores, rows)[0] - values(first, rows)[0] for rows in drawn])
-    else:
-        each = (own - before)[~np.isnan(own)]
-        leads = each[rng.integers(0, each.size, (draws, each.size))].mean(axis=1)
-    leads = leads[~np.isnan(leads)]  # draws without a relevant row
-    low, high = np.quantile(leads, [0.025, 0.975]) if leads.size else (np.nan, np.nan)
-    return Lead(value, float(np.nanmean(before)), chance, float(low), float(high))
+    lead, error = judge.lead(scores, first)
+    return Lead(value, judge.mean(first), chance, lead - WIDTH * error, lead + WIDTH * error)
 
 
 def held_out(est: Reranker) -> Section:
@@ -234,8 +410,8 @@ def held_out(est: Reranker) -> Section:
     title, found = "What held-out rows say", est.result_.evidence
     if found is None:
         lacking = (
-            "The model file holds no held-out evidence: fit with --cv 5 (RerankerCV in Python), or make this page of "
-            "labelled rows that the fit has not seen."
+            "The model file holds no held-out evidence: fit without --free (RerankerCV in Python), or make this page "
+            "of labelled rows that the fit has not seen."
         )
         return (title, [text(lacking)])
     n = len(found.options)
@@ -267,14 +443,10 @@ def _caution(found: Evidence) -> str:
     return " ".join(lines)
 
 
-def proof(est: Reranker, unweighted: bool) -> Section:
+def proof(told: Description) -> Section:
     """What was proved, in sentences, and the numbers."""
-    from rerank.reranker.describe import CORRECTIONS, proved_in_words
-
-    notes = tuple(note for note in est.result_.notes if not note.startswith(CORRECTIONS))
-    _, *numbers = replace(est.result_, notes=notes).parts()
-    parts: list[Part] = [text(*proved_in_words(est.state_, unweighted)), *numbers]
-    if notes:
+    parts: list[Part] = [text(*told.asked), text(told.answer), text(*told.proof), *told.details[:2], Items(told.notes)]
+    if told.notes:
         parts.append(text(f"{GIVEN}: the notes.", small=True))
     return ("What was proved about the fit", parts)
 

@@ -18,6 +18,7 @@ from rerank.cli.common import (
     AsJson,
     Data,
     Delimiter,
+    Details,
     Label,
     Model,
     Positive,
@@ -72,7 +73,7 @@ def export(
     name = chosen_formulation(formulation or state.task.formulation, state.task.statistic)
     with working(f"Stating the {name} program ..."):
         choices: dict[str, Any] = {"big_m": "unit" if literal else big_m}
-        if name not in ("auc", "pairwise"):
+        if name not in ("auc", "pairwise", "pos_top"):
             choices |= {"linking": "paper" if literal else linking, "cuts": cuts and not literal}
         if extra_cuts:
             choices["extra_cuts"] = True
@@ -197,6 +198,7 @@ def take(
     prove: Annotated[
         float | None, typer.Option(help="Seconds for a search that starts from these weights and bounds the value.")
     ] = None,
+    details: Details = False,
     as_json: AsJson = False,
 ) -> None:
     """Read a solver's solution back into a model. Its value is recomputed exactly, a bound of the solver is not."""
@@ -212,8 +214,8 @@ def take(
         answer({"model": str(model), **state.result.to_dict(), "coef": state.named_weights()})
     else:
         from rerank.io.page import as_text
-        from rerank.reranker.describe import described
+        from rerank.reranker.describe import describe
 
-        tell(as_text(described(state)))
+        tell(as_text(describe(state).parts(details)))
         say(f"Written to {model}.")
     raise typer.Exit(exit_code(state.result))

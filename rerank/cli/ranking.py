@@ -155,11 +155,11 @@ def score(
     if as_json:
         answer({"statistic": name, "value": value, "first_stage": first, "n_rows": len(table), "n_empty_lists": empty})
         return
-    tell(f"{name}  {value:.6g}")
+    tell(f"{name}  {value:.4g}")
     if first is not None:
-        tell(f"{name} of the first stage alone  {first:.6g}")
+        tell(f"{name} of the first stage alone  {first:.4g}")
     if empty:
-        say(f"{empty} list(s) without anything to order are not counted.")
+        say(f"{empty} list{'s' * (empty > 1)} without anything to order {'are' if empty > 1 else 'is'} not counted.")
 
 
 @with_columns("label", "qid", "id", "weight", "positive", "delimiter")
@@ -172,11 +172,12 @@ def report(
 ) -> None:
     """Write one HTML page on a model and a table.
 
-    The list, what changed, evidence on these rows and on held-out rows, proof, certificate. The page needs no network
-    and runs no code. With labels it says how the list does on these rows; if they are those of the fit, the model's
-    numbers are recomputed from them. Ends with 5 if the file contradicts itself or these rows.
+    On one screen what the list finds, a picture of both lists, held-out evidence and the proof; then the list with the
+    columns that moved each row; folded what was tried and checked. The page needs no network and runs no code. If the
+    rows are those of the fit, the model's numbers are recomputed from them. Ends with 5 if the file contradicts itself
+    or these rows.
     """
-    from rerank.cli.page import certificate, change, evidence, held_out, proof, question, ranked, the_list
+    from rerank.cli.page import ranked, sections
     from rerank.io.atomic import writing
     from rerank.io.page import page
     from rerank.io.paths import check_outputs
@@ -188,16 +189,12 @@ def report(
     table = there(table)
     est = ranker(doc, model)
     with working(f"Ranking {len(table)} rows, and checking the model's numbers ..."):
-        found, (checked, recomputed) = ranked(est, table), _checked(doc, table, str(model))
-        sections = [
-            question(found), the_list(found), change(found), evidence(found, recomputed), held_out(est),
-            proof(est, recomputed and table.sample_weight is None), certificate(doc, checked, recomputed),
-        ]  # fmt: skip
-    title = f"The list of {data.name} by {est.result_.statistic_name}"
+        checked, recomputed = _checked(doc, table, str(model))
+        title, parts = sections(ranked(est, table, recomputed), data.name, doc, checked)
     with writing(output) as file:
-        file.write(page(title, sections))
+        file.write(page(title, parts))
     if as_json:
-        answer({"page": str(output), "sections": [title for title, _ in sections]})
+        answer({"page": str(output), "sections": [heading or title for heading, _ in parts]})
     else:
         say(f"Written to {output}.")
     if not checked.holds:

@@ -89,13 +89,16 @@ def check_shape(shape: Sequence[int]) -> None:
             )
 
 
-def check_labels(y: Any, n: int | None = None, *, one_class: bool = False) -> np.ndarray:
+def check_labels(
+    y: Any, n: int | None = None, *, one_class: bool = False, utilities: bool = False
+) -> np.ndarray:
     """Return the labels as float64 of shape (n,): 0/1, booleans or grades from 0 upwards, at least two different.
 
-    ``one_class`` accepts labels that are all equal: to score a list, not to fit one.
+    ``one_class`` accepts labels that are all equal: to score a list, not to fit one. ``utilities`` accepts any real
+    numbers: only their order is asked for.
     """
     advice = "but labels are 0/1 or grades from 0 upwards; recode them, with 0 for the irrelevant rows"
-    labels = _vector(y, n, "y", "label", advice)
+    labels = _vector(y, n, "y", "label", None if utilities else advice)
     if not one_class and labels.size and labels.min() == labels.max():
         raise InputError(
             f"y holds one class only ({labels[0]:g} in all {labels.size} rows), so there is nothing to tell "
@@ -156,8 +159,8 @@ def plain_numbers(values: Any) -> np.ndarray:
         return array  # refused where the entry is named
 
 
-def _vector(values: Any, n: int | None, name: str, what: str, least: str) -> np.ndarray:
-    """A float64 vector without negative entries, which ``least`` says, or an error that names the entry."""
+def _vector(values: Any, n: int | None, name: str, what: str, least: str | None) -> np.ndarray:
+    """A float64 vector without negative entries, if ``least`` says so, or an error that names the entry."""
     array = np.asarray(held(values))
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
@@ -171,7 +174,7 @@ def _vector(values: Any, n: int | None, name: str, what: str, least: str) -> np.
             f"Input {name} contains {_spelled(result[bad[0]])} in row {bad[0]}, "
             f"but every {what} must be a finite number; fill or drop that row."
         )
-    if (bad := np.flatnonzero(result < 0)).size:
+    if least is not None and (bad := np.flatnonzero(result < 0)).size:
         raise InputError(f"{name} holds {result[bad[0]]:g} in row {bad[0]}, {least}.")
     return result
 

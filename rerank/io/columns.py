@@ -222,6 +222,12 @@ def saved_index(names: Sequence[str], schema: Any = None) -> list[int]:
     return [place for place, name in enumerate(names) if name in index or _INDEX.fullmatch(name)]
 
 
+def label_column(names: Sequence[str]) -> str | None:
+    """The name of the one column of a file that is a saved index, and so names the rows."""
+    found = [names[place] for place in saved_index(names)]
+    return found[0] if len(found) == 1 else None
+
+
 def index_note(names: Sequence[str]) -> str:
     """The sentence on columns that were left out as a saved index."""
     which, it = ("The column", "it") if len(names) == 1 else ("The columns", "them")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -25,19 +25,39 @@ class Joined:
     scores : float64 array (n, runs)
         NaN where a run does not have the document.
     names : tuple of str
+    places : float64 array (n, runs)
+        Place in the run's list of the query, from 1; equal scores in the order of the run.
     """
 
     qid: Words
     docid: Words
     scores: Floats
     names: tuple[str, ...]
+    places: Floats
 
     def __len__(self) -> int:
         return int(self.qid.size)
 
     def some(self, rows: NDArray[Any]) -> Joined:
         """Some of the rows, by number or mask."""
-        return Joined(self.qid[rows], self.docid[rows], self.scores[rows], self.names)
+        return Joined(self.qid[rows], self.docid[rows], self.scores[rows], self.names, self.places[rows])
+
+
+def places_of(run: Run) -> NDArray[np.intp]:
+    """Place of each document in its list, from 1; equal scores in the order of the run."""
+    number = numbered(run.qid)[1]
+    order, count = np.lexsort((-run.score, number)), np.bincount(number)  # stable
+    place = np.empty(order.size, dtype=np.intp)
+    place[order] = np.arange(order.size) - np.repeat(np.cumsum(count) - count, count) + 1
+    return place
+
+
+def first_documents(run: Run, depth: int | None) -> Run:
+    """The documents of the first places of each list; all without a depth."""
+    if depth is None:
+        return run
+    kept = places_of(run) <= depth
+    return run if kept.all() else replace(run, qid=run.qid[kept], docid=run.docid[kept], score=run.score[kept])
 
 
 def join(runs: Mapping[str, Run]) -> Joined:
@@ -48,11 +68,12 @@ def join(runs: Mapping[str, Run]) -> Joined:
     queries, query = numbered(np.concatenate([run.qid for run in each]))
     documents, document = numbered(np.concatenate([run.docid for run in each]))
     pairs, row = numbered(query * len(documents) + document)  # numbers are compared faster than pairs of texts
-    scores = np.full((len(pairs), len(each)), np.nan)
+    scores, places = np.full((2, len(pairs), len(each)), np.nan)
     column = np.repeat(np.arange(len(each)), [run.score.size for run in each])
     scores[row, column] = np.concatenate([run.score for run in each])
+    places[row, column] = np.concatenate([places_of(run) for run in each])
     own, other = np.divmod(np.array(pairs, dtype=np.intp), max(len(documents), 1))
-    return Joined(words(list(queries))[own], words(list(documents))[other], scores, tuple(runs))
+    return Joined(words(list(queries))[own], words(list(documents))[other], scores, tuple(runs), places)
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,6 +143,38 @@ def apart(joined: Joined) -> tuple[str, ...]:
             "check that their ids are spelled alike."
         )
     return tuple(notes)
+
+
+def ranges(joined: Joined) -> dict[str, list[float]]:
+    """Least and largest score of each run that has one."""
+    there = ~np.isnan(joined.scores)
+    return {
+        name: [float(column[some].min()), float(column[some].max())]
+        for name, column, some in zip(joined.names, joined.scores.T, there.T)
+        if some.any()
+    }
+
+
+def elsewhere(joined: Joined, fitted: Any) -> tuple[str, ...]:
+    """What is said about runs of whose scores more than half lie outside the range that a fit saw (:func:`ranges`)."""
+    notes = []
+    for name, column in zip(joined.names, joined.scores.T):
+        least, largest = _range(fitted, name)
+        own = column[~np.isnan(column)]
+        if own.size and 2 * int(((own < least) | (own > largest)).sum()) > own.size:
+            notes.append(
+                f"Most scores of the run {name} lie outside {least:g} to {largest:g}, where the fit saw them; half "
+                f"of them are above {np.median(own):g}; check that it is the same system and scale."
+            )
+    return tuple(notes)
+
+
+def _range(fitted: Any, name: str) -> tuple[float, float]:
+    """The range of a run, or all numbers where a file says nothing that can be used."""
+    found = fitted.get(name) if isinstance(fitted, Mapping) else None
+    if isinstance(found, Sequence) and len(found) == 2 and all(isinstance(end, int | float) for end in found):
+        return float(found[0]), float(found[1])
+    return -np.inf, np.inf
 
 
 def unjudged(joined: Joined, known: Judged, qrels: Qrels) -> tuple[str, ...]:

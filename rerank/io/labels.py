@@ -69,22 +69,26 @@ def word_to_find(words: Iterable[Any], option: str) -> str:
     return " or ".join(option.format(word) for word in (meant if len(meant) == 1 else known[:5]))
 
 
-def read_labels(y: Any, n: int, pos_label: Any = None) -> tuple[Floats, TwoLabels | None]:
+def read_labels(
+    y: Any, n: int, pos_label: Any = None, utilities: bool = False
+) -> tuple[Floats, TwoLabels | None]:
     """The labels of a fit as grades (n,), and how two labels were mapped; None where they are grades.
 
     ``y`` holds 0/1, booleans, grades from 0 upwards, -1/1, or two labels of any kind with ``pos_label``, the label of
-    the relevant rows. Refused are labels whose least is not 0, words without ``pos_label``, and all that
-    :func:`check_labels` refuses.
+    the relevant rows; with ``utilities`` numbers are taken as they are. Refused are labels whose least is not 0, words
+    without ``pos_label``, and all that :func:`check_labels` refuses.
     """
     values = plain_numbers(y)
     words = values.dtype.kind in "US" or (
         values.dtype.kind == "O" and any(isinstance(value, (str, bytes)) for value in values.ravel().tolist())
     )
-    signs = values.dtype.kind in "if" and values.size and set(np.unique(values).tolist()) == SIGNS
+    signs = not utilities and values.dtype.kind in "if" and values.size and set(np.unique(values).tolist()) == SIGNS
     if pos_label is not None or words or signs:
         labels = _two(values, pos_label) if pos_label is not None or words else TwoLabels(-1, 1)
         return check_labels(labels.applied(values), n), labels
-    grades = check_labels(values, n)
+    grades = check_labels(values, n, utilities=utilities)
+    if utilities:
+        return grades, None
     least, most = float(grades.min()), float(grades.max())
     if least != 0:
         raise InputError(
@@ -111,6 +115,6 @@ def _two(values: NDArray[Any], pos_label: Any) -> TwoLabels:
     return TwoLabels(known[1 - known.index(pos_label)], known[known.index(pos_label)])
 
 
-def labels_of(y: Any, n: int, labels: TwoLabels | None) -> Floats:
+def labels_of(y: Any, n: int, labels: TwoLabels | None, utilities: bool = False) -> Floats:
     """Labels of rows to be scored, mapped as those of the fit; one class alone is legal."""
-    return check_labels(y if labels is None else labels.applied(y), n, one_class=True)
+    return check_labels(y if labels is None else labels.applied(y), n, one_class=True, utilities=utilities)

@@ -62,10 +62,13 @@ def leaks(table: Any, names: Sequence[str], which: Sequence[int] | Indices, y: F
 
 
 def _tells(y: Floats) -> bool:
-    """Whether there are so many rows that no column agrees with the labels by chance."""
+    """Whether there are so many rows that no column agrees with the labels by chance.
+
+    Where most labels are distinct, as utilities are, every column without equal values is a copy in another coding.
+    """
     counts = np.unique(y, return_counts=True)[1]
     orders = lgamma(y.size + 1) - sum(lgamma(count + 1) for count in counts.tolist())
-    return counts.size > 1 and orders > -log(CHANCE)
+    return 1 < counts.size <= y.size / 2 and orders > -log(CHANCE)
 
 
 def _values(table: Any, j: int) -> NDArray[Any]:

@@ -21,13 +21,20 @@ BAR = 40
 """Signs of a bar of text."""
 
 STYLE = """
-body{font:16px/1.5 system-ui,sans-serif;color:#222;background:#fff;max-width:46rem;margin:2rem auto;padding:0 1rem}
-p,li,h1{overflow-wrap:anywhere}h1{font-size:1.5rem;line-height:1.25}
+body{font:16px/1.5 system-ui,sans-serif;color:#222;background:#fff;max-width:64rem;margin:1.5rem auto;padding:0 1rem}
+p,li{max-width:46rem}p,li,h1{overflow-wrap:anywhere}h1{font-size:1.5rem;line-height:1.25}
 h2{font-size:1.1rem;margin-top:2rem;border-bottom:1px solid #ccc}
+summary{font-size:1.05rem;padding:.4rem 0;cursor:pointer}
 table{border-collapse:collapse;font-size:.9rem;display:block;overflow-x:auto}
-th,td{padding:.15rem .7rem .15rem 0;vertical-align:top;overflow-wrap:anywhere;font-variant-numeric:tabular-nums}
-svg{max-width:100%;height:auto}
-@media print{body{margin:0;max-width:none;font-size:11pt}h2{break-after:avoid}tr,svg{break-inside:avoid}}
+th,td{padding:.15rem .9rem .15rem 0;vertical-align:top;overflow-wrap:anywhere;font-variant-numeric:tabular-nums}
+svg{max-width:100%;height:auto}.cut>*{border-bottom:2px solid}
+@media screen and (max-width:40rem){
+th,td{padding-right:.45rem}
+.below{display:grid;grid-template-columns:repeat(var(--columns),auto)}.below :is(thead,tbody,tr){display:contents}
+.below tr>:last-child{grid-column:1/-1;padding-bottom:.6rem;color:#555}.below .cut>:not(:last-child){border:0}}
+@media print{body{margin:0;max-width:none;font-size:10.5pt}
+table{font-size:8.5pt}summary{list-style:none}h2,summary{break-after:avoid}tr,svg{break-inside:avoid}
+table{display:table}details::details-content{content-visibility:visible;block-size:auto}}
 """
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
@@ -62,13 +69,15 @@ class Words:
 class Cells:
     """A table: cells, the side of each column ("left" or "right"), whether the first row names the columns.
 
-    ``cut`` is a row below which a line is drawn on a page, counted without names.
+    ``cut`` is a row below which a line is drawn on a page, counted without names. With ``below`` the last column stands
+    below the others on a narrow page.
     """
 
     cells: Sequence[Sequence[Any]]
     sides: Sequence[str]
     named: bool = False
     cut: int | None = None
+    below: bool = False
 
     def as_text(self) -> str:
         """Its lines."""
@@ -82,21 +91,21 @@ class Cells:
 
     def as_html(self) -> str:
         """A piece of a page; the first cell of a row is its heading."""
-        line = ";border-bottom:2px solid"
 
-        def cell(value: Any, side: str, head: bool, cut: bool) -> str:
-            tag, text = "th" if head else "td", str(value)
-            whole = ";white-space:nowrap" if len(text) <= SHORT else ""
-            return f'<{tag} style="text-align:{side}{whole}{line if cut else ""}">{escape(text)}</{tag}>'
+        def line(row: Sequence[Any], named: bool, cut: bool) -> str:
+            cells = []
+            for k, (value, side) in enumerate(zip(row, self.sides)):
+                tag, text = "th" if named or k == 0 else "td", str(value)
+                whole = ";white-space:nowrap" if len(text) <= SHORT else ""
+                cells.append(f'<{tag} style="text-align:{side}{whole}">{escape(text)}</{tag}>')
+            mark = ' class="cut"' if cut else ""
+            return f"<tr{mark}>{''.join(cells)}</tr>"
 
-        rows = [
-            "".join(
-                cell(value, side, k == 0 or (self.named and place == 0), place == self.cut and bool(place))
-                for k, (value, side) in enumerate(zip(row, self.sides))
-            )
-            for place, row in enumerate(self.cells, 0 if self.named else 1)
-        ]
-        return f"<table>{''.join(f'<tr>{row}</tr>' for row in rows)}</table>"
+        head = f"<thead>{line(self.cells[0], True, False)}</thead>" if self.named else ""
+        rows = self.cells[1:] if self.named else self.cells
+        body = "".join(line(row, False, place == self.cut) for place, row in enumerate(rows, 1))
+        narrow = f' class="below" style="--columns:{len(self.sides) - 1}"' if self.below else ""
+        return f"<table{narrow}>{head}<tbody>{body}</tbody></table>"
 
 
 @dataclass(frozen=True)
@@ -154,7 +163,40 @@ class Picture:
         return self.draw()
 
 
-Part: TypeAlias = Words | Cells | Items | Bar | Picture
+@dataclass(frozen=True)
+class Beside:
+    """Parts on the left, and on the right of them others, where a page has the width for both."""
+
+    left: Sequence[Part]
+    right: Sequence[Part]
+
+    def as_text(self) -> str | None:
+        """Their lines."""
+        return as_text([*self.left, *self.right]) or None
+
+    def as_html(self) -> str:
+        """A piece of a page."""
+        sides = (as_html(self.left), as_html(self.right))
+        boxes = "".join(f'<div style="flex:1 1 20rem;min-width:0">{side}</div>' for side in sides if side)
+        return f'<div style="display:flex;flex-wrap:wrap;gap:0 2rem">{boxes}</div>'
+
+
+@dataclass(frozen=True)
+class Folded:
+    """Parts under a heading that a reader opens; on a page only, and open in print."""
+
+    heading: str
+    parts: Sequence[Part]
+
+    def as_text(self) -> None:
+        """Nothing."""
+
+    def as_html(self) -> str:
+        """A piece of a page."""
+        return f"<details><summary>{escape(self.heading)}</summary>{as_html(self.parts)}</details>"
+
+
+Part: TypeAlias = Words | Cells | Items | Bar | Picture | Beside | Folded
 
 
 def as_text(parts: Iterable[Part]) -> str:
@@ -171,7 +213,9 @@ def as_markdown(parts: Iterable[Part]) -> str:
     """The parts in Markdown, tables as GitHub and others have them; no sign of a text is taken for markup."""
     blocks = []
     for part in parts:
-        if isinstance(part, Cells):
+        if isinstance(part, Beside):
+            blocks.append(as_markdown([*part.left, *part.right]).rstrip("\n"))
+        elif isinstance(part, Cells):
             lines = [
                 "| " + " | ".join(plain_markdown(str(cell)) for cell in row) + " |" for row in part.cells
             ]
@@ -199,8 +243,8 @@ def plain_markdown(text: str, begins: bool = False) -> str:
 
 
 def page(title: str, sections: Sequence[tuple[str, Sequence[Part]]]) -> str:
-    """A whole HTML document of headings with their parts."""
-    body = "".join(f"<h2>{escape(heading)}</h2>{as_html(parts)}" for heading, parts in sections)
+    """A whole HTML document of headings with their parts; what stands under no heading is under the title."""
+    body = "".join(f"{f'<h2>{escape(heading)}</h2>' if heading else ''}{as_html(parts)}" for heading, parts in sections)
     return (
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'

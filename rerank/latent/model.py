@@ -54,7 +54,7 @@ class LatentRoBiRank(Recommender, BaseEstimator):
         How often a record is visited after each xi-step.
     xi : {"auto", "exact"}, default "auto"
         How the xi-step sums over items: "auto" over a sample where that saves at least half of the work, "exact" over
-        all items of the block, see :mod:`rerank.latent.kernels.xi`.
+        all items of the block, which with ``n_shards=1`` alone are all items; see :mod:`rerank.latent.kernels.xi`.
     xi_samples : int, default 2000
         Items in a sample.
     block_bytes : int, default 2 ** 22

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rerank.errors import InputError
 from rerank.problem.lists import RankedList
 from rerank.problem.problem import Problem
-from rerank.ranks.evaluator import shown
+from rerank.ranks.evaluator import shown, won_pairs
 from rerank.ranks.lists import rows_by_list
-from rerank.statistics import RankStatistic
+from rerank.statistics import AUC, RankStatistic
 
 
 def ranked_list(
@@ -31,8 +34,8 @@ def ranked_list(
     rows : array (m,)
         Rows of the head.
     gains : array (m,)
-        Their gains.  AP, RR and success@N ask only whether they are above 0; recall and RBP take them as they are, so
-        labels have to be made binary before (:func:`rerank.ranks.row_gains.gain_of`).
+        Their gains.  AP, RR, success@N and Pos@Top ask only whether they are above 0; recall and RBP take them as
+        they are, so labels have to be made binary before (:func:`rerank.ranks.row_gains.gain_of`).
     tail_gains : array (t,)
         Gains of the items below the head, best place first.
     weight : float
@@ -48,7 +51,7 @@ def ranked_list(
     """
     head, tail, others = (np.asarray(part, dtype=np.float64) for part in (gains, tail_gains, missed))
     hits = statistic.hit_weights(head.size + tail.size)
-    if hits is not None:
+    if statistic.weighs_hits:
         head, tail, others = ((part > 0).astype(np.float64) for part in (head, tail, others))
     offset, scale = shown(statistic, np.concatenate([head, tail]), others)
     coefficients = statistic.coefficients(head.size + tail.size)
@@ -58,10 +61,84 @@ def ranked_list(
     if hits is not None:
         number = np.count_nonzero(head) + np.cumsum(tail).astype(np.intp)
         earned = tail * hits[np.maximum(number, 1) - 1]
-    below = float(np.dot(earned, coefficients[: tail.size][::-1]))
+    places = np.arange(head.size, head.size + tail.size)
+    if statistic.alone:
+        places = np.count_nonzero(head == 0) + np.cumsum(tail == 0)
+    below = float(np.dot(earned, coefficients[::-1][np.minimum(places, coefficients.size - 1)]))
     own_hits = None if hits is None else hits[: head.size].copy()
-    places, earned_by_place = np.asarray(rows, dtype=np.intp), coefficients[tail.size :].copy()
-    return RankedList(places, head, earned_by_place, float(weight), below - offset, float(scale), own_hits)
+    return RankedList(
+        np.asarray(rows, dtype=np.intp), head, coefficients[tail.size :].copy(), float(weight), below - offset,
+        float(scale), own_hits, statistic.alone,
+    )  # fmt: skip
+
+
+MOST_STATED = 5_000_000
+"""Rows of all lists of two classes that the pairs of one list may be stated as."""
+
+
+def ranked_lists(
+    statistic: RankStatistic,
+    rows: ArrayLike,
+    gains: ArrayLike,
+    tail_gains: ArrayLike = (),
+    weight: float = 1.0,
+    missed: ArrayLike = (),
+    alone: bool = False,
+) -> list[RankedList]:
+    """The lists that state one list of a statistic: itself, or none where the statistic is not defined on it.
+
+    The pairs of rows with different labels are those of lists of two classes: for each label its rows against those
+    with smaller ones. Every pair counts the same, and what the pairs with the tail add in any order is a part of the
+    first.
+
+    Parameters
+    ----------
+    statistic, rows, gains, tail_gains, weight, missed
+        As for :func:`ranked_list`.
+    alone : bool
+        Whether there is no other list, so that its weight does not matter: those of its parts are whole numbers then.
+
+    Raises
+    ------
+    InputError
+        If these lists would have more than ``MOST_STATED`` rows.
+    """
+    if not statistic.by_order:
+        one = ranked_list(statistic, rows, gains, tail_gains, weight, missed)
+        return [] if one is None else [one]
+    places, head, tail = np.asarray(rows, np.intp), np.asarray(gains, np.float64), np.asarray(tail_gains, np.float64)
+    scale = shown(statistic, np.concatenate([head, tail]), np.asarray(missed, np.float64))[1]
+    if not scale > 0:
+        return []
+    levels, counts = np.unique(head, return_counts=True)
+    stated = int(np.cumsum(counts)[1:].sum())
+    if stated > MOST_STATED:
+        fits = int(head.size * MOST_STATED / stated)
+        raise InputError(
+            f"The pairs of a list of {head.size:,} rows with {levels.size:,} different labels are stated as lists of "
+            f"two classes with {stated:,} rows, and the most is {MOST_STATED:,}; lower n_candidates to {fits:,} or "
+            "less, or round the labels."
+        )
+    # In the tail, and between head and tail, no weights change the order.
+    below = np.sort(tail)
+    fixed = float(np.searchsorted(below, head).sum())
+    fixed += won_pairs(tail, np.arange(tail.size)[::-1]).sum() / 2
+    pairs = counts[1:] * np.cumsum(counts)[:-1]
+    free = float(pairs.sum())
+    if not free:  # no head row is above another
+        listed = ranked_list(AUC(), places, np.zeros(head.size), missed=[1.0])
+        assert listed is not None
+        return [replace(listed, weight=float(weight), constant=fixed, scale=scale)]
+    found: list[RankedList] = []
+    for level, own in zip(levels[1:], pairs.astype(np.float64).tolist()):
+        inside = head <= level
+        listed = ranked_list(AUC(), places[inside], (head[inside] == level).astype(np.float64))
+        assert listed is not None
+        # A pair is worth weight / scale: numbers of pairs as weights need no rounding, equal weights give equal pairs.
+        parts = (own, own * (scale / free)) if alone else (weight / pairs.size, scale / pairs.size)
+        constant = listed.constant + (0.0 if found else fixed)
+        found.append(replace(listed, weight=parts[0], constant=constant, scale=parts[1]))
+    return found
 
 
 def problem_of(
@@ -79,7 +156,7 @@ def problem_of(
     X : array (n, d)
         Features in original units.
     gains : array (n,)
-        Gain of each row, 0 for an irrelevant one.
+        Gain of each row, 0 for an irrelevant one; for pairs any numbers.
     statistic : RankStatistic
     qid : array (n,), optional
         List of each row; one list without it.
@@ -100,8 +177,9 @@ def problem_of(
     """
     row_gains = np.asarray(gains, dtype=np.float64)
     weights = query_weight or {}
+    by_name = list(rows_by_list(qid, row_gains.size))
     lists = [
-        ranked_list(statistic, rows, row_gains[rows], weight=weights.get(name, 1.0))
-        for name, rows in rows_by_list(qid, row_gains.size)
+        ranked_lists(statistic, rows, row_gains[rows], weight=weights.get(name, 1.0), alone=len(by_name) == 1)
+        for name, rows in by_name
     ]
-    return Problem.build(X, [item for item in lists if item is not None], **options)
+    return Problem.build(X, list(chain.from_iterable(lists)), **options)

@@ -37,6 +37,7 @@ def problem_to_json(problem: Problem) -> dict[str, Any]:
                 "scale": item.scale.hex(),
             }
             | ({} if item.hits is None else {"hits": item.hits.tolist()})
+            | ({"alone": True} if item.alone else {})
             for item in problem.lists
         ],
         "epsilon": problem.epsilon.text,
@@ -88,7 +89,10 @@ def _list(body: Any, n: int) -> RankedList:
     hits = None if body.get("hits") is None else np.array([*map(int, body["hits"])], dtype=np.int64)
     if hits is not None and (hits.shape != rows.shape or hits[0] < 1 or hits.min() < 0 or hits.max() > MOST_HITS):
         raise ValueError("the weights of hits are no whole numbers from 0 on, the first above 0, one a row")
-    return RankedList(rows, gains, coefficients, weight, constant, scale, hits)
+    alone = bool(body.get("alone", False))
+    if alone and hits is not None:
+        raise ValueError("a list has weights of hits, and rows that are alone")
+    return RankedList(rows, gains, coefficients, weight, constant, scale, hits, alone)
 
 
 def _plain(quota: Quota) -> dict[str, Any]:
@@ -140,6 +144,8 @@ def _parts(problem: Problem) -> Iterator[NDArray[Any]]:
         yield from (item.gains, item.coefficients, np.array([item.weight, item.constant, item.scale]))
         if item.hits is not None:  # no number of rows is negative, so these are not taken for another list
             yield np.array([-1, *item.hits], dtype=np.int64)
+        if item.alone:
+            yield np.array([-4], dtype=np.int64)
     if problem.limits is not None:
         yield from problem.limits
     if problem.rows:

@@ -39,6 +39,8 @@ class RankedList:
     hits : int64 array (m,), or None
         ``h_1 .. h_m``: what the j-th best item earns is multiplied by ``h_j``.  Not negative, the first at least 1;
         None where all are 1.
+    alone : bool
+        Whether relevant rows take no places from each other: each earns what its place among the others does.
     """
 
     rows: Indices
@@ -48,6 +50,7 @@ class RankedList:
     constant: float = 0.0
     scale: float = 1.0
     hits: Counts | None = None
+    alone: bool = False
 
     @cached_property
     def _thresholds(self) -> Floats:
@@ -63,7 +66,7 @@ class Unit:
     """One binary list: the rows of a list at or above a gain, against its other rows.
 
     Its part of ``V`` is ``factor * sum_j h_j a_(rank of the j-th best)`` over the rows of ``positive``; ``hits`` holds
-    ``h_j`` for each of them.
+    ``h_j`` for each of them. Where they are ``alone``, each counts by its rank among itself and ``negative``.
     """
 
     list_index: int
@@ -72,10 +75,12 @@ class Unit:
     coefficients: Floats
     factor: float
     hits: Counts
+    alone: bool = False
 
     def value(self, lost: Indices) -> float:
         """Part of ``V`` with these lost counts (n,), one a positive row and ascending."""
-        earned = self.coefficients[::-1][lost + np.arange(lost.size)] * self.hits
+        above = 0 if self.alone else np.arange(lost.size)
+        earned = self.coefficients[::-1][lost + above] * self.hits
         return self.factor * float(earned.sum())
 
     @property

@@ -11,9 +11,13 @@ Value of weights ``w`` (scaled space, ``max|w_j| = 1`` or ``w = 0``)::
 where ``g_(1) < g_(2) < ...`` are the list's distinct positive gains (``g_(0) = 0``), ``lost`` holds for each
 item of gain ``>= g_(t)`` the number of the list's other items ``k`` with ``w.(x_i - x_k) < epsilon``, sorted
 ascending, and ``a_1 <= ... <= a_m`` are the list's coefficients.  The weights ``h_1 .. h_m >= 0`` are 1, but for
-measures that look at several relevant items at once (:mod:`rerank.statistics.catalogue`).  The objective is
+measures that look at several relevant items at once (:mod:`rerank.statistics.catalogue`); in lists that are ``alone``
+the place is ``1 + lost_(j)`` instead of ``j + lost_(j)``.  The objective is
 ``V(w) - C * |w|_0``.  The margin ``epsilon`` is the rational that was written: .05 is 1/20, not the double nearest to
 it.  Scaled features are exact quotients of stored doubles, so that a pair which differs by just the margin is won.
+
+Pairs of several labels are a sum over lists of two classes, for each label its rows against those with smaller ones:
+each pair of different labels stands in one of them, once, and ``a_l = l`` counts it.  A row may so be in several lists.
 
 An *anchored* problem corrects a given score: the first column is that score, its weight is 1, every other weight
 is a correction between two limits, and nothing is normalised.  ``|w|_0`` counts the corrections there.
@@ -73,6 +77,8 @@ class Problem:
         instead of the largest. All columns have one range then, and weights that are all 0 are not allowed.
     quotas : tuple of Quota
         What the order of every list has to meet; weights that do not are not allowed.
+    directions : bool
+        Whether of an anchored problem's other weights only the direction counts: the largest has size 1, or all are 0.
     """
 
     X: Floats
@@ -87,6 +93,7 @@ class Problem:
     rows: tuple[WeightRow, ...] = ()
     by_sum: bool = False
     quotas: tuple[Quota, ...] = ()
+    directions: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", Margin(self.epsilon))  # a float stands for what was written
@@ -146,13 +153,18 @@ class Problem:
         for g, step in zip(item.thresholds(), steps, strict=True):
             positive, negative = item.rows[item.gains >= g], item.rows[item.gains < g]
             hits = np.ones(positive.size, np.int64) if item.hits is None else item.hits[: positive.size]
-            units.append(Unit(q, positive, negative, item.coefficients, float(step * share), hits))
+            units.append(Unit(q, positive, negative, item.coefficients, float(step * share), hits, item.alone))
         return units
 
     @cached_property
     def weighs_hits(self) -> bool:
         """Whether what a place earns depends on how many relevant rows stand above it."""
-        return any(item.hits is not None for item in self.lists)
+        return self.alone or any(item.hits is not None for item in self.lists)
+
+    @cached_property
+    def alone(self) -> bool:
+        """Whether relevant rows take no places from each other."""
+        return any(item.alone for item in self.lists)
 
     @cached_property
     def constant(self) -> float:

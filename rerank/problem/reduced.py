@@ -30,6 +30,8 @@ ROUNDING = 1e-13
 
 def depth_of(statistic: RankStatistic) -> int | None:
     """Places that count; None where all do, or several rows are looked at at once, so that no row can be left out."""
+    if statistic.alone:  # irrelevant rows alone put a row in its place
+        return int(np.count_nonzero(statistic.coefficients(2)))
     depth = statistic.depth
     ends = depth is not None and not statistic.weighs_hits and statistic.coefficients(depth + 1)[0] == 0
     return depth if ends else None
@@ -60,7 +62,7 @@ def reduced_problem(
     rows = np.flatnonzero(upper > least)
     offset, scale = shown(statistic, gains, np.empty(0))
     coefficients = statistic.coefficients(gains.size)[gains.size - rows.size :].copy()
-    listed = RankedList(np.arange(rows.size), gains[rows], coefficients, 1.0, -offset, scale)
+    listed = RankedList(np.arange(rows.size), gains[rows], coefficients, 1.0, -offset, scale, None, statistic.alone)
     on_rows = [quota.of(np.flatnonzero(np.isin(rows, quota.rows))) for quota in quotas]
     try:
         check_quotas(on_rows, [listed])

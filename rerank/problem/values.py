@@ -57,6 +57,10 @@ def _values(problem: Problem, unit: Unit, weights: Floats) -> Floats:
     scores[:, :n] -= reach
     # The j-th best positive row stands at place j + l of this order, l the pairs that it lost; equal ones are won, and
     # the stable order has positive rows first.
+    if unit.alone:
+        order = np.argsort(-scores, axis=1, kind="stable")
+        lost = np.minimum((order >= n).cumsum(axis=1), unit.coefficients.size - 1)
+        return unit.factor * np.asarray(((order < n) * unit.coefficients[::-1][lost]).sum(axis=1))
     coefficients = np.trim_zeros(unit.coefficients[::-1], "b")
     positive = np.argsort(-scores, axis=1, kind="stable")[:, : coefficients.size] < n
     hits = unit.hits[np.maximum(positive.cumsum(axis=1) - 1, 0)]

@@ -5,17 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cache, cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rerank.errors import InputError
 from rerank.ranks.lists import Empty, OneList, mean_over_lists, scores_of
 from rerank.ranks.positions import Indices, dense_codes
 from rerank.ranks.row_gains import Floats
 from rerank.statistics import RankStatistic, presentation
+from rerank.statistics.base import Ties
 
-Ties = Literal["pessimistic", "optimistic", "average"]
+__all__ = ["Evaluator", "Ties", "shown"]
 
 
 class Evaluator:
@@ -40,11 +42,12 @@ class Evaluator:
             np.concatenate([one.gains for one in self.lists]), np.concatenate(earned),
         )  # fmt: skip
 
-    def values(self, scores: ArrayLike, ties: Ties) -> list[float | None]:
-        """Value of each list by the scores of all rows; None where it has none."""
+    def values(self, scores: ArrayLike, ties: Ties | None = None) -> list[float | None]:
+        """Value of each list by the scores of all rows, by default with the statistic's own ties; None without one."""
+        ties = ties or self.statistic.ties
         rows, number, gains, coefficients = self._flat
         given = scores_of(scores, rows.size)[rows]
-        if ties == "average" or self.statistic.weighs_hits:
+        if ties == "average" or self.statistic.weighs_hits or self.statistic.by_order:
             raw = [
                 _raw(self.statistic, coefficients[start:end], gains[start:end], dense_codes(given[start:end])[1], ties)
                 for start, end in zip([0, *self._ends], self._ends)
@@ -55,12 +58,12 @@ class Evaluator:
             raw = [math.fsum(earned[start:end]) for start, end in zip([0, *self._ends], self._ends)]
         return [(one - offset) / scale if scale > 0 else None for one, (offset, scale) in zip(raw, self.shown)]
 
-    def mean(self, scores: ArrayLike, ties: Ties, empty: Empty = "skip") -> float:
+    def mean(self, scores: ArrayLike, ties: Ties | None = None, empty: Empty = "skip") -> float:
         """Weighted mean over the lists; see :func:`rerank.ranks.lists.mean_over_lists`."""
         return mean_over_lists(self.lists, self.values(scores, ties), empty)
 
 
-    def lead(self, scores: ArrayLike, others: ArrayLike, ties: Ties = "pessimistic") -> tuple[float, float]:
+    def lead(self, scores: ArrayLike, others: ArrayLike, ties: Ties | None = None) -> tuple[float, float]:
         r"""How far the mean by ``scores`` is above that by ``others``, and the standard error of that lead.
 
         Of several lists it is that of the mean of paired differences. Of one list the rows that earn are what varies:
@@ -71,7 +74,7 @@ class Evaluator:
         own, other = self.values(scores, ties), self.values(others, ties)
         lead = mean_over_lists(self.lists, own) - mean_over_lists(self.lists, other)
         if len(self.lists) == 1:
-            return lead, self._error_of_rows(np.asarray(scores), np.asarray(others), ties)
+            return lead, self._error_of_rows(np.asarray(scores), np.asarray(others), ties or self.statistic.ties)
         pairs = [(one.weight, a - b) for one, a, b in zip(self.lists, own, other) if a is not None and b is not None]
         weights, leads = (np.array(side) for side in zip(*pairs))
         counted = int(np.count_nonzero(weights))
@@ -92,6 +95,9 @@ class Evaluator:
         for side in (scores, others):
             by_row = np.empty(gains.size)
             codes = dense_codes(side[one.rows])[1]
+            if self.statistic.by_order:
+                earned.append(won_pairs(gains, codes, "average"))
+                continue
             order, by_place = _earned(self.statistic, self._coefficients(gains.size), gains, codes, ties)
             by_row[order] = by_place
             earned.append(by_row)
@@ -110,12 +116,43 @@ def _placements(scores: Floats, positive: NDArray[np.bool_]) -> tuple[Floats, Fl
     return share(up, down), 1.0 - share(down, up)
 
 
+def won_pairs(gains: Floats, codes: Indices, ties: Ties = "pessimistic") -> Floats:
+    """For each row the pairs with a row of another gain that are in the right order by these scores; ``n log^2 n``.
+
+    Half their sum is the number of such pairs. A pair of equal scores counts 0, 1 or one half.
+
+    Parameters
+    ----------
+    gains : float64 array (n,)
+    codes : int array (n,)
+        Scores, or their places among them (:func:`rerank.ranks.positions.dense_codes`).
+    """
+    if ties == "average":
+        return (won_pairs(gains, codes) + won_pairs(gains, codes, "optimistic")) / 2
+    order = np.lexsort((gains if ties == "optimistic" else -gains, codes))
+    # A row above another of smaller gain: rows part at the highest binary digit in which their gains' places differ.
+    level = dense_codes(gains)[1][order]
+    won = np.zeros(gains.size)
+    for digit in range(int(level.max(initial=0)).bit_length() - 1, -1, -1):
+        above, group = (level >> digit) & 1, level >> (digit + 1)
+        first = np.searchsorted(group, group)  # of the group, whose rows are in the order of the scores
+        last = np.searchsorted(group, group, side="right")
+        zeros, ones = np.cumsum(np.r_[0, 1 - above]), np.cumsum(np.r_[0, above])
+        here = np.arange(level.size)
+        won[order] += np.where(above, zeros[here] - zeros[first], ones[last] - ones[here])
+        by_group = np.argsort(level >> digit, kind="stable")
+        level, order = level[by_group], order[by_group]
+    return won
+
+
 def _sortable(scores: NDArray[Any]) -> NDArray[Any]:
     return dense_codes(scores)[1] if scores.dtype.kind == "O" else scores
 
 
 def _raw(statistic: RankStatistic, coefficients: Floats, gains: Floats, codes: Indices, ties: Ties) -> float:
-    """Sum of gain times coefficient: by telescoping, the sum over gain thresholds of each binary value."""
+    """Sum of gain times coefficient: by telescoping, the sum over gain thresholds of each binary value. Or of pairs."""
+    if statistic.by_order:
+        return float(won_pairs(gains, codes, ties).sum()) / 2
     return math.fsum(_earned(statistic, coefficients, gains, codes, ties)[1])
 
 
@@ -123,6 +160,8 @@ def _earned(
     statistic: RankStatistic, coefficients: Floats, gains: Floats, codes: Indices, ties: Ties
 ) -> tuple[Indices, Floats]:
     """Rows from the last place up, and what each of them earns."""
+    if statistic.alone:
+        return np.arange(gains.size), gains * _earned_alone(coefficients, gains, codes, ties)
     last = gains if ties == "optimistic" else -gains
     order = np.lexsort((last, codes))
     earned = gains[order]
@@ -139,6 +178,16 @@ def _earned(
     return order, coefficients * earned
 
 
+def _earned_alone(coefficients: Floats, gains: Floats, codes: Indices, ties: Ties) -> Floats:
+    """What each row would earn as the only relevant one beside the irrelevant rows."""
+    others, sums = np.sort(codes[gains == 0]), np.concatenate([[0.0], np.cumsum(coefficients[::-1])])
+    # The irrelevant rows above it: at least those of larger scores, at most those of equal ones, too.
+    least = others.size - np.searchsorted(others, codes, "right")
+    most = np.minimum(others.size - np.searchsorted(others, codes, "left"), gains.size - 1)
+    first, last = {"pessimistic": (most, most), "optimistic": (least, least), "average": (least, most)}[ties]
+    return np.asarray((sums[last + 1] - sums[first]) / np.maximum(last + 1 - first, 1))
+
+
 def _mean_hit_weights(statistic: RankStatistic, earned: Floats, starts: Indices, sizes: Indices) -> Floats:
     """Mean weight of a relevant row at each rank, the orders of blocks of equal scores being random."""
     weights = np.zeros(earned.size)
@@ -153,6 +202,14 @@ def _mean_hit_weights(statistic: RankStatistic, earned: Floats, starts: Indices,
 
 def shown(statistic: RankStatistic, gains: Floats, missed: Floats) -> tuple[float, float]:
     """Offset and scale of a list, the scale with the items that were missed; scale 0 where no item has a gain."""
+    if statistic.by_order:
+        if missed.size:
+            raise InputError(
+                f"{statistic.name} counts pairs of rows, and {missed.size} relevant items of a list are no rows; leave "
+                "ideal_gains out, or use another statistic."
+            )
+        counts = np.unique(gains, return_counts=True)[1].astype(np.float64)
+        return 0.0, (gains.size**2 - float(counts @ counts)) / 2
     if not missed.size and gains.any():
         return presentation(statistic, gains.size, gains)
     everything = np.concatenate([gains, missed])

@@ -1,6 +1,6 @@
 """Measures of a ranking that are quoted beside a rank statistic, with the same rules for ties and lists.
 
-All but Pos@Top can be fitted, too.  An item is relevant when its label is above 0.
+All can be fitted, too.  An item is relevant when its label is above 0.
 
 >>> from rerank.ranks.measures import average_precision, pos_at_top, reciprocal_rank
 >>> y, scores = [0, 1, 1, 0], [4.0, 3.0, 2.0, 1.0]

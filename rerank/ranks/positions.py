@@ -142,7 +142,9 @@ def count_lost(codes: Indices, reached: Indices, positive: NDArray[np.bool_]) ->
     return others.size - np.searchsorted(others, reached[positive], side="left")
 
 
-def value_of_lost(lost: ArrayLike, coefficients: NDArray[Any], hits: NDArray[Any] | None = None) -> Any:
+def value_of_lost(
+    lost: ArrayLike, coefficients: NDArray[Any], hits: NDArray[Any] | None = None, alone: bool = False
+) -> Any:
     """Sum of the coefficients at the places of positive items with these lost counts.
 
     With the counts sorted, the j-th best positive item stands at position ``j + lost_(j)`` from the top.
@@ -155,6 +157,8 @@ def value_of_lost(lost: ArrayLike, coefficients: NDArray[Any], hits: NDArray[Any
         ``a_1..a_m`` of a list of m items; floats, or exact numbers in an object array.
     hits : int array (m,), optional
         What the coefficient of the j-th best positive item is multiplied by.
+    alone : bool
+        Whether positive items take no places from each other: each stands at position ``1 + lost``.
 
     Returns
     -------
@@ -162,7 +166,7 @@ def value_of_lost(lost: ArrayLike, coefficients: NDArray[Any], hits: NDArray[Any
         Exact for exact coefficients; correctly rounded for floats.
     """
     sorted_lost = np.sort(np.asarray(lost, dtype=np.intp))
-    positions = np.arange(1, sorted_lost.size + 1) + sorted_lost
+    positions = sorted_lost + (1 if alone else np.arange(1, sorted_lost.size + 1))
     earned = coefficients[coefficients.shape[0] - positions]
     if hits is not None:
         earned = earned * hits[: earned.size]

@@ -13,27 +13,29 @@ from rerank.io.options import one_of
 from rerank.statistics import Precision, RankStatistic, parse
 
 Floats = NDArray[np.float64]
-Gain = Literal["exponential", "linear", "binary"]
+Gain = Literal["exponential", "linear", "binary", "order"]
 IdealGains = Mapping[Any, Sequence[float]] | None
 KINDS = ("exponential", "linear")
-"""What a user may ask for; "binary" is what a statistic may ask for."""
+"""What a user may ask for; "binary" and "order" are what a statistic may ask for."""
 
 LARGEST = 2.0**1000
 """Gain of a label of 1000, the largest: sums over rows stay finite."""
 
 
 def gain_of(stat: object, gain: Gain, sample_weight: ArrayLike | None = None) -> Gain:
-    """The gain that a statistic counts: "binary" where it asks only whether a row is relevant, else the one given."""
+    """The gain that a statistic counts: the one given, but where it asks only whether a row is relevant ("binary"), or
+    which of two rows has the larger label ("order").
+    """
     one_of("gain", gain, KINDS)
     statistic = parse(stat)
-    if statistic.weighs_hits and sample_weight is not None:
+    if (statistic.weighs_hits or statistic.by_order) and sample_weight is not None:
         other = ~np.isin(weights := _numbers(sample_weight, "sample_weight"), (0.0, 1.0))
         if other.any():
             raise InputError(
                 f"The sample_weight of row {int(np.argmax(other))} is {weights[np.argmax(other)]}, and "
                 f"{statistic.name} counts whole rows; give 0 and 1 alone, or weigh lists with query_weight."
             )
-    return "binary" if statistic.binary else gain
+    return "order" if statistic.by_order else "binary" if statistic.binary else gain
 
 
 def asks_relevance(statistic: RankStatistic) -> bool:
@@ -45,15 +47,16 @@ def asks_relevance(statistic: RankStatistic) -> bool:
 
 
 def gains(y: ArrayLike, kind: Gain = "exponential") -> Floats:
-    """Gain of each label: ``2^g - 1`` ("exponential"), the label itself ("linear"), or 1 if it is above 0 ("binary").
+    """Gain of each label: ``2^g - 1`` ("exponential"), the label itself ("linear"), 1 if it is above 0 ("binary"), or
+    how many smaller labels there are ("order").
 
     Labels 0 and 1 stay 0 and 1 under all.
 
     Parameters
     ----------
     y : array (n,)
-        Labels or grades, finite and not negative; 0 is irrelevant.
-    kind : {"exponential", "linear", "binary"}
+        Labels or grades, finite and, but for "order", not negative; 0 is irrelevant.
+    kind : {"exponential", "linear", "binary", "order"}
 
     Returns
     -------
@@ -64,6 +67,8 @@ def gains(y: ArrayLike, kind: Gain = "exponential") -> Floats:
     InputError
         Naming the first row whose label is missing, negative or too large.
     """
+    if kind == "order":
+        return np.unique(_numbers(y, "label", signed=True), return_inverse=True)[1].astype(np.float64)
     if kind == "binary":
         return (_numbers(y, "label") > 0).astype(np.float64)
     one_of("gain", kind, KINDS)
@@ -107,7 +112,7 @@ def missed_gains(ideal_gains: IdealGains, names: Sequence[Any], gain: Gain) -> l
     return [gains(list(ideal_gains[name]), gain) if name in ideal_gains else none for name in names]
 
 
-def _numbers(values: ArrayLike, what: str) -> Floats:
+def _numbers(values: ArrayLike, what: str, signed: bool = False) -> Floats:
     try:
         numbers = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
@@ -115,7 +120,7 @@ def _numbers(values: ArrayLike, what: str) -> Floats:
     if numbers.ndim != 1:
         raise InputError(f"The {what} column has shape {numbers.shape}; give one number per row.")
     _refuse(~np.isfinite(numbers), numbers, what, "finite numbers")
-    _refuse(numbers < 0, numbers, what, "numbers >= 0 (write 0 for an irrelevant item, not -1)")
+    _refuse((numbers < 0) & (not signed), numbers, what, "numbers >= 0 (write 0 for an irrelevant item, not -1)")
     return numbers
 
 

@@ -17,7 +17,7 @@ from rerank.problem.reduced import depth_of, reduced_problem
 from rerank.problem.scaling import deviations
 from rerank.reranker.columns import Columns
 from rerank.reranker.data import Data
-from rerank.reranker.first_stage import FirstStage
+from rerank.reranker.first_stage import FirstStage, top_of
 from rerank.reranker.task import Task
 from rerank.statistics import RankStatistic
 
@@ -38,10 +38,13 @@ class Anchor:
         Largest size of a correction, in deviations of the prior for each deviation of the column.
     coef : float64 array (columns,) or None
         Weights of the prior where it is affine in the columns of ``Data.X`` alone.
+    within : bool
+        Whether only columns of the prior are corrected, because it was fitted on a number of them.
     """
 
     radius: float
     coef: Floats | None = None
+    within: bool = False
 
     def limits(self, signs: NDArray[np.int8], features: Indices, spread: Floats) -> tuple[Floats, Floats]:
         """Smallest and largest weight of the prior and of each correction.
@@ -63,7 +66,7 @@ def anchor_of(columns: Columns, task: Task, stage: FirstStage | None) -> Anchor 
     coef = stage.coef
     if coef is None or columns.transformer is not None or np.delete(coef, columns.chosen).any():
         return Anchor(task.radius)
-    return Anchor(task.radius, coef[columns.chosen])
+    return Anchor(task.radius, coef[columns.chosen], top_of(stage.name) is not None)
 
 
 @dataclass(frozen=True, eq=False)

@@ -60,7 +60,7 @@ class Classes:
 
 
 def classes_of(y: Floats, labels: TwoLabels | None, scores: Floats | None) -> Classes | None:
-    """The classes of training rows; None if a grade is no whole number, or beyond those that doubles count.
+    """The classes of training rows; None where a label is no grade: no whole number from 0 on that doubles count.
 
     A grade is given from the score on that as many training rows reach as have the grade or a higher one. Equal scores
     are on one side. A cut is halfway to the next lower score, so that rounding moves no training row across it.
@@ -73,7 +73,7 @@ def classes_of(y: Floats, labels: TwoLabels | None, scores: Floats | None) -> Cl
         None for no cuts.
     """
     grades = np.unique(y)
-    if np.any(grades != np.floor(grades)) or grades[-1] > LARGEST:
+    if np.any(grades != np.floor(grades)) or grades[0] != 0 or grades[-1] > LARGEST:
         return None
     whole = tuple(int(grade) for grade in grades)
     if scores is None:

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.errors import InputError
 from rerank.errors.compiling import working_time
 from rerank.reranker.clock import Clock
 from rerank.reranker.columns import Rows
 from rerank.reranker.data import Data
-from rerank.reranker.first_stage import FirstStage, fit_first_stage, is_own_name, linear_stage
+from rerank.reranker.first_stage import FirstStage, fit_first_stage, is_logistic, is_own_name, linear_stage
 from rerank.reranker.task import FOLDS, Task
 
 Floats = NDArray[np.float64]
@@ -65,10 +66,10 @@ def staged(
         prior = "equal" if isinstance(task.prior, str) and task.prior == "auto" else task.prior
         return Staged(*linear_stage(prior, data.rows))
     began = working_time()
-    given = (data.rows, data.y, data.qid, sample_weight, task.seed)
-    found = fit_first_stage(task.first_stage, *given)
+    learner, notes = learner_of(task, data.y)
+    found = fit_first_stage(learner, data.rows, data.y, data.qid, sample_weight, task.seed)
     assert found is not None
-    stage, scores = found
+    stage, scores = replace(found[0], notes=(*found[0].notes, *notes)), found[1]
     anchored = task.radius is not None
     if stage.frozen:
         word = f"The first stage {stage.name} is taken at its word: if it has seen these rows, rows to come fare worse."
@@ -88,12 +89,32 @@ def staged(
         began = working_time()
         train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
         held_out[test] = held_out_scores(
-            task.first_stage, data, train, test, sample_weight, task.seed
+            learner, data, train, test, sample_weight, task.seed
         )
     if stage.log_odds:
         return Staged(stage, held_out, folds)
     scores, stage, notes = on_one_scale(held_out, fold, stage)
     return Staged(stage, scores, folds, notes)
+
+
+def learner_of(task: Task, y: Floats) -> tuple[Any, tuple[str, ...]]:
+    """The first stage to fit, and a note where it is RankSVM in place of logistic regression, which knows two classes.
+
+    Raises
+    ------
+    InputError
+        For a variant of logistic regression where pairs of more than two labels are counted.
+    """
+    named, labels = task.first_stage, np.unique(y).size
+    if not (task.statistic.by_order and is_logistic(named) and labels > 2):
+        return named, ()
+    if named != "logistic":
+        raise InputError(
+            f"first_stage is {named!r}, which knows two classes, and y holds {labels} labels for "
+            f"{task.statistic.name}; use 'ranksvm', a regression of scikit-learn, or None."
+        )
+    note = f"Logistic regression knows two classes, and y holds {labels} labels: the first stage is RankSVM."
+    return "ranksvm", (note,)
 
 
 def _undivided(data: Data) -> str:

@@ -20,7 +20,7 @@ from rerank.io.frames import as_table, without
 from rerank.io.labels import TwoLabels, read_labels
 from rerank.io.leaks import leaks
 from rerank.problem.scaling import deviations
-from rerank.ranks.evaluator import Evaluator
+from rerank.ranks.evaluator import Evaluator, Ties
 from rerank.ranks.lists import OneList, number_lists, split, weights_of_lists
 from rerank.ranks.present import Present, present
 from rerank.ranks.row_gains import Gain, IdealGains, gain_of, missed_gains, weighted_gains
@@ -43,7 +43,7 @@ class Data:
     X : float64 array (n, d)
         Columns that can be reranked.
     y : float64 array (n,)
-        Grades; 0 is irrelevant.
+        Grades, where 0 is irrelevant, or utilities.
     gains : float64 array (n,)
         Gain of each row: that of its label, times the weight of the row.
     qid : intp array (n,) or None
@@ -111,14 +111,15 @@ class Data:
         """Number of rows of the longest list."""
         return self.y.size if self.qid is None else int(np.bincount(self.qid).max())
 
-    def evaluate(self, statistic: RankStatistic, scores: Floats) -> float:
-        """Mean of the statistic over the lists, equal scores against the gain."""
-        return self.evaluator(statistic).mean(scores, "pessimistic")
+    def evaluate(self, statistic: RankStatistic, scores: Floats, ties: Ties | None = None) -> float:
+        """Mean of the statistic over the lists, equal scores by default as ``statistic.ties`` says."""
+        return self.evaluator(statistic).mean(scores, ties)
 
     def evaluator(self, statistic: RankStatistic) -> Evaluator:
         """What values of the lists by a statistic are computed with; kept."""
         if statistic not in self._evaluators:
-            gain_of(statistic, "linear", self.gains)  # refuses gains that the statistic cannot count
+            if not statistic.by_order:
+                gain_of(statistic, "linear", self.gains)  # refuses gains that the statistic cannot count
             self._evaluators[statistic] = Evaluator(statistic, self._lists)
         return self._evaluators[statistic]
 
@@ -265,7 +266,7 @@ def checked(
         Naming what is not consistent.
     """
     n = rows.n
-    grades, labels = read_labels(y, n, pos_label)
+    grades, labels = read_labels(y, n, pos_label, utilities=gain == "order")
     names: tuple[Any, ...] = (0,)
     lists = None
     if qid is not None:

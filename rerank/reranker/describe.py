@@ -1,23 +1,23 @@
-"""A fitted model in sentences: what the fit changed, what was proved, which rows and columns it saw.
+"""A fitted model in words: the one home of what text, notebook, command line and page say of a fit.
 
-Terminal, notebook and page say the same, because each asks here or :class:`rerank.reranker.result.Result`.
+:func:`describe` makes one record in this order: what was asked, the answer, what held-out rows say, what was proved
+and what not, notes, then details. Each number is told once, and every reader shows the same record.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.io.page import Part, Words
-from rerank.reranker.columns import Columns
-from rerank.reranker.first_stage import FirstStage
-from rerank.reranker.result import ON_WORD, Result, is_closed, listed, number
-from rerank.reranker.state import FittedState
-from rerank.reranker.task import Task
-from rerank.statistics import Precision
+from rerank.io.page import Bar, Cells, Folded, Items, Part, Words, as_html, as_text
+from rerank.ranks.rationals import is_closed
+from rerank.reranker.solution import ON_WORD, SOURCES, Numbers, status_of
+from rerank.statistics import AUC, Precision, Recall
 
 Floats = NDArray[np.float64]
 
@@ -27,27 +27,402 @@ MOST_WEIGHTS = 12
 MOST = 6
 """Corrections that are told."""
 
-
 SLACK = 1e-6
 """What a solver's bound may lack where it is rounded down to a whole number of rows."""
 
 CORRECTIONS = "Corrections"
 """How the sentence on them begins."""
 
+PRESOLVED = "presolve=True with more time_limit lets the search prove it."
+PROVE = "load_solution(..., prove=60), or rerank import --prove 60,"
+"""What helps to a proof of weights that a solver found, and of weights that were read from a file."""
 
-def described(state: FittedState) -> list[Part]:
-    """Message, numbers, weights, shortlist, time and notes of a fit."""
-    message, numbers, *rest = state.result.parts()
-    used = [f"{name} {weight:+.6g}" for name, weight in state.named_weights().items()]
-    short, result, asked = state.result.shortlist, state.result, state.task.constraints
-    lines = (
-        f"weights   {listed(used, MOST_WEIGHTS) or 'none'}",
-        *([f"rows      among weights that keep your constraints: {'; '.join(asked)}"] if asked else []),
-        f"shortlist {short.n_head} of {short.n_rows} rows in {result.n_lists} list(s), {short.n_positive_head} of "
-        f"{short.n_positive} relevant ones; {short.n_features} features",
-        "seconds   " + ", ".join(f"{name} {value:.2f}" for name, value in result.seconds.items()),
+STAGES = {"logistic": "logistic regression", "toppush": "TopPush", "ranksvm": "RankSVM", "robirank": "RoBiRank"}
+PARTS = {
+    "squares": "squares of the columns", "balanced": "balanced classes",
+    **{f"head{share}": f"a refit of its first {share} %" for share in (10, 20, 40)},
+}  # fmt: skip
+"""First stages of this package, and parts of their names, in words."""
+
+
+TIES = {"pessimistic": "ties counted against it", "average": "a tied pair as one half"}
+"""How equal scores count, in words."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Description:
+    """What is said of a fitted model, in the order in which it is read.
+
+    ``str`` shows everything but the details, and a notebook has them folded.
+
+    Attributes
+    ----------
+    asked : tuple of str
+        Sentences: what was asked.
+    answer : str
+        The answer in one sentence.
+    held_out : tuple of str
+        What rows say that the fit had not seen.
+    proof : tuple of str
+        What was proved, and what not.
+    notes : tuple of str
+    details : tuple of Part
+        Numbers, weights, options, shortlist and seconds, for those who ask.
+    """
+
+    asked: tuple[str, ...]
+    answer: str
+    held_out: tuple[str, ...] = ()
+    proof: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    details: tuple[Part, ...] = field(default=(), repr=False)
+
+    def parts(self, details: bool = False) -> list[Part]:
+        """The record as paragraphs, the answer strong; with ``details`` everything."""
+        lines = [Words(" ".join(self.asked)), Words(self.answer, strong=True)]
+        lines += [Words(" ".join(said)) for said in (self.held_out, self.proof) if said]
+        return [*(line for line in lines if line.text), Items(self.notes), *(self.details if details else ())]
+
+    def __str__(self) -> str:
+        return as_text(self.parts())
+
+    def shown(self) -> list[Part]:
+        """The record as paragraphs, and the details folded, which text leaves out."""
+        return [*self.parts(), Folded("Details", self.details)]
+
+    def _repr_html_(self) -> str:
+        return as_html(self.shown())
+
+    def to_dict(self) -> dict[str, Any]:
+        """The sentences as plain JSON values."""
+        said = {"asked": self.asked, "held_out": self.held_out, "proof": self.proof, "notes": self.notes}
+        return {"answer": self.answer} | {name: list(sentences) for name, sentences in said.items()}
+
+
+def describe(model: Any) -> Description:
+    """What is to be said of a fitted model, in one record; text, HTML, command line and page show it.
+
+    Parameters
+    ----------
+    model : Reranker, RerankerCV, or the ``result_`` of one
+
+    Raises
+    ------
+    NotFittedError
+        Before the fit.
+    """
+    from sklearn.utils.validation import check_is_fitted
+
+    if hasattr(model, "get_params"):
+        check_is_fitted(model, "result_")
+    numbers: Numbers = getattr(model, "result_", getattr(model, "result", model))
+    return Description(
+        asked=tuple(_asked(numbers)), answer=_answer(numbers), held_out=tuple(_held_out(numbers)),
+        proof=tuple(_proof(numbers)), notes=(*numbers.notes, *_remarks(numbers)), details=tuple(_details(numbers)),
+    )  # fmt: skip
+
+
+def _asked(r: Numbers) -> list[str]:
+    short, asked, found = r.shortlist, r.asked, r.evidence
+    lists = "" if r.n_lists == 1 else f" in {r.n_lists:,} lists"
+    rows = f"{short.n_rows:,} rows{lists}, {short.n_positive:,} of them relevant"
+    if r.said:
+        return [f"Asked: order {rows}, by {r.statistic_name}."]
+    of = f"the best {asked.them}"
+    if found is not None:
+        # What was chosen may have another first stage than what had to be led.
+        of = f"{asked.first_stage if found.chosen is None else found.null}, or a better order "
+        of += f"if held-out rows show one ({len(found.options)} option{'s' * (len(found.options) != 1)})"
+    cut = f"; {short.n_head:,} rows are reordered" if short.n_head < short.n_rows else ""
+    return [f"Asked: order {rows}, by {r.statistic_name}: {of}{cut}."]
+
+
+def _answer(r: Numbers) -> str:
+    """The answer in one sentence."""
+    if r.said:
+        return r.said
+    if r.status.startswith("nothing"):
+        return message(r)
+    phrase, shown = _unit(r)
+    first = r.first_stage_statistic
+    limit = _limit(r, shown)
+    if r.keeps_first_stage:
+        name = f"{r.asked.first_stage[:1].upper()}{r.asked.first_stage[1:]}"
+        why = "taken as it is and" if _was_chosen(r) else "kept: it"
+        return f"{name} is {why} {phrase.format(shown(r.statistic))}{limit}."
+    rest = "" if first is None else f"; {r.asked.first_stage} {shown(first)}"
+    return f"The new order {phrase.format(shown(r.statistic))}{rest}{limit}."
+
+
+def _limit(r: Numbers, shown: Callable[[float], str]) -> str:
+    """What no weights exceed, where the bound is one of the user's own statistic and says something."""
+    own = r.fitted_name == r.statistic_name and r.C == 0 and r.bound_source != "rows" and not r.changed
+    # With a margin, or ties, an order may be worth more than the bound of those that keep the margin.
+    halves = r.ties == "average"
+    bound = r.bound if not halves else math.inf if r.statistic_bound is None else r.statistic_bound
+    below = bound < r.statistic - SLACK * max(1.0, abs(r.statistic))
+    if not own or _unfitted(r) or not math.isfinite(bound) or below:
+        return ""
+    word = f"on the word of {r.bound_solver or 'a solver'} " if r.bound_source in ON_WORD else ""
+    such = f"such {r.asked.who.partition(' of ')[0]}" if r.asked.who.partition(" of ")[1] else r.asked.who
+    more = "more" if is_closed(bound - r.statistic, bound) else f"more than {_most(r, bound, shown)}"
+    return f"; {word}no {such} have {more}{' by the margin' if r.asked.margin and not halves else ''}"
+
+
+def _most(r: Numbers, bound: float, shown: Callable[[float], str]) -> str:
+    """A bound in the unit of the answer, never below itself."""
+    return shown(float(math.floor(bound + SLACK))) if _counts(r) else up(bound, shown)
+
+
+def _valued(r: Numbers, name: str = "") -> str:
+    """What is fitted, and how that counts ties where the statistic counts them otherwise."""
+    return f"{name or r.fitted_name}{'' if r.ties == 'pessimistic' else ' with ties counted as lost'}"
+
+
+def _unit(r: Numbers) -> tuple[str, Callable[[float], str]]:
+    """What an order does, with a place for the number, and how the number is written."""
+    stat, short = r.asked.statistic, r.shortlist
+    if _counts(r):
+        assert isinstance(stat, Precision)
+        return f"finds {{}} of the {short.n_positive:,} relevant rows in its first {stat.at:,}", four
+    if type(stat) is Precision and r.asked.hits:
+        return f"finds {{}} relevant rows in the first {stat.at:,} of a list on average", four
+    if type(stat) is Recall and r.asked.hits:
+        return f"finds {{}} of the relevant rows in the first {stat.at:,}", percent
+    if type(stat) is AUC and r.n_lists == 1 and r.asked.hits:
+        half = ", a tie being one half" if r.ties == "average" else ""
+        return f"puts the relevant row first in {{}} of the pairs of a relevant and an irrelevant one{half}", percent
+    return f"has a {r.statistic_name} of {{}}", four
+
+
+def _counts(r: Numbers) -> bool:
+    """Whether the statistic is a number of relevant rows of one list."""
+    return type(r.asked.statistic) is Precision and r.asked.hits and r.n_lists == 1
+
+
+def _was_chosen(r: Numbers) -> bool:
+    """Whether held-out rows chose the first stage that ranks, as an option of its own."""
+    return r.evidence is not None and r.evidence.taken is not None and r.status in ("first_stage_kept", "already_ideal")
+
+
+def _unfitted(r: Numbers) -> bool:
+    """Whether held-out rows left nothing to fit on all rows."""
+    return _was_chosen(r) or (r.evidence is not None and r.evidence.chosen is None and r.keeps_first_stage)
+
+
+def _held_out(r: Numbers) -> list[str]:
+    if r.evidence is not None:
+        return r.evidence.sentences()
+    if r.said:
+        return []
+    return [
+        "Held-out rows: none were asked, and all numbers are of the rows of the fit. RerankerCV, or rerank fit without "
+        "--free, asks them."
+    ]
+
+
+def _proof(r: Numbers) -> list[str]:
+    """What no allowed weights exceed, whose word it is, and what it does not say."""
+    if r.said or r.status.startswith("nothing"):
+        return []
+    if _unfitted(r):
+        return ["Proved: nothing, because the first stage ranks as it is and no weights were fitted on all rows."]
+    name, kept = r.asked.smoothed or r.fitted_name, r.keeps_first_stage
+    if r.status == "already_ideal":
+        return [f"Proved: no {r.asked.them} give the shortlist an order with a larger {name}."]
+    said = [proof_of(r, r.asked.them, _valued(r, r.asked.smoothed))]
+    if kept:
+        said.append("That is about the weights that were fitted and not taken.")
+    if r.asked.smoothed:
+        own = r.statistic_name
+        said.append(
+            f"That count is fitted in place of {own}, as of every statistic of the same places; the bound says nothing "
+            f"of {own}, and audit() bounds the count without the margin."
+        )
+    elif r.asked.margin:
+        said.append(f"A row stands above another only{r.asked.margin} there; audit() gives the bound without it.")
+    return said
+
+
+def message(r: Numbers) -> str:
+    """One or two sentences on the status, which files keep: what holds, and what to do about it."""
+    found, name, kept = r.evidence, _valued(r), "The first stage is kept: "
+    if r.said:
+        return r.said
+    if _was_chosen(r):
+        return "Held-out rows chose this first stage, as it is."
+    if r.status == "already_ideal":
+        return f"{kept}no weights within the limits give the shortlist an order with a larger {r.fitted_name}."
+    if r.status.startswith("nothing"):
+        needed = r.shortlist.least_candidates
+        advice = "no n_candidates changes that with these rows and columns."
+        if needed is not None:
+            advice = f"n_candidates must be at least {needed} for an order to matter."
+        if r.status == "nothing_to_find":
+            return f"The shortlist holds no relevant row, so the first stage is kept: {advice}"
+        return f"No order of the shortlist changes {name}, so the first stage is kept: {advice}"
+    if r.status != "first_stage_kept":
+        return proof_of(r)
+    if found is None or found.chosen is not None:
+        return f"{kept}no weights that were found order the training list better in {name}. {proof_of(r)}"
+    if found.guarded:
+        return f"{kept}no option that was tried on held-out rows leads it by what safeguard asks."
+    return "The first stage is kept: no option had the time to be tried on held-out rows; raise time_limit."
+
+
+def proof_of(r: Numbers, them: str = "allowed weights", name: str = "") -> str:
+    """What is proved of the weights, and whose the proof is.
+
+    Parameters
+    ----------
+    them, name : str
+        What the bound speaks of, and what is fitted, in words.
+    """
+    status, name, who = status_of(r), name or _valued(r), r.bound_solver or "the solver"
+    read, gap = r.solver == "file", up(r.gap)
+    if status == "optimal":
+        how = "the ideal list is reached" if r.bound_source == "ideal" else "by the search"
+        halves = ""
+        if r.statistic_bound is not None:
+            most = f"a larger {r.statistic_name} than {up(r.statistic_bound)} on the lists of the fit"
+            halves = f" With a tied pair as one half, as scikit-learn counts it, no {them} have {most}."
+        return (
+            f"Proved optimal ({how}): no {them} have a larger {name} on the shortlist, margin and penalty included."
+            f"{halves}"
+        )
+    if r.bound_source == "rows":
+        if status == "optimal_by_solver":
+            return (
+                f"Optimal on the word of {who}: none of the weights that the program with your rows admits have a "
+                f"larger {name}, margin and penalty included. The value is recomputed exactly, the bound is not."
+            )
+        return (
+            f"Stopped with a gap of {gap} in {name}, margin and penalty included, on the word of {who}: "
+            "weights that the program with your rows admits may have a larger value, larger by at most this gap. "
+            "Raise time_limit, and node_limit where there is one."
+        )
+    if r.changed and status != "optimal":
+        word = f", on the word of {who}" if r.bound_solver else ""
+        return (
+            f"The weights keep the rows of your program. No weights, with or without what was added to it, have a "
+            f"{name} above {up(r.bound)}, margin and penalty included{word}; a note says what its solver says."
+        )
+    if status == "optimal_by_solver":
+        return (
+            f"Optimal on the word of {who}: {name} of the weights is recomputed exactly, the bound is not; "
+            + (f"{PROVE} lets the search try to." if read else PRESOLVED)
+        )
+    more = "Raise time_limit, lower n_candidates, or set max_features to 3 or 4, which is usually proved."
+    if r.gave_up:
+        more = "More time would not change that; a note says why."
+    elif read:
+        more = f"{PROVE} lets the search try to prove more, from these weights; more seconds help it."
+    word = f", on the word of {who}" if r.bound_solver else ""
+    return (
+        f"{'The weights of the file leave' if read else 'Stopped with'} a gap of {gap} in {name}, margin "
+        f"and penalty included: {them} with a larger value may exist, larger by at most this gap"
+        f"{word}. {more}"
     )
-    return [message, numbers, *map(Words, lines), *rest]
+
+
+def audit_of(r: Numbers, bound: float, found: float | None) -> str:
+    """What no allowed weights exceed on the lists of the fit, whatever the margin.
+
+    Parameters
+    ----------
+    bound : float
+        On what is fitted, without margin and penalty.
+    found : float or None
+        The same of the weights that were found.
+    """
+    asked, whole, halves = r.asked, _counts(r) and not r.asked.smoothed, r.ties == "average"
+    numbers = [] if found is None else [f"{four(found)} found"]
+    if r.first_stage_statistic is not None and not asked.smoothed:
+        fold = " out of fold" if r.folds else ""
+        numbers.insert(0, f"{four(r.first_stage_statistic)} now, by {asked.first_stage}{fold}")
+    name = (asked.smoothed or r.fitted_name) + (" (a tied pair as one half)" if halves else "")
+    most = four(float(math.floor(bound + SLACK))) if whole else up(bound)
+    told = [f"{name}: {', '.join([*numbers, f'none above {most}'])}, on the lists of the fit, for any {asked.them}."]
+    if asked.smoothed:
+        told.append(f"That count is fitted in place of {r.statistic_name}.")
+    if bound > r.bound and not is_closed(bound - r.bound, bound):
+        told.append(
+            f"With {'ties counted as lost, ' if halves else ''}margin and penalty the bound is {up(r.bound)}: orders "
+            f"between the two rest on {'ties, ' if halves else ''}smaller differences of scores, or on a penalty."
+        )
+    return " ".join(told)
+
+
+def _remarks(r: Numbers) -> list[str]:
+    """Sentences on ties at the cut, columns left out, repeated rows and lists left out."""
+    short, lines = r.shortlist, []
+    if short.n_tied:
+        lines.append(
+            f"{_many(short.n_tied, 'row')} more than asked for share the score at the cut; all of them are in the "
+            "shortlist."
+        )
+    if r.left_out:
+        lines.append(f"Not reranked, because they hold no numbers or miss some: {listed(r.left_out)}.")
+    if short.constant_features:
+        lines.append(f"Constant on the shortlist and left out: {listed(short.constant_features)}.")
+    if short.n_duplicates:
+        apart = f", {short.n_conflicts} of them with another gain, which no weights can tell apart"
+        extra = apart if short.n_conflicts else ""
+        repeat = "repeats" if short.n_duplicates == 1 else "repeat"
+        lines.append(f"{_many(short.n_duplicates, 'row')} of the shortlist {repeat} an earlier one{extra}.")
+    if r.n_empty_lists:
+        one = r.n_empty_lists == 1
+        lines.append(
+            f"{_many(r.n_empty_lists, 'list')} {'holds' if one else 'hold'} nothing to order and "
+            f"{'is' if one else 'are'} not in the mean."
+        )
+    return lines
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def _details(r: Numbers) -> list[Part]:
+    short, asked = r.shortlist, r.asked
+    used = listed([f"{name} {weight:+.4g}" for name, weight in asked.weights], MOST_WEIGHTS)
+    rows = [("weights", used or "none")]
+    if asked.constraints:
+        rows.append(("rows", f"among weights that keep your constraints: {'; '.join(asked.constraints)}"))
+    rows += [
+        (
+            "shortlist",
+            f"{short.n_head:,} of {short.n_rows:,} rows in {_many(r.n_lists, 'list')}, {short.n_positive_head:,} of "
+            f"{short.n_positive:,} relevant ones; {_many(short.n_features, 'feature')}",
+        ),
+        ("seconds", ", ".join(f"{name} {value:.2f}" for name, value in r.seconds.items())),
+    ]
+    bar = [] if r.reached is None else [Bar(r.reached, "The value is {} of the bound.")]
+    options = [] if r.evidence is None else r.evidence.parts()
+    return [numbers_table(r), *bar, Cells(rows, ("left", "left")), *options]
+
+
+def numbers_table(r: Numbers) -> Cells:
+    """Name, number and meaning of statistic, value, bound and the program's own numbers."""
+    name = r.statistic_name
+    fitted = "" if r.fitted_name == name else f"of {r.fitted_name}, "
+    lost = "" if r.ties == "pessimistic" else "ties counted as lost, "
+    rows = [
+        ("statistic", four(r.statistic), f"{name} of the fitted list, {TIES[r.ties]}"),
+        ("value", four(r.value), f"{fitted}exact, from the weights, {lost}margin and penalty included"),
+        ("bound", up(r.bound), f"of the value, margin included, by {SOURCES[r.bound_source]}"),
+        ("gap", up(r.gap), "bound minus value"),
+    ]
+    if r.first_stage_statistic is not None:
+        rows.insert(0, ("first stage", four(r.first_stage_statistic), f"{name} of the first stage's list"))
+    who = "the file" if r.solver == "file" else r.solver
+    if r.program_value is not None:
+        reported = (
+            f"{fitted}in the unit of the value, what {who} reports for "
+            f"{'your' if r.changed else 'the'} {r.formulation} program, bound {number(r.program_bound)}"
+        )
+        rows.append(("program", number(r.program_value), reported))
+    return Cells(rows, ("left", "left", "left"))
 
 
 def corrections_in_words(names: Sequence[str], weights: Floats, spread: Floats) -> str:
@@ -56,29 +431,16 @@ def corrections_in_words(names: Sequence[str], weights: Floats, spread: Floats) 
     Parameters
     ----------
     weights : float64 array (p,)
-        In deviations of the first stage's score for one deviation of the column.
+        In standard deviations of the first stage's score for one of the column.
     spread : float64 array (p,)
-        Deviation of each column.
+        Standard deviation of each column.
     """
     order = [int(j) for j in np.argsort(-np.abs(weights), kind="stable") if weights[j] != 0]
     if not order:
         return ""
     told = [_one(names[j], float(weights[j]), float(spread[j])) for j in order[:MOST]]
     more = f", and {len(order) - MOST} smaller ones" if len(order) > MOST else ""
-    return f"{CORRECTIONS}, in deviations of the first stage's score: {', '.join(told)}{more}."
-
-
-def kept_in_words(task: Task, stage: FirstStage | None, columns: Columns) -> tuple[str, ...]:
-    """A sentence if a first stage that is kept ranks by more columns than ``max_features`` allows weights."""
-    if stage is None or task.max_features is None:
-        return ()
-    used = len(columns.inputs) if stage.coef is None else int(np.count_nonzero(stage.coef))
-    if used <= task.max_features:
-        return ()
-    return (
-        f"max_features={task.max_features} limits what is fitted after the first stage; that is kept, and ranks by "
-        f"{used} columns.",
-    )
+    return f"{CORRECTIONS}, in standard deviations of the first stage's score: {', '.join(told)}{more}."
 
 
 def _one(name: str, weight: float, spread: float) -> str:
@@ -92,114 +454,44 @@ def _round_step(spread: float) -> float:
     return next((many * power for many in (5.0, 2.0) if many * power <= spread), power)
 
 
-def proved_in_words(state: FittedState, unweighted: bool = False) -> list[str]:
-    """What no allowed weights exceed on the training rows, what this fit has, and whose the bound is.
-
-    Parameters
-    ----------
-    unweighted : bool
-        Whether it is known that no training row has a weight. Only then a value is given as a number of rows.
-    """
-    result = state.result
-    if result.status == "already_ideal" or result.status.startswith("nothing"):
-        return [result.message]
-    places = _counting(state, unweighted)
-    first, *told = _counts(result, places) if places else _numbers(result)
-    word = f"On the word of {result.bound_solver or 'a solver'}: on" if result.bound_source in ON_WORD else "On"
-    kept = [] if state.reranks else ["These weights are not used: the first stage's list is kept."]
-    price = f", and each column with a weight takes off {result.C:g}" if result.C else ""
-    margin = (
-        f"By the margin a row stands above another only if its score is larger by it{price}; without it numbers may "
-        "differ. For rows to come this proves nothing."
-    )
-    return [f"{word} the {_rows(result)} no {_who(state)} {first}", *told, *kept, margin, _whose(result)]
+def stage_in_words(name: str) -> str:
+    """A first stage by its name, in words."""
+    first, *parts = name.split("+")
+    if first not in STAGES:
+        return name
+    known = [PARTS.get(part, part) for part in parts if not part.startswith("top")]
+    top = [f" on {part[3:]} columns" for part in parts if part.startswith("top")]
+    return "".join([STAGES[first], *top]) + (f" with {' and '.join(known)}" if known else "")
 
 
-def _rows(result: Result) -> str:
-    short, lists = result.shortlist, "" if result.n_lists == 1 else f" in {result.n_lists} lists"
-    return f"{short.n_rows} training rows{lists}"
+def listed(names: Sequence[str], most: int = 6) -> str:
+    """The first names, with commas between."""
+    return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
 
 
-def _who(state: FittedState) -> str:
-    """The weights that the bound speaks of, with all limits that they had."""
-    result, asked, p = state.result, state.task, state.features.size
-    short, limits = result.shortlist, []
-    these = "this column" if p == 1 else f"these {p} columns"
-    who = f"weights of {these}"
-    if state.anchored:
-        who = f"corrections of {'the first stage' if state.first_stage else 'the prior'} by {these}"
-        limits.append(f"within the radius {asked.radius:g}")
-    if asked.max_features is not None and asked.max_features < p:
-        limits.append(f"of at most {asked.max_features} columns at a time")
-    if asked.signs[state.columns.chosen.searchsorted(state.features)].any():
-        limits.append("with the signs that were asked for")
-    if asked.normalise:
-        limits.append("none below 0, with sum 1")
-    if asked.constraints:
-        limits.append("that keep your constraints")
-    if result.bound_source == "rows":
-        limits.append("that keep the rows added to the program")
-    if short.n_head < short.n_rows:
-        limits.append(f"that order the {short.n_head} rows of the shortlist")
-    return " ".join([who, *([f"({', '.join(limits)})"] if limits else [])])
+def four(value: float) -> str:
+    """A number in four digits, whole ones in all of theirs."""
+    if not math.isfinite(value):
+        return "none"
+    return f"{value:,.0f}" if value.is_integer() or abs(value) >= 10_000 else f"{value:.4g}"
 
 
-def _counting(state: FittedState, unweighted: bool) -> int | None:
-    """The places of a statistic whose value is a number of relevant rows; None for all others."""
-    result, stat = state.result, state.task.quoted
-    grades = None if state.classes is None else state.classes.grades
-    read = state.columns_read
-    known = unweighted or ("weight_column" in read and read["weight_column"] is None)
-    counts = (
-        type(stat) is Precision
-        and result.fitted_name == result.statistic_name
-        and (result.n_lists, result.C, grades) == (1, 0.0, (0, 1))
-        and known
-        and not state.weighted_lists
-        and float(result.value).is_integer()
-    )
-    return stat.at if counts and isinstance(stat, Precision) else None
+def percent(value: float) -> str:
+    """A share in four digits."""
+    return f"{four(100 * value)} %"
 
 
-def _counts(result: Result, places: int) -> list[str]:
-    most, found = math.floor(result.bound + SLACK), int(result.value)
-    more = most - found
-    return [
-        f"put more than {most} of the {result.shortlist.n_positive} relevant rows into the first {places} places by "
-        "the margin of the fit.",
-        f"The weights that were found put {found} there.",
-        f"So at most {more} more could be found by such weights." if more else "So no such weights find more.",
-    ]
+def up(value: float, shown: Callable[[float], str] = four) -> str:
+    """A bound in four digits, not below itself but for what closes a gap."""
+    if not math.isfinite(value) or is_closed(abs(value), 0.0):
+        return "none" if math.isinf(value) else shown(0.0)
+    unit = 10.0 ** (math.floor(math.log10(abs(value))) - 3)
+    near = round(value / unit) * unit
+    return shown(near if is_closed(value - near, value) else math.ceil(value / unit) * unit)
 
 
-def _numbers(result: Result) -> list[str]:
-    name, more = result.fitted_name, f"So at most {_up(result.gap)} more is possible with such weights."
-    told = [
-        f"have a value of {name} above {_up(result.bound)}, by the margin of the fit.",
-        f"The weights that were found have {number(result.value)}.",
-        "So no such weights have more." if result.proved else more,
-    ]
-    if name != result.statistic_name:
-        told.append(f"{name} was fitted in place of {result.statistic_name}, of which this bound says nothing.")
-    return told
-
-
-def _whose(result: Result) -> str:
-    """Who computed the bound, and how it is checked."""
-    if result.bound_source in ON_WORD:
-        return "Nobody has checked that bound, and rerank verify leaves it open."
-    if result.bound_source == "ideal":
-        return (
-            "The bound is the value of the best order that the shortlist has, whatever the weights; rerank verify "
-            "recomputes it from the training rows."
-        )
-    return (
-        "The bound was computed by the branch and bound of this package. With the training rows and the proof that "
-        "rerank fit --proof writes, rerank verify --proof checks it in exact arithmetic, without the search."
-    )
-
-
-def _up(value: float) -> str:
-    """In short digits, and not below the value but for what closes a gap."""
-    text = number(value)
-    return text if is_closed(value - float(text), value) else number(value + 5e-7)
+def number(value: float | None, digits: int = 6) -> str:
+    """A number in short digits; a dash if there is none."""
+    if value is None:
+        return "-"
+    return f"{value:.{digits}f}".rstrip("0").rstrip(".") if math.isfinite(value) else "none"

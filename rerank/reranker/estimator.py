@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from rerank.errors import InputError
 from rerank.errors.stops import enough_memory
 from rerank.io.options import without
 from rerank.ranks.row_gains import IdealGains
 from rerank.reranker.clock import Clock
 from rerank.reranker.data import Indices, Weights, data_of
+from rerank.reranker.describe import audit_of
 from rerank.reranker.fit import fit
 from rerank.reranker.options import Options
 from rerank.reranker.ranker import Ranker
@@ -24,6 +26,7 @@ from rerank.reranker.task import task_of
 if TYPE_CHECKING:
     from rerank.io import Table
     from rerank.reranker.pool import Pool
+    from rerank.scorecard import Frontier
 
 GONE = {"thinning": "leave it out; a window or list_length also makes lower places count"}
 """Parameters of earlier versions, and what to use."""
@@ -41,22 +44,25 @@ class Reranker(Options, Ranker):
     Parameters
     ----------
     stat : str, RankStatistic, array or callable
-        The statistic to maximise: ``"auc"``, ``"pauc@N"``, ``"wta"``, ``"precision@N"``, ``"window2@N"``, ``"mrr"``,
-        ``"dcg"``, ``"dcg@N"``, ``"ndcg@N"``, ``"pnorm@P"``, ``"recall@N"``, ``"rbp@P"``, ``"ap@N"``, ``"rr@N"``,
-        ``"success@N"``, coefficients ``a_1..a_n`` or a function of (rank, length).
+        The statistic to maximise: ``"auc"``, ``"pairs"`` (also of real utilities), ``"pauc@N"``, ``"wta"``,
+        ``"precision@N"``, ``"window2@N"``, ``"mrr"``, ``"dcg"``, ``"dcg@N"``, ``"ndcg@N"``, ``"pnorm@P"``,
+        ``"recall@N"``, ``"rbp@P"``, ``"ap@N"``, ``"rr@N"``, ``"success@N"``, ``"pos@top"``, coefficients ``a_1..a_n``
+        or a function of (rank, length).
     first_stage : str, estimator, callable, array or None
         Orders the whole list and cuts the shortlist: ``"logistic"``, which takes tables with texts and gaps, also with
-        parts (``"logistic+squares+head20+balanced"``), ``"toppush"``, ``"ranksvm"``, ``"robirank"``, any scikit-learn
+        parts (``"logistic+squares+head20+balanced"``; ``"logistic+top3"`` is refitted on the three columns that matter
+        most), ``"toppush"``, ``"ranksvm"``, ``"robirank"``, any scikit-learn
         estimator, pipeline or ranker (LightGBM, XGBoost, CatBoost), the name of a column that holds scores, a function
         from a table to scores, or one score for each training row. It gets X as it was given. A fitted estimator is
         used as it is (wrap it in ``sklearn.frozen.FrozenEstimator``, so that ``clone`` keeps it). With None every row
-        is a candidate.
+        is a candidate. Logistic regression knows two classes: for pairs of more labels ``"logistic"`` is RankSVM.
     n_candidates : int, "auto" or None
         K, the rows of each list that are reranked, and those that share the score at the cut. None is all rows. "auto"
         is all rows of lists of up to 2,000 rows (with a radius 500,000), and of any list if every place counts in the
         statistic; else ``max(2 N, 50)`` for a statistic of N places.
-    formulation : {"auto", "subrank", "resolved_rank", "mixed", "auc", "pairwise"}
-        The program for the solver. "auto" is "auc" for AUC, else "mixed": their optimum is the problem's.
+    formulation : {"auto", "subrank", "resolved_rank", "mixed", "auc", "pairwise", "pos_top"}
+        The program for the solver. "auto" is the one of AUC, pairs and Pos@Top, else "mixed": their optimum is the
+        problem's.
     solver : str
         ``"highs"`` (after a presolve in weight space), ``"search"`` (weight space only, no model is built), ``"none"``
         (states the problem and solves nothing, for :meth:`export_mps`), or another solver that is installed: ``"cbc"``,
@@ -75,7 +81,10 @@ class Reranker(Options, Ranker):
     C : float
         Penalty for each feature with a weight, in the unit of the statistic.
     max_features : int or None
-        At most this many features get a weight.
+        At most this many columns get a weight. A first stage of this package that ranks by more is not kept, even where
+        it is ahead of the best allowed weights; one that you give as a score, a function or an estimator is one column.
+        With a radius, at most this many columns correct the first stage, which keeps its own; ``"logistic+top3"`` is
+        one of three columns, and then these alone are corrected.
     positive : bool or sequence of {-1, 0, 1}
         True for non-negative weights; or a sign for each feature, 0 for a free weight.
     gain : {"exponential", "linear"}
@@ -169,12 +178,13 @@ class Reranker(Options, Ranker):
             ``first_stage`` names it. Columns that are reranked must hold finite numbers.
         y : array-like (n,)
             0/1, -1/1, booleans, or grades from 0 upwards, 0 irrelevant; two other labels take ``pos_label``.
+            For ``stat="pairs"`` any real numbers.
         qid : array-like (n,) or str, optional
             List of each row, in any order, or the column of X that holds it; one list without it.
         sample_weight : array-like (n,), optional
             A row of weight 0 is not there: the fit is that of the table without it. Other weights multiply the gain of
-            a row, so that those of irrelevant rows count in the first stage alone. 0 or 1 for "ap", "rr" and
-            "success@N".
+            a row, so that those of irrelevant rows count in the first stage alone. 0 or 1 for "ap", "rr",
+            "success@N", "pos@top" and "pairs".
         query_weight : mapping from list id to weight, or array-like (n,), optional
             Weight of each list in the mean over lists; a list of weight 0 is not there.
         ideal_gains : mapping from list id to grades, optional
@@ -209,6 +219,7 @@ class Reranker(Options, Ranker):
             data = replace(data, fold=fold)
             fitted = fit(data, task_of(options, data.X.shape[1]), clock, weights)
             named = data.rows.columns.frame or bool(names)
+            self._rows_given = given, names, groups, people
             return self._adopt(replace(fitted, named=named))
 
     def build_model(self, **choices: Any) -> Any:
@@ -226,14 +237,17 @@ class Reranker(Options, Ranker):
     def statistic_bound(self, time_limit: float | None = 60.0) -> float:
         """A bound on what is fitted, without margin and penalty: no allowed weights rank the training lists better.
 
-        By a search of its own, see :func:`rerank.search.statistic_bound`. With a window or a list length it bounds that
-        statistic, ``result_.fitted_name``, and not the one that is quoted.
+        Ties count as ``stat.ties`` says: for AUC a tied pair is one half, as in ``result_.statistic`` and
+        scikit-learn. By a search of its own, see :func:`rerank.search.statistic_bound`. With a window or a list length
+        it bounds that statistic, ``result_.fitted_name``, and not the one that is quoted.
         """
         from rerank.search import statistic_bound
 
         state = self._fitted()
         given = (state.known_problem(), time_limit, state.weights if state.weights.any() else None)
-        return statistic_bound(*given, state.task.n_jobs, state.task.seed)
+        assert state.training is not None
+        bound = statistic_bound(*given, state.task.n_jobs, state.task.seed, ties=state.task.statistic.ties)
+        return bound + state.training.tied_tails
 
     def pool(self, delta: float, k: int = 5, time_limit: float = 10.0) -> Pool:
         """The ``k`` most different weights that are worth at most ``delta`` less than those of the fit.
@@ -261,16 +275,59 @@ class Reranker(Options, Ranker):
 
         return pool_of(self._fitted(), delta, k, time_limit)
 
+    def frontier(
+        self, k_max: int = 4, X: Any = None, y: Any = None, qid: ArrayLike | str | None = None,
+        sample_weight: ArrayLike | None = None, query_weight: Weights = None, ideal_gains: IdealGains = None,
+        groups: ArrayLike | str | None = None, people: ArrayLike | str | None = None, *, folds: int | None = 5,
+        time_limit: float | None = 60.0,
+    ) -> Frontier:  # fmt: skip
+        """The best value with at most 1, 2, ... ``k_max`` columns, each with its bound and its value on held-out rows.
+
+        Parameters
+        ----------
+        k_max : int
+            In place of ``max_features``.
+        X, y, qid, sample_weight, query_weight, ideal_gains, groups, people
+            As in :meth:`fit`, which need not be called; without them the rows of the fit, as they are now.
+        folds : int or None
+            In each of them columns and weights are chosen anew on the other rows, by the first points of the search as
+            in :class:`RerankerCV`. None for no held-out values.
+        time_limit : float or None
+            Seconds for everything; what the smaller sizes leave is for the larger ones.
+
+        Returns
+        -------
+        Frontier
+            By the search alone. Without a radius there is no first stage: the columns order all rows. Each search
+            begins with the best weights of fewer columns; a value never falls with the size, nor does a bound.
+
+        Raises
+        ------
+        InputError
+            For data or options that cannot be used, or if there are no rows, as after :func:`load`.
+        """
+        from rerank.reranker.selection.frontier import frontier_of
+
+        rows: Any = (X, y, qid, sample_weight, query_weight, ideal_gains), (), groups, people
+        if X is None:
+            check_is_fitted(self, "result_")
+            if not hasattr(self, "_rows_given"):
+                raise InputError("A Reranker that was loaded holds no rows; pass X and y, the rows of the fit.")
+            rows = self._rows_given
+        given, names, own_groups, own_people = rows
+        return frontier_of(self, given, names, own_groups, own_people, k_max, folds, time_limit)
+
     def audit(self, time_limit: float | None = 60.0) -> str:
-        """A sentence for people: what no weights, or no corrections within the radius, can exceed on these lists."""
+        """The statistic now, that of the fit, and what no allowed weights exceed on these lists, for people.
+
+        Without the margin, so that the bound may be above that of the fit; a second sentence then says both.
+        """
         bound, state = self.statistic_bound(time_limit), self._fitted()
-        stage, certificate = state.first_stage, state.result.certificate
-        who = "No allowed weights of these columns have"
-        if state.anchored and stage is not None:
-            score = "out-of-fold score" if state.result.folds else "score"
-            who = f"No correction of the {score} of {stage.name} within radius {state.task.radius:g} has"
-        now = "" if certificate is None else f"; the one that was found has {float(certificate.statistic):.6g}"
-        return f"{who} a {state.result.fitted_name} above {bound:.6g} on the training lists{now}."
+        found, training = state.result.certificate, state.training
+        own = None if found is None else float(found.statistic)
+        if own is not None and training is not None and state.task.statistic.ties == "average":
+            own = training.average(state.weights)
+        return audit_of(state.result, bound, own)
 
     def fit_model(self, model: Any) -> Self:
         """Solve a model of :meth:`build_model` with what was added to it, and use the best weights.
@@ -363,6 +420,10 @@ class Reranker(Options, Ranker):
     def _fitted(self) -> FittedState:
         check_is_fitted(self, "result_")
         return self.state_
+
+    def __getstate__(self) -> Any:
+        """Without the rows of the fit."""
+        return {name: value for name, value in super().__getstate__().items() if name != "_rows_given"}
 
     def __getattr__(self, name: str) -> Any:
         """Say of a method that is gone what to use."""

@@ -119,6 +119,39 @@ class Evidence:
         """Whether held-out rows decided for the first stage: a choice, and no lack of time."""
         return self.chosen is None and any(lead is not None for lead in self.leads)
 
+    def sentences(self) -> list[str]:
+        """What held-out rows say, and why that was chosen, for those who do not see the table."""
+        often = f"{self.folds} folds" if self.rounds == 1 else f"{self.folds} folds, dealt {self.rounds} times"
+        name = self.null.removeprefix("the ")
+        alone = "" if self.first_stage is None else f"{name} {short(self.first_stage)}"
+        if self.chosen is None:
+            return [*([f"Held-out rows ({often}), {self.statistic}: {alone}."] if alone else []), self.ending]
+        value, ends, lead = self.values[self.chosen], self.interval(self.chosen), self.leads[self.chosen]
+        assert value is not None
+        said = f"{self.options[self.chosen]} {short(value)}"
+        more = "" if not alone else f", {alone}"
+        if lead is not None:
+            more += f": a lead of {short(lead)}"
+        if ends is not None:
+            more += f" (95 % interval {short(ends[0])} to {short(ends[1])})"
+        kept = [self._lost] if self.fit_keeps else []
+        kept += [self.reason] if self._unclear(self.chosen) else []
+        return [f"Held-out rows ({often}), {self.statistic}: {said}{more}.", *kept, *self._of_rivals()]
+
+    def _unclear(self, option: int) -> bool:
+        """Whether an option does not lead by what the safeguard asks, so that something else kept the null away."""
+        lead, error = self.leads[option], self.errors[option]
+        return (
+            self.safeguard > -math.inf and lead is not None and not lead - self.safeguard * (error or 0.0) > 0
+        )
+
+    @property
+    def _lost(self) -> str:
+        return (
+            "The fit of that on all rows found nothing better in training than the first stage that it corrects, which "
+            "is kept."
+        )
+
     @property
     def ending(self) -> str:
         """What was chosen, what it is worth on held-out rows, and why."""
@@ -129,10 +162,7 @@ class Evidence:
         if self.first_stage is not None and value is not None:
             option += f"; {self.statistic} {short(self.first_stage)} -> {short(value)} on held-out rows"
         if self.fit_keeps:
-            return (
-                f"Held-out rows spoke for {option}. The fit of that on all rows found nothing better in training than "
-                "the first stage that it corrects, which is kept."
-            )
+            return f"Held-out rows spoke for {option}. {self._lost}"
         return f"Chosen (*): {option}. {self.reason}"
 
     @property
@@ -142,6 +172,11 @@ class Evidence:
             return "No option had the time to be tried on held-out rows; raise time_limit."
         if self.first_stage is None:
             return f"There was no first stage to lead, so the option with the largest {self.statistic} was taken."
+        if self.chosen is not None and self._unclear(self.chosen):
+            return (
+                f"{self.null[:1].upper()}{self.null[1:]} breaks what was asked of the weights, so the option with the "
+                f"largest {self.statistic} was taken, though it does not lead clearly."
+            )
         if math.isinf(self.safeguard):
             if self.safeguard > 0:
                 return f"safeguard=inf keeps {self.null} whatever the leads are."

@@ -20,7 +20,7 @@ from rerank.io.frames import is_sparse
 from rerank.problem.scaling import deviations
 from rerank.ranks.positions import affine
 from rerank.reranker.affine import affine_part, standardised, thawed
-from rerank.reranker.columns import Rows
+from rerank.reranker.columns import Columns, Rows
 from rerank.reranker.learners import finite, fitted, is_fitted, log_odds, name_of, scores_of
 
 Floats = NDArray[np.float64]
@@ -42,6 +42,9 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "head40": {"head": 0.4},
     "balanced": {"balanced": True},
 }
+
+TOP = "top"
+"""Begins the part of a name that says how many columns the regression is refitted on, as in ``"logistic+top3"``."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,6 +115,24 @@ def is_own_name(name: Any) -> bool:
     return is_logistic(name) or (isinstance(name, str) and name in SCORERS)
 
 
+def top_of(name: Any) -> int | None:
+    """How many columns a logistic regression by this name keeps, the strongest of all; None for all."""
+    parts = name.split("+")[1:] if is_logistic(name) else []
+    found = [part[len(TOP) :] for part in parts if part.startswith(TOP)]
+    return int(found[0]) if len(found) == 1 and found[0].isdecimal() and int(found[0]) > 0 else None
+
+
+def too_many(stage: FirstStage | None, max_features: int | None, columns: Columns) -> int | None:
+    """How many columns a first stage of this package ranks by, if that is more than a limit.
+
+    A score that the user gives, ready or as a model of others, is one column.
+    """
+    if stage is None or max_features is None or not is_own_name(stage.name):
+        return None
+    used = len(columns.inputs) if stage.coef is None else int(np.count_nonzero(stage.coef))
+    return used if used > max_features else None
+
+
 def variant_options(name: str) -> dict[str, Any]:
     """The options of a logistic regression by its name, such as ``"logistic+squares+head20"``.
 
@@ -121,11 +142,14 @@ def variant_options(name: str) -> dict[str, Any]:
         For an unknown part, one that is given twice, and two shares of rows.
     """
     options: dict[str, Any] = {}
+    top = top_of(name)
     for part in name.split("+")[1:]:
+        if part == f"{TOP}{top}":
+            continue
         if part not in VARIANTS:
             raise InputError(
                 f"first_stage is {name!r}, and {part!r} is no part of it; known after 'logistic', joined by '+': "
-                f"{', '.join(VARIANTS)}."
+                f"{', '.join(VARIANTS)}, top3."
             )
         if options.keys() & VARIANTS[part].keys():
             raise InputError(
@@ -197,6 +221,13 @@ def fit_first_stage(
             f"The first stage {name!r} learns from columns of numbers that miss none, and X has no such column; give "
             "'logistic', which encodes the columns, or a scikit-learn pipeline that does."
         )
+    if (top := top_of(first_stage)) is not None:
+        if numeric is None:
+            raise InputError(
+                f"first_stage is {name!r}, and {TOP}{top} is for tables of numbers that miss none, without squares and "
+                "head; leave it out, or use columns of numbers alone."
+            )
+        numeric = _strongest(first_stage.replace(f"+{TOP}{top}", ""), top, numeric, (rows, y, qid, sample_weight))
     seen = rows.given if numeric is None else rows.inputs(numeric)
     estimator = scorer
     if named and not of_table:
@@ -226,6 +257,14 @@ def fit_first_stage(
     notes = (said,) if said else ()
     stage = FirstStage(name, estimator, coef, intercept, numeric, frozen=frozen, log_odds=odds, notes=notes)
     return stage, scores if coef is None else stage.scores(rows)
+
+
+def _strongest(name: str, top: int, numeric: NDArray[np.intp], given: Any) -> NDArray[np.intp]:
+    """The columns that move the score of a logistic regression most, by a deviation of each."""
+    found = fit_first_stage(name, *given)
+    assert found is not None and found[0].coef is not None
+    strength = np.abs(found[0].coef[numeric]) * deviations(given[0].inputs(numeric))
+    return np.sort(numeric[np.argsort(-strength, kind="stable")[:top]])
 
 
 def _affine(

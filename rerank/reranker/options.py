@@ -143,12 +143,12 @@ FOLDS = "--cross-fit is {}; it must be auto, none or a number of folds."
 DEPTH = "--depth is {}; it must be auto, all or a number."
 RADIUS = "--radius is {}; it must be auto, free or a number."
 STATISTICS = (
-    "auc, pauc@N, wta, precision@N, precision@2%, window2@N, mrr, dcg, dcg@N, ndcg@N, pnorm@P, recall@N, rbp@P, ap, "
-    "rr, success@N."
+    "auc, pairs, pauc@N, wta, precision@N, precision@2%, window2@N, mrr, dcg, dcg@N, ndcg@N, pnorm@P, recall@N, rbp@P, "
+    "ap, rr, success@N, pos@top."
 )
 STAGES = (
-    "logistic, also with +squares, +head10, +head20, +head40 or +balanced, toppush, ranksvm, robirank, a column of "
-    "scores, or none."
+    "logistic, also with +squares, +head10, +head20, +head40, +balanced or +top3, toppush, ranksvm, robirank, a column "
+    "of scores, or none."
 )
 
 
@@ -164,7 +164,7 @@ class Options:
         read=lambda text: worded({"auto": "auto"}, CANDIDATES, text) or None,
     )  # fmt: skip
     formulation: str = option(
-        "auto", help="auto, subrank, resolved_rank, mixed, auc or pairwise.", kept=True, before="subrank"
+        "auto", help="auto, subrank, resolved_rank, mixed, auc, pairwise or pos_top.", kept=True, before="subrank"
     )
     solver: str = option("highs", help="highs, search, none, cbc, scip, glpk, gurobi, ...", kept=True)
     presolve: bool = option(True, help="Let the search in weight space go first.", kept=True)
@@ -174,7 +174,7 @@ class Options:
     )
     epsilon: float | str = option("auto", help="Margin in units of the scaled score, or auto.", kind=str, read=_margin)
     C: float = option(0.0, "--C", help="Penalty for one feature, in the unit of the statistic.")
-    max_features: int | None = option(None, help="At most this many features.")
+    max_features: int | None = option(None, help="At most this many columns, those of a logistic regression included.")
     positive: Any = option(False, help="Non-negative weights only.", kind=bool)
     gain: Any = option("exponential", help="Worth of a grade g: exponential (2^g - 1) or linear.", kind=str)
     pos_label: Any = option(None)
@@ -222,6 +222,11 @@ class Options:
 
 KEPT: dict[str, Any] = {each.name: each.metadata["before"] for each in fields(Options) if each.metadata["kept"]}
 """Parameters among the settings of a model file, and their values in files that lack them."""
+
+
+def values_of(options: Options) -> dict[str, Any]:
+    """The parameters by name; those of an estimator are what its ``get_params`` gives."""
+    return {each.name: getattr(options, each.name) for each in fields(Options)}
 
 
 @dataclass(eq=False, repr=False)

@@ -16,12 +16,14 @@ from rerank.io.arrays import check_qid, held
 from rerank.io.frames import expect_columns, frame_like, is_frame, without
 from rerank.io.labels import labels_of
 from rerank.io.options import whole
+from rerank.io.page import Part, ShownMixin
 from rerank.problem.scaling import per_unit
 from rerank.ranks import evaluate
 from rerank.ranks.lists import number_lists, places_by_list
-from rerank.ranks.row_gains import IdealGains
+from rerank.ranks.row_gains import IdealGains, gain_of
 from rerank.reranker.columns import Rows, lists_of
 from rerank.reranker.data import Given, Weights, gains_and_weights, numbered
+from rerank.reranker.describe import describe
 from rerank.reranker.learners import names_optional
 from rerank.reranker.result import Result
 from rerank.reranker.state import FittedState, free_name
@@ -29,12 +31,13 @@ from rerank.reranker.state import FittedState, free_name
 Floats = NDArray[np.float64]
 
 
-class Ranker(BaseEstimator):
+class Ranker(ShownMixin, BaseEstimator):
     """Ranks rows by a fitted state; a base class of :class:`rerank.Reranker` and :class:`rerank.RerankerCV`.
 
     A classifier for scikit-learn, whose classes may be grades.
     """
 
+    takes_grades = True
     stat: Any
     gain: Any
     state_: FittedState
@@ -47,6 +50,9 @@ class Ranker(BaseEstimator):
     classes_: NDArray[Any] | None
     n_features_in_: int
     feature_names_in_: NDArray[Any]
+
+    def _parts(self) -> list[Part] | None:
+        return describe(self).shown() if hasattr(self, "result_") else None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -113,7 +119,7 @@ class Ranker(BaseEstimator):
         query_weight: Weights = None,
         ideal_gains: IdealGains = None,
     ) -> float:
-        """The statistic ``stat`` of the ranking, equal scores against the relevant rows.
+        """The statistic ``stat`` of the ranking, equal scores as ``stat.ties`` says: one half for AUC, else a loss.
 
         Lists without a gain are skipped. Weights and ``ideal_gains`` as in ``fit``: a row or a list of weight 0 is not
         there.
@@ -123,14 +129,15 @@ class Ranker(BaseEstimator):
         given = Given.of(rows.given, y, lists_of(X, qid), sample_weight, query_weight)
         rows = rows if given.there.mask is None else Rows(given.X, rows.columns)
         with given.counted():
-            grades = labels_of(given.y, rows.n, self.state_.labels)
+            statistic = self.state_.task.quoted
+            grades = labels_of(given.y, rows.n, self.state_.labels, statistic.by_order)
             names: tuple[Any, ...] = (0,)
             lists, weights = None, given.query_weight
             if qid is not None:
                 names, lists = number_lists(check_qid(given.qid, rows.n))
-                _, weights = gains_and_weights(grades, self.gain, None, weights, names, lists)
+                _, weights = gains_and_weights(grades, gain_of(statistic, self.gain), None, weights, names, lists)
             return evaluate(
-                self.state_.task.quoted,
+                statistic,
                 grades,
                 self.state_.list_scores(rows, lists),
                 lists,
@@ -150,8 +157,10 @@ class Ranker(BaseEstimator):
             validate_data(self, rows.given, reset=False, skip_check_array=True)
         return rows
 
-    def top(self, X: Any, n: int, qid: ArrayLike | str | None = None) -> NDArray[np.intp]:
-        """Numbers of the rows at places 1 to ``n``, best first; ``X.iloc[est.top(X, n)]`` are the rows.
+    def top(self, X: Any, n: int, qid: ArrayLike | str | None = None) -> NDArray[Any]:
+        """Rows at places 1 to ``n``, best first: labels of the index of a pandas frame, else numbers from 0.
+
+        ``X.loc[est.top(X, n)]`` are the rows of a pandas frame, and ``X[est.top(X, n)]`` those of an array.
 
         Parameters
         ----------
@@ -164,8 +173,20 @@ class Ranker(BaseEstimator):
         Raises
         ------
         InputError
+            For an ``n`` that is no number of places, and an index that has a label twice.
         """
         X = held(X)
+        rows = self._top(X, n, qid)
+        if not hasattr(X, "iloc"):
+            return rows
+        if not X.index.is_unique:
+            raise InputError(
+                "The index of X has a label twice, so that labels name no rows; call X.reset_index(drop=True) first."
+            )
+        return np.asarray(X.index.take(rows))
+
+    def _top(self, X: Any, n: int, qid: ArrayLike | str | None = None) -> NDArray[np.intp]:
+        """Numbers of these rows."""
         wanted, places = whole("n", n), self.rank(X, qid)
         rows = np.flatnonzero(places <= wanted)
         lists = numbered_lists(X, qid, places.size)
@@ -241,7 +262,7 @@ class Ranker(BaseEstimator):
         X : table (m, d)
         n : int
         names : sequence of str, optional
-            Of all rows of X; their numbers without it.
+            Of all rows of X; without it the index labels of a pandas frame, else their numbers.
         ax : matplotlib axes, optional
 
         Raises
@@ -251,11 +272,12 @@ class Ranker(BaseEstimator):
         from rerank.plots import contributions
 
         X = held(X)
-        added, first = self._added(X), self.top(X, n)
+        added, first = self._added(X), self._top(X, n)
         *columns, _ = added  # the constant is the same for all rows
         if not columns:
             raise InputError("No column has a weight, so none adds to a score; there is nothing to draw.")
         values = np.column_stack([added[name] - added[name].mean() for name in columns])[first]
+        names = X.index if names is None and hasattr(X, "iloc") else names
         rows = [str(row if names is None else names[row]) for row in first.tolist()]
         return contributions(rows, columns, values, unit="added to the score, less the mean of the list", ax=ax)
 

@@ -16,13 +16,19 @@ from rerank.problem import Problem
 from rerank.problem.scaling import per_unit, snapped_scores
 from rerank.reranker.classes import Classes, classes_of
 from rerank.reranker.columns import Columns, Rows
+from rerank.reranker.describe import stage_in_words
 from rerank.reranker.first_stage import FirstStage
 from rerank.reranker.result import Result
 from rerank.reranker.shortlist import joined, list_heads, stack
+from rerank.reranker.solution import Asked
 from rerank.reranker.task import Task
 from rerank.reranker.training import Training
+from rerank.statistics import InLists, Share, Window
 
 Floats = NDArray[np.float64]
+
+NOTABLE = 1e-3
+"""Margins from this size on are told."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -65,6 +71,8 @@ class FittedState:
         Digest of the problem that a file states.
     certificate : mapping
         Entries of the certificate of a file; fractions that are too long for it are digests.
+    binary : bool or None
+        Whether every gain is 0 or 1, weights of rows included; None after reading a file.
     """
 
     task: Task
@@ -87,6 +95,55 @@ class FittedState:
     scores: Floats | None = None
     data_sha256: str | None = None
     certificate: Mapping[str, Any] = field(default_factory=dict)
+    binary: bool | None = None
+
+    def __post_init__(self) -> None:
+        """The result knows what was asked, so that it can be described by itself."""
+        object.__setattr__(self, "result", replace(self.result, asked=self._asked()))
+
+    def _asked(self) -> Asked:
+        task, stage, p, limits = self.task, self.first_stage, self.features.size, list[str]()
+        name = "the first stage" if stage is None else stage_in_words(stage.name)
+        who = f"weights of {'this column' if p == 1 else f'these {p:,} columns'}"
+        if self.anchored:
+            who = f"corrections of {'the prior' if stage is None else name} by {who.removeprefix('weights of ')}"
+            limits.append(f"within the radius {task.radius:g}")
+        if task.max_features is not None and task.max_features < p:
+            limits.append(f"of at most {task.max_features} column{'s' * (task.max_features > 1)} at a time")
+        if p and task.signs[self.columns.chosen.searchsorted(self.features)].any():
+            limits.append("with the signs that were asked for")
+        if self.by_sum:
+            limits.append("none below 0, with sum 1")
+        if task.constraints:
+            limits.append("that keep your constraints")
+        if task.quotas:
+            limits.append("that keep your quotas")
+        if self.result.bound_source == "rows":
+            limits.append("that keep the rows added to the program")
+        return Asked(
+            statistic=task.quoted, who=who if p else "allowed weights", limits=tuple(limits), first_stage=name,
+            smoothed=_smoothed(task), margin=self._margin(), hits=self._hits(), constraints=task.constraints,
+            weights=tuple(self.named_weights().items()),
+        )  # fmt: skip
+
+    def _margin(self) -> str:
+        if self.result.epsilon < NOTABLE:  # as the smallest one is, which keeps scores apart that are
+            return ""
+        unit = "in the score" if self.by_sum else "in the scaled score"
+        if self.anchored:
+            unit = "standard deviations of the score"
+        return f" by a margin of {self.result.epsilon:.4g} {unit}"
+
+    def _hits(self) -> bool:
+        """Whether hits are known to be rows: labels of two kinds, and no weights."""
+        if self.weighted_lists or self.binary is not None:
+            return bool(self.binary) and not self.weighted_lists
+        return self.two_grades and self.columns_read.get("weight_column", "") is None
+
+    @property
+    def two_grades(self) -> bool:
+        """Whether rows are relevant or not, and nothing between."""
+        return self.classes is not None and self.classes.grades == (0, 1)
 
     @property
     def problem(self) -> Problem | None:
@@ -204,9 +261,14 @@ class FittedState:
         of a first stage that is kept can be compared.
         """
         scores = self.row_scores(rows, first)
-        if not (self.anchored and self.reranks and math.isinf(self.threshold)):
-            return scores
-        return scores * (self.high[0] - self.low[0]) + (self.low[0] + self.corrections @ self.low[1:])
+        return self._in_unit(scores) if self.anchored and self.reranks and math.isinf(self.threshold) else scores
+
+    def head_scores(self, rows: Rows) -> Floats:
+        """Score of each row as one of the head, in the unit of :attr:`coef`; of the first stage where that is kept."""
+        first = self.first(rows)
+        if not self.reranks and first is not None:
+            return first
+        return self._in_unit(self._head(rows, first))
 
     def with_classes(self, rows: Rows, y: Floats, first: Floats | None) -> FittedState:
         """The state with the classes of the training rows, and with cuts if rows are scored one by one.
@@ -248,12 +310,30 @@ class FittedState:
         """Scores of the first stage; None if there is none."""
         return None if self.first_stage is None else self.first_stage.scores(rows)
 
+    def _in_unit(self, scores: Floats) -> Floats:
+        """Scores of scaled rows in the unit of :attr:`coef`: with a radius that of the first stage's score."""
+        if self.anchored:
+            return scores * (self.high[0] - self.low[0]) + (self.low[0] + self.corrections @ self.low[1:])
+        if self.by_sum:
+            return (scores * (self.high[0] - self.low[0]) + self.weights @ self.low) / self.weights.sum()
+        return scores
+
     def _head(self, rows: Rows, first: Floats | None) -> Floats:
         table = rows.reranked(self.features)
         if self.anchored:
             assert first is not None
             table = np.column_stack([first, table])
         return snapped_scores(table, self.low, self.high, self.weights)
+
+
+def _smoothed(task: Task) -> str:
+    """What a window fits in place of the statistic, in words."""
+    fitted = task.statistic.statistic if isinstance(task.statistic, InLists) else task.statistic
+    if isinstance(fitted, Window) and task.statistic is not task.quoted:
+        return f"count of hits around place {fitted.at:,}"
+    if isinstance(fitted, Share) and isinstance(fitted.statistic, Window):
+        return f"count of hits around the place at {fitted.percent:g} % of the list"
+    return ""
 
 
 def free_name(name: str, taken: Sequence[str]) -> str:

@@ -132,7 +132,8 @@ def task_of(options: Mapping[str, Any], n_features: int) -> Task:
             )
     if options["gain"] not in ("exponential", "linear"):
         raise InputError(f"gain is {options['gain']!r}; it must be 'exponential' or 'linear'.")
-    if statistic.weighs_hits and not options["presolve"] and options["solver"] not in ("search", "none"):
+    stated = statistic.alone or not statistic.weighs_hits
+    if not stated and not options["presolve"] and options["solver"] not in ("search", "none"):
         raise InputError(
             f"presolve=False asks for a program alone, and no program states {statistic.name!r}; leave presolve at "
             "True, or use solver='search'."
@@ -171,16 +172,21 @@ def task_of(options: Mapping[str, Any], n_features: int) -> Task:
         prior=_prior(options.get("prior", "auto"), options["first_stage"], radius),
         cross_fit=_folds(options.get("cross_fit", False)),
         solver_options=_solver_options(options.get("solver_options"), options["solver"]),
-        quotas=_quotas(options),
+        quotas=_quotas(options, statistic),
         constraints=texts_of(options.get("constraints", ())),
         normalise=normalise,
         given=options,
     )
 
 
-def _quotas(options: Mapping[str, Any]) -> tuple[Quota, ...]:
+def _quotas(options: Mapping[str, Any], statistic: RankStatistic) -> tuple[Quota, ...]:
     """The quotas, if what solves the problem can keep them."""
     found, name = quotas_of(options.get("quota")), options["formulation"]
+    if found and statistic.by_order:
+        raise InputError(
+            f"quota counts the first rows of a list, and {statistic.name!r} is stated as several lists of two classes; "
+            "use stat='auc' with a quota."
+        )
     alone = not options["presolve"] and options["solver"] not in ("search", "none")
     if found and name != "resolved_rank" and (name != "auto" or alone):
         raise InputError(

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.certificate import average_of
 from rerank.errors import InputError, nearest
-from rerank.problem import Problem, Quota, RankedList, ranked_list
+from rerank.problem import Problem, Quota, RankedList, ranked_lists
 from rerank.problem.quotas import groups_of
 from rerank.problem.scaling import snapped_scores
 from rerank.ranks.lists import rows_by_list
@@ -20,8 +21,8 @@ from rerank.reranker.anchored import Anchor, corrections
 from rerank.reranker.constraints import constrained
 from rerank.reranker.data import Data
 from rerank.reranker.first_stage import FirstStage
-from rerank.reranker.result import ShortlistInfo
 from rerank.reranker.shortlist import Shortlist, joined, shortlist
+from rerank.reranker.solution import ShortlistInfo
 from rerank.reranker.solve.program import normalised
 from rerank.statistics import RankStatistic
 
@@ -46,6 +47,8 @@ class Training:
     info : ShortlistInfo
     counted : tuple of intp arrays
         Rows of the data in each list that counts.
+    tied_tails : float
+        What the problem's value lacks of the statistic because it counts ties of the tails against the relevant row.
     nothing : str
         ``""``, or the status of a fit that can change nothing: ``"nothing_to_find"`` or ``"nothing_to_reorder"``.
     """
@@ -59,6 +62,12 @@ class Training:
     info: ShortlistInfo
     nothing: str
     counted: tuple[Indices, ...] = ()
+    tied_tails: float = 0.0
+
+    def average(self, weights: Floats) -> float:
+        """The statistic of weights with tied rows in the mean of their orders, where it counts ties so."""
+        assert self.problem is not None
+        return float(average_of(self.problem, weights)) + self.tied_tails
 
 
 def prepare(
@@ -95,10 +104,9 @@ def prepare(
     for number, (head, tail, first) in enumerate(zip(short.heads, short.tails, start, strict=False)):
         weight = 1.0 if data.list_weight is None else float(data.list_weight[head[0]])
         rows = np.arange(first, first + head.size, dtype=np.intp)
-        lists.append(
-            ranked_list(statistic, rows, data.gains[head], data.gains[tail], weight, data.missed_by(number))
-        )
-    counted = [item for item in lists if item is not None]
+        missed, alone = data.missed_by(number), len(short.heads) == 1
+        lists.append(ranked_lists(statistic, rows, data.gains[head], data.gains[tail], weight, missed, alone))
+    counted = [item for own in lists for item in own]
     if not counted:
         raise InputError(
             f"No list holds anything to order for {statistic.name}: each has relevant rows only or none; "
@@ -110,6 +118,10 @@ def prepare(
     # A column may vary only in lists that do not count. It changes no value, and it has no range in the problem.
     used = table[np.concatenate([item.rows for item in weighed])]
     features = np.flatnonzero(used.max(axis=0) > used.min(axis=0)).astype(np.intp)
+    others: set[int] = set()
+    if anchor is not None and anchor.within and anchor.coef is not None:
+        others = set(features[anchor.coef[features] == 0].tolist())
+        features = features[anchor.coef[features] != 0]
     problem, cut, rows = None, False, head_rows
     options["quotas"] = _on_heads(groups_of(options.get("quotas", ()), data.kinds), short, head_rows)
     if features.size:
@@ -132,7 +144,7 @@ def prepare(
         nothing = _nothing([item], problem.n_features - 1) if item.rows.size == data.y.size else ""
         repeated = problem.X, item.gains, np.zeros(item.rows.size, dtype=np.intp)
     else:
-        nothing = _nothing(weighed, features.size)
+        nothing = _nothing(weighed, features.size, statistic.by_order)
         repeated = (
             table[:, features] if problem is None else problem.X,
             data.gains[head_rows],
@@ -150,7 +162,7 @@ def prepare(
         n_conflicts=n_conflicts,
         n_features=int(features.size),
         constant_features=tuple(
-            name for j, name in enumerate(data.feature_names) if j not in set(features.tolist())
+            name for j, name in enumerate(data.feature_names) if j not in others.union(features.tolist())
         ),
         least_candidates=_least_candidates(data, statistic, scores, max(h.size for h in short.heads))
         if nothing
@@ -158,10 +170,22 @@ def prepare(
     )
     parts = zip(lists, short.heads, short.tails, strict=True)
     whole = tuple(
-        np.concatenate([head, tail]) for one, head, tail in parts if one is not None and one.weight > 0
+        np.concatenate([head, tail]) for own, head, tail in parts if any(one.weight > 0 for one in own)
     )
     labels = data.rows.labels(rows)
-    return Training(problem, short, features, labels, len(lists), len(lists) - len(counted), info, nothing, whole)
+    return Training(
+        problem, short, features, labels, len(lists), lists.count([]), info, nothing, whole,
+        _tied_tails(data, statistic, scores, short),
+    )  # fmt: skip
+
+
+def _tied_tails(data: Data, statistic: RankStatistic, scores: Floats | None, short: Shortlist) -> float:
+    """See :class:`Training`; 0 where the statistic counts ties so, too."""
+    if scores is None or statistic.ties == "pessimistic":
+        return 0.0
+    apart = np.unique(scores, return_inverse=True)[1].astype(np.float64)
+    apart[short.rows] = apart.size + np.arange(short.rows.size)  # no ties in the heads
+    return data.evaluate(statistic, apart) - data.evaluate(statistic, apart, "pessimistic")
 
 
 def _on_heads(quotas: tuple[Quota, ...], short: Shortlist, head_rows: Indices) -> tuple[Quota, ...]:
@@ -182,9 +206,9 @@ def _on_heads(quotas: tuple[Quota, ...], short: Shortlist, head_rows: Indices) -
     return tuple(quota.of(np.flatnonzero(np.isin(head_rows, quota.rows))) for quota in quotas)
 
 
-def _nothing(lists: list[RankedList], n_features: int) -> str:
+def _nothing(lists: list[RankedList], n_features: int, by_order: bool = False) -> str:
     """The status if all orders of the heads have the same value, or ``""``."""
-    if not any(item.gains.max() > 0 for item in lists):
+    if not by_order and not any(item.gains.max() > 0 for item in lists):
         return "nothing_to_find"
     orders = any(
         item.gains.min() < item.gains.max() and item.coefficients[0] < item.coefficients[-1] for item in lists
@@ -239,8 +263,13 @@ def fitted_scores(data: Data, training: Training, scores: Floats | None, w: Floa
 
 
 def theorem_of(problem: Problem | None) -> str:
-    """A sentence: whether Subrank and ResolvedRank provably have the same optimum on the shortlist."""
+    """A sentence: whether Subrank and ResolvedRank provably have the same optimum on the shortlist.
+
+    Empty where neither states the problem.
+    """
     if problem is None or problem.anchored or problem.rows or problem.by_sum:
+        return ""
+    if np.bincount(np.concatenate([item.rows for item in problem.lists])).max() > 1:  # pairs of more than two labels
         return ""
     lists = np.zeros(problem.X.shape[0], dtype=np.intp)
     for number, item in enumerate(problem.lists):

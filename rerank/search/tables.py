@@ -59,7 +59,8 @@ class Slots(NamedTuple):
 class Paid(NamedTuple):
     """What the places of binary lists earn, best place first, and what the j-th best positive multiplies that with.
 
-    ``hits`` is empty where that is 1 for all; ``counted`` of the best positives of a list can earn something.
+    ``hits`` is empty where that is 1 for all; ``counted`` of the best positives of a list can earn something. Where
+    ``step`` is 0 the positives of a list take no places from each other, else it is 1.
     """
 
     places: Any  # that earn something, at most as many as the list has rows
@@ -68,6 +69,7 @@ class Paid(NamedTuple):
     hit_start: Any
     hits: Any
     counted: Any
+    step: Any
 
 
 class Lists(NamedTuple):
@@ -345,6 +347,28 @@ def spacing(problem: Problem) -> float:
     return 0.0 if common > MOST_COMMON else min(shares) / common
 
 
+def gap_of_orders(problem: Problem) -> float:
+    """A margin by which some weights put all rows as any weights do that tie no unequal rows; 0 where none is known.
+
+    On whole numbers ``w.D = 0`` are planes with normals of whole numbers. A cone between them holds the sum of ``k``
+    of its edges, a vector of whole numbers: minors of ``k - 1`` normals. So ``|w.D|`` is at least 1 there, and with
+    ranges ``R_j``, in steps of the columns, the largest ``|w_j| R_j`` at most ``k! prod R_j``. Planes of signs are
+    among them; rows on the weights, given scores and weights of sum 1 are not.
+    """
+    if problem.anchored or problem.by_sum or problem.rows:
+        return 0.0
+    used, ranges = np.unique(np.concatenate([item.rows for item in problem.lists])), []
+    for j in range(problem.n_features):
+        column = problem.X[used, j]
+        if not (np.abs(column) < 2.0**53 / FINEST).all() or ((column := column * FINEST) != np.rint(column)).any():
+            return 0.0
+        step = float(np.gcd.reduce((column - column[0]).astype(np.int64)))
+        width = (float(problem.high[j]) - float(problem.low[j])) * FINEST
+        ranges.append(max(float(np.ptp(column)), width) / step if step else 1.0)
+    k = min(problem.n_features, problem.max_features or problem.n_features)
+    return float((1.0 - 1e-9) / (math.factorial(min(k, 100)) * np.prod(sorted(ranges)[-k:])))
+
+
 def tables(problem: Problem, parts: list[ListPairs] | None = None, scale: Floats | None = None) -> Tables:
     """Flatten a problem; pairs of one item with equal rows are merged.
 
@@ -372,12 +396,17 @@ def tables(problem: Problem, parts: list[ListPairs] | None = None, scale: Floats
         lowers.append(q.rows[lower].astype(np.int32))
         members.append([begin[depth > t] + t for t in range(steps.size)])
         offset += int(depth.sum())
-    units = problem.units
-    slots = [s for group in members for s in group]
+    # Positives that take no places from each other are binary lists of one each.
+    split = [
+        (unit, part) for unit, slots in zip(problem.units, (s for group in members for s in group), strict=True)
+        for part in (np.split(slots, slots.size) if unit.alone else [slots])
+    ]  # fmt: skip
+    units, slots = [unit for unit, _ in split], [part for _, part in split]
     unit_of = np.zeros(offset, np.int32)
     for u, s in enumerate(slots):
         unit_of[s] = u
-    places, hits = [places_of(unit.factor, unit.coefficients) for unit in units], [unit.hits for unit in units]
+    places = [places_of(unit.factor, unit.coefficients) for unit in units]
+    hits = [unit.hits[: part.size] for unit, part in split]
     ideal, slack = _most(places, hits)
     above, beneath = np.concatenate(uppers), np.concatenate(lowers)
     pairs = _differences(problem.scaled, above, beneath)
@@ -466,15 +495,19 @@ def row_tables(problem: Problem, scale: Floats) -> RowTables:
     units = problem.units
     home = np.repeat(np.arange(begin.size - 1), np.diff(first_unit))
     places = [places_of(unit.factor, unit.coefficients) for unit in units]
-    hits = [unit.hits.astype(np.float64) if problem.weighs_hits else np.empty(0) for unit in units]
+    weighs = any(item.hits is not None for item in problem.lists)
+    hits = [unit.hits.astype(np.float64) if weighs else np.empty(0) for unit in units]
     coef_start, n_rows = starts(places).astype(np.int64), np.diff(begin)[home]
     # One type of whole numbers but for the rows' own: each mixture of two compiles functions again.
     paid = Paid(
         np.minimum(np.diff(coef_start), n_rows).astype(np.int64), coef_start, _joined(places),
         starts(hits).astype(np.int64), _joined(hits),
         np.array([last_hit(unit.hits) for unit in units], np.int64),
+        np.array([not unit.alone for unit in units], np.int64),
     )  # fmt: skip
-    ideal, slack = _most(places, [unit.hits for unit in units])
+    # Positives that take no places from each other are binary lists of one each.
+    split = [(x, h) for unit, x in zip(units, places) for h in (unit.hits[:, None] if unit.alone else [unit.hits])]
+    ideal, slack = _most([x for x, _ in split], [h for _, h in split])
     return RowTables(
         rows=rows,
         order=order,

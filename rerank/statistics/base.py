@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +16,7 @@ from rerank.io.options import whole
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
+Ties = Literal["pessimistic", "optimistic", "average"]
 
 
 @dataclass(frozen=True)
@@ -68,8 +69,14 @@ class RankStatistic:
         Whether a row is relevant or not: its gain is 1 where its label is above 0, whatever the grade.
     per_relevant : bool
         Whether the value is presented as a share of the relevant items of the list, each counted by its gain.
+    by_order : bool
+        Whether labels are any real numbers, of which only the order counts: each pair of rows with different labels
+        once (pairs). The value then is no sum over places, but where there are two labels.
     by_share : bool
         Whether it counts a share of the places, so that the length of a list makes no difference.
+    alone : bool
+        Whether relevant rows take no places from each other: each has its place among the other rows, ``1 + lost``
+        where it is ``j + lost`` otherwise.
     remark : str
         What to say to those who may take the name for another measure, where a list has several relevant items.
     """
@@ -83,6 +90,8 @@ class RankStatistic:
     per_relevant: ClassVar[bool] = False
     remark: ClassVar[str] = ""
     by_share: ClassVar[bool] = False
+    by_order: ClassVar[bool] = False
+    alone: ClassVar[bool] = False
 
     def coefficients(self, n: int) -> Floats:
         """``a_1..a_n`` as float64 (n,), non-decreasing and non-negative; ``a_n`` belongs to the top."""
@@ -108,7 +117,7 @@ class RankStatistic:
     @property
     def weighs_hits(self) -> bool:
         """Whether what a place pays depends on how many relevant rows stand above it."""
-        return self.hit_weights(0) is not None
+        return self.alone or self.hit_weights(0) is not None
 
     def _presentation(self, gains: Floats) -> tuple[float, float]:
         """Offset and scale of :func:`presentation`."""
@@ -125,6 +134,14 @@ class RankStatistic:
     def counts_places(self) -> bool:
         """Whether the statistic counts some number of places from the top, or a share of the list."""
         return self.by_share or self.depth is not None
+
+    @property
+    def ties(self) -> Ties:
+        """How equal scores count where nothing else is asked for: as where the statistic is quoted.
+
+        The share of pairs in the right order counts a tied pair as one half, like scikit-learn's ``roc_auc_score``.
+        """
+        return "average" if self.counts_pairs else "pessimistic"
 
     @property
     def length(self) -> int | None:
@@ -189,8 +206,10 @@ def presentation(statistic: RankStatistic, n: int, gains: ArrayLike) -> tuple[fl
 def ideal(statistic: RankStatistic, n: int, gains: ArrayLike) -> float:
     """Raw value of the list in its best order, the larger gain always on top."""
     ascending = np.sort(_checked(n, gains))
-    weights = statistic.hit_weights(n)
-    return math.fsum(statistic.coefficients(n) * ascending * (1 if weights is None else weights[::-1]))
+    weights, coefficients = statistic.hit_weights(n), statistic.coefficients(n)
+    if statistic.alone:  # every relevant item is the first beside the others
+        coefficients = coefficients[-1:]
+    return math.fsum(coefficients * ascending * (1 if weights is None else weights[::-1]))
 
 
 def _checked(n: int, gains: ArrayLike) -> Floats:

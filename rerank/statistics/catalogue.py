@@ -2,7 +2,8 @@
 
 Each is the sequence ``a_1 <= ... <= a_n`` that a relevant item earns at rank ``l``. Those with :meth:`hit_weights`
 multiply what the j-th relevant item from the top earns by ``h_j >= 0``: the weights do not depend on the ranking, so
-no relevant row that moves up lowers the value.
+no relevant row that moves up lowers the value. Those that are ``alone`` pay a relevant item by its place among the
+other items, which no relevant one changes.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class AUC(RankStatistic):
     """
 
     stem = "auc"
-    aliases = ("wrs", "rocauc")
+    aliases: ClassVar[tuple[str, ...]] = ("wrs", "rocauc")
     normalised = True
     counts_pairs = True
 
@@ -63,6 +64,19 @@ class AUC(RankStatistic):
         steps = np.diff(levels[positive], prepend=0.0)
         inside = float(np.dot(steps, at_least * (at_least + 1) / 2))
         return inside, float(np.dot(steps, at_least * (gains.size - at_least)))
+
+
+@dataclass(frozen=True, repr=False)
+class Pairs(AUC):
+    """Share of the pairs of rows with different labels that are in the right order: 1 less [TreeRSVM, eq. 1].
+
+    Labels are 0/1, grades or real utilities, and every pair counts once: of two labels it is the AUC, whose
+    coefficients it has there; of utilities without equal ones (1 + Kendall's tau) / 2.
+    """
+
+    stem = "pairs"
+    aliases = ("concordance",)
+    by_order = True
 
 
 @dataclass(frozen=True, repr=False)
@@ -82,7 +96,7 @@ class WinnerTakesAll(RankStatistic):
     """1 when the top item is relevant, ``a_l = [l = n]`` [Burges2006; RudinWang2018, sec. 2.2]."""
 
     stem = "wta"
-    aliases = ("winnertakesall",)
+    aliases: ClassVar[tuple[str, ...]] = ("winnertakesall",)
 
     def _coefficients(self, n: int) -> Floats:
         return top(n, 1)
@@ -294,8 +308,19 @@ class Success(ReciprocalRank):
         return top(n, self.at)
 
 
+@dataclass(frozen=True, repr=False)
+class PosAtTop(WinnerTakesAll):
+    """Share of the relevant rows that stand above every other row [LiJinZhou2014, sec. 5]."""
+
+    stem = "pos@top"
+    aliases: ClassVar[tuple[str, ...]] = ("postop", "posattop")
+    binary = True
+    per_relevant = True
+    alone = True
+
+
 NAMED: tuple[type[RankStatistic], ...] = (
-    AUC, PartialAUC, WinnerTakesAll, Precision, Window, MRR, DCG, NDCG, PNorm, Recall, RBP, AveragePrecision,
-    ReciprocalRank, Success,
+    AUC, Pairs, PartialAUC, WinnerTakesAll, Precision, Window, MRR, DCG, NDCG, PNorm, Recall, RBP, AveragePrecision,
+    ReciprocalRank, Success, PosAtTop,
 )  # fmt: skip
 """In the order in which a user sees them listed. A new statistic gets its name here."""

@@ -15,15 +15,14 @@ _BY_NAME = {name: kind for kind in NAMED for name in (kind.stem, *kind.aliases)}
 _IN_LISTS = re.compile(r"(.+) in lists of (\d+)")
 _THINNED = re.compile(r"(.+) thinned to [0-9.e-]+")  # a name that earlier versions read
 
-# Pos@Top pays the j-th relevant item at place j alone, and ERR depends on the order of the relevant items.
-_NOT_BY_RANK = "is neither a conditional linear rank statistic nor one of the measures ap, rr and success@N"
 _REFUSED = {
-    "postop": f"Pos@Top {_NOT_BY_RANK}; fit pnorm@8 or dcg@10 and measure pos_at_top afterwards.",
-    "err": f"expected reciprocal rank {_NOT_BY_RANK}; fit ndcg@10, rbp@0.8 or rr instead.",
+    # It depends on the order of the relevant items among themselves.
+    "err": "expected reciprocal rank is neither a conditional linear rank statistic nor one of the measures ap, rr, "
+    "success@N and pos@top; fit ndcg@10, rbp@0.8 or rr instead.",
 }
-_REFUSED |= {"pos": _REFUSED["postop"]}
+_REFUSED["infap"] = "this measure is not offered; leave it out, or take it from trec_eval."
 _REFUSED |= dict.fromkeys(
-    ("rprec", "bpref", "judged", "infap"), "this measure is not offered; leave it out, or take it from trec_eval."
+    ("rprec", "bpref", "judged"), "this measure is for rerank evaluate and is not fitted; fit ap or ndcg@10 instead."
 )
 
 
@@ -66,7 +65,8 @@ def _from_text(text: str) -> RankStatistic:
         return Custom.read(word)
     if word.endswith("%"):
         return _of_share(text, word[:-1])
-    stem, at, argument = word.partition("@")
+    plain = re.sub(r"[\s_-]", "", word)
+    stem, at, argument = (plain, "", "") if plain in _BY_NAME else word.partition("@")
     stem = re.sub(r"[\s_-]", "", stem)
     if stem == MRR.stem and at:
         raise InputError(

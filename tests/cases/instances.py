@@ -87,11 +87,14 @@ def on_grid(seed: int, n_max: int = 9) -> Instance:
 
 
 def with_hits(problem: Problem, seed: int) -> Problem:
-    """The problem with weights of hits: those of AP, of the first hit alone, or any whole numbers."""
+    """The problem with weights of hits: those of AP, of the first hit alone, any whole numbers; or with rows alone."""
     rng = np.random.default_rng([7, seed])
     lists = []
     for item in problem.lists:
-        n, kind = item.rows.size, rng.integers(3)
+        n, kind = item.rows.size, rng.integers(4)
+        if kind == 3:
+            lists.append(replace(item, alone=True))
+            continue
         any_ = np.append(rng.integers(1, 4), rng.integers(0, 4, size=n - 1))
         hits = (np.arange(1, n + 1), np.arange(n) == 0, any_)[kind]
         lists.append(replace(item, hits=hits.astype(np.int64)))

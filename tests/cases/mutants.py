@@ -14,7 +14,7 @@ from typing import Any
 
 from rerank.reranker.files import model_file
 from rerank.reranker.files.model_file import KINDS, ModelDocument
-from rerank.reranker.result import STATUSES
+from rerank.reranker.solution import STATUSES
 
 # Words that a field may hold elsewhere: a forger swaps one for another.
 WORDS = {

@@ -94,7 +94,7 @@ class Slow:
                     for i, g in zip(q.rows, gains)
                     if g >= level
                 )
-                places = [j + x for j, x in enumerate(lost)]
+                places = [x if q.alone else j + x for j, x in enumerate(lost)]
                 hits = [1] * len(lost) if q.hits is None else [int(h) for h in q.hits]
                 raw += (level - previous) * sum(
                     h * Fraction(q.coefficients[-1 - place]) for h, place in zip(hits, places)

@@ -240,7 +240,7 @@ def test_worths_are_rounded_up_by_less_than_a_unit(seed):
         for place, coefficient in enumerate(unit.coefficients):
             exact = unit.factor * Fraction(coefficient, unit.denominator) * Fraction(2) ** shift
             assert exact <= int(up_[start + place]) < exact + 1
-    ideal = sum(h * int(up_[a + j]) for unit, a in zip(units, first) for j, h in enumerate(unit.hits))
+    ideal = sum(h * int(up_[a + unit.step * j]) for unit, a in zip(units, first) for j, h in enumerate(unit.hits))
     assert ideal < 2**63 - 1
     assert ideal == 0 or ideal >= 2**60  # nor are digits given away
 

@@ -30,7 +30,7 @@ def run(*arguments: object, code: int = 0):
 
 def fit(*extra: object, solver: str = "search", code: int = 0):
     fixed = ["--label", "hit", "--candidates", 30, "--stat", "auc", "--solver", solver]
-    return run("fit", "data.csv", "--model", "m.json", *fixed, *extra, code=code)
+    return run("fit", "data.csv", "--free", "--model", "m.json", *fixed, *extra, code=code)
 
 
 def check(proof: str, code: int = 0):

@@ -30,6 +30,8 @@ def run(*arguments, code=0):
 
 def fit(*extra, code=0, data="data.csv", label="hit"):
     own = ["--label", label] if label else []
+    own += [] if {"--cv", "--guarded"} & {*extra} else ["--free"]
+    extra = [one for one in extra if one != "--guarded"]
     options = ["--model", "m.json", "--solver", "search", "--candidates", 20, "--stat", "dcg@5"]
     return run("fit", data, *own, *options, *extra, code=code)
 

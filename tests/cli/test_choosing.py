@@ -33,7 +33,9 @@ def table(tmp_path, monkeypatch):
 
 
 def fit(*options, code=OPEN):
-    given = ["--label", "label", "--model", "m.json", "--stat", "precision@20", "--solver", "search"]
+    given = [] if {"--cv", "--guarded"} & {*options} else ["--free"]
+    given += ["--label", "label", "--model", "m.json", "--stat", "precision@20", "--solver", "search"]
+    options = [one for one in options if one != "--guarded"]
     return run("fit", "table.csv", *given, "--time-limit", 6, *options, code=code)
 
 
@@ -112,13 +114,20 @@ def test_a_first_stage_that_held_out_rows_keep_is_a_success_and_told_the_same_ev
     assert found["status"] == "first_stage_kept"
     open_gap = replace(load("m.json").result_, bound=9.0)
     assert exit_code(open_gap) == 0 and exit_code(replace(open_gap, evidence=None)) == 3
+    chosen = replace(open_gap.evidence, chosen=0, values=(0.7,) * 11, leads=(0.1,) * 11, errors=(0.01,) * 11)
+    assert exit_code(replace(open_gap, status="feasible", evidence=chosen)) == 0
+    untried = replace(open_gap.evidence, **dict.fromkeys(("values", "leads", "errors"), (None,) * 11))
+    assert exit_code(replace(open_gap, evidence=untried)) == 3
     assert found["message"].startswith("The first stage is kept: no option that was tried on held-out")
     (told,) = found["held_out"]
     last = told.splitlines()[-1]
     assert last.startswith("The first stage is kept. safeguard=inf keeps")
-    assert sum("ranks by 5 columns" in note for note in found["notes"]) == 1  # and not by 3
-    printed = fit(*options)
-    assert last in printed.stdout and "max_features=3 limits" in printed.stdout and "Chosen" not in printed.stdout
+    assert np.count_nonzero(load("m.json").coef_) == 3 == len(found["coef"])  # it ranks by no more
+    assert last in " ".join(found["description"]["held_out"])
+    printed, shown = fit(*options), fit(*options, "--details")
+    assert last in printed.stdout and "Chosen" not in printed.stdout
+    head = told.splitlines()[2]
+    assert head in shown.stdout and head not in printed.stdout
     assert "logistic+squares: auc " in printed.stderr and "over the first stage" in printed.stderr
     checked = run("verify", "m.json", "table.csv", "--label", "label", code=3).output
     assert "All that could be checked holds" in checked and "settings.reranks" in checked

@@ -36,7 +36,7 @@ def test_names_of_columns_and_rows_are_printed_as_they_are_and_whole(folder):
     X, y = noisy(0)
     names, ids = ("[/x]", "b[red]", "year"), [f"[/a]{'long' * 30}[b]{number}" for number in range(len(y))]
     write_csv("odd.csv", Table(X, y, None, np.array(ids, dtype=object), names), label="hit")
-    said = fit("--id", "id", data="odd.csv", code=None).stdout
+    said = fit("--id", "id", "--details", data="odd.csv", code=None).stdout
     weights = next(line for line in said.splitlines() if line.startswith("weights"))
     assert any(f"{name} " in weights for name in names[:2])
     rows = run("rank", "m.json", "odd.csv", "--top", 0).stdout.splitlines()[1:]

@@ -32,8 +32,8 @@ def test_special_files_are_no_outputs(folder):
     for special in ("/dev/null", "/dev/full", "/dev/stdout", "pipe", "sub"):
         mode = os.lstat(special).st_mode
         for arguments in [
-            ("fit", "data.csv", "--label", "hit", "--model", special),
-            ("fit", "data.csv", "--label", "hit", "--model", "x.json", "--proof", special),
+            ("fit", "data.csv", "--free", "--label", "hit", "--model", special),
+            ("fit", "data.csv", "--free", "--label", "hit", "--model", "x.json", "--proof", special),
             ("import", "p.mps", "p.sol", "--model", special),
             ("solve", "p.mps", "--solution", special),
         ]:
@@ -96,7 +96,7 @@ def test_documents_that_no_run_has_count_in_the_ideal(folder):
         assert "2 relevant documents are in no run" in said
         roles = ["--label", "target", "--qid", "qid", "--id", "id"] if form == "csv" else []
         options = ("--stat", "ndcg", "--first-stage", "none", "--solver", "search", "--model", "f.json")
-        body = answer(run("fit", target, *roles, *options, "--json", code=None))
+        body = answer(run("fit", target, "--free", *roles, *options, "--json", code=None))
         values[form, choice] = body["statistic"]
         score = answer(run("score", "f.json", target, "--json"))
         assert score["value"] == pytest.approx(body["statistic"])

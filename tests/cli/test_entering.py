@@ -18,7 +18,7 @@ RNG = np.random.default_rng(3)
 FRAME = pd.DataFrame({"a": RNG.normal(size=N), "b": RNG.normal(size=N)})
 FRAME["y"] = (FRAME["a"] + RNG.normal(size=N) > 0.3).astype(int)
 SHUFFLED = FRAME.sort_values("y").reset_index(drop=True).sample(frac=1, random_state=0)
-OPTIONS = ("--stat", "dcg@10", "--solver", "search", "--time-limit", 2, "--model", "m.json")
+OPTIONS = ("--free", "--stat", "dcg@10", "--solver", "search", "--time-limit", 2, "--model", "m.json")
 
 
 @pytest.fixture(autouse=True)

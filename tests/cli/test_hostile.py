@@ -16,7 +16,8 @@ from rerank.io import read_table, write_run
 from rerank.reranker.files import model_file
 
 EVIL = "Жук\x1b[31m\u202e\x9b"
-FIT = ["fit", "t.csv", "--label", "y", "--id", "id", "--solver", "search", "--time-limit", "5", "--model", "m.json"]
+FIT = ["fit", "t.csv", "--free", "--label", "y", "--id", "id", "--solver", "search", "--time-limit", "5"]
+FIT += ["--model", "m.json"]
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +87,7 @@ def test_a_signal_keeps_what_a_fit_has_found(tmp_path, name):
     )
     options = ["--label", "y", "--solver", "search", "--time-limit", "60", "-v", "--checkpoint", "c"]
     with subprocess.Popen(
-        [sys.executable, "-m", "rerank", "fit", "t.csv", "--model", "m.json", *options], cwd=tmp_path,
+        [sys.executable, "-m", "rerank", "fit", "t.csv", "--free", "--model", "m.json", *options], cwd=tmp_path,
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
         preexec_fn=lambda: signal.signal(getattr(signal, name), signal.SIG_DFL),  # nohup ignores SIGHUP
     ) as process:  # fmt: skip
@@ -120,7 +121,7 @@ def test_an_interrupt_while_the_commands_are_imported_has_its_exit_code():
 def test_python_without_docstrings_fits_verifies_and_says_what_it_cannot_do(fitted):
     plain = {"PYTHONOPTIMIZE": "2", "NUMBA_DISABLE_JIT": "1"}
     (fitted / "few.csv").write_text("a,y\n1,0\n2,1\n3,0\n4,1\n", encoding="utf-8")
-    words = ("fit", "few.csv", "--label", "y", "--stat", "dcg@2", "--model", "o.json")
+    words = ("fit", "few.csv", "--free", "--label", "y", "--stat", "dcg@2", "--model", "o.json")
     done = command(fitted, *words, "--proof", "o.proof", **plain)
     assert done.returncode == 0 and "PYTHONOPTIMIZE=2), so no program confirms the proof" in done.stdout, (
         done.stderr

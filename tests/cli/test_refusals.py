@@ -31,7 +31,7 @@ FILES = {
     "b.run": "1 Q0 c 1 5.0 t\n1 Q0 b 2 3.0 t\n2 Q0 a 1 3.0 t\n",
 }
 RUNS = "fuse --run bm25=a.run --run dense=b.run"
-FIT = "fit few.csv --label hit --solver search --model new.json"
+FIT = "fit few.csv --free --label hit --solver search --model new.json"
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +65,9 @@ TABLES = [
     ("fit few --label hit --model new.json", "few has no suffix that names a format that is read"),
     ("fit few.xls --label hit --model new.json", "few.xls has the suffix '.xls'"),
     ("fit few.csv --model new.json", "without labels"),
+    ("fit few.csv --label hit --model new.json --cv 2 --safeguard nan", "safeguard is NaN"),
+    ("fit few.csv --label hit --model new.json --solver none", "add --free"),
+    ("fit few.csv --label hit --model new.json", "rerank fit --free"),
     ("rank nowhere.json data.csv", "Cannot read nowhere.json"),
     ("rank data.csv data.csv", "pass a file written by save or by rerank fit"),
     ("score data.csv data.csv", "pass a file written by save or by rerank fit"),
@@ -117,7 +120,6 @@ OPTIONS = [
     ("--cross-fit some", "--cross-fit is 'some'"),
     ("--holdout 2", "--holdout is 2"),
     ("--cv 3 --rule mean", "No such option: --rule"),
-    ("--cv 3 --safeguard nan", "safeguard is NaN"),
     ("--plot new.json", "names no kind of picture"),
 ]
 EVALUATE = [

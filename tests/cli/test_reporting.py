@@ -4,6 +4,7 @@ import csv
 import json
 import re
 from dataclasses import replace
+from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 
 from rerank import Reranker, load
 from rerank.io import Table, write_csv
-from rerank.reranker.describe import proved_in_words
+from rerank.reranker.describe import describe
 from rerank.reranker.evidence import evidence_of, one_line
 from rerank.reranker.files import model_file
 from tests.cases.mutants import signed
@@ -65,7 +66,7 @@ def write(name, X, y, ids=None, qid=None):
 def model(folder):
     X, y = drawn(0)
     write("train.csv", X, y)
-    options = ["--stat=precision@8", "--radius=0.1", "--margin=0.05", "--solver=search", "--candidates=0"]
+    options = ["--free", "--stat=precision@8", "--radius=0.1", "--margin=0.05", "--solver=search", "--candidates=0"]
     run("fit", "train.csv", "--label", "hit", "--model", "m.json", *options, code=None)
     return "m.json"
 
@@ -84,7 +85,7 @@ def test_rows_of_the_fit_are_recomputed(model):
     found = answer(run("verify", model, "train.csv", "--json", code=None))
     outcome = "Everything stated holds." if found["complete"] else "All that could be checked holds."
     assert found["holds"] and f"{len(found['checks'])} claims were recomputed from these rows. {outcome}" in told
-    assert "which says little about rows to come" in told and "The first 8 places count" in told
+    assert "which says little about rows to come" in told and "Which 8 of 90 rows should be looked at first?" in told
 
 
 def test_new_rows_have_a_lead_with_its_interval(model):
@@ -96,8 +97,12 @@ def test_new_rows_have_a_lead_with_its_interval(model):
     assert f"precision@8 of this list is {value['value']:.4g}." in told
     assert f"The first stage's list has {value['first_stage']:.4g}." in told
     assert "evidence only if the fit has not seen these rows" in told and "were not recomputed here" in told
-    low, high = map(float, re.search(r"interval goes from (\S+) to (\S+) \(", told).groups())
-    assert low <= value["value"] - value["first_stage"] <= high
+    low, high = map(float, re.search(r"interval goes from (\S+) to (\S+), by", told).groups())
+    est, lead = load(model), value["value"] - value["first_stage"]
+    tops = (set(np.argsort(-scores)[:8].tolist()) for scores in (est.list_scores(X), est.first_stage_scores(X)))
+    apart = y[list(set.symmetric_difference(*tops))].sum()  # hits that only one of the two has [McNemar1947]
+    assert (low, high) == pytest.approx((lead - 1.96 * apart**0.5, lead + 1.96 * apart**0.5), rel=1e-3)
+    assert f"the lead over the first stage is {lead:+.4g}, 95 % interval {low:+.3g} to {high:+.3g}: evidence" in told
 
 
 def test_rows_without_labels_and_rows_that_are_all_relevant_or_none_is(model):
@@ -110,6 +115,146 @@ def test_rows_without_labels_and_rows_that_are_all_relevant_or_none_is(model):
         write("rows.csv", X, labels)
         run("report", model, "rows.csv")
         assert said in read()
+
+
+def listed(path="report.html"):
+    """The rows of the list by the names of its columns."""
+    cells = re.search(r"<h2>The list</h2><table.*?</table>", Path(path).read_text(), re.DOTALL)[0]
+    rows = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in re.findall(r"<tr.*?</tr>", cells)]
+    return [dict(zip(rows[0], row, strict=True)) for row in rows[1:]]
+
+
+def moves(cell):
+    """Names and numbers beside a row."""
+    return [(name, float(added)) for name, added in (one.rsplit("\N{NO-BREAK SPACE}", 1) for one in cell.split(", "))]
+
+
+def test_the_answer_comes_first_then_the_list_and_the_rest_is_folded(model):
+    X, y = drawn(1)
+    write("new.csv", X, y)
+    run("report", model, "new.csv")
+    page = Path("report.html").read_text()
+    order = [
+        "<h1>Which 8 of 90 rows should be looked at first?</h1>", "<b>The first 8 places hold ",
+        "On these rows the lead over the first stage is ", "On the 90 rows of the fit: ", "<svg",
+        "<h2>The list</h2>", "<h2>How it was made, judged and checked</h2>",
+        "<summary>How good it is on these rows", "<summary>What changed", "<summary>What held-out rows say",
+        "<summary>What was proved", "<summary>Certificate",
+    ]  # fmt: skip
+    places = [page.index(part) for part in order]
+    assert places == sorted(places)
+    headings = answer(run("report", model, "new.csv", "--json"))["sections"]
+    assert headings[0] == "Which 8 of 90 rows should be looked at first?" and headings[1:] == [
+        "The list", "How it was made, judged and checked",
+    ]  # fmt: skip
+    assert page[places[6] :].count("<details>") == page.count("</details>") == 5
+    assert page[places[6] + len(order[6]) :].startswith("<details>") and page.endswith("</details></body></html>\n")
+
+
+def test_the_picture_counts_what_the_answer_counts(model):
+    """By slices of the sorted rows; a random order by its share."""
+    X, y = drawn(1)
+    write("new.csv", X, y)
+    run("report", model, "new.csv")
+    est, told, page = load(model), read(), Path("report.html").read_text()
+    here, first = (
+        int(y[np.lexsort((y, -scores))[:8]].sum()) for scores in (est.list_scores(X), est.first_stage_scores(X))
+    )
+    chance = f"{8 * y.mean():.1f}".removesuffix(".0")
+    assert (
+        f"The first 8 places hold {here} of {int(y.sum())} relevant rows; those of the first stage's list {first}, "
+        f"of a random order {chance}." in told
+    )
+    for name, value in (("this list", here), ("the first stage's list", first), ("a random order", chance)):
+        assert f">{escape(name)}: {value} by place 8<" in page
+    assert ">a perfect list: 8 by place 8<" in page
+
+
+NAMES = {"a": 0, "b": 1, escape("<scrip\N{HORIZONTAL ELLIPSIS}cript>"): 2}
+
+
+def check_moves(told, expected):
+    """Each of three columns to two digits, the largest first."""
+    assert [NAMES[name] for name, _ in told] == np.argsort(-np.abs(expected), kind="stable").tolist()
+    assert [added for _, added in told] == pytest.approx([expected[NAMES[name]] for name, _ in told], rel=0.051)
+
+
+def test_the_columns_beside_a_row_are_what_moved_it(folder):
+    """By slopes of the score that the estimator gives, less those of the first stage's."""
+    X, y = drawn(0)
+    ids = np.array([f"person {k}" for k in range(y.size)], dtype=object)
+    write("train.csv", X, y, ids)
+    options = ["--label=hit", "--id=id", "--stat=precision@8", "--radius=0.3", "--solver=search", "--candidates=0"]
+    run("fit", "train.csv", "--free", "--model", "m.json", *options, code=None)
+    run("report", "m.json", "train.csv")
+    est = load("m.json")
+    moved = est.decision_function(X) - est.first_stage_scores(X)
+    slopes = np.linalg.lstsq(np.column_stack([X, np.ones(y.size)]), moved, rcond=None)[0][:3]
+    first = np.argsort(np.argsort(-est.first_stage_scores(X), kind="stable")) + 1
+    rows = listed()
+    assert len(rows) == 13
+    for place, row in enumerate(rows, 1):
+        k = ids.tolist().index(row["id"])
+        assert (int(row["place"]), int(row["before"])) == (place, first[k]) and bool(row["relevant"]) == bool(y[k])
+        assert float(row["score"]) == pytest.approx(est.decision_function(X)[k], abs=1e-3)
+        check_moves(moves(row["moved most by"]), (X[k] - X.mean(axis=0)) * slopes)
+
+
+@pytest.mark.parametrize(
+    ("extra", "heading"),
+    [
+        (["--first-stage=none", "--epsilon=0.01"], "moved most by"), (["--candidates=30"], "moved most by"),
+        (["--radius=0"], "score most due to"),
+    ],
+)  # fmt: skip
+def test_columns_of_free_weights_and_of_a_first_stage_that_is_kept(folder, extra, heading):
+    """Means are over the rows that are reranked, and the score is what the contributions add up to."""
+    X, y = drawn(0)
+    write("train.csv", X, y)
+    options = ["--free", "--label=hit", "--stat=precision@8", "--solver=search", "--time-limit=5", *extra]
+    run("fit", "train.csv", "--model", "m.json", *options, code=None)
+    run("report", "m.json", "train.csv")
+    est = load("m.json")
+    parts, first = est.contributions(X), est.first_stage_scores(X)
+    head = np.ones(y.size, dtype=bool) if first is None or not est.reranks_ else first >= est.threshold_
+    for row in listed():
+        k = int(row["row"])
+        assert head[k] and float(row["score"]) == pytest.approx(parts[k].sum(), rel=2e-3, abs=1e-3)
+        check_moves(moves(row[heading]), (parts[k] - parts[head].mean(axis=0))[:3])
+        assert ("before" in row) == (est.reranks_ and first is not None)
+
+
+def test_rows_below_the_shortlist_have_the_first_stage_s_score_and_no_columns(folder):
+    X, y = drawn(2)
+    write("train.csv", X, y)
+    options = ["--free", "--label=hit", "--stat=dcg@8", "--solver=search", "--candidates=10", "--time-limit=5"]
+    run("fit", "train.csv", "--model", "m.json", *options, code=None)
+    run("report", "m.json", "train.csv")
+    first, below = load("m.json").first_stage_scores(X), listed()[10:]
+    assert len(below) == 3 and [row["moved most by"] for row in below] == [""] * 3
+    assert [float(row["score"]) for row in below] == pytest.approx(np.sort(first)[::-1][10:13], abs=1e-3)
+    assert "none for rows below the shortlist" in read()
+
+
+def test_without_labels_the_page_says_how_much_of_the_first_stage_s_list_is_left(model):
+    X, _ = drawn(2)
+    write("rows.csv", X, None)
+    run("report", model, "rows.csv")
+    est, told = load(model), read()
+    both = len(set(est.top(X, 8).tolist()) & set(np.argsort(-est.first_stage_scores(X), kind="stable")[:8].tolist()))
+    assert f"Of the 8 rows in the first 8 places the first stage's list has {both} there, too." in told
+    assert f">shared: {both} by place 8<" in Path("report.html").read_text() and "moved most by" in told
+
+
+def test_a_page_of_many_rows_is_no_larger_than_one_of_few(model):
+    rng, sizes = np.random.default_rng(0), []
+    for n in (2_000, 100_000):
+        X = rng.normal(size=(n, 3))
+        write("many.csv", X, (X[:, 0] > 1).astype(float), np.array([f"row {k:06}" for k in range(n)], dtype=object))
+        run("report", model, "many.csv", "--id", "id")
+        sizes.append(Path("report.html").stat().st_size)
+        assert len(listed()) == 13 and read()
+    assert sizes[1] < sizes[0] + 1_000 < 40_000
 
 
 def test_nothing_of_the_data_is_read_as_html(model):
@@ -132,14 +277,14 @@ def test_lists_are_drawn_anew_as_wholes(folder):
     X, y = drawn(5)
     qid = np.array([f"q{k % 6}" for k in range(y.size)], dtype=object)
     write("lists.csv", X, y, qid=qid)
-    options = ["--label=hit", "--qid=qid", "--stat=ndcg@3", "--solver=search", "--time-limit=5"]
+    options = ["--label=hit", "--qid=qid", "--free", "--stat=ndcg@3", "--solver=search", "--time-limit=5"]
     run("fit", "lists.csv", "--model", "m.json", *options, code=None)
     X, y = drawn(6)
     write("more.csv", X, y, qid=qid)
     run("report", "m.json", "more.csv")
     told = read()
     assert "The best 8 of each list, in the order of their names: 48 of 90 rows." in told
-    assert "in 6 lists" in told and "the lists drawn anew 1000 times" in told
+    assert "in 6 lists" in told and "by paired differences of lists" in told
 
 
 def test_missed_items_and_weights_count_for_both_orders(folder):
@@ -151,7 +296,7 @@ def test_missed_items_and_weights_count_for_both_orders(folder):
         ideal = {"q0": (1.0, 1.0), "q3": (1.0,)}
         write_csv(name, Table(X, y, qid, None, ("a", "b", "c"), weights, ideal), label="hit")
     options = ["--label=hit", "--qid=qid", "--weight=weight", "--stat=ndcg@3", "--solver=search", "--time-limit=5"]
-    run("fit", "old.csv", "--model", "m.json", *options, code=None)
+    run("fit", "old.csv", "--free", "--model", "m.json", *options, code=None)
     run("report", "m.json", "new.csv", "--weight", "weight")
     value = answer(run("score", "m.json", "new.csv", "--weight", "weight", "--json"))
     ours, first = f"{value['value']:.4g}", f"{value['first_stage']:.4g}"
@@ -161,7 +306,7 @@ def test_missed_items_and_weights_count_for_both_orders(folder):
 def test_rows_on_which_the_statistic_is_not_defined(folder, recwarn):
     X, y = drawn(0)
     write("old.csv", X, y)
-    run("fit", "old.csv", "--label", "hit", "--model", "m.json", "--stat=auc", "--radius=0", code=None)
+    run("fit", "old.csv", "--label", "hit", "--model", "m.json", "--stat=auc", "--free", "--radius=0", code=None)
     write("same.csv", X, np.ones(y.size))
     recwarn.clear()
     run("report", "m.json", "same.csv")
@@ -217,7 +362,7 @@ def test_what_held_out_rows_said_is_in_the_file_and_on_the_page(chosen):
 
 def test_a_model_without_folds_says_so(model):
     run("report", model, "train.csv")
-    assert "holds no held-out evidence: fit with --cv 5" in read() and load(model).result_.evidence is None
+    assert "holds no held-out evidence: fit without --free" in read() and load(model).result_.evidence is None
 
 
 def test_nothing_of_the_evidence_is_read_as_html_or_as_a_formula(chosen):
@@ -283,38 +428,40 @@ def test_a_random_order_is_on_the_page(model):
     assert f"A random order has {8 * y.mean():.4g} on average." in read()
 
 
-def counted(bound, source="search", **options):
-    """A fit of precision@5, and the sentences of its bound, if it were this one."""
+def described(bound, source="search", hits=True, **options):
+    """What is said of a fit of precision@5 with the value 3, if this were its bound."""
     X, y = drawn(9, 40)
     est = Reranker("precision@5", first_stage=None, solver="search", **options).fit(X, y)
-    result = replace(est.result_, value=3.0, bound=bound, bound_source=source, bound_solver=None)
-    state = replace(est.state_, result=result)
-    return proved_in_words(state, True), proved_in_words(state)
+    result = replace(est.result_, value=3.0, statistic=3.0, bound=bound, bound_source=source, bound_solver=None)
+    return describe(replace(est.state_, result=result, binary=hits))
 
 
 def test_a_bound_in_words():
-    (counts, numbers), n = counted(4.5), int(drawn(9, 40)[1].sum())
-    assert counts[0] == (
-        f"On the 40 training rows no weights of these 3 columns put more than 4 of the {n} relevant rows into the "
-        "first 5 places by the margin of the fit."
+    n, told = int(drawn(9, 40)[1].sum()), described(4.5)
+    assert told.answer == (
+        f"The new order finds 3 of the {n} relevant rows in its first 5; no such weights have more than 4."
     )
-    assert counts[1:3] == ["The weights that were found put 3 there.",
-                           "So at most 1 more could be found by such weights."]  # fmt: skip
-    assert "have a value of precision@5 above 4.5, by" in numbers[0] and "at most 1.5 more is possible" in numbers[2]
-    assert "rerank verify --proof checks it" in counts[-1]
-    assert "So no such weights find more." in counted(3.0)[0]
+    assert told.asked == (
+        f"Asked: order 40 rows, {n} of them relevant, by precision@5: the best weights of these 3 columns.",
+    )
+    assert told.proof[0].startswith("Stopped with a gap of 1.5 in precision@5")
+    assert described(4.5, hits=False).answer == (
+        "The new order has a precision@5 of 3; no such weights have more than 4.5."
+    )
+    assert described(3.0).answer.endswith("; no such weights have more.")
+    assert described(3.0).proof[0].startswith("Proved optimal (by the search): no weights of these 3 columns have a")
     # A solver's bound may be a rounding too small, and is told as its word.
-    words = counted(4.9999999, "solver")[0]
-    assert words[0].startswith("On the word of a solver: on the 40") and "more than 5 of" in words[0]
-    assert "Nobody has checked that bound" in words[-1]
-    limited = counted(4.5, max_features=2, positive=True)[0][0]
-    assert "(of at most 2 columns at a time, with the signs that were asked for)" in limited
-    assert "relevant rows into" not in counted(4.5, C=0.01)[0][0]
+    word = described(4.9999999, "solver")
+    assert word.answer.endswith("; on the word of a solver no such weights have more than 5.")
+    limited = described(4.5, max_features=2, positive=True)
+    assert "(of at most 2 columns at a time, with the signs that were asked for)" in limited.asked[0]
+    for said in (described(4.5, C=0.01), described(2.5)):  # with a penalty or a margin it is no bound of hits
+        assert said.answer == f"The new order finds 3 of the {n} relevant rows in its first 5."
 
 
 def test_a_bound_is_never_told_below_itself():
-    told = counted(4.00000049)[1]
-    assert "above 4.000001," in told[0] and "above 4," in counted(4.0 + 1e-12)[1][0]
+    assert "have more than 4.001." in described(4.00000049, hits=False).answer
+    assert "have more than 4." in described(4.0 + 1e-12, hits=False).answer
 
 
 def test_names_of_options_are_kept_on_one_line():

@@ -44,7 +44,7 @@ def files(request, folder):
 
 def fit(table, *more, code=None):
     given = [word for name, value in OPTIONS.items() for word in ("--" + name.replace("_", "-"), value)]
-    return run("fit", table, "--label", "failed", "--model", "m.json", *given, *more, code=code)
+    return run("fit", table, "--free", "--label", "failed", "--model", "m.json", *given, *more, code=code)
 
 
 def test_a_file_with_texts_and_gaps_is_fitted_and_ranked_as_in_python(files):

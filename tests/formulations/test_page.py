@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from formulations import auc, mixed, pairwise, resolved_rank, subrank
+from formulations import auc, mixed, pairwise, pos_top, resolved_rank, subrank
 
 DOCS = Path(__file__).parents[2] / "docs"
 SPEC = importlib.util.spec_from_file_location("include_docstrings", DOCS / "include_docstrings.py")
@@ -25,7 +25,7 @@ def test_included_text_is_the_docstring(page):
 def test_the_page_states_every_program():
     text = (DOCS / "mathematics.md").read_text(encoding="utf-8")
     included = {block["name"] for block in include.BLOCK.finditer(text)}
-    assert {module.__name__ for module in (subrank, resolved_rank, mixed, auc, pairwise)} <= included
+    assert {module.__name__ for module in (subrank, resolved_rank, mixed, auc, pairwise, pos_top)} <= included
 
 
 @pytest.mark.parametrize("page", ["mathematics.md", "modelling.md"])
@@ -54,7 +54,7 @@ def test_tables_terms_and_formulas_become_markdown():
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("module", [subrank, resolved_rank, mixed, auc, pairwise])
+@pytest.mark.parametrize("module", [subrank, resolved_rank, mixed, auc, pairwise, pos_top])
 def test_every_family_of_a_model_is_stated_in_its_docstring(module):
     """And every family stated is built by some options."""
     import pyomo.environ as pyo
@@ -68,7 +68,8 @@ def test_every_family_of_a_model_is_stated_in_its_docstring(module):
         if module is pairwise:
             model = module.build(X, ([[0, 1], [1, 0]], [1.0, 1.0]), **options)
         else:
-            model = module.build(X, y, [1.0, 2.0, 3.0, 4.0], **options)
+            paid = [0.0, 0.0, 0.0, 1.0] if module is pos_top else [1.0, 2.0, 3.0, 4.0]
+            model = module.build(X, y, paid, **options)
         built |= {block.name for block in model.component_objects(pyo.Constraint)}
     terms = re.findall(r"^(``.*)\n    ", module.__doc__, re.MULTILINE)
     stated = {name for line in terms for name in re.findall(r"``(\w+)``", line)}

@@ -3,24 +3,27 @@
 import math
 import random
 
-NORMALISERS = ("none", "minmax", "z", "rank", "sigmoid")
+NORMALISERS = ("none", "minmax", "l2", "z", "rank", "sigmoid")
 MISSING = ("lowest", "zero", "impute")
 
 
-def value(name, scores, score, k=60.0):
-    """The normalised score of a document, ``scores`` being those that the run has for the query."""
-    low, high = min(scores), max(scores)
+def value(name, scores, at, k=60.0):
+    """The normalised score of a document, number ``at`` of the scores that the run has for the query."""
+    score, low, high = scores[at], min(scores), max(scores)
     if name == "none":
         return score
     if name == "minmax":
-        return 0.5 if low == high else (score - low) / (high - low)
+        return 1.0 if low == high else (score - low) / (high - low)
+    if name == "l2":
+        length = math.sqrt(math.fsum(one * one for one in scores))
+        return score / length if length else 0.0
     if name == "z":
         if low == high:
             return 0.0
         mean = math.fsum(scores) / len(scores)
         return (score - mean) / math.sqrt(math.fsum((one - mean) ** 2 for one in scores) / len(scores))
     if name == "rank":
-        return 1 / (k + 1 + sum(one > score for one in scores))
+        return 1 / (k + 1 + sum(one > score for one in scores) + scores[:at].count(score))
     return 1 / (1 + math.exp(-score)) if score > -700 else 0.0
 
 
@@ -28,17 +31,16 @@ def filled(name, rule, scores, k=60.0):
     """What a document gets that the run does not have."""
     if not scores or rule == "zero":
         return 0.0
-    values = [value(name, scores, score, k) for score in scores]
+    values = [value(name, scores, at, k) for at in range(len(scores))]
     if rule == "impute":
         return math.fsum(values) / len(values)
-    return 0.0 if name in ("minmax", "rank") else min(values)
+    return 0.0 if name in ("minmax", "rank") else min(*values, 0.0) if name == "l2" else min(values)
 
 
 def within(scores, depth):
-    """The documents of ``{document: score}`` that fewer than ``depth`` others beat."""
-    if depth is None:
-        return dict(scores)
-    return {doc: s for doc, s in scores.items() if sum(other > s for other in scores.values()) < depth}
+    """The first documents of ``{document: score}``, equal scores in their order."""
+    first = sorted(scores, key=lambda doc: -scores[doc])[:depth]  # stable
+    return {doc: s for doc, s in scores.items() if doc in first}
 
 
 def fused(runs, weights, name, rule="lowest", depth=None, k=60.0):
@@ -50,7 +52,7 @@ def fused(runs, weights, name, rule="lowest", depth=None, k=60.0):
             total = 0.0
             for run, own in cut.items():
                 scores = list(own.values())
-                part = value(name, scores, own[doc], k) if doc in own else filled(name, rule, scores, k)
+                part = value(name, scores, list(own).index(doc), k) if doc in own else filled(name, rule, scores, k)
                 total += weights[run] * part
             found.setdefault(query, {})[doc] = total
     return found

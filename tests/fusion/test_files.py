@@ -56,7 +56,7 @@ def signed(body):
 OTHER_DIGEST = [{"runs": {"bm25": 0.7}}, {"normalise": "z"}, {"schema": 2}, {"schema": True}, {"more": 1},
                 {"format": "exact-rerank model"}]  # fmt: skip
 IMPOSSIBLE = [
-    {"runs": {}}, {"runs": {"a": "1"}}, {"runs": {"a": True}}, {"runs": {"": 1.0}}, {"normalise": "l2"},
+    {"runs": {}}, {"runs": {"a": "1"}}, {"runs": {"a": True}}, {"runs": {"": 1.0}}, {"normalise": "l3"},
     {"missing": "mean"}, {"k": -1}, {"k": "60"}, {"depth": 0}, {"depth": 1.5}, {"about": []},
 ]  # fmt: skip
 CURVES = np.array([[-1.5, 2.0], [12.25, 4.0], [0.0, 0.5]])
@@ -128,13 +128,13 @@ def as_vespa(text, runs, doc):
     expression = re.search(r"expression: (.*)", text)[1]
 
     def normalize_linear(own):
-        return naive.value("minmax", list(own.values()), own[doc])
+        return naive.value("minmax", list(own.values()), list(own).index(doc))
 
     def reciprocal_rank(own, k=60.0):
-        return naive.value("rank", list(own.values()), own[doc], k)
+        return naive.value("rank", list(own.values()), list(own).index(doc), k)
 
     def sigmoid(own):
-        return naive.value("sigmoid", [0.0], own[doc])
+        return naive.value("sigmoid", [own[doc]], 0)
 
     wrapped = "(" in expression
     scores = {f"score_{name}": run["q"] if wrapped else run["q"][doc] for name, run in runs.items()}
@@ -162,7 +162,7 @@ def test_the_formula_fuses_alike(normaliser):
         else:
             known = {name: name for name in NAMES}
             known[normaliser] = lambda name, d=doc: naive.value(
-                normaliser, list(COMPLETE[name]["q"].values()), COMPLETE[name]["q"][d], 20.0)  # fmt: skip
+                normaliser, list(COMPLETE[name]["q"].values()), "abcde".index(d), 20.0)  # fmt: skip
         found[doc] = eval(expression, {"__builtins__": {}}, known)
     agree(found, given.fuse(COMPLETE)["q"])
     assert set(MEANINGS) == set(naive.NORMALISERS)
@@ -198,7 +198,7 @@ def test_a_fitted_sigmoid_is_one_of_moved_scores_in_files_and_exports(tmp_path):
 def test_a_constant_may_be_an_int():
     given = model("rank", k=20)
     assert json.loads(export(given, "elasticsearch"))["retriever"]["rrf"]["rank_constant"] == 20
-    assert "1 / (20 + rank)" in export(given, "formula")
+    assert "1 / (20 + place)" in export(given, "formula")
 
 
 @pytest.mark.parametrize("name", ['b) + 9 * rank(c', "b\n= 1", "b\r\u2028x", "\x1b[31mb", '"', "\u202eb", "Жук-1.2"])
@@ -217,7 +217,7 @@ def test_no_name_of_a_run_breaks_an_export(name):
 def test_the_formula_has_names_and_constants_as_they_are():
     given = FusionModel(("a + -b", "c"), np.array([-0.5, -0.25]), "rank", k=12.3456789, missing="impute")
     text = export(given, "formula")
-    assert "fused = -0.5 * rank(\"a + -b\") - 0.25 * rank(c)\n" in text and "1 / (12.3456789 + rank)" in text
+    assert "fused = -0.5 * rank(\"a + -b\") - 0.25 * rank(c)\n" in text and "1 / (12.3456789 + place)" in text
     assert text.endswith("the mean of the normalised scores that the run gives in the query, or 0 if that is none.")
 
 
@@ -230,6 +230,12 @@ def test_the_formula_has_names_and_constants_as_they_are():
         ("elasticsearch", model("none"), "missing='lowest'"),
         ("elasticsearch", model("rank", k=0.5), "k = 0.5"),
         ("elasticsearch", FusionModel(("a", "b"), np.array([1.5, -0.5]), "minmax"), "weights below 0"),
+        ("opensearch", model("none"), "cannot express the normaliser 'none'"),
+        ("opensearch", FusionModel(tuple("abcdef"), np.full(6, 1 / 6), "minmax"), "6 runs, of a hybrid query of 5"),
+        ("weaviate", model("rank"), "fit with normalise='minmax', or"),
+        ("weaviate", model("minmax"), "cannot express 3 runs"),
+        ("mongodb", model("l2"), "cannot express the normaliser 'l2'"),
+        ("qdrant", model("rank"), "in its RRF a weight divides the rank"),
         ("vespa", model("z"), "cannot express the normaliser 'z'"),
         ("vespa", FusionModel(("a b",), np.array([1.0]), "minmax"), "the name 'a b'"),
     ],

@@ -33,7 +33,8 @@ def statistic_at(
             lost = sorted(sum(scores[i] - scores[k] < margin for k in negative) for i in positive)
             for place, count in enumerate(lost, start=1):
                 weight = 1 if item.hits is None else int(item.hits[place - 1])
-                earned = weight * Fraction(float(item.coefficients[len(gain) - place - count]))
+                at = count + (1 if item.alone else place)
+                earned = weight * Fraction(float(item.coefficients[len(gain) - at]))
                 raw += (threshold - previous) * earned
             previous = threshold
         weight = Fraction(float(item.weight))

@@ -39,18 +39,18 @@ class SweepOptimum:
 class _SortedCounts:
     """Sorted lost counts of one binary list and what they earn; one count up or down in constant time."""
 
-    def __init__(self, positive: int, negative: int, table: list[int], hits: list[int]) -> None:
-        self.table, self.top, self.hits = table, len(table) - 1, hits
+    def __init__(self, positive: int, negative: int, table: list[int], hits: list[int], down: int) -> None:
+        self.table, self.top, self.hits, self.down = table, len(table) - 1, hits, down
         self.counts = [negative] * positive
         self.first = [0] * (negative + 1) + [positive]  # first[v]: how many counts are below v
-        self.total = sum(hits[j] * table[self.top - j - negative] for j in range(positive))
+        self.total = sum(hits[j] * table[self.top - down * j - negative] for j in range(positive))
 
     def win(self, count: int) -> None:
         """One of the counts equal to ``count`` falls by one."""
         at = self.first[count]
         self.first[count] += 1
         self.counts[at] = count - 1
-        step = self.table[self.top - at - count + 1] - self.table[self.top - at - count]
+        step = self.table[self.top - self.down * at - count + 1] - self.table[self.top - self.down * at - count]
         self.total += self.hits[at] * step
 
     def lose(self, count: int) -> None:
@@ -58,7 +58,7 @@ class _SortedCounts:
         at = self.first[count + 1] - 1
         self.first[count + 1] -= 1
         self.counts[at] = count + 1
-        step = self.table[self.top - at - count - 1] - self.table[self.top - at - count]
+        step = self.table[self.top - self.down * at - count - 1] - self.table[self.top - self.down * at - count]
         self.total += self.hits[at] * step
 
 
@@ -69,7 +69,7 @@ class _State:
         mass = sum((Fraction(float(q.weight)) for q in problem.lists), Fraction(0))
         self.pairs: list[tuple[int, int]] = []
         self.touches: list[list[tuple[int, int]]] = []  # (binary list, item) of each pair
-        sizes: list[tuple[int, int, list[Fraction], list[int]]] = []
+        sizes: list[tuple[int, int, list[Fraction], list[int], int]] = []
         self.constant = Fraction(0)
         for q in problem.lists:
             share = Fraction(float(q.weight)) / (mass * Fraction(float(q.scale)))
@@ -81,7 +81,7 @@ class _State:
                 here = int((q.gains >= level).sum())
                 table = [factor * Fraction(float(a)) for a in q.coefficients]
                 hits = [1] * here if q.hits is None else [int(h) for h in q.hits[:here]]
-                sizes.append((here, q.gains.size - here, table, hits))
+                sizes.append((here, q.gains.size - here, table, hits, int(not q.alone)))
             grade = [sum(g >= level for level in levels) for g in q.gains.tolist()]
             for a, i in enumerate(q.rows.tolist()):
                 for b, k in enumerate(q.rows.tolist()):
@@ -91,9 +91,9 @@ class _State:
         self.unit = lcm(
             Fraction(problem.C).denominator,
             self.constant.denominator,
-            *(v.denominator for _, _, row, _ in sizes for v in row),
+            *(v.denominator for _, _, row, *_ in sizes for v in row),
         )
-        self.sizes = [(p, n, [int(v * self.unit) for v in row], hits) for p, n, row, hits in sizes]
+        self.sizes = [(p, n, [int(v * self.unit) for v in row], *rest) for p, n, row, *rest in sizes]
         self.penalty, self.offset = int(Fraction(problem.C) * self.unit), int(self.constant * self.unit)
 
     def reset(self) -> None:

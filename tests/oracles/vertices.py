@@ -115,6 +115,7 @@ class Enumeration:
         mass = sum((Fraction(float(item.weight)) for item in lists), Fraction(0))
         tables: list[tuple[list[list[int]], list[Fraction]]] = []
         self.hits: list[list[int]] = []
+        self.above: list[NDArray[np.intp]] = []  # positives that take a place above each
         constant = Fraction(0)
         for item in lists:
             share = Fraction(float(item.weight)) / (mass * Fraction(float(item.scale)))
@@ -127,6 +128,7 @@ class Enumeration:
                 indices = [[self.earning[i, k] for k in rivals if k != i] for i in positive]
                 factor = share * (threshold - previous)
                 self.hits.append([1 if item.hits is None else int(item.hits[j]) for j in range(len(positive))])
+                self.above.append(np.arange(len(positive)) * (not item.alone))
                 tables.append((indices, [factor * Fraction(float(a)) for a in item.coefficients]))
                 previous = threshold
         penalty = Fraction(self.problem.C)
@@ -143,12 +145,12 @@ class Enumeration:
     def exact_value(self, won: NDArray[np.bool_], support: int) -> int:
         """The objective, times ``value_unit``, of a set of pairs won and a number of non-zero weights."""
         total = self.constant - self.penalty * support
-        for (indices, row), hits in zip(self.tables, self.hits):
+        for (indices, row), hits, above in zip(self.tables, self.hits, self.above):
             if self.rule == "subrank":
                 total += sum(row[int(won[ix].sum())] for ix in indices)
                 continue
             lost = sorted(len(ix) - int(won[ix].sum()) for ix in indices)
-            places = [len(row) - place - count for place, count in enumerate(lost, start=1)]
+            places = [len(row) - 1 - int(j) - count for j, count in zip(above, lost)]
             total += sum(weight * row[place] for weight, place in zip(hits, places))
         return total
 
@@ -156,12 +158,12 @@ class Enumeration:
         """:meth:`exact_value` of many sets of pairs, in the objective's unit and doubles."""
         constant = np.float64(self.constant / self.value_unit)
         total: NDArray[np.float64] = constant - self.problem.C * support.astype(np.float64)
-        for (indices, row), hits in zip(self.float_tables, self.hits):
+        for (indices, row), hits, above in zip(self.float_tables, self.hits, self.above):
             if self.rule == "subrank":
                 total = total + row[won[:, indices].sum(axis=2)].sum(axis=1)
                 continue
             lost = np.sort((~won)[:, indices].sum(axis=2), axis=1)
-            earned = row[row.size - 1 - np.arange(indices.shape[0]) - lost]
+            earned = row[row.size - 1 - above - lost]
             total = total + (earned * np.array(hits, float)).sum(axis=1)
         return total
 

@@ -41,7 +41,8 @@ def value(problem: Problem, w: Vector, X: list[Vector]) -> Fraction:
             earned = Fraction(0)
             for j, missed in enumerate(lost):
                 hit = 1 if q.hits is None else int(q.hits[j])
-                earned += hit * Fraction(float(q.coefficients[len(rows) - 1 - j - missed]))
+                place = missed if q.alone else j + missed
+                earned += hit * Fraction(float(q.coefficients[len(rows) - 1 - place]))
             raw += (level - previous) * earned
             previous = level
         total += Fraction(float(q.weight)) * raw / Fraction(float(q.scale))

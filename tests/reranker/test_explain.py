@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from html import escape
 
 import numpy as np
 import pytest
@@ -10,7 +11,8 @@ from lightgbm import LGBMClassifier
 
 from rerank import Reranker
 from rerank.errors import InputError, NotSupportedError
-from rerank.reranker.describe import corrections_in_words
+from rerank.io.page import as_text
+from rerank.reranker.describe import corrections_in_words, describe
 
 pd = pytest.importorskip("pandas")
 
@@ -163,12 +165,25 @@ def test_a_result_reads_as_sentences_and_a_bar() -> None:
     X, y = drawn()
     open_, closed = fitted("free", X, y), Reranker("precision@10", radius=0.01, margin=0.01, solver="search").fit(X, y)
     for result in (open_.result_, closed.result_):
-        told, page = repr(result), result._repr_html_()
-        assert told.startswith(result.message) and "Result(" not in told
-        for text in (told, page):
-            assert f"{result.value:g}" in text and f"{result.bound:g}" in text
-        assert ("100 % of the bound" in told) == result.proved
+        told, page, record = repr(result), result._repr_html_(), describe(result)
+        assert told == str(record) and page == record._repr_html_() and "Result(" not in told
+        said = [*record.asked, record.answer, *record.held_out, *record.proof]
+        assert [told.index(one) for one in said] == sorted(told.index(one) for one in said)
+        assert all(escape(one) in page for one in said) and f" {result.statistic:g} " in record.answer
+        whole = as_text(record.parts(details=True))
+        assert whole.startswith(told) and ("100 % of the bound" in whole) == result.proved
     assert closed.result_.proved
+
+
+def test_an_estimator_is_shown_as_its_record_with_the_details_folded() -> None:
+    X, y = drawn()
+    est = Reranker("precision@10", first_stage=None, solver="search", node_limit=200)
+    assert str(est) == repr(est) and "<style>" in est._repr_mimebundle_()["text/html"]
+    est.fit(X, y)
+    page, record = est._repr_mimebundle_()["text/html"], describe(est)
+    assert str(est) == str(record) and repr(est).startswith("Reranker(") and record._repr_html_() in page
+    shown, folded = page.split("<details><summary>Details</summary>")
+    assert escape(record.answer) in shown and "seconds" not in str(est) and ">seconds<" in folded
 
 
 def test_nothing_in_a_result_is_read_as_html() -> None:

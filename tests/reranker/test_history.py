@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rerank import Reranker, load
 from rerank.errors import NotSupportedError
-from rerank.reranker.result import MOST_MOMENTS, Moment, history_of
+from rerank.reranker.solution import MOST_MOMENTS, Moment, history_of
 from tests.cases.examples import examples
 from tests.cases.hand_programs import need
 

@@ -151,7 +151,7 @@ def test_commands_read_texts_as_python_does_and_take_the_variants_on_numbers(tmp
     X[["size", "flag"]].assign(y=y).to_csv(data, index=False)
     options = ["--label", "y", "--stat", "precision@20", "--solver", "search", "--node-limit", "20"]
     variant = ["--first-stage", "logistic+squares+head20", "--radius", "0.1"]
-    fit = ["fit", data, "--model", model, *variant, *options]
+    fit = ["fit", data, "--free", "--model", model, *variant, *options]
     page = str(tmp_path / "r.html")
     for command in (fit, ["rank", model, data], ["score", model, data], ["verify", model, data],
                     ["report", model, data, "-o", page]):  # fmt: skip

@@ -1,4 +1,4 @@
-"""Fits of AP, RR, success@N, recall@N and RBP: numbers, files, proofs, and what is refused."""
+"""Fits of AP, RR, success@N, Pos@Top, recall@N and RBP: numbers, files, proofs, and what is refused."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rerank.ranks import evaluate
 from rerank.reranker.files import model_file
 from rerank.reranker.files.verify import verify
 
-MEASURES = ("ap", "rr", "success@2", "recall@3", "rbp@0.7")
+MEASURES = ("ap", "rr", "success@2", "pos@top", "recall@3", "rbp@0.7")
 HITS = MEASURES[:3]
 
 
@@ -77,11 +77,11 @@ def test_no_program_states_them(tmp_path, stat):
         est.export_mps(tmp_path / "m.mps")
 
 
-def test_recall_and_rbp_are_programs_too():
+def test_recall_rbp_and_pos_at_top_are_programs_too():
     X, y, qid = lists(3, n_lists=3, m=6)
-    for stat in ("recall@2", "rbp@0.5"):
+    for stat, program in (("recall@2", "mixed"), ("rbp@0.5", "mixed"), ("pos@top", "pos_top")):
         found = [fitted(stat, X, y, qid, solver=s, first_stage=None) for s in ("search", "highs")]
-        assert found[1].result_.formulation == "mixed"
+        assert found[1].result_.formulation == program
         alone = fitted(stat, X, y, qid, solver="highs", presolve=False, first_stage=None)
         for est in (*found, alone):
             assert est.result_.value == pytest.approx(found[0].result_.value, abs=1e-9)
@@ -90,7 +90,7 @@ def test_recall_and_rbp_are_programs_too():
 def test_weights_of_rows():
     X, y, qid = lists(4)
     weights = np.where(y > 0, 0.5, 1.0)
-    for stat in HITS:
+    for stat in (*HITS, "pos@top"):
         with pytest.raises(InputError, match=f"{stat} counts whole rows"):
             fitted(stat, X, y, qid, sample_weight=weights)
         with pytest.raises(InputError, match="counts whole rows"):
@@ -106,7 +106,7 @@ def test_weights_of_rows():
     assert est.result_.statistic == pytest.approx(expected, abs=1e-12)
 
 
-@pytest.mark.parametrize("stat", ["ap", "recall@3"])
+@pytest.mark.parametrize("stat", ["ap", "pos@top", "recall@3"])
 def test_they_are_chosen_on_held_out_lists(stat):
     X, y, qid = lists(5)
     est = RerankerCV(Reranker(stat, solver="search"), cv=2, n_repeats=1, time_limit=20).fit(X, y, qid)

@@ -11,7 +11,7 @@ import pytest
 import rerank
 from rerank import Reranker, search
 from rerank.errors import CertificateError
-from rerank.reranker.result import CLOSED
+from rerank.ranks.rationals import CLOSED
 from rerank.reranker.solve.program import chosen_formulation, shares_optimum
 from rerank.reranker.solve.verified import verified
 from rerank.solvers import gateway, highs
@@ -164,7 +164,7 @@ def test_the_automatic_margin_grows_with_the_rows_of_the_program():
     assert est.result_.epsilon > 1e-4 and alone.result_.epsilon == 1e-4
 
 
-@pytest.mark.parametrize(("stat", "program"), [("auc", "auc"), ("dcg@3", "mixed"), ("mrr", "mixed")])
+@pytest.mark.parametrize(("stat", "program"), [("auc", "auc"), ("dcg@3", "mixed"), ("pos@top", "pos_top")])
 def test_the_automatic_formulation_has_the_optimum_of_the_problem(stat, program, tmp_path):
     X, y = small(3)
     est = Reranker(stat, solver="highs", presolve=False, **SMALL).fit(X, y)

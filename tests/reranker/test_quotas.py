@@ -154,7 +154,7 @@ def test_the_command_line(tmp_path):
     X, y, kinds = table()
     pd.DataFrame(X, columns=["x0", "x1", "x2"]).assign(kind=kinds, label=y).to_csv(tmp_path / "data.csv", index=False)
     data, model = str(tmp_path / "data.csv"), str(tmp_path / "model.json")
-    ask = ["fit", data, "--model", model, "--label", "label", "--stat", STAT, "--time-limit", "20"]
+    ask = ["fit", data, "--free", "--model", model, "--label", "label", "--stat", STAT, "--time-limit", "20"]
     run = CliRunner().invoke(app, [*ask, "--people", "kind", "--quota", QUOTA])
     assert run.exit_code == 0 and f"Quota '{QUOTA}': there are 1" in run.output
     assert CliRunner().invoke(app, ["verify", model, data]).exit_code == 3  # the proof is not looked at

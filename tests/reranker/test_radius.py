@@ -65,10 +65,14 @@ def test_no_allowed_weights_exceed_the_bound_of_the_statistic(options):
     for w in rng.uniform(low, high, (3000, low.size)):
         best = max(best, evaluate(est.state_.task.statistic, y, scaled @ w))
     assert best <= bound + 1e-9 and bound <= problem.ideal + 1e-9
-    said = est.audit(20.0)
-    who = "No correction of the score of logistic" if problem.anchored else "No allowed weights of these"
-    assert said.startswith(who)
-    assert f"above {bound:.6g}" in said and est.result_.fitted_name in said
+    said, result = est.audit(20.0), est.result_
+    who = "corrections of logistic regression" if problem.anchored else "weights of these 3 columns"
+    whole = "window" not in options
+    most = f"{np.floor(bound + 1e-6):g}" if whole else f"{bound:.4g}"
+    name = result.fitted_name if whole else "count of hits around place 8"
+    assert said.startswith(f"{name}: ") and f"none above {most}" in said and f"for any {who}" in said
+    assert not whole or f"{result.first_stage_statistic:g} now, by logistic regression, " in said
+    assert ("With margin and penalty the bound is" in said) == (bound > result.bound + 1e-6)  # one bound, or two joined
 
 
 def test_radius_0_is_the_first_stage_itself():

@@ -9,7 +9,7 @@ import pytest
 from rerank import Reranker, search
 from rerank.problem import Problem
 from rerank.reranker.clock import Clock
-from rerank.reranker.result import Solution
+from rerank.reranker.solution import Solution
 from rerank.reranker.solve import by_program, optimise
 from rerank.reranker.task import task_of
 from rerank.search.loop import BranchAndBound

@@ -112,8 +112,8 @@ def test_the_command_passes_them_on(tmp_path):
     X.assign(y=y).to_csv(tmp_path / "t.csv", index=False)
 
     def fit(*more):
-        words = ["fit", tmp_path / "t.csv", "--label", "y", "--stat", "dcg", "--first-stage", "none", "--model",
-                 tmp_path / "m.json", "--no-presolve", *more]  # fmt: skip
+        words = ["fit", tmp_path / "t.csv", "--free", "--label", "y", "--stat", "dcg", "--first-stage", "none",
+                 "--model", tmp_path / "m.json", "--no-presolve", *more]  # fmt: skip
         return CliRunner().invoke(app, [str(word) for word in words])
 
     log = tmp_path / "solver.log"

@@ -168,7 +168,7 @@ def test_a_choice_with_squares_tries_the_columns_alone_before_and_names_what_it_
     assert verify(model_file.read(tmp_path / "m.json"), as_table(est, X, y)).holds
 
 
-@pytest.mark.parametrize("more", [("--radius", "0.5"), ("--cv", "3")], ids=["plain", "chosen"])
+@pytest.mark.parametrize("more", [("--free", "--radius", "0.5"), ("--cv", "3")], ids=["plain", "chosen"])
 def test_the_command_fits_squares_and_ranks_by_them(more, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     X, y, _ = bowl()

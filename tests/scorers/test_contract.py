@@ -264,7 +264,7 @@ OUT_OF_RANGE = [
     (TopPush, {"loss": "hinge"}, "loss is 'hinge'"), (TopPush, {"solver": "lbfgs"}, "solver is 'lbfgs'"),
     (TopPush, {"tol": 0}, "tol is 0"), (TopPush, {"max_iter": 0}, "max_iter is 0"),
     (TopPush, {"stop": "never", "solver": "accelerated"}, "stop is 'never'"),
-    (TopPush, {"stop": "authors"}, "stop='authors' is the rule"),
+    (TopPush, {"stop": "authors"}, "stop='authors' is a rule"),
     (TopPush, {"solver": "accelerated", "loss": "logistic"}, "solver='accelerated' takes"),
     (TopPush, {"solver": "accelerated", "threshold": "topk"}, "solver='accelerated' takes"),
     (TopPush, {"threshold": "median"}, "threshold is 'median'"), (TopPush, {"k": 3}, "threshold='max' has none"),

@@ -663,8 +663,8 @@ def test_the_accelerated_method_descends_to_the_same_optimum(lists):
     assert again.n_iter < slow.n_iter
 
 
-def slow_accelerated(X, y, alpha, tol):
-    """The authors' iteration by the book: a bisection for the projection, L doubled from 1 / m."""
+def slow_accelerated(X, y, alpha, tol, stop):
+    """The published iteration by the book: a bisection for the projection, L doubled from 1 / m."""
     P, N = X[y == 1], X[y == 0]
     m = len(P)
     Z = np.vstack([P, -N])
@@ -694,16 +694,19 @@ def slow_accelerated(X, y, alpha, tol):
             L *= 2
         old, x = x, new
         before, t = t, (1 + np.sqrt(1 + 4 * t * t)) / 2
-        values.append(g(x) / m)
-        if len(values) >= 10 and abs(values[-1] - values[-2]) <= abs(values[-2]) * tol:
+        values.append(g(x))
+        change = abs(values[-1] - values[-2]) if len(values) > 1 else np.inf
+        # The paper's step 16, or what its program does.
+        if change <= tol if stop == "paper" else len(values) >= 10 and change <= abs(values[-2]) * tol:
             return Z.T @ x / (alpha * m), len(values)
 
 
+@pytest.mark.parametrize("stop", ["paper", "authors"])
 @pytest.mark.parametrize("make", [clear, bipartite])
-def test_stop_authors_is_the_published_iteration(make):
+def test_the_stopping_rules_of_the_paper_and_of_its_program(make, stop):
     X, y = make(90, 4, seed=3)
-    model = TopPush(alpha=0.1, solver="accelerated", stop="authors", tol=1e-4).fit(X, y)
-    w, n_iter = slow_accelerated(X, y, 0.1, 1e-4)
+    model = TopPush(alpha=0.1, solver="accelerated", stop=stop, tol=1e-4).fit(X, y)
+    w, n_iter = slow_accelerated(X, y, 0.1, 1e-4, stop)
     assert model.n_iter_ == n_iter
     np.testing.assert_allclose(model.coef_, w, rtol=1e-6, atol=1e-9)
     assert model.gap_ > 1e-4

@@ -195,7 +195,7 @@ def test_a_proof_of_an_anchored_search_goes_through_a_file(tmp_path) -> None:
     assert verify_proof(problem, load_proof(tmp_path / "proof.npz")).ok
 
 
-MEASURES = ("ap", "rr", "success@2", "recall@3", "rbp@0.7", "ap@3", "rr@2")
+MEASURES = ("ap", "rr", "success@2", "recall@3", "rbp@0.7", "ap@3", "rr@2", "pos@top")
 
 
 KINDS = {
@@ -231,7 +231,7 @@ def test_a_proof_is_verified_and_a_mutated_one_refused(seed: int, stat: str) -> 
     assert verdict.ok, verdict.message
     low = float(best(problem).value) - 1e-6
     assert not verify_proof(problem, replace(found.proof, bound=low)).ok
-    if problem.weighs_hits:
+    if problem.weighs_hits and not problem.alone:
         twice = tuple(replace(item, hits=2 * item.hits) for item in problem.lists)
         other = replace(problem, lists=twice)
         assert not verify_proof(other, found.proof).ok  # it is the proof of another problem
@@ -326,7 +326,8 @@ def _value(problem: Problem, scores: np.ndarray, margin: float) -> float:
     for item, unit in ((problem.lists[unit.list_index], unit) for unit in problem.units):
         lost = sorted(sum(scores[i] - scores[k] < margin for k in unit.negative) for i in unit.positive)
         for j, x in enumerate(lost):
-            total += unit.factor * (1 if item.hits is None else item.hits[j]) * unit.coefficients[::-1][j + x]
+            place = x if item.alone else j + x
+            total += unit.factor * (1 if item.hits is None else item.hits[j]) * unit.coefficients[::-1][place]
     return float(total)
 
 

@@ -36,7 +36,7 @@ from tests.oracles.comparisons import check_search
 from tests.oracles.oracle import objective_at, optimum
 
 Floats = NDArray[np.float64]
-HITS = ("ap", "rr", "success@2", "success@5", "ap@3", "rr@3")
+HITS = ("ap", "rr", "success@2", "success@5", "ap@3", "rr@3", "pos@top")
 MANY = ("precision@300", "dcg@300", "window2@250")
 PLAIN = ("precision@10", "dcg@10", "mrr", "auc")
 

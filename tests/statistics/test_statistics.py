@@ -28,8 +28,10 @@ from rerank.statistics import (
     AveragePrecision,
     Custom,
     InLists,
+    Pairs,
     PartialAUC,
     PNorm,
+    PosAtTop,
     Precision,
     RankStatistic,
     Recall,
@@ -52,6 +54,7 @@ from tests.oracles.tie_orders import pairs_won
 # Each statistic with its name and a_l as a function of the rank l (1 at the bottom) and the length n.
 TABLE = [
     (AUC(), "auc", lambda l, n: l),
+    (Pairs(), "pairs", lambda l, n: l),
     (PartialAUC(at=3), "pauc@3", lambda l, n: l if l >= n - 3 + 1 else 0),
     (WinnerTakesAll(), "wta", lambda l, n: float(l == n)),
     (Precision(at=3), "precision@3", lambda l, n: float(n - l + 1 <= 3)),
@@ -72,6 +75,7 @@ TABLE = [
     (AveragePrecision(at=2), "ap@2", lambda l, n: 1 / (n - l + 1) if n - l + 1 <= 2 else 0),
     (ReciprocalRank(at=3), "rr@3", lambda l, n: 1 / (n - l + 1) if n - l + 1 <= 3 else 0),
     (Success(at=3), "success@3", lambda l, n: float(n - l + 1 <= 3)),
+    (PosAtTop(), "pos@top", lambda l, n: float(l == n)),
     (Custom(lambda l, n: l > n / 2), None, lambda l, n: float(l > n / 2)),
 ]
 
@@ -227,7 +231,6 @@ def test_an_example_in_a_message_can_be_read(text):
         ("rbp@1", "persistence of rbp is 1.0; it must be a number, above 0 and below 1"),
         ("rbp@0", "persistence of rbp is 0.0"),
         ("rbp", "needs a number after '@', for example 'rbp@0.8'"),
-        ("pos@top", "Pos@Top is neither a conditional"),
         ("err@5", "expected reciprocal rank"),
         ("custom(f)", "give the function itself"),
         ("custom[0,x]", "give the function itself"),
@@ -296,6 +299,8 @@ gain_lists = st.lists(st.sampled_from([0.0, 0.0, 1.0, 3.0, 7.5]), min_size=1, ma
 
 def worth(statistic, order):
     """Raw value of gains from the bottom to the top, place by place from the top."""
+    if statistic.stem == "pos@top":
+        return float(np.cumprod(np.array(order[::-1]) > 0).sum())
     a, total, hits = statistic.coefficients(len(order))[::-1], 0.0, 0
     for earned, gain in zip(a, order[::-1]):
         hits += gain > 0
@@ -365,7 +370,7 @@ def test_coefficients_serve_their_own_length_and_all_others_any():
 
 
 def test_normalised_statistics_say_so():
-    assert {name for statistic, name in NAMED if statistic.normalised} == {"auc", "ndcg", "ndcg@3"}
+    assert {name for statistic, name in NAMED if statistic.normalised} == {"auc", "pairs", "ndcg", "ndcg@3"}
 
 
 def test_the_page_runs():

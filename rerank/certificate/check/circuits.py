@@ -40,7 +40,7 @@ class CircuitCheck:
         if len(exact.units) != 1:
             raise UnprovenError("Circuits bound a single list of two classes, and the problem is another one.")
         (self.unit,) = exact.units
-        if set(self.unit.hits) != {1}:
+        if set(self.unit.hits) != {1} or not self.unit.step:
             raise UnprovenError("Circuits bound a list whose places earn the same for every relevant row.")
         self.used = set(exact.used.tolist())
         self._shapes()

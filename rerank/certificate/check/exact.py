@@ -42,6 +42,8 @@ class Unit:
     denominator : int
     hits : list of int
         What the coefficient of the j-th best item of ``positive`` is multiplied by.
+    step : int
+        By how many places an item stands lower for each one above it: 1, or 0 where they take no places.
     """
 
     positive: Indices
@@ -51,10 +53,12 @@ class Unit:
     coefficients: list[int]
     denominator: int
     hits: list[int]
+    step: int = 1
 
     def value(self, lost: Iterable[int]) -> Fraction:
-        """Value of lost counts, one an item: the item of the j-th smallest stands at place ``j + lost``."""
-        earned = sum(self.hits[j] * self.coefficients[j + count] for j, count in enumerate(sorted(lost)))
+        """Value of lost counts, one an item: the j-th smallest is at place ``j + lost``, or ``1 + lost``."""
+        places = (self.step * j + count for j, count in enumerate(sorted(lost)))
+        earned = sum(hit * self.coefficients[place] for hit, place in zip(self.hits, places))
         return self.factor * Fraction(earned, self.denominator)
 
 
@@ -190,7 +194,16 @@ def _binary_lists(X: Floats, item: RankedList, share: Fraction) -> list[Unit]:
         upper = item.rows[reached]
         hits = [1] * upper.size if item.hits is None else [int(h) for h in item.hits[: upper.size]]
         out.append(
-            Unit(upper, others[kept], copies.astype(np.int64), factor, whole.tolist(), denominator, hits)
+            Unit(
+                upper,
+                others[kept],
+                copies.astype(np.int64),
+                factor,
+                whole.tolist(),
+                denominator,
+                hits,
+                int(not item.alone),
+            )
         )
     return out
 
@@ -224,7 +237,7 @@ def _check(problem: Problem) -> None:
             raise InputError(
                 "A list has a negative gain, weight or scale, or coefficients that fall: it has no bound."
             )
-        if item.hits is not None and not _hits_are_sound(item):
+        if item.hits is not None and (item.alone or not _hits_are_sound(item)):
             raise InputError("A list's weights of hits must be whole numbers from 0 on, the first above 0, one a row.")
 
 

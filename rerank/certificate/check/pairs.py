@@ -28,7 +28,7 @@ class Pairs:
     unit_of : intp (S,)
         Binary list of each slot.
     rank : intp (S,)
-        0, 1, ... within each binary list.
+        0, 1, ... within each binary list; 0 where items take no places from each other.
     earning : int32 (S,)
         Number of places, from the top, that earn anything in the slot's list.
     hits : int64 (S,)
@@ -45,7 +45,8 @@ class Pairs:
         sizes = np.array([u.positive.size for u in units], dtype=np.intp)
         starts = np.cumsum(sizes) - sizes
         self.unit_of = np.repeat(np.arange(sizes.size), sizes)
-        self.rank = np.arange(sizes.sum()) - starts[self.unit_of]
+        steps = np.array([u.step for u in units], dtype=np.intp)
+        self.rank = (np.arange(sizes.sum()) - starts[self.unit_of]) * steps[self.unit_of]
         self.earning = np.array([sum(a > 0 for a in u.coefficients) for u in units], dtype=np.int32)[
             self.unit_of
         ]

@@ -24,7 +24,8 @@ from rerank.reranker.files.document import document, state_of
 from rerank.reranker.files.model_file import usable
 from rerank.reranker.files.own_rows import check_claim, check_point, check_program, check_rows
 from rerank.reranker.files.support import NOTHING, Support
-from rerank.reranker.result import Moment, Result, history_of, status_of
+from rerank.reranker.result import Result
+from rerank.reranker.solution import Moment, history_of, status_of
 from rerank.reranker.solve.by_program import run, seconds_to_state
 from rerank.reranker.solve.own import OwnProgram, check_model, choices_of, own_program
 from rerank.reranker.solve.program import build_model, chosen_formulation, normalised, shares_optimum
@@ -252,6 +253,8 @@ def _with_weights(state: FittedState, result: Result) -> FittedState:
     """The state with the weights of a result."""
     # "auto" stays what was asked for where it stands for this program.
     asked = {} if result.formulation == state.task.formulation else {"formulation": result.formulation}
+    if result.ties == "average" and state.training is not None:
+        result = replace(result, statistic=state.training.average(result.weights))
     return replace(
         state, task=replace(state.task, given={**state.task.given, **asked}), weights=result.weights, reranks=True,
         classes=None if state.classes is None else replace(state.classes, cuts=None),  # there is no table

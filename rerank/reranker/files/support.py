@@ -12,7 +12,8 @@ from rerank.io.options import real
 from rerank.problem import Problem
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.clock import Clock
-from rerank.reranker.result import Moment, Result, history_of
+from rerank.reranker.result import Result
+from rerank.reranker.solution import Moment, history_of
 from rerank.reranker.solve.optimise import solve
 from rerank.reranker.solve.verified import summed
 from rerank.reranker.task import Task

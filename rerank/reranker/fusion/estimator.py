@@ -17,10 +17,12 @@ from rerank.errors import InputError
 from rerank.io import Table
 from rerank.io.atomic import together
 from rerank.io.csv_table import write_csv
+from rerank.io.fusion import ranges
 from rerank.io.page import Cells, Items, Part, ShownMixin, Words
 from rerank.io.paths import unwritable
 from rerank.ranks import evaluate
 from rerank.reranker.clock import Clock
+from rerank.reranker.describe import number
 from rerank.reranker.estimator import Reranker, fit_table
 from rerank.reranker.evidence import Evidence
 from rerank.reranker.files.document import save as save_document
@@ -45,7 +47,7 @@ from rerank.reranker.fusion.normalise import Floats, K, curves_of
 from rerank.reranker.fusion.nulls import prior_weights
 from rerank.reranker.fusion.points import Values, of_size_one, point, telling
 from rerank.reranker.options import FusionOptions
-from rerank.reranker.result import Result, number
+from rerank.reranker.result import Result
 from rerank.reranker.selection.held_out import rows_of, took
 from rerank.reranker.selection.options import Option
 from rerank.reranker.state import FittedState, first_stage_kept
@@ -88,8 +90,8 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         What a document gets that a run does not have: the lowest normalised score that the run gives in the query (0
         after "minmax" and "rank"), 0, or the mean of those that it gives.
     depth : "auto", int or None
-        Documents of each run that are looked at, and those that share the score at the cut; None for all. "auto" is
-        100 for statistics of at most 20 places, else None.
+        First documents of each run's list that are looked at; None for all. "auto" is 100 for statistics of at most
+        20 places, else None.
     k : float
         Constant of "rank" and RRF: ``1 / (k + rank)``.
     margin : float or None
@@ -210,7 +212,7 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
             "stat": statistic.name, "gain": self.gain, "prior": kind, "radius": radius, "null": null.name,
             "null_statistic": null.mean, "null_kept": kept, "statistic": result.statistic, "status": result.status,
             "message": result.message, "queries": result.n_lists, "notes": list(notes),
-            "value": result.value, "bound": result.bound, "gap": result.gap,
+            "value": result.value, "bound": result.bound, "gap": result.gap, "ranges": ranges(judged.joined),
         }  # fmt: skip
         # Nothing is set before the fit has succeeded, so that all attributes belong to one fit.
         self.model_: FusionModel = replace(model, about=about)
@@ -251,7 +253,7 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         return self._model().fuse_arrays(scores, qid)
 
     def score(self, runs: Mapping[str, Any], qrels: Any) -> float:
-        """The statistic of the fused run: the mean over judged queries, equal scores against the relevant documents."""
+        """The statistic of the fused run: the mean over judged queries, equal scores as ``stat.ties`` says."""
         model = self._model()
         found = judged_runs(named_runs(runs, model.names), qrels, model.depth, parse(self.stat))
         scores = found.scores(model)
@@ -263,7 +265,7 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         )  # fmt: skip
 
     def export(self, target: str) -> str:
-        """A snippet for "elasticsearch" or "vespa", or the "formula"; see :mod:`rerank.reranker.fusion.exports`."""
+        """A snippet for a search engine, or the "formula"; see :mod:`rerank.reranker.fusion.exports`."""
         return export(self._model(), target)
 
     def save(self, path: Any) -> None:

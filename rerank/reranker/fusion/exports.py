@@ -1,15 +1,18 @@
 """A fitted fusion in the words of search engines: what to paste, or one sentence on what they cannot express.
 
 Elasticsearch has a ``linear`` retriever, whose normalisers are none, minmax and l2_norm, and an ``rrf`` retriever,
-whose parts have weights since 9.2. Vespa has ``normalize_linear`` and ``reciprocal_rank`` in the global phase. Neither
-has standard scores.
+whose parts have weights since 9.2. OpenSearch has pipelines with a ``normalization-processor`` (min_max and l2) and a
+``score-ranker-processor`` (rrf, with weights since 3.1). Vespa has ``normalize_linear`` and ``reciprocal_rank`` in the
+global phase, Weaviate ``alpha`` for two runs, MongoDB ``$scoreFusion``. None has the standard scores of this package:
+those of OpenSearch are cut below and divide by n - 1. ``python -m benchmarks.fusion.engines`` computes what the engines
+document, in single precision, and compares the orders.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,16 +20,20 @@ from rerank.errors import NotSupportedError, unknown
 from rerank.io.lines import spelled
 from rerank.reranker.fusion.model import FusionModel
 
-TARGETS = ("elasticsearch", "vespa", "formula")
+TARGETS = ("elasticsearch", "opensearch", "vespa", "weaviate", "mongodb", "formula")
 
 WINDOW = 100
 """Documents that an engine fuses where the model has no depth."""
 
+SUB_QUERIES = 5
+"""Of a hybrid query of OpenSearch."""
+
 MEANINGS = {
     "none": "the score itself",
-    "minmax": "(score - lowest) / (highest - lowest) of the run in the query, 0.5 where all scores are equal",
+    "minmax": "(score - lowest) / (highest - lowest) of the run in the query, 1 where all scores are equal",
+    "l2": "score / sqrt(sum of the squared scores) of the run in the query",
     "z": "(score - mean) / deviation of the run in the query, 0 where all scores are equal",
-    "rank": "1 / (k + rank) in the run, equal scores with equal ranks",
+    "rank": "1 / (k + place) in the run's list",
     "sigmoid": "1 / (1 + exp(-x))",
 }
 GAPS = {
@@ -42,22 +49,26 @@ def export(model: FusionModel, target: str) -> str:
     Parameters
     ----------
     model : FusionModel
-    target : {"elasticsearch", "vespa", "formula"}
+    target : {"elasticsearch", "opensearch", "vespa", "weaviate", "mongodb", "formula"}
 
     Raises
     ------
     InputError
         For another target.
     NotSupportedError
-        If the target cannot express the model.
+        If the target cannot express the model; Qdrant never can.
     """
-    if target == "elasticsearch":
-        return json.dumps(elasticsearch(model), indent=2)
-    if target == "vespa":
-        return vespa(model)
-    if target == "formula":
-        return formula(model)
-    raise unknown("target", target, TARGETS)
+    if target == "qdrant":
+        # Its weighted RRF is 1 / (k + (r + 1) / w - 1), r from 0 and k = 2 by default.
+        raise _cannot("Qdrant", "these weights: in its RRF a weight divides the rank", "fuse in your own service")
+    made = {
+        "elasticsearch": elasticsearch, "opensearch": opensearch, "vespa": vespa, "weaviate": weaviate,
+        "mongodb": mongodb, "formula": formula,
+    }  # fmt: skip
+    if target not in made:
+        raise unknown("target", target, TARGETS)
+    told = made[target](model)
+    return told if isinstance(told, str) else json.dumps(told, indent=2)
 
 
 def expressible(target: str, normalisers: Sequence[str], model: FusionModel) -> tuple[str, ...]:
@@ -84,30 +95,82 @@ def expressible(target: str, normalisers: Sequence[str], model: FusionModel) -> 
 
 def elasticsearch(model: FusionModel) -> dict[str, Any]:
     """The ``retriever`` of a search; put your own query in the place of each ``match_all``."""
-    name = model.normaliser
-    if name not in ("none", "minmax", "rank"):
-        raise _cannot("Elasticsearch", f"the normaliser {name!r}", "fit with normalise='minmax' or 'rank'")
-    if model.missing == "impute" or (name == "none" and model.missing != "zero"):
-        what = f"missing={model.missing!r} after {name!r}: it gives a missing document 0"
-        raise _cannot("Elasticsearch", what, "fit with missing='zero'")
-    if (model.weights < 0).any():
-        raise _cannot("Elasticsearch", "weights below 0", "fit with positive=True")
+    normalizer = _plain(model, "Elasticsearch", {"none": "none", "minmax": "minmax", "l2": "l2_norm", "rank": ""})
     inner = []
     for run, weight in zip(model.names, model.weights.tolist()):
         entry = {"retriever": {"standard": {"_name": run, "query": {"match_all": {}}}}, "weight": weight}
-        inner.append(entry if name == "rank" else entry | {"normalizer": name})
+        inner.append(entry | {"normalizer": normalizer} if normalizer else entry)
     body: dict[str, Any] = {"retrievers": inner, "rank_window_size": model.depth or WINDOW}
-    if name != "rank":
-        return {"retriever": {"linear": body}}
+    return {"retriever": {"linear" if normalizer else "rrf": body | _constant(model, "Elasticsearch")}}
+
+
+def opensearch(model: FusionModel) -> dict[str, Any]:
+    """A search pipeline for a ``hybrid`` query, whose sub-queries stand in the order of the runs."""
+    technique = _plain(model, "OpenSearch", {"minmax": "min_max", "l2": "l2", "rank": ""})
+    if len(model.names) > SUB_QUERIES:
+        raise _cannot("OpenSearch", f"{len(model.names)} runs, of a hybrid query of {SUB_QUERIES}", "fuse fewer runs")
+    weights = (model.weights / model.weights.sum()).tolist()
+    combination = {"technique": "arithmetic_mean" if technique else "rrf", "parameters": {"weights": weights}}
+    processor = {"normalization-processor": {"normalization": {"technique": technique}, "combination": combination}}
+    if not technique:
+        processor = {"score-ranker-processor": {"combination": combination | _constant(model, "OpenSearch")}}
+    told = f"sub-queries in this order: {', '.join(model.names)}; pagination_depth {model.depth or WINDOW}"
+    return {"description": told, "phase_results_processors": [processor]}
+
+
+def weaviate(model: FusionModel) -> str:
+    """The ``alpha`` of a hybrid search; two runs alone have one."""
+    _plain(model, "Weaviate", {"minmax": "relativeScoreFusion"})
+    if len(model.names) != 2:
+        raise _cannot("Weaviate", f"{len(model.names)} runs", "fuse one search by keywords and one by vectors")
+    first, second = (model.weights / model.weights.sum()).tolist()
+    return (
+        f"# fusionType relativeScoreFusion, limit {model.depth or WINDOW}; alpha is the weight of the vector search.\n"
+        f"# If that is {model.names[1]}: alpha = {second!r}\n# If that is {model.names[0]}: alpha = {first!r}"
+    )
+
+
+def mongodb(model: FusionModel) -> dict[str, Any]:
+    """A ``$scoreFusion`` stage; put your own stages into the pipeline of each run."""
+    _plain(model, "MongoDB", {"minmax": "minMaxScaler"})
+    limited: list[dict[str, Any]] = [{"$search": {}}, {"$limit": model.depth or WINDOW}]
+    pipelines = dict.fromkeys(model.names, limited)
+    weights = dict(zip(model.names, model.weights.tolist()))
+    return {
+        "$scoreFusion": {
+            "input": {"pipelines": pipelines, "normalization": "minMaxScaler"},
+            "combination": {"weights": weights, "method": "avg"},
+        }
+    }
+
+
+def _plain(model: FusionModel, engine: str, names: Mapping[str, str]) -> str:
+    """The engine's word for the normaliser, if it gives a missing document 0 and weights of at least 0 as the model."""
+    if model.normaliser not in names:
+        *others, last = [repr(name) for name in names if name != "none"]
+        among = f"{', '.join(others)} or {last}" if others else last
+        raise _cannot(engine, f"the normaliser {model.normaliser!r}", f"fit with normalise={among}")
+    if model.missing == "impute" or (model.normaliser == "none" and model.missing != "zero"):
+        what = f"missing={model.missing!r} after {model.normaliser!r}: it gives a missing document 0"
+        raise _cannot(engine, what, "fit with missing='zero'")
+    if (model.weights < 0).any():
+        raise _cannot(engine, "weights below 0", "fit with positive=True")
+    return names[model.normaliser]
+
+
+def _constant(model: FusionModel, engine: str) -> dict[str, int]:
+    """The constant of "rank"."""
+    if model.normaliser != "rank":
+        return {}
     if not float(model.k).is_integer() or model.k < 1:
-        raise _cannot("Elasticsearch", f"k = {model.k:g}", "fit with a whole k of at least 1")
-    return {"retriever": {"rrf": body | {"rank_constant": int(model.k)}}}
+        raise _cannot(engine, f"k = {model.k:g}", "fit with a whole k of at least 1")
+    return {"rank_constant": int(model.k)}
 
 
 def vespa(model: FusionModel) -> str:
     """A global phase for a rank profile that has a function for each run."""
-    if model.normaliser == "z":
-        raise _cannot("Vespa", "the normaliser 'z'", "fit with normalise='minmax' or 'rank'")
+    if model.normaliser in ("z", "l2"):
+        raise _cannot("Vespa", f"the normaliser {model.normaliser!r}", "fit with normalise='minmax' or 'rank'")
     functions = []
     for name in model.names:
         if not re.fullmatch(r"[A-Za-z0-9_]+", name):
@@ -133,6 +196,7 @@ def formula(model: FusionModel) -> str:
     terms = _sum(model, [run if name == "none" else f"{name}({run})" for run in _curved(model, runs)])
     meaning = MEANINGS[name].replace("k +", f"{spelled(float(model.k))} +")
     gap = "0" if name in ("minmax", "rank") and model.missing == "lowest" else GAPS[model.missing]
+    gap += ", and at most 0" if name == "l2" and model.missing == "lowest" else ""
     gap += "" if gap == "0" else ", or 0 if that is none"
     depth = "" if model.depth is None else f"\nOnly the first {model.depth} documents of each run count."
     argument = "x" if name == "sigmoid" else "run"

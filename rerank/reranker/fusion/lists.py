@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.io import Table
-from rerank.io.fusion import COUNTED, Joined, Judged, apart, join, judge, notes_on, unjudged
+from rerank.io.fusion import COUNTED, Joined, Judged, apart, first_documents, join, judge, notes_on, unjudged
 from rerank.io.runs import qrels_of, run_of
 from rerank.io.table import words
-from rerank.io.trec import Run
 from rerank.ranks.lists import number_lists
 from rerank.ranks.row_gains import asks_relevance
 from rerank.reranker.data import Data, data_of
@@ -54,7 +53,7 @@ class JudgedRuns:
 
     def table(self, model: FusionModel, kept: NDArray[np.intp] | None = None) -> Table:
         """The rows as a model normalises them, or some of them; the others' grades count in the ideal list."""
-        X = model.normalised(self.joined.scores, number_lists(self.joined.qid)[1])
+        X = model.normalised(model.given(self.joined), number_lists(self.joined.qid)[1])
         y, qid, docid, missed = self.judged.grades, self.joined.qid, self.joined.docid, self.missed
         if kept is not None:
             missed = _with(missed, qid, y, kept)
@@ -118,7 +117,7 @@ def judged_runs(runs: Mapping[str, Any], qrels: Any, depth: int | None, statisti
             raise InputError(f"A run is called {name!r}; give every run a name that is text.")
     read = {name: run_of(runs[name], name) for name in runs}
     grades = qrels_of(qrels)
-    tops = read if depth is None else {name: top(run, depth) for name, run in read.items()}
+    tops = {name: first_documents(run, depth) for name, run in read.items()}
     joined = join(tops)
     known = judge(joined, grades)
     if asks_relevance(statistic):
@@ -140,11 +139,11 @@ def judged_runs(runs: Mapping[str, Any], qrels: Any, depth: int | None, statisti
         notes = (*notes, f"{left} queries of the runs are not judged; they are left out of the fit.")
     notes = (*notes, *unjudged(joined, known, grades), *apart(joined))
     kept = np.flatnonzero(known.judged)
-    zeros = np.zeros(len(absent))
+    zeros, nothing = np.zeros(len(absent)), np.full((len(absent), len(read)), np.nan)
     joined = joined.some(kept)
     joined = Joined(
         np.append(joined.qid, words(absent)), np.append(joined.docid, words([""] * len(absent))),
-        np.vstack([joined.scores, np.full((len(absent), len(read)), np.nan)]), joined.names,
+        np.vstack([joined.scores, nothing]), joined.names, np.vstack([joined.places, nothing]),
     )  # fmt: skip
     found = set(grades.qid[grades.grade > 0].tolist())
     known = replace(
@@ -154,13 +153,3 @@ def judged_runs(runs: Mapping[str, Any], qrels: Any, depth: int | None, statisti
     )  # fmt: skip
     return JudgedRuns(joined, known, notes, any(tops[name].score.size < run.score.size for name, run in read.items()))
 
-
-def top(run: Run, depth: int) -> Run:
-    """The first documents of each query, and those that share the score at the cut."""
-    number = number_lists(run.qid)[1]
-    order = np.lexsort((-run.score, number))
-    ordered, first = run.score[order], np.cumsum(np.bincount(number)) - np.bincount(number)
-    place = np.arange(order.size) - first[number[order]]
-    last = np.minimum(first + depth - 1, first + np.bincount(number) - 1)
-    kept = np.sort(order[(place < depth) | (ordered >= ordered[last][number[order]])])
-    return replace(run, qid=run.qid[kept], docid=run.docid[kept], score=run.score[kept])

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rerank.errors import InputError, nearest
+from rerank.errors import InputError, InputWarning, nearest
 from rerank.io.frames import is_frame
-from rerank.io.fusion import Joined, apart, join
+from rerank.io.fusion import Joined, apart, elsewhere, first_documents, join
 from rerank.io.runs import as_dict, as_frame, run_of
 from rerank.ranks.lists import number_lists
 from rerank.reranker.fusion.normalise import Floats, K, cut, normalised
@@ -31,13 +31,13 @@ class FusionModel:
         Names of the runs.
     weights : float64 array (runs,)
         Weight of each run's normalised score.
-    normaliser : {"none", "minmax", "z", "rank", "sigmoid"}
+    normaliser : {"none", "minmax", "l2", "z", "rank", "sigmoid"}
     k : float
         Constant of "rank".
     missing : {"lowest", "zero", "impute"}
         What a document gets that a run does not have; see :func:`rerank.reranker.fusion.normalise.normalised`.
     depth : int or None
-        Documents of each run that are looked at, and those that share the score at the cut; None for all.
+        First documents of each run's list that are looked at; None for all.
     about : mapping
         What the fit said, in JSON's types.
     curves : float64 array (runs, 2), or None
@@ -124,10 +124,10 @@ class FusionModel:
 
     def joined(self, runs: Mapping[str, Any]) -> Joined:
         """The documents of runs given by name, in the order of ``names``, without those beyond the depth."""
-        return within_depth(join(named_runs(runs, self.names)), self.depth)
+        return join({name: first_documents(run, self.depth) for name, run in named_runs(runs, self.names).items()})
 
     def fuse(self, runs: Mapping[str, Any]) -> Any:
-        """The fused run; a warning tells of two runs that share no query, or no document in any.
+        """The fused run; a warning tells what is most likely not meant (:meth:`notes`).
 
         Parameters
         ----------
@@ -146,17 +146,25 @@ class FusionModel:
             For an unknown or missing run, and for runs that cannot be read.
         """
         joined = self.joined(runs)
-        for note in apart(joined):
-            warnings.warn(note, stacklevel=2)
+        for note in self.notes(joined):
+            warnings.warn(note, InputWarning, stacklevel=2)
         scores = self.scores(joined)
         given = list(runs.values())
         if all(is_frame(run) for run in given):
             return as_frame(joined.qid, joined.docid, scores, given[0])
         return as_dict(joined.qid, joined.docid, scores)
 
+    def notes(self, joined: Joined) -> tuple[str, ...]:
+        """What is said of runs that share no query or document, and of scores that are not those of the fit."""
+        return *apart(joined), *elsewhere(joined, self.about.get("ranges"))
+
     def scores(self, joined: Joined) -> Floats:
         """Fused score of each row."""
-        return self.fuse_arrays(joined.scores, joined.qid)
+        return self.fuse_arrays(self.given(joined), joined.qid)
+
+    def given(self, joined: Joined) -> Floats:
+        """What is normalised: scores, or places with a minus, by which no two documents of a list are equal."""
+        return -joined.places if self.normaliser == "rank" else joined.scores
 
 
 def rounded(total: Floats) -> Floats:
@@ -197,16 +205,6 @@ def named_runs(runs: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
         if name not in runs:
             raise InputError(f"The run {name!r} is missing; the model fuses {known}, and needs each of them.")
     return {name: run_of(runs[name], name, empty=True) for name in names}
-
-
-def within_depth(joined: Joined, depth: int | None) -> Joined:
-    """The documents that some run has within the depth, and their scores there."""
-    if depth is None:
-        return joined
-    scores = np.empty_like(joined.scores)
-    for rows, block in blocks(joined.scores, number_lists(joined.qid)[1], depth):
-        scores[rows] = block.transpose(1, 2, 0)
-    return replace(joined, scores=scores).some(np.flatnonzero(~np.isnan(scores).all(axis=1)))
 
 
 def blocks(

@@ -6,17 +6,18 @@ Arrays have three axes, ``(runs, queries, documents)``. A missing document is Na
 name      value of a document that the run has                   scores all equal in the query
 ========  ====================================================  ==============================
 none      its score                                              the score
-minmax    (score - lowest) / (highest - lowest)                  0.5
+minmax    (score - lowest) / (highest - lowest)                  1
+l2        score / sqrt(sum of the squared scores)                1 / sqrt(n), 0 where all are 0
 z         (score - mean) / standard deviation                    0
-rank      1 / (k + rank)                                         1 / (k + 1)
+rank      1 / (k + place)                                        by place
 sigmoid   1 / (1 + exp(-score))                                  the same for all
 ========  ====================================================  ==============================
 
 A fit measures the scores of "sigmoid" from a centre, by a width: see :func:`curves_of`.
 
-Lowest, mean and so on are those of the documents that the run has for the query. Documents with equal scores have
-equal ranks: one more than the number of documents with higher scores. The deviation is that of the whole list (divided
-by the number of documents).
+Lowest, mean and so on are those of the documents that the run has for the query. Places count from 1, as a search
+engine lists the documents: equal scores in the order of the rows, which is that of the run's file where a run is read.
+The deviation is that of the whole list (divided by the number of documents).
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-NORMALISERS = ("none", "minmax", "z", "rank", "sigmoid")
+NORMALISERS = ("none", "minmax", "l2", "z", "rank", "sigmoid")
 MISSING = ("lowest", "zero", "impute")
 K = 60.0
 """The constant of reciprocal rank fusion [CormackClarkeButtcher2009]."""
 
-CONSTANT = 0.5
-"""Min-max value where all scores of a run are equal: retrieved is better than missing, and worse than best."""
+CONSTANT = 1.0
+"""Min-max value where all scores of a run are equal, one hit alone among them: that of Elasticsearch and OpenSearch."""
 
 
 def normalised(
@@ -51,9 +52,9 @@ def normalised(
         For "rank".
     missing : {"lowest", "zero", "impute"}
         What a missing document gets, on the normalised scale. "lowest" is the lowest value that the run gives in the
-        query; after "minmax" and "rank" it is 0, the value of the worst score and of an infinite rank. "zero" is 0.
-        "impute" is the mean of the values that the run gives in the query. A run without a document for the query
-        gives 0 to all, by every rule.
+        query; after "minmax" and "rank" it is 0, the value of the worst score and of an infinite rank, and after "l2"
+        at most 0, which is what engines give. "zero" is 0. "impute" is the mean of the values that the run gives in the
+        query. A run without a document for the query gives 0 to all, by every rule.
     absent : bool array like scores, optional
         Where NaN is, if that is known.
     """
@@ -63,7 +64,8 @@ def normalised(
     values = _values(scores, normaliser, k, absent)
     if missing == "lowest" and normaliser not in ("minmax", "rank"):
         lowest = np.fmin.reduce(values, axis=-1, keepdims=True)
-        return np.where(absent, np.where(np.isnan(lowest), 0.0, lowest), values)
+        lowest = np.where(np.isnan(lowest), 0.0, lowest)
+        return np.where(absent, np.minimum(lowest, 0.0) if normaliser == "l2" else lowest, values)
     values = np.where(absent, 0.0, values)
     if missing == "impute":
         # Divided before they are summed: scores that are not normalised may be as large as numbers get.
@@ -106,7 +108,9 @@ def _values(scores: Floats, normaliser: str, k: float, absent: Mask | None) -> F
     if normaliser == "none":
         return scores
     if normaliser == "rank":
-        return _reciprocal_ranks(scores, k, absent)
+        return _reciprocal_places(scores, k, absent)
+    if normaliser == "l2":
+        return _of_length_one(scores)
     if normaliser == "sigmoid":
         # Both forms are exact to rounding, and neither overflows on its side.
         small = np.exp(-np.abs(scores))
@@ -148,30 +152,30 @@ def _z(unit: Floats, absent: Mask | None) -> Floats:
     return unit
 
 
-def _reciprocal_ranks(scores: Floats, k: float, absent: Mask | None) -> Floats:
-    """``1 / (k + rank)`` of each document in its list; the entries of missing documents mean nothing."""
-    length, key = scores.shape[-1], -scores if absent is None else np.where(absent, np.inf, -scores)
-    order = np.argsort(key, axis=-1)
-    order += (np.arange(scores.size // max(length, 1)) * length).reshape(*scores.shape[:-1], 1)
-    ordered = key.take(order)
-    own = np.arange(1.0, length + 1.0)
-    same = ordered[..., 1:] == ordered[..., :-1]
-    if absent is not None:
-        same &= ordered[..., 1:] < np.inf
-    if same.any():
-        own = np.broadcast_to(own, scores.shape)
-        first = np.where(same, 1.0, own[..., 1:])
-        own = np.maximum.accumulate(np.concatenate([own[..., :1], first], axis=-1), axis=-1)
-    found = np.empty_like(scores, order="C")
-    found.reshape(-1)[order] = 1.0 / (k + own)
+def _of_length_one(scores: Floats) -> Floats:
+    """Scores divided by the length of the list's vector; 0 stays 0."""
+    size = np.fmax.reduce(np.abs(scores), axis=-1, keepdims=True)
+    size = np.where(size > 0, size, 1.0)  # NaN where the run has nothing
+    unit = scores / size
+    length = np.sqrt(np.nansum(unit * unit, axis=-1, keepdims=True))
+    return np.asarray(unit / np.where(length > 0, length, 1.0))
+
+
+def _reciprocal_places(scores: Floats, k: float, absent: Mask | None) -> Floats:
+    """``1 / (k + place)`` of each document in its list; the entries of missing documents mean nothing."""
+    key = -scores if absent is None else np.where(absent, np.inf, -scores)
+    order, found = np.argsort(key, axis=-1, kind="stable"), np.empty_like(scores, order="C")
+    own = 1.0 / (k + np.arange(1.0, scores.shape[-1] + 1.0))
+    np.put_along_axis(found, order, np.broadcast_to(own, scores.shape), -1)
     return found
 
 
 def cut(scores: Floats, depth: int) -> Floats:
-    """The scores of the first ``depth`` documents of each list, and of those that share the score at the cut."""
+    """The scores of the first ``depth`` documents of each list, equal ones in the order of the rows."""
     length = scores.shape[-1]
     if length <= depth:
         return scores
-    known = np.where(np.isnan(scores), -np.inf, scores)
-    least = np.partition(known, length - depth, axis=-1)[..., length - depth, None]
-    return np.where(known >= least, scores, np.nan)
+    order = np.argsort(np.where(np.isnan(scores), np.inf, -scores), axis=-1, kind="stable")
+    found = scores.copy()
+    np.put_along_axis(found, order[..., depth:], np.nan, -1)
+    return found

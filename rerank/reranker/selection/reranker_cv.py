@@ -23,7 +23,6 @@ from rerank.errors.stops import enough_memory
 from rerank.errors.telling import say
 from rerank.io.arrays import held
 from rerank.io.options import without
-from rerank.io.page import Part, ShownMixin, Words
 from rerank.ranks.row_gains import IdealGains
 from rerank.reranker.clock import Clock
 from rerank.reranker.columns import lists_of
@@ -31,6 +30,7 @@ from rerank.reranker.cross_fit import asked_folds
 from rerank.reranker.data import Data, Weights, data_of
 from rerank.reranker.estimator import Reranker, restored
 from rerank.reranker.evidence import Evidence, option_names, short
+from rerank.reranker.first_stage import too_many
 from rerank.reranker.fit import LATE, broken_by_first_stage
 from rerank.reranker.ranker import Ranker
 from rerank.reranker.selection.folds import Split, fold_of_each, splits_of
@@ -45,6 +45,7 @@ from rerank.reranker.selection.options import (
     check_safeguard,
     corrections,
     cv_results,
+    limited,
     options_of,
 )
 from rerank.reranker.state import FittedState, first_stage_kept
@@ -64,15 +65,16 @@ FOLDS_SHARE = 0.75
 """Share of the time for the folds; the rest is for the fit on all rows."""
 
 
-class RerankerCV(ShownMixin, Ranker):
+class RerankerCV(Ranker):
     """A :class:`Reranker` whose options are chosen on held-out rows, with the first stage as what has to be led.
 
     Parameters
     ----------
     reranker : Reranker, optional
-        Holds the parameters that the grid does not vary; ``Reranker()`` if omitted. Its checkpoint is for the last fit,
-        on all rows. Its ``list_length`` says how long lists to come are; without it the length of the training list is
-        taken, and the report says so.
+        Holds the parameters that the grid does not vary; ``Reranker()`` if omitted. Its ``max_features`` holds for all
+        that may be chosen, the first stage included: "logistic" is then one of the columns that matter most. Its
+        checkpoint is for the last fit, on all rows. Its ``list_length`` says how long lists to come are; without it the
+        length of the training list is taken, and the report says so.
     grid : mapping of str to sequence, or sequence of such mappings, optional
         Values of the reranker's parameters. By default corrections of all columns with radii .03, .1, .3, 1 and 3 and a
         margin of .1, free weights, corrections of three columns with a radius of .1, each with a window of 2 for a
@@ -193,6 +195,7 @@ class RerankerCV(ShownMixin, Ranker):
         safeguard, given = check_safeguard(self.safeguard), base.get_params(deep=False)
         rows = (X, y, qid, sample_weight, query_weight, ideal_gains)
         data, weights = data_of(*rows, given, clone(base), names, groups, people)
+        base = limited(base, data)
         options = options_of(self.grid, base, data)
         for option in options:
             table = data.reranking(option.params["features"]) if "features" in option.params else data
@@ -219,13 +222,15 @@ class RerankerCV(ShownMixin, Ranker):
             best.set_params(time_limit=clock.least(best.time_limit, 1))
             return params, best._fit_named(*rows, names, groups, fold, people)
 
-        # Where the first stage does not satisfy the constraints, the best option that does is taken.
+        # Where the first stage breaks the constraints, or ranks by more columns than max_features, the best option is
+        # taken that does neither.
         other = best_of(trial.options, trial.leads, -math.inf)
         try:
             params, best = fitted(chosen)
             state = best.state_
             given = (state.problem, state.task, state.first_stage, state.columns)
-            breaks = chosen is None and broken_by_first_stage(*given) is not None
+            many = too_many(state.first_stage, base.max_features, state.columns)
+            breaks = chosen is None and (many is not None or broken_by_first_stage(*given) is not None)
         except InfeasibleError:
             if chosen is not None or other is None:
                 raise
@@ -297,11 +302,6 @@ class RerankerCV(ShownMixin, Ranker):
         found = self._best().result_.evidence
         assert found is not None
         return found
-
-    def _parts(self) -> list[Part] | None:
-        if not hasattr(self, "best_estimator_"):
-            return None
-        return [*self._told().parts(), Words(""), *self.best_estimator_.result_.parts()]
 
     def plot(self, X: Any = None, y: Any = None, ax: Any = None) -> Any:
         """Lead and interval of every option (:func:`rerank.plots.leads`); with rows, as :meth:`Reranker.plot`."""

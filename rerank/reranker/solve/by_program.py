@@ -19,7 +19,7 @@ from rerank.problem import Problem
 from rerank.problem.quotas import unmet
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.clock import Clock
-from rerank.reranker.result import Moment, Solution
+from rerank.reranker.solution import Moment, Solution
 from rerank.reranker.solve.program import (
     Stated,
     check_stated,
@@ -66,7 +66,8 @@ def seconds_to_state(problem: Problem, formulation: str, allowed: float = math.i
     from formulations.errors import ModelTooLarge
 
     reached = sum(unit.positive.size for unit in problem.units)
-    pairs = counted_pairs(problem, formulation) * (A_PAIR + A_DIFFERENCE * problem.n_features)
+    each = A_DIFFERENCE * problem.n_features + (0.0 if formulation == "pos_top" else A_PAIR)  # which keeps no pair
+    pairs = counted_pairs(problem, formulation) * each
     if unstated() or A_RELEVANT_ROW * reached + pairs > 0.25 * allowed:
         return math.inf
     try:
@@ -114,6 +115,8 @@ def confirm(
 ) -> Solution:
     """Solve the chosen program and compare its answer with that of the search."""
     name = task.formulation
+    if task.radius == 0:  # one point is allowed, which needs no second opinion
+        return solution
     if why := unstated():
         return solution.noting(f"{why}, so no program confirms the proof.")
     budget = min(CONFIRM_SECONDS, clock.remaining * CONFIRM_SHARE)
@@ -166,13 +169,8 @@ def _compared(problem: Problem, solution: Solution, stated: Stated, outcome: Out
             "confirms nothing."
         )
     if outcome.holds == "optimal":
-        return solution.noting(f"{name} confirms {solution.value:.9g} as its optimum.")
-    bounds = (
-        "has no bound" if solution.program_bound is None else f"bounds it by {solution.program_bound:.9g}"
-    )
-    return solution.noting(
-        f"{name} holds {claim:.9g} too and {bounds} in the seconds it had, which does not contradict the proof."
-    )
+        return solution.noting(f"{name} confirms {solution.value:.4g} as its optimum.")
+    return solution.noting(f"{name} has {claim:.4g} too; it had no time for a second proof, and the first one stands.")
 
 
 def proceed(

@@ -22,10 +22,10 @@ from rerank.problem import Problem
 from rerank.problem.quotas import unmet
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.clock import Clock
-from rerank.reranker.result import ON_WORD, Moment, Solution, history_of
+from rerank.reranker.solution import ON_WORD, Moment, Solution, history_of
 from rerank.reranker.solve.by_program import alone, confirm, proceed, seconds_to_state
 from rerank.reranker.solve.margin import safe_epsilon
-from rerank.reranker.solve.program import chosen_formulation, unstated
+from rerank.reranker.solve.program import chosen_formulation, has_program, unstated
 from rerank.reranker.solve.verified import polished, summed, won_pairs
 from rerank.reranker.task import Task
 from rerank.solvers.outcome import Progress
@@ -58,10 +58,10 @@ def solve(problem: Problem, task: Task, clock: Clock, start: Floats | None = Non
     """
     points_only = task.node_limit == 0 and task.presolve
     unstated_quotas = bool(problem.quotas) and task.formulation != "resolved_rank"
-    if task.solver == "search" or problem.weighs_hits or points_only or unstated_quotas:
+    if task.solver == "search" or not has_program(problem) or points_only or unstated_quotas:
         solution, _ = _searched(problem, task, clock, start, SEARCH_ALONE_SHARE)
         if task.solver != "search" and not points_only:
-            what = task.statistic.name if problem.weighs_hits else "quotas but resolved_rank"
+            what = task.statistic.name if not has_program(problem) else "quotas but resolved_rank"
             solution = solution.noting(f"No program states {what}; the search had all of the time.")
     else:
         if task.epsilon is not None:

@@ -554,7 +554,7 @@ def check_model(model: Any, problem: Problem) -> None:
     """
     info: Any = getattr(model, "rerank_info", None)
     instance = getattr(getattr(info, "layout", None), "instance", None)
-    if instance is None or info.kind not in ("subrank", "resolved_rank", "mixed", "auc", "pairwise"):
+    if instance is None or info.kind not in ("subrank", "resolved_rank", "mixed", "auc", "pairwise", "pos_top"):
         raise InputError(
             f"{getattr(model, 'name', type(model).__name__)!r} is no model of build_model(); make it with "
             "est.build_model() and add rows to that."

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-FORMULATIONS = ("auto", "subrank", "resolved_rank", "mixed", "auc", "pairwise")
+FORMULATIONS = ("auto", "subrank", "resolved_rank", "mixed", "auc", "pairwise", "pos_top")
 
 OWN = {"signs": "positive", "corrections": "radius", "rows": "constraints", "by_sum": "normalise"}
 DATA = ("units", "preferences", "constant", "scaled_from")
@@ -33,9 +33,9 @@ DATA = ("units", "preferences", "constant", "scaled_from")
 
 
 def chosen_formulation(name: str, statistic: RankStatistic) -> str:
-    """The program for a formulation asked for: "auto" is ``auc`` for AUC and ``mixed`` for any other statistic.
+    """The program for a formulation asked for: "auto" is that of AUC, of pairs and of Pos@Top, else ``mixed``.
 
-    The optimum of both is that of the problem itself, so the solver's bound is one on the value. They also measured
+    The optimum of each is that of the problem itself, so the solver's bound is one on the value. They also measured
     best (``docs/solvers.md``).
 
     Raises
@@ -53,19 +53,38 @@ def chosen_formulation(name: str, statistic: RankStatistic) -> str:
             f"formulation={name!r} counts pairs, which is stat='auc', not {statistic.name!r}; use stat='auc', or "
             "formulation='auto'."
         )
-    if name != "auto" and statistic.weighs_hits:
+    if name not in ("auto", "pairwise") and statistic.by_order:
+        raise InputError(
+            f"formulation={name!r} ranks the rows of a list once, and {statistic.name!r} compares each pair of labels; "
+            "use formulation='pairwise' or 'auto'."
+        )
+    if name == "pos_top" and not statistic.alone:
+        raise InputError(
+            f"formulation='pos_top' counts relevant rows above all others, which is stat='pos@top', not "
+            f"{statistic.name!r}; use stat='pos@top', or formulation='auto'."
+        )
+    if name not in ("auto", "pos_top") and statistic.weighs_hits:
         raise InputError(
             f"formulation={name!r} adds up what relevant rows earn by their own ranks, and {statistic.name!r} looks at "
-            "several of them at once; use formulation='auto', with which the search alone solves it."
+            "several of them at once; use formulation='auto'."
         )
     if name != "auto":
         return name
+    if statistic.by_order:
+        return "pairwise"
+    if statistic.alone:
+        return "pos_top"
     return "auc" if statistic.counts_pairs else "mixed"
+
+
+def has_program(problem: Problem) -> bool:
+    """Whether a program states the problem: what a place earns does not depend on the relevant rows above it."""
+    return not problem.weighs_hits or all(item.alone for item in problem.lists)
 
 
 def shares_optimum(name: str, statistic: RankStatistic) -> bool:
     """Whether the program's optimum is the problem's, so that its bound bounds the value."""
-    return name == "mixed" or (name in ("auc", "pairwise") and statistic.counts_pairs)
+    return name in ("mixed", "pos_top") or (name in ("auc", "pairwise") and statistic.counts_pairs)
 
 
 def unstated() -> str | None:
@@ -187,7 +206,7 @@ def state(problem: Problem, formulation: str, box: Any = None, **choices: Any) -
 
 def _arguments(problem: Problem, formulation: str) -> tuple[Any, dict[str, Any]]:
     """Module of the builder, and what it gets from the problem: what is ranked, and options."""
-    if problem.weighs_hits:
+    if not has_program(problem):
         raise InputError("No program states a measure such as 'ap'; use solver='search', which needs none.")
     check_stated()
     constant = problem.constant

@@ -60,9 +60,9 @@ def descend(
         With the squared hinge and the largest score as threshold.
     alpha, tol : float
     max_iter : int
-    stop : "gap" or "authors"
-        Relative duality gap at most ``tol``; or ``g / m`` changed by at most ``tol`` of itself after ten iterations
-        or more, or a step no longer than 1e-6 from the point where the gradient was taken.
+    stop : "gap", "paper" or "authors"
+        Relative duality gap at most ``tol``; or g changed by at most ``tol``; or g changed by at most ``tol`` of itself
+        after ten iterations or more, or a step no longer than 1e-6 from the point where the gradient was taken.
     start : Answer
         Its ``a`` and ``beta`` are used.
     """
@@ -79,6 +79,8 @@ def descend(
         if stop == "authors":
             # A short step ends the run whatever the change of the value.
             met = length <= SHORTEST or (n_iter >= EARLIEST and abs(value - last) <= abs(last) * tol)
+        elif stop == "paper":
+            met = abs(value - last) <= tol
         elif n_iter % CHECKED == 0 or length == 0 or n_iter == max_iter:
             met = relative_gap(problem.primal(nu * dual.scale, alpha), -value / dual.m) <= tol
         if met or over.now:

@@ -53,10 +53,10 @@ class TopPush(LinearRanker):
     k : float, optional
         10 for "topk", 0.05 for "quantile".  A negative of weight v counts v times, so "topk" counts in units of
         weight; "quantile" rounds up in units of the smallest weight of the list.
-    stop : "gap" or "authors"
-        "authors", for ``solver="accelerated"``, stops as the authors' program does: ``g / m`` changed by at most
-        ``tol`` of itself (they take 1e-4) after ten iterations, or a step no longer than 1e-6.  Such weights are not
-        an optimum and are reproduced for comparison.
+    stop : "gap", "paper" or "authors"
+        For ``solver="accelerated"`` two rules whose weights are no optimum, for comparison; their ``tol`` is 1e-4.
+        "paper", step 16 of Algorithm 1: g changed by at most ``tol``.  "authors", their program: g changed by at most
+        ``tol`` of itself after ten iterations, or a step no longer than 1e-6.
     warm_start : bool
         Start a fit from the one before.
 
@@ -107,11 +107,11 @@ class TopPush(LinearRanker):
         super()._check_parameters()
         one_of("loss", self.loss, LOSSES)
         one_of("solver", self.solver, MAX_ITER)
-        one_of("stop", self.stop, ("gap", "authors"))
+        one_of("stop", self.stop, ("gap", "paper", "authors"))
         check_threshold(self.threshold, self.k)
-        if self.solver == "newton" and self.stop == "authors":
+        if self.solver == "newton" and self.stop != "gap":
             raise InputError(
-                "stop='authors' is the rule of solver='accelerated'; choose that solver or stop='gap'."
+                f"stop={self.stop!r} is a rule of solver='accelerated'; choose that solver or stop='gap'."
             )
         if self.solver == "accelerated" and (self.loss != "squared_hinge" or self.threshold != "max"):
             raise InputError(
@@ -135,7 +135,7 @@ class TopPush(LinearRanker):
         # Objective and gap are computed anew from the rows.
         objective = problem.primal(answer.w, alpha)
         gap = relative_gap(objective, problem.dual(answer.a, beta, alpha))
-        met = answer.met if self.stop == "authors" else gap <= self.tol * (1 + 1e-6)
+        met = answer.met if self.stop != "gap" else gap <= self.tol * (1 + 1e-6)
         advice = f"The relative gap is {gap:.1e}. Raise max_iter or tol, raise alpha, or standardise the features."
         return Solution(problem.full(answer.w), objective, answer.n_iter, bool(met), gap, answer, advice=advice)
 
@@ -157,7 +157,7 @@ class TopPush(LinearRanker):
             found = descend(problem, alpha, self.tol, max_iter, self.stop, start)
         else:
             found = Augmented(problem, alpha, start).run(self.tol, max_iter)
-        if self.stop == "authors" or problem.primal(found.w, alpha) < NEAR[self.solver] * problem.loss_at_zero:
+        if self.stop != "gap" or problem.primal(found.w, alpha) < NEAR[self.solver] * problem.loss_at_zero:
             return found
         proved = self._at_zero(problem, alpha, found.beta)
         if proved is None and (self.solver == "accelerated" or found.w.any()):

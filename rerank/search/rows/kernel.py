@@ -20,7 +20,7 @@ from rerank.search.boxes.nodes import IDLE, LEVEL, NAME, QUOTAS
 from rerank.search.boxes.pairs import allowed, beyond, copy, crossing, excluded, norms, put
 from rerank.search.boxes.quotas import NONE, standing, steered
 from rerank.search.compiled import inner, kernel
-from rerank.search.rows.unit import add_unit, filtered, measure, refine, worth
+from rerank.search.rows.unit import add_unit, enough, filtered, measure, refine, worth
 from rerank.search.workspace import GONE, LEVELS, LISTS, POSITIVES, ROWS, SIZE, START, UNIT
 
 STUCK = 25  # splits a feature that let no row leave, after which a box is unresolved
@@ -63,7 +63,7 @@ def assess(given: Any, space: Any, v: int, beaten: float) -> Any:
         value += worth(paid, u, gone, middle, middle, positives, rows, here, heap, lost, count)
         mine = worth(paid, u, gone, upper, lower, positives, rows, least, heap, lost, count)
         kept, positives, more = filtered(
-            space.which, begin, positives, rows, paid.places[u] - gone, paid.counted[u], least, most,
+            space.which, begin, positives, rows, paid.places[u] - gone, enough(paid, u, gone), least, most,
             given.tolerance, space.ends, heap, lost, kept_rows,
         )  # fmt: skip
         pairs = positives * (kept - positives)

@@ -259,16 +259,18 @@ def sought(
     return max((-float(found.fun), float(found.x)), (value(angles[i]), float(angles[i])))
 
 
-def earned(ahead: Floats, behind: Floats, margin: float, coef: Floats, hits: Floats, steps: tuple[int, int]) -> float:
+def earned(
+    ahead: Floats, behind: Floats, margin: float, coef: Floats, hits: Floats, step: int, steps: tuple[int, int]
+) -> float:
     """What positives with these scores earn beside these negatives, a pair within ``margin`` being lost.
 
-    Each positive stands for ``steps[0]`` of them, and each negative for ``steps[1]``.
+    Each positive stands for ``steps[0]`` of them, and each negative for ``steps[1]``; a positive takes ``step`` places.
     """
     ahead, behind = -np.sort(-ahead), np.sort(behind)
     lost = behind.size - np.searchsorted(behind, ahead - margin, side="right")
-    # The lost pairs ascend, so the j-th positive stands at place j + lost.
+    # The lost pairs ascend, so the j-th positive stands at place j + lost where each takes one.
     nth = steps[0] * np.arange(ahead.size)
-    at = nth + steps[1] * lost
+    at = step * nth + steps[1] * lost
     at = at[: np.searchsorted(at, coef.size)]
     gained = coef[at]
     return steps[0] * float(gained @ hits[nth[: at.size]] if hits.size else gained.sum())
@@ -298,11 +300,12 @@ class Part:
     steps: tuple[int, int]
     coef: Floats
     hits: Floats
+    step: int
 
     def value(self, scores: Floats, margin: float) -> float:
         """About the value of the list for the scores of these rows."""
         ahead, behind = scores[: self.positives], scores[self.positives :]
-        return earned(ahead, behind, margin, self.coef, self.hits, self.steps)
+        return earned(ahead, behind, margin, self.coef, self.hits, self.step, self.steps)
 
 
 def part_of(t: RowTables) -> Part | None:
@@ -316,8 +319,8 @@ def part_of(t: RowTables) -> Part | None:
     return Part(np.concatenate([np.sort(one) for one in some]), some[0].size, steps, *_paid(t, 0))
 
 
-def _paid(t: RowTables, u: int) -> tuple[Floats, Floats]:
-    """What the places of a list earn, and what its hits multiply that with."""
+def _paid(t: RowTables, u: int) -> tuple[Floats, Floats, int]:
+    """What the places of a list earn, what its hits multiply that with, and how many places a hit takes."""
     paid = t.lists.paid
     first, hits = paid.coef_start[u], paid.hits[paid.hit_start[u] : paid.hit_start[u + 1]]
-    return paid.coef[first : first + paid.places[u]], hits
+    return paid.coef[first : first + paid.places[u]], hits, int(paid.step[u])

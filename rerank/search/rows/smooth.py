@@ -5,9 +5,11 @@ next.  "Among the first p" is "score above a threshold"; here a row counts by ho
 units of a width ``h``, and the threshold is where the rows count as ``p`` in all.  With ``h`` going to 0 the value
 becomes the statistic's, but for weights of hits, which are left out.  The threshold moves with the scores, so the slope
 of a row at ``t`` widths above it is ``drop_p k(t) (gain - mean gain) / h``, with the mean taken over the rows near the
-threshold by the weights ``k(t)`` (implicit differentiation).  ``k`` is the biweight kernel, 0 beyond ``h``: rows far
-away cost nothing.  The rows are those of all lists or of a sample.  Scores and sums over rows have the same bits with
-any number of threads of the linear algebra: climbs go where these numbers send them, in worker processes, too.
+threshold by the weights ``k(t)`` (implicit differentiation).  Where relevant rows take no places from each other the
+threshold is the p-th irrelevant row, where ``p - 1/2`` irrelevant rows count; these alone move it.  ``k`` is the
+biweight kernel, 0 beyond ``h``: rows far away cost nothing.  The rows are those of all lists or of a sample.  Scores
+and sums over rows have the same bits with any number of threads of the linear algebra: climbs go where these numbers
+send them, in worker processes, too.
 """
 
 from __future__ import annotations
@@ -34,13 +36,17 @@ FEWEST = 20  # rows of a list in a sample
 
 
 class SmoothLists(NamedTuple):
-    """Rows ``begin[q] .. begin[q + 1]`` make a list; its first ``target`` rows earn ``drop`` times their gains."""
+    """Rows ``begin[q] .. begin[q + 1]`` make a list; its first ``target`` rows earn ``drop`` times their gains.
+
+    The first ``ahead`` rows of a list take no places: relevant ones, where they take none from each other.
+    """
 
     begin: Any
     gain: Any
     first_target: Any
     target: Any
     drop: Any
+    ahead: Any
 
 
 class SmoothScratch(NamedTuple):
@@ -66,13 +72,14 @@ class Sample(NamedTuple):
 
 
 @kernel()
-def smooth_lists(lists: Any, gain: Any, first_target: Any, target: Any, drop: Any) -> None:
+def smooth_lists(lists: Any, gain: Any, first_target: Any, target: Any, drop: Any, ahead: Any) -> None:
     """Fill in gains of rows, and thresholds of lists, of which neighbours are put together that earn little."""
     n = 0
     for q in range(lists.begin.size - 1):
         first_target[q] = n
         first, end = lists.begin[q], lists.begin[q + 1]
         u, none = lists.first_unit[q], lists.first_unit[q + 1]
+        ahead[q] = 0
         if u == none:
             gain[first:end] = 0.0
             continue
@@ -82,6 +89,8 @@ def smooth_lists(lists: Any, gain: Any, first_target: Any, target: Any, drop: An
             gain[i] = 0.0
             for v in range(u, u + lists.level[i]):
                 gain[i] += lists.paid.coef[lists.paid.coef_start[v]] / top
+            if lists.paid.step[u] == 0 and lists.level[i] > 0:
+                ahead[q] += 1
         places = lists.paid.coef_start[u + 1] - start
         most, size = top / MOST_TARGETS, 0.0
         for p in range(1, min(places, end - first - 1) + 1):
@@ -93,7 +102,7 @@ def smooth_lists(lists: Any, gain: Any, first_target: Any, target: Any, drop: An
                 drop[n - 1] += step
                 size += step
             else:
-                target[n], drop[n], size = p, step, step
+                target[n], drop[n], size = p - (0.5 if lists.paid.step[u] == 0 else 0.0), step, step
                 n += 1
     first_target[lists.begin.size - 1] = n
 
@@ -102,7 +111,8 @@ def whole(t: RowTables) -> Sample:
     """All rows."""
     n, given, earning = t.rows.shape[0], t.lists, t.lists.paid.coef.size
     lists = SmoothLists(
-        given.begin, np.empty(n), np.empty(given.begin.size, np.int64), np.empty(earning + 1), np.empty(earning + 1)
+        given.begin, np.empty(n), np.empty(given.begin.size, np.int64), np.empty(earning + 1), np.empty(earning + 1),
+        np.zeros(given.begin.size - 1, np.int64),
     )  # fmt: skip
     smooth_lists(writable(given), *lists[1:])
     used = int(lists.first_target[-1])
@@ -127,14 +137,17 @@ def sampled(all_rows: Sample, most: int, rng: np.random.Generator) -> Sample:
             np.concatenate([[0], np.cumsum(counts[chosen])]),
             lists.target[targets],
             lists.drop[targets],
+            lists.ahead[chosen],
         )
         return Sample(rows[kept], part)
     kept = rng.random(n) < np.repeat(np.maximum(share, np.minimum(1.0, FEWEST / np.maximum(sizes, 1))), sizes)
     ends = np.concatenate([[0], np.cumsum(kept)])[lists.begin]
     shares = np.repeat(np.diff(ends) / np.maximum(sizes, 1), np.diff(lists.first_target))
+    ahead = np.concatenate([[0], np.cumsum(kept)])[lists.begin[:-1] + lists.ahead] - ends[:-1]
     part = SmoothLists(
-        ends, lists.gain[kept], lists.first_target, lists.target * shares, lists.drop / np.maximum(shares, 1e-300)
-    )
+        ends, lists.gain[kept], lists.first_target, lists.target * shares, lists.drop / np.maximum(shares, 1e-300),
+        ahead,
+    )  # fmt: skip
     return Sample(rows[kept], part)
 
 
@@ -168,12 +181,17 @@ def smoothed(scores: Any, lists: Any, h: float, slopes: Any, scratch: Any) -> fl
         k0, k1 = lists.first_target[q], lists.first_target[q + 1]
         if k0 == k1:
             continue
-        size = end - first
-        known = heaped(scores, first, end, min(int(lists.target[k1 - 1]) + 1, size), heap)
+        ahead = lists.ahead[q]
+        size = end - first - ahead
+        if size == 0:
+            continue
+        known = heaped(scores, first + ahead, end, min(int(lists.target[k1 - 1]) + 1, size), heap)
         far = heap[0] - AROUND * h
         descend(heap, known)
-        n = 0
+        n, a = 0, 0  # the first ``a`` of these rows take no places
         for i in range(first, end):
+            if i == first + ahead:
+                a = n
             if scores[i] > far:
                 s[n], g[n], slope[n], row[n] = scores[i], lists.gain[i], 0.0, i
                 n += 1
@@ -181,11 +199,12 @@ def smoothed(scores: Any, lists: Any, h: float, slopes: Any, scratch: Any) -> fl
             p = lists.target[k]
             at = min(max(int(p), 1), known - 1)
             theta = heap[0] if known < 2 else 0.5 * (heap[at - 1] + heap[at])
-            theta = _threshold(s[:n], p, theta, h)
-            counted, near, gain_near = _gains(s[:n], g[:n], theta, 1.0 / h)
+            theta = _threshold(s[a:n], p, theta, h)
+            counted, near, gain_near = _gains(s[:n], g[:n], a, theta, 1.0 / h)
             total += lists.drop[k] * counted
             if near > 0.0:
-                _slopes(s[:n], g[:n], slope[:n], theta, 1.0 / h, gain_near / near, lists.drop[k] / h)
+                _slopes(s[:a], g[:a], slope[:a], theta, 1.0 / h, 0.0, lists.drop[k] / h)
+                _slopes(s[a:n], g[a:n], slope[a:n], theta, 1.0 / h, gain_near / near, lists.drop[k] / h)
         for i in range(n):
             slopes[row[i]] = slope[i]
     return total
@@ -226,7 +245,8 @@ def _counts(s: Any, theta: float, scale: float) -> Any:
 
 
 @inner(fastmath={"reassoc", "nsz"})
-def _gains(s: Any, g: Any, theta: float, scale: float) -> Any:
+def _gains(s: Any, g: Any, ahead: int, theta: float, scale: float) -> Any:
+    """Gains counted; rows near the threshold, of those that take places, and the gains near it."""
     counted = 0.0
     near = 0.0
     gain_near = 0.0
@@ -235,7 +255,7 @@ def _gains(s: Any, g: Any, theta: float, scale: float) -> Any:
         r = t * t
         counted += g[i] * (0.5 + 0.9375 * t * (1.0 + r * (0.2 * r - 2.0 / 3.0)))
         k = (1.0 - r) * (1.0 - r)
-        near += k
+        near += k if i >= ahead else 0.0
         gain_near += k * g[i]
     return counted, near, gain_near
 

@@ -162,12 +162,16 @@ def _filtered(
         right = A[row] + z * B[row]
         lower[i] = min(left, right)
         upper[i] = max(left, right)
-    places = lists.paid.places[lists.first_unit[q]]
+    places, alone = lists.paid.places[lists.first_unit[q]], lists.paid.step[lists.first_unit[q]] == 0
     least = -np.inf
-    if places < count:
-        heaped(lower, 0, count, places, heap)
+    first = 0
+    if alone:  # irrelevant rows alone put a row in its place
+        while first < count and lists.level[which[start + first]] > 0:
+            first += 1
+    if places < count - first:
+        heaped(lower, first, count, places, heap)
         least = heap[0] - abs(margin.most)
-    if lists.paid.hits.size > 0 and lists.first_unit[q + 1] - lists.first_unit[q] == 1:
+    if lists.paid.hits.size > 0 and not alone and lists.first_unit[q + 1] - lists.first_unit[q] == 1:
         # What so many positives are above is behind every hit that counts.
         positives, counted = 0, min(places, lists.paid.counted[lists.first_unit[q]])
         while positives < count and lists.level[which[start + positives]] > 0:
@@ -325,7 +329,7 @@ def followed(lists: Any, q: int, n: int, start: int, m: int, scratch: Any) -> fl
     which = scratch.which[start : start + m]
     pair, gain = scratch.steps[1], scratch.steps[2]
     units = lists.first_unit[q + 1] - lists.first_unit[q]
-    places, weighs = paid.places[lists.first_unit[q]], paid.hits.size > 0
+    places, weighs, down = paid.places[lists.first_unit[q]], paid.hits.size > 0, paid.step[lists.first_unit[q]]
     for i in range(units * (places + 1)):
         upto[i] = 0
     for t in range(units):
@@ -339,8 +343,8 @@ def followed(lists: Any, q: int, n: int, start: int, m: int, scratch: Any) -> fl
         place = 0
         for x in range(places):
             for _ in range(upto[first + x]):
-                if place + x < places:
-                    value += paid.coef[coef + place + x] * (paid.hits[hits + place] if weighs else 1.0)
+                if down * place + x < places:
+                    value += paid.coef[coef + down * place + x] * (paid.hits[hits + place] if weighs else 1.0)
                 place += 1
             upto[first + x] = place
     for e in range(n):
@@ -357,7 +361,7 @@ def followed(lists: Any, q: int, n: int, start: int, m: int, scratch: Any) -> fl
             if pair[e] > 0:
                 upto[first + least] += 1
             nth = upto[first + least] - 1
-            near = nth + least
+            near = down * nth + least
             if pair[e] < 0:
                 upto[first + least] -= 1
             step = paid.coef[coef + near] if near < places else 0.0

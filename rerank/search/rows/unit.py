@@ -96,10 +96,10 @@ def above(heap: Any, n: int, limit: float) -> int:
 
 @inner()
 def earned(paid: Any, u: int, gone: int, lost: Any, n: int, count: Any) -> float:
-    """``sum_j h_j coef[j + gone + lost_(j)]`` over the positives whose place earns something."""
+    """``sum_j h_j coef[step j + gone + lost_(j)]`` over the positives whose place earns something."""
     places = paid.places[u] - gone
     base = paid.coef_start[u] + gone
-    hits, weighs = paid.hit_start[u], paid.hits.size > 0
+    hits, weighs, step = paid.hit_start[u], paid.hits.size > 0, paid.step[u]
     top = 0
     for i in range(n):
         x = lost[i]
@@ -110,11 +110,18 @@ def earned(paid: Any, u: int, gone: int, lost: Any, n: int, count: Any) -> float
     place = 0
     for x in range(top):
         for _ in range(count[x]):
-            if place + x < places:
-                total += paid.coef[base + place + x] * (paid.hits[hits + place] if weighs else 1.0)
+            if step * place + x < places:
+                total += paid.coef[base + step * place + x] * (paid.hits[hits + place] if weighs else 1.0)
             place += 1
         count[x] = 0
     return total
+
+
+@inner()
+def enough(paid: Any, u: int, gone: int) -> int:
+    """Of how many of the best positives a list's places can pay, once so many negatives are above all of them."""
+    places = paid.places[u] - gone
+    return paid.counted[u] if paid.step[u] == 0 and places > 0 else min(paid.counted[u], places)
 
 
 @inner()
@@ -162,12 +169,12 @@ def add_unit(
 
 @inner()
 def filtered(
-    which: Any, begin: int, positives: int, n: int, places: int, counted: int, least: float, most: float,
+    which: Any, begin: int, positives: int, n: int, places: int, most_paid: int, least: float, most: float,
     tolerance: float, ends: Any, heap: Any, lost: Any, left: Any,
 ) -> Any:  # fmt: skip
     """The rows that are left: ``kept`` in all, how many of them positives, negatives gone from the top.
 
-    A positive leaves that has lost every place, or that as many others as are ``counted`` are above; a negative that
+    A positive leaves that has lost every place, or that ``most_paid`` others are above; a negative that
     all other positives have lost to, or that so many beat.
     """
     lower, upper = ends[0], ends[1]
@@ -180,8 +187,8 @@ def filtered(
             top = max(top, upper[i])
             bottom = min(bottom, lower[i])
     kept = mine
-    if 0 < min(counted, places) < mine:
-        heaped(lower, 0, mine, min(counted, places), heap)
+    if 0 < most_paid < mine:
+        heaped(lower, 0, mine, most_paid, heap)
         bottom = heap[0]
         kept = 0
         for i in range(mine):
@@ -229,12 +236,12 @@ def refine(
             alive += 1
     bound = earned(paid, u, gone, lost_of, alive, space.count)
     left = alive
-    enough = min(alive, paid.counted[u], places)
+    needed = min(alive, enough(paid, u, gone))
     again = 0
     for q in range(others):
         if by_all[q] == alive:
             again += 1
-        elif beaten[q] < enough:
+        elif beaten[q] < needed:
             left_rows[left] = left_rows[positives + q]
             left += 1
     return bound, left, alive, again

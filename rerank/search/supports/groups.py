@@ -44,6 +44,7 @@ class Groups(NamedTuple):
     hits: Any  # what the j-th positive of a list multiplies with what its place earns
     even: Any  # bool (U,): whether places earn less by equal steps
     ideal: float
+    step: Any  # int64 (U,): places that a positive takes from the next, 1 or 0
 
 
 def groups_of(problem: Problem) -> Groups | None:
@@ -67,6 +68,7 @@ def groups_of(problem: Problem) -> Groups | None:
         code, values, np.concatenate(entries).astype(np.int32), sizes[:, 0].copy(), sizes[:, 1].copy(),
         starts(places), np.concatenate(places), starts([u.hits for u in units]),
         np.concatenate([u.hits for u in units]).astype(np.float64), even, ideal,
+        np.array([not u.alone for u in units], np.int64),
     )  # fmt: skip
 
 
@@ -124,13 +126,13 @@ def lower_bounds(groups: Any, supports: Any, limits: Any, bounds: Any, prefix: A
                     negatives[g] += 1
             hits = groups.hits[groups.hit_start[u] : groups.hit_start[u + 1]]
             total += _worth(
-                groups.coef[at : at + places], hits, groups.even[u], positives, negatives, touched[:met]
+                groups.coef[at : at + places], hits, groups.step[u], groups.even[u], positives, negatives, touched[:met]
             )
             for e in range(met):
                 positives[touched[e]] = 0
                 negatives[touched[e]] = 0
-            for p in range(min(P, places)):
-                rest -= hits[p] * groups.coef[at + p]
+            for p in range(min(P, places) if groups.step[u] else P):
+                rest -= hits[p] * groups.coef[at + groups.step[u] * p]
             begin += E
             if total + rest <= limits[i]:
                 break
@@ -139,7 +141,7 @@ def lower_bounds(groups: Any, supports: Any, limits: Any, bounds: Any, prefix: A
 
 
 @inner()
-def _worth(coef: Any, hits: Any, even: bool, positives: Any, negatives: Any, groups: Any) -> float:
+def _worth(coef: Any, hits: Any, step: int, even: bool, positives: Any, negatives: Any, groups: Any) -> float:
     """What the positives of a list earn at most; sorts ``groups`` by falling share of positives."""
     for i in range(1, groups.size):
         g = groups[i]
@@ -160,7 +162,7 @@ def _worth(coef: Any, hits: Any, even: bool, positives: Any, negatives: Any, gro
         for j in range(1, positives[g] + 1):
             # In fractions the j-th positive of the group stands behind so many of its negatives.
             own = negatives[g] if even else (j * negatives[g] + positives[g] - 1) // positives[g]
-            place = shown + j - 1 + max(above + own, fewest)
+            place = step * (shown + j - 1) + max(above + own, fewest)
             if place >= coef.size:
                 return earned
             earned += hits[shown + j - 1] * coef[place]

@@ -146,5 +146,5 @@ def model_file(path: str = "m.json", *more: Any, table: str = "t.csv") -> str:
     if not Path(table).exists():
         table_file(table)
     own = ["--label", "hit", "--solver", "search", "--stat", "precision@5", "--first-stage", "none"]
-    succeeds("fit", table, "--model", path, *own, *more)
+    succeeds("fit", table, "--free", "--model", path, *own, *more)
     return path

@@ -61,7 +61,8 @@ def lines(says: str, wrong: str | tuple[str, ...], *right: str | tuple[str, int]
     return row(says, lambda: (list(map(succeeds, before)), typed(last))[1], lambda: all(map(succeeds, right)))
 
 
-FIT = "fit t.csv --model m.json --label hit --solver search --stat precision@5"
+GUARDED = "fit t.csv --model m.json --label hit --stat precision@5"
+FIT = f"{GUARDED} --free --solver search"
 LISTED, CODED = (f"{FIT.replace('t.csv', name)}" for name in ("l.csv --qid q", "coded.csv"))
 ALONE = ("verify m.json --without-data", 3)
 
@@ -73,10 +74,10 @@ ENTERING = [
         "verify m.json --label hit", "verify m.json t.csv --label hit", ALONE),
     lines("or ask for a check of the file alone: without_data=True, --without-data",
         "verify m.json", "verify m.json t.csv", ALONE),
-    lines("it says how --cv chooses; add --cv 5, or leave it out",
-        f"{FIT} --safeguard 1", f"{FIT} --safeguard 1 --cv 5", FIT),
-    lines("--cv chooses the radius; leave one of them out",
-        f"{FIT} --cv 2 --radius 1", f"{FIT} --cv 2", f"{FIT} --radius 1"),
+    lines("it says how held-out rows choose, which --free does not ask; leave one of them out",
+        f"{FIT} --safeguard 1", f"{GUARDED} --safeguard 1", FIT),
+    lines("it fits nothing that held-out rows could judge; add --free",
+        f"{GUARDED} --solver none", f"{GUARDED} --free --solver none"),
     lines("--margin replaces it; leave one out",
         f"{FIT} --radius 1 --margin 0.1 --epsilon 0.1", f"{FIT} --radius 1 --margin 0.1",
         f"{FIT} --radius 1 --epsilon 0.1"),
@@ -86,6 +87,8 @@ ENTERING = [
     lines("learns from numbers alone; leave it out, or use --first-stage logistic",
         f"{FIT} --first-stage toppush --texts a", f"{FIT} --first-stage toppush",
         f"{FIT} --first-stage logistic --texts a"),
+    lines("the folds of a card keep lists whole; leave it out",
+        "frontier t.csv --label hit --questions --groups a", "frontier t.csv --label hit --questions --most 1"),
     row("correct the column, or have all of it read as texts (--texts)",
         lambda: typed(CODED),
         lambda: succeeds(f"{CODED} --texts code") and "code" in Path("m.json").read_text()),
@@ -98,6 +101,8 @@ ENTERING = [
         (LISTED, "rank m.json n.csv"), "rank m.json n.csv --qid r"),
     lines("is no run; write NAME=FILE, such as bm25=a.run",
         "evaluate =a.run q.txt", "evaluate bm25=a.run q.txt"),
+    lines("There is no run with judgements; give files of runs and then one of judgements",
+        "evaluate a.run", "evaluate a.run q.txt", "evaluate a.run b.run q.txt"),
     lines("give each a name of its own: NAME=FILE",
         "evaluate a.run a.run q.txt", "evaluate x=a.run y=a.run q.txt"),
     lines("--measures is empty; name at least one, such as ndcg@10",
@@ -110,9 +115,9 @@ ENTERING = [
         "score m.json one.csv --plot p.png"),
     lines("is no name of a page; let it end in .html",
         "report m.json t.csv --output r.txt", "report m.json t.csv --output r.html"),
-    row("The model file holds no held-out evidence: fit with --cv 5 (RerankerCV in Python)",
+    row("The model file holds no held-out evidence: fit without --free (RerankerCV in Python)",
         lambda: (succeeds("report m.json t.csv"), Path("report.html").read_text())[1],
-        lambda: succeeds(f"{FIT} --cv 5") and succeeds("report m.json t.csv")
+        lambda: succeeds(f"{GUARDED} --cv 5") and succeeds("report m.json t.csv")
             and "no held-out evidence" not in Path("report.html").read_text()),
     lines("names no format that can be written; use .csv, .svm or .qrels",
         "convert t.csv o.txt --label hit", "convert t.csv o.svm --label hit", "convert o.svm o.csv"),
@@ -160,9 +165,12 @@ FUSING = [
         f"{FUSED} --radius x", *(f"{FUSED} --radius {radius}" for radius in ("auto", "free", 0.5))),
     lines("cannot express {}; {}, or export the formula",
         f"{ELASTIC} --normalise z", f"{FUSED} --normalise z --export formula"),
-    lines("fit with normalise='minmax' or 'rank'",
+    lines("fit with normalise={}",
         f"{ELASTIC} --normalise z",
-        *(f"{ELASTIC} --missing zero --normalise {name}" for name in ("minmax", "rank"))),
+        *(f"{ELASTIC} --missing zero --normalise {name}" for name in ("minmax", "l2", "rank"))),
+    lines("fit with normalise='minmax' or 'rank'",
+        f"{FUSED} --export vespa --normalise z",
+        *(f"{FUSED} --export vespa --normalise {name}" for name in ("minmax", "rank"))),
     lines("fit with missing='zero'",
         f"{ELASTIC} --normalise minmax --missing impute", f"{ELASTIC} --normalise minmax --missing zero"),
 ]  # fmt: skip

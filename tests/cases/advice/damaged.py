@@ -328,7 +328,7 @@ def fit_into(folder: str) -> Any:
     os.makedirs(folder, exist_ok=True)
     with patch.object(os, "access", without_rights):
         own = ("--label", "hit", "--solver", "search", "--first-stage", "none")
-        return command("fit", table_file(), "--model", f"{folder}/m.json", *own)
+        return command("fit", table_file(), "--free", "--model", f"{folder}/m.json", *own)
 
 
 def on_a_full_disk(full: bool) -> Any:

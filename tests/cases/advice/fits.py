@@ -13,8 +13,10 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GroupKFold, KFold
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
+import rerank
 from rerank import Reranker, RerankerCV, load
 from rerank.ranks import evaluate
+from rerank.reranker.selection.comparison import Boosted
 from rerank.scorers import Squares, TopPush
 from tests.cases.advice import FRAME, QID, X, Y, data, est, fit, proved, row, same
 
@@ -67,13 +69,12 @@ STATISTICS = [
             == 1 / (1 + int(np.argmax(Y[np.argsort(fit(stat="rr@10").rank(X))])))),
     row("there is no thinning any more; write {}",
         lambda: fit(stat="dcg@10 thinned to 0.5"), lambda: proved(fit(stat="dcg@10"))),
-    row("fit pnorm@8 or dcg@10 and measure pos_at_top afterwards",
-        lambda: fit(stat="pos@top"),
-        lambda: fit(stat="pnorm@8").result_.value != fit(stat="dcg@10").result_.value),
     row("fit ndcg@10, rbp@0.8 or rr instead",
         lambda: fit(stat="err@10"), lambda: [fit(stat=each) for each in ("ndcg@10", "rbp@0.8", "rr")]),
     row("this measure is not offered; leave it out, or take it from trec_eval",
         lambda: fit(stat="infap"), lambda: proved(fit(stat="ap"))),
+    row("this measure is for rerank evaluate and is not fitted; fit ap or ndcg@10 instead",
+        lambda: fit(stat="bpref"), lambda: [proved(fit(stat=each)) for each in ("ap", "ndcg@10")]),
     row("is no share of a list; write 'precision@2%'",
         lambda: fit(stat="precision@x%"),
         lambda: fit(stat="precision@2%").result_.statistic_name == "precision@2%"),
@@ -128,7 +129,24 @@ OPTIONS = [
         lambda: fit(formulation="auc"),
         lambda: fit(formulation="auc", stat="auc", max_features=1).result_.value > 0
             and same(fit(formulation="auto"))),
-    row("use formulation='auto', with which the search alone solves it",
+    row("compares each pair of labels; use formulation='pairwise' or 'auto'.",
+        lambda: fit(formulation="mixed", stat="pairs", y=X[:, 1]),
+        lambda: [proved(fit(formulation=each, stat="pairs", y=X[:, 1])) for each in ("pairwise", "auto")]),
+    row("and y holds {} labels for {}; use 'ranksvm', a regression of scikit-learn, or None.",
+        lambda: fit(first_stage="logistic+head20", stat="pairs", y=X[:, 1]),
+        lambda: [proved(fit(first_stage=each, stat="pairs", y=X[:, 1]))
+            for each in ("ranksvm", LinearRegression(), None)]),
+    row("of two classes with {} rows, and the most is {}; lower n_candidates to {} or less, or round the labels.",
+        lambda: fit(np.arange(8000.0).reshape(4000, 2) ** [1, 2], np.arange(4000.0), stat="pairs"),
+        lambda: proved(fit(np.arange(8000.0).reshape(4000, 2) ** [1, 2], np.arange(4000) // 100, stat="pairs"))),
+    row("relevant items of a list are no rows; leave ideal_gains out, or use another statistic.",
+        lambda: evaluate("pairs", GRADES, X[:, 0], ideal_gains={0: [1.0]}),
+        lambda: 0 < evaluate("pairs", GRADES, X[:, 0]) < 1
+            and 0 < evaluate("auc", GRADES, X[:, 0], ideal_gains={0: [1.0]}) < 1),
+    row("counts relevant rows above all others, which is stat='pos@top', not {}; use stat='pos@top', or formulation='auto'",
+        lambda: fit(formulation="pos_top"),
+        lambda: proved(fit(formulation="pos_top", stat="pos@top")) and same(fit(formulation="auto"))),
+    row("looks at several of them at once; use formulation='auto'",
         lambda: fit(formulation="mixed", stat="ap"), lambda: proved(fit(formulation="auto", stat="ap"))),
     row("n_candidates is {}; it must be 'auto', None for all rows (on the command line: --candidates 0), or a whole number",
         lambda: fit(n_candidates=0), lambda: same(fit(n_candidates=None))),
@@ -209,6 +227,9 @@ FIRST_STAGES = [
         lambda: proved(fit(FRAME, features=StandardScaler(), radius=1.0, first_stage="logistic"))),
     row("give the scores as a column of X and its name as first_stage",
         lambda: fit(first_stage=X[:, 0]).rank(X), lambda: len(fit(FRAME, first_stage="a").rank(FRAME)) == 40),
+    row("is for tables of numbers that miss none, without squares and head; leave it out, or use columns of numbers alone",
+        lambda: fit(first_stage="logistic+squares+top2"),
+        lambda: [proved(fit(first_stage=each)) for each in ("logistic+squares", "logistic+top2")]),
     row("is the second part of its kind; leave one out",
         lambda: fit(first_stage="logistic+head10+head20"),
         lambda: proved(fit(first_stage="logistic+head10"))),
@@ -233,10 +254,10 @@ FIRST_STAGES = [
 ]  # fmt: skip
 
 FOLDS = [
-    row("lower cv or give more data",
+    row("lower cv, give more data, or fit without folds: a Reranker, or rerank fit --free",
         lambda: choose(y=(np.arange(40) < 2) * 1, cv=9),
         lambda: evidence(choose(y=(np.arange(40) < 2) * 1, cv=2))),
-    row("give more data, or fit a Reranker, without folds",
+    row("give more data, or fit without folds: a Reranker, or rerank fit --free",
         lambda: choose(y=(np.arange(40) < 1) * 1),
         lambda: proved(fit(y=(np.arange(40) < 1) * 1)) and evidence(choose())),
     row("but cv is no number; leave n_repeats at 1 and give a splitter that repeats itself",
@@ -327,4 +348,38 @@ OUTCOMES = [
             == fit(first_stage=FOREST, n_candidates=12).rank(X).tolist()),
 ]  # fmt: skip
 
-ROWS = STATISTICS + OPTIONS + FIRST_STAGES + FOLDS + OUTCOMES
+DATES = pd.DataFrame({"a": pd.date_range("2020-01-01", periods=40)})
+
+
+def compared(table=X, methods=("logistic",), **more):
+    """Methods compared, quickly."""
+    return rerank.compare(table, Y, "precision@5", methods=methods, folds=2, **more)
+
+
+def followed(found) -> bool:
+    """What a comparison says to take can be fitted."""
+    return found.estimator.fit(X, Y).score(X, Y) > 0
+
+
+COMPARISONS = [
+    row("Take {}: it has {} {} on held-out rows, and",
+        lambda: compared(methods=["logistic", "squares"]).sentence,
+        lambda: followed(compared(methods=["logistic", "squares"]))),
+    row("Take {}: nothing else was tried.",
+        lambda: compared().sentence, lambda: followed(compared())),
+    row("X is sparse, and a card and corrections need dense columns; pass X.toarray().",
+        lambda: compared(scipy.sparse.csr_array(X)),
+        lambda: compared(scipy.sparse.csr_array(X).toarray()).take == "logistic"),
+    row("methods name no score; add one to compare, such as 'logistic'",
+        lambda: compared(methods=["guard"]),
+        lambda: len(compared(methods=["guard", "logistic"]).methods) == 2),
+    row("No method could be compared in the time; raise time_limit.",
+        lambda: compared(time_limit=0), lambda: compared(time_limit=20).take == "logistic"),
+    row("LightGBM has no column that it can learn from; give columns of numbers, or of few texts.",
+        lambda: Boosted().fit(DATES, Y), lambda: Boosted().fit(DATES.assign(b=X[:, 0]), Y).rules_[0].at == 1),
+    row("A Reranker that was loaded holds no rows; pass X and y, the rows of the fit.",
+        lambda: (fit().save("m.json"), load("m.json").frontier())[1],
+        lambda: load("m.json").frontier(1, X, Y, folds=None).proved),
+]  # fmt: skip
+
+ROWS = STATISTICS + OPTIONS + FIRST_STAGES + FOLDS + OUTCOMES + COMPARISONS

@@ -84,7 +84,8 @@ def folder_that_is_gone() -> Iterator[None]:
 def fit_from_nowhere(model):
     table = os.path.abspath(table_file())
     with folder_that_is_gone():
-        return command("fit", table, "--label", "hit", "--first-stage", "none", "--solver", "search", "--model", model)
+        own = ("--label", "hit", "--first-stage", "none", "--solver", "search", "--model", model)
+        return command("fit", table, "--free", *own)
 
 
 PATHS = [
@@ -220,7 +221,7 @@ MODELS = [
     row("is larger than {} bytes; pass another file",
         lambda: load(oversized()), lambda: load(model_file()).result_.value > 0),
     row("holds out-of-fold scores of {} rows, and the table has {}; give the table of the fit",
-        lambda: (succeeds("fit", table_file(), "--label", "hit", "--cross-fit", 2, "--radius", 1, *FIT),
+        lambda: (succeeds("fit", table_file(), "--free", "--label", "hit", "--cross-fit", 2, "--radius", 1, *FIT),
             command("verify", "m.json", without(3)))[1],
         lambda: succeeds("verify", "m.json", "t.csv", code=3)),  # the scores themselves are taken as given
     row("limits must be two arrays of {} numbers for a score and at least one column to correct it, without signs",
@@ -258,7 +259,7 @@ RUNS = [
     row("has document {} of query {} twice; keep one of them",
         lambda: fuse({"a": {"q1": {"1": 0.9, 1: 0.5}}, "b": OTHER}),
         lambda: fuse({"a": {"q1": {"1": 0.9, "d1": 0.5}}, "b": OTHER})),
-    row(("No document of the run is judged", "{}; check that their ids are spelled alike."),
+    row(("judged documents occur in the run", "{}; check that their ids are spelled alike."),
         lambda: judged_notes(STRANGERS), lambda: judged_notes(RUN).n_known > 0),
     row("is kept: no option had the time to be tried on held-out queries; raise time_limit",
         lambda: fuse(cv=2, time_limit=1e-9), lambda: fuse(cv=2, time_limit=20.0).evidence_ is not None),

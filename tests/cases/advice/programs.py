@@ -11,7 +11,7 @@ import numpy as np
 import pyomo.environ as pyo
 from pyomo.gdp import Disjunction
 
-from formulations import auc, mixed, mps, pairwise, resolved_rank, subrank
+from formulations import auc, mixed, mps, pairwise, pos_top, resolved_rank, subrank
 from formulations.compile import compile_model
 from formulations.data import Unit, units_from_labels
 from rerank.reranker.files.export import imported
@@ -162,6 +162,8 @@ BUILDERS = [
     row("and the program has a {} of that name; give yours another name",
         lambda: with_own("z"), lambda: with_own("mine")),
     row("use subrank or mixed for others", lambda: build(auc), lambda: [build(subrank), build(mixed)]),
+    row("The pos_top program pays the top place alone; use mixed for coefficients that pay others, too.",
+        lambda: build(pos_top), lambda: build(mixed)),
     row("use linking='ordered' or the 'mixed' program, ",
         lambda: build(resolved_rank, linking="paper", max_nonzeros=500),
         lambda: build(resolved_rank, linking="ordered", max_nonzeros=500)

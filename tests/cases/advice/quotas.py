@@ -28,8 +28,8 @@ KIND = np.where(X[:, 1] > 0, "A", "B")  # 14 of A
 
 def kept(quota="at least 4 of A among the first 10", people=KIND, **options):
     """A fit under quotas."""
-    given = {"first_stage": None, "solver": "search", "time_limit": 10.0} | options
-    return Reranker("precision@5", quota=quota, **given).fit(X, Y, people=people)
+    given = {"stat": "precision@5", "first_stage": None, "solver": "search", "time_limit": 10.0} | options
+    return Reranker(quota=quota, **given).fit(X, Y, people=people)
 
 
 def counts(quota="at least 4 of A among the first 10", **options) -> bool:
@@ -59,7 +59,7 @@ def checked(**named):
 
 
 def fitted(*more, run=command):
-    return run("fit", table(), "--model", "quotas.json", "--label", "label", "--stat", "precision@5", *more)
+    return run("fit", table(), "--free", "--model", "quotas.json", "--label", "label", "--stat", "precision@5", *more)
 
 
 QUOTA = "at least 4 of A among the first 10"
@@ -69,6 +69,8 @@ ROWS = [
         lambda: kept("4 of A"), lambda: counts("at least 4 of A among the first 20")),
     row("quota is {}; give texts such as 'at least 20 of A among the first 200'.",
         lambda: kept(7), lambda: counts(["at least 4 of A among the first 20"])),
+    row("is stated as several lists of two classes; use stat='auc' with a quota.",
+        lambda: kept(stat="pairs"), lambda: kept(stat="auc").result_.value > 0),
     row("them among {} places at most; ask for {} or fewer.",
         lambda: kept("at least 20 of A among the first 25"),
         lambda: counts(f"at least {(KIND == 'A').sum()} of A among the first 29")),

@@ -1,0 +1,127 @@
+"""Pos@Top as a statistic that is fitted: its value in words, a direct sweep, and what can only raise it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from rerank.certificate import certify, verify_proof
+from rerank.metrics import pos_at_top
+from rerank.problem import problem_of, ranked_list
+from rerank.ranks import evaluate
+from rerank.search import solve
+from rerank.statistics import PosAtTop
+from tests.cases.examples import SEEDS, examples
+from tests.cases.search import by_rows, rows_of
+
+Floats = NDArray[np.float64]
+TIES = ("pessimistic", "optimistic", "average")
+
+
+def swept(X: Floats, y: Floats, epsilon: float) -> int:
+    """Most relevant rows the margin above all others: every piece of the four edges of the square, and its ends."""
+    apart, best = (X[y > 0][:, None] - X[y == 0][None]).reshape(-1, 2), 0
+    for j, side in ((j, side) for j in (0, 1) for side in (-1.0, 1.0)):
+        moving = apart[apart[:, 1 - j] != 0]
+        ends = (epsilon - side * moving[:, j]) / moving[:, 1 - j]
+        ends = np.sort([-1.0, 1.0, *ends[np.abs(ends) <= 1]])
+        for t in [*ends, *(ends[1:] + ends[:-1]) / 2]:
+            w = np.empty(2)
+            w[j], w[1 - j] = side, t
+            best = max(best, int(np.sum((X @ w)[y > 0] >= (X @ w)[y == 0].max() + epsilon)))
+    return best
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("rows", [False, True])
+def test_the_optimum_of_two_features_is_that_of_a_sweep(seed: int, rows: bool) -> None:
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(40, 2)), (rng.random(40) < 0.4).astype(float)
+    X[y > 0] += rng.choice([0.3, 0.8])
+    problem = problem_of(X, y, PosAtTop(), epsilon=1e-3)
+    with by_rows(rows):
+        found, most = solve(problem, n_jobs=1, proof=not rows), swept(problem.scaled, y, 1e-3)
+    assert found.closed and found.value == pytest.approx(most / y.sum(), abs=1e-9)
+    assert found.bound == pytest.approx(most / y.sum(), abs=1e-9)
+    assert certify(problem, found.weights).value * int(y.sum()) == most
+    if not rows:
+        assert found.proof is not None and verify_proof(problem, found.proof).ok
+
+
+A_ROW = st.tuples(st.sampled_from([0, 0, 1, 2]), st.sampled_from([0.0, 1.0, 2.5]), st.integers(0, 2))
+
+
+@examples(80, st.lists(A_ROW, min_size=1))
+def test_evaluate_and_the_measure_agree_on_lists_and_ties(rows: list[tuple[int, float, int]]) -> None:
+    y, scores, qid = (np.array(column) for column in zip(*rows))
+    for ties in TIES:
+        options = {"ties": ties, "empty": 0}
+        assert evaluate("pos@top", y, scores, qid, **options) == pytest.approx(pos_at_top(y, scores, qid, **options))
+
+
+@examples(80, SEEDS)
+def test_a_pair_more_that_is_won_never_lowers_it(seed: int) -> None:
+    """A relevant row that moves up past others, whatever they are, and an irrelevant one that moves down."""
+    rng = np.random.default_rng(seed)
+    y, scores = rng.random(12) < 0.5, rng.integers(0, 8, 12).astype(float)
+    y[0] = True
+    before = {ties: evaluate("pos@top", y, scores, ties=ties) for ties in TIES}
+    row = int(rng.integers(12))
+    scores[row] += rng.integers(1, 5) * (1 if y[row] else -1)
+    assert all(evaluate("pos@top", y, scores, ties=ties) >= before[ties] - 1e-12 for ties in TIES)
+
+
+def test_it_is_the_mean_of_winner_takes_all_beside_the_irrelevant_rows() -> None:
+    rng = np.random.default_rng(3)
+    y, scores = rng.permutation(np.arange(20) < 8), rng.normal(size=20) + 1.5 * (np.arange(20) < 4)
+    each = [evaluate("wta", y[kept], scores[kept]) for i in np.flatnonzero(y) for kept in [~y | (np.arange(20) == i)]]
+    assert evaluate("pos@top", y, scores) == pytest.approx(np.mean(each))
+
+
+def test_a_tail_earns_only_where_the_head_holds_relevant_rows_alone() -> None:
+    tail = [1.0, 1.0, 0.0, 1.0]
+    clean, mixed = (ranked_list(PosAtTop(), [0, 1, 2], head, tail) for head in ([1, 1, 1], [1, 0, 1]))
+    assert clean is not None and mixed is not None
+    assert (clean.constant, clean.scale, mixed.constant, mixed.scale) == (2.0, 6.0, 0.0, 5.0)
+
+
+def test_a_short_list_that_is_anchored_keeps_the_rows_that_matter() -> None:
+    """The reduced problem of a long anchored list has the value of the whole list."""
+    from rerank.problem.reduced import reduced_problem
+
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(500, 3)), (rng.random(500) < 0.3).astype(float)
+    X[:, 0] += y
+    low, high, sides = np.zeros(3), np.ones(3), ([1, -0.1, -0.1], [1, 0.1, 0.1])
+    whole = problem_of(X, y, PosAtTop(), epsilon=1e-6, low=low, high=high, limits=sides)
+    part, rows = reduced_problem(X, y, PosAtTop(), low, high, sides, epsilon=1e-6)
+    assert 0 < rows.size < 250
+    for _ in range(20):
+        w = np.array([1.0, *rng.uniform(-0.1, 0.1, 2)])
+        assert certify(part, w).value == certify(whole, w).value
+    assert solve(part, n_jobs=1).value == pytest.approx(solve(whole, n_jobs=1).value, abs=1e-12)
+
+
+def test_the_smooth_stand_in_has_the_slopes_it_says_and_becomes_the_statistic() -> None:
+    from scipy.optimize import approx_fprime
+
+    from rerank.search.rows.smooth import smoothed
+
+    rng = np.random.default_rng(2)
+    X, y, qid = rng.normal(size=(60, 2)), (rng.random(60) < 0.5).astype(float), np.arange(60) % 2
+    problem = problem_of(X, y, PosAtTop(), qid, epsilon=1e-6)
+    part = rows_of(problem).sample(60)
+    scores, slopes, scratch = rng.normal(size=60), np.empty(60), part.scratch()
+    scores[part.lists.gain > 0] += 1.0
+
+    def value(at: Floats) -> float:
+        return float(smoothed(at, part.lists, 0.5, np.empty(60), scratch))
+
+    smoothed(scores, part.lists, 0.5, slopes, scratch)
+    assert slopes == pytest.approx(approx_fprime(scores, value, 1e-6), abs=1e-4)
+    assert np.abs(slopes[part.lists.gain == 0]).max() > 0.1
+    lists = np.repeat([0, 1], np.diff(part.lists.begin))
+    exact = evaluate("pos@top", part.lists.gain > 0, scores, lists)
+    assert exact > 0 and smoothed(scores, part.lists, 1e-9, slopes, scratch) == pytest.approx(exact, rel=1e-6)
