@@ -63,6 +63,7 @@ def card(splits: int) -> None:
     from sklearn.model_selection import train_test_split
 
     table = datasets.load("haberman")
+    assert table.y is not None
 
     def make() -> Scorecard:
         return Scorecard("auc", n_questions=3, points=3)

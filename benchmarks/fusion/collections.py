@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.data import arrays
-from rerank.io.fusion import join, judge
+from rerank.io.fusion import first_documents, join, judge
 from rerank.io.trec import read_qrels, read_run
 from rerank.ranks import list_values
-from rerank.reranker.fusion.lists import top
 
 STAT = "ndcg@10"
 FOLDS = 5
@@ -89,7 +88,7 @@ def collection(where: Path, name: str) -> Collection:
 
 def _of_runs(where: Path) -> Collection:
     """Runs in TREC files beside judgements; a relevant document that no run has is a row, too."""
-    runs = {path.name.split(".")[0]: top(read_run(path), DEPTH) for path in sorted(where.glob("*.run.gz"))}
+    runs = {path.name.split(".")[0]: first_documents(read_run(path), DEPTH) for path in sorted(where.glob("*.run.gz"))}
     qrels = read_qrels(where / "qrels.txt.gz")
     joined = join(runs)
     known = judge(joined, qrels)

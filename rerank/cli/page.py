@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from rerank.io import Table
     from rerank.plots.curves import Curve
-    from rerank.ranks.evaluator import Ties
     from rerank.reranker.describe import Description
     from rerank.reranker.estimator import Reranker
     from rerank.reranker.evidence import Evidence
@@ -47,7 +46,6 @@ def picture(draw: Callable[[], Any]) -> Picture:
 SHOWN = 20
 """Rows of the list, where the statistic has no number of places."""
 MOST_ROWS = 200
-DRAWS = 1000
 LABEL = 14
 """Signs of a column's name beside a row; longer ones are cut in their middle."""
 
@@ -110,7 +108,7 @@ def ranked(est: Reranker, table: Table, own: bool) -> Ranked:
     before = None if first is None else places_by_list(first, table.qid)
     stat, lead = est.state_.task.quoted, None
     if table.y is not None and (table.y > 0).any():
-        lead = lead_of(est, table, scores, first, DRAWS)
+        lead = lead_of(est, table, scores, first)
     depth = stat.of(len(table)).depth if isinstance(stat, Share) and table.qid is None else stat.depth
     places = places_by_list(scores, table.qid)
     return Ranked(est, table, scores, places, first, before, depth, lead, own)
@@ -155,7 +153,8 @@ def on_one_screen(found: Ranked, told: Description) -> list[Part]:
     short, apart = found.est.result_.shortlist, found.own and found.est.result_.folds and found.est.reranks_
     note = "The fit counts by out-of-fold scores of the first stage, so its numbers differ from those above."
     said = f"On the {short.n_rows:,} rows of the fit: {told.answer}"
-    lines.append(text(said, *told.proof[:1], *([note] if apart else [])))
+    bounded = " have more" in told.answer  # the bound is told there, where it is one of the statistic itself
+    lines.append(text(said, *([] if bounded else told.proof[:1]), *([note] if apart else [])))
     return [Beside(lines, [Picture(lambda: both_lists(found))])]
 
 
@@ -346,7 +345,7 @@ def evidence(found: Ranked) -> Section:
     elif lead.first is not None and isfinite(lead.low):
         lines.append(
             f"The lead is {lead.value - lead.first:+.4g}; its 95 % interval goes from {lead.low:+.4g} to "
-            f"{lead.high:+.4g} (the {'rows' if table.qid is None else 'lists'} drawn anew {DRAWS} times). "
+            f"{lead.high:+.4g}, by paired differences of {'rows' if table.qid is None else 'lists'}. "
             "That is evidence only if the fit has not seen these rows."
         )
     return (title, [text(*lines)])
@@ -372,12 +371,11 @@ class Lead(NamedTuple):
     high: float
 
 
-def lead_of(
-    est: Reranker, table: Table, scores: NDArray[Any], first: NDArray[Any] | None, draws: int, seed: int = 0
-) -> Lead:
-    """Value, that of the first stage, and the interval between the 2.5 and 97.5 % quantiles of the lead over draws.
+def lead_of(est: Reranker, table: Table, scores: NDArray[Any], first: NDArray[Any] | None) -> Lead:
+    """Value, that of the first stage, and the interval of the lead: 1.96 standard errors on each side.
 
-    Rows of one list are drawn with repetition; of several lists, the lists are, as a mean is taken over them.
+    The error is that of paired differences of rows, or of lists where there are several
+    (:meth:`rerank.ranks.evaluator.Evaluator.lead`).
 
     Parameters
     ----------
@@ -388,33 +386,23 @@ def lead_of(
     """
     import numpy as np
 
-    from rerank.ranks import list_values
+    from rerank.ranks.evaluator import Evaluator
+    from rerank.ranks.lists import split
+    from rerank.ranks.row_gains import gain_of
+    from rerank.reranker.evidence import WIDTH
 
     assert table.y is not None
-    y, weight = table.y, table.sample_weight
-
-    def values(of: NDArray[Any], rows: Any = slice(None), ties: Ties | None = None) -> NDArray[np.float64]:
-        return list_values(
-            est.stat, y[rows], of[rows], None if table.qid is None else table.qid[rows], ties=ties, gain=est.gain,
-            sample_weight=None if weight is None else weight[rows], ideal_gains=table.ideal_gains,
-        )  # fmt: skip
-
-    own = values(scores)
-    if np.isnan(own).all():  # nothing to order
+    stat, weight = est.state_.task.quoted, table.sample_weight
+    gain = gain_of(stat, est.gain, weight)
+    lists = split(table.y, table.qid, gain=gain, sample_weight=weight, ideal_gains=table.ideal_gains)
+    judge = Evaluator(stat, lists)
+    if not any(scale > 0 for _, scale in judge.shown):  # nothing to order
         return Lead(np.nan, None, np.nan, np.nan, np.nan)
-    value, chance = float(np.nanmean(own)), float(np.nanmean(values(np.zeros(y.size), ties="average")))
+    value, chance = judge.mean(scores), judge.mean(np.zeros(len(table)), "average")
     if first is None:
         return Lead(value, None, chance, np.nan, np.nan)
-    before, rng = values(first), np.random.default_rng(seed)
-    if table.qid is None:
-        drawn = (rng.integers(0, y.size, y.size) for _ in range(draws))
-        leads = np.array([values(scores, rows)[0] - values(first, rows)[0] for rows in drawn])
-    else:
-        each = (own - before)[~np.isnan(own)]
-        leads = each[rng.integers(0, each.size, (draws, each.size))].mean(axis=1)
-    leads = leads[~np.isnan(leads)]  # draws without a relevant row
-    low, high = np.quantile(leads, [0.025, 0.975]) if leads.size else (np.nan, np.nan)
-    return Lead(value, float(np.nanmean(before)), chance, float(low), float(high))
+    lead, error = judge.lead(scores, first)
+    return Lead(value, judge.mean(first), chance, lead - WIDTH * error, lead + WIDTH * error)
 
 
 def held_out(est: Reranker) -> Section:

@@ -29,7 +29,7 @@ table{border-collapse:collapse;font-size:.9rem;display:block;overflow-x:auto}
 th,td{padding:.15rem .9rem .15rem 0;vertical-align:top;overflow-wrap:anywhere;font-variant-numeric:tabular-nums}
 svg{max-width:100%;height:auto}.cut>*{border-bottom:2px solid}
 @media screen and (max-width:40rem){
-th,td{padding-right:.6rem}
+th,td{padding-right:.45rem}
 .below{display:grid;grid-template-columns:repeat(var(--columns),auto)}.below :is(thead,tbody,tr){display:contents}
 .below tr>:last-child{grid-column:1/-1;padding-bottom:.6rem;color:#555}.below .cut>:not(:last-child){border:0}}
 @media print{body{margin:0;max-width:none;font-size:10.5pt}
@@ -183,14 +183,13 @@ class Beside:
 
 @dataclass(frozen=True)
 class Folded:
-    """Parts under a heading that a reader opens; in print they are open."""
+    """Parts under a heading that a reader opens; on a page only, and open in print."""
 
     heading: str
     parts: Sequence[Part]
 
-    def as_text(self) -> str | None:
-        """Their lines."""
-        return as_text(self.parts) or None
+    def as_text(self) -> None:
+        """Nothing."""
 
     def as_html(self) -> str:
         """A piece of a page."""
@@ -214,9 +213,8 @@ def as_markdown(parts: Iterable[Part]) -> str:
     """The parts in Markdown, tables as GitHub and others have them; no sign of a text is taken for markup."""
     blocks = []
     for part in parts:
-        if isinstance(part, Beside | Folded):
-            inner = [*part.left, *part.right] if isinstance(part, Beside) else part.parts
-            blocks.append(as_markdown(inner).rstrip("\n"))
+        if isinstance(part, Beside):
+            blocks.append(as_markdown([*part.left, *part.right]).rstrip("\n"))
         elif isinstance(part, Cells):
             lines = [
                 "| " + " | ".join(plain_markdown(str(cell)) for cell in row) + " |" for row in part.cells

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.io.page import Bar, Cells, Items, Part, Words, as_html, as_text
+from rerank.io.page import Bar, Cells, Folded, Items, Part, Words, as_html, as_text
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.solution import ON_WORD, SOURCES, Numbers, status_of
 from rerank.statistics import AUC, Precision, Recall
@@ -53,7 +53,7 @@ TIES = {"pessimistic": "ties counted against it", "average": "a tied pair as one
 class Description:
     """What is said of a fitted model, in the order in which it is read.
 
-    ``str`` and a notebook show everything but the details.
+    ``str`` shows everything but the details, and a notebook has them folded.
 
     Attributes
     ----------
@@ -86,8 +86,12 @@ class Description:
     def __str__(self) -> str:
         return as_text(self.parts())
 
+    def shown(self) -> list[Part]:
+        """The record as paragraphs, and the details folded, which text leaves out."""
+        return [*self.parts(), Folded("Details", self.details)]
+
     def _repr_html_(self) -> str:
-        return as_html(self.parts())
+        return as_html(self.shown())
 
     def to_dict(self) -> dict[str, Any]:
         """The sentences as plain JSON values."""
@@ -126,7 +130,8 @@ def _asked(r: Numbers) -> list[str]:
         return [f"Asked: order {rows}, by {r.statistic_name}."]
     of = f"the best {asked.them}"
     if found is not None:
-        of = f"{found.null if asked.first_stage == 'the first stage' else asked.first_stage}, or a better order "
+        # What was chosen may have another first stage than what had to be led.
+        of = f"{asked.first_stage if found.chosen is None else found.null}, or a better order "
         of += f"if held-out rows show one ({len(found.options)} option{'s' * (len(found.options) != 1)})"
     cut = f"; {short.n_head:,} rows are reordered" if short.n_head < short.n_rows else ""
     return [f"Asked: order {rows}, by {r.statistic_name}: {of}{cut}."]
@@ -143,8 +148,8 @@ def _answer(r: Numbers) -> str:
     limit = _limit(r, shown)
     if r.keeps_first_stage:
         name = f"{r.asked.first_stage[:1].upper()}{r.asked.first_stage[1:]}"
-        why = "as it is, " if _was_chosen(r) else "kept: it "
-        return f"{name} is {'taken ' if _was_chosen(r) else ''}{why}{phrase.format(shown(r.statistic))}{limit}."
+        why = "taken as it is and" if _was_chosen(r) else "kept: it"
+        return f"{name} is {why} {phrase.format(shown(r.statistic))}{limit}."
     rest = "" if first is None else f"; {r.asked.first_stage} {shown(first)}"
     return f"The new order {phrase.format(shown(r.statistic))}{rest}{limit}."
 
@@ -185,7 +190,8 @@ def _unit(r: Numbers) -> tuple[str, Callable[[float], str]]:
     if type(stat) is Recall and r.asked.hits:
         return f"finds {{}} of the relevant rows in the first {stat.at:,}", percent
     if type(stat) is AUC and r.n_lists == 1 and r.asked.hits:
-        return "puts the relevant row first in {} of the pairs of a relevant and an irrelevant one", percent
+        half = ", a tie being one half" if r.ties == "average" else ""
+        return f"puts the relevant row first in {{}} of the pairs of a relevant and an irrelevant one{half}", percent
     return f"has a {r.statistic_name} of {{}}", four
 
 
@@ -276,10 +282,10 @@ def proof_of(r: Numbers, them: str = "allowed weights", name: str = "") -> str:
     read, gap = r.solver == "file", up(r.gap)
     if status == "optimal":
         how = "the ideal list is reached" if r.bound_source == "ideal" else "by the search"
-        halves = "" if r.statistic_bound is None else (
-            f" With a tied pair as one half, as scikit-learn counts it, no {them} have a larger {r.statistic_name} "
-            f"than {up(r.statistic_bound)} on the lists of the fit."
-        )  # fmt: skip
+        halves = ""
+        if r.statistic_bound is not None:
+            most = f"a larger {r.statistic_name} than {up(r.statistic_bound)} on the lists of the fit"
+            halves = f" With a tied pair as one half, as scikit-learn counts it, no {them} have {most}."
         return (
             f"Proved optimal ({how}): no {them} have a larger {name} on the shortlist, margin and penalty included."
             f"{halves}"

@@ -122,8 +122,8 @@ def concluded(
     over = too_many(stage, task.max_features, columns) if task.radius is None else None
     quotas, lists = groups_of(task.quotas, data.kinds), training.counted
     missed = broken(quotas, lists, np.zeros(data.y.size) if scores is None else scores)
-    settled = problem is None or bool(training.nothing)
-    settled = settled or (_is_ideal(before, problem) and breaks is None and over is None)
+    may_stay = breaks is None and over is None  # the first stage may be the answer
+    settled = problem is None or bool(training.nothing) or (_is_ideal(before, problem) and may_stay)
     if settled and missed is not None:
         if problem is None or training.nothing == "nothing_to_find":
             raise unmet(quotas, proved=problem is None)
@@ -184,7 +184,7 @@ def concluded(
             ]
         notes += in_words(quotas, lists, fitted)
         led = ahead <= ROUNDING * abs(after) and task.solver not in ("none", "file")
-        if led and breaks is None and over is None and missed is None and quoted_before is not None:
+        if led and may_stay and missed is None and quoted_before is not None:
             status, quoted = "first_stage_kept", quoted_before
         else:
             if led and breaks is not None:

@@ -16,12 +16,14 @@ from rerank.io.arrays import check_qid, held
 from rerank.io.frames import expect_columns, frame_like, is_frame, without
 from rerank.io.labels import labels_of
 from rerank.io.options import whole
+from rerank.io.page import Part, ShownMixin
 from rerank.problem.scaling import per_unit
 from rerank.ranks import evaluate
 from rerank.ranks.lists import number_lists, places_by_list
 from rerank.ranks.row_gains import IdealGains, gain_of
 from rerank.reranker.columns import Rows, lists_of
 from rerank.reranker.data import Given, Weights, gains_and_weights, numbered
+from rerank.reranker.describe import describe
 from rerank.reranker.learners import names_optional
 from rerank.reranker.result import Result
 from rerank.reranker.state import FittedState, free_name
@@ -29,12 +31,13 @@ from rerank.reranker.state import FittedState, free_name
 Floats = NDArray[np.float64]
 
 
-class Ranker(BaseEstimator):
+class Ranker(ShownMixin, BaseEstimator):
     """Ranks rows by a fitted state; a base class of :class:`rerank.Reranker` and :class:`rerank.RerankerCV`.
 
     A classifier for scikit-learn, whose classes may be grades.
     """
 
+    takes_grades = True
     stat: Any
     gain: Any
     state_: FittedState
@@ -47,6 +50,9 @@ class Ranker(BaseEstimator):
     classes_: NDArray[Any] | None
     n_features_in_: int
     feature_names_in_: NDArray[Any]
+
+    def _parts(self) -> list[Part] | None:
+        return describe(self).shown() if hasattr(self, "result_") else None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

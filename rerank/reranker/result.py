@@ -19,7 +19,7 @@ class Result(Numbers):
         return as_text(self.parts())
 
     def _repr_html_(self) -> str:
-        return as_html(self.parts())
+        return as_html(describe(self).shown())
 
     def parts(self) -> list[Part]:
         """What was asked, the answer, held-out rows, proof and notes."""

@@ -58,7 +58,7 @@ def half_bound(problem: Problem, search: Search, start: ArrayLike | None = None)
         first = None if start is None else np.append([] if problem.anchored else [1.0], start)
         return search(doubled(problem), first)
     whole = search(problem, start)
-    most, known = whole + _tied(problem, {}), {frozenset(): whole}
+    most, known = whole + _tied(problem, {}), dict[frozenset[tuple[int, float]], float]({frozenset(): whole})
     for more, edge in edges:
         own = frozenset(edge.items())
         bound = min(limit for wider, limit in known.items() if wider <= own)

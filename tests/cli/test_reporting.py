@@ -97,8 +97,12 @@ def test_new_rows_have_a_lead_with_its_interval(model):
     assert f"precision@8 of this list is {value['value']:.4g}." in told
     assert f"The first stage's list has {value['first_stage']:.4g}." in told
     assert "evidence only if the fit has not seen these rows" in told and "were not recomputed here" in told
-    low, high = map(float, re.search(r"interval goes from (\S+) to (\S+) \(", told).groups())
-    assert low <= value["value"] - value["first_stage"] <= high
+    low, high = map(float, re.search(r"interval goes from (\S+) to (\S+), by", told).groups())
+    est, lead = load(model), value["value"] - value["first_stage"]
+    tops = (set(np.argsort(-scores)[:8].tolist()) for scores in (est.list_scores(X), est.first_stage_scores(X)))
+    apart = y[list(set.symmetric_difference(*tops))].sum()  # hits that only one of the two has [McNemar1947]
+    assert (low, high) == pytest.approx((lead - 1.96 * apart**0.5, lead + 1.96 * apart**0.5), rel=1e-3)
+    assert f"the lead over the first stage is {lead:+.4g}, 95 % interval {low:+.3g} to {high:+.3g}: evidence" in told
 
 
 def test_rows_without_labels_and_rows_that_are_all_relevant_or_none_is(model):
@@ -280,7 +284,7 @@ def test_lists_are_drawn_anew_as_wholes(folder):
     run("report", "m.json", "more.csv")
     told = read()
     assert "The best 8 of each list, in the order of their names: 48 of 90 rows." in told
-    assert "in 6 lists" in told and "the lists drawn anew 1000 times" in told
+    assert "in 6 lists" in told and "by paired differences of lists" in told
 
 
 def test_missed_items_and_weights_count_for_both_orders(folder):

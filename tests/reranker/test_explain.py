@@ -175,6 +175,17 @@ def test_a_result_reads_as_sentences_and_a_bar() -> None:
     assert closed.result_.proved
 
 
+def test_an_estimator_is_shown_as_its_record_with_the_details_folded() -> None:
+    X, y = drawn()
+    est = Reranker("precision@10", first_stage=None, solver="search", node_limit=200)
+    assert str(est) == repr(est) and "<style>" in est._repr_mimebundle_()["text/html"]
+    est.fit(X, y)
+    page, record = est._repr_mimebundle_()["text/html"], describe(est)
+    assert str(est) == str(record) and repr(est).startswith("Reranker(") and record._repr_html_() in page
+    shown, folded = page.split("<details><summary>Details</summary>")
+    assert escape(record.answer) in shown and "seconds" not in str(est) and ">seconds<" in folded
+
+
 def test_nothing_in_a_result_is_read_as_html() -> None:
     X, y = drawn()
     evil = replace(fitted("free", X, y).result_, said="<script>alert(1)</script>", notes=("<b>",))

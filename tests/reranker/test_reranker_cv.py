@@ -18,6 +18,7 @@ from rerank.errors import InputError
 from rerank.io.page import as_html
 from rerank.ranks import evaluate
 from rerank.reranker import fit as fitting
+from rerank.reranker.describe import describe
 from rerank.reranker.selection import held_out
 from rerank.statistics import parse
 
@@ -233,13 +234,16 @@ def test_it_reads_as_its_report_and_its_result():
     est = RerankerCV(FAST, grid=SMALL, cv=2, n_repeats=1)
     assert str(est) == repr(est) and "<style>" in est._repr_mimebundle_()["text/html"]
     est.fit(X, y, qid)
-    assert str(est) == f"{est.report()}\n\n{est.result_!r}" and repr(est).startswith("RerankerCV(")
+    assert str(est) == repr(est.result_) and repr(est).startswith("RerankerCV(") and est.report() not in str(est)
     page = est._repr_mimebundle_()["text/html"]
     assert page == est._repr_html_() and est.result_._repr_html_() in page
     for value, lead in zip(est.cv_results_["value"], est.cv_results_["lead"]):
         assert f">{lead:+.4g}<" in page and f">{value:.4g}<" in page
-    assert page.count("<tr>") == 1 + 3 + est.result_._repr_html_().count("<tr>")
-    assert ("Chosen (*): epsilon" in page) == (est.chosen_ is not None)
+    folded = page[page.index("<details><summary>Details</summary>") :]
+    assert page.count("<details>") == 1 and "<tr>" not in page[: -len(folded)]
+    tables = [part.cells for part in describe(est).details if hasattr(part, "cells")]
+    assert folded.count("<tr>") == sum(map(len, tables)) and len(tables[-1]) == 1 + 3
+    assert ("Chosen (*): epsilon" in folded) == (est.chosen_ is not None)
     with config_context(display="text"):
         assert list(est._repr_mimebundle_()) == ["text/plain"]
 

@@ -17,7 +17,7 @@ from rerank.io import Table
 from rerank.metrics import make_ranking_scorer
 from rerank.ranks import evaluate
 from rerank.ranks.evaluate import list_values
-from rerank.reranker.describe import proved_in_words
+from rerank.reranker.describe import describe
 from rerank.reranker.files.document import document
 from rerank.reranker.files.verify import verify
 from rerank.scorecard import Scorecard
@@ -93,8 +93,10 @@ def test_nothing_exceeds_what_is_said_of_the_quoted_auc(columns: list[int], most
         if most is None or np.count_nonzero(w) <= most:
             assert roc_auc_score(table.y, X @ w) <= bound + 1e-12
     assert est.statistic_bound() == pytest.approx(bound, abs=1e-9)
-    said = " ".join([est.result_.message, *proved_in_words(est.state_), est.audit()])
-    assert "a tied pair as one half" in said and "ties counted as lost" in said
+    told = describe(est)
+    for said in (est.result_.message, " ".join(told.proof), est.audit()):
+        assert "a tied pair as one half" in said and "ties counted as lost" in said
+    assert "a tied pair as one half" in str(est.result_.numbers())
     if len(columns) == 1:
         assert bound == pytest.approx(max(roc_auc_score(table.y, s * X[:, 0]) for s in (1, -1)), abs=1e-12)
 

@@ -17,6 +17,7 @@ from rerank.errors import InputError
 from rerank.io import Table
 from rerank.io.atomic import together
 from rerank.io.csv_table import write_csv
+from rerank.io.fusion import ranges
 from rerank.io.page import Cells, Items, Part, ShownMixin, Words
 from rerank.io.paths import unwritable
 from rerank.ranks import evaluate
@@ -211,7 +212,7 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
             "stat": statistic.name, "gain": self.gain, "prior": kind, "radius": radius, "null": null.name,
             "null_statistic": null.mean, "null_kept": kept, "statistic": result.statistic, "status": result.status,
             "message": result.message, "queries": result.n_lists, "notes": list(notes),
-            "value": result.value, "bound": result.bound, "gap": result.gap,
+            "value": result.value, "bound": result.bound, "gap": result.gap, "ranges": ranges(judged.joined),
         }  # fmt: skip
         # Nothing is set before the fit has succeeded, so that all attributes belong to one fit.
         self.model_: FusionModel = replace(model, about=about)

@@ -98,8 +98,9 @@ def _of_first(scores: Floats, gains: Floats, earned: Floats) -> Floats:
 def telling(X: Floats, values: Values) -> NDArray[np.intp]:
     """Rows that some weights of at least 0 may bring among the first places: no others change a value.
 
-    A row is left out if as many irrelevant rows of its list as there are places have no smaller score in any run. Of
-    these the first ones stay, since their own such rows are among them; they are before it, equal scores or not.
+    Rows stand in the order of their mean. One is left out if as many irrelevant rows before it as there are places have
+    no smaller score in any run: by any such weights they are before it, equal scores or not. The first of these stay,
+    as what is before one of them is before that row, too.
 
     Parameters
     ----------
@@ -108,17 +109,18 @@ def telling(X: Floats, values: Values) -> NDArray[np.intp]:
     """
     if values.places is None:
         return np.arange(len(X))
-    kept, key = np.ones(len(X), dtype=bool), X.mean(axis=1)
+    kept, key, across = np.ones(len(X), dtype=bool), X.mean(axis=1), np.ascontiguousarray(X.T)
     for one in values.evaluator.lists:
-        none = one.rows[one.gains == 0]
-        ahead = none[np.lexsort((none, -key[none]))[:AHEAD]]
+        order = np.lexsort((one.rows, -key[one.rows]))
+        rows, place = one.rows[order], np.arange(order.size)
+        ahead = np.flatnonzero(one.gains[order] == 0)[:AHEAD]
         if ahead.size <= values.places:
             continue
-        own, other = X[one.rows][:, None], X[ahead][None]
-        behind = (other >= own).all(axis=2)
-        # Of equal rows those with smaller numbers come first, so that no row is before itself.
-        behind &= (other > own).any(axis=2) | (ahead[None] < one.rows[:, None])
-        kept[one.rows[behind.sum(axis=1) >= values.places]] = False
+        behind = place[:, None] > ahead
+        for column in across:
+            own = column[rows]
+            behind &= own[ahead] >= own[:, None]
+        kept[rows[behind.sum(axis=1) >= values.places]] = False
     return np.flatnonzero(kept)
 
 

@@ -23,7 +23,6 @@ from rerank.errors.stops import enough_memory
 from rerank.errors.telling import say
 from rerank.io.arrays import held
 from rerank.io.options import without
-from rerank.io.page import Part, ShownMixin
 from rerank.ranks.row_gains import IdealGains
 from rerank.reranker.clock import Clock
 from rerank.reranker.columns import lists_of
@@ -66,7 +65,7 @@ FOLDS_SHARE = 0.75
 """Share of the time for the folds; the rest is for the fit on all rows."""
 
 
-class RerankerCV(ShownMixin, Ranker):
+class RerankerCV(Ranker):
     """A :class:`Reranker` whose options are chosen on held-out rows, with the first stage as what has to be led.
 
     Parameters
@@ -303,11 +302,6 @@ class RerankerCV(ShownMixin, Ranker):
         found = self._best().result_.evidence
         assert found is not None
         return found
-
-    def _parts(self) -> list[Part] | None:
-        if not hasattr(self, "best_estimator_"):
-            return None
-        return self.result_.parts()
 
     def plot(self, X: Any = None, y: Any = None, ax: Any = None) -> Any:
         """Lead and interval of every option (:func:`rerank.plots.leads`); with rows, as :meth:`Reranker.plot`."""
