@@ -25,18 +25,22 @@ if TYPE_CHECKING:
     from rerank import scorers as scorers
     from rerank import search as search
     from rerank import statistics as statistics
+    from rerank.ranks.runs import evaluate_runs
     from rerank.reranker.describe import describe
     from rerank.reranker.estimator import Reranker, load
+    from rerank.reranker.selection.comparison import compare
     from rerank.reranker.selection.reranker_cv import RerankerCV
 
 __version__ = "0.2.0"
 
-__all__ = ["Reranker", "RerankerCV", "__version__", "describe", "load"]
+__all__ = ["Reranker", "RerankerCV", "__version__", "compare", "describe", "evaluate_runs", "load"]
 
 _HOMES = {
     "Reranker": "rerank.reranker.estimator",
     "RerankerCV": "rerank.reranker.selection.reranker_cv",
+    "compare": "rerank.reranker.selection.comparison",
     "describe": "rerank.reranker.describe",
+    "evaluate_runs": "rerank.ranks.runs",
     "load": "rerank.reranker.estimator",
 }
 _ROOMS = {

@@ -199,6 +199,10 @@ def test_a_statistic_by_an_option_shows_both_kinds_of_rows():
     assert len(ax.get_legend().get_texts()) == 4 and (ax.get_xlabel(), ax.get_ylabel()) == ("radius", "dcg")
     with pytest.raises(InputError, match="2 values of radius and 3 held-out"):
         plots.by_option([1, 2], [1.0, 2.0], [1.0, 2.0, 3.0], name="radius")
+    bounded = drawn(plots.by_option(["1", "2", "3"], [1.0, 2.0, 2.5], bounds=[1.0, 2.4, np.inf]))
+    (bars,) = bounded.collections
+    ends = [path.vertices[:, 1] for path in bars.get_paths() if np.isfinite(path.vertices).all() and path.vertices.size]
+    np.testing.assert_allclose(ends, [[1.0, 1.0], [2.0, 2.4]])
     alone = drawn(plots.by_option([20, 100], [1.0, 2.0], name="n_candidates"))
     assert [text.get_text() for text in alone.get_legend().get_texts()] == ["training rows"]
 

@@ -1,8 +1,8 @@
 """Learning curves of score fusion: ``python -m benchmarks.fusion --data FOLDER`` runs what is missing, writes the page.
 
 A cell is a collection, a number of runs, a number of training queries, a fold and a draw of both; it is one line of
-``benchmarks/fusion/cells.jsonl``, or of the file that ``--cells`` names. Time limits count CPU seconds. LightGBM,
-XGBoost, Optuna and ranx have to be installed.
+``benchmarks/fusion/cells.jsonl``, or of the file that ``--cells`` names. Time limits count CPU seconds. LightGBM has
+to be installed.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     compile_kernels()
 
     def timed(key: tuple[str, int, int, int, int], row: dict[str, Any]) -> dict[str, Any]:
-        if not lacking(row, key[1]):
+        if not lacking(row):
             return {}
         with processor_clock():
             return measured(*cell(where, *key), row)

@@ -1,4 +1,4 @@
-"""The collections: one of runs, and three whose score columns stand for runs.
+"""The collections: real runs, one of reciprocal ranks, and three whose score columns stand for runs.
 
 A part of ``python -m benchmarks.fusion``.
 """
@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.data import arrays
+from rerank.io.fusion import first_documents, join, judge
+from rerank.io.trec import read_qrels, read_run
 from rerank.ranks import list_values
 
 STAT = "ndcg@10"
@@ -35,11 +37,17 @@ class Kind:
 
 
 KINDS = {
-    "mq2007agg": Kind("MQ2007-agg", (2, 3, 6, 21), (5, 10, 20, 50, 200, 1000)),
-    "ohsumed": Kind("OHSUMED", (3, 6), (5, 10, 20, 50)),
+    "robust03": Kind("TREC 2003 Robust", (2, 3, 6), (5, 10, 20, 50, 80)),
+    "dl20": Kind("TREC Deep Learning 2020", (2,), (5, 10, 20, 43)),
+    "mq2007agg": Kind("MQ2007-agg", (3, 6, 21), (5, 10, 20, 50, 80)),
+    "ohsumed": Kind("OHSUMED", (3, 6), (5, 10, 20, 50, 80)),
     "mslr_sample": Kind("MSLR, a sample", (3, 6), (5, 10, 20)),
-    "lightgbm_rank": Kind("LightGBM's example", (3, 6), (5, 10, 20, 50, 200)),
+    "lightgbm_rank": Kind("LightGBM's example", (3, 6), (5, 10, 20, 50, 80)),
 }
+REAL = ("robust03", "dl20")
+"""Runs of real retrievers; their scores are those of the participants."""
+DEPTH = 100
+"""Documents of each of these runs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +73,8 @@ class Collection:
 @cache
 def collection(where: Path, name: str) -> Collection:
     """A collection by name; folds are those of the source, or the queries in turn where it has none."""
+    if name in REAL:
+        return _of_runs(where / "runs" / name)
     data = arrays(where, name)
     X, y, qid = data["X"], data["y"].astype(np.int64), data["qid"]
     if name == "mq2007agg":  # a score is the reciprocal of a rank, or 0 for a document that the run does not have
@@ -74,6 +84,21 @@ def collection(where: Path, name: str) -> Collection:
         has = np.ones(X.shape, dtype=bool)
     fold = data["fold"] - data["fold"].min() if "fold" in data else np.unique(qid, return_inverse=True)[1] % FOLDS
     return Collection(X, has, y, qid, fold.astype(np.intp))
+
+
+def _of_runs(where: Path) -> Collection:
+    """Runs in TREC files beside judgements; a relevant document that no run has is a row, too."""
+    runs = {path.name.split(".")[0]: first_documents(read_run(path), DEPTH) for path in sorted(where.glob("*.run.gz"))}
+    qrels = read_qrels(where / "qrels.txt.gz")
+    joined = join(runs)
+    known = judge(joined, qrels)
+    kept = np.flatnonzero(known.judged)
+    missed = [(query, grade) for query, grades in known.missed.items() for grade in grades]
+    X = np.vstack([joined.scores[kept], np.full((len(missed), len(runs)), np.nan)])
+    y = np.append(known.grades[kept], [grade for _, grade in missed]).astype(np.int64)
+    qid = np.append(joined.qid[kept], np.array([query for query, _ in missed], dtype=object)).astype(str)
+    fold = np.unique(qid, return_inverse=True)[1] % FOLDS
+    return Collection(np.nan_to_num(X), ~np.isnan(X), y, qid, fold.astype(np.intp))
 
 
 def _telling(X: NDArray[Any], y: NDArray[Any], qid: NDArray[Any]) -> NDArray[np.intp]:

@@ -49,7 +49,12 @@ class Part:
         known = number_lists(self.found.joined.qid)[0]
         missed = self.found.missed or {}
         by_number = {number: missed[name] for number, name in enumerate(known) if name in missed}
-        return np.nan_to_num(list_values(STAT, self.y, scores, self.lists, ideal_gains=by_number))
+        return np.nan_to_num(list_values(STAT, self.y, scores, self.lists, gain="linear", ideal_gains=by_number))
+
+
+    def relevant(self) -> NDArray[np.bool_]:
+        """Whether each document is relevant."""
+        return self.y > 0
 
 
 def part(data: Collection, queries: NDArray[Any], columns: NDArray[np.intp]) -> Part:

@@ -2,7 +2,7 @@
 
 from rerank.certificate.certificate import Certificate, certify, check_claim, check_weights, recheck
 from rerank.certificate.leaf_boxes import LeafBoxes, leaf_boxes
-from rerank.certificate.lists import ideal_value
+from rerank.certificate.lists import average_of, ideal_value
 from rerank.certificate.proof_check import Verdict, verify_proof
 from rerank.certificate.proof_file import load_proof, save_proof
 from rerank.certificate.quotas import meets_quotas
@@ -13,6 +13,7 @@ __all__ = [
     "Certificate",
     "LeafBoxes",
     "Verdict",
+    "average_of",
     "bound_up",
     "certify",
     "check_claim",

@@ -101,6 +101,14 @@ def certified_lists(problem: Problem, scores: NDArray[Any], margin: int) -> list
     return [_certified(item, distinct, codes[item.rows], reached[item.rows], integers) for item in problem.lists]
 
 
+def average_of(problem: Problem, weights: Floats) -> Fraction:
+    """Exact statistic with tied rows in the mean of their orders, where every pair counts for itself (AUC)."""
+    distinct, codes = dense_codes(exact_scores(problem, weights)[0])
+    integers = _integers()
+    parts = [_certified(item, distinct, own := codes[item.rows], own + 1, integers) for item in problem.lists]
+    return mean_of_lists(problem, [(one.value + one.statistic) / 2 for one in parts])
+
+
 def _certified(
     item: RankedList, distinct: NDArray[Any], codes: Indices, reached: Indices, integers: Integers
 ) -> CertifiedList:

@@ -14,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from rerank.cli import card, checking, demo, evaluating, fitting, fusing, programs, ranking, tables
+from rerank.cli import card, checking, comparing, demo, evaluating, fitting, fusing, programs, ranking, tables
 from rerank.cli.common import BAD_INPUT, STOPPED, guarded, say, silence, tell
 from rerank.cli.examples import after_help
 from rerank.errors import OutputError
@@ -50,6 +50,8 @@ def _options(
 
 for name, command in (
     ("demo", demo.demo),
+    ("compare", comparing.compare),
+    ("frontier", comparing.frontier),
     ("fit", fitting.fit),
     ("rank", ranking.rank),
     ("score", ranking.score),

@@ -17,6 +17,7 @@ from rerank.cli.common import (
     Data,
     Outputs,
     answer,
+    named_table,
     read_data,
     refuse_idle,
     row_names,
@@ -99,7 +100,7 @@ def fit(
         n_jobs=jobs, random_state=seed, verbose=1,
     )  # fmt: skip
     assert table.y is not None
-    X = _named(table)
+    X = named_table(table)
     say(f"Fitting {stat} on {len(table)} rows of {data.name}, at most {time_limit:g} s ...")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", LeakWarning)
@@ -161,7 +162,7 @@ def apply(
         raise InputError(f"{output} names no format; write to a .csv file.")
     check_outputs([card, *with_ideal(data)], {"--output": output})
     _, found, table = _read_for(card, data, **columns)
-    names, totals = row_names(table), found.total(_named(table))
+    names, totals = row_names(table), found.total(named_table(table))
     known = bool(found.totals)
     risk = found.risk(totals).tolist() if known else [None] * len(table)
     flagged = found.flags(totals).tolist() if known or found.cut is not None else [None] * len(table)
@@ -215,7 +216,7 @@ def report(
     document, found, table = _read_for(card, data, **columns, need_label=True)
     measured = stat or (document.fit or {}).get("statistic", "auc")
     parts, value = sections(
-        found, _named(table), table, measured, _fitted(document) if document.fit else None
+        found, named_table(table), table, measured, _fitted(document) if document.fit else None
     )
     with writing(output) as file:
         file.write(page(f"A card of points on {data.name}", parts))
@@ -256,7 +257,7 @@ def regret(
     )
     assert table.y is not None
     est = Scorecard(stat, points=_points(points), time_limit=time_limit, n_jobs=jobs, verbose=1)
-    found = est.regret(given, _named(table), table.y, table.qid, table.sample_weight, most=most)
+    found = est.regret(given, named_table(table), table.y, table.qid, table.sample_weight, most=most)
     if as_json:
         answer({
             "statistic": stat, "value": found.value, "best_value": found.best_value, "bound": found.bound,
@@ -311,13 +312,6 @@ def export(
         answer({"to": to, "text": text, **({} if output is None else {"written": str(output)})})
     elif output is None:
         tell(text.removesuffix("\n"))
-
-
-def _named(table: Table) -> Any:
-    """The columns of a table under their names."""
-    from rerank.io.frames import with_columns
-
-    return with_columns(table.X, table.feature_names, table.feature_names)
 
 
 def _kinds(texts: str | None, *more: str | None) -> Kinds:

@@ -141,11 +141,10 @@ def guarded(command: Callable[..., Answer]) -> Callable[..., Answer]:
 
 
 def exit_code(result: Result, guarded: bool = False) -> int:
-    """0 where the result is proved, held-out rows chose, or the first stage is kept; 3 where a gap is open."""
+    """0 where the result is proved, or held-out rows chose it or kept the first stage; 3 where the gap is open."""
     held_out = result.evidence
     decided = held_out is not None and (held_out.guarded or held_out.chosen is not None)
-    kept = held_out is None and result.status in ("first_stage_kept", "already_ideal")
-    return PROVED if result.proved or guarded or decided or kept else FEASIBLE
+    return PROVED if result.proved or guarded or decided else FEASIBLE
 
 
 def silence() -> None:
@@ -288,6 +287,13 @@ def some_of(table: Table, rows: NDArray[np.intp]) -> Table:
     return replace(table, X=table.X[rows], **some)
 
 
+def named_table(table: Table) -> Any:
+    """The columns of a table under their names."""
+    from rerank.io.frames import with_columns
+
+    return with_columns(table.X, table.feature_names, table.feature_names)
+
+
 def read_for(
     model: Path, data: Path, *, label: str | None = None, qid: str | None = None, id: str | None = None,
     weight: str | None = None, people: str | None = None, positive: str | None = None, delimiter: str | None = None,
@@ -389,12 +395,29 @@ def named_run(text: str) -> tuple[str, str] | None:
 
 def runs_of(given: list[str]) -> dict[str, Path]:
     """Files by name, from NAME=FILE, or FILE, whose name is its stem."""
+    from rerank.io.runs import name_of_file
+
     found: dict[str, Path] = {}
     for text in given:
-        name, path = named_run(text) or (Path(text).stem, text)
+        name, path = named_run(text) or (name_of_file(text), text)
         if not name or not path:
             raise InputError(f"{text!r} is no run; write NAME=FILE, such as bm25=a.run.")
         if name in found:
             raise InputError(f"Two runs are called {name!r}; give each a name of its own: NAME=FILE.")
         found[name] = Path(path)
     return found
+
+
+def runs_and_qrels(
+    files: list[str] | None, run: list[str] | None, qrels: Path | None, judged: bool
+) -> tuple[dict[str, Path], Path | None]:
+    """Runs by name and judgements, of files and of --run and --qrels.
+
+    Without --qrels the last file holds the judgements if they are needed (``judged``), or if it is written as such.
+    """
+    from rerank.io.trec import reads_as
+
+    every = list(files or [])
+    if qrels is None and every and (judged or reads_as(every[-1]) == "judgements"):
+        qrels = Path(every.pop())
+    return runs_of([*every, *(run or [])]), qrels

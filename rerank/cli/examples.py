@@ -4,6 +4,14 @@ from __future__ import annotations
 
 EXAMPLES = {
     "demo": ["rerank demo", "rerank demo --jobs 1 --json"],
+    "compare": [
+        "rerank compare old.csv --label died --stat precision@100",
+        "rerank compare old.csv --label died --methods logistic,card",
+    ],
+    "frontier": [
+        "rerank frontier old.csv --label died --stat dcg@10 --most 3",
+        "rerank frontier old.csv --label died --questions --plot cards.png",
+    ],
     "fit": [
         "rerank fit old.csv --label died --stat precision@50 --model m.json",
         "rerank fit old.csv --label died --radius 0.1 --details --model m.json",

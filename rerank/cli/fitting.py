@@ -248,6 +248,6 @@ def held_out_gain(fitted: Callable[[Table], Reranker], table: Table, share: floa
         return unit * evaluate(statistic, grades, scores, test.qid, gain=est.gain, **weights)
 
     after, first = told(part.list_scores(test.X, test.qid)), part.first_stage_scores(test.X)
-    before = "" if first is None else f"{told(first):.6g} by the first stage, "
+    before = "" if first is None else f"{told(first):.4g} by the first stage, "
     told_of = f"Held out {len(test)} rows: {parse(est.stat)}{where}:"
-    return f"{told_of} {before}{after:.6g} by a fit on the other {len(train)}."
+    return f"{told_of} {before}{after:.4g} by a fit on the other {len(train)}."

@@ -13,7 +13,7 @@ from rerank.cli.common import (
     answer,
     exit_code,
     refuse_idle,
-    runs_of,
+    runs_and_qrels,
     say,
     tell,
     with_options,
@@ -28,11 +28,14 @@ if TYPE_CHECKING:
 
 @with_options(FusionOptions, unset=True)
 def fuse(
-    run: Annotated[
+    files: Annotated[
         list[str] | None,
-        typer.Option(help="A run as NAME=FILE (TREC), once for each run; or a file, named by its stem."),
+        typer.Argument(
+            help="Runs as FILE, named by its stem, or NAME=FILE; the last file may hold the judgements (TREC qrels)."
+        ),
     ] = None,
-    qrels: Annotated[Path | None, typer.Option(help="TREC judgements: fit to them.")] = None,
+    run: Annotated[list[str] | None, typer.Option(help="A run as NAME=FILE or FILE, once for each run.")] = None,
+    qrels: Annotated[Path | None, typer.Option(help="Judgements, TREC qrels or those of BEIR: fit to them.")] = None,
     model: Annotated[
         Path | None, typer.Option(help="With --qrels the model to write (JSON), else the one to apply.")
     ] = None,
@@ -50,12 +53,12 @@ def fuse(
     given: Any = None,
     as_json: AsJson = False,
 ) -> None:
-    """Fuse runs: fit weights to judgements, or apply a model. RRF is kept where fits do not lead it."""
+    """Fuse runs: weights that are best on held-out judgements, or those of a model. Leads are told over RRF."""
     from rerank.cli.pictures import check_picture, write_picture
     from rerank.io import write_run
     from rerank.io.paths import check_outputs
 
-    runs = runs_of(run or [])
+    runs, qrels = runs_and_qrels(files, run, qrels, judged=False)
     if not runs and (qrels is not None or out is not None):
         raise InputError("There is no run; give each as --run NAME=FILE, such as --run bm25=a.run.")
     check_picture(plot)
@@ -130,7 +133,6 @@ def _apply(
     as_json: bool,
 ) -> None:  # fmt: skip
     from rerank.io import write_run
-    from rerank.io.fusion import apart
     from rerank.reranker.fusion.exports import export
     from rerank.reranker.fusion.files import load
 
@@ -145,7 +147,7 @@ def _apply(
     notes: tuple[str, ...] = ()
     if out is not None:
         joined = found.joined(runs)
-        for note in (notes := apart(joined)):
+        for note in (notes := found.notes(joined)):
             say(note)
         write_run(out, joined.qid, joined.docid, found.scores(joined))
         say(f"{len(joined)} documents of {len(set(joined.qid.tolist()))} queries written to {out}.")

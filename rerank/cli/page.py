@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from rerank.io import Table
     from rerank.plots.curves import Curve
-    from rerank.ranks.evaluator import Ties
     from rerank.reranker.describe import Description
     from rerank.reranker.estimator import Reranker
     from rerank.reranker.evidence import Evidence
@@ -399,12 +398,11 @@ def lead_of(est: Reranker, table: Table, scores: NDArray[Any], first: NDArray[An
     judge = Evaluator(stat, lists)
     if not any(scale > 0 for _, scale in judge.shown):  # nothing to order
         return Lead(np.nan, None, np.nan, np.nan, np.nan)
-    ties: Ties = getattr(stat, "ties", "pessimistic")
-    value, chance = judge.mean(scores, ties), judge.mean(np.zeros(len(table)), "average")
+    value, chance = judge.mean(scores), judge.mean(np.zeros(len(table)), "average")
     if first is None:
         return Lead(value, None, chance, np.nan, np.nan)
-    lead, error = judge.lead(scores, first, ties)
-    return Lead(value, judge.mean(first, ties), chance, lead - WIDTH * error, lead + WIDTH * error)
+    lead, error = judge.lead(scores, first)
+    return Lead(value, judge.mean(first), chance, lead - WIDTH * error, lead + WIDTH * error)
 
 
 def held_out(est: Reranker) -> Section:

@@ -155,11 +155,11 @@ def score(
     if as_json:
         answer({"statistic": name, "value": value, "first_stage": first, "n_rows": len(table), "n_empty_lists": empty})
         return
-    tell(f"{name}  {value:.6g}")
+    tell(f"{name}  {value:.4g}")
     if first is not None:
-        tell(f"{name} of the first stage alone  {first:.6g}")
+        tell(f"{name} of the first stage alone  {first:.4g}")
     if empty:
-        say(f"{empty} list(s) without anything to order are not counted.")
+        say(f"{empty} list{'s' * (empty > 1)} without anything to order {'are' if empty > 1 else 'is'} not counted.")
 
 
 @with_columns("label", "qid", "id", "weight", "positive", "delimiter")

@@ -88,11 +88,11 @@ def _is_run(text: str, judged: bool) -> bool:
     ``judged`` says that there are judgements, which are for runs alone.
     """
     from rerank.io.reader import is_table, suffix_of
-    from rerank.io.trec import reads_as_run
+    from rerank.io.trec import reads_as
 
     if named_run(text) is not None or suffix_of(text) in RUNS:
         return True
-    return not is_table(text) and (judged or reads_as_run(text))
+    return not is_table(text) and (judged or reads_as(text) == "a run")
 
 
 def _fused(runs: dict[str, Path], qrels: Path | None, judged: bool) -> Table:

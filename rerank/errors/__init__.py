@@ -37,6 +37,10 @@ class LeakWarning(UserWarning):
     """A column of the training table tells the label."""
 
 
+class InputWarning(UserWarning):
+    """What was given can be used, and is most likely not what was meant."""
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
     """The known name that looks most like ``word``, for a sentence that asks "did you mean"."""
     names = list(known)

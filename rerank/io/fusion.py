@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -143,6 +143,38 @@ def apart(joined: Joined) -> tuple[str, ...]:
             "check that their ids are spelled alike."
         )
     return tuple(notes)
+
+
+def ranges(joined: Joined) -> dict[str, list[float]]:
+    """Least and largest score of each run that has one."""
+    there = ~np.isnan(joined.scores)
+    return {
+        name: [float(column[some].min()), float(column[some].max())]
+        for name, column, some in zip(joined.names, joined.scores.T, there.T)
+        if some.any()
+    }
+
+
+def elsewhere(joined: Joined, fitted: Any) -> tuple[str, ...]:
+    """What is said about runs of whose scores more than half lie outside the range that a fit saw (:func:`ranges`)."""
+    notes = []
+    for name, column in zip(joined.names, joined.scores.T):
+        least, largest = _range(fitted, name)
+        own = column[~np.isnan(column)]
+        if own.size and 2 * int(((own < least) | (own > largest)).sum()) > own.size:
+            notes.append(
+                f"Most scores of the run {name} lie outside {least:g} to {largest:g}, where the fit saw them; half "
+                f"of them are above {np.median(own):g}; check that it is the same system and scale."
+            )
+    return tuple(notes)
+
+
+def _range(fitted: Any, name: str) -> tuple[float, float]:
+    """The range of a run, or all numbers where a file says nothing that can be used."""
+    found = fitted.get(name) if isinstance(fitted, Mapping) else None
+    if isinstance(found, Sequence) and len(found) == 2 and all(isinstance(end, int | float) for end in found):
+        return float(found[0]), float(found[1])
+    return -np.inf, np.inf
 
 
 def unjudged(joined: Joined, known: Judged, qrels: Qrels) -> tuple[str, ...]:

@@ -39,27 +39,59 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     InputError: the file cannot be opened, is no regular file, is damaged gzip, unpacks to more than ``MAX_UNPACKED``
     bytes or ``MAX_LINES`` lines, is not UTF-8, or has a line of more than 16 MiB.
     """
+    with _opened(path) as packed:
+        if _is_packed(path, packed):
+            for _ in _unpacked(path, packed):  # which takes a hundredth of the time that reading the lines does
+                pass
+            packed.seek(0)
+            yield from lines_of(path, gzip.GzipFile(fileobj=packed, mode="rb"))  # type: ignore[arg-type]
+        else:
+            yield from lines_of(path, packed)
+
+
+def lines_of(path: Path, file: BinaryIO) -> Iterator[tuple[int, str]]:
+    """The lines of an open file as :func:`numbered_lines` has them."""
     number = 0
     try:
-        with open_regular(path) as packed:
-            gzipped = packed.read(2) == MAGIC or PurePath(path).suffix == ".gz"
-            packed.seek(0)
-            if gzipped:
-                _refuse_bomb(path, packed)
-            file = gzip.GzipFile(fileobj=packed, mode="rb") if gzipped else packed
-            while raw := file.readline(MAX_LINE + 1):
-                number += 1
-                if len(raw) > MAX_LINE:
-                    raise wrong(path, number, f"the line is longer than {MAX_LINE} bytes", "break it")
-                if b"\0" in raw:
-                    raise wrong(path, number, "there is a NUL byte, so this is no text", "pass a text file")
-                yield number, raw.decode("utf-8-sig" if number == 1 else "utf-8")
+        while raw := file.readline(MAX_LINE + 1):
+            number += 1
+            if len(raw) > MAX_LINE:
+                raise wrong(path, number, f"the line is longer than {MAX_LINE} bytes", "break it")
+            if b"\0" in raw:
+                raise wrong(path, number, "there is a NUL byte, so this is no text", "pass a text file")
+            yield number, raw.decode("utf-8-sig" if number == 1 else "utf-8")
     except UnicodeDecodeError:
         raise wrong(path, number, "the text is not UTF-8", "save the file as UTF-8") from None
+
+
+def read_whole(path: Path) -> bytes:
+    """All bytes of a file, unpacked if it is gzip, within the limits of :func:`numbered_lines`."""
+    with _opened(path) as packed:
+        return b"".join(_unpacked(path, packed)) if _is_packed(path, packed) else packed.read()
+
+
+def read_beginning(path: Path) -> bytes:
+    """The first bytes of what :func:`read_whole` has."""
+    with _opened(path) as packed:
+        return next(_unpacked(path, packed), b"") if _is_packed(path, packed) else packed.read(_PART)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[BinaryIO]:
+    """The file, and one sentence for what reading it may raise."""
+    try:
+        with open_regular(path) as file:
+            yield file
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(f"{path} is damaged gzip ({error}); take an undamaged copy.") from None
     except OSError as error:
         raise InputError(f"Cannot read {path}: {error.strerror or error}; check the path.") from None
+
+
+def _is_packed(path: Path, file: BinaryIO) -> bool:
+    found = file.read(2) == MAGIC or PurePath(path).suffix == ".gz"
+    file.seek(0)
+    return found
 
 
 @contextmanager
@@ -77,8 +109,8 @@ def writing_lines(path: Path) -> Iterator[IO[str]]:
         yield file
 
 
-def _refuse_bomb(path: Path, packed: BinaryIO) -> None:
-    """Unpack once without a look at the lines, which takes a hundredth of the time that reading them does."""
+def _unpacked(path: Path, packed: BinaryIO) -> Iterator[bytes]:
+    """The text of a gzip file, part by part, unless there is too much of it."""
     size = os.fstat(packed.fileno()).st_size
     left, lines = max(MAX_UNPACKED, 10 * size), max(MAX_LINES, size)
     file = gzip.GzipFile(fileobj=packed, mode="rb")
@@ -89,7 +121,7 @@ def _refuse_bomb(path: Path, packed: BinaryIO) -> None:
             raise InputError(
                 f"{path}: the text unpacks to more than {most} the file; unpack it if you trust it, and pass that."
             )
-    packed.seek(0)
+        yield part
 
 
 def number(text: str) -> float:

@@ -1,13 +1,15 @@
 """Runs and judgements as people hold them: TREC files, dictionaries, data frames; read, and given back.
 
 A dictionary is ``{query: {document: score}}``. A data frame has a column of queries (``qid``, ``q_id``, ``query_id``),
-of documents (``docno``, ``doc_id``, ``docid``) and of scores or grades, as ranx, PyTerrier and ir_measures name them.
+of documents (``docno``, ``doc_id``, ``docid``) and of scores or grades, as ranx, PyTerrier and ir_measures name them. A
+sequence holds triples of query, document and number, such as ``ScoredDoc`` and ``Qrel`` of ir_measures.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -17,10 +19,21 @@ from rerank.errors import InputError
 from rerank.io.arrays import held
 from rerank.io.frames import column, is_frame, names_of, numbers
 from rerank.io.table import Floats, Words, numbered, words
-from rerank.io.trec import LARGEST, Qrels, Run, first_twice, no_grades, read_qrels, read_run
+from rerank.io.trec import (
+    DOCUMENT,
+    LARGEST,
+    QUERY,
+    Qrels,
+    Rows,
+    Run,
+    first_twice,
+    no_grades,
+    qrels_rows,
+    read_qrels,
+    read_run,
+    run_rows,
+)
 
-QUERY = ("qid", "q_id", "query_id")
-DOCUMENT = ("docno", "doc_id", "docid", "document_id")
 SCORE = ("score",)
 GRADE = ("label", "relevance", "grade", "rel", "score")
 
@@ -55,9 +68,77 @@ def qrels_of(source: Any) -> Qrels:
     if broken.any():
         row = int(np.argmax(broken))
         raise InputError(
-            f"The grade {grade[row]:g} of document {docid[row]!r} is not a whole number up to {LARGEST}; correct it."
+            f"The grade {grade[row]:g} of document {docid[row]!r} is not a whole number up to {LARGEST}; correct it, "
+            "or exchange runs and judgements."
         )
     return Qrels(qid, docid, grade.astype(np.int64))
+
+
+def run_rows_of(source: Any, name: str) -> Rows:
+    """:func:`run_of` as rows; of a file none becomes an object."""
+    if isinstance(source, str | os.PathLike):
+        return run_rows(source)
+    run = run_of(source, name)
+    return Rows.of(run.qid, run.docid, run.score, run.tag)
+
+
+def qrels_rows_of(source: Any) -> Rows:
+    """:func:`qrels_of` as rows; of a file none becomes an object."""
+    if isinstance(source, str | os.PathLike):
+        return qrels_rows(source)
+    qrels = qrels_of(source)
+    return Rows.of(qrels.qid, qrels.docid, qrels.grade)
+
+
+def runs_by_name(source: Any) -> dict[str, Any]:
+    """Runs by their names: from a mapping of names to runs, from a sequence, or from a run.
+
+    Of a sequence, and alone, a file is called by its stem, another run by its ``name``, else "run", "run 2", ...
+
+    Raises
+    ------
+    InputError
+        For no run, for two of one name, and a name that is no text.
+    """
+    if isinstance(source, Mapping) and not _is_run(source):
+        named = list(source.items())
+    else:
+        several = isinstance(source, Sequence) and not isinstance(source, str) and not _is_triples(source)
+        each = list(source) if several else [source]
+        named = [(_name_of(run, number), run) for number, run in enumerate(each, 1)]
+    if not named:
+        raise InputError("runs is empty; give at least one run, such as {'bm25': 'a.run'}.")
+    found: dict[str, Any] = {}
+    for name, run in named:
+        if not isinstance(name, str) or not name:
+            raise InputError(f"A run is called {name!r}; give every run a name that is text.")
+        if name in found:
+            raise InputError(f"Two runs are called {name!r}; give a mapping with a name of its own for each.")
+        found[name] = run
+    return found
+
+
+def _is_run(source: Mapping[Any, Any]) -> bool:
+    """Whether a mapping is a run and no mapping of runs: its values map documents to numbers."""
+    own = next(iter(source.values()), None)
+    inner = next(iter(own.values()), None) if isinstance(own, Mapping) else own
+    return isinstance(own, Mapping) and not isinstance(inner, Mapping)
+
+
+def name_of_file(path: str | os.PathLike[str]) -> str:
+    """The stem of a file's name, without ``.gz``."""
+    return PurePath(PurePath(path).name.removesuffix(".gz")).stem
+
+
+def _name_of(run: Any, number: int) -> str:
+    if isinstance(run, str | os.PathLike):
+        return name_of_file(run)
+    name = getattr(run, "tag", None) or getattr(run, "name", None)
+    return name if isinstance(name, str) and name else "run" if number == 1 else f"run {number}"
+
+
+def _is_triples(source: Sequence[Any]) -> bool:
+    return bool(source) and isinstance(source[0], tuple) and len(source[0]) >= 3
 
 
 def as_dict(qid: Words, docid: Words, scores: Floats) -> dict[str, dict[str, float]]:
@@ -90,7 +171,7 @@ def best_first(docid: Words, scores: Floats) -> NDArray[np.intp]:
 
 
 def _triples(source: Any, what: str, values: tuple[str, ...], empty: bool = False) -> tuple[Words, Words, Floats]:
-    source = held(source)
+    source = list(source) if isinstance(source, Iterator) else held(source)  # such as the readers of ir_measures
     frame = hasattr(source, "shape") and is_frame(source)  # a frame that is not computed yet has no shape
     if not frame and not isinstance(source, Mapping) and hasattr(source, "to_dict"):
         source = source.to_dict()
@@ -98,10 +179,12 @@ def _triples(source: Any, what: str, values: tuple[str, ...], empty: bool = Fals
         found = _of_frame(source, what, values)
     elif isinstance(source, Mapping):
         found = _of_mapping(source, what)
+    elif isinstance(source, list | tuple) and (_is_triples(source) or not source):
+        found = _of_triples(source, what)
     else:
         raise InputError(
-            f"{what} is a {type(source).__name__}; give a path, a dictionary {{query: {{document: score}}}}, or a data "
-            "frame."
+            f"{what} is a {type(source).__name__}; give a path, a dictionary {{query: {{document: score}}}}, a data "
+            "frame, or triples of query, document and score."
         )
     _check(found, what, empty)
     return found
@@ -133,13 +216,25 @@ def _of_mapping(source: Mapping[Any, Any], what: str) -> tuple[Words, Words, Flo
         qid += [_id(query, what)] * len(own)
         docid += [_id(document, what) for document in own]
         score += own.values()
+    return words(qid), words(docid), _scores(score, what)
+
+
+def _of_triples(source: Sequence[Any], what: str) -> tuple[Words, Words, Floats]:
+    """Of tuples; ``Qrel`` of ir_measures has more behind its three."""
+    if not all(isinstance(one, tuple) and len(one) >= 3 for one in source):
+        raise InputError(f"{what} holds something that is no triple; give (query, document, score) for each row.")
+    qid, docid, score = ([one[k] for one in source] for k in range(3))
+    return words([_id(one, what) for one in qid]), words([_id(one, what) for one in docid]), _scores(score, what)
+
+
+def _scores(score: Sequence[Any], what: str) -> Floats:
     try:
         scores = np.array(score, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         scores = np.empty((0, 0))
     if scores.ndim != 1:  # lists and arrays of one length make a table
         raise InputError(f"{what} holds a score that is no number; give finite numbers.")
-    return words(qid), words(docid), scores
+    return scores
 
 
 def _of_frame(source: Any, what: str, values: tuple[str, ...]) -> tuple[Words, Words, Floats]:

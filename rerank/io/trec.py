@@ -1,10 +1,14 @@
 """TREC runs and judgements (qrels), in and out.
 
 A run line is ``query Q0 document rank score tag``, a judgement line ``query 0 document grade``. The rank of a
-run is never trusted: the evaluators of the field sort by score, and so do we.
+run is never trusted: the evaluators of the field sort by score, and so do we. Both may have three columns, as BEIR and
+many run files do: query, document, and score or grade; where the third column of a run counts 1, 2, 3, ... in every
+query, it is a rank, as MS MARCO has it. Blank lines, lines that begin with ``#`` and a line of column names are left
+out.
 """
 
-from array import array
+import io
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -14,14 +18,54 @@ from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InputError
 from rerank.io.bounded import within_memory
-from rerank.io.lines import Path, is_number, no_number, number, numbered_lines, spelled, writing_lines, wrong
-from rerank.io.table import Floats, Words, words
+from rerank.io.lines import (
+    MAX_LINE,
+    Path,
+    is_number,
+    lines_of,
+    no_number,
+    number,
+    read_beginning,
+    read_whole,
+    spelled,
+    writing_lines,
+    wrong,
+)
+from rerank.io.table import Floats, Words, numbered, words
+from rerank.io.texts import Indices, Texts, padded
 
 LARGEST = 1000
 """Grades are at most this in size."""
 
-LOOKS = {6: "a run", 4: "judgements"}
-"""What a number of columns says."""
+QUERY = ("qid", "q_id", "query_id", "query-id")
+DOCUMENT = ("docno", "doc_id", "docid", "document_id", "corpus-id", "corpus_id")
+"""Names of columns, in files and data frames."""
+
+_BLOCK = 2**19  # bytes that are cut into columns at a time: they stay in the cache
+_MARK = b"\xef\xbb\xbf"  # the byte order mark of UTF-8
+_LONGEST = 48  # signs of a number that is read with others at once
+_TENS = np.array([float(10**k) for k in range(16)])  # doubles, as are whole numbers of 15 digits
+_BLANK = bytes(byte in b" \t\n\r\v\f" for byte in range(256))
+_FIRST_LINE = re.compile(rb"^[ \t\r\v\f]*([^#\s][^\n]*)\n?", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The columns of a file: their number, where the number stands that counts, and what they are called."""
+
+    kind: str
+    width: int
+    place: int
+    value: str
+    line: str
+
+    def columns(self, width: int) -> tuple[int, int, int]:
+        """Where query, document and number stand in a file of this width or of three columns."""
+        return (0, 1, 2) if width == 3 else (0, 2, self.place)
+
+
+RUN = Layout("a run", 6, 4, "score", "query Q0 document rank score tag")
+QRELS = Layout("judgements", 4, 3, "grade", "query 0 document grade")
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +87,37 @@ class Qrels:
     grade: NDArray[np.int64]
 
 
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """A run or judgements without an object for each row.
+
+    Attributes
+    ----------
+    queries : tuple of str
+        In order of first appearance.
+    query : int array (n,)
+        The query of each row, by its place among them.
+    documents : Texts (n,)
+    values : float64 array (n,)
+    tag : str
+    """
+
+    queries: tuple[str, ...]
+    query: Indices
+    documents: Texts
+    values: Floats
+    tag: str = ""
+
+    @classmethod
+    def of(cls, qid: Words, docid: Words, values: NDArray[Any], tag: str = "") -> "Rows":
+        """The rows of a record that has objects."""
+        return cls(*numbered(qid), Texts.of(docid.tolist()), np.asarray(values, dtype=np.float64), tag)
+
+    def words(self) -> tuple[Words, Words]:
+        """Query and document of each row."""
+        return words(list(self.queries))[self.query], words(self.documents.tolist())
+
+
 def no_grades(values: Any) -> Any:
     """Whether numbers are not grades: whole numbers up to ``LARGEST`` in size."""
     return (values != np.round(values)) | ~(np.abs(values) <= LARGEST)
@@ -57,55 +132,227 @@ def first_twice(queries: Iterable[str], documents: Iterable[str]) -> tuple[int, 
     return None
 
 
-@within_memory
 def read_run(path: Path) -> Run:
-    """Read a TREC run; anything but six columns, a finite score, and each document once is refused."""
-    qid, docid, score, last = _columns(path, 6, "query Q0 document rank score tag", "score", 4)
-    return Run(qid, docid, score, last[5])
+    """Read a TREC run; anything but six or three columns, a finite score, and each document once is refused."""
+    rows = run_rows(path)
+    return Run(*rows.words(), rows.values, rows.tag)
 
 
-def reads_as_run(path: Path) -> bool:
-    """Whether the first line that is not blank has the six columns of a run; False for a file that cannot be read."""
+def read_qrels(path: Path) -> Qrels:
+    """Read judgements; anything but four or three columns, a whole grade, and each document once is refused."""
+    rows = qrels_rows(path)
+    return Qrels(*rows.words(), rows.values.astype(np.int64))
+
+
+def reads_as(path: Path) -> str:
+    """What the number of columns of the first line says: "a run", "judgements", or nothing."""
     try:
-        parts = next((found for _, text in numbered_lines(path) if (found := text.split())), [])
-        return len(parts) == 6 and np.isfinite(number(parts[4]))
+        line = _FIRST_LINE.search(read_beginning(path).removeprefix(_MARK))
+        parts = [] if line is None else line[1].decode("utf-8").split()
+        return next((one.kind for one in (RUN, QRELS) if len(parts) == one.width and is_number(parts[one.place])), "")
     except (InputError, ValueError):
-        return False
+        return ""
 
 
 @within_memory
-def read_qrels(path: Path) -> Qrels:
-    """Read TREC judgements; not four columns, no whole grade, a document twice are an `InputError`."""
-    qid, docid, grade, _ = _columns(path, 4, "query 0 document grade", "grade", 3)
-    return Qrels(qid, docid, grade.astype(np.int64))
+def run_rows(path: Path) -> Rows:
+    """The rows of :func:`read_run`."""
+    rows, width = _rows(path, RUN)
+    if width == 3 and _are_ranks(rows):
+        return Rows(rows.queries, rows.query, rows.documents, -rows.values, rows.tag)
+    return rows
 
 
-def _columns(path: Path, width: int, layout: str, name: str, place: int) -> tuple[Words, Words, Floats, list[str]]:
-    """Queries, documents, the numbers of a column, and the last line of a file of `width` columns."""
+@within_memory
+def qrels_rows(path: Path) -> Rows:
+    """The rows of :func:`read_qrels`."""
+    return _rows(path, QRELS)[0]
+
+
+def _are_ranks(rows: Rows) -> bool:
+    """Whether the numbers of each query are 1, 2, 3, ... as its lines come, and some query has two."""
+    order = np.argsort(rows.query, kind="stable")
+    count = np.bincount(rows.query)
+    expected = np.arange(order.size) - np.repeat(np.cumsum(count) - count, count) + 1
+    return bool(count.max() > 1 and (rows.values[order] == expected).all())
+
+
+def _rows(path: Path, layout: Layout) -> tuple[Rows, int]:
+    """Rows of a file and its width. Files are cut at once; where anything is odd, line by line, to say what."""
+    raw = read_whole(path).removeprefix(_MARK)
+    line = _FIRST_LINE.search(raw)
+    if line is None:
+        _refuse_bytes(path, raw)
+        raise InputError(f"{path} is empty; pass a file with lines such as: {layout.line}.")
+    head = line[1].decode("utf-8", "replace").split()
+    width, start = len(head), 0
+    if width not in (3, layout.width):
+        raise _no_layout(path, 1 + raw.count(b"\n", 0, line.start(1)), width, layout)
+    if _names_columns(head, layout.columns(width)):
+        start = line.end()
+    found = _at_once(raw, start, width, layout)
+    return found or _by_lines(path, raw, start, width, layout), width
+
+
+def _names_columns(parts: list[str], columns: tuple[int, int, int]) -> bool:
+    query, document, value = (parts[k].lower() for k in columns)
+    return query in QUERY and document in DOCUMENT and not is_number(value)
+
+
+def _no_layout(path: Path, line: int, width: int, layout: Layout) -> InputError:
+    said, advice = f"there are {width} columns, not {layout.width}", f"write it as: {layout.line}"
+    for other in (RUN, QRELS):
+        if width == other.width != layout.width:
+            said += f"; this looks like {other.kind}, not like {layout.kind}"
+            advice = f"exchange the files, or {advice}"
+    return wrong(path, line, said, advice)
+
+
+def _refuse_bytes(path: Path, raw: bytes) -> None:
+    """Refuse what is no text, with the line."""
+    for _ in lines_of(path, io.BytesIO(raw)):
+        pass
+
+
+def _at_once(raw: bytes, start: int, width: int, layout: Layout) -> Rows | None:
+    """The rows of a file that has nothing to refuse; None where a look at each line is needed."""
+    if b"\0" in raw:
+        return None
+    if not raw.isascii():
+        try:
+            raw.decode("utf-8")
+        except UnicodeDecodeError:
+            return None
+    buffer, names = padded(raw), list[str]()
+    counts, starts, sizes, numbers = ([np.empty(0, dtype=kind)] for kind in (np.intp, np.intp, np.int32, np.float64))
+    last, tag = start, ""
+    while last < len(raw):
+        end = raw.find(b"\n", last + _BLOCK) + 1 or len(raw)
+        cut = _cut(raw[last:end], width)
+        if cut is None:
+            return None
+        if len(cut):
+            query, documents, value = (
+                Texts(buffer, cut[:, 2 * k] + last, cut[:, 2 * k + 1] - cut[:, 2 * k]) for k in layout.columns(width)
+            )
+            values = _numbers(value)
+            if values is None or (layout is QRELS and no_grades(values).any()):
+                return None
+            first = query.changes()
+            names += query.some(first).tolist()
+            counts.append(np.diff(first, append=len(query)))
+            starts.append(documents.start)
+            sizes.append(documents.size.astype(np.int32))
+            numbers.append(values)
+            tag = raw[last + cut[-1, -2] : last + cut[-1, -1]].decode("utf-8")
+        last = end
+    if not names:
+        return None
+    queries, codes = numbered(words(names))
+    codes = np.repeat(codes, np.concatenate(counts))
+    documents = Texts(buffer, np.concatenate(starts), np.concatenate(sizes))
+    keys = documents.keys(codes)
+    keys.sort()
+    if (keys[1:] == keys[:-1]).any():  # most likely a document twice
+        return None
+    return Rows(queries, codes, documents, np.concatenate(numbers), tag if width == RUN.width else "")
+
+
+def _cut(block: bytes, width: int) -> Indices | None:
+    """Where the columns of whole lines begin and end, (lines, 2 width); None if a line has another width."""
+    if not block.endswith(b"\n"):
+        block += b"\n"
+    blank = np.frombuffer(block.translate(_BLANK), dtype=bool)
+    edges = np.flatnonzero(blank[1:] != blank[:-1]) + 1
+    if not blank[0]:
+        edges = np.concatenate([[0], edges])
+    bytes_ = np.frombuffer(block, dtype=np.uint8)
+    ends = np.flatnonzero(bytes_ == 10)
+    if np.diff(ends, prepend=-1).max() > MAX_LINE:
+        return None
+    if edges.size == 2 * width * ends.size and b"#" not in block:
+        cut = edges.reshape(-1, 2 * width)
+        if (cut[:, -1] <= ends).all() and (cut[1:, 0] > ends[:-1]).all():
+            return cut
+    begins = edges[::2]
+    line = np.searchsorted(ends, begins)
+    count = np.bincount(line, minlength=ends.size)
+    kept = count > 0
+    kept[kept] = bytes_[begins[(np.cumsum(count) - count)[kept]]] != ord("#")
+    if (count[kept] != width).any():
+        return None
+    return edges.reshape(-1, 2)[kept[line]].reshape(-1, 2 * width)
+
+
+def _numbers(texts: Texts) -> Floats | None:
+    """The numbers; None where a text is not the digits of a finite one."""
+    packed = texts.padded(_LONGEST)
+    if packed is None:
+        return None
+    if (plain := _decimals(packed)) is not None:
+        return plain
+    if b"_" in packed.tobytes():  # which Python reads as part of a number
+        return None
+    try:
+        with np.errstate(over="ignore"):
+            values = packed.astype(np.float64)
+    except ValueError:
+        return None
+    return values if np.isfinite(values).all() else None
+
+
+def _decimals(packed: NDArray[np.bytes_]) -> Floats | None:
+    """Numbers of at most 15 digits and a point, each rounded once [Clinger1990, sec. 2]; None if some are others."""
+    signs = np.ascontiguousarray(packed.view(np.uint8).reshape(packed.size, -1).T)
+    minus = signs[0] == ord("-")
+    whole, digits, behind = np.zeros(packed.size), np.zeros(packed.size, np.int8), np.zeros(packed.size, np.int8)
+    point, plain = np.zeros(packed.size, dtype=bool), np.ones(packed.size, dtype=bool)
+    for k, sign in enumerate(signs):
+        if not sign.any():
+            break
+        value, here = sign - ord("0"), sign == ord(".")
+        digit = value < 10  # of unsigned numbers
+        plain &= digit | (sign == 0) | (here & ~point) | (minus if k == 0 else False)
+        np.multiply(whole, 10.0, out=whole, where=digit)
+        np.add(whole, value, out=whole, where=digit)
+        digits += digit
+        behind += digit & point
+        point |= here
+    if not (plain & (digits > 0) & (digits <= 15)).all():
+        return None
+    return np.where(minus, -whole, whole) / _TENS[behind]
+
+
+def _by_lines(path: Path, raw: bytes, start: int, width: int, layout: Layout) -> Rows:
+    """The rows of a file by a look at each line, which finds the first thing to refuse."""
     seen: dict[tuple[str, str], int] = {}
-    values, parts = array("d"), list[str]()
-    for line, text in numbered_lines(path):
-        if not (found := text.split()):
+    values, parts = list[float](), list[str]()
+    query, document, place = layout.columns(width)
+    header = raw.count(b"\n", 0, start)
+    for line, text in lines_of(path, io.BytesIO(raw)):
+        found = [each.decode("utf-8") for each in text.encode("utf-8").split()]
+        if not found or found[0].startswith("#") or line <= header:
             continue
         parts = found
         if len(parts) != width:
-            said, advice = f"there are {len(parts)} columns, not {width}", f"write it as: {layout}"
-            if (other := LOOKS.get(len(parts))) is not None:
-                said += f"; this looks like {other}, not like {LOOKS[width]}"
-                advice = f"exchange the files, or {advice}"
-            raise wrong(path, line, said, advice)
-        if (first := seen.setdefault((parts[0], parts[2]), line)) != line:
-            said = f"the document {parts[2][:40]!r} of query {parts[0][:40]!r} already stands in line {first}"
+            raise _no_layout(path, line, len(parts), layout) if width == layout.width else wrong(
+                path, line, f"there are {len(parts)} columns, and 3 in the lines above", "write every line alike"
+            )
+        pair = parts[query], parts[document]
+        if (first := seen.setdefault(pair, line)) != line:
+            said = f"the document {pair[1][:40]!r} of query {pair[0][:40]!r} already stands in line {first}"
             raise wrong(path, line, said, "keep one of them")
         values.append(number(parts[place]) if is_number(parts[place]) else np.nan)
         if not np.isfinite(values[-1]):
-            raise no_number(path, line, repr(name), parts[place])
-        if name == "grade" and no_grades(values[-1]):
+            raise no_number(path, line, repr(layout.value), parts[place])
+        if layout is QRELS and no_grades(values[-1]):
             said = f"the grade {parts[place]!r} is not a whole number up to {LARGEST}"
-            raise wrong(path, line, said, "correct it")
+            raise wrong(path, line, said, "correct it, or exchange the files if this is a run" if width == 3 else
+                        "correct it")  # fmt: skip
     if not seen:
-        raise InputError(f"{path} is empty; pass a file with lines such as: {layout}.")
-    return words([query for query, _ in seen]), words([document for _, document in seen]), np.array(values), parts
+        raise InputError(f"{path} is empty; pass a file with lines such as: {layout.line}.")
+    queries, documents = (words([pair[side] for pair in seen]) for side in (0, 1))
+    return Rows.of(queries, documents, np.array(values), parts[5] if width == RUN.width else "")
 
 
 def write_run(
@@ -184,4 +431,6 @@ def _word(value: Any, what: str) -> str:
     word = str(value)
     if word.split() != [word] or "\0" in word or word[0] == "\ufeff":  # a byte order mark is lost in the first line
         raise InputError(f"The {what} {word[:40]!r} is not one word without spaces, as TREC files need; rename it.")
+    if what == "query id" and word[0] == "#":
+        raise InputError(f"The query id {word[:40]!r} begins with '#', as remarks of TREC files do; rename it.")
     return word

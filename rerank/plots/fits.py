@@ -71,6 +71,7 @@ def by_option(
     held_out: ArrayLike | None = None,
     *,
     errors: ArrayLike | None = None,
+    bounds: ArrayLike | None = None,
     first_stage: tuple[float | None, float | None] = (None, None),
     name: str = "radius",
     unit: str = "",
@@ -90,6 +91,8 @@ def by_option(
         The statistic of rows that the fits have not seen.
     errors : array (values,), optional
         Standard errors of `held_out`; 1.96 of them are drawn to each side, where they are finite.
+    bounds : array (values,), optional
+        What no fit exceeds; a line leads from each fitted value to its bound, where it is finite.
     first_stage : pair of float or None
         The first stage alone, on training rows (dotted) and on held-out rows (dash-dotted).
     name : str
@@ -102,7 +105,7 @@ def by_option(
     InputError
         If there are no values, or not as many of each.
     """
-    given = {"fitted values": fitted, "held-out values": held_out, "errors": errors}
+    given = {"fitted values": fitted, "held-out values": held_out, "errors": errors, "bounds": bounds}
     drawn = {what: np.asarray(one, dtype=np.float64) for what, one in given.items() if one is not None}
     for what, own in drawn.items():
         if not 0 < len(values) == own.size:
@@ -120,6 +123,10 @@ def by_option(
     if errors is not None:
         half = np.where(np.isfinite(drawn["errors"]), WIDTH * drawn["errors"], np.nan)
         ax.errorbar(places, drawn["held-out values"], half, fmt="none", ecolor=ORANGE, capsize=3, zorder=2)
+    if bounds is not None:
+        gaps = np.where(np.isfinite(drawn["bounds"]), drawn["bounds"] - drawn["fitted values"], np.nan)
+        ends = [np.zeros(places.size), np.maximum(gaps, 0.0)]
+        ax.errorbar(places, fitted, ends, fmt="none", ecolor=GREY, capsize=5, capthick=2, zorder=2, label="bound")
     ax.set_xticks(places, [one if isinstance(one, str) else f"{one:g}" for one in values])
     ax.set(xlabel=name, ylabel=unit)
     above = dict(loc="lower left", bbox_to_anchor=(-0.03, 1.0), ncols=2, columnspacing=1.0, handlelength=1.9)

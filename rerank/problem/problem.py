@@ -77,6 +77,8 @@ class Problem:
         instead of the largest. All columns have one range then, and weights that are all 0 are not allowed.
     quotas : tuple of Quota
         What the order of every list has to meet; weights that do not are not allowed.
+    directions : bool
+        Whether of an anchored problem's other weights only the direction counts: the largest has size 1, or all are 0.
     """
 
     X: Floats
@@ -91,6 +93,7 @@ class Problem:
     rows: tuple[WeightRow, ...] = ()
     by_sum: bool = False
     quotas: tuple[Quota, ...] = ()
+    directions: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", Margin(self.epsilon))  # a float stands for what was written

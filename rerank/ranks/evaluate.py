@@ -1,10 +1,12 @@
 r"""The value of a ranking, and what equal scores mean for it.
 
-Items of equal score have no order of their own.  The toolkit counts such a tie against the relevant item unless
-it is told otherwise: *pessimistic* puts the smaller gain on top, *optimistic* the larger, *average* is the mean
-over all orders of the tied items.
+Items of equal score have no order of their own: *pessimistic* puts the smaller gain on top, *optimistic* the larger,
+*average* is the mean over all orders of the tied items. Unless it is told otherwise the toolkit counts ties as the
+field does: AUC on the average, where a tied pair is one half, and all others against the relevant item.
 
 >>> from rerank.ranks import evaluate
+>>> evaluate("auc", [1, 0, 1, 0], [3, 3, 2, 1])
+0.625
 >>> evaluate("auc", [1, 0, 1, 0], [3, 3, 2, 1], ties="interval")
 (0.5, 0.75)
 """
@@ -28,7 +30,7 @@ from rerank.statistics import parse
 @overload
 def evaluate(
     stat: object, y: ArrayLike, scores: ArrayLike, qid: ArrayLike | None = None, *,
-    ties: Ties = "pessimistic", gain: Gain = "exponential", sample_weight: ArrayLike | None = None,
+    ties: Ties | None = None, gain: Gain = "exponential", sample_weight: ArrayLike | None = None,
     query_weight: Mapping[Any, float] | ArrayLike | None = None, ideal_gains: IdealGains = None, empty: Empty = "skip",
 ) -> float: ...  # fmt: skip
 
@@ -47,7 +49,7 @@ def evaluate(
     scores: ArrayLike,
     qid: ArrayLike | None = None,
     *,
-    ties: Ties | Literal["interval"] = "pessimistic",
+    ties: Ties | Literal["interval"] | None = None,
     gain: Gain = "exponential",
     sample_weight: ArrayLike | None = None,
     query_weight: Mapping[Any, float] | ArrayLike | None = None,
@@ -66,8 +68,9 @@ def evaluate(
         Higher is better.  Floats, integers or Fractions; only compared.
     qid : array (n,), optional
         List of each row; one list without it.
-    ties : {"pessimistic", "optimistic", "average", "interval"}
-        Equal scores: worst order, best order, mean over all orders, or the pair (worst, best).
+    ties : {None, "pessimistic", "optimistic", "average", "interval"}
+        Equal scores: worst order, best order, mean over all orders, or the pair (worst, best). By default
+        ``stat.ties``: "average" where pairs are counted ("auc"), as scikit-learn does, and "pessimistic" elsewhere.
     gain : {"exponential", "linear"}
         Gain of grade g: ``2^g - 1`` or g; a binary statistic, such as "ap", counts 1 for every grade above 0.
     sample_weight : array (n,), optional
@@ -90,7 +93,8 @@ def evaluate(
     InputError
         For labels, scores, weights or options that cannot be used, and when no list is left to average.
     """
-    one_of("ties", ties, ("pessimistic", "optimistic", "average", "interval"))
+    if ties is not None:
+        one_of("ties", ties, ("pessimistic", "optimistic", "average", "interval"))
     found, there = _evaluator(stat, y, qid, gain, sample_weight, query_weight, ideal_gains)
     scores = there.of(scores, "scores")
     if ties == "interval":
@@ -104,7 +108,7 @@ def list_values(
     scores: ArrayLike,
     qid: ArrayLike | None = None,
     *,
-    ties: Ties = "pessimistic",
+    ties: Ties | None = None,
     gain: Gain = "exponential",
     sample_weight: ArrayLike | None = None,
     ideal_gains: IdealGains = None,
@@ -113,7 +117,8 @@ def list_values(
 
     The parameters are those of :func:`evaluate`, which takes the mean of these values.
     """
-    one_of("ties", ties, ("pessimistic", "optimistic", "average"))
+    if ties is not None:
+        one_of("ties", ties, ("pessimistic", "optimistic", "average"))
     found, there = _evaluator(stat, y, qid, gain, sample_weight, None, ideal_gains)
     values = found.values(there.of(scores, "scores"), ties)
     by_name = dict(zip((one.name for one in found.lists), values))

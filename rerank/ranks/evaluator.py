@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cache, cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,8 +15,9 @@ from rerank.ranks.lists import Empty, OneList, mean_over_lists, scores_of
 from rerank.ranks.positions import Indices, dense_codes
 from rerank.ranks.row_gains import Floats
 from rerank.statistics import RankStatistic, presentation
+from rerank.statistics.base import Ties
 
-Ties = Literal["pessimistic", "optimistic", "average"]
+__all__ = ["Evaluator", "Ties", "shown"]
 
 
 class Evaluator:
@@ -41,14 +42,12 @@ class Evaluator:
             np.concatenate([one.gains for one in self.lists]), np.concatenate(earned),
         )  # fmt: skip
 
-    def values(self, scores: ArrayLike, ties: Ties) -> list[float | None]:
-        """Value of each list by the scores of all rows; None where it has none."""
+    def values(self, scores: ArrayLike, ties: Ties | None = None) -> list[float | None]:
+        """Value of each list by the scores of all rows, by default with the statistic's own ties; None without one."""
+        ties = ties or self.statistic.ties
         rows, number, gains, coefficients = self._flat
         given = scores_of(scores, rows.size)[rows]
-        if self.statistic.by_order:
-            sides = [given[start:end] for start, end in zip([0, *self._ends], self._ends)]
-            raw = [won_pairs(one.gains, dense_codes(side)[1], ties).sum() / 2 for one, side in zip(self.lists, sides)]
-        elif ties == "average" or self.statistic.weighs_hits:
+        if ties == "average" or self.statistic.weighs_hits or self.statistic.by_order:
             raw = [
                 _raw(self.statistic, coefficients[start:end], gains[start:end], dense_codes(given[start:end])[1], ties)
                 for start, end in zip([0, *self._ends], self._ends)
@@ -59,12 +58,12 @@ class Evaluator:
             raw = [math.fsum(earned[start:end]) for start, end in zip([0, *self._ends], self._ends)]
         return [(one - offset) / scale if scale > 0 else None for one, (offset, scale) in zip(raw, self.shown)]
 
-    def mean(self, scores: ArrayLike, ties: Ties, empty: Empty = "skip") -> float:
+    def mean(self, scores: ArrayLike, ties: Ties | None = None, empty: Empty = "skip") -> float:
         """Weighted mean over the lists; see :func:`rerank.ranks.lists.mean_over_lists`."""
         return mean_over_lists(self.lists, self.values(scores, ties), empty)
 
 
-    def lead(self, scores: ArrayLike, others: ArrayLike, ties: Ties = "pessimistic") -> tuple[float, float]:
+    def lead(self, scores: ArrayLike, others: ArrayLike, ties: Ties | None = None) -> tuple[float, float]:
         r"""How far the mean by ``scores`` is above that by ``others``, and the standard error of that lead.
 
         Of several lists it is that of the mean of paired differences. Of one list the rows that earn are what varies:
@@ -75,7 +74,7 @@ class Evaluator:
         own, other = self.values(scores, ties), self.values(others, ties)
         lead = mean_over_lists(self.lists, own) - mean_over_lists(self.lists, other)
         if len(self.lists) == 1:
-            return lead, self._error_of_rows(np.asarray(scores), np.asarray(others), ties)
+            return lead, self._error_of_rows(np.asarray(scores), np.asarray(others), ties or self.statistic.ties)
         pairs = [(one.weight, a - b) for one, a, b in zip(self.lists, own, other) if a is not None and b is not None]
         weights, leads = (np.array(side) for side in zip(*pairs))
         counted = int(np.count_nonzero(weights))
@@ -151,7 +150,9 @@ def _sortable(scores: NDArray[Any]) -> NDArray[Any]:
 
 
 def _raw(statistic: RankStatistic, coefficients: Floats, gains: Floats, codes: Indices, ties: Ties) -> float:
-    """Sum of gain times coefficient: by telescoping, the sum over gain thresholds of each binary value."""
+    """Sum of gain times coefficient: by telescoping, the sum over gain thresholds of each binary value. Or of pairs."""
+    if statistic.by_order:
+        return float(won_pairs(gains, codes, ties).sum()) / 2
     return math.fsum(_earned(statistic, coefficients, gains, codes, ties)[1])
 
 

@@ -8,22 +8,23 @@ that were not retrieved count in what a value is divided by; precision is a shar
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
 
-from rerank.errors import InputError
+from rerank.errors import InputError, InputWarning
 from rerank.io.options import one_of, whole
-from rerank.io.runs import best_first, qrels_of, run_of
-from rerank.io.table import Words, numbered
-from rerank.ranks.evaluator import Evaluator, Ties
-from rerank.ranks.lists import OneList, rows_by_list
-from rerank.ranks.row_gains import Floats, Gain, asks_relevance, gain_of, weighted_gains
-from rerank.statistics import Precision, RankStatistic, parse
+from rerank.io.page import Cells, Part, Words, as_html, as_text
+from rerank.io.runs import qrels_rows_of, run_rows_of, runs_by_name
+from rerank.io.trec import Rows
+from rerank.ranks.field import Measure, Placed, Pool, RunTies, chance_of, measure_of, values_of
+from rerank.ranks.row_gains import Floats, Gain, asks_relevance
+from rerank.statistics import RankStatistic
 
-RunTies = Literal["trec", "pessimistic", "optimistic", "average"]
 MEASURES = ("ndcg@10", "ap", "rr", "precision@10", "recall@100")
 """What is measured unless one says."""
 
@@ -75,25 +76,27 @@ class Difference:
 
 
 def run_values(
-    run: Any, qrels: Any, measures: Sequence[object] = MEASURES, *,
-    gain: Gain = "linear", level: int = 1, ties: RunTies = "trec", strangers: bool = False,
+    run: Any, qrels: Any, measures: Sequence[object] = MEASURES, *, gain: Gain = "linear", level: int = 1,
+    ties: RunTies = "trec", precision: Literal["double", "single"] = "double", strangers: bool = False,
 ) -> RunValues:  # fmt: skip
     """Value of a run for every judged query.
 
     Parameters
     ----------
-    run : Run, path, dict or data frame
+    run : Run, path, dict, data frame, or sequence of triples
         See :func:`rerank.io.runs.run_of`.
-    measures : sequence of str or RankStatistic
-        See :func:`rerank.statistics.parse`; those that the gain of a list does not depend on take documents of
-        ``level`` and above as relevant.
+    qrels : Qrels, path, dict, data frame, or sequence of triples
+    measures : sequence of str, RankStatistic, or measures of ir_measures
+        See :mod:`rerank.ranks.field`; those that ask only whether a document is relevant take documents of ``level``
+        and above.
     gain : {"linear", "exponential"}
         Gain of grade g: g, as trec_eval has it, or ``2^g - 1``. Grades below 0 count as 0.
     level : int
         Least grade of a relevant document, at least 1.
     ties : {"trec", "pessimistic", "optimistic", "average"}
-        "trec": scores in single precision, equal ones by document id, descending. The others as in
-        :func:`rerank.ranks.evaluate`, scores as they are.
+        "trec": equal scores by document id, descending. The others as in :func:`rerank.ranks.evaluate`.
+    precision : {"double", "single"}
+        Of scores: "double" as trec_eval 10, "single" as trec_eval 9, pytrec_eval and ir_measures have them.
     strangers : bool
         Take a run of whose documents none was judged, with a note; it is refused by default, as its ids are most likely
         not those of the judgements.
@@ -104,68 +107,81 @@ def run_values(
         For an unknown measure, for runs and judgements that cannot be used, where no query of the run is judged, and
         where no document is.
     """
-    run, qrels = run_of(run, "run"), qrels_of(qrels)
-    one_of("ties", ties, ("trec", "pessimistic", "optimistic", "average"))
-    one_of("gain", gain, ("linear", "exponential"))
-    least = whole("level", level)
-    statistics = [parse(one) for one in measures]
-    if not statistics:
-        raise InputError("measures is empty; name at least one, such as 'ndcg@10'.")
-    queries = numbered(qrels.qid)[0]
-    place = {query: number for number, query in enumerate(queries)}
-    judged = [row for row, query in enumerate(run.qid.tolist()) if query in place]
-    if not judged:
+    terms = Terms(measures, gain, level, ties, precision, strangers)
+    return _judged("the run", run_rows_of(run, "run"), Pool(qrels_rows_of(qrels)), terms)[0]
+
+
+class Terms:
+    """What all runs are judged by; the parameters are those of :func:`run_values`."""
+
+    def __init__(
+        self, measures: Sequence[object], gain: Gain, level: int, ties: RunTies, precision: str, strangers: bool = False
+    ) -> None:
+        one_of("ties", ties, ("trec", "pessimistic", "optimistic", "average"))
+        one_of("gain", gain, ("linear", "exponential"))
+        one_of("precision", precision, ("double", "single"))
+        self.gain, self.level, self.ties = gain, whole("level", level), ties
+        self.single, self.strangers = precision == "single", strangers
+        self.measures: list[Measure] = [
+            measure_of(one) for one in ([measures] if isinstance(measures, str) else measures)
+        ]
+        if not self.measures:
+            raise InputError("measures is empty; name at least one, such as 'ndcg@10'.")
+
+
+def _judged(name: str, run: Rows, pool: Pool, terms: Terms) -> tuple[RunValues, Placed]:
+    """Values of a run, and where its documents stand."""
+    own = np.array([pool.numbers.get(query, -1) for query in run.queries], dtype=np.intp)
+    if not (own >= 0).any():
         raise InputError(
-            f"No query of the run is judged: the run has {next(iter(run.qid), 'none')!r:.40}, and the judgements have "
-            f"{queries[0]!r:.40}; give the judgements of these queries."
+            f"No query of {name} is judged: the run has {next(iter(run.queries), 'none')!r:.40}, and the judgements "
+            f"have {pool.queries[0]!r:.40}; give the judgements of these queries."
         )
-    qid, docid, scores = run.qid[judged], run.docid[judged], run.score[judged]
-    left = dict(zip(zip(qrels.qid.tolist(), qrels.docid.tolist()), qrels.grade.tolist()))
-    found = [left.pop(pair, None) for pair in zip(qid.tolist(), docid.tolist())]
-    n_known = sum(grade is not None for grade in found)
-    notes = [one.remark for one in statistics if one.remark]
-    if not n_known:
-        of_both = set(qid.tolist())
-        first = next(query for query in queries if query in of_both)
-        ours, theirs = docid[qid == first][0], qrels.docid[qrels.qid == first][0]
-        stranger = (
-            f"No document of the run is judged: for query {first!r:.40} the run has {ours!r:.40}, and the judgements "
-            f"have {theirs!r:.40}"
-        )
-        if not strangers:
+    query, documents, scores = own[run.query], run.documents, run.values
+    if (own < 0).any():
+        rows = np.flatnonzero(query >= 0)
+        query, documents, scores = query[rows], documents.some(rows), scores[rows]
+    if terms.single:
+        with np.errstate(over="ignore"):  # what single precision cannot hold is infinite there, too
+            scores = scores.astype(np.float32)
+    placed = Placed(pool, query, documents, scores)
+    notes = [one.remark for one in terms.measures if one.remark]
+    if not placed.judged.size:
+        stranger = _stranger(name, pool, query, documents)
+        if not terms.strangers:
             raise InputError(f"{stranger}; give runs and judgements of the same documents, with the same ids.")
         notes.append(f"{stranger}; check that their ids are spelled alike.")
-    if not (qrels.grade >= least).any() and any(map(asks_relevance, statistics)):
-        notes.append(f"No document has a grade of {least} or more, so measures of relevant documents are all 0.")
-    grades = np.array([grade or 0 for grade in found], dtype=np.float64)
-    missed: dict[str, list[int]] = {}
-    for (query, _), grade in left.items():
-        missed.setdefault(query, []).append(grade)
-    parts = list(rows_by_list(qid, qid.size))
-    numbers = [place[query] for query, _ in parts]
-    rule: Ties = "pessimistic" if ties == "trec" else ties
-    if ties == "trec":
-        scores = _without_ties(docid, scores)
-    values, chance = np.zeros((len(queries), len(statistics))), np.full(len(queries), np.nan)
-    for k, statistic in enumerate(statistics):
-        lists = [
-            OneList(
-                query, rows, _gains(grades[rows], statistic, gain, least), 1.0,
-                _gains(np.array(missed.get(query, ()), dtype=np.float64), statistic, gain, least),
-            )
-            for query, rows in parts
-        ]  # fmt: skip
-        judge = Evaluator(statistic, lists)
-        places = statistic.at if type(statistic) is Precision else 1
-        values[numbers, k] = [(value or 0.0) / places for value in judge.values(scores, rule)]
-        if not k:
-            chance[numbers] = [(value or 0.0) / places for value in judge.values(np.zeros(qid.size), "average")]
-    notes += worse_than_chance("run", statistics[0].name, values[:, 0], chance)
-    unjudged = len(set(run.qid) - place.keys())
-    return RunValues(
-        tuple(one.name for one in statistics), queries, values, len(queries) - len(parts), unjudged, n_known,
-        tuple(dict.fromkeys(notes)),
+    if not (pool.grade >= terms.level).any() and any(
+        not isinstance(one.kind, RankStatistic) or asks_relevance(one.kind) for one in terms.measures
+    ):
+        notes.append(
+            f"No document has a grade of {terms.level} or more, so measures of relevant documents are all 0."
+        )
+    values = np.array([values_of(one, placed, terms.gain, terms.level, terms.ties) for one in terms.measures]).T
+    first = terms.measures[0]
+    chance = chance_of(first, placed, terms.gain, terms.level)
+    if chance is not None:
+        chance[placed.lengths == 0] = np.nan
+        notes += worse_than_chance(name.removeprefix("the "), first.name, values[:, 0], chance)
+    found = RunValues(
+        tuple(one.name for one in terms.measures), pool.queries, values, int((placed.lengths == 0).sum()),
+        int((own < 0).sum()), int(placed.judged.size), tuple(dict.fromkeys(notes)),
     )  # fmt: skip
+    return found, placed
+
+
+def _stranger(name: str, pool: Pool, query: Any, documents: Any) -> str:
+    """What is said of a run whose ids are not those of the judgements, with the two that are most alike."""
+    there = np.flatnonzero(np.isin(pool.query, query))
+    number = pool.query[there[0]]
+    ours = documents.some(np.flatnonzero(query == number)).tolist()
+    theirs = pool.documents.some(there[pool.query[there] == number]).tolist()
+    pairs = ((a, b) for b in theirs[:100] for a in ours[:1000] if a in b or b in a)
+    mine, judged = next(pairs, (ours[0], theirs[0]))
+    return (
+        f"0 of {there.size:,} judged documents occur in {name}: ids look like {mine!r:.40} in the run and "
+        f"{judged!r:.40} in the judgements"
+    )
 
 
 def worse_than_chance(name: str, measure: str, values: Floats, chance: Floats) -> list[str]:
@@ -189,12 +205,12 @@ def worse_than_chance(name: str, measure: str, values: Floats, chance: Floats) -
 
 def _interval(apart: Floats) -> tuple[float, float]:
     """Mean, and half the width of Student's 95 % interval; NaN for one value."""
-    from scipy.stats import t as student
+    from scipy.special import stdtrit
 
     n = apart.size
     if n < 2:
         return float(apart.mean()), math.nan
-    return float(apart.mean()), float(student.ppf(0.975, n - 1)) / math.sqrt(n) * float(apart.std(ddof=1))
+    return float(apart.mean()), float(stdtrit(n - 1, 0.975)) / math.sqrt(n) * float(apart.std(ddof=1))
 
 
 def differences(run: RunValues, base: RunValues) -> list[Difference]:
@@ -214,16 +230,162 @@ def differences(run: RunValues, base: RunValues) -> list[Difference]:
     ]
 
 
-def _gains(grades: Floats, statistic: RankStatistic, gain: Gain, level: int) -> Floats:
-    if asks_relevance(statistic):
-        return (grades >= level).astype(np.float64)
-    return weighted_gains(np.maximum(grades, 0), gain_of(statistic, gain, None), None)
+@dataclass(frozen=True, eq=False, repr=False)
+class Evaluation:
+    """Several runs by the same judgements.
+
+    Attributes
+    ----------
+    runs : dict of str to RunValues
+        The first one is the base.
+    differences : dict of str to list of Difference
+        What each other run has more than the base.
+    notes : tuple of str
+        What is said about the runs.
+    """
+
+    runs: dict[str, RunValues]
+    differences: dict[str, list[Difference]]
+    notes: tuple[str, ...]
+
+    @property
+    def base(self) -> str:
+        """Name of the first run."""
+        return next(iter(self.runs))
+
+    @property
+    def means(self) -> dict[str, dict[str, float]]:
+        """``{run: {measure: mean over the judged queries}}``."""
+        return {name: dict(zip(own.measures, own.means.tolist())) for name, own in self.runs.items()}
+
+    @property
+    def table(self) -> list[dict[str, Any]]:
+        """A record for each run and measure, such as for ``pandas.DataFrame``: value, and lead over the base."""
+        records = []
+        for name, own in self.runs.items():
+            leads = self.differences.get(name, [None] * len(own.measures))
+            for measure, value, lead in zip(own.measures, own.means.tolist(), leads):
+                more = {} if lead is None else {
+                    "difference": lead.mean, "low": lead.mean - lead.half, "high": lead.mean + lead.half,
+                    "wins": lead.wins, "losses": lead.losses,
+                }  # fmt: skip
+                records.append({"run": name, "measure": measure, "value": value, **more})
+        return records
+
+    @property
+    def per_query(self) -> list[dict[str, Any]]:
+        """A record for each run and judged query with the value of every measure."""
+        return [
+            {"run": name, "query": query, **dict(zip(own.measures, values))}
+            for name, own in self.runs.items()
+            for query, values in zip(own.queries, own.values.tolist())
+        ]
+
+    def _parts(self) -> Iterator[Part]:
+        first = self.runs[self.base]
+        rows = [["measure", *self.runs]]
+        for k, measure in enumerate(first.measures):
+            rows.append([measure, *(f"{own.means[k]:.4f}" for own in self.runs.values())])
+        yield Cells(rows, ["left", *("right" for _ in self.runs)], named=True)
+        several, clear = len(first.queries) > 1, False
+        for name, apart in self.differences.items():
+            yield Words(f"{name} against {self.base}, mean over {len(first.queries)} queries:")
+            lines = []
+            for one in apart:
+                far = abs(one.mean) > one.half
+                clear = clear or far
+                reach = f"+- {one.half:.4f}" if several else ""
+                lines.append([f"  {one.measure}", f"{one.mean:+.4f}", reach, f"{one.wins} won, {one.losses} lost",
+                              "*" if far else ""])  # fmt: skip
+            yield Cells(lines, ["left", "right", "right", "left", "left"])
+        if several and clear:
+            yield Words("* The 95 % interval does not hold 0. Of many comparisons one in twenty is so by chance.")
+
+    def __str__(self) -> str:
+        return as_text(self._parts())
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return as_html(self._parts())
 
 
-def _without_ties(docid: Words, scores: Floats) -> Floats:
-    """Scores without ties that order documents as trec_eval does: in single precision, equal ones by their ids."""
-    with np.errstate(over="ignore"):  # what single precision cannot hold is infinite there, too
-        order = best_first(docid, scores.astype(np.float32))
-    places = np.empty(docid.size)
-    places[order] = np.arange(docid.size, 0, -1)
-    return places
+def evaluate_runs(
+    runs: Any, qrels: Any, measures: Sequence[object] = MEASURES, *, gain: Gain = "linear", level: int = 1,
+    ties: RunTies = "trec", precision: Literal["double", "single"] = "double",
+) -> Evaluation:  # fmt: skip
+    """Judge runs of a search engine, and compare each with the first one, query by query.
+
+    Values are those of trec_eval: every judged query counts, with 0 if a run has nothing for it; documents that were
+    not judged are irrelevant.
+
+    Parameters
+    ----------
+    runs : mapping of str to run, sequence of runs, or a run
+        A run is a path, ``{query: {document: score}}``, a data frame as of PyTerrier or ir_measures, a run of ranx, or
+        a sequence of ``ScoredDoc``. Of a sequence, files are named by their stem, and runs of ranx by their names.
+    qrels : path, dict, data frame, qrels of ranx or sequence of ``Qrel``
+    measures, gain, level, ties, precision
+        As of :func:`rerank.ranks.runs.run_values`.
+
+    Returns
+    -------
+    Evaluation
+        Prints as a table with the differences and Student's 95 % intervals; ``table`` and ``per_query`` are records.
+
+    Warns
+    -----
+    InputWarning
+        For what is most likely not meant: a run worse than a random order, runs without a common query or judged
+        document, judged queries for which a run has nothing.
+
+    Raises
+    ------
+    InputError
+        For what cannot be used, and for a run in which no judged document occurs.
+
+    Examples
+    --------
+    >>> from rerank import evaluate_runs
+    >>> runs = {"bm25": {"q": {"d1": 2.0, "d2": 1.0}}, "dense": {"q": {"d2": 0.9, "d1": 0.4}}}
+    >>> print(evaluate_runs(runs, {"q": {"d2": 1}}, ["ndcg@10", "rr"]))
+    measure    bm25   dense
+    ndcg@10  0.6309  1.0000
+    rr       0.5000  1.0000
+    dense against bm25, mean over 1 queries:
+      ndcg@10  +0.3691    1 won, 0 lost
+      rr       +0.5000    1 won, 0 lost
+    """
+    found = compare_runs(runs, qrels, Terms(measures, gain, level, ties, precision))
+    for note in found.notes:
+        if not note.endswith(IDLE):
+            warnings.warn(note, InputWarning, stacklevel=2)
+    return found
+
+
+IDLE = "which do not count."
+"""How a note ends that is no reason to look again."""
+
+
+def compare_runs(runs: Any, qrels: Any, terms: Terms) -> Evaluation:
+    """:func:`evaluate_runs` without warnings."""
+    pool, found = Pool(qrels_rows_of(qrels)), dict[str, RunValues]()
+    placed: dict[str, tuple[Any, Any]] = {}
+    for name, run in runs_by_name(runs).items():
+        found[name], own = _judged(f"the run {name}", run_rows_of(run, name), pool, terms)
+        placed[name] = own.lengths > 0, own.judged
+    notes = []
+    for name, one in found.items():
+        if one.n_missing:
+            notes.append(f"{name} has nothing for {one.n_missing} of {len(one.queries)} judged queries, which count 0.")
+        if one.n_unjudged:
+            notes.append(f"{name} has {one.n_unjudged} queries without a judgement, {IDLE}")
+        notes += one.notes
+    for (a, (queries, documents)), (b, (others, more)) in combinations(placed.items(), 2):
+        common = int((queries & others).sum())
+        if not common or (common > 1 and not np.isin(documents, more).any()):
+            what = "judged document in any query" if common else "judged query"
+            notes.append(f"The runs {a} and {b} share no {what}; check that they are of the same collection.")
+    base, *others_ = found
+    ahead = {name: differences(found[name], found[base]) for name in others_}
+    return Evaluation(found, ahead, tuple(dict.fromkeys(notes)))

@@ -13,6 +13,7 @@ import numpy as np
 
 from rerank.errors import InputError
 from rerank.errors.compiling import compiling_time, load, watch, working_time
+from rerank.errors.stops import current
 
 NEEDED = ("numba", "scipy.optimize", "scipy.spatial.distance")
 """What every fit imports; no limit counts that, so that a fit ends the same in a process that has it already."""
@@ -55,8 +56,8 @@ class Clock:
 
     @property
     def remaining(self) -> float:
-        """Seconds left, at least 0; infinite without a limit."""
-        return max(0.0, self._limit - self.spent)
+        """Seconds left, at least 0; infinite without a limit, and 0 after Ctrl-C where a call is protected from it."""
+        return 0.0 if current().asked.is_set() else max(0.0, self._limit - self.spent)
 
     @property
     def spent(self) -> float:

@@ -20,7 +20,7 @@ from rerank.io.frames import as_table, without
 from rerank.io.labels import TwoLabels, read_labels
 from rerank.io.leaks import leaks
 from rerank.problem.scaling import deviations
-from rerank.ranks.evaluator import Evaluator
+from rerank.ranks.evaluator import Evaluator, Ties
 from rerank.ranks.lists import OneList, number_lists, split, weights_of_lists
 from rerank.ranks.present import Present, present
 from rerank.ranks.row_gains import Gain, IdealGains, gain_of, missed_gains, weighted_gains
@@ -111,9 +111,9 @@ class Data:
         """Number of rows of the longest list."""
         return self.y.size if self.qid is None else int(np.bincount(self.qid).max())
 
-    def evaluate(self, statistic: RankStatistic, scores: Floats) -> float:
-        """Mean of the statistic over the lists, equal scores against the gain."""
-        return self.evaluator(statistic).mean(scores, "pessimistic")
+    def evaluate(self, statistic: RankStatistic, scores: Floats, ties: Ties | None = None) -> float:
+        """Mean of the statistic over the lists, equal scores by default as ``statistic.ties`` says."""
+        return self.evaluator(statistic).mean(scores, ties)
 
     def evaluator(self, statistic: RankStatistic) -> Evaluator:
         """What values of the lists by a statistic are computed with; kept."""

@@ -45,6 +45,10 @@ PARTS = {
 """First stages of this package, and parts of their names, in words."""
 
 
+TIES = {"pessimistic": "ties counted against it", "average": "a tied pair as one half"}
+"""How equal scores count, in words."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Description:
     """What is said of a fitted model, in the order in which it is read.
@@ -126,7 +130,8 @@ def _asked(r: Numbers) -> list[str]:
         return [f"Asked: order {rows}, by {r.statistic_name}."]
     of = f"the best {asked.them}"
     if found is not None:
-        of = f"{found.null if asked.first_stage == 'the first stage' else asked.first_stage}, or a better order "
+        # What was chosen may have another first stage than what had to be led.
+        of = f"{asked.first_stage if found.chosen is None else found.null}, or a better order "
         of += f"if held-out rows show one ({len(found.options)} option{'s' * (len(found.options) != 1)})"
     cut = f"; {short.n_head:,} rows are reordered" if short.n_head < short.n_rows else ""
     return [f"Asked: order {rows}, by {r.statistic_name}: {of}{cut}."]
@@ -143,8 +148,8 @@ def _answer(r: Numbers) -> str:
     limit = _limit(r, shown)
     if r.keeps_first_stage:
         name = f"{r.asked.first_stage[:1].upper()}{r.asked.first_stage[1:]}"
-        why = "as it is, " if _was_chosen(r) else "kept: it "
-        return f"{name} is {'taken ' if _was_chosen(r) else ''}{why}{phrase.format(shown(r.statistic))}{limit}."
+        why = "taken as it is and" if _was_chosen(r) else "kept: it"
+        return f"{name} is {why} {phrase.format(shown(r.statistic))}{limit}."
     rest = "" if first is None else f"; {r.asked.first_stage} {shown(first)}"
     return f"The new order {phrase.format(shown(r.statistic))}{rest}{limit}."
 
@@ -153,18 +158,25 @@ def _limit(r: Numbers, shown: Callable[[float], str]) -> str:
     """What no weights exceed, where the bound is one of the user's own statistic and says something."""
     own = r.fitted_name == r.statistic_name and r.C == 0 and r.bound_source != "rows" and not r.changed
     # With a margin, or ties, an order may be worth more than the bound of those that keep the margin.
-    below = r.bound < r.statistic - SLACK * max(1.0, abs(r.statistic))
-    if not own or _unfitted(r) or not math.isfinite(r.bound) or below:
+    halves = r.ties == "average"
+    bound = r.bound if not halves else math.inf if r.statistic_bound is None else r.statistic_bound
+    below = bound < r.statistic - SLACK * max(1.0, abs(r.statistic))
+    if not own or _unfitted(r) or not math.isfinite(bound) or below:
         return ""
     word = f"on the word of {r.bound_solver or 'a solver'} " if r.bound_source in ON_WORD else ""
     such = f"such {r.asked.who.partition(' of ')[0]}" if r.asked.who.partition(" of ")[1] else r.asked.who
-    more = "more" if is_closed(r.bound - r.statistic, r.bound) else f"more than {_most(r, shown)}"
-    return f"; {word}no {such} have {more}{' by the margin' if r.asked.margin else ''}"
+    more = "more" if is_closed(bound - r.statistic, bound) else f"more than {_most(r, bound, shown)}"
+    return f"; {word}no {such} have {more}{' by the margin' if r.asked.margin and not halves else ''}"
 
 
-def _most(r: Numbers, shown: Callable[[float], str]) -> str:
-    """The bound in the unit of the answer, never below itself."""
-    return shown(float(math.floor(r.bound + SLACK))) if _counts(r) else up(r.bound, shown)
+def _most(r: Numbers, bound: float, shown: Callable[[float], str]) -> str:
+    """A bound in the unit of the answer, never below itself."""
+    return shown(float(math.floor(bound + SLACK))) if _counts(r) else up(bound, shown)
+
+
+def _valued(r: Numbers, name: str = "") -> str:
+    """What is fitted, and how that counts ties where the statistic counts them otherwise."""
+    return f"{name or r.fitted_name}{'' if r.ties == 'pessimistic' else ' with ties counted as lost'}"
 
 
 def _unit(r: Numbers) -> tuple[str, Callable[[float], str]]:
@@ -178,7 +190,8 @@ def _unit(r: Numbers) -> tuple[str, Callable[[float], str]]:
     if type(stat) is Recall and r.asked.hits:
         return f"finds {{}} of the relevant rows in the first {stat.at:,}", percent
     if type(stat) is AUC and r.n_lists == 1 and r.asked.hits:
-        return "puts the relevant row first in {} of the pairs of a relevant and an irrelevant one", percent
+        half = ", a tie being one half" if r.ties == "average" else ""
+        return f"puts the relevant row first in {{}} of the pairs of a relevant and an irrelevant one{half}", percent
     return f"has a {r.statistic_name} of {{}}", four
 
 
@@ -217,7 +230,7 @@ def _proof(r: Numbers) -> list[str]:
     name, kept = r.asked.smoothed or r.fitted_name, r.keeps_first_stage
     if r.status == "already_ideal":
         return [f"Proved: no {r.asked.them} give the shortlist an order with a larger {name}."]
-    said = [proof_of(r, r.asked.them, name)]
+    said = [proof_of(r, r.asked.them, _valued(r, r.asked.smoothed))]
     if kept:
         said.append("That is about the weights that were fitted and not taken.")
     if r.asked.smoothed:
@@ -233,13 +246,13 @@ def _proof(r: Numbers) -> list[str]:
 
 def message(r: Numbers) -> str:
     """One or two sentences on the status, which files keep: what holds, and what to do about it."""
-    found, name, kept = r.evidence, r.fitted_name, "The first stage is kept: "
+    found, name, kept = r.evidence, _valued(r), "The first stage is kept: "
     if r.said:
         return r.said
     if _was_chosen(r):
         return "Held-out rows chose this first stage, as it is."
     if r.status == "already_ideal":
-        return f"{kept}no weights within the limits give the shortlist an order with a larger {name}."
+        return f"{kept}no weights within the limits give the shortlist an order with a larger {r.fitted_name}."
     if r.status.startswith("nothing"):
         needed = r.shortlist.least_candidates
         advice = "no n_candidates changes that with these rows and columns."
@@ -265,12 +278,17 @@ def proof_of(r: Numbers, them: str = "allowed weights", name: str = "") -> str:
     them, name : str
         What the bound speaks of, and what is fitted, in words.
     """
-    status, name, who = status_of(r), name or r.fitted_name, r.bound_solver or "the solver"
+    status, name, who = status_of(r), name or _valued(r), r.bound_solver or "the solver"
     read, gap = r.solver == "file", up(r.gap)
     if status == "optimal":
         how = "the ideal list is reached" if r.bound_source == "ideal" else "by the search"
+        halves = ""
+        if r.statistic_bound is not None:
+            most = f"a larger {r.statistic_name} than {up(r.statistic_bound)} on the lists of the fit"
+            halves = f" With a tied pair as one half, as scikit-learn counts it, no {them} have {most}."
         return (
             f"Proved optimal ({how}): no {them} have a larger {name} on the shortlist, margin and penalty included."
+            f"{halves}"
         )
     if r.bound_source == "rows":
         if status == "optimal_by_solver":
@@ -307,28 +325,30 @@ def proof_of(r: Numbers, them: str = "allowed weights", name: str = "") -> str:
     )
 
 
-def audit_of(r: Numbers, bound: float) -> str:
+def audit_of(r: Numbers, bound: float, found: float | None) -> str:
     """What no allowed weights exceed on the lists of the fit, whatever the margin.
 
     Parameters
     ----------
     bound : float
         On what is fitted, without margin and penalty.
+    found : float or None
+        The same of the weights that were found.
     """
-    asked, found, whole = r.asked, r.certificate, _counts(r) and not r.asked.smoothed
-    numbers = [] if found is None else [f"{four(float(found.statistic))} found"]
+    asked, whole, halves = r.asked, _counts(r) and not r.asked.smoothed, r.ties == "average"
+    numbers = [] if found is None else [f"{four(found)} found"]
     if r.first_stage_statistic is not None and not asked.smoothed:
         fold = " out of fold" if r.folds else ""
         numbers.insert(0, f"{four(r.first_stage_statistic)} now, by {asked.first_stage}{fold}")
-    name = asked.smoothed or r.fitted_name
+    name = (asked.smoothed or r.fitted_name) + (" (a tied pair as one half)" if halves else "")
     most = four(float(math.floor(bound + SLACK))) if whole else up(bound)
     told = [f"{name}: {', '.join([*numbers, f'none above {most}'])}, on the lists of the fit, for any {asked.them}."]
     if asked.smoothed:
         told.append(f"That count is fitted in place of {r.statistic_name}.")
     if bound > r.bound and not is_closed(bound - r.bound, bound):
         told.append(
-            f"With margin and penalty the bound is {up(r.bound)}: orders between the two rest on smaller differences "
-            "of scores, or on a penalty."
+            f"With {'ties counted as lost, ' if halves else ''}margin and penalty the bound is {up(r.bound)}: orders "
+            f"between the two rest on {'ties, ' if halves else ''}smaller differences of scores, or on a penalty."
         )
     return " ".join(told)
 
@@ -386,9 +406,10 @@ def numbers_table(r: Numbers) -> Cells:
     """Name, number and meaning of statistic, value, bound and the program's own numbers."""
     name = r.statistic_name
     fitted = "" if r.fitted_name == name else f"of {r.fitted_name}, "
+    lost = "" if r.ties == "pessimistic" else "ties counted as lost, "
     rows = [
-        ("statistic", four(r.statistic), f"{name} of the fitted list, ties counted against it"),
-        ("value", four(r.value), f"{fitted}exact, from the weights, margin and penalty included"),
+        ("statistic", four(r.statistic), f"{name} of the fitted list, {TIES[r.ties]}"),
+        ("value", four(r.value), f"{fitted}exact, from the weights, {lost}margin and penalty included"),
         ("bound", up(r.bound), f"of the value, margin included, by {SOURCES[r.bound_source]}"),
         ("gap", up(r.gap), "bound minus value"),
     ]

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from rerank.errors import InputError
 from rerank.errors.stops import enough_memory
 from rerank.io.options import without
 from rerank.ranks.row_gains import IdealGains
@@ -25,6 +26,7 @@ from rerank.reranker.task import task_of
 if TYPE_CHECKING:
     from rerank.io import Table
     from rerank.reranker.pool import Pool
+    from rerank.scorecard import Frontier
 
 GONE = {"thinning": "leave it out; a window or list_length also makes lower places count"}
 """Parameters of earlier versions, and what to use."""
@@ -217,6 +219,7 @@ class Reranker(Options, Ranker):
             data = replace(data, fold=fold)
             fitted = fit(data, task_of(options, data.X.shape[1]), clock, weights)
             named = data.rows.columns.frame or bool(names)
+            self._rows_given = given, names, groups, people
             return self._adopt(replace(fitted, named=named))
 
     def build_model(self, **choices: Any) -> Any:
@@ -234,14 +237,17 @@ class Reranker(Options, Ranker):
     def statistic_bound(self, time_limit: float | None = 60.0) -> float:
         """A bound on what is fitted, without margin and penalty: no allowed weights rank the training lists better.
 
-        By a search of its own, see :func:`rerank.search.statistic_bound`. With a window or a list length it bounds that
-        statistic, ``result_.fitted_name``, and not the one that is quoted.
+        Ties count as ``stat.ties`` says: for AUC a tied pair is one half, as in ``result_.statistic`` and
+        scikit-learn. By a search of its own, see :func:`rerank.search.statistic_bound`. With a window or a list length
+        it bounds that statistic, ``result_.fitted_name``, and not the one that is quoted.
         """
         from rerank.search import statistic_bound
 
         state = self._fitted()
         given = (state.known_problem(), time_limit, state.weights if state.weights.any() else None)
-        return statistic_bound(*given, state.task.n_jobs, state.task.seed)
+        assert state.training is not None
+        bound = statistic_bound(*given, state.task.n_jobs, state.task.seed, ties=state.task.statistic.ties)
+        return bound + state.training.tied_tails
 
     def pool(self, delta: float, k: int = 5, time_limit: float = 10.0) -> Pool:
         """The ``k`` most different weights that are worth at most ``delta`` less than those of the fit.
@@ -269,12 +275,59 @@ class Reranker(Options, Ranker):
 
         return pool_of(self._fitted(), delta, k, time_limit)
 
+    def frontier(
+        self, k_max: int = 4, X: Any = None, y: Any = None, qid: ArrayLike | str | None = None,
+        sample_weight: ArrayLike | None = None, query_weight: Weights = None, ideal_gains: IdealGains = None,
+        groups: ArrayLike | str | None = None, people: ArrayLike | str | None = None, *, folds: int | None = 5,
+        time_limit: float | None = 60.0,
+    ) -> Frontier:  # fmt: skip
+        """The best value with at most 1, 2, ... ``k_max`` columns, each with its bound and its value on held-out rows.
+
+        Parameters
+        ----------
+        k_max : int
+            In place of ``max_features``.
+        X, y, qid, sample_weight, query_weight, ideal_gains, groups, people
+            As in :meth:`fit`, which need not be called; without them the rows of the fit, as they are now.
+        folds : int or None
+            In each of them columns and weights are chosen anew on the other rows, by the first points of the search as
+            in :class:`RerankerCV`. None for no held-out values.
+        time_limit : float or None
+            Seconds for everything; what the smaller sizes leave is for the larger ones.
+
+        Returns
+        -------
+        Frontier
+            By the search alone. Without a radius there is no first stage: the columns order all rows. Each search
+            begins with the best weights of fewer columns; a value never falls with the size, nor does a bound.
+
+        Raises
+        ------
+        InputError
+            For data or options that cannot be used, or if there are no rows, as after :func:`load`.
+        """
+        from rerank.reranker.selection.frontier import frontier_of
+
+        rows: Any = (X, y, qid, sample_weight, query_weight, ideal_gains), (), groups, people
+        if X is None:
+            check_is_fitted(self, "result_")
+            if not hasattr(self, "_rows_given"):
+                raise InputError("A Reranker that was loaded holds no rows; pass X and y, the rows of the fit.")
+            rows = self._rows_given
+        given, names, own_groups, own_people = rows
+        return frontier_of(self, given, names, own_groups, own_people, k_max, folds, time_limit)
+
     def audit(self, time_limit: float | None = 60.0) -> str:
         """The statistic now, that of the fit, and what no allowed weights exceed on these lists, for people.
 
         Without the margin, so that the bound may be above that of the fit; a second sentence then says both.
         """
-        return audit_of(self._fitted().result, self.statistic_bound(time_limit))
+        bound, state = self.statistic_bound(time_limit), self._fitted()
+        found, training = state.result.certificate, state.training
+        own = None if found is None else float(found.statistic)
+        if own is not None and training is not None and state.task.statistic.ties == "average":
+            own = training.average(state.weights)
+        return audit_of(state.result, bound, own)
 
     def fit_model(self, model: Any) -> Self:
         """Solve a model of :meth:`build_model` with what was added to it, and use the best weights.
@@ -367,6 +420,10 @@ class Reranker(Options, Ranker):
     def _fitted(self) -> FittedState:
         check_is_fitted(self, "result_")
         return self.state_
+
+    def __getstate__(self) -> Any:
+        """Without the rows of the fit."""
+        return {name: value for name, value in super().__getstate__().items() if name != "_rows_given"}
 
     def __getattr__(self, name: str) -> Any:
         """Say of a method that is gone what to use."""

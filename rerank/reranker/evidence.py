@@ -135,8 +135,15 @@ class Evidence:
         if ends is not None:
             more += f" (95 % interval {short(ends[0])} to {short(ends[1])})"
         kept = [self._lost] if self.fit_keeps else []
-        kept += [self.reason] if "breaks what" in self.reason else []
+        kept += [self.reason] if self._unclear(self.chosen) else []
         return [f"Held-out rows ({often}), {self.statistic}: {said}{more}.", *kept, *self._of_rivals()]
+
+    def _unclear(self, option: int) -> bool:
+        """Whether an option does not lead by what the safeguard asks, so that something else kept the null away."""
+        lead, error = self.leads[option], self.errors[option]
+        return (
+            self.safeguard > -math.inf and lead is not None and not lead - self.safeguard * (error or 0.0) > 0
+        )
 
     @property
     def _lost(self) -> str:
@@ -165,6 +172,11 @@ class Evidence:
             return "No option had the time to be tried on held-out rows; raise time_limit."
         if self.first_stage is None:
             return f"There was no first stage to lead, so the option with the largest {self.statistic} was taken."
+        if self.chosen is not None and self._unclear(self.chosen):
+            return (
+                f"{self.null[:1].upper()}{self.null[1:]} breaks what was asked of the weights, so the option with the "
+                f"largest {self.statistic} was taken, though it does not lead clearly."
+            )
         if math.isinf(self.safeguard):
             if self.safeguard > 0:
                 return f"safeguard=inf keeps {self.null} whatever the leads are."
@@ -176,12 +188,6 @@ class Evidence:
         if self.chosen is None:
             tried = " that was tried" if None in self.values else ""
             return f"No option{tried} leads {self.null} by {asked}."
-        lead, error = self.leads[self.chosen], self.errors[self.chosen]
-        if lead is not None and not lead - self.safeguard * (error or 0.0) > 0:
-            return (
-                f"{self.null[:1].upper()}{self.null[1:]} breaks what was asked of the weights, so the option with the "
-                f"largest {self.statistic} was taken, though it does not lead clearly."
-            )
         less = f", less {bar}," if self.safeguard else ""
         return f"An option has to lead {self.null} by {asked}; of those the one with the largest lead{less} is taken."
 

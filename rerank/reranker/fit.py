@@ -18,6 +18,7 @@ from rerank.errors.stops import limited
 from rerank.io.columns import index_note
 from rerank.problem import Problem
 from rerank.problem.quotas import groups_of, unmet
+from rerank.ranks.evaluator import Ties
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.anchored import anchor_of
 from rerank.reranker.clock import Clock
@@ -49,6 +50,9 @@ Solve = Callable[[Problem, Task, Clock, Floats | None], Solution]
 
 LATE = "nothing was left for the search"
 """What the note says on a fit whose time was over before its search."""
+
+BOXES, MORE_BOXES = 5e9, 4
+"""Boxes for a bound with a tied pair as one half: so many divided by the pairs, and so many times those of the fit."""
 
 NOTHING_SOLVED = "solver is 'none', which solves nothing; use solver='search' for the best weights."
 
@@ -95,35 +99,39 @@ def stated(data: Data, task: Task, first: Staged | None) -> tuple[Task, Training
 
 
 def concluded(
-    data: Data, task: Task, clock: Clock, first: Staged | None, training: Training, solve: Solve | None = None
-) -> FittedState:
+    data: Data, task: Task, clock: Clock, first: Staged | None, training: Training, solve: Solve | None = None,
+    ties: Ties | None = None,
+) -> FittedState:  # fmt: skip
     """The fitted state of a stated problem: the better of the weights and the first stage, by what is fitted.
 
     Parameters
     ----------
     solve : callable, optional
         See :data:`Solve`; by default what ``task.solver`` names.
+    ties : str, optional
+        How equal scores count in the statistic; by default as the statistic says. A value counts them against the row.
     """
-    problem, statistic = training.problem, task.statistic
+    problem, statistic, searched = training.problem, task.statistic, solve is None and task.solver != "none"
     scores, stage = (None, None) if first is None else (first.scores, first.stage)
-    before = None if scores is None else data.evaluate(statistic, scores)
-    quoted_before = None if scores is None else _quoted(data, task, scores, before)
+    ties = ties or task.quoted.ties
+    before = None if scores is None else data.evaluate(statistic, scores, "pessimistic")
+    quoted_before = None if scores is None else _quoted(data, task, scores, before, ties)
     notes = _notes(data, task, clock, first, training)
     columns = data.rows.columns
     breaks = broken_by_first_stage(problem, task, stage, columns)
     over = too_many(stage, task.max_features, columns) if task.radius is None else None
     quotas, lists = groups_of(task.quotas, data.kinds), training.counted
     missed = broken(quotas, lists, np.zeros(data.y.size) if scores is None else scores)
-    settled = problem is None or bool(training.nothing)
-    settled = settled or (_is_ideal(before, problem) and breaks is None and over is None)
+    may_stay = breaks is None and over is None  # the first stage may be the answer
+    settled = problem is None or bool(training.nothing) or (_is_ideal(before, problem) and may_stay)
     if settled and missed is not None:
         if problem is None or training.nothing == "nothing_to_find":
             raise unmet(quotas, proved=problem is None)
         settled = False
     if problem is None or settled:
         equal = np.zeros(data.y.size)
-        value = data.evaluate(statistic, equal) if before is None else before
-        quoted = _quoted(data, task, equal, value) if quoted_before is None else quoted_before
+        value = data.evaluate(statistic, equal, "pessimistic") if before is None else before
+        quoted = _quoted(data, task, equal, value, ties) if quoted_before is None else quoted_before
         best = data.best(statistic)
         status = training.nothing
         ideal = is_closed(best - value, value)
@@ -152,7 +160,7 @@ def concluded(
         assert solution.certificate is not None or task.judged
         with clock.phase("certificate"):
             fitted = fitted_scores(data, training, scores, solution.weights)
-            after = data.evaluate(statistic, fitted)
+            after = data.evaluate(statistic, fitted, "pessimistic")
             exact = after if solution.certificate is None else float(solution.certificate.statistic)
         if not is_closed(abs(exact - after), exact):
             notes += [
@@ -160,9 +168,15 @@ def concluded(
                 f"{exact:.9g} in exact arithmetic."
             ]
         status = status_of(solution)
+        if status == "optimal" and ties == "average" and searched and not task.judged:
+            solution = replace(solution, statistic_bound=_half_bound(problem, task, clock, training, solution))
         if status == "feasible" and not solution.gave_up:
             notes += notes_on_exact_pairs(problem)
-        ahead = after if before is None else after - before
+        quoted = _quoted(data, task, fitted, after, ties)
+        if ties == "pessimistic" or quoted_before is None:
+            ahead = after if before is None else after - before
+        else:  # nothing is fitted but what is quoted, with other ties
+            before, ahead = quoted_before, quoted - quoted_before
         if missed is not None and scores is not None:
             notes += [
                 f"The first stage alone does not meet the quota '{missed}' ({worst(missed, lists, scores)} of "
@@ -170,7 +184,7 @@ def concluded(
             ]
         notes += in_words(quotas, lists, fitted)
         led = ahead <= ROUNDING * abs(after) and task.solver not in ("none", "file")
-        if led and breaks is None and over is None and missed is None and quoted_before is not None:
+        if led and may_stay and missed is None and quoted_before is not None:
             status, quoted = "first_stage_kept", quoted_before
         else:
             if led and breaks is not None:
@@ -183,7 +197,6 @@ def concluded(
                     f"The first stage has {before:.4g} by {over} columns and is not kept: max_features is "
                     f"{task.max_features}."
                 ]
-            quoted = _quoted(data, task, fitted, after)
             if problem.anchored:
                 names = [data.feature_names[j] for j in training.features]
                 words = corrections_in_words(names, solution.weights[1:], (problem.high - problem.low)[1:])
@@ -191,7 +204,7 @@ def concluded(
     kept, none = status in KEEPING, np.empty(0)
     result = Result.of(
         solution.noting(*notes),
-        statistic=quoted, status=status,
+        statistic=quoted, status=status, ties=ties,
         statistic_name=task.quoted.name, fitted_name=statistic.name, gain=task.gain, C=task.C,
         solver=task.solver,
         epsilon=problem.epsilon if problem is not None else task.epsilon or SMALLEST_DEFAULT,
@@ -243,10 +256,23 @@ def unsolved(problem: Problem, task: Task, clock: Clock, start: Floats | None) -
     return replace(solution, gave_up=not is_closed(solution.gap, solution.value)).noting(NOTHING_SOLVED)
 
 
-def _quoted(data: Data, task: Task, scores: Floats, value: float | None) -> float:
+def _half_bound(problem: Problem, task: Task, clock: Clock, training: Training, solution: Solution) -> float | None:
+    """A bound on the statistic with a tied pair as one half, by a search of its own; None where there is no time."""
+    from rerank.search import statistic_bound
+
+    if clock.remaining <= 0:
+        return None
+    start = solution.weights if solution.weights.any() else None
+    boxes = int(BOXES / max(sum(len(unit.positive) * len(unit.negative) for unit in problem.units), 1))
+    given = clock.share(1.0), start, task.n_jobs, task.seed, boxes + MORE_BOXES * solution.nodes
+    with clock.phase("search"):
+        return statistic_bound(problem, *given, ties="average") + training.tied_tails
+
+
+def _quoted(data: Data, task: Task, scores: Floats, value: float | None, ties: Ties) -> float:
     """The user's own statistic of an order; ``value`` is the fitted one, which mostly is the same."""
-    same = task.quoted is task.statistic
-    return value if same and value is not None else data.evaluate(task.quoted, scores)
+    same = task.quoted is task.statistic and ties == "pessimistic"
+    return value if same and value is not None else data.evaluate(task.quoted, scores, ties)
 
 
 def _is_ideal(before: float | None, problem: Problem) -> bool:

@@ -28,7 +28,7 @@ def make_ranking_scorer(
     *,
     pos_label: Any = None,
     gain: Gain = "exponential",
-    ties: Ties = "pessimistic",
+    ties: Ties | None = None,
     empty: Empty = "skip",
 ) -> Any:
     """A scorer for ``scoring=`` of scikit-learn: the statistic of an estimator's scores, larger is better.

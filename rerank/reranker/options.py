@@ -224,6 +224,11 @@ KEPT: dict[str, Any] = {each.name: each.metadata["before"] for each in fields(Op
 """Parameters among the settings of a model file, and their values in files that lack them."""
 
 
+def values_of(options: Options) -> dict[str, Any]:
+    """The parameters by name; those of an estimator are what its ``get_params`` gives."""
+    return {each.name: getattr(options, each.name) for each in fields(Options)}
+
+
 @dataclass(eq=False, repr=False)
 class FusionOptions:
     """Parameters of a fusion; :class:`rerank.fusion.ScoreFusion` says what they mean."""

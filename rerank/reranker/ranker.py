@@ -37,6 +37,7 @@ class Ranker(ShownMixin, BaseEstimator):
     A classifier for scikit-learn, whose classes may be grades.
     """
 
+    takes_grades = True
     stat: Any
     gain: Any
     state_: FittedState
@@ -118,7 +119,7 @@ class Ranker(ShownMixin, BaseEstimator):
         query_weight: Weights = None,
         ideal_gains: IdealGains = None,
     ) -> float:
-        """The statistic ``stat`` of the ranking, equal scores against the relevant rows.
+        """The statistic ``stat`` of the ranking, equal scores as ``stat.ties`` says: one half for AUC, else a loss.
 
         Lists without a gain are skipped. Weights and ``ideal_gains`` as in ``fit``: a row or a list of weight 0 is not
         there.

@@ -57,6 +57,8 @@ class Result(Numbers):
             "certificate", "weights", "shortlist", "seconds", "model_size", "proof", "notes", "left_out", "evidence",
             "said", "history", "asked",
         }  # fmt: skip
+        skip |= {"ties"} if self.ties == "pessimistic" else set()
+        skip |= {"statistic_bound"} if self.statistic_bound is None else set()
         first = ("statistic", "value", "bound")
         return {
             **{name: getattr(self, name) for name in first},

@@ -14,6 +14,7 @@ from rerank.problem.proof import Proof
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.evidence import Evidence
 from rerank.statistics import RankStatistic
+from rerank.statistics.base import Ties
 
 if TYPE_CHECKING:
     from rerank.certificate import Certificate
@@ -127,6 +128,10 @@ class Solution:
         Whether the search ended open before its time; more of it changes nothing, and a note says why.
     changed : bool
         Whether the weights are of a program of the user's (:meth:`rerank.Reranker.fit_model`).
+    statistic_bound : float or None
+        No allowed weights give the training lists a larger ``statistic`` where that counts a tied pair as one half: by
+        a search of its own (:func:`rerank.search.statistic_bound`). None where none was made: for other statistics,
+        and where the value is not proved.
     history : tuple of Moment
         Value and bound over the seconds of search and solver, the last those of the result. Times differ from run to
         run, so that files and digests leave it out.
@@ -149,6 +154,7 @@ class Solution:
     notes: tuple[str, ...] = ()
     gave_up: bool = False
     changed: bool = False
+    statistic_bound: float | None = None
     history: tuple[Moment, ...] = ()
 
     @property
@@ -230,11 +236,14 @@ class Numbers(Solution):
     Attributes
     ----------
     statistic : float
-        The fitted ranking's statistic on the training data: no margin, no penalty, equal scores against the positives.
+        The fitted ranking's statistic on the training data: no margin, no penalty, equal scores as ``ties`` says.
     status : str
         One of ``STATUSES``.
     first_stage_statistic : float or None
         The same of the first stage's order, by out-of-fold scores if ``folds`` is not 0.
+    ties : {"average", "pessimistic"}
+        How equal scores count in ``statistic`` and ``first_stage_statistic``: "average" makes a tied pair one half, as
+        scikit-learn's ``roc_auc_score`` does. ``value`` and ``bound`` count them against the relevant row.
     statistic_name : str
     fitted_name : str
         What is fitted, and has value and bound; another statistic with a window or a list length.
@@ -280,6 +289,7 @@ class Numbers(Solution):
     folds: int = 0
     grouped: bool = False
     left_out: tuple[str, ...] = ()
+    ties: Ties = "pessimistic"
     evidence: Evidence | None = None
     said: str = ""
     asked: Asked = Asked()

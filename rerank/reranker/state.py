@@ -27,6 +27,9 @@ from rerank.statistics import InLists, Share, Window
 
 Floats = NDArray[np.float64]
 
+NOTABLE = 1e-3
+"""Margins from this size on are told."""
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FittedState:
@@ -124,7 +127,7 @@ class FittedState:
         )  # fmt: skip
 
     def _margin(self) -> str:
-        if self.task.epsilon is None or not self.result.epsilon:
+        if self.result.epsilon < NOTABLE:  # as the smallest one is, which keeps scores apart that are
             return ""
         unit = "in the score" if self.by_sum else "in the scaled score"
         if self.anchored:

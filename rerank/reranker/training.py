@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.certificate import average_of
 from rerank.errors import InputError, nearest
 from rerank.problem import Problem, Quota, RankedList, ranked_lists
 from rerank.problem.quotas import groups_of
@@ -46,6 +47,8 @@ class Training:
     info : ShortlistInfo
     counted : tuple of intp arrays
         Rows of the data in each list that counts.
+    tied_tails : float
+        What the problem's value lacks of the statistic because it counts ties of the tails against the relevant row.
     nothing : str
         ``""``, or the status of a fit that can change nothing: ``"nothing_to_find"`` or ``"nothing_to_reorder"``.
     """
@@ -59,6 +62,12 @@ class Training:
     info: ShortlistInfo
     nothing: str
     counted: tuple[Indices, ...] = ()
+    tied_tails: float = 0.0
+
+    def average(self, weights: Floats) -> float:
+        """The statistic of weights with tied rows in the mean of their orders, where it counts ties so."""
+        assert self.problem is not None
+        return float(average_of(self.problem, weights)) + self.tied_tails
 
 
 def prepare(
@@ -164,7 +173,19 @@ def prepare(
         np.concatenate([head, tail]) for own, head, tail in parts if any(one.weight > 0 for one in own)
     )
     labels = data.rows.labels(rows)
-    return Training(problem, short, features, labels, len(lists), lists.count([]), info, nothing, whole)
+    return Training(
+        problem, short, features, labels, len(lists), lists.count([]), info, nothing, whole,
+        _tied_tails(data, statistic, scores, short),
+    )  # fmt: skip
+
+
+def _tied_tails(data: Data, statistic: RankStatistic, scores: Floats | None, short: Shortlist) -> float:
+    """See :class:`Training`; 0 where the statistic counts ties so, too."""
+    if scores is None or statistic.ties == "pessimistic":
+        return 0.0
+    apart = np.unique(scores, return_inverse=True)[1].astype(np.float64)
+    apart[short.rows] = apart.size + np.arange(short.rows.size)  # no ties in the heads
+    return data.evaluate(statistic, apart) - data.evaluate(statistic, apart, "pessimistic")
 
 
 def _on_heads(quotas: tuple[Quota, ...], short: Shortlist, head_rows: Indices) -> tuple[Quota, ...]:

@@ -10,10 +10,11 @@
 
 from rerank.scorecard.card import Card, Cut, Total
 from rerank.scorecard.estimator import Scorecard
+from rerank.scorecard.frontier import Frontier
 from rerank.scorecard.pool import Pool
 from rerank.scorecard.questions import Question
 from rerank.scorecard.regret import Regret
 from rerank.scorecard.result import CardResult
 from rerank.scorecard.verify import Verified
 
-__all__ = ["Card", "CardResult", "Cut", "Pool", "Question", "Regret", "Scorecard", "Total", "Verified"]
+__all__ = ["Card", "CardResult", "Cut", "Frontier", "Pool", "Question", "Regret", "Scorecard", "Total", "Verified"]

@@ -24,6 +24,7 @@ from rerank.io.leaks import leaks
 from rerank.io.options import real, seed
 from rerank.io.page import Part, ShownMixin, Words
 from rerank.scorecard.card import Card
+from rerank.scorecard.frontier import Frontier, frontier_of
 from rerank.scorecard.held_out import corrected
 from rerank.scorecard.kernels import NO_CUT
 from rerank.scorecard.pool import Pool, pool_of
@@ -31,7 +32,7 @@ from rerank.scorecard.program import asked, export, model_of
 from rerank.scorecard.regret import Regret, regret_of
 from rerank.scorecard.result import CardResult, HeldOut, exact, result_of
 from rerank.scorecard.rows import Rows, cut_of
-from rerank.scorecard.search import Search
+from rerank.scorecard.search import Found, Search
 from rerank.scorecard.statement import Stated, Wishes, measure, stated
 from rerank.scorecard.verify import Claim, Verified, verify
 
@@ -254,12 +255,14 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
             card,
         )
 
-    def _searched(self, rows: Rows, card: Card | None = None, size: int | None = None) -> Any:
-        """A search that has ended, and the problem as stated."""
+    def _searched(
+        self, rows: Rows, card: Card | None = None, size: int | None = None, best: Found | None = None
+    ) -> Any:
+        """A search that has ended, and the problem as stated; it may begin with the best of smaller cards."""
         watch()
         limit = None if self.time_limit is None else real("time_limit", self.time_limit, 0.0)
         found = self._stated_of(rows, card, size)
-        search = Search(found.problem, Stop(), self._threads(), bool(self.verbose))
+        search = Search(found.problem, Stop(), self._threads(), bool(self.verbose), best)
 
         def run() -> None:
             with limited(limit):
@@ -373,6 +376,35 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "card_")
         return pool_of(self._stated, self._found, real("delta", delta, 0.0), most, self._threads(), self.time_limit)
 
+    def frontier(
+        self, k_max: int = 4, X: Any = None, y: Any = None, qid: ArrayLike | str | None = None,
+        sample_weight: ArrayLike | None = None, query_weight: Any = None, people: ArrayLike | str | None = None,
+        time_limit: float | None = 60.0,
+    ) -> Frontier:  # fmt: skip
+        """The best cards of at most 1, 2, ... ``k_max`` questions, each with its bound and its corrected value.
+
+        Parameters
+        ----------
+        k_max : int
+            In place of ``n_questions``.
+        X, y, qid, sample_weight, query_weight, people
+            As in :meth:`fit`, which need not be called; without them the rows of the fit.
+        time_limit : float or None
+            Seconds for all sizes; what the smaller ones leave is for the larger ones.
+
+        Returns
+        -------
+        Frontier
+            Each search begins with the best smaller card. The corrected value is that of ``validation``: questions and
+            points chosen anew on the other folds.
+
+        Raises
+        ------
+        InputError
+        """
+        rows = self._fitted_rows() if X is None else self._new_rows(X, y, qid, sample_weight, query_weight, people)
+        return frontier_of(self.__class__(**self.get_params()), rows, k_max, time_limit)
+
     def regret(
         self, card: Any, X: Any, y: ArrayLike, qid: ArrayLike | str | None = None,
         sample_weight: ArrayLike | None = None, query_weight: Any = None, people: ArrayLike | str | None = None,
@@ -433,11 +465,15 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
             problem.domains, problem.size, problem.rules, problem.limits,
         )  # fmt: skip
 
+    def _new_rows(self, X: Any, *given: Any) -> Rows:
+        """Rows that are given in place of those of the fit."""
+        return self.__class__(**self.get_params())._entered(X, *given)
+
     def _fitted_rows(self, X: Any = None, *given: Any) -> Rows:
         """The rows of the fit, or those that are given in their place."""
         check_is_fitted(self, "card_")
         if X is not None:
-            return self.__class__(**self.get_params())._entered(X, *given)
+            return self._new_rows(X, *given)
         if not hasattr(self, "_rows"):
             raise InputError("A Scorecard that was loaded holds no rows; pass X and y, the rows of the fit.")
         return self._rows

@@ -37,6 +37,7 @@ The whole branch and bound, with the names of the functions that do it::
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -44,12 +45,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors.stops import limited, protected, unbroken
+from rerank.io.options import one_of
 from rerank.problem import Problem
 from rerank.search.checkpoint import Checkpoint
+from rerank.search.halves import half_bound
 from rerank.search.loop import BranchAndBound
 from rerank.search.result import Progress, SearchResult, without_search
 from rerank.search.run import Run
 from rerank.search.sizes import OutOfTimeError
+from rerank.search.tables import gap_of_orders
 from rerank.search.warm import compile_kernels, ready
 from rerank.search.workers import Workers
 
@@ -57,6 +61,8 @@ __all__ = ["Progress", "SearchResult", "compile_kernels", "line_search", "ready"
 
 RESOLUTION = 1e-12
 """Scaled scores that differ by less count as equal in :func:`statistic_bound`; rounding stays far below it."""
+WIDEST = 1e-3
+"""The largest margin at which it searches, where rows of small whole numbers would stay apart by more."""
 
 
 def solve(
@@ -145,8 +151,9 @@ def statistic_bound(
     n_jobs: int | None = None,
     random_state: int = 0,
     node_limit: int | None = None,
+    ties: str = "pessimistic",
 ) -> float:
-    """A bound on the statistic itself: no margin, no penalty, ties against the relevant row.
+    """A bound on the statistic itself: no margin, no penalty.
 
     The bound of :func:`solve` is one on the value at the margin, and a ranking may exceed it.  This one holds for the
     ranking by any allowed weights in which scaled scores that differ by less than ``RESOLUTION`` count as equal.
@@ -158,6 +165,8 @@ def statistic_bound(
     problem : Problem
     time_limit, start, n_jobs, random_state, node_limit
         As for :func:`solve`.
+    ties : {"pessimistic", "average"}
+        Whether a tied pair is lost, or one half, as scikit-learn counts it for AUC (:mod:`rerank.search.halves`).
 
     Returns
     -------
@@ -169,8 +178,21 @@ def statistic_bound(
     InputError
         As :func:`solve`.
     """
-    plain = replace(problem.with_epsilon(RESOLUTION), C=0.0)
-    return solve(plain, time_limit, start, n_jobs, random_state, node_limit=node_limit).bound
+    one_of("ties", ties, ("pessimistic", "average"))
+    # A search closes sooner at a larger margin, and on whole numbers one changes nothing.
+    margin = min(max(RESOLUTION, gap_of_orders(problem)), WIDEST)
+    plain, end = replace(problem.with_epsilon(margin), C=0.0), time.perf_counter() + (time_limit or 0.0)
+
+    interrupted = False
+
+    def search(part: Problem, first: ArrayLike | None) -> float:
+        nonlocal interrupted
+        left = 0.0 if interrupted else None if time_limit is None else max(end - time.perf_counter(), 0.0)
+        found = solve(part, left, first, n_jobs, random_state, node_limit=node_limit)
+        interrupted = interrupted or found.interrupted
+        return found.bound
+
+    return search(plain, start) if ties == "pessimistic" else half_bound(plain, search, start)
 
 
 def line_search(

@@ -48,6 +48,8 @@ class Domain:
         Largest number of features that count.
     by_sum : bool
         Whether the margin is multiplied by the sum of the weights; points that are all 0 are none then.
+    directions : bool
+        Whether the coordinates beside the anchor lie on the surface of a cube.
     """
 
     scale: Floats
@@ -58,13 +60,15 @@ class Domain:
     walls: Floats = field(default_factory=lambda: np.empty((0, 2)))
     most: int | None = None
     by_sum: bool = False
+    directions: bool = False
 
     @classmethod
     def of(cls, problem: Problem) -> Domain:
         """The domain of a problem."""
         scale, lower, upper = coordinates(problem)
         walls = _walls(problem, scale, np.maximum(-lower, upper))
-        return cls(scale, lower, upper, problem.limits, problem.rows, walls, problem.max_features, problem.by_sum)
+        sides = problem.limits, problem.rows, walls, problem.max_features, problem.by_sum, problem.directions
+        return cls(scale, lower, upper, *sides)
 
     @classmethod
     def free(cls, d: int) -> Domain:
@@ -207,6 +211,10 @@ class Domain:
         size = self.norm(v)
         if not size > 0:
             return self.unchanged
+        if self.directions:
+            ends = np.where(self.lower[1:] < 0, -np.inf, 0.0), np.where(self.upper[1:] > 0, np.inf, 0.0)
+            rest = np.clip(v[1:], *ends)
+            v, size = np.append(1.0, rest / max(float(np.abs(rest).max(initial=0.0)), 1e-300)), 1.0
         v = np.clip(v / size, self.lower, self.upper)
         # Ends of coordinates are rounded outward, and weights beyond a limit may have another value.
         inside = self.weights(v)
@@ -241,12 +249,14 @@ class Domain:
         if len(walls):
             walls = np.column_stack([walls[:, features], walls[:, SIDE:]])
             walls[~walls[:, :SIDE].any(axis=1), WIDTH] = 0.0  # nothing is rounded
-        return Domain(self.scale[features], self.lower[features], self.upper[features], limits, walls=walls)
+        ends = self.scale[features], self.lower[features], self.upper[features]
+        return Domain(*ends, limits, walls=walls, directions=self.directions)
 
     def random_point(self, rng: np.random.Generator) -> Floats:
         """A random point in normal form."""
         if self.anchored:
-            return self.kept(self.lower + rng.random(self.n_features) * (self.upper - self.lower))
+            point = self.lower + rng.random(self.n_features) * (self.upper - self.lower)
+            return self.kept(self._cut(point) if self.directions else point)
         v = rng.standard_normal(self.n_features)
         v[self.signed] = np.abs(v[self.signed])
         return self.kept(np.asarray(v / np.abs(v).max(), dtype=np.float64))
@@ -258,12 +268,16 @@ class Domain:
     def roots(self) -> tuple[Floats, Floats]:
         """Centres and half-widths (n, d) of the boxes that make up the domain.
 
-        The box of an anchored problem; else the cube's faces ``v_j = 1`` and, for free weights, ``v_j = -1``.
+        The box of an anchored problem; else the cube's faces ``v_j = 1`` and, for free weights, ``v_j = -1``, beside an
+        anchor where there is one.
         """
         centre, half = (self.lower + self.upper) / 2, (self.upper - self.lower) / 2
-        if self.anchored:
+        if self.anchored and not self.directions:
             return centre[None], half[None]
-        faces = [(j, side) for j in range(half.size) for side in (1.0, -1.0) if side > 0 or self.lower[j] < 0]
+        faces = [
+            (j, side) for j in range(len(self.anchor), half.size) for side in (1.0, -1.0)
+            if (self.upper[j] > 0 if side > 0 else self.lower[j] < 0)
+        ]  # fmt: skip
         centres, halves = (np.repeat(x[None], len(faces), axis=0) for x in (centre, half))
         for i, (j, side) in enumerate(faces):
             centres[i, j], halves[i, j] = side, 0.0

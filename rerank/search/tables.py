@@ -347,6 +347,28 @@ def spacing(problem: Problem) -> float:
     return 0.0 if common > MOST_COMMON else min(shares) / common
 
 
+def gap_of_orders(problem: Problem) -> float:
+    """A margin by which some weights put all rows as any weights do that tie no unequal rows; 0 where none is known.
+
+    On whole numbers ``w.D = 0`` are planes with normals of whole numbers. A cone between them holds the sum of ``k``
+    of its edges, a vector of whole numbers: minors of ``k - 1`` normals. So ``|w.D|`` is at least 1 there, and with
+    ranges ``R_j``, in steps of the columns, the largest ``|w_j| R_j`` at most ``k! prod R_j``. Planes of signs are
+    among them; rows on the weights, given scores and weights of sum 1 are not.
+    """
+    if problem.anchored or problem.by_sum or problem.rows:
+        return 0.0
+    used, ranges = np.unique(np.concatenate([item.rows for item in problem.lists])), []
+    for j in range(problem.n_features):
+        column = problem.X[used, j]
+        if not (np.abs(column) < 2.0**53 / FINEST).all() or ((column := column * FINEST) != np.rint(column)).any():
+            return 0.0
+        step = float(np.gcd.reduce((column - column[0]).astype(np.int64)))
+        width = (float(problem.high[j]) - float(problem.low[j])) * FINEST
+        ranges.append(max(float(np.ptp(column)), width) / step if step else 1.0)
+    k = min(problem.n_features, problem.max_features or problem.n_features)
+    return float((1.0 - 1e-9) / (math.factorial(min(k, 100)) * np.prod(sorted(ranges)[-k:])))
+
+
 def tables(problem: Problem, parts: list[ListPairs] | None = None, scale: Floats | None = None) -> Tables:
     """Flatten a problem; pairs of one item with equal rows are merged.
 
@@ -424,16 +446,17 @@ def _differences(X: Floats, upper: Ints, lower: Ints) -> Floats:
 
 
 def is_linear(problem: Problem) -> bool:
-    """Whether a place earns a constant amount more than the next in every list."""
-    steps = [np.diff(unit.coefficients) for unit in problem.units]
-    even = all(step.size and np.all(step == step[0]) and step[0] > 0 for step in steps)
+    """Whether a place earns a constant amount more than the next in every list; one of a single row has no next."""
+    steps = [step for unit in problem.units if (step := np.diff(unit.coefficients)).size]
+    even = all(np.all(step == step[0]) and step[0] > 0 for step in steps)
     return bool(steps and even and not problem.weighs_hits)
 
 
 def _linear(problem: Problem, flat: Tables) -> Tables:
     """Value = best value minus the cost of each lost pair; integral when every pair costs the same."""
     units = problem.units
-    price = np.array([unit.factor * (unit.coefficients[1] - unit.coefficients[0]) for unit in units])
+    price = np.array([unit.factor * np.diff(unit.coefficients[:2]).sum() for unit in units])
+    price[price == 0] = price.max()  # of a single row, which no pair costs
     sums, grain = np.concatenate([[0.0], np.cumsum(price[flat.slots.unit_of])]), 0.0
     total, constant = float(sum(unit.ideal for unit in units)), flat.constant
     slack = 4e-15 * (flat.slots.unit_of.size + 8) * max(total, 1e-300)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +16,7 @@ from rerank.io.options import whole
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
+Ties = Literal["pessimistic", "optimistic", "average"]
 
 
 @dataclass(frozen=True)
@@ -133,6 +134,14 @@ class RankStatistic:
     def counts_places(self) -> bool:
         """Whether the statistic counts some number of places from the top, or a share of the list."""
         return self.by_share or self.depth is not None
+
+    @property
+    def ties(self) -> Ties:
+        """How equal scores count where nothing else is asked for: as where the statistic is quoted.
+
+        The share of pairs in the right order counts a tied pair as one half, like scikit-learn's ``roc_auc_score``.
+        """
+        return "average" if self.counts_pairs else "pessimistic"
 
     @property
     def length(self) -> int | None:

@@ -20,8 +20,9 @@ _REFUSED = {
     "err": "expected reciprocal rank is neither a conditional linear rank statistic nor one of the measures ap, rr, "
     "success@N and pos@top; fit ndcg@10, rbp@0.8 or rr instead.",
 }
+_REFUSED["infap"] = "this measure is not offered; leave it out, or take it from trec_eval."
 _REFUSED |= dict.fromkeys(
-    ("rprec", "bpref", "judged", "infap"), "this measure is not offered; leave it out, or take it from trec_eval."
+    ("rprec", "bpref", "judged"), "this measure is for rerank evaluate and is not fitted; fit ap or ndcg@10 instead."
 )
 
 

@@ -18,6 +18,7 @@ from benchmarks.evidence.tables import GIVEN, LISTS, RISKS, ROWS, TABLES, divide
 from benchmarks.fusion.methods import METHODS as MEASURED
 from benchmarks.fusion.page import METHODS, interval, leads
 from benchmarks.fusion.page import page as page_of_fusion
+from benchmarks.fusion.page import pooled as pooled_leads
 from benchmarks.mechanisms import MECHANISMS, Mechanism, lines_of, row
 from benchmarks.resumed import measured_cells
 from rerank import Reranker
@@ -163,8 +164,8 @@ def rows(folds: int = 3) -> list[dict]:
     found = []
     for fold in range(folds):
         row: dict = {name: {"ndcg": 0.5 + 0.01 * fold, "seconds": 1.0} for name in (*METHODS, "RRF")}
-        row["guarded"] |= {"ndcg": 0.51 + 0.02 * fold, "kept": fold == 0}
-        row["free"] |= {"gap": 0.0 if fold else 0.1, "value": 0.6}
+        chosen = ("logistic (z)", "RRF", "logistic (z), radius 1")[fold]
+        row["guarded"] |= {"ndcg": 0.51 + 0.02 * fold, "chosen": chosen}
         found.append({"cell": ["mq2007agg", 3, 20, fold, 0], **row})
     return found
 
@@ -183,8 +184,21 @@ def test_a_line_has_the_mean_lead_of_each_method() -> None:
     assert leads(made, ("mq2007agg", 3, 20), "guarded").tolist() == pytest.approx([0.01, 0.02, 0.03])
     text = page_of_fusion(made)
     assert "## MQ2007-agg, 3 runs" in text and ", 2 runs" not in text and "OHSUMED, " not in text
-    assert "| 20 | 0.510 | +0.020 +- 0.025 | +0.000 +- 0.000 |" in text and "| 1 of 3 | 2 of 3 |" in text
-    assert "below RRF after Holm's correction in 0 of 1 cells; its mean lead over all cells is +0.0200." in text
+    assert "| 20 | 0.510 | +0.020 +- 0.025 | +0.000 +- 0.000 |" in text and "| 1 of 3 | 1 of 3 | 1.0 |" in text
+    assert "below RRF after Holm's correction in 0 of 1 lines; its mean lead over all lines is +0.0200." in text
+
+
+def test_pooled_leads_are_those_of_folds() -> None:
+    made = rows()
+    none = [row["RRF"] | {"chosen": "RRF"} for row in made]
+    again = [row | {"cell": ["mq2007agg", 6, 20, row["cell"][3], 0], "guarded": own} for row, own in zip(made, none)]
+    other = [row | {"cell": ["dl20", 2, 43, row["cell"][3], 0]} for row in made]
+    every = [*made, *again, *other]
+    both = pooled_leads(every, ["mq2007agg", "dl20"], 20, "guarded", "RRF")
+    assert both.tolist() == pytest.approx([0.005, 0.01, 0.015])
+    assert pooled_leads(every, ["dl20"], 50, "guarded", "RRF").tolist() == pytest.approx([0.01, 0.02, 0.03])
+    text = page_of_fusion(every)
+    assert "## Real runs, pooled" in text and "| 50 | +0.020 +- 0.025 |" in text
 
 
 def test_all_that_is_measured_is_shown() -> None:

@@ -113,10 +113,11 @@ def test_a_first_stage_that_held_out_rows_keep_is_a_success_and_told_the_same_ev
     found = answer(fit(*options, "--json", code=0))  # rerank fit && rerank rank goes on
     assert found["status"] == "first_stage_kept"
     open_gap = replace(load("m.json").result_, bound=9.0)
-    assert exit_code(open_gap) == 0 == exit_code(replace(open_gap, evidence=None))
-    found_better = replace(open_gap, status="feasible", evidence=None)
+    assert exit_code(open_gap) == 0 and exit_code(replace(open_gap, evidence=None)) == 3
+    chosen = replace(open_gap.evidence, chosen=0, values=(0.7,) * 11, leads=(0.1,) * 11, errors=(0.01,) * 11)
+    assert exit_code(replace(open_gap, status="feasible", evidence=chosen)) == 0
     untried = replace(open_gap.evidence, **dict.fromkeys(("values", "leads", "errors"), (None,) * 11))
-    assert exit_code(found_better) == 3 == exit_code(replace(open_gap, evidence=untried))
+    assert exit_code(replace(open_gap, evidence=untried)) == 3
     assert found["message"].startswith("The first stage is kept: no option that was tried on held-out")
     (told,) = found["held_out"]
     last = told.splitlines()[-1]

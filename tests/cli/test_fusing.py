@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from rerank.errors import InputWarning
 from rerank.fusion import load
 from rerank.io import read_run, write_qrels, write_run
 from tests.cli.commands import OPEN, answer, run
@@ -40,6 +41,29 @@ def test_a_fit_writes_run_and_model_and_the_model_serves_later_runs():
     assert written.score.tolist() == [score for own in wanted.values() for score in own.values()]
     run("fuse", *RUNS, "--model", "m.json", "--out", "again.run")
     assert Path("again.run").read_bytes() == Path("fused.run").read_bytes()
+
+
+def test_files_come_in_any_of_the_ways_of_evaluate():
+    given = ("--cv", 0, "--radius", 0.3, "--normalise", "minmax", "--json")
+    wanted = answer(fitted(*given, code=None))
+    assert set(wanted["weights"]) == {"bm25", "dense"}
+    for files in (("bm25=r0.run", "dense=r1.run", "q.txt"), ("bm25=r0.run", "--run", "dense=r1.run", "q.txt"),
+                  ("bm25=r0.run", "dense=r1.run", "--qrels", "q.txt")):  # fmt: skip
+        assert answer(run("fuse", *files, *given, code=None))["weights"] == wanted["weights"]
+    run("fuse", "bm25=r0.run", "dense=r1.run", "--model", "m.json", "--out", "fused.run")
+    assert read_run("fused.run").qid.size
+
+
+def test_later_scores_of_another_scale_are_told():
+    fitted("--cv", 0, "--radius", 0.3, "--normalise", "rank", code=None)
+    done = run("fuse", *RUNS, "--model", "m.json", "--out", "fused.run", "--json")
+    assert answer(done)["notes"] == [] and "scale" not in done.stderr
+    later = read_run("r0.run")
+    write_run("later.run", later.qid, later.docid, later.score * 100 + 1000)
+    done = run("fuse", "bm25=later.run", "dense=r1.run", "--model", "m.json", "--out", "fused.run", "--json")
+    assert "Most scores of the run bm25 lie outside" in done.stderr and len(answer(done)["notes"]) == 1
+    with pytest.warns(InputWarning, match="check that it is the same system and scale"):
+        load("m.json").fuse({"bm25": "later.run", "dense": "r1.run"})
 
 
 def test_a_fit_draws_the_leads_of_its_options():

@@ -68,6 +68,16 @@ def test_no_weights_within_the_radius_beat_the_bound(seed):
     assert lowest - 1e-9 <= ratio[0] <= highest + 1e-9
 
 
+def test_a_fit_of_fewer_rows_is_as_good_and_counts_all_documents():
+    runs, qrels = naive.made(6, (1.0, 0.3), seed=4, length=80, kept=60)
+    options = {"stat": "ndcg@3", "normalise": "minmax", "radius": None, "cv": None, **QUICK}
+    few = ScoreFusion(**options).fit(runs, qrels)
+    assert few.result_.shortlist.n_rows < sum(len(own) for own in few.fuse(runs).values()) / 2
+    all_rows = ScoreFusion(missing="zero", **options).fit(runs, qrels)  # the same after minmax, and nothing left out
+    assert few.result_.proved and few.result_.value == pytest.approx(all_rows.result_.value, abs=1e-9)
+    assert few.result_.statistic == pytest.approx(naive.mean_ndcg(few.fuse(runs), qrels, 3), abs=1e-9)
+
+
 def test_the_fused_run_is_the_order_of_the_formula():
     runs, qrels = naive.made(4, (1.0, 0.5, 0.2), seed=5)
     fused = ScoreFusion(cv=None, normalise="minmax", node_limit=0, **QUICK).fit(runs, qrels)

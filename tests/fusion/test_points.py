@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from rerank.ranks.evaluator import Evaluator
 from rerank.ranks.lists import split
 from rerank.ranks.row_gains import gain_of
-from rerank.reranker.fusion.points import POOL, RIDGE, Values, logistic, point
+from rerank.reranker.fusion.points import POOL, RIDGE, Values, logistic, point, telling
 from rerank.statistics import parse
 
 STATISTICS = (
@@ -40,6 +40,31 @@ def test_many_weights_are_worth_what_each_is_by_the_evaluator(seed, name):
         np.testing.assert_allclose(own, wanted, rtol=0, atol=1e-12)
     some = np.array(sorted(rng.permutation(list(numbers.values()))[:2]))
     np.testing.assert_array_equal(values.of(X, weights, some), found[:, some])
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(0, 10**6), st.sampled_from(("ndcg@3", "precision@2", "recall@4", "dcg@1", "ndcg")), st.integers(2, 6)
+)  # fmt: skip
+def test_rows_that_are_left_out_change_no_value_of_weights_that_are_not_negative(seed, name, levels):
+    X, grades, qid, rng = tables(seed, lists=4, runs=2, levels=levels)
+    evaluator = Evaluator(parse(name), split(grades, qid, gain="linear"))
+    kept = telling(X, Values(evaluator))
+    assert (np.diff(kept) > 0).all() and (name != "ndcg" or kept.size == qid.size)
+    left = np.setdiff1d(np.arange(qid.size), kept)
+    missed = {number: grades[left[(qid[left] == number) & (grades[left] > 0)]].tolist() for number in np.unique(qid)}
+    fewer = Evaluator(parse(name), split(grades[kept], qid[kept], gain="linear", ideal_gains=missed))
+    for weights in (*rng.integers(0, 4, (6, 2)), [0, 0], [1, 0], [0, 1]):
+        whole, cut = (np.array(one.values(rows @ weights, "pessimistic"), dtype=float)
+                      for one, rows in ((evaluator, X), (fewer, X[kept])))  # fmt: skip
+        np.testing.assert_allclose(cut, whole, atol=1e-12)
+
+
+def test_of_long_lists_few_rows_are_left():
+    rng = np.random.default_rng(0)
+    X, qid = rng.random((900, 2)), np.repeat(np.arange(3), 300)
+    kept = telling(X, Values(Evaluator(parse("ndcg@10"), split((rng.random(900) < 0.05) * 1.0, qid, gain="linear"))))
+    assert 30 < kept.size < 300
 
 
 def test_rounding_makes_ties_of_sums_that_are_equal_but_for_rounding():
@@ -86,9 +111,9 @@ def test_points_learn_from_their_lists_alone():
     rows = np.isin(qid, lists)
     alone = logistic(X[rows], grades[rows] > 0)
     equal = np.full(3, 1 / 3)
-    assert point("logistic alone", values, X, evaluator, lists, equal) == pytest.approx(alone, abs=1e-6)
-    pooled = point("logistic", values, X, evaluator, lists, equal)
+    assert point("logistic alone", values, X, lists, equal) == pytest.approx(alone, abs=1e-6)
+    pooled = point("logistic", values, X, lists, equal)
     assert pooled == pytest.approx((POOL * equal + 3 * alone) / (POOL + 3), abs=1e-6)
     means = np.nanmean(values.of(X, np.eye(3), lists), axis=1)
-    assert point("single", values, X, evaluator, lists, equal).tolist() == np.eye(3)[np.argmax(means)].tolist()
-    assert point("given", values, X, evaluator, lists, equal) is equal
+    assert point("single", values, X, lists, equal).tolist() == np.eye(3)[np.argmax(means)].tolist()
+    assert point("given", values, X, lists, equal) is equal

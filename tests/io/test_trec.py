@@ -1,3 +1,5 @@
+import gzip
+
 import ir_measures
 import numpy as np
 import pytest
@@ -5,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rerank.errors import InputError
-from rerank.io import fuse, read_qrels, read_run, write_qrels, write_run
+from rerank.io import fuse, read_qrels, read_run, trec, write_qrels, write_run
 from rerank.io.fusion import join
 from rerank.io.table import words
 from rerank.io.trec import Run
@@ -43,7 +45,11 @@ def test_a_bad_run_is_one_sentence_with_its_place(file, text, sentence):
     ("text", "sentence"),
     [
         ("", "is empty"),
-        ("q1 d1 1\n", "line 1: there are 3 columns, not 4"),
+        ("q1 d1\n", "line 1: there are 2 columns, not 4"),
+        ("q1 d1 1\nq1 d2\n", "line 2: there are 2 columns, and 3 in the lines above"),
+        ("q1 d1 0.5\n", "is not a whole number up to 1000; correct it, or exchange the files if this is a run"),
+        ("q1 Q0 d1 1 2.5 t\n", "line 1: there are 6 columns, not 4; this looks like a run, .*; exchange the files"),
+        ("# q\n\nq1 0 d1 1\nq1 0 d2 1 5\n", "line 4: there are 5 columns, not 4"),
         ("q1 0 d1 0.5\n", "line 1: the grade '0.5' is not a whole number"),
         ("q1 0 d1 1e9\n", "line 1: the grade '1e9' is not a whole number up to"),
         ("q1 0 d1 1\nq1 0 d1 1\n", "line 2: the document 'd1'"),
@@ -52,6 +58,57 @@ def test_a_bad_run_is_one_sentence_with_its_place(file, text, sentence):
 def test_bad_judgements_are_one_sentence_with_their_place(file, text, sentence):
     with pytest.raises(InputError, match=sentence):
         read_qrels(file(text))
+
+
+def test_three_columns_names_of_columns_and_remarks_are_read(file):
+    beir = read_qrels(file("query-id\tcorpus-id\tscore\nq1\td1\t2\nq1\td2\t0\n", "beir.tsv"))
+    assert (beir.qid.tolist(), beir.docid.tolist(), beir.grade.tolist()) == (["q1", "q1"], ["d1", "d2"], [2, 0])
+    named = read_qrels(file("query_id iteration doc_id relevance\nq1 0 d1 2.0\n", "named"))
+    assert named.grade.tolist() == [2]
+    plain = "q1 d1 2.5\nq1 d2 1\n"
+    for text in (plain, "#q0 d 1\nq1\td1\t2.5\r\n\n  # d\nq1 d2 1", f"qid docno score\n{plain}"):
+        run = read_run(file(text, "three"))
+        assert (run.docid.tolist(), run.score.tolist(), run.tag) == (["d1", "d2"], [2.5, 1.0], "")
+    ranks = read_run(file("q1 d1 1\nq2 d1 1\nq1 d2 2\n", "ranks"))
+    assert ranks.score.tolist() == [-1, -1, -2]  # the first place is the best
+    assert read_run(file("q1 d1 1\nq2 d1 1\n", "one")).score.tolist() == [1, 1]
+
+
+def test_a_packed_file_is_known_by_its_content(file):
+    packed = gzip.compress(RUN.encode())
+    assert read_run(file(packed, "a.run")).score.tolist() == [3.5, -0.001, 7]
+    assert read_run(file(packed, "a.run.gz")).tag == "sys"
+
+
+WORDS = st.one_of(st.sampled_from(["q1", "a", "#b", "é", "an-identifier-of-more-than-thirty-signs", "\x85", "\x1f"]),
+                  st.text(st.characters(codec="utf-8", exclude_characters=" \t\n\r\v\f"), min_size=1))  # fmt: skip
+NUMBERS = st.one_of(st.floats(-1e300, 1e300).map(repr), st.sampled_from(["1", "2.0", "-3", "1_0", "nan", "x", "1e999"]))
+BREAKS = st.sampled_from(["\n", "\n", "\n", "\r\n", "\n\n", "\n # remark\n", "\n#\n"])
+
+
+@settings(deadline=None, max_examples=300)
+@given(
+    st.lists(st.tuples(WORDS, WORDS, WORDS, WORDS, NUMBERS, WORDS, BREAKS), min_size=1),
+    st.sampled_from([(0, 1, 2, 3, 4, 5), (0, 1, 2, 4), (0, 2, 4), (0, 2)]), st.sampled_from([" ", "\t", "  "]),
+    st.booleans(),
+)
+def test_files_read_at_once_are_those_read_line_by_line(tmp_path_factory, lines, columns, blank, cut):
+    path = tmp_path_factory.mktemp("twins") / "a"
+    text = "".join(blank.join(line[k] for k in columns) + line[6] for line in lines)
+    path.write_text(text.rstrip("\n") if cut else text, encoding="utf-8", newline="")
+
+    def outcome(read):
+        try:
+            found = read(path)
+        except InputError as error:
+            return str(error)
+        return [column.tolist() if hasattr(column, "tolist") else column for column in vars(found).values()]
+
+    for read in (read_run, read_qrels):
+        fast = outcome(read)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(trec, "_at_once", lambda *given: None)
+            assert outcome(read) == fast
 
 
 def test_runs_become_the_features_of_one_table(file):

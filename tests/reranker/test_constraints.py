@@ -13,7 +13,7 @@ from rerank.errors import CertificateError, InfeasibleError, InputError
 from rerank.io import Table
 from rerank.io.page import as_text
 from rerank.problem import Written
-from rerank.reranker.describe import described
+from rerank.reranker.describe import describe
 from rerank.reranker.files import model_file
 from rerank.reranker.files.verify import verify
 from rerank.solvers import gateway
@@ -55,7 +55,7 @@ def test_a_free_fit_keeps_its_constraints_exactly_and_has_the_optimum_of_the_enu
     assert est.result_.status == "optimal" and float(most) == pytest.approx(est.result_.value, abs=1e-9)
     free = Reranker("dcg@5", first_stage=None, solver="search", time_limit=20).fit(X[["age", "income", "d"]], y)
     assert free.result_.value >= est.result_.value
-    told = as_text(described(est.state_))
+    told = as_text(describe(est).parts(details=True))
     assert "among weights that keep your constraints: age >= 40 * income; d <= 0.25*age" in told
 
 

@@ -155,7 +155,8 @@ def test_default_options_go_from_simple_first_stages_to_free_weights():
 
 def test_default_options_leave_alone_what_was_chosen():
     chosen = Reranker(DCG(10), radius=0.1, margin=0.02, window=1.5, max_features=2, first_stage=None)
-    assert [one.params for one in tried_by(chosen)] == [{"radius": radius} for radius in RADII]
+    free = {"margin": None, "radius": None}  # the margin that was chosen is one of corrections
+    assert [one.params for one in tried_by(chosen)] == [{"radius": radius} for radius in RADII[:-1]] + [free]
     beside_a_score = tried_by(Reranker("auc", first_stage=np.arange(40.0)))
     assert [one.rival for one in beside_a_score] == [True] * len(SIMPLE) + [False] * (len(RADII) + 1)
     assert [one.params for one in tried_by(Reranker(formulation="resolved_rank"))] == [{"radius": None}]

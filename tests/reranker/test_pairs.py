@@ -1,5 +1,6 @@
 """Pairs: 0/1, grades and real utilities; evaluation, fits and their optima, proofs, files, and what is refused."""
 
+import warnings
 from fractions import Fraction
 from itertools import combinations, pairwise
 from pathlib import Path
@@ -19,7 +20,7 @@ from rerank.certificate import load_proof, save_proof, verify_proof
 from rerank.errors import InputError
 from rerank.io import Table, read_csv
 from rerank.metrics import make_ranking_scorer
-from rerank.problem import build, problem_of
+from rerank.problem import build, problem_of, values_at
 from rerank.ranks import evaluate, list_values
 from rerank.ranks.evaluator import Evaluator
 from rerank.ranks.lists import split
@@ -141,8 +142,9 @@ def test_a_fit_of_two_columns_is_the_best_of_all_directions(kind, seed):
     est = fitted(X, y, epsilon=1e-6)
     assert est.result_.status == "optimal"
     assert est.result_.value == pytest.approx(float(best_share(X, y)), abs=1e-12)
-    assert est.score(X, y) == pytest.approx(est.result_.value, abs=1e-12)
-    assert est.score(X, y) == pytest.approx(float(share(y, np.round(X @ est.coef_, 9))), abs=1e-12)
+    least, most = evaluate("pairs", y, est.decision_function(X), ties="interval")
+    assert least == pytest.approx(float(share(y, np.round(X @ est.coef_, 9))), abs=1e-12)
+    assert least == pytest.approx(est.result_.value, abs=1e-12) and least <= est.score(X, y) <= most
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -179,7 +181,7 @@ def test_no_weights_are_better(seed):
     problem = problem_of(X, y, Pairs(), qid, epsilon=1e-5)
     found = solve(problem, time_limit=20)
     others = np.random.default_rng(seed).normal(size=(200, 3))
-    tried = [evaluate("pairs", y, np.round(X / np.ptp(X, axis=0) @ w, 9), qid) for w in others]
+    tried = [evaluate("pairs", y, np.round(X / np.ptp(X, axis=0) @ w, 9), qid, ties="pessimistic") for w in others]
     assert max(tried) <= found.bound + 1e-9
 
 
@@ -190,15 +192,25 @@ def test_no_weights_are_better(seed):
 def test_a_shortlist_keeps_its_tail_in_place(seed, kind, k):
     X, y = drawn(seed, kind, n=16, d=2)
     qid = np.random.default_rng(seed).integers(0, 2, 16)
-    weights = {0: 1.0, 1: 3.0}
-    given = {"stat": "pairs", "solver": "search", "time_limit": 20, "first_stage": X[:, 0] + np.arange(16) / 100}
-    est = Reranker(**given, n_candidates=k).fit(X, y, qid=qid, query_weight=weights)
-    result = est.result_
-    if result.status in ("nothing_to_find", "nothing_to_reorder", "first_stage_kept", "already_ideal"):
-        return
-    assert result.value == pytest.approx(result.statistic, abs=1e-9)
-    assert result.first_stage_statistic <= result.value + 1e-9
-    assert result.n_lists == 2 and result.bound >= result.value
+    weights, scores = {0: 1.0, 1: 3.0}, X[:, 0] + np.arange(16) / 100
+    table = np.column_stack([X, scores])
+    est = Reranker("pairs", first_stage="x2", features=["x0", "x1"], n_candidates=k, solver="search", time_limit=20)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # where a shortlist holds no pair
+        result = est.fit(table, y, qid=qid, query_weight=weights).result_
+    before, after = (
+        evaluate("pairs", y, s, qid, query_weight=weights, ties="pessimistic")
+        for s in (scores, est.decision_function(table, qid=qid))
+    )
+    assert result.first_stage_statistic == pytest.approx(before, abs=1e-12) and result.n_lists == 2
+    assert result.value == pytest.approx(after, abs=1e-9) and before <= after + 1e-9 <= result.bound + 2e-9
+    if result.status == "optimal":
+        problem = est.state_.training.problem
+        assert problem is not None and max(values_at(problem, ANGLES)) <= result.bound + 1e-9
+
+
+ANGLES = np.column_stack([np.cos(turn := np.linspace(0, 2 * np.pi, 200)), np.sin(turn)])
+ANGLES /= np.abs(ANGLES).max(axis=1)[:, None]
 
 
 def test_a_proof_a_file_and_a_program_hold(tmp_path):

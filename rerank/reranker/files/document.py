@@ -233,8 +233,12 @@ def kinds_of(doc: ModelDocument) -> dict[str, Kind]:
 
 def result_of(doc: ModelDocument) -> Result:
     """The result of a document."""
-    names = quoted_statistic_of(doc).name, statistic_of(doc).name
-    return result_from_flat(doc.result, doc.weights, names, doc.gain, doc.epsilon, doc.C)
+    quoted = quoted_statistic_of(doc)
+    names = quoted.name, statistic_of(doc).name
+    result = result_from_flat(doc.result, doc.weights, names, doc.gain, doc.epsilon, doc.C)
+    if result.ties not in ("pessimistic", quoted.ties):  # earlier versions counted every tie as a loss
+        raise _unusable(f"ties are {str(result.ties)[:40]!r}, which are none of {quoted.name}")
+    return result
 
 
 def constraints_of(doc: ModelDocument) -> list[str]:

@@ -253,6 +253,8 @@ def _with_weights(state: FittedState, result: Result) -> FittedState:
     """The state with the weights of a result."""
     # "auto" stays what was asked for where it stands for this program.
     asked = {} if result.formulation == state.task.formulation else {"formulation": result.formulation}
+    if result.ties == "average" and state.training is not None:
+        result = replace(result, statistic=state.training.average(result.weights))
     return replace(
         state, task=replace(state.task, given={**state.task.given, **asked}), weights=result.weights, reranks=True,
         classes=None if state.classes is None else replace(state.classes, cuts=None),  # there is no table

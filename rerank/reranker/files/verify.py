@@ -44,7 +44,7 @@ from rerank.reranker.fit import concluded
 from rerank.reranker.learners import name_of
 from rerank.reranker.options import KEPT
 from rerank.reranker.result import Result
-from rerank.reranker.solution import ON_WORD, Solution, status_of
+from rerank.reranker.solution import KEEPING, ON_WORD, Solution, status_of
 from rerank.reranker.solve.optimise import bounded_by_ideal
 from rerank.reranker.solve.verified import verified
 from rerank.reranker.state import FittedState, first_stage_kept
@@ -330,7 +330,7 @@ def _fitted_again(found: Refit, table: Table, proof: Proof | None, findings: _Fi
         return _of_file(problem, proof, findings)
 
     try:
-        again = concluded(data, task, Clock(), found.first, found.training, solve)
+        again = concluded(data, task, Clock(), found.first, found.training, solve, result.ties)
     except CertificateError as error:
         findings.check("weights", "allowed", error, False)
         return None
@@ -392,7 +392,8 @@ def _of_file(problem: Problem, proof: Proof | None, findings: _Findings) -> Solu
         why = f"it takes {who}" if searched else "taken on the solver's word"
         names = ("result.bound", "result.bound_source", *(() if searched else ("result.bound_solver",)))
         findings.open |= dict.fromkeys(names, why)
-    record = {name: getattr(result, name) for name in (*RUN, "gave_up", "bound_solver", "changed")}
+    given = (*RUN, "gave_up", "bound_solver", "changed", "statistic_bound")
+    record = {name: getattr(result, name) for name in given}
     solution = Solution(
         weights=doc.weights, value=best.value, certificate=best.certificate, bound=bound, bound_source=source, **record
     )
@@ -418,8 +419,14 @@ def _impossible(doc: ModelDocument, result: Result, named: str | None) -> dict[s
         found |= {"result.bound": wanted} if result.bound != wanted else {}
     if fitted and result.start_value is not None and not is_closed(result.start_value - result.value, result.value):
         found["result.start_value"] = "not above the value"
-    if not fitted and result.statistic_name == result.fitted_name and result.value != result.statistic:
+    same = result.statistic_name == result.fitted_name and result.ties == "pessimistic"
+    if not fitted and same and result.value != result.statistic:
         found["result.value"] = result.statistic
+    top = result.statistic_bound
+    if top is not None and (not fitted or result.ties == "pessimistic"):
+        found["result.statistic_bound"] = None
+    elif top is not None and result.status not in KEEPING and not is_closed(result.statistic - top, top):
+        found["result.statistic_bound"] = f"at least {result.statistic:.12g}"
     if result.solver not in (asked, "file"):
         found["result.solver"] = asked
     idle = {
@@ -445,6 +452,7 @@ def _given(found: Refit, without_digest: bool, findings: _Findings) -> dict[str,
     given = {
         "result.evidence": "held-out rows were ranked by other fits, which are not repeated here",
         "result.grouped": "that rows of a group were kept in one fold is taken as given",
+        "result.statistic_bound": "a search of its own found it; no proof file covers a tied pair as one half",
         "settings.cross_fit": "how many folds were asked for",
     }
     if found.first is not None:

@@ -15,11 +15,13 @@ from numpy.typing import NDArray
 
 from rerank.errors.telling import say
 from rerank.io.options import legacy
+from rerank.ranks.row_gains import gain_of
 from rerank.reranker.clock import Clock
 from rerank.reranker.data import Data
 from rerank.reranker.estimator import Reranker
 from rerank.reranker.evidence import Evidence
-from rerank.reranker.fit import fit
+from rerank.reranker.fit import LATE, fit
+from rerank.reranker.fusion.lists import some_rows
 from rerank.reranker.fusion.normalise import Floats
 from rerank.reranker.fusion.nulls import Null
 from rerank.reranker.fusion.points import Values, point
@@ -77,8 +79,8 @@ def title(option: Option, null: Null) -> str:
 
 
 def chosen_by_folds(
-    tables: Mapping[str, Data], points: Sequence[Option], radii: Sequence[float | None], null: Null, prior: Floats,
-    make: Make, settings: Mapping[str, Any], clock: Clock,
+    tables: Mapping[str, Data], values: Values, points: Sequence[Option], radii: Sequence[float | None], null: Null,
+    prior: Floats, make: Make, settings: Mapping[str, Any], clock: Clock, kept: NDArray[np.intp] | None = None,
 ) -> Chosen:  # fmt: skip
     """The option to take, or the null.
 
@@ -89,6 +91,8 @@ def chosen_by_folds(
     ----------
     tables : mapping of normaliser to Data
         The same rows, lists and grades, normalised.
+    values : Values
+        Of their lists.
     points : sequence of Option
         Weights without a search, with ``normalise``, ``prior`` (see :func:`rerank.reranker.fusion.points.point`) and
         ``radius`` 0, the null's not among them.
@@ -100,6 +104,8 @@ def chosen_by_folds(
         Weights of the kind "given".
     settings : mapping
         Parameters of :class:`rerank.fusion.ScoreFusion`.
+    kept : intp array, optional
+        Rows that a search needs; see :func:`rerank.reranker.fusion.points.telling`.
     """
     first = next(iter(tables.values()))
     relevant = of_mixed_lists(first)
@@ -116,7 +122,7 @@ def chosen_by_folds(
     splits = splits_of(first.X, relevant, first.qid, cv, repeats, seed)
     splits = [fewer_queries(split, first.qid, relevant, seed) for split in splits]
 
-    trial = _Trial(tables, splits, prior, make, settings, clock)
+    trial = _Trial(tables, values, kept, splits, prior, make, settings, clock)
     options = [home, *(one for one in points if not (few and one.params["prior"] in UNSURE))]
     held = [trial.of(option, 1) for option in options]
     like = (*points, home)[0].params["prior"]
@@ -139,6 +145,8 @@ def chosen_by_folds(
     notes = [FEW_TOLD.format(there)] if few else []
     if lost := sum(math.isnan(lead.value) for lead in leads[1:]):
         notes.append(f"{lost} of {len(options) - 1} options were not tried on held-out queries: {trial.over}")
+    if trial.late:
+        notes.append(f"{trial.late} fits on folds had no time to search, and stand where they began.")
     results = cv_results([option.params for option in options[1:]], leads[1:], [False] * (len(options) - 1))
     evidence = Evidence.of(
         results, statistic=statistic.name, chosen=best - 1 if best else None, folds=cv, rounds=repeats,
@@ -205,19 +213,17 @@ class _Trial:
     """Options tried on all folds, one after the other, until the time of the folds is over."""
 
     def __init__(
-        self, tables: Mapping[str, Data], splits: Sequence[Split], prior: Floats, make: Make,
-        settings: Mapping[str, Any], clock: Clock,
+        self, tables: Mapping[str, Data], values: Values, kept: NDArray[np.intp] | None, splits: Sequence[Split],
+        prior: Floats, make: Make, settings: Mapping[str, Any], clock: Clock,
     ) -> None:  # fmt: skip
         self._tables, self._splits, self._prior, self._make = tables, splits, prior, make
-        self._settings, self._clock, self._statistic = settings, clock, parse(settings["stat"])
+        self._values, self._kept, self._settings, self._clock = values, kept, settings, clock
         self._end = clock.remaining * (1 - FOLDS_SHARE) if clock.limited else 0.0
         first = next(iter(tables.values()))
-        self._evaluator = first.evaluator(self._statistic)
-        self._values, self._gain = Values(self._evaluator), settings["gain"]
         assert first.qid is not None
         self._lists = [tuple(np.unique(first.qid[side]) for side in (split.train, split.test)) for split in splits]
         self._points: dict[tuple[str, str], list[Floats]] = {}
-        self.over = ""
+        self.over, self.late = "", 0
 
     def of(self, option: Option, fits: int) -> Floats:
         """Mean value of each list over the deals of the folds; NaN where the time was over.
@@ -225,7 +231,7 @@ class _Trial:
         The fits that may still come, these included, share the time.
         """
         name, kind, radius = (option.params[key] for key in ("normalise", "prior", "radius"))
-        data, found = self._tables[name], np.full(len(self._evaluator.lists), np.nan)
+        data, found = self._tables[name], np.full(len(self._values.evaluator.lists), np.nan)
         try:
             if not self.over and self._left() <= 0:
                 self.over = OVER.format(f"{self._clock.limit:g}")
@@ -233,7 +239,7 @@ class _Trial:
                 return found
             if (name, kind) not in self._points:
                 self._points[name, kind] = [
-                    point(kind, self._values, data.X, self._evaluator, train, self._prior) for train, _ in self._lists
+                    point(kind, self._values, data.X, train, self._prior) for train, _ in self._lists
                 ]
             weights = self._points[name, kind]
             if radius != 0:
@@ -248,7 +254,7 @@ class _Trial:
             total[test] += self._values.of(data.X, one[None], test)[0]
         found = total / (1 + max(split.repeat for split in self._splits))
         if self._settings["verbose"]:
-            say(f"{option.params}: {self._statistic.name} {np.nanmean(found):.4g}")
+            say(f"{', '.join(f'{key} {value}' for key, value in option.params.items())}: {np.nanmean(found):.4g}")
         return found
 
     def _left(self) -> float:
@@ -257,6 +263,10 @@ class _Trial:
     def _corrected(self, name: str, weights: Sequence[Floats], radius: float | None, fits: int) -> list[Floats]:
         """The weights of each fold corrected, or free ones; fewer where the time was over."""
         data, found, jobs = self._tables[name], list[Floats](), self._settings["n_jobs"]
+        gain, splits = gain_of(self._settings["stat"], self._settings["gain"]), self._splits
+        if self._kept is not None:
+            data, place = some_rows(data, self._kept), np.cumsum(np.isin(np.arange(data.y.size), self._kept)) - 1
+            splits = [replace(one, train=place[np.intersect1d(one.train, self._kept)]) for one in splits]
         workers = joblib.effective_n_jobs(jobs)
         if workers > 1 and not is_compiled():
             compile_kernels()  # else each process compiles them for itself
@@ -266,24 +276,27 @@ class _Trial:
                 break
             some = range(len(found), min(len(found) + workers, len(weights)))
             seconds = self._left() / math.ceil(fits / workers) if self._clock.limited else None
-            parts = [part_of(data, self._splits[k], None, self._gain, "a fold").data for k in some]
+            parts = [part_of(data, splits[k], None, gain, "a fold").data for k in some]
             made = [self._make(weights[k], radius).set_params(n_jobs=None) for k in some]
             given = [(est, part, seconds) for est, part in zip(made, parts)]
             if workers == 1:
-                found += [corrected(*each) for each in given]
+                pairs = [corrected(*each) for each in given]
             else:
-                found += joblib.Parallel(n_jobs=jobs)(joblib.delayed(corrected)(*each) for each in given)
+                pairs = joblib.Parallel(n_jobs=jobs)(joblib.delayed(corrected)(*each) for each in given)
+            found += [one for one, _ in pairs]
+            self.late += sum(late for _, late in pairs)
             fits -= len(some)
         return found
 
 
-def corrected(est: Reranker, data: Data, seconds: float | None) -> Floats:
-    """Weights that a reranker fits in so many seconds, to be judged on other lists: nothing else of the fit is used."""
+def corrected(est: Reranker, data: Data, seconds: float | None) -> tuple[Floats, bool]:
+    """Weights that a reranker fits in so many seconds, to be judged on other lists; whether it had none to search."""
     task = task_of(est.get_params(deep=False), data.X.shape[1])
     limit = 0 if task.node_limit is None else task.node_limit
     with untold():
         state = fit(data, replace(task, node_limit=limit, proof=False, verbose=0, judged=True), Clock(seconds), None)
-    return state.coef if np.any(state.coef) or est.radius is None else np.asarray(est.prior, dtype=np.float64)
+    found = state.coef if np.any(state.coef) or est.radius is None else np.asarray(est.prior, dtype=np.float64)
+    return found, any(LATE in note for note in state.result.notes)
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from rerank.errors import InputError
 from rerank.io import Table
 from rerank.io.atomic import together
 from rerank.io.csv_table import write_csv
+from rerank.io.fusion import ranges
 from rerank.io.page import Cells, Items, Part, ShownMixin, Words
 from rerank.io.paths import unwritable
 from rerank.ranks import evaluate
@@ -26,7 +27,7 @@ from rerank.reranker.estimator import Reranker, fit_table
 from rerank.reranker.evidence import Evidence
 from rerank.reranker.files.document import save as save_document
 from rerank.reranker.fit import LATE
-from rerank.reranker.fusion.choice import Chosen, chosen_by_folds, untold
+from rerank.reranker.fusion.choice import MANY_QUERIES, Chosen, chosen_by_folds, untold
 from rerank.reranker.fusion.exports import export
 from rerank.reranker.fusion.files import save
 from rerank.reranker.fusion.fit import (
@@ -44,10 +45,10 @@ from rerank.reranker.fusion.lists import judged_runs
 from rerank.reranker.fusion.model import FusionModel, named_runs
 from rerank.reranker.fusion.normalise import Floats, K, curves_of
 from rerank.reranker.fusion.nulls import prior_weights
-from rerank.reranker.fusion.points import Values, of_size_one, point
+from rerank.reranker.fusion.points import Values, of_size_one, point, telling
 from rerank.reranker.options import FusionOptions
 from rerank.reranker.result import Result
-from rerank.reranker.selection.held_out import took
+from rerank.reranker.selection.held_out import rows_of, took
 from rerank.reranker.selection.options import Option
 from rerank.reranker.state import FittedState, first_stage_kept
 from rerank.statistics import parse
@@ -71,9 +72,9 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         averaged with equal ones, RRF (equal weights of "rank"), or your own, with one normaliser. By "auto" the folds
         choose from these and more; without ``cv`` it is "equal".
     radius : "auto", float or None
-        Largest correction of a weight, in deviations of the prior for each deviation of the normalised score. By "auto"
-        the folds choose from none, .1, .3 and 1, and with fewer than 20 judged queries none is tried; without ``cv`` it
-        is .3. None fits free weights exactly.
+        Largest correction of a weight, in deviations of the prior for each deviation of the normalised score, over the
+        documents that may come among the first places. By "auto" the folds choose from none, .1, .3 and 1, and with
+        fewer than 20 judged queries none is tried; without ``cv`` it is .3. None fits free weights exactly.
     cv : int or None
         Folds of whole queries that choose; None fits without a choice.
     rule : {"mean", "strict"}
@@ -134,13 +135,13 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         What was left out, and why.
     """
 
-    def fit(self, runs: Mapping[str, Any], qrels: Any) -> ScoreFusion:
+    def fit(self, runs: Any, qrels: Any) -> ScoreFusion:
         """Choose and fit on the judged queries of the runs.
 
         Parameters
         ----------
-        runs : mapping of str to path, dict, data frame or Run
-            Names serve later runs of the same systems. See :mod:`rerank.io.runs`.
+        runs : mapping of str to run, or sequence of runs
+            As of :func:`rerank.evaluate_runs`. Names serve later runs of the same systems.
         qrels : path, dict, data frame or Qrels
             Documents that are not judged count as irrelevant. Relevant documents that no run has count in the ideal
             list, and are never candidates. Every judged query counts, with 0 where nothing relevant was found.
@@ -167,44 +168,51 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         tables = {
             name: judged.data(replace(plain, normaliser=name), est) for name in dict.fromkeys((*normalisers, "rank"))
         }
-        nulls = nulls_of(judged, plain, tables, self.prior, statistic)
+        values = Values(tables["rank"].evaluator(statistic))
+        least = self.positive and self.missing == "lowest"
+        kept_rows = telling(tables["rank"].X, values) if least else None
+        nulls = nulls_of(tables, values, plain, self.prior)
         null, kind = nulls[0], "logistic" if self.prior == "logistic" else "given"
         choice = Chosen(Option({"normalise": normalisers[0], "prior": kind, "radius": radii[0]}))
         before = clock.spent
         if self.cv is not None:
             points = points_of(options, normalisers, null, len(names))
-            choice = chosen_by_folds(tables, points, radii, null, prior, self._reranker, options, clock)
+            choice = chosen_by_folds(
+                tables, values, points, radii, null, prior, self._reranker, options, clock, kept_rows
+            )
         spent, kept = clock.spent - before, choice.kept
         normaliser, kind, radius = (choice.option.params[key] for key in ("normalise", "prior", "radius"))
         model, data = replace(plain, normaliser=normaliser), tables[normaliser]
-        evaluator = data.evaluator(statistic)
-        every = np.arange(len(evaluator.lists))
-        start = point(kind, Values(evaluator), data.X, evaluator, every, prior)
-        table, proof = judged.table(model), bool(self.proof) and radius != 0
+        every = np.arange(len(values.evaluator.lists))
+        start = point(kind, values, data.X, every, prior)
+        table, proof = judged.table(model, kept_rows), bool(self.proof) and radius != 0
         est = self._reranker(start, radius)
         limit = self.node_limit if radius != 0 else None  # one point needs no search
         est.set_params(time_limit=clock.least(None, 1), verbose=int(self.verbose > 0), proof=proof, node_limit=limit)
         with untold():
             fit_table(est, table)
         state = first_stage_kept(est.state_) if kept else est.state_
-        first = data.evaluate(statistic, judged.scores(replace(model, weights=start)))
+        first = values.evaluator.mean(judged.scores(replace(model, weights=start)), "pessimistic")
         weights = start if radius == 0 or not np.any(state.coef) else state.coef
         model = replace(model, weights=of_size_one(weights))
         # As they rank: scores are rounded, so that rounding breaks no tie.
-        own = data.evaluate(statistic, judged.scores(model))
+        own = values.evaluator.mean(judged.scores(model), "pessimistic")
         result = in_words(replace(state.result, statistic=own, first_stage_statistic=first), null, choice)
         if any(LATE in note for note in result.notes) and choice.evidence is not None:
             result = result.noting(took(spent, self.time_limit))
         # Ranks that have 0 where a run lacks the document, whatever the fit takes for it.
         ranks = judged.table(replace(plain, normaliser="rank", missing="zero", k=K)).X.T
-        worse = [note for name, own in zip(names, ranks) for note in turned(name, data, statistic, own)]
+        assert data.qid is not None
+        some = np.flatnonzero(data.qid < MANY_QUERIES)
+        part = rows_of(data, some)
+        worse = [note for name, own in zip(names, ranks) for note in turned(name, part, statistic, own[some])]
         cut = DEPTH_TOLD if judged.cut and self.depth == "auto" else ""
         notes = tuple(note for note in (statistic.remark, *judged.notes, cut, *worse, choice.note) if note)
         about = {
             "stat": statistic.name, "gain": self.gain, "prior": kind, "radius": radius, "null": null.name,
             "null_statistic": null.mean, "null_kept": kept, "statistic": result.statistic, "status": result.status,
             "message": result.message, "queries": result.n_lists, "notes": list(notes),
-            "value": result.value, "bound": result.bound, "gap": result.gap,
+            "value": result.value, "bound": result.bound, "gap": result.gap, "ranges": ranges(judged.joined),
         }  # fmt: skip
         # Nothing is set before the fit has succeeded, so that all attributes belong to one fit.
         self.model_: FusionModel = replace(model, about=about)
@@ -215,7 +223,8 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         self.null_: str = null.name
         self.null_kept_: bool = kept
         self.nulls_: dict[str, float] = {each.name: each.mean for each in nulls}
-        self.runs_: dict[str, float] = {name: data.evaluate(statistic, own) for name, own in zip(names, ranks)}
+        alone = np.nanmean(values.of(ranks.T, np.eye(len(names))), axis=1)
+        self.runs_: dict[str, float] = dict(zip(names, alone.tolist()))
         self.cv_results_: dict[str, Any] | None = choice.cv_results
         self.evidence_: Evidence | None = choice.evidence
         self._audited: tuple[FittedState, Table] | None = (state, table) if proof else None
@@ -244,7 +253,7 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         return self._model().fuse_arrays(scores, qid)
 
     def score(self, runs: Mapping[str, Any], qrels: Any) -> float:
-        """The statistic of the fused run: the mean over judged queries, equal scores against the relevant documents."""
+        """The statistic of the fused run: the mean over judged queries, equal scores as ``stat.ties`` says."""
         model = self._model()
         found = judged_runs(named_runs(runs, model.names), qrels, model.depth, parse(self.stat))
         scores = found.scores(model)

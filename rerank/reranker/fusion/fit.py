@@ -13,11 +13,12 @@ from rerank.io.options import one_of, real, whole
 from rerank.ranks.runs import worse_than_chance
 from rerank.reranker.data import Data
 from rerank.reranker.describe import CORRECTIONS
+from rerank.reranker.fit import LATE
 from rerank.reranker.fusion.choice import Chosen
-from rerank.reranker.fusion.lists import JudgedRuns
 from rerank.reranker.fusion.model import FusionModel
 from rerank.reranker.fusion.normalise import MISSING, NORMALISERS, Floats
 from rerank.reranker.fusion.nulls import Null
+from rerank.reranker.fusion.points import Values
 from rerank.reranker.result import Result
 from rerank.reranker.selection.options import Option, check_safeguard
 from rerank.statistics import RankStatistic
@@ -115,15 +116,11 @@ def points_of(
     return [Option({"normalise": name, "prior": kind, "radius": 0.0}) for kind, name in pairs if (kind, name) != own]
 
 
-def nulls_of(
-    judged: JudgedRuns, plain: FusionModel, tables: Mapping[str, Data], prior: Any, statistic: RankStatistic
-) -> list[Null]:
+def nulls_of(tables: Mapping[str, Data], values: Values, plain: FusionModel, prior: Any) -> list[Null]:
     """RRF first, then equal weights of each normaliser; a user's own weights of the first normaliser alone."""
 
     def null(title: str, name: str) -> Null:
-        scores = judged.scores(replace(plain, normaliser=name))
-        values = tables[name].evaluator(statistic).values(scores, "pessimistic")
-        return Null(title, name, np.array(values, dtype=np.float64))
+        return Null(title, name, values.of(tables[name].X, plain.weights[None])[0])
 
     if isinstance(prior, Mapping):
         return [null("the given weighting", next(iter(tables)))]
@@ -135,9 +132,9 @@ def nulls_of(
 
 def turned(name: str, data: Data, statistic: RankStatistic, ranks: Floats) -> list[str]:
     """A note if the run's documents stand in a worse order than a random one; those that it lacks are last in both."""
-    evaluator = data.evaluator(statistic)
     own, chance = (
-        np.array(evaluator.values(scores, "average"), dtype=np.float64) for scores in (ranks, (ranks > 0) * 1.0)
+        np.array(data.evaluator(statistic).values(scores, "average"), dtype=np.float64)
+        for scores in (ranks, (ranks > 0) * 1.0)
     )
     return worse_than_chance(f"run {name}", statistic.name, own, chance)
 
@@ -154,5 +151,5 @@ def in_words(result: Result, null: Null, choice: Chosen) -> Result:
         message = f"Taken on held-out queries: {choice.name}. No weights were searched for on all queries."
     else:
         message = MESSAGES[result.status].format(name=result.fitted_name, gap=result.gap)
-    notes = [note for note in result.notes if choice.searched or not note.startswith(CORRECTIONS)]
+    notes = [note for note in result.notes if choice.searched or not (note.startswith(CORRECTIONS) or LATE in note)]
     return replace(result, said=message, notes=tuple(note.replace("first stage", "prior") for note in notes))

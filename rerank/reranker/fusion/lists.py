@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from rerank.errors import InputError
 from rerank.io import Table
 from rerank.io.fusion import COUNTED, Joined, Judged, apart, first_documents, join, judge, notes_on, unjudged
-from rerank.io.runs import qrels_of, run_of
+from rerank.io.runs import qrels_of, run_of, runs_by_name
 from rerank.io.table import words
 from rerank.ranks.lists import number_lists
 from rerank.ranks.row_gains import asks_relevance
 from rerank.reranker.data import Data, data_of
 from rerank.reranker.estimator import Reranker
 from rerank.reranker.fusion.model import FusionModel
+from rerank.reranker.selection.held_out import rows_of
 from rerank.statistics import RankStatistic
 
 
@@ -50,11 +51,14 @@ class JudgedRuns:
         """Fused scores, 0 of the rows that no run has."""
         return np.nan_to_num(model.scores(self.joined))
 
-    def table(self, model: FusionModel) -> Table:
-        """The rows as a model normalises them."""
+    def table(self, model: FusionModel, kept: NDArray[np.intp] | None = None) -> Table:
+        """The rows as a model normalises them, or some of them; the others' grades count in the ideal list."""
         X = model.normalised(model.given(self.joined), number_lists(self.joined.qid)[1])
-        return Table(X, self.judged.grades, self.joined.qid, self.joined.docid, self.joined.names,
-                     ideal_gains=self.missed)  # fmt: skip
+        y, qid, docid, missed = self.judged.grades, self.joined.qid, self.joined.docid, self.missed
+        if kept is not None:
+            missed = _with(missed, qid, y, kept)
+            X, y, qid, docid = X[kept], y[kept], qid[kept], docid[kept]
+        return Table(X, y, qid, docid, self.joined.names, ideal_gains=missed)
 
     def check_classes(self) -> None:
         """Refuse documents of one grade, of which nothing can be learned."""
@@ -77,7 +81,28 @@ class JudgedRuns:
         return data_of(table.X, table.y, table.qid, None, None, table.ideal_gains, options, est, table.feature_names)[0]
 
 
-def judged_runs(runs: Mapping[str, Any], qrels: Any, depth: int | None, statistic: RankStatistic) -> JudgedRuns:
+def some_rows(data: Data, kept: NDArray[np.intp]) -> Data:
+    """Some of the rows; the others' grades count in the ideal list, and lists keep their numbers."""
+    assert data.qid is not None
+    ideal = _with(data.ideal_gains, data.qid, data.y, kept)
+    gains = _with(dict(enumerate(data.missed)), data.qid, data.gains, kept) or {}
+    missed = tuple(np.array(gains.get(number, ()), dtype=np.float64) for number in range(int(data.qid.max()) + 1))
+    return replace(rows_of(data, kept), missed=missed, ideal_gains=ideal)
+
+
+def _with(
+    missed: Mapping[Any, Any] | None, qid: NDArray[Any], grades: NDArray[np.float64], kept: NDArray[np.intp]
+) -> dict[Any, tuple[float, ...]] | None:
+    """Grades of the ideal lists that are no rows, with those of the rows that are not kept."""
+    found = {query: tuple(own) for query, own in (missed or {}).items()}
+    left = np.ones(grades.size, dtype=bool)
+    left[kept] = False
+    for row in np.flatnonzero(left & (grades > 0)).tolist():
+        found[qid[row]] = (*found.get(qid[row], ()), float(grades[row]))
+    return found or None
+
+
+def judged_runs(runs: Any, qrels: Any, depth: int | None, statistic: RankStatistic) -> JudgedRuns:
     """Runs and judgements joined, with the rows of the judged queries, and grades as a statistic asks for them.
 
     Raises
@@ -85,12 +110,7 @@ def judged_runs(runs: Mapping[str, Any], qrels: Any, depth: int | None, statisti
     InputError
         If there are no runs, or if no query is in both.
     """
-    if not isinstance(runs, Mapping) or not runs:
-        raise InputError("runs must be a mapping from a name to a run, with at least one; such as {'bm25': 'a.run'}.")
-    for name in runs:
-        if not isinstance(name, str) or not name:
-            raise InputError(f"A run is called {name!r}; give every run a name that is text.")
-    read = {name: run_of(runs[name], name) for name in runs}
+    read = {name: run_of(run, name) for name, run in runs_by_name(runs).items()}
     grades = qrels_of(qrels)
     tops = {name: first_documents(run, depth) for name, run in read.items()}
     joined = join(tops)

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rerank.errors import InputError, nearest
+from rerank.errors import InputError, InputWarning, nearest
 from rerank.io.frames import is_frame
-from rerank.io.fusion import Joined, apart, first_documents, join
+from rerank.io.fusion import Joined, apart, elsewhere, first_documents, join
 from rerank.io.runs import as_dict, as_frame, run_of
 from rerank.ranks.lists import number_lists
 from rerank.reranker.fusion.normalise import Floats, K, cut, normalised
@@ -127,7 +127,7 @@ class FusionModel:
         return join({name: first_documents(run, self.depth) for name, run in named_runs(runs, self.names).items()})
 
     def fuse(self, runs: Mapping[str, Any]) -> Any:
-        """The fused run; a warning tells of two runs that share no query, or no document in any.
+        """The fused run; a warning tells what is most likely not meant (:meth:`notes`).
 
         Parameters
         ----------
@@ -146,13 +146,17 @@ class FusionModel:
             For an unknown or missing run, and for runs that cannot be read.
         """
         joined = self.joined(runs)
-        for note in apart(joined):
-            warnings.warn(note, stacklevel=2)
+        for note in self.notes(joined):
+            warnings.warn(note, InputWarning, stacklevel=2)
         scores = self.scores(joined)
         given = list(runs.values())
         if all(is_frame(run) for run in given):
             return as_frame(joined.qid, joined.docid, scores, given[0])
         return as_dict(joined.qid, joined.docid, scores)
+
+    def notes(self, joined: Joined) -> tuple[str, ...]:
+        """What is said of runs that share no query or document, and of scores that are not those of the fit."""
+        return *apart(joined), *elsewhere(joined, self.about.get("ranges"))
 
     def scores(self, joined: Joined) -> Floats:
         """Fused score of each row."""

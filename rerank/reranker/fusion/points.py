@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,6 +15,9 @@ POOL = 10.0
 RIDGE = 0.01
 """Of logistic regression, for columns of deviation 1: weights stay finite where one run ranks without an error."""
 
+AHEAD = 64
+"""Irrelevant rows of a list, the best by equal weights, that others are compared with to leave them out."""
+
 Lists = NDArray[np.intp]
 
 
@@ -30,7 +30,7 @@ class Values:
 
     def __init__(self, evaluator: Evaluator) -> None:
         lists, statistic = evaluator.lists, evaluator.statistic
-        self._evaluator, self.n_rows = evaluator, sum(one.rows.size for one in lists)
+        self.evaluator, self.n_rows = evaluator, sum(one.rows.size for one in lists)
         sizes = np.array([one.rows.size for one in lists])
         self._there = np.arange(sizes.max()) < sizes[:, None]
         self._rows = np.zeros(self._there.shape, dtype=np.int32)
@@ -46,6 +46,11 @@ class Values:
             top = statistic.coefficients(max(depth, int(sizes.max())))[::-1][:depth]
             if all(np.array_equal(statistic.coefficients(n)[::-1][:depth], top[:n]) for n in np.unique(sizes).tolist()):
                 self._earned = top
+
+    @property
+    def places(self) -> int | None:
+        """Places that count, in lists of every length; None where others do, too."""
+        return None if self._earned is None else self._earned.size
 
     def of(self, X: Floats, weights: Floats, lists: Lists | None = None) -> Floats:
         """Values (weights, lists), NaN for a list that has none.
@@ -68,7 +73,7 @@ class Values:
             if self._earned is None:
                 given = np.zeros(self.n_rows)
                 given[rows[there]] = scores[there]
-                each = np.array(self._evaluator.values(given, "pessimistic"), dtype=np.float64)
+                each = np.array(self.evaluator.values(given, "pessimistic"), dtype=np.float64)
                 own[:] = each[lists]
             else:
                 raw = _of_first(np.where(there, scores, -np.inf), gains, self._earned) - self._offset[lists]
@@ -88,6 +93,35 @@ def _of_first(scores: Floats, gains: Floats, earned: Floats) -> Floats:
     order, number = order[counted], number[counted]
     paid = gains[number, column[order]] * earned[place[counted]]
     return np.asarray(np.bincount(number, paid, minlength=len(scores)), dtype=np.float64)
+
+
+def telling(X: Floats, values: Values) -> NDArray[np.intp]:
+    """Rows that some weights of at least 0 may bring among the first places: no others change a value.
+
+    Rows stand in the order of their mean. One is left out if as many irrelevant rows before it as there are places have
+    no smaller score in any run: by any such weights they are before it, equal scores or not. The first of these stay,
+    as what is before one of them is before that row, too.
+
+    Parameters
+    ----------
+    X : float64 array (rows, runs)
+        By any normaliser that gives a missing document the least value.
+    """
+    if values.places is None:
+        return np.arange(len(X))
+    kept, key, across = np.ones(len(X), dtype=bool), X.mean(axis=1), np.ascontiguousarray(X.T)
+    for one in values.evaluator.lists:
+        order = np.lexsort((one.rows, -key[one.rows]))
+        rows, place = one.rows[order], np.arange(order.size)
+        ahead = np.flatnonzero(one.gains[order] == 0)[:AHEAD]
+        if ahead.size <= values.places:
+            continue
+        behind = place[:, None] > ahead
+        for column in across:
+            own = column[rows]
+            behind &= own[ahead] >= own[:, None]
+        kept[rows[behind.sum(axis=1) >= values.places]] = False
+    return np.flatnonzero(kept)
 
 
 def of_size_one(weights: Floats) -> Floats:
@@ -145,7 +179,7 @@ def logistic(X: Floats, relevant: NDArray[np.bool_], positive: bool = True) -> F
     return of_size_one(weights[:m])
 
 
-def point(kind: str, values: Values, X: Floats, evaluator: Evaluator, lists: Lists, given: Floats) -> Floats:
+def point(kind: str, values: Values, X: Floats, lists: Lists, given: Floats) -> Floats:
     """Weights of a kind that are learned from some lists; their sizes sum to 1.
 
     Parameters
@@ -160,14 +194,9 @@ def point(kind: str, values: Values, X: Floats, evaluator: Evaluator, lists: Lis
         return given
     if kind == "single":
         return np.eye(m)[int(np.argmax(np.nanmean(values.of(X, np.eye(m), lists), axis=1)))]
-    rows, gains = lists_of(evaluator, lists)
+    some = [values.evaluator.lists[number] for number in lists]
+    rows, gains = (np.concatenate([getattr(one, side) for one in some]) for side in ("rows", "gains"))
     found = logistic(X[rows], gains > 0, kind != "logistic of any sign")
     if kind != "logistic":
         return found
     return (POOL / m + lists.size * found) / (POOL + lists.size)
-
-
-def lists_of(evaluator: Evaluator, lists: Sequence[int] | Lists) -> tuple[NDArray[Any], Floats]:
-    """Rows of some lists, and their gains."""
-    some = [evaluator.lists[number] for number in lists]
-    return np.concatenate([one.rows for one in some]), np.concatenate([one.gains for one in some])

@@ -17,13 +17,14 @@ from numpy.typing import NDArray
 from rerank.errors import InputError
 from rerank.errors.compiling import compiling_time, uncounted, waited, working_time
 from rerank.problem.quotas import scaled_quotas
+from rerank.ranks.evaluator import Ties
 from rerank.ranks.row_gains import gain_of
 from rerank.reranker.clock import Clock
 from rerank.reranker.cross_fit import Staged, asked_folds, held_out_scores, on_one_scale, staged
 from rerank.reranker.data import Data, checked
-from rerank.reranker.estimator import Reranker
 from rerank.reranker.first_stage import fit_first_stage
 from rerank.reranker.fit import fit
+from rerank.reranker.options import Options, values_of
 from rerank.reranker.selection.folds import Indices, Split, fold_names, fold_of_each
 from rerank.reranker.selection.options import NOT_TRIED, Lead
 from rerank.reranker.state import FittedState
@@ -224,12 +225,13 @@ class Folds:
     """
 
     def __init__(
-        self, base: Reranker, splits: Sequence[Split], data: Data, sample_weight: Floats | None, clock: Clock,
+        self, base: Options, splits: Sequence[Split], data: Data, sample_weight: Floats | None, clock: Clock,
         n_jobs: int | None = None,
     ) -> None:  # fmt: skip
         self.splits, self.data = splits, data
-        self._given = base.get_params(deep=False) | {"checkpoint": None, "pos_label": None}
-        if data.qid is None and base.list_length is None and parse(base.stat).depth is not None:
+        self._given = values_of(base) | {"checkpoint": None, "pos_label": None}
+        statistic = parse(base.stat)
+        if data.qid is None and base.list_length is None and statistic.depth is not None and not statistic.weighs_hits:
             # Lists to come are as long as this one; a fold is shorter, and there the first N are fewer.
             self._given["list_length"] = data.y.size
         self._weights, self._clock = sample_weight, clock
@@ -378,7 +380,7 @@ def judged_by(data: Data) -> NDArray[np.bool_]:
     return relevant if data.list_weight is None else relevant & (data.list_weight > 0)
 
 
-def refuse_fixed_length(base: Reranker, data: Data) -> None:
+def refuse_fixed_length(base: Options, data: Data) -> None:
     """Refuse coefficients for one length if the folds are parts of a single list."""
     statistic = parse(base.stat)
     if data.qid is None and statistic.length is not None:
@@ -405,13 +407,15 @@ def rows_of(data: Data, rows: Indices) -> Data:
 class Judge:
     """Measures leads on the held-out rows of all folds in one list, or on all held-out lists.
 
-    ``list_length`` is the number of rows of the lists to come, if it is not that of the training list.
+    ``list_length`` is the number of rows of the lists to come, if it is not that of the training list; ``ties`` says
+    how rows of equal score count.
     """
 
     data: Data
     splits: Sequence[Split]
     statistic: RankStatistic
     list_length: int | None = None
+    ties: Ties | None = None
 
     def deals(self) -> list[list[int]]:
         """The folds of each repeat; all folds of a splitter are one deal."""
@@ -446,11 +450,11 @@ class Judge:
         if self.data.qid is None:
             statistic, unit = in_lists_of(statistic, self.list_length or self.data.y.size, rows.size)
         evaluator = rows_of(self.data, rows).evaluator(statistic)
-        value = unit * evaluator.mean(own, "pessimistic")
+        value = unit * evaluator.mean(own, self.ties)
         if np.isnan(alone).any():
             return Lead(value, math.nan, math.nan, math.nan)
-        lead, error = evaluator.lead(own, null)
-        return Lead(value, unit * evaluator.mean(alone, "pessimistic"), unit * lead, unit * error)
+        lead, error = evaluator.lead(own, null, self.ties)
+        return Lead(value, unit * evaluator.mean(alone, self.ties), unit * lead, unit * error)
 
 
 def in_lists_of(statistic: RankStatistic, length: int, m: int) -> tuple[RankStatistic, float]:

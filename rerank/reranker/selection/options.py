@@ -5,18 +5,19 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, TypeVar
 
-from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
 from rerank.errors import InputError
 from rerank.io.frames import is_sparse
 from rerank.reranker.data import Data
-from rerank.reranker.estimator import Reranker
 from rerank.reranker.first_stage import TOP, is_logistic, is_own_name, top_of, variant_options
+from rerank.reranker.options import Options, values_of
 from rerank.statistics import parse
+
+Base = TypeVar("Base", bound=Options)
 
 SIMPLE = ("logistic+squares", "logistic+head10", "logistic+head20", "logistic+head40", "logistic+balanced")
 """Simple first stages that are tried beside logistic regression, and named beside any other first stage."""
@@ -48,7 +49,7 @@ class Option:
         return math.inf if radius is None else float(radius)
 
 
-def options_of(grid: Any, base: Reranker, data: Data) -> list[Option]:
+def options_of(grid: Any, base: Options, data: Data) -> list[Option]:
     """Every combination of a grid, or the default options for a table, cheap ones first."""
     if grid is None:
         # That program, and weights of sum 1, cannot correct a given score.
@@ -69,7 +70,7 @@ def options_of(grid: Any, base: Reranker, data: Data) -> list[Option]:
         raise InputError(f"grid cannot be read ({error}); give a mapping from names to lists.") from None
     if not candidates:
         raise InputError("grid is empty; give a mapping from names to lists, {} for the reranker as it is.")
-    known = base.get_params(deep=False)
+    known = values_of(base)
     for name in sorted({name for candidate in candidates for name in candidate} - known.keys()):
         raise InputError(f"grid varies {name!r}; a Reranker has {', '.join(sorted(known))}.")
     for name in ("stat", "gain"):
@@ -78,15 +79,14 @@ def options_of(grid: Any, base: Reranker, data: Data) -> list[Option]:
     return [Option({"radius": base.radius, **candidate}) for candidate in candidates]
 
 
-def limited(base: Reranker, data: Data) -> Reranker:
+def limited(base: Base, data: Data) -> Base:
     """The reranker with a logistic regression on at most ``max_features`` columns, where it learns from numbers."""
     name, most, columns = base.first_stage, base.max_features, data.rows.columns
     plain = not is_sparse(data.rows.given) and columns.numeric.size == len(columns.inputs)
     known = is_logistic(name) and top_of(name) is None and not variant_options(name).keys() - {"balanced"}
     if most is None or not plain or not known or len(columns.inputs) <= most:
         return base
-    few: Reranker = clone(base)
-    return few.set_params(first_stage=f"{name}+{TOP}{most}")
+    return replace(base, first_stage=f"{name}+{TOP}{most}")
 
 
 def _few(first_stage: Any, most: int, data: Data) -> bool:
@@ -95,7 +95,7 @@ def _few(first_stage: Any, most: int, data: Data) -> bool:
     return few or top_of(first_stage) == most or not is_own_name(first_stage)
 
 
-def corrections(base: Reranker, data: Data, first_stage: str | None = None) -> list[Option]:
+def corrections(base: Options, data: Data, first_stage: str | None = None) -> list[Option]:
     """Corrections of a first stage, or of the one that the base has, by growing radius.
 
     Where the base has squares of columns, the columns alone are tried before.
@@ -106,7 +106,7 @@ def corrections(base: Reranker, data: Data, first_stage: str | None = None) -> l
 
 
 def _corrections(
-    base: Reranker, n_columns: int, first_stage: str | None, columns: Mapping[str, Any]
+    base: Options, n_columns: int, first_stage: str | None, columns: Mapping[str, Any]
 ) -> list[Option]:
     fixed: dict[str, Any] = ({} if first_stage is None else {"first_stage": first_stage}) | dict(columns)
     if base.window is None and parse(base.stat).counts_places:

@@ -169,13 +169,8 @@ def _compared(problem: Problem, solution: Solution, stated: Stated, outcome: Out
             "confirms nothing."
         )
     if outcome.holds == "optimal":
-        return solution.noting(f"{name} confirms {solution.value:.9g} as its optimum.")
-    bounds = (
-        "has no bound" if solution.program_bound is None else f"bounds it by {solution.program_bound:.9g}"
-    )
-    return solution.noting(
-        f"{name} holds {claim:.9g} too and {bounds} in the seconds it had, which does not contradict the proof."
-    )
+        return solution.noting(f"{name} confirms {solution.value:.4g} as its optimum.")
+    return solution.noting(f"{name} has {claim:.4g} too; it had no time for a second proof, and the first one stands.")
 
 
 def proceed(

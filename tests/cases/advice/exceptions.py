@@ -23,7 +23,6 @@ REASONS = {
     "lower right": "no advice",
     "pass {}": "no advice",
     "pip install gurobipy (its licence covers small programs), or install Gurobi with gurobi_cl on the path": "needs a licence of Gurobi",
-    "put more than {} of the {} relevant rows into the first {} places by the margin of the fit.": "no advice",
     "run in prior": "no advice",
     "run {}": "no advice",
     "save() wrote": "no advice",

@@ -13,8 +13,10 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GroupKFold, KFold
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
+import rerank
 from rerank import Reranker, RerankerCV, load
 from rerank.ranks import evaluate
+from rerank.reranker.selection.comparison import Boosted
 from rerank.scorers import Squares, TopPush
 from tests.cases.advice import FRAME, QID, X, Y, data, est, fit, proved, row, same
 
@@ -71,6 +73,8 @@ STATISTICS = [
         lambda: fit(stat="err@10"), lambda: [fit(stat=each) for each in ("ndcg@10", "rbp@0.8", "rr")]),
     row("this measure is not offered; leave it out, or take it from trec_eval",
         lambda: fit(stat="infap"), lambda: proved(fit(stat="ap"))),
+    row("this measure is for rerank evaluate and is not fitted; fit ap or ndcg@10 instead",
+        lambda: fit(stat="bpref"), lambda: [proved(fit(stat=each)) for each in ("ap", "ndcg@10")]),
     row("is no share of a list; write 'precision@2%'",
         lambda: fit(stat="precision@x%"),
         lambda: fit(stat="precision@2%").result_.statistic_name == "precision@2%"),
@@ -223,6 +227,12 @@ FIRST_STAGES = [
         lambda: proved(fit(FRAME, features=StandardScaler(), radius=1.0, first_stage="logistic"))),
     row("give the scores as a column of X and its name as first_stage",
         lambda: fit(first_stage=X[:, 0]).rank(X), lambda: len(fit(FRAME, first_stage="a").rank(FRAME)) == 40),
+    row("is for tables of numbers that miss none, without squares and head; leave it out, or use columns of numbers alone",
+        lambda: fit(first_stage="logistic+squares+top2"),
+        lambda: [proved(fit(first_stage=each)) for each in ("logistic+squares", "logistic+top2")]),
+    row("has a label twice, so that labels name no rows; call X.reset_index(drop=True) first",
+        lambda: fit(FRAME).top(FRAME.set_axis(["a"] * len(FRAME)), 3),
+        lambda: fit(FRAME).top(FRAME.set_axis(["a"] * len(FRAME)).reset_index(drop=True), 3).size == 3),
     row("is the second part of its kind; leave one out",
         lambda: fit(first_stage="logistic+head10+head20"),
         lambda: proved(fit(first_stage="logistic+head10"))),
@@ -341,4 +351,38 @@ OUTCOMES = [
             == fit(first_stage=FOREST, n_candidates=12).rank(X).tolist()),
 ]  # fmt: skip
 
-ROWS = STATISTICS + OPTIONS + FIRST_STAGES + FOLDS + OUTCOMES
+DATES = pd.DataFrame({"a": pd.date_range("2020-01-01", periods=40)})
+
+
+def compared(table=X, methods=("logistic",), **more):
+    """Methods compared, quickly."""
+    return rerank.compare(table, Y, "precision@5", methods=methods, folds=2, **more)
+
+
+def followed(found) -> bool:
+    """What a comparison says to take can be fitted."""
+    return found.estimator.fit(X, Y).score(X, Y) > 0
+
+
+COMPARISONS = [
+    row("Take {}: it has {} {} on held-out rows, and",
+        lambda: compared(methods=["logistic", "squares"]).sentence,
+        lambda: followed(compared(methods=["logistic", "squares"]))),
+    row("Take {}: nothing else was tried.",
+        lambda: compared().sentence, lambda: followed(compared())),
+    row("X is sparse, and a card and corrections need dense columns; pass X.toarray().",
+        lambda: compared(scipy.sparse.csr_array(X)),
+        lambda: compared(scipy.sparse.csr_array(X).toarray()).take == "logistic"),
+    row("methods name no score; add one to compare, such as 'logistic'",
+        lambda: compared(methods=["guard"]),
+        lambda: len(compared(methods=["guard", "logistic"]).methods) == 2),
+    row("No method could be compared in the time; raise time_limit.",
+        lambda: compared(time_limit=0), lambda: compared(time_limit=20).take == "logistic"),
+    row("LightGBM has no column that it can learn from; give columns of numbers, or of few texts.",
+        lambda: Boosted().fit(DATES, Y), lambda: Boosted().fit(DATES.assign(b=X[:, 0]), Y).rules_[0].at == 1),
+    row("A Reranker that was loaded holds no rows; pass X and y, the rows of the fit.",
+        lambda: (fit().save("m.json"), load("m.json").frontier())[1],
+        lambda: load("m.json").frontier(1, X, Y, folds=None).proved),
+]  # fmt: skip
+
+ROWS = STATISTICS + OPTIONS + FIRST_STAGES + FOLDS + OUTCOMES + COMPARISONS

@@ -259,7 +259,7 @@ RUNS = [
     row("has document {} of query {} twice; keep one of them",
         lambda: fuse({"a": {"q1": {"1": 0.9, 1: 0.5}}, "b": OTHER}),
         lambda: fuse({"a": {"q1": {"1": 0.9, "d1": 0.5}}, "b": OTHER})),
-    row(("No document of the run is judged", "{}; check that their ids are spelled alike."),
+    row(("judged documents occur in the run", "{}; check that their ids are spelled alike."),
         lambda: judged_notes(STRANGERS), lambda: judged_notes(RUN).n_known > 0),
     row("is kept: no option had the time to be tried on held-out queries; raise time_limit",
         lambda: fuse(cv=2, time_limit=1e-9), lambda: fuse(cv=2, time_limit=20.0).evidence_ is not None),

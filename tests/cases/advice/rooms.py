@@ -18,7 +18,7 @@ from rerank.perturb import merge_duplicates, perturb_rows, perturb_weights, theo
 from rerank.problem import problem_of
 from rerank.problem.values import values_at
 from rerank.ranks import evaluate
-from rerank.ranks.runs import differences, run_values
+from rerank.ranks.runs import differences, evaluate_runs, run_values
 from rerank.scorers import RankSVM, RoBiRank, TableLogistic, TopPush
 from rerank.search import solve
 from rerank.statistics import parse
@@ -28,6 +28,7 @@ PURE = np.repeat([0, 1], 20)
 RUN = {"q1": {"d1": 0.9, "d2": 0.5}, "q2": {"d3": 0.7, "d4": 0.2}}
 OTHER = {"q1": {"d2": 0.9, "d1": 0.5}, "q2": {"d3": 0.7, "d5": 0.2}}
 GRADES = {"q1": {"d1": 1, "d2": 0}, "q2": {"d3": 1, "d4": 0}}
+FILE = "q1 Q0 d1 1 0.9 t\nq2 Q0 d3 1 0.5 t\n"
 
 
 def fuse(runs=None, grades=None, **options):
@@ -67,8 +68,31 @@ MEASURES = [
          lambda: run_values(RUN, {"q9": {"d": 1}}, ["ap"])),
         ("give runs and judgements of the same documents, with the same ids",
          lambda: run_values(RUN, {"q1": {"x": 1}}, ["ap"])),
-        ("give a path, a dictionary {query: {document: score}}, or a data frame",
-         lambda: run_values(3, GRADES, ["ap"]))),
+        ("a data frame, or triples of query, document and score", lambda: run_values(3, GRADES, ["ap"])),
+        ("is not read; write rel=2 or dcg='exp-log2', or leave it out",
+         lambda: run_values(RUN, GRADES, ["AP(judged_only=True)"])),
+        ("runs is empty; give at least one run, such as {'bm25': 'a.run'}", lambda: evaluate_runs({}, GRADES))),
+    row("takes no such number; write 'rprec', 'bpref' or 'judged@10'",
+        lambda: run_values(RUN, GRADES, ["bpref@10"]),
+        lambda: run_values(RUN, GRADES, ["rprec", "bpref", "judged@10"]).means.tolist() == [1, 1, 1]),
+    row("has no mean over orders of equal scores; leave it out, or give another ties",
+        lambda: run_values(RUN, GRADES, ["ap", "bpref"], ties="average"),
+        lambda: run_values(RUN, GRADES, ["ap"], ties="average").means[0]
+            == run_values(RUN, GRADES, ["bpref"], ties="pessimistic").means[0] == 1),
+    row("holds something that is no triple; give (query, document, score) for each row",
+        lambda: run_values([("q1", "d1", 1.0), 3], GRADES, ["ap"]),
+        lambda: run_values([("q1", "d1", 1.0), ("q2", "d3", 1.0)], GRADES, ["ap"]).means[0] == 1),
+    row("Two runs are called {}; give a mapping with a name of its own for each",
+        lambda: evaluate_runs([write("a.run", FILE), write("a.res", FILE)], GRADES),
+        lambda: list(evaluate_runs({"a": "a.run", "b": "a.res"}, GRADES).runs) == ["a", "b"]),
+    row("check that it is the same system and scale",
+        lambda: model(about={"ranges": {"a": [10.0, 20.0], "b": [0.0, 1.0]}}).fuse({"a": RUN, "b": OTHER}),
+        lambda: model(about={"ranges": {"a": [0.0, 1.0], "b": 3}}).fuse({"a": RUN, "b": OTHER})),
+    row("share no {}; check that they are of the same collection",
+        lambda: evaluate_runs({"a": {"q1": {"d1": 1.0}}, "b": {"q2": {"d3": 1.0}}}, GRADES),
+        lambda: evaluate_runs({"a": RUN, "b": OTHER}, GRADES).notes == ()),
+    row("is not a whole number up to {}; correct it, or exchange runs and judgements",
+        lambda: evaluate_runs(GRADES, RUN), lambda: evaluate_runs(RUN, GRADES).means["run"]["ap"] == 1),
     row("The runs were judged by other measures or queries; judge both in the same way",
         lambda: differences(run_values(RUN, GRADES, ["ap"]), run_values(OTHER, GRADES, ["rr"])),
         lambda: differences(run_values(RUN, GRADES, ["ap"]), run_values(OTHER, GRADES, ["ap"]))[0].mean > 0),

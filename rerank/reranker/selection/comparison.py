@@ -1,0 +1,441 @@
+"""Which method to take for a table: simple scores, boosted trees, a card and guarded corrections on the same folds.
+
+Each method is a first stage that nothing corrects, so that it is fitted, timed and judged as any option of a choice.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+from rerank.errors import InputError, unknown
+from rerank.errors.compiling import working_time
+from rerank.errors.stops import current, enough_memory, protected
+from rerank.errors.telling import say
+from rerank.io.frames import is_sparse, names_of
+from rerank.io.options import seed, whole
+from rerank.io.page import Cells, Part, Words, as_html, as_text
+from rerank.ranks.row_gains import IdealGains
+from rerank.reranker.clock import Clock
+from rerank.reranker.data import Data, Weights, data_of
+from rerank.reranker.estimator import Reranker
+from rerank.reranker.evidence import WIDTH, short
+from rerank.reranker.learners import name_of
+from rerank.reranker.selection.folds import splits_of
+from rerank.reranker.selection.held_out import Folds, Judge, Ranked, judged_by, refuse_fixed_length
+from rerank.reranker.selection.options import MARGIN, WINDOW, Lead
+from rerank.reranker.selection.reranker_cv import RerankerCV
+from rerank.statistics import fitted_statistic, parse
+
+Floats = NDArray[np.float64]
+
+METHODS = ("logistic", "squares", "lightgbm", "card", "guard")
+"""What is compared by default; the guard stands for one over each of the scores before it."""
+
+STAGES = {"logistic": "logistic", "squares": "logistic+squares", "lightgbm": "LightGBM"}
+
+GUARDED = "{}, guarded"
+
+SIMPLEST = ("logistic", "squares", "card", "logistic, guarded", "squares, guarded", "lightgbm", "lightgbm, guarded")
+"""Of methods that held-out rows cannot tell apart the first of these is taken; estimators of others come last."""
+
+SIZES, INNER = (0.1, 0.3, 1.0), 3
+"""Radii that a guard tries, beside free weights, and its folds inside the training rows: fewer than it has alone."""
+
+CARD = 2.0
+"""Seconds of the search of a card on each fold: its first cards are good, and the rest is for a proof."""
+
+RESERVE = 0.8
+"""Share of its equal part of the time that a guard or a card may use, so that all folds of it end."""
+
+OVER = "not tried: the time was over, or the call interrupted"
+
+
+class Boosted(ClassifierMixin, BaseEstimator):
+    """LightGBM with its defaults on tables as they come, encoded as logistic regression has them.
+
+    A ranker for several lists, a regressor for grades, else a classifier.
+    """
+
+    takes_grades = True
+
+    def __init__(self, random_state: int = 0) -> None:
+        self.random_state = random_state
+
+    def fit(
+        self, X: Any, y: Floats, qid: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Learn the encoding and the trees."""
+        from rerank.scorers.encoding import learned
+
+        self.names_ = names_of(X)
+        self.rules_ = learned(X, None, self.names_)[0]
+        if not self.rules_:
+            raise InputError("LightGBM has no column that it can learn from; give columns of numbers, or of few texts.")
+        options = {"n_jobs": 1, "random_state": self.random_state, "verbose": -1}
+        grades, weight = np.asarray(y), None if sample_weight is None else np.asarray(sample_weight)
+        order, sizes, kind = np.arange(grades.size), None, "LGBMRegressor"
+        if qid is not None:
+            order = np.argsort(qid, kind="stable")
+            sizes, kind = np.unique(qid, return_counts=True)[1], "LGBMRanker"
+        elif np.unique(grades).size == 2:
+            grades, kind = (grades > grades.min()).astype(np.intp), "LGBMClassifier"
+        model = getattr(importlib.import_module("lightgbm"), kind)(**options)
+        more = {} if sizes is None else {"group": sizes}
+        weight = None if weight is None else weight[order]
+        self.model_ = model.fit(self._encoded(X)[order], grades[order], sample_weight=weight, **more)
+        return self
+
+    def decision_function(self, X: Any) -> Floats:
+        """Score of each row, of two classes the log-odds."""
+        return np.asarray(self.model_.predict(self._encoded(X), raw_score=True), dtype=np.float64)
+
+    def _encoded(self, X: Any) -> Floats:
+        from rerank.scorers.encoding import encoded
+
+        return encoded(X, self.rules_, self.names_)
+
+
+@dataclass(frozen=True)
+class Method:
+    """What is compared: its name, and what makes its first stage within so many seconds for one fit."""
+
+    name: str
+    make: Callable[[float | None], Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """A method on rows that its fits have not seen.
+
+    Attributes
+    ----------
+    name : str
+    value : float or None
+        None for one that was not tried; ``why`` says so.
+    lead, error : float or None
+        Over the first method, and its standard error; None for that method.
+    seconds : float
+        Of its fits on all folds.
+    why : str
+    """
+
+    name: str
+    value: float | None = None
+    lead: float | None = None
+    error: float | None = None
+    seconds: float = 0.0
+    why: str = ""
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The lead less and plus 1.96 standard errors; None where it is not known."""
+        if self.lead is None or self.error is None:
+            return None
+        return self.lead - WIDTH * self.error, self.lead + WIDTH * self.error
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Methods on the same held-out rows, and which to take.
+
+    Attributes
+    ----------
+    statistic : str
+    methods : tuple of Compared
+        In the order in which they were tried; the first is what the others lead.
+    take : str
+        Name of the simplest method that held-out rows cannot tell from the best.
+    sentence : str
+        What to take, and why.
+    folds : int
+    list_length : int or None
+        Rows of the list for which values are counted; None if the length makes no difference.
+    estimator : estimator
+        What to take, not fitted yet.
+    """
+
+    statistic: str
+    methods: tuple[Compared, ...]
+    take: str
+    sentence: str
+    folds: int
+    list_length: int | None
+    estimator: Any = field(repr=False)
+
+    @property
+    def table(self) -> list[dict[str, Any]]:
+        """A mapping for each method, as ``pandas.DataFrame`` takes them; None for what is not known."""
+        found = []
+        for one in self.methods:
+            low, high = one.interval or (None, None)
+            found.append({
+                "method": one.name, "statistic": self.statistic, "value": one.value, "lead": one.lead, "low": low,
+                "high": high, "seconds": one.seconds, "take": one.name == self.take, "note": one.why,
+            })  # fmt: skip
+        return found
+
+    def parts(self) -> list[Part]:
+        """What a person reads."""
+        first = f"Held-out rows of {self.folds} folds, rows of equal score in any order."
+        if self.list_length is not None:
+            first += f" Counted for lists of {self.list_length:,} rows, at the same share of each fold."
+        rows = [("method", self.statistic, f"lead over {self.methods[0].name}", "95 % interval", "seconds")]
+        for one in self.methods:
+            if one.value is None:
+                rows.append((one.name, "", "", one.why, ""))
+                continue
+            lead = "" if one.lead is None else f"{one.lead:+.4g}"
+            ends = "" if one.interval is None else " to ".join(f"{end:+.3g}" for end in one.interval)
+            name = f"{one.name} *" if one.name == self.take else one.name
+            rows.append((name, short(one.value), lead, ends, f"{one.seconds:.2g}"))
+        sides = ("left", "right", "right", "left", "right")
+        return [Words(first), Cells(rows, sides, named=True), Words(self.sentence, strong=True)]
+
+    def __str__(self) -> str:
+        return as_text(self.parts())
+
+    def _repr_html_(self) -> str:
+        return as_html(self.parts())
+
+    def plot(self, ax: Any = None) -> Any:
+        """Lead and interval of every method that was tried; returns the axes (:func:`rerank.plots.leads`)."""
+        from rerank.plots import leads
+
+        first, *others = [one for one in self.methods if one.value is not None]
+        names = [one.name for one in others]
+        means = [math.nan if one.lead is None else one.lead for one in others]
+        errors = [math.nan if one.error is None else one.error for one in others]
+        chosen = names.index(self.take) if self.take in names else None
+        return leads(
+            names, means, errors, chosen, unit=f"lead over {first.name}, {self.statistic}", null=first.name, ax=ax
+        )
+
+
+def compare(
+    X: Any, y: ArrayLike, stat: Any, qid: ArrayLike | str | None = None, sample_weight: ArrayLike | None = None,
+    query_weight: Weights = None, ideal_gains: IdealGains = None, groups: ArrayLike | str | None = None, *,
+    methods: Sequence[Any] = METHODS, folds: int = 5, time_limit: float | None = 120.0, gain: Any = "exponential",
+    pos_label: Any = None, n_jobs: int | None = None, random_state: Any = None, verbose: int = 0,
+) -> Comparison:  # fmt: skip
+    """Compare methods on held-out rows of a table, and say which to take.
+
+    Parameters
+    ----------
+    X, y, stat, qid, sample_weight, query_weight, ideal_gains, groups, gain, pos_label
+        As for :class:`rerank.Reranker` and its ``fit``. X may hold texts and gaps, and is not sparse.
+    methods : sequence of str or estimators
+        ``"logistic"``, ``"squares"`` (logistic regression with squares of the columns), ``"lightgbm"`` where it is
+        installed, ``"card"`` (four questions, points of -5 to 5, two seconds of search on a fold), and ``"guard"``:
+        over each score before it a correction of the size that three folds inside the training rows choose, if any. An
+        estimator of scikit-learn's kind is a method of its own.
+    folds : int
+        Whole lists and groups, else rows, with the relevant ones spread evenly.
+    time_limit : float or None
+        Seconds for everything, compiling not counted. Methods for which none are left are not tried.
+    n_jobs : int or None
+        Folds at a time.
+    random_state : int, RandomState, Generator or None
+        None is 0.
+    verbose : int
+        1 writes a line for each method to standard error.
+
+    Returns
+    -------
+    Comparison
+        With ``table``, ``take``, ``sentence``, ``estimator`` (what to take, not fitted yet) and ``plot(ax)``. To take
+        is the simplest method over which the lead of the best one is within 1.96 standard errors. Values are means
+        over folds, or over lists; a statistic of N places counts the same share of the places of each fold. After an
+        interrupt the methods that were tried are compared.
+
+    Raises
+    ------
+    InputError
+        For data or options that cannot be used, or if no method could be tried.
+    """
+    if is_sparse(X):
+        raise InputError("X is sparse, and a card and corrections need dense columns; pass X.toarray().")
+    clock, number = Clock(time_limit), seed(random_state)
+    stages = [_stage(one, number) for one in methods if one != "guard"]
+    if not stages:
+        raise InputError("methods name no score; add one to compare, such as 'logistic'.")
+    base = Reranker(
+        stat, solver="search", gain=gain, pos_label=pos_label, n_jobs=1, random_state=number, time_limit=None
+    )
+    given = (X, y, qid, sample_weight, query_weight, ideal_gains)
+    data, weights = data_of(*given, base.get_params(deep=False), Reranker(), groups=groups)
+    refuse_fixed_length(base, data)
+    by_places = parse(stat).depth is not None and not parse(stat).weighs_hits
+    length = data.y.size if data.qid is None and by_places else None
+    every = [*(_method(name, one, stat, data, length, number) for name, one in stages)]
+    if "guard" in methods:
+        scores = [(name, one) for name, one in stages if name in STAGES]
+        every += [_guard(name, one, base, length) for name, one in scores]
+    unit = "list" if groups is None else "group" if qid is None else "joined list"
+    splits = splits_of(data.X, judged_by(data), data.units, whole("folds", folds, 2), 1, number, unit)
+    # Scores of several fits have no common scale, so the folds of one list are ranked each by itself.
+    judged = splits if data.qid is not None else [replace(split, repeat=-1) for split in splits]
+    with enough_memory():
+        judge = Judge(data, judged, parse(stat), ties="average")
+        trial = _Trial(every, Folds(base, splits, data, weights, clock, n_jobs), judge, clock, verbose)
+        _, interrupted = protected(trial.run)
+    if interrupted and not trial.ranked:
+        raise KeyboardInterrupt
+    return trial.told(length, {"stat": stat, "gain": gain, "pos_label": pos_label, "random_state": number})
+
+
+def _stage(given: Any, number: int) -> tuple[str, Any]:
+    """Name and first stage of a score, or what stands for the card."""
+    if not isinstance(given, str):
+        return name_of(given), given
+    if given not in METHODS:
+        raise unknown("method", given, METHODS)
+    return given, Boosted(number) if given == "lightgbm" else STAGES.get(given)
+
+
+def _method(name: str, stage: Any, stat: Any, data: Data, length: int | None, number: int) -> Method:
+    if name != "card":
+        return Method(name, lambda seconds: stage)
+    from rerank.scorecard import Scorecard
+
+    # On the rows of a fold as many places are paid as are their share of the list.
+    own = fitted_statistic(parse(stat), None, length)
+    def made(seconds: float | None) -> Scorecard:
+        limit = CARD if seconds is None else min(CARD, seconds)
+        return Scorecard(own, validation=None, time_limit=limit, random_state=number)
+
+    return Method(name, made)
+
+
+def _guard(name: str, stage: Any, base: Reranker, length: int | None) -> Method:
+    """Corrections of a score by growing radius, kept where they lead it on folds of the training rows."""
+    fixed = {"window": [WINDOW]} if parse(base.stat).counts_places else {}
+    corrected = {**fixed, "margin": [MARGIN], "radius": list(SIZES)}
+    grid = [corrected, {**fixed, "radius": [None]}]
+
+    def made(seconds: float | None) -> RerankerCV:
+        own = {**base.get_params(deep=False), "first_stage": stage, "list_length": length, "pos_label": None}
+        return RerankerCV(
+            Reranker(**own), grid=grid, cv=INNER, n_repeats=1, time_limit=seconds, random_state=base.random_state
+        )
+
+    return Method(GUARDED.format(name), made)
+
+
+class _Trial:
+    """Methods tried on folds one after the other."""
+
+    def __init__(self, methods: Sequence[Method], folds: Folds, judge: Judge, clock: Clock, verbose: int) -> None:
+        self.methods, self._folds, self._judge, self._clock, self._verbose = methods, folds, judge, clock, verbose
+        self.ranked: dict[str, list[Ranked]] = {}
+        self._stages: list[Any] = []  # kept, because folds know an estimator by its id
+        self.seconds: dict[str, float] = {}
+        self.why: dict[str, str] = {}
+
+    def run(self) -> None:
+        """Try them; after an interrupt, or when the time is over, the rest is left untried."""
+        every = list(range(len(self._judge.splits)))
+        for place, method in enumerate(self.methods):
+            if self._clock.remaining <= 0:
+                return
+            if method.name.startswith("lightgbm") and find_spec("lightgbm") is None:
+                self.why[method.name] = "not tried: LightGBM is not installed"
+                continue
+            began, left = working_time(), (len(self.methods) - place) * len(every)
+            try:
+                limit = self._clock.least(None, left)
+                self._stages.append(method.make(None if limit is None else RESERVE * limit))
+                ranked = self._folds.take({"first_stage": self._stages[-1], "radius": 0.0}, every, left)
+            except InputError as error:
+                self.why[method.name] = f"not tried: {error}"
+                continue
+            except KeyboardInterrupt:  # of a search that would begin after Ctrl-C
+                return
+            if len(ranked) < len(every) or current().asked.is_set():
+                continue
+            self.ranked[method.name], self.seconds[method.name] = ranked, working_time() - began
+            if self._verbose:
+                value, spent = self._lead(method.name, method.name).value, self.seconds[method.name]
+                say(f"{method.name}: {self._judge.statistic.name} {short(value)}, {spent:.1f} s")
+
+    def _lead(self, one: str, other: str) -> Lead:
+        """How far a method is above another on the held-out rows."""
+        pairs = [
+            Ranked(a.own, b.own, a.own, b.own) for a, b in zip(self.ranked[one], self.ranked[other], strict=True)
+        ]
+        return self._judge.lead([(range(len(pairs)), pairs)])
+
+    def told(self, length: int | None, given: dict[str, Any]) -> Comparison:
+        """The record; ``given`` are parameters of the estimator that is to be taken."""
+        if not self.ranked:
+            why = next(iter(self.why.values()), "")
+            raise InputError(f"No method could be compared in the time; raise time_limit. {why}".strip())
+        first = next(iter(self.ranked))
+        found = []
+        for method in self.methods:
+            name = method.name
+            if name not in self.ranked:
+                found.append(Compared(name, why=self.why.get(name, OVER)))
+                continue
+            value, _, lead, error = self._lead(name, first)
+            alone = name == first
+            led, sure = None if alone else lead, None if alone or math.isnan(error) else error
+            found.append(Compared(name, value, led, sure, self.seconds[name]))
+        found.sort(key=lambda one: one.name != first)
+        take, sentence = self._chosen({one.name: one.value for one in found if one.value is not None})
+        stage = next(method for method in self.methods if method.name == take).make(None)
+        statistic, folds = self._judge.statistic.name, len(self._judge.splits)
+        return Comparison(statistic, tuple(found), take, sentence, folds, length, _ready(stage, given))
+
+    def _chosen(self, values: dict[str, float]) -> tuple[str, str]:
+        """The simplest method that held-out rows cannot tell from the best, and why in a sentence."""
+        statistic, ranks = self._judge.statistic.name, {name: place for place, name in enumerate(SIMPLEST)}
+        order = sorted(values, key=lambda name: ranks.get(name, len(ranks)))
+        best = max(order, key=values.__getitem__)
+        leads = {name: self._lead(best, name) for name in order if name != best}
+        # An error that is not known, of a single list, is no reason for a method that is less simple.
+        near = [
+            name for name in order
+            if name == best or not leads[name].lead - WIDTH * leads[name].error > 0
+        ]
+        take = near[0]
+        if take != best:
+            lead = leads[take]
+            return take, (
+                f"Take {take}: it has {statistic} {short(values[take])} on held-out rows, and the best, {best}, has "
+                f"{short(values[best])}, which is no clear lead ({_ends(lead)})."
+            )
+        clear = "no method has more" if order[0] == take else "no simpler method is within noise of it"
+        said = f"Take {take}: it has {statistic} {short(values[take])} on held-out rows, and {clear}"
+        others = [name for name in leads if values[name] < values[best]]
+        if not others:
+            return take, f"{said}." if leads else f"Take {take}: nothing else was tried."
+        second = max(others, key=values.__getitem__)
+        return take, f"{said}; {second} has {short(values[second])} ({_ends(leads[second])})."
+
+
+def _ready(stage: Any, given: dict[str, Any]) -> Any:
+    """The estimator of a method, for the user's own table."""
+    if isinstance(stage, RerankerCV):
+        stage.set_params(cv=5, n_repeats=None)
+        return stage.set_params(reranker__time_limit=60.0, **{f"reranker__{name}": one for name, one in given.items()})
+    if "n_questions" in getattr(stage, "get_params", dict)():
+        return stage.set_params(stat=given["stat"], pos_label=given["pos_label"], validation=5, time_limit=60.0)
+    return Reranker(**given, first_stage=stage, radius=0.0)
+
+
+def _ends(lead: Lead) -> str:
+    """A lead with its interval."""
+    ends = "" if math.isnan(lead.error) else (
+        f", 95 % interval {lead.lead - WIDTH * lead.error:+.3g} to {lead.lead + WIDTH * lead.error:+.3g}"
+    )
+    return f"a difference of {lead.lead:+.4g}{ends}"
+

@@ -1,0 +1,128 @@
+"""What each further column is worth: the best weights of at most 1, 2, 3 ... columns, by the one fit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.errors.stops import current, enough_memory, protected
+from rerank.errors.telling import say
+from rerank.io.options import whole
+from rerank.problem import Problem
+from rerank.reranker.clock import Clock
+from rerank.reranker.cross_fit import staged
+from rerank.reranker.data import Data, data_of
+from rerank.reranker.fit import concluded, stated
+from rerank.reranker.options import Options, values_of
+from rerank.reranker.ranker import Ranker
+from rerank.reranker.selection.folds import splits_of
+from rerank.reranker.selection.held_out import Folds, Judge, judged_by, refuse_fixed_length
+from rerank.reranker.solution import Solution
+from rerank.reranker.solve.optimise import solve as best_weights
+from rerank.reranker.task import Task, task_of
+from rerank.scorecard.frontier import OVER, Frontier, Step, nested
+from rerank.scorecard.result import four, rounded_up
+
+Floats = NDArray[np.float64]
+
+FITS_SHARE = 0.6
+"""Share of the time for the fits on all rows; the rest is for the folds."""
+
+POINTS_SHARE = 0.5
+"""Share of the time of a fit, at most, for good weights without a proof, with which the search begins."""
+
+
+def frontier_of(
+    est: Options, given: tuple[Any, Any, Any, Any, Any, Any], names: tuple[str, ...], groups: Any, people: Any,
+    k_max: int, folds: int | None, time_limit: float | None,
+) -> Frontier:  # fmt: skip
+    """The frontier of an estimator's columns on rows; see :meth:`rerank.Reranker.frontier`."""
+    clock, most = Clock(time_limit), whole("k_max", k_max, 1)
+    options = values_of(est)
+    options |= {"solver": "search", "presolve": True, "proof": False, "checkpoint": None, "time_limit": None}
+    if options["radius"] is None:  # a first stage that is kept would rank by all columns
+        options["first_stage"] = None
+    data, weights = data_of(*given, options, Ranker(), names, groups, people)
+    most = min(most, data.X.shape[1])
+    held_out = dict[int, tuple[float, float]]()
+
+    def found() -> list[Step]:
+        steps = _fits(data, weights, options, most, Clock(clock.share(FITS_SHARE if folds else 1.0)))
+        if folds and not current().asked.is_set():
+            held_out.update(_held_out(data, weights, options, most, folds, clock, groups, given[2]))
+        return steps
+
+    with enough_memory():
+        steps, interrupted = protected(found)
+    if interrupted and steps[0].value is None:
+        raise KeyboardInterrupt
+    for place, one in enumerate(steps):
+        if one.size in held_out:
+            value, seconds = held_out[one.size]
+            steps[place] = replace(one, held_out=value, seconds=one.seconds + seconds)
+    statistic = task_of(options, data.X.shape[1]).statistic.name
+    return Frontier(statistic, "column", nested(steps), f"{folds} folds, each with its own columns" if held_out else "")
+
+
+def _fits(data: Data, weights: Floats | None, options: dict[str, Any], most: int, clock: Clock) -> list[Step]:
+    """The fits on all rows, each begun with the weights of the one before."""
+    steps, before = list[Step](), np.zeros(0)
+    first = staged(data, task_of(options, data.X.shape[1]), weights, clock)
+
+    def solve(problem: Problem, task: Task, clock: Clock, start: Floats | None) -> Solution:
+        start = before if before.size == problem.n_features else start
+        points = best_weights(problem, replace(task, node_limit=0), Clock(clock.share(POINTS_SHARE)), start)
+        try:
+            return best_weights(problem, task, clock, points.weights)
+        except KeyboardInterrupt:  # of a search that would begin after Ctrl-C
+            return points
+
+    for size in range(1, most + 1):
+        if clock.remaining <= 0:
+            steps.append(Step(size, why=OVER))
+            continue
+        own = Clock(clock.least(None, most + 1 - size))
+        task, training = stated(data, task_of(options | {"max_features": size}, data.X.shape[1]), first)
+        try:
+            state = concluded(data, task, own, first, training, solve)
+        except KeyboardInterrupt:
+            steps.append(Step(size, why=OVER))
+            continue
+        found, problem = state.result, training.problem
+        before = found.weights
+        moved = before[1:] if problem is not None and problem.anchored else before
+        names = tuple(data.feature_names[j] for j, weight in zip(training.features, moved) if weight)
+        steps.append(Step(size, found.value, found.bound, False, names, None, own.spent))
+        if options["verbose"]:
+            said = f"{four(found.value)}, none above {rounded_up(found.bound)}, {own.spent:.2g} s"
+            say(f"columns, at most {size}: {found.fitted_name} {said}")
+    return steps
+
+
+def _held_out(
+    data: Data, weights: Floats | None, options: dict[str, Any], most: int, folds: int, clock: Clock, groups: Any,
+    qid: Any,
+) -> dict[int, tuple[float, float]]:  # fmt: skip
+    """Held-out value and seconds by size: columns and weights chosen anew without each fold."""
+    base = Options(**options)
+    refuse_fixed_length(base, data)
+    unit = "list" if groups is None else "group" if qid is None else "joined list"
+    splits = splits_of(data.X, judged_by(data), data.units, whole("folds", folds, 2), 1, options["random_state"], unit)
+    judge = Judge(data, splits, task_of(options, data.X.shape[1]).quoted, base.list_length)
+    if data.qid is None:  # scores of several fits have no common scale
+        judge = replace(judge, splits=[replace(split, repeat=-1) for split in splits])
+    trial = Folds(base, splits, data, weights, clock, None)
+    found = dict[int, tuple[float, float]]()
+    for size in range(1, most + 1):
+        began = clock.spent
+        try:
+            ranked = trial.take({"max_features": size}, range(len(splits)), len(splits) * (most + 1 - size))
+        except KeyboardInterrupt:
+            break
+        if len(ranked) < len(splits) or current().asked.is_set():
+            break
+        found[size] = judge.lead([(range(len(splits)), ranked)]).value, clock.spent - began
+    return found

@@ -1,0 +1,185 @@
+"""What each further question or column is worth: the best value with 1, 2, 3 ... of them, its bound, held-out rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from rerank.errors.compiling import watch, working_time
+from rerank.errors.telling import say
+from rerank.io.options import real, seed, whole
+from rerank.io.page import Cells, Part, Words, as_html, as_text
+from rerank.ranks.rationals import is_closed
+from rerank.scorecard.card import Card
+from rerank.scorecard.held_out import corrected
+from rerank.scorecard.points import MOST_QUESTIONS
+from rerank.scorecard.result import four, result_of, rounded_up
+from rerank.scorecard.rows import Rows
+
+OVER = "not tried: the time was over, or the call interrupted"
+
+SEARCHES = 0.7
+"""Share of the time for the searches of cards; the rest is for the corrected values, which need little."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """The best with at most ``size`` columns or questions.
+
+    Attributes
+    ----------
+    size : int
+    value : float or None
+        None where nothing was tried, or nothing keeps the rules; ``why`` says so.
+    bound : float
+        No allowed choice of this size has a larger value.
+    proved : bool
+        Whether the bound is the value.
+    names : tuple of str
+        Columns with a weight, or questions with their points.
+    held_out : float or None
+        On rows held out, of choices made anew without them.
+    seconds : float
+        Of the search, and of the choices on folds.
+    why : str
+    """
+
+    size: int
+    value: float | None = None
+    bound: float = math.inf
+    proved: bool = False
+    names: tuple[str, ...] = ()
+    held_out: float | None = None
+    seconds: float = 0.0
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Frontier:
+    """The best value by the number of columns or questions.
+
+    Attributes
+    ----------
+    statistic : str
+    unit : {"column", "question"}
+    steps : tuple of Step
+    held_out_by : str
+        What the held-out values are, such as "5 folds".
+    """
+
+    statistic: str
+    unit: str
+    steps: tuple[Step, ...]
+    held_out_by: str = ""
+
+    @property
+    def table(self) -> list[dict[str, Any]]:
+        """A mapping for each size, as ``pandas.DataFrame`` takes them; None for what is not known."""
+        return [
+            {
+                f"{self.unit}s": one.size, "statistic": self.statistic, "value": one.value,
+                "bound": one.bound if math.isfinite(one.bound) else None, "proved": one.proved,
+                "held_out": one.held_out, "names": list(one.names), "seconds": one.seconds, "note": one.why,
+            }
+            for one in self.steps
+        ]  # fmt: skip
+
+    @property
+    def proved(self) -> bool:
+        """Whether every value is proved."""
+        return all(one.proved for one in self.steps)
+
+    def parts(self) -> list[Part]:
+        """What a person reads."""
+        rows = [("at most", self.statistic, "bound", "held out", f"{self.unit}s", "seconds")]
+        for one in self.steps:
+            bound = "proved" if one.proved else rounded_up(one.bound) if math.isfinite(one.bound) else ""
+            value, held_out = ("" if side is None else four(side) for side in (one.value, one.held_out))
+            told = "; ".join(filter(None, (", ".join(one.names), one.why)))
+            rows.append((str(one.size), value, bound, held_out, told, f"{one.seconds:.2g}"))
+        sides = ("right", "right", "right", "right", "left", "right")
+        first = f"The best {self.statistic} by the number of {self.unit}s, on the rows of the fit."
+        first += f" Held out: {self.held_out_by}." if self.held_out_by else ""
+        return [Words(first), Cells(rows, sides, named=True), *([Words(self.remark)] if self.remark else [])]
+
+    @property
+    def remark(self) -> str:
+        """The size with the largest held-out value, in a sentence; empty without such values."""
+        known = [one for one in self.steps if one.held_out is not None]
+        if not known:
+            return ""
+        best = max(known, key=lambda one: (one.held_out, -one.size))
+        units = f"{self.unit} has" if best.size == 1 else f"{self.unit}s have"
+        return f"On held-out rows {best.size} {units} the most, {four(best.held_out or 0.0)}."
+
+    def __str__(self) -> str:
+        return as_text(self.parts())
+
+    def _repr_html_(self) -> str:
+        return as_html(self.parts())
+
+    def plot(self, ax: Any = None) -> Any:
+        """Value, bound and held-out value by size; returns the axes (:func:`rerank.plots.by_option`)."""
+        from rerank.plots import by_option
+
+        drawn = [one for one in self.steps if one.value is not None]
+        held_out = [math.nan if one.held_out is None else one.held_out for one in drawn]
+        return by_option(
+            [str(one.size) for one in drawn], [one.value or 0.0 for one in drawn],
+            held_out if any(map(math.isfinite, held_out)) else None, bounds=[one.bound for one in drawn],
+            name=f"{self.unit}s at most", unit=self.statistic, ax=ax,
+        )  # fmt: skip
+
+
+def nested(steps: Sequence[Step]) -> tuple[Step, ...]:
+    """The steps by what others say: the best of a size may be that of a smaller one, and bounds of larger ones hold."""
+    best, found = Step(0), list[Step]()
+    for one in steps:
+        if best.value is not None and (one.value is None or one.value < best.value):
+            one = replace(one, value=best.value, names=best.names)
+        best = one if one.value is not None else best
+        found.append(one)
+    bound = math.inf
+    for place in reversed(range(len(found))):
+        bound = min(bound, found[place].bound)
+        value = found[place].value
+        own = bound if value is None else max(bound, value)
+        proved = value is not None and is_closed(own - value, value)
+        found[place] = replace(found[place], bound=own, proved=proved)
+    return tuple(found)
+
+
+def frontier_of(estimator: Any, rows: Rows, k_max: int, time_limit: float | None) -> Frontier:
+    """The frontier of cards on rows that came in; ``estimator`` is changed."""
+    watch()
+    most, how = whole("k_max", k_max, 1, MOST_QUESTIONS), estimator.validation
+    limit = math.inf if time_limit is None else real("time_limit", time_limit, 0.0)
+    end, steps, best, method = working_time() + SEARCHES * limit, list[Step](), None, ""
+    stopped = False
+    for size in range(1, most + 1):
+        began = working_time()
+        share = max(0.0, end - began) / (most + 1 - size)
+        estimator.set_params(n_questions=size, time_limit=None if math.isinf(limit) else share)
+        if stopped or (math.isfinite(limit) and not share):
+            steps.append(Step(size, why=OVER))
+            continue
+        search, found = estimator._searched(rows, best=best)
+        stopped, best = search.stop.asked.is_set(), search.best
+        if best is None:
+            why = "no card of this size keeps the rules" if search.complete else "no card was found in the time"
+            steps.append(Step(size, bound=math.inf if not search.complete else -math.inf, why=why))
+            continue
+        card = Card(tuple(found.questions[j] for j in best.members), best.points)
+        held_out = None if stopped or how is None else corrected(estimator, rows, how, seed(estimator.random_state))
+        result = result_of(estimator.stat, rows, card, search, len(found.questions), working_time() - began, held_out)
+        names = tuple(f"{question} {points:+d}" for question, points in zip(card.questions, card.points) if points)
+        own = (result.value, result.bound, result.status == "optimal", names, result.corrected, result.seconds)
+        steps.append(Step(size, *own))
+        method = method if held_out is None else f"{held_out.refits} {held_out.method}"
+        if estimator.verbose:
+            said = "proved" if steps[-1].proved else f"none above {rounded_up(result.bound)}"
+            say(f"questions, at most {size}: {result.statistic} {four(result.value)}, {said}, {result.seconds:.2g} s")
+    statistic = estimator.stat if isinstance(estimator.stat, str) else estimator.stat.name
+    return Frontier(statistic, "question", nested(steps), method)
