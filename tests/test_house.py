@@ -65,9 +65,9 @@ LEDGER: dict[str, int] = {
     "plots": 1399,  # the risks of a card, and the card on paper; curves of a list as SVG, without matplotlib
     "scorecard": 4846,  # new: cards of points, their files and exports, the check of their proof
     "latent": 3416,  # an evaluation refuses what it cannot judge
-    "reranker": 13879,  # fusion by logistic regression, values of many weights at once; comparison and frontier
-    "cli": 3261,  # bounds on a solver's word; outputs one by one, six commands for cards; compare and frontier
-    "rerank": 105,
+    "reranker": 14163,  # one description of a fit; logistic on few columns; comparison and frontier
+    "cli": 3427,  # guarded fits; outputs one by one, six commands for cards; compare and frontier
+    "rerank": 107,  # describe
 }
 
 # What is known to break the plan. It only shrinks: what is mended has to go from here too.
