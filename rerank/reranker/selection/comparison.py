@@ -322,7 +322,9 @@ def _guard(name: str, stage: Any, base: Reranker, length: int | None) -> Method:
     grid = [corrected, {**fixed, "radius": [None]}]
 
     def made(seconds: float | None) -> RerankerCV:
-        own = {**base.get_params(deep=False), "first_stage": stage, "list_length": length, "pos_label": None}
+        # Nobody reads a bound of the last fit, so that it ends as those on folds do.
+        rows = {"list_length": length, "pos_label": None}
+        own = {**base.get_params(deep=False), "first_stage": stage, "node_limit": 0, **rows}
         return RerankerCV(
             Reranker(**own), grid=grid, cv=INNER, n_repeats=1, time_limit=seconds, random_state=base.random_state
         )
@@ -425,7 +427,7 @@ class _Trial:
 def _ready(stage: Any, given: dict[str, Any]) -> Any:
     """The estimator of a method, for the user's own table."""
     if isinstance(stage, RerankerCV):
-        stage.set_params(cv=5, n_repeats=None)
+        stage.set_params(cv=5, n_repeats=None, time_limit=None, reranker__node_limit=None, reranker__list_length=None)
         return stage.set_params(reranker__time_limit=60.0, **{f"reranker__{name}": one for name, one in given.items()})
     if "n_questions" in getattr(stage, "get_params", dict)():
         return stage.set_params(stat=given["stat"], pos_label=given["pos_label"], validation=5, time_limit=60.0)
