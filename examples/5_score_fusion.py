@@ -59,7 +59,7 @@ print(f"{JUDGED} judged queries, {LATER} later ones; of {DEPTH} documents of eac
 
 def values(run, grades):
     """What each query is worth, as the fit counts it: of equal scores the relevant document stands last."""
-    return run_values(run_of(run, "run"), qrels_of(grades), [STAT], gain="exponential", ties="pessimistic")
+    return run_values(run_of(run, "run"), qrels_of(grades), [STAT], ties="pessimistic")
 
 
 def model_of(lexical, normaliser="minmax"):
@@ -123,9 +123,9 @@ plt.show()
 # %% [markdown]
 # ## What held-out queries say
 #
-# The best weights of the judged queries need not be the best of others. So by default a fit corrects equal weights by
-# little. Folds of queries that it has not seen choose the normaliser and the size of the correction, and RRF is kept
-# unless the fits lead it there.
+# The best weights of the judged queries need not be the best of others. So by default folds of queries that a fit has
+# not seen choose: first logistic regression, averaged with equal weights, with the normaliser that is best for it. RRF,
+# equal weights, the best run and corrections by search are taken where they lead it clearly.
 
 # %%
 fusion = ScoreFusion(STAT, random_state=0).fit(runs, qrels)
@@ -179,8 +179,8 @@ for title, est in {"guarded fit": guarded, "best weights": best}.items():
 
 # %% [markdown]
 # The bound says how much there is to win: on the judged queries no weights of these two columns lead RRF by more than
-# the little that the best ones do. What is left of that on later queries is far smaller than its interval. Better runs
-# would help more than better weights.
+# the little that the best ones do. What is left of that on later queries is smaller than half of its interval. Better
+# runs would help more than better weights.
 #
 # ## What is taken along
 #

@@ -23,7 +23,14 @@ CURVES = "robust03"
 """The collection of the picture."""
 
 FINDINGS = """\
-"""
+What follows from it: take `ScoreFusion` from five judged queries on. On real runs its mean lead over RRF is above 0 at
+every number of queries, at 50 with an interval above 0; with six runs the interval is above 0 from 5 to 50
+queries. It is nowhere below logistic regression beyond the interval, and ahead of it at five queries, where logistic
+regression alone falls below RRF. From ten queries on logistic regression on min-max scores, in a hundredth of a second,
+is as good within the interval. Fits of the statistic itself (ascent, exact) are level with both on the mean; on TREC
+Deep Learning 2020 nothing has an interval above 0. Equal weights of min-max scores lead RRF by .005 on real runs and
+are behind it where the scores are places. Boosted trees are behind RRF up to 50 queries. A search was worth its time
+in few fits; with fewer than 20 queries none is made."""
 
 
 METHOD = f"""\

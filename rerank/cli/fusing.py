@@ -53,7 +53,7 @@ def fuse(
     given: Any = None,
     as_json: AsJson = False,
 ) -> None:
-    """Fuse runs: fit weights to judgements, or apply a model. RRF is kept where fits do not lead it."""
+    """Fuse runs: weights that are best on held-out judgements, or those of a model. Leads are told over RRF."""
     from rerank.cli.pictures import check_picture, write_picture
     from rerank.io import write_run
     from rerank.io.paths import check_outputs
