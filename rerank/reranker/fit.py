@@ -26,7 +26,7 @@ from rerank.reranker.columns import Columns
 from rerank.reranker.constraints import first_stage_keeps
 from rerank.reranker.cross_fit import Staged, staged
 from rerank.reranker.data import Data
-from rerank.reranker.describe import corrections_in_words
+from rerank.reranker.describe import amount_of, corrections_in_words
 from rerank.reranker.first_stage import FirstStage, too_many
 from rerank.reranker.quotas import broken, in_words, worst
 from rerank.reranker.result import Result
@@ -139,7 +139,8 @@ def concluded(
             status = "already_ideal"
         if status == "already_ideal" and problem is not None and problem.anchored and not ideal:
             notes += [
-                f"No correction within the radius gives a larger {statistic.name}; the ideal list has {best:.6g}."
+                f"No correction within the radius gives a larger {amount_of(statistic.name)}; the ideal list has "
+                f"{best:.6g}."
             ]
         if task.constraints and (problem is None or breaks is not None):
             notes += ["Nothing can be reordered, so no weights are fitted, and the constraints are not applied."]
