@@ -161,7 +161,8 @@ def robirank_types(where: Path) -> None:
             best = np.sort(gain)[::-1] @ (1 / np.log2(np.arange(2, gain.size + 2)))
             lists.append((X[rows], gain, float(1 / best)))
     starts = [np.zeros(X.shape[1]), *np.random.default_rng(0).standard_normal((1, X.shape[1]))]
-    print("\nRoBiRank, section 3: nDCG@10 of the test lists of OHSUMED's fold 1; spread of the optima of two starts, 200 steps at most")
+    print("\nRoBiRank, section 3: nDCG@10 of the test lists of OHSUMED's fold 1;"
+          " how far apart two starts end, after at most 200 steps")  # fmt: skip
     for name, rho in TRANSFORMS.items():
         told = []
         for alpha in (1.0, 0.1, 0.01, 1e-4):
