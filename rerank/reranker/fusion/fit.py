@@ -149,5 +149,6 @@ def in_words(result: Result, null: Null, choice: Chosen) -> Result:
         message = f"Taken on held-out queries: {choice.name}. No weights were searched for on all queries."
     else:
         message = MESSAGES[result.status].format(name=result.fitted_name, gap=result.gap)
-    notes = result.notes if choice.searched else ()  # which are about a search
-    return replace(result, said=message, notes=tuple(note.replace("first stage", "prior") for note in notes))
+    if not choice.searched:  # one point is all that is allowed, and notes are about a search
+        return replace(result, said=message, bound=result.value, notes=())
+    return replace(result, said=message, notes=tuple(note.replace("first stage", "prior") for note in result.notes))
