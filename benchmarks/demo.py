@@ -95,7 +95,9 @@ def in_use(splits: int) -> None:
         (old, y_old), (X, y), (X_test, y_test) = ((table.X[rows], table.y[rows]) for rows in thirds)
         score = stage("logistic")(old, y_old)
         if not split:
-            audited = Reranker(stat, first_stage=score, radius=RADIUS, max_features=3, solver="search", time_limit=20.0)
+            audited = Reranker(
+                stat, first_stage=score(X), radius=RADIUS, max_features=3, solver="search", time_limit=20.0
+            )
             print(f"  audit, three columns: {audited.fit(X, y).audit(20.0)}")
             print(f"  hits of the first {N} of another third, {splits} splits:")
         guarded = RerankerCV(Reranker(stat, first_stage=score, solver="search", node_limit=0), time_limit=60.0)

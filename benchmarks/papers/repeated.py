@@ -158,9 +158,9 @@ def robirank_types(where: Path) -> None:
         told = []
         for alpha in (1.0, 0.1, 0.01, 1e-4):
             ends = [minimum(w, (lists, rho, alpha)) for w in starts]
-            best = min(ends, key=lambda end: end.fun)
-            spread = (max(end.fun for end in ends) - best.fun) / best.fun
-            told.append(f"{values_of(split, 2, split.X[2] @ best.x, (10,)).mean():.3f} ({spread:.0e})")
+            least = min(ends, key=lambda end: end.fun)
+            spread = (max(end.fun for end in ends) - least.fun) / least.fun
+            told.append(f"{values_of(split, 2, split.X[2] @ least.x, (10,)).mean():.3f} ({spread:.0e})")
         print(f"{name:13} lambda 1, .1, .01, 1e-4:  " + "  ".join(told), flush=True)
 
 

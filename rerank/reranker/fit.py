@@ -51,7 +51,7 @@ Solve = Callable[[Problem, Task, Clock, Floats | None], Solution]
 LATE = "nothing was left for the search"
 """What the note says on a fit whose time was over before its search."""
 
-BOXES, MORE_BOXES = 1e10, 4
+BOXES, MORE_BOXES = 5e9, 4
 """Boxes for a bound with a tied pair as one half: so many divided by the pairs, and so many times those of the fit."""
 
 NOTHING_SOLVED = "solver is 'none', which solves nothing; use solver='search' for the best weights."

@@ -144,7 +144,7 @@ def _tied(problem: Problem, edge: Edge) -> float:
             ahead, behind = (np.bincount(group[side], minlength=len(rows)) for side in (above, ~above))
             worth += (gain - last) * float(ahead @ behind)
             last = gain
-        found += item.weight * worth * float(item.coefficients[1] - item.coefficients[0]) / item.scale
+        found += item.weight * worth * float(np.diff(item.coefficients[:2]).sum()) / item.scale
     return 0.5 * found / problem.total_weight
 
 

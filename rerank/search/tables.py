@@ -446,16 +446,17 @@ def _differences(X: Floats, upper: Ints, lower: Ints) -> Floats:
 
 
 def is_linear(problem: Problem) -> bool:
-    """Whether a place earns a constant amount more than the next in every list."""
-    steps = [np.diff(unit.coefficients) for unit in problem.units]
-    even = all(step.size and np.all(step == step[0]) and step[0] > 0 for step in steps)
+    """Whether a place earns a constant amount more than the next in every list; one of a single row has no next."""
+    steps = [step for unit in problem.units if (step := np.diff(unit.coefficients)).size]
+    even = all(np.all(step == step[0]) and step[0] > 0 for step in steps)
     return bool(steps and even and not problem.weighs_hits)
 
 
 def _linear(problem: Problem, flat: Tables) -> Tables:
     """Value = best value minus the cost of each lost pair; integral when every pair costs the same."""
     units = problem.units
-    price = np.array([unit.factor * (unit.coefficients[1] - unit.coefficients[0]) for unit in units])
+    price = np.array([unit.factor * np.diff(unit.coefficients[:2]).sum() for unit in units])
+    price[price == 0] = price.max()  # of a single row, which no pair costs
     sums, grain = np.concatenate([[0.0], np.cumsum(price[flat.slots.unit_of])]), 0.0
     total, constant = float(sum(unit.ideal for unit in units)), flat.constant
     slack = 4e-15 * (flat.slots.unit_of.size + 8) * max(total, 1e-300)

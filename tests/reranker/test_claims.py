@@ -6,8 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rerank import Reranker
+from rerank import Reranker, describe
 from rerank.errors import CertificateError
+from rerank.io.page import as_text
 from rerank.problem import Problem, RankedList
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.clock import Clock
@@ -119,4 +120,4 @@ def test_a_proof_without_a_second_opinion_reads_as_a_proof():
 
 def test_the_numbers_of_a_program_have_a_unit():
     result = Reranker("dcg@5", solver="highs", **GRID).fit(*on_a_grid(0)).result_
-    assert "in the unit of the value, what highs reports for the mixed program" in str(result)
+    assert "in the unit of the value, what highs reports for the mixed program" in as_text(describe(result).parts(True))

@@ -7,10 +7,11 @@ from itertools import count
 import numpy as np
 import pytest
 
+from rerank import Reranker
 from rerank.errors import InputError
 from rerank.problem import Problem, WeightRow, ranked_list
 from rerank.ranks import evaluate
-from rerank.search import compile_kernels, statistic_bound
+from rerank.search import compile_kernels, halves, statistic_bound
 from rerank.statistics import parse
 from tests.oracles.halves import most_with_halves
 
@@ -106,3 +107,29 @@ def test_places_that_earn_no_equal_steps_are_refused() -> None:
     item = ranked_list(parse("dcg@3"), np.arange(4), np.array([1.0, 0.0, 1.0, 0.0]))
     with pytest.raises(InputError, match="ties='pessimistic'"):
         statistic_bound(Problem.build(np.arange(4.0)[:, None], [item]), ties="average")
+
+
+@pytest.mark.parametrize("kind", ["signs", "limit", "limit and signs", "radius", "grades and radius", "sum"])
+def test_lists_taken_twice_bound_the_same_where_edges_are_too_many(kind: str, monkeypatch) -> None:
+    monkeypatch.setattr(halves, "MOST_EDGES", 0)
+    closed = 0
+    for seed in range(6):
+        problem = problem_of(seed, kind)
+        most, bound = most_with_halves(problem), statistic_bound(problem, 1.0, n_jobs=1, ties="average")
+        assert bound >= most - 1e-12
+        closed += bound <= most + 1e-9
+    assert closed >= 2  # others stay open in that time; with a sum, weights of 0 are let in here
+
+
+@pytest.mark.parametrize("stat", ["auc", "pairs"])
+def test_a_head_of_one_row_has_no_pair(stat):
+    """Its list counts by its tail alone; the other head holds rows that share the score at the cut."""
+    first = np.array([5, 1, 1, 0, 4, 4, 4, 0.0])
+    X = np.array([[1, 2], [2, 1], [3, 3], [1, 1], [1, 5], [2, 2], [5, 1], [2, 2.0]])
+    y, qid = np.array([1, 0, 1, 0, 1, 0, 1, 0]), np.repeat([0, 1], 4)
+    table = np.column_stack([X, first])
+    est = Reranker(stat, first_stage="x2", features=["x0", "x1"], n_candidates=1, solver="search", time_limit=20)
+    result = est.fit(table, y, qid=qid).result_
+    # The first list has 3 of its 4 pairs and a tied one, the second all 4.
+    assert result.value == 0.875 and result.statistic == 0.9375
+    assert result.statistic_bound == pytest.approx(0.9375, abs=1e-9) and result.statistic_bound >= 0.9375

@@ -135,13 +135,13 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         What was left out, and why.
     """
 
-    def fit(self, runs: Mapping[str, Any], qrels: Any) -> ScoreFusion:
+    def fit(self, runs: Any, qrels: Any) -> ScoreFusion:
         """Choose and fit on the judged queries of the runs.
 
         Parameters
         ----------
-        runs : mapping of str to path, dict, data frame or Run
-            Names serve later runs of the same systems. See :mod:`rerank.io.runs`.
+        runs : mapping of str to run, or sequence of runs
+            As of :func:`rerank.evaluate_runs`. Names serve later runs of the same systems.
         qrels : path, dict, data frame or Qrels
             Documents that are not judged count as irrelevant. Relevant documents that no run has count in the ideal
             list, and are never candidates. Every judged query counts, with 0 where nothing relevant was found.

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rerank.errors import InputError
 from rerank.io import Table
 from rerank.io.fusion import COUNTED, Joined, Judged, apart, first_documents, join, judge, notes_on, unjudged
-from rerank.io.runs import qrels_of, run_of
+from rerank.io.runs import qrels_of, run_of, runs_by_name
 from rerank.io.table import words
 from rerank.ranks.lists import number_lists
 from rerank.ranks.row_gains import asks_relevance
@@ -102,7 +102,7 @@ def _with(
     return found or None
 
 
-def judged_runs(runs: Mapping[str, Any], qrels: Any, depth: int | None, statistic: RankStatistic) -> JudgedRuns:
+def judged_runs(runs: Any, qrels: Any, depth: int | None, statistic: RankStatistic) -> JudgedRuns:
     """Runs and judgements joined, with the rows of the judged queries, and grades as a statistic asks for them.
 
     Raises
@@ -110,12 +110,7 @@ def judged_runs(runs: Mapping[str, Any], qrels: Any, depth: int | None, statisti
     InputError
         If there are no runs, or if no query is in both.
     """
-    if not isinstance(runs, Mapping) or not runs:
-        raise InputError("runs must be a mapping from a name to a run, with at least one; such as {'bm25': 'a.run'}.")
-    for name in runs:
-        if not isinstance(name, str) or not name:
-            raise InputError(f"A run is called {name!r}; give every run a name that is text.")
-    read = {name: run_of(runs[name], name) for name in runs}
+    read = {name: run_of(run, name) for name, run in runs_by_name(runs).items()}
     grades = qrels_of(qrels)
     tops = {name: first_documents(run, depth) for name, run in read.items()}
     joined = join(tops)

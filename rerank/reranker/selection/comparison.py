@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from typing import Any, Self
@@ -31,7 +31,7 @@ from rerank.reranker.evidence import WIDTH, short
 from rerank.reranker.learners import name_of
 from rerank.reranker.selection.folds import splits_of
 from rerank.reranker.selection.held_out import Folds, Judge, Ranked, judged_by, refuse_fixed_length
-from rerank.reranker.selection.options import MARGIN, RADII, WINDOW, Lead
+from rerank.reranker.selection.options import MARGIN, WINDOW, Lead
 from rerank.reranker.selection.reranker_cv import RerankerCV
 from rerank.statistics import fitted_statistic, parse
 
@@ -46,6 +46,12 @@ GUARDED = "{}, guarded"
 
 SIMPLEST = ("logistic", "squares", "card", "logistic, guarded", "squares, guarded", "lightgbm", "lightgbm, guarded")
 """Of methods that held-out rows cannot tell apart the first of these is taken; estimators of others come last."""
+
+SIZES, INNER = (0.1, 0.3, 1.0), 3
+"""Radii that a guard tries, beside free weights, and its folds inside the training rows: fewer than it has alone."""
+
+CARD = 2.0
+"""Seconds of the search of a card on each fold: its first cards are good, and the rest is for a proof."""
 
 RESERVE = 0.8
 """Share of its equal part of the time that a guard or a card may use, so that all folds of it end."""
@@ -103,8 +109,7 @@ class Method:
     """What is compared: its name, and what makes its first stage within so many seconds for one fit."""
 
     name: str
-    make: Any
-    timed: bool = False
+    make: Callable[[float | None], Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,9 +234,9 @@ def compare(
         As for :class:`rerank.Reranker` and its ``fit``. X may hold texts and gaps, and is not sparse.
     methods : sequence of str or estimators
         ``"logistic"``, ``"squares"`` (logistic regression with squares of the columns), ``"lightgbm"`` where it is
-        installed, ``"card"`` (four questions, points of -5 to 5), and ``"guard"``: over each score before it a
-        correction of the size that further folds inside the training rows choose, if any. An estimator of
-        scikit-learn's kind is a method of its own.
+        installed, ``"card"`` (four questions, points of -5 to 5, two seconds of search on a fold), and ``"guard"``:
+        over each score before it a correction of the size that three folds inside the training rows choose, if any. An
+        estimator of scikit-learn's kind is a method of its own.
     folds : int
         Whole lists and groups, else rows, with the relevant ones spread evenly.
     time_limit : float or None
@@ -303,22 +308,28 @@ def _method(name: str, stage: Any, stat: Any, data: Data, length: int | None, nu
 
     # On the rows of a fold as many places are paid as are their share of the list.
     own = fitted_statistic(parse(stat), None, length)
-    return Method(
-        name, lambda seconds: Scorecard(own, validation=None, time_limit=seconds, random_state=number), timed=True
-    )
+    def made(seconds: float | None) -> Scorecard:
+        limit = CARD if seconds is None else min(CARD, seconds)
+        return Scorecard(own, validation=None, time_limit=limit, random_state=number)
+
+    return Method(name, made)
 
 
 def _guard(name: str, stage: Any, base: Reranker, length: int | None) -> Method:
     """Corrections of a score by growing radius, kept where they lead it on folds of the training rows."""
     fixed = {"window": [WINDOW]} if parse(base.stat).counts_places else {}
-    corrected = {**fixed, "margin": [MARGIN], "radius": [one for one in RADII if one is not None]}
+    corrected = {**fixed, "margin": [MARGIN], "radius": list(SIZES)}
     grid = [corrected, {**fixed, "radius": [None]}]
 
     def made(seconds: float | None) -> RerankerCV:
-        own = {**base.get_params(deep=False), "first_stage": stage, "list_length": length, "pos_label": None}
-        return RerankerCV(Reranker(**own), grid=grid, n_repeats=1, time_limit=seconds, random_state=base.random_state)
+        # Nobody reads a bound of the last fit, so that it ends as those on folds do.
+        rows = {"list_length": length, "pos_label": None}
+        own = {**base.get_params(deep=False), "first_stage": stage, "node_limit": 0, **rows}
+        return RerankerCV(
+            Reranker(**own), grid=grid, cv=INNER, n_repeats=1, time_limit=seconds, random_state=base.random_state
+        )
 
-    return Method(GUARDED.format(name), made, timed=True)
+    return Method(GUARDED.format(name), made)
 
 
 class _Trial:
@@ -416,6 +427,7 @@ class _Trial:
 def _ready(stage: Any, given: dict[str, Any]) -> Any:
     """The estimator of a method, for the user's own table."""
     if isinstance(stage, RerankerCV):
+        stage.set_params(cv=5, n_repeats=None, time_limit=None, reranker__node_limit=None, reranker__list_length=None)
         return stage.set_params(reranker__time_limit=60.0, **{f"reranker__{name}": one for name, one in given.items()})
     if "n_questions" in getattr(stage, "get_params", dict)():
         return stage.set_params(stat=given["stat"], pos_label=given["pos_label"], validation=5, time_limit=60.0)
