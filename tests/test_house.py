@@ -65,7 +65,7 @@ LEDGER: dict[str, int] = {
     "plots": 1399,  # the risks of a card, and the card on paper; curves of a list as SVG, without matplotlib
     "scorecard": 4846,  # new: cards of points, their files and exports, the check of their proof
     "latent": 3416,  # an evaluation refuses what it cannot judge
-    "reranker": 13891,  # fusion by logistic regression, values of many weights at once; comparison and frontier
+    "reranker": 14175,  # fusion by logistic regression, values of many weights at once; comparison and frontier
     "cli": 3261,  # bounds on a solver's word; outputs one by one, six commands for cards; compare and frontier
     "rerank": 105,
 }
