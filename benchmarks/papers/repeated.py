@@ -16,7 +16,6 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_matrix
 from sklearn.preprocessing import MinMaxScaler, normalize
 
-from benchmarks.data import arrays
 from benchmarks.first_stage.data import Floats, bipartite
 from benchmarks.first_stage.robirank_quality import splits_of, values_of
 from benchmarks.first_stage.toppush_table import METHODS, PAPER, at_top, one_trial
@@ -76,8 +75,8 @@ def toppush_figure(where: Path) -> None:
 
 def treersvm_text(where: Path, largest: int = 16_000) -> None:
     """Figure 1 on real text: utilities are the products with a document that is taken out, as in the paper."""
-    d = arrays(where, "news20_forsale")
-    counts = csr_matrix((d["data"].astype(np.float64), d["indices"], d["indptr"]), shape=tuple(d["shape"]))
+    with np.load(where / "news20_forsale" / "news20_forsale.npz", allow_pickle=False) as d:
+        counts = csr_matrix((d["data"].astype(np.float64), d["indices"], d["indptr"]), shape=tuple(d["shape"]))
     frequency = np.asarray((counts > 0).sum(axis=0)).ravel()
     counts.data = (1 + np.log(counts.data)) * np.log((counts.shape[0] + 1) / (frequency[counts.indices] + 1))
     X = normalize(counts)[np.random.default_rng(0).permutation(counts.shape[0])]
