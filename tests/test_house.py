@@ -55,17 +55,17 @@ LEDGER: dict[str, int] = {
     "formulations": 4476,  # the equation of each component, names of the table; forms of solution files; cards
     "errors": 496,  # one home of text for people and of streams that end no call; loading stops the clock
     "io": 3886,  # saved indices, decimals, labels, utilities, margins as written, Markdown of a page, label leaks
-    "statistics": 976,  # a refusal names the share that was written; pairs of labels in order
+    "statistics": 1005,  # a refusal names the share that was written; pairs of labels in order; ties as quoted
     "ranks": 1792,  # rows that are there, notes on runs, the error of a lead; pairs won, row by row
-    "problem": 1627,  # rows on the weights, as a person writes them; quotas, and which clash; pairs as lists
-    "certificate": 2140,  # rows on the weights exclude leaves and vertices; quotas counted again, and in leaves
-    "search": 10002,  # rows on the weights; quotas; equal pairs merged on a support, vertices of few levels listed
+    "problem": 1658,  # rows on the weights, as a person writes them; quotas, and which clash; directions
+    "certificate": 2163,  # rows on the weights exclude leaves and vertices; ties as halves
+    "search": 10296,  # rows on the weights; quotas; a bound with ties as halves
     "solvers": 1807,  # own sense of objectives, unbounded programs; own options of solvers
     "scorers": 4176,
     "plots": 1399,  # the risks of a card, and the card on paper; curves of a list as SVG, without matplotlib
     "scorecard": 4846,  # new: cards of points, their files and exports, the check of their proof
     "latent": 3416,  # an evaluation refuses what it cannot judge
-    "reranker": 13891,  # fusion by logistic regression, values of many weights at once; comparison and frontier
+    "reranker": 14175,  # fusion by logistic regression, values of many weights at once; comparison and frontier
     "cli": 3261,  # bounds on a solver's word; outputs one by one, six commands for cards; compare and frontier
     "rerank": 105,
 }
