@@ -62,11 +62,11 @@ LEDGER: dict[str, int] = {
     "search": 10296,  # rows on the weights; quotas; a bound with ties as halves
     "solvers": 1807,  # own sense of objectives, unbounded programs; own options of solvers
     "scorers": 4176,
-    "plots": 1399,  # the risks of a card, and the card on paper; curves of a list as SVG, without matplotlib
+    "plots": 1456,  # the risks of a card, and the card on paper; curves of a list as SVG; steps by the weight of a run
     "scorecard": 4846,  # new: cards of points, their files and exports, the check of their proof
     "latent": 3416,  # an evaluation refuses what it cannot judge
-    "reranker": 13891,  # fusion by logistic regression, values of many weights at once; comparison and frontier
-    "cli": 3261,  # bounds on a solver's word; outputs one by one, six commands for cards; compare and frontier
+    "reranker": 14461,  # fusion by logistic regression, values of many weights; comparison and frontier; curve by alpha
+    "cli": 3439,  # bounds on a solver's word; outputs one by one, six commands for cards; compare and frontier
     "rerank": 105,
 }
 
