@@ -62,7 +62,7 @@ LEDGER: dict[str, int] = {
     "search": 10296,  # rows on the weights; quotas; a bound with ties as halves
     "solvers": 1807,  # own sense of objectives, unbounded programs; own options of solvers
     "scorers": 4176,
-    "plots": 1399,  # the risks of a card, and the card on paper; curves of a list as SVG, without matplotlib
+    "plots": 1456,  # the risks of a card, and the card on paper; curves of a list as SVG; steps by the weight of a run
     "scorecard": 4846,  # new: cards of points, their files and exports, the check of their proof
     "latent": 3416,  # an evaluation refuses what it cannot judge
     "reranker": 14175,  # fusion by logistic regression, values of many weights at once; comparison and frontier
