@@ -50,6 +50,9 @@ def fuse(
     plot: Annotated[
         Path | None, typer.Option(help="Draw the lead of every option over RRF: a .png, .svg or .pdf.")
     ] = None,
+    plot_alpha: Annotated[
+        Path | None, typer.Option(help="Of two runs: draw the statistic by the weight of the second one.")
+    ] = None,
     given: Any = None,
     as_json: AsJson = False,
 ) -> None:
@@ -62,7 +65,9 @@ def fuse(
     if not runs and (qrels is not None or out is not None):
         raise InputError("There is no run; give each as --run NAME=FILE, such as --run bm25=a.run.")
     check_picture(plot)
-    outputs = {"--out": out, "--model": model if qrels is not None else None, "--plot": plot}
+    check_picture(plot_alpha)
+    pictures = {"--plot": plot, "--plot-alpha": plot_alpha}
+    outputs = {"--out": out, "--model": model if qrels is not None else None, **pictures}
     if qrels is not None and audit is not None and audit.exists():
         from rerank.reranker.fusion.estimator import AUDIT_FILES
 
@@ -70,7 +75,7 @@ def fuse(
     check_outputs([*runs.values(), qrels, *([model] if qrels is None else [])], outputs)
     if qrels is None:
         flags = {one.names[0]: given.get(name) for name, one in spellings(FusionOptions).items()}
-        _apply(runs, model, out, export, {**flags, "--audit": audit, "--plot": plot}, as_json)
+        _apply(runs, model, out, export, {**flags, "--audit": audit, **pictures}, as_json)
         return
     from rerank.reranker.fusion.estimator import ScoreFusion
     from rerank.reranker.fusion.exports import export as snippet_of
@@ -79,6 +84,8 @@ def fuse(
     chosen = parameters(FusionOptions, given)
     if chosen.get("cv", 5) is None and plot is not None:
         raise InputError("--plot draws what the folds say, and --cv is 0; leave one of them out.")
+    if plot_alpha is not None and len(runs) != 2:
+        raise InputError(f"--plot-alpha draws two runs, and there are {len(runs)}; leave it out, or give two.")
     if export is not None:
         chosen |= expressed(export, tuple(runs), chosen)
     est = ScoreFusion(**chosen, proof=audit is not None, verbose=1)
@@ -111,6 +118,11 @@ def fuse(
     with writing.one():
         if plot is not None:
             write_picture(plot, est.plot)
+    with writing.one():
+        if plot_alpha is not None:
+            curve = est.alpha_curve()
+            say(str(curve))
+            write_picture(plot_alpha, curve.plot)
     writing.check()
     raise typer.Exit(exit_code(est.result_, est.evidence_ is not None and est.evidence_.guarded))
 

@@ -8,14 +8,14 @@ picture is drawn.
 """
 
 from rerank.plots.cards import card_picture, card_risks
-from rerank.plots.fits import by_option, contributions, corrections, leads
+from rerank.plots.fits import by_alpha, by_option, contributions, corrections, leads
 from rerank.plots.lists import before_after, cumulative_gain, plane, preferences, two_lists
 from rerank.plots.programs import bound_over_time, structure
 from rerank.plots.space import box_bounds, cells, weight_space
 from rerank.plots.style import BLUE, GREEN, GREY, ORANGE, PURPLE
 
 __all__ = [
-    "BLUE", "GREEN", "GREY", "ORANGE", "PURPLE", "before_after", "bound_over_time", "box_bounds", "by_option",
-    "card_picture", "card_risks", "cells", "contributions", "corrections", "cumulative_gain", "leads", "plane",
-    "preferences", "structure", "two_lists", "weight_space",
+    "BLUE", "GREEN", "GREY", "ORANGE", "PURPLE", "before_after", "bound_over_time", "box_bounds", "by_alpha",
+    "by_option", "card_picture", "card_risks", "cells", "contributions", "corrections", "cumulative_gain", "leads",
+    "plane", "preferences", "structure", "two_lists", "weight_space",
 ]  # fmt: skip

@@ -134,6 +134,56 @@ def by_option(
     return hide_frame(ax)
 
 
+def by_alpha(
+    ends: ArrayLike,
+    values: ArrayLike,
+    best: tuple[float, float],
+    *,
+    runs: tuple[str, str],
+    fitted: float | None = None,
+    unit: str = "",
+    ax: Any = None,
+) -> Any:
+    """The statistic of two runs by the weight of the second, in steps: a ring on the best ones, dots at .5.
+
+    Parameters
+    ----------
+    ends : array (steps + 1,)
+        Weights between which the statistic is constant, increasing.
+    values : array (steps,)
+    best : pair of float
+        Ends of the best steps.
+    runs : pair of str
+        Under the axis.
+    fitted : float, optional
+        A weight that is marked by a dashed line.
+    unit : str
+        Beside the axis.
+
+    Raises
+    ------
+    InputError
+        If there is not one end more than values.
+    """
+    edges, heights = np.asarray(ends, dtype=np.float64), np.asarray(values, dtype=np.float64)
+    if edges.ndim != 1 or not heights.size or edges.size != heights.size + 1:
+        raise InputError(f"There are {edges.size} ends and {heights.size} values; give one end more than values.")
+    ax = axes_of(ax, (5.6, 3.6))
+    ax.axvspan(*best, color=ORANGE, alpha=0.3, lw=0)
+    ax.axvline(0.5, color=GREY, ls=":", lw=1.2, label="0.5")
+    top = float(heights.max())
+    ax.plot(best, [top, top], color=ORANGE, lw=4, solid_capstyle="butt", zorder=3)
+    ring = dict(marker="o", ls="", ms=7, mfc="white", mec=ORANGE, zorder=4)  # the interval may be too narrow to be seen
+    ax.plot(sum(best) / 2, top, label=f"best, {top:.4g}", **ring)
+    if fitted is not None:
+        ax.axvline(fitted, color="black", ls="--", lw=1.2, label=f"fitted, {fitted:.3g}")
+    ax.stairs(heights, edges, baseline=None, color=BLUE, lw=1.4, zorder=2)
+    ax.set(xlim=(edges[0], edges[-1]), ylabel=unit)
+    ax.set_xlabel(f"alpha: weight of {runs[1]}, beside {runs[0]}", parse_math=False)
+    ax.legend(frameon=False, fontsize=8, loc="lower left", bbox_to_anchor=(-0.03, 1.0), ncols=3)
+    return hide_frame(ax)
+
+
 def corrections(names: Sequence[str], values: ArrayLike, radius: float | None = None, *, ax: Any = None) -> Any:
     """One bar for each column: by how many deviations of the score one deviation of the column moves it.
 

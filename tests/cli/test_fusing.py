@@ -94,3 +94,12 @@ def test_a_fit_for_a_target_chooses_what_it_can_express():
     found = answer(done)
     assert found["normalise"] in ("minmax", "rank") and "score_bm25" in found["export"]
     assert set(found["nulls"]) == {"RRF", "equal weighting (minmax)"} and "normaliser z" not in done.stderr
+
+
+def test_a_fit_draws_the_statistic_by_alpha():
+    pytest.importorskip("matplotlib")
+    done = fitted("--cv", 2, "--radius", 0, "--plot-alpha", "alpha.svg", code=None)
+    assert "No alpha has more than" in done.stderr and "Drawn to alpha.svg." in done.stderr
+    assert Path("alpha.svg").read_bytes().startswith(b"<?xml")
+    three = run("fuse", *RUNS, "--run", "r0.run", "--qrels", "q.txt", "--plot-alpha", "a.svg", code=2)
+    assert "--plot-alpha draws two runs, and there are 3" in three.stderr

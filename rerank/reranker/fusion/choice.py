@@ -24,7 +24,7 @@ from rerank.reranker.fit import LATE, fit
 from rerank.reranker.fusion.lists import some_rows
 from rerank.reranker.fusion.normalise import Floats
 from rerank.reranker.fusion.nulls import Null
-from rerank.reranker.fusion.points import Values, point
+from rerank.reranker.fusion.points import Lists, Values, point
 from rerank.reranker.selection.folds import Split, splits_of
 from rerank.reranker.selection.held_out import part_of
 from rerank.reranker.selection.options import NOT_TRIED, Lead, Option, cv_results
@@ -47,13 +47,19 @@ FEW_TOLD = (
 BAR = 1.5
 """Standard errors by which anything else must lead the first kind of weights (docs/decisions/0028)."""
 
+Folds = Sequence[tuple[Lists, Lists]]
+"""Training and held-out lists of each fold."""
+
 Make = Callable[[Floats, float | None], Reranker]
 """What corrects the score of some weights within a radius, or fits free weights without one."""
 
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """What is best on held-out queries, or the null, as an option; what folds said, if there were any."""
+    """What is best on held-out queries, or the null, as an option; what folds said, if there were any.
+
+    ``held`` are its held-out values (lists,).
+    """
 
     option: Option
     kept: bool = False
@@ -61,6 +67,8 @@ class Chosen:
     cv_results: dict[str, Any] | None = None
     evidence: Evidence | None = None
     name: str = ""
+    folds: Folds = ()
+    held: Floats | None = None
 
     @property
     def searched(self) -> bool:
@@ -153,7 +161,8 @@ def chosen_by_folds(
         safeguard=safeguard, null=null.name, remark=_rule(title(home, null) if firsts == [0] else TOLD[like], strict),
     )  # fmt: skip
     evidence = replace(evidence, options=tuple(title(option, null) for option in options[1:]))
-    return Chosen(options[best], best == 0, " ".join(notes), results, evidence, title(options[best], null))
+    name = title(options[best], null)
+    return Chosen(options[best], best == 0, " ".join(notes), results, evidence, name, trial.lists, held[best])
 
 
 OVER = f"the {FOLDS_SHARE:.0%} of the time_limit of {{}} s that folds have were over; give more time_limit."
@@ -221,7 +230,7 @@ class _Trial:
         self._end = clock.remaining * (1 - FOLDS_SHARE) if clock.limited else 0.0
         first = next(iter(tables.values()))
         assert first.qid is not None
-        self._lists = [tuple(np.unique(first.qid[side]) for side in (split.train, split.test)) for split in splits]
+        self.lists = [(np.unique(first.qid[split.train]), np.unique(first.qid[split.test])) for split in splits]
         self._points: dict[tuple[str, str], list[Floats]] = {}
         self.over, self.late = "", 0
 
@@ -239,7 +248,7 @@ class _Trial:
                 return found
             if (name, kind) not in self._points:
                 self._points[name, kind] = [
-                    point(kind, self._values, data.X, train, self._prior) for train, _ in self._lists
+                    point(kind, self._values, data.X, train, self._prior) for train, _ in self.lists
                 ]
             weights = self._points[name, kind]
             if radius != 0:
@@ -250,7 +259,7 @@ class _Trial:
         if len(weights) < len(self._splits):
             return found
         total = np.zeros(found.size)
-        for one, (_, test) in zip(weights, self._lists):
+        for one, (_, test) in zip(weights, self.lists):
             total[test] += self._values.of(data.X, one[None], test)[0]
         found = total / (1 + max(split.repeat for split in self._splits))
         if self._settings["verbose"]:

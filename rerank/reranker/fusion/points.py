@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -78,6 +80,28 @@ class Values:
             else:
                 raw = _of_first(np.where(there, scores, -np.inf), gains, self._earned) - self._offset[lists]
                 own[has] = raw[has] / self._scale[lists][has]
+        return found
+
+    def of_places(self, number: int, gains: Floats, places: NDArray[np.intp]) -> Floats:
+        """Values (orders,) of a list whose rows with these gains have these places, 1 on top; others have gain 0.
+
+        Parameters
+        ----------
+        gains : float64 array (rows,)
+        places : intp array (orders, rows)
+            Different ones in each order.
+        """
+        offset, scale = self.evaluator.shown[number]
+        if self._earned is not None:
+            paid = np.append(self._earned, 0.0)[np.minimum(places, self._earned.size + 1) - 1]
+            return np.asarray((paid @ gains - offset) / scale)
+        one, found = self.evaluator.lists[number], np.empty(len(places))
+        size, statistic = one.rows.size, self.evaluator.statistic
+        for order, own in enumerate(places):
+            by_place = np.zeros(size)
+            by_place[own - 1] = gains
+            ordered = replace(one, rows=np.arange(size), gains=by_place)
+            found[order] = Evaluator(statistic, [ordered]).values(-np.arange(size), "pessimistic")[0]
         return found
 
 

@@ -151,6 +151,8 @@ FUSING = [
         (MODEL, f"{APPLIED_TO} --out o.run --depth 5"), f"{APPLIED_TO} --out o.run"),
     lines("There is no run; give each as --run NAME=FILE, such as --run bm25=a.run",
         "fuse --qrels q.txt", FUSED),
+    lines("--plot-alpha draws two runs, and there are {}; leave it out, or give two",
+        f"{FUSED} --run c=a.run --plot-alpha a.svg", f"{FUSED} --run c=a.run", f"{FUSED} --plot-alpha a.svg"),
     lines("There is neither --qrels to fit to nor a --model to apply; give one of them",
         APPLIED, FUSED, MODEL, f"{APPLIED_TO} --out o.run"),
     lines("There is nothing to write; add --out FUSED.run, or --export",

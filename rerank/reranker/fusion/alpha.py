@@ -1,0 +1,233 @@
+"""The statistic of two runs by the weight of the second: exact steps, the best interval, and held-out queries."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rerank.io.page import Cells, Part, Words, as_html, as_text
+from rerank.reranker.fusion.choice import Folds, lead_of
+from rerank.reranker.fusion.normalise import Floats
+from rerank.reranker.fusion.points import Values
+from rerank.reranker.selection.options import Lead
+
+CLOSE = 2.0**-40
+"""Alphas of two crossings that are no further apart are one: fused scores have so many binary places."""
+
+EQUAL = 1e-12
+"""Means that differ by no more are equal: they are sums over queries."""
+
+POINTS = 101
+"""Alphas of the table and of the picture."""
+
+WIDTH = 1.96
+"""Standard errors on each side of a lead."""
+
+Steps = tuple[Floats, Floats]
+"""Lower ends of intervals from 0 to 1, and the value on each."""
+
+
+@dataclass(frozen=True, eq=False)
+class AlphaCurve:
+    """Mean statistic of ``(1 - alpha) * first + alpha * second``, the normalised scores of two runs.
+
+    Between two alphas at which documents change places the mean is constant, and at them equal scores count against the
+    relevant document. So the best of the steps is the best of all alphas. Steps no wider than 2^-40 are left out: there
+    scores are equal as they are rounded.
+
+    Attributes
+    ----------
+    statistic : str
+    runs : pair of str
+        The first run, and the second, whose weight alpha is.
+    normaliser : str
+    queries : int
+        Judged queries that have a value.
+    alphas, means : float64 arrays (101,)
+        Alpha from 0 to 1, and the mean as the runs rank by it.
+    ends : float64 array (steps + 1,)
+        Alphas at which the mean changes, with 0 and 1.
+    steps : float64 array (steps,)
+        The mean between two ends.
+    value : float
+        The largest mean of all alphas.
+    best : pair of float
+        Ends of the widest interval with this mean.
+    fitted, fitted_mean : float or None
+        Alpha and mean of the fitted weights; None where one of them is below 0.
+    chosen : Lead or None
+        Held-out statistic of the kind of weights that was chosen and of alpha .5, and the paired lead. None without
+        folds.
+    tuned : Lead or None
+        The same for the alpha that is best on the other folds: the middle of the widest best interval.
+    """
+
+    statistic: str
+    runs: tuple[str, str]
+    normaliser: str
+    queries: int
+    alphas: Floats
+    means: Floats
+    ends: Floats
+    steps: Floats
+    value: float
+    best: tuple[float, float]
+    fitted: float | None
+    fitted_mean: float | None
+    chosen: Lead | None
+    tuned: Lead | None
+
+    @property
+    def table(self) -> list[dict[str, float]]:
+        """Alpha and mean of each point, as a data frame takes them."""
+        points = zip(self.alphas.tolist(), self.means.tolist())
+        return [{"alpha": alpha, self.statistic: mean} for alpha, mean in points]
+
+    def plot(self, ax: Any = None) -> Any:
+        """The steps, the best interval, the fitted alpha (:func:`rerank.plots.by_alpha`)."""
+        from rerank.plots import by_alpha
+
+        return by_alpha(
+            self.ends, self.steps, self.best, runs=self.runs, fitted=self.fitted, unit=self.statistic, ax=ax
+        )
+
+    def _parts(self) -> list[Part]:
+        first, second = self.runs
+        low, high = self.best
+        rows = [("alpha", self.statistic), ("0", f"{self.means[0]:.4f}"), ("0.5", f"{self.means[POINTS // 2]:.4f}")]
+        rows.append(("1", f"{self.means[-1]:.4f}"))
+        if self.fitted is not None:
+            rows.append((f"{self.fitted:.4f}, fitted", f"{self.fitted_mean:.4f}"))
+        rows.append((f"{low:.6g} to {high:.6g}, best", f"{self.value:.4f}"))
+        both = (("the kind of weights that was chosen", self.chosen), ("alpha best on the other folds", self.tuned))
+        told = [(words, lead) for words, lead in both if lead is not None]
+        what = f"{self.statistic} of {self.queries} judged queries by alpha, the weight of {second}"
+        most = math.ceil((self.value - EQUAL) * 1e6) / 1e6  # rounded up: it is a bound
+        return [
+            Words(f"{what}; {first} has the rest. Scores are normalised by {self.normaliser}."),
+            Cells(rows, ("left", "right"), named=True),
+            Words(f"No alpha has more than {most:.6f} on these queries.", strong=True),
+            *(Words(f"Held-out queries, {words}: {_told(lead)}.") for words, lead in told),
+        ]
+
+    def __str__(self) -> str:
+        return as_text(self._parts())
+
+    def _repr_html_(self) -> str:
+        return f"<div>{as_html(self._parts())}</div>"
+
+
+def _told(lead: Lead) -> str:
+    """A held-out value, that of alpha .5, and the lead with its interval."""
+    half = WIDTH * lead.error
+    ends = "" if math.isnan(half) else f" (95 % interval {lead.lead - half:+.4f} to {lead.lead + half:+.4f})"
+    return f"{lead.value:.4f}, alpha 0.5 {lead.alone:.4f}, a lead of {lead.lead:+.4f}{ends}"
+
+
+def alpha_curve(
+    values: Values, X: Floats, weights: Floats, runs: tuple[str, str], normaliser: str, folds: Folds,
+    held: Floats | None,
+) -> AlphaCurve:  # fmt: skip
+    """The curve of two runs.
+
+    Parameters
+    ----------
+    values : Values
+    X : float64 array (rows, 2)
+        Normalised scores.
+    weights : float64 array (2,)
+        The fitted ones.
+    folds : sequence of pairs of intp arrays
+        Training and held-out lists.
+    held : float64 array (lists,), optional
+        Held-out values of the kind of weights that was chosen.
+    """
+    lists = np.flatnonzero([scale > 0 for _, scale in values.evaluator.shown])
+    steps = {number: steps_of(values, X, number) for number in lists.tolist()}
+    ends, means = _joined(list(steps.values()))
+    value, best = _best(ends, means)
+    alphas = np.linspace(0.0, 1.0, POINTS)
+    by_list = values.of(X, _weights(alphas), lists)
+    fitted = mean = None
+    if (weights >= 0).all() and weights.any():
+        fitted = float(weights[1] / weights.sum())
+        mean = float(values.of(X, weights[None], lists).mean())
+    half = np.full(len(values.evaluator.lists), np.nan)
+    half[lists] = by_list[POINTS // 2]
+    chosen = None if held is None or np.isnan(held).all() else lead_of(held, half)
+    tuned = lead_of(_held_out(values, X, steps, folds), half) if folds else None
+    return AlphaCurve(
+        values.evaluator.statistic.name, runs, normaliser, lists.size, alphas, by_list.mean(axis=1), ends, means, value,
+        best, fitted, mean, chosen, tuned,
+    )  # fmt: skip
+
+
+def _weights(alphas: Floats) -> Floats:
+    return np.column_stack([1.0 - alphas, alphas])
+
+
+def _held_out(values: Values, X: Floats, steps: dict[int, Steps], folds: Folds) -> Floats:
+    """Mean value of each list, over the deals of the folds, by the alpha that is best on the training lists."""
+    total, count = (np.zeros(len(values.evaluator.lists)) for _ in range(2))
+    for train, test in folds:
+        some = [steps[number] for number in train.tolist() if number in steps]
+        alpha = sum(_best(*_joined(some))[1]) / 2 if some else 0.5
+        total[test] += values.of(X, _weights(np.array([alpha])), test)[0]
+        count[test] += 1
+    return np.divide(total, count, out=np.full(total.size, np.nan), where=count > 0)
+
+
+def steps_of(values: Values, X: Floats, number: int) -> Steps:
+    """The value of a list by alpha, exact between crossings of two documents.
+
+    Row i changes places with row j where ``(1 - alpha) d_1 + alpha d_2 = 0`` for the differences ``d`` of their scores,
+    so at ``d_1 / (d_1 - d_2)``, which is rounded by a few units in the last place as the signs of ``d`` differ.
+    """
+    one = values.evaluator.lists[number]
+    x, gains = X[one.rows], one.gains
+    earning = np.flatnonzero(gains > 0)
+    first, second = (x[None, :, k] - x[earning, None, k] for k in range(2))
+    more = gains[None, :] - gains[earning, None]
+    before = (more < 0) | ((more == 0) & (np.arange(gains.size) < earning[:, None]))  # where both scores are equal
+    ahead = (first > 0) | ((first == 0) & ((second > 0) | ((second == 0) & before)))
+    leaves, comes = (first > 0) & (second < 0), (first < 0) & (second > 0)
+    at = np.divide(first, first - second, out=np.zeros_like(first), where=leaves | comes)
+    crossings = np.unique(np.concatenate([[0.0], at[leaves | comes], [1.0]]))
+    wide = np.diff(crossings) > CLOSE
+    low, middle = crossings[:-1][wide], (crossings[:-1] + crossings[1:])[wide] / 2
+    places = np.empty((low.size, earning.size), dtype=np.intp)
+    for k in range(earning.size):
+        gone, come = (np.searchsorted(np.sort(at[k][side[k]]), middle) for side in (leaves, comes))
+        places[:, k] = 1 + np.count_nonzero(ahead[k]) - gone + come
+    orders, which = np.unique(places, axis=0, return_inverse=True)
+    found = values.of_places(number, gains[earning], orders)[which.reshape(-1)]
+    changed = np.append(True, found[1:] != found[:-1])
+    low = low[changed]
+    low[0] = 0.0
+    return low, found[changed]
+
+
+def _joined(steps: Sequence[Steps]) -> Steps:
+    """Ends of the intervals on which the mean over lists is constant, with 0 and 1, and the means."""
+    start = math.fsum(levels[0] for _, levels in steps)
+    low, place = np.unique(np.concatenate([low[1:] for low, _ in steps]), return_inverse=True)
+    jumps = np.concatenate([np.diff(levels) for _, levels in steps])
+    totals = start + np.append(0.0, np.cumsum(np.bincount(place.reshape(-1), jumps, minlength=low.size)))
+    ends = np.concatenate([[0.0], low, [1.0]])
+    wide = np.diff(ends) > CLOSE
+    lower = ends[:-1][wide]
+    lower[0] = 0.0
+    return np.append(lower, 1.0), totals[wide] / len(steps)
+
+
+def _best(ends: Floats, means: Floats) -> tuple[float, tuple[float, float]]:
+    """The largest mean, and the ends of the widest interval that has it."""
+    value = float(means.max())
+    on = np.concatenate([[0], means >= value - EQUAL, [0]]).astype(int)
+    starts, stops = np.flatnonzero(np.diff(on) > 0), np.flatnonzero(np.diff(on) < 0)
+    k = int(np.argmax(ends[stops] - ends[starts]))
+    return value, (float(ends[starts[k]]), float(ends[stops[k]]))
