@@ -159,6 +159,17 @@ def test_damaged_kinds_of_a_file_are_refused(fit, tmp_path, damage):
         load(tmp_path / "m.json")
 
 
+def test_kinds_come_from_a_file(case, fit, tmp_path):
+    runs, qrels, kinds = case
+    path = tmp_path / "kinds.txt"
+    path.write_text("".join(f"{query}\t{kind}\n" for query, kind in kinds.items()) + "\n")
+    assert fit.fuse(runs, path) == fit.fuse(runs, kinds) != fit.fuse(runs)
+    for line, message in (("c1 code of mine", "line 1: there are 4 columns"), ("c1 a\nc1 b", "line 2: .* two kinds")):
+        path.write_text(line)
+        with pytest.raises(InputError, match=message):
+            fit.fuse(runs, path)
+
+
 def test_kinds_that_cannot_be_are_refused(case, fit):
     runs, qrels, kinds = case
     with pytest.raises(InputError, match="kinds is a list; give a mapping"):

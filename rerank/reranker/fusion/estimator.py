@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from rerank.io.csv_table import write_csv
 from rerank.io.fusion import ranges
 from rerank.io.page import Cells, Items, Part, ShownMixin, Words
 from rerank.io.paths import unwritable
+from rerank.io.runs import kinds_of
 from rerank.ranks import evaluate
 from rerank.ranks.lists import number_lists
 from rerank.reranker.clock import Clock
@@ -45,7 +46,7 @@ from rerank.reranker.fusion.fit import (
 )
 from rerank.reranker.fusion.kinds import Kind, weights_by_kind
 from rerank.reranker.fusion.lists import judged_runs
-from rerank.reranker.fusion.model import FusionModel, kinds_of, named_runs
+from rerank.reranker.fusion.model import FusionModel, named_runs
 from rerank.reranker.fusion.normalise import Floats, K, curves_of
 from rerank.reranker.fusion.nulls import prior_weights
 from rerank.reranker.fusion.points import Values, of_size_one, point, telling
@@ -141,7 +142,7 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         has them (``taken``). All other numbers are of the common weights; ``score`` takes kinds.
     """
 
-    def fit(self, runs: Any, qrels: Any, kinds: Mapping[Any, Any] | None = None) -> ScoreFusion:
+    def fit(self, runs: Any, qrels: Any, kinds: Any = None) -> ScoreFusion:
         """Choose and fit on the judged queries of the runs.
 
         Parameters
@@ -151,7 +152,7 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         qrels : path, dict, data frame or Qrels
             Documents that are not judged count as irrelevant. Relevant documents that no run has count in the ideal
             list, and are never candidates. Every judged query counts, with 0 where nothing relevant was found.
-        kinds : mapping of query to kind, optional
+        kinds : mapping of query to kind, or path of a file with lines ``QUERY KIND``, optional
             Such as "code" and "question". The weights of a kind are the average of the common ones, which count as ten
             queries, and those of logistic regression on the queries of the kind; a kind has them only if they lead the
             common ones on its held-out queries, by 1.5 standard errors. Needs ``cv``.
@@ -270,7 +271,7 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         check_is_fitted(self, "model_")
         return self.model_
 
-    def fuse(self, runs: Mapping[str, Any], kinds: Mapping[Any, Any] | None = None) -> Any:
+    def fuse(self, runs: Mapping[str, Any], kinds: Any = None) -> Any:
         """The fused run of runs under the names of the fit; see :meth:`FusionModel.fuse`."""
         return self._model().fuse(runs, kinds)
 
@@ -278,7 +279,7 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         """Fused scores of arrays; see :meth:`FusionModel.fuse_arrays`."""
         return self._model().fuse_arrays(scores, qid)
 
-    def score(self, runs: Mapping[str, Any], qrels: Any, kinds: Mapping[Any, Any] | None = None) -> float:
+    def score(self, runs: Mapping[str, Any], qrels: Any, kinds: Any = None) -> float:
         """The statistic of the fused run: the mean over judged queries, equal scores as ``stat.ties`` says."""
         model = self._model()
         found = judged_runs(named_runs(runs, model.names), qrels, model.depth, parse(self.stat))
@@ -371,12 +372,14 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         first, second = model.names
         return alpha_curve(values, X, model.weights, (first, second), model.normaliser, folds, held)
 
-    def _by_kind(self) -> Cells:
-        rows = [("kind", "queries", "lead over the common weights", "standard error", *self.weights_, "")]
+    def _by_kind(self) -> list[Part]:
+        head = ("kind", "queries", "lead over common weights", "standard error", *self.weights_, "")
+        rows: list[Sequence[str]] = [head]
         for kind in self.kinds_:
             numbers = (f"{kind.lead.lead:+.4f}", f"{kind.lead.error:.4f}", *(f"{one:.4f}" for one in kind.weights))
             rows.append((kind.name, str(kind.queries), *numbers, "taken" if kind.taken else "common weights"))
-        return Cells(rows, ("left", *["right"] * (len(self.weights_) + 3), "left"), named=True)
+        sides = ("left", *["right"] * (len(self.weights_) + 3), "left")
+        return [Words("Kinds of queries, on held-out ones of the kind:"), Cells(rows, sides, named=True)]
 
     def _parts(self) -> list[Part] | None:
         if not hasattr(self, "model_"):
@@ -392,7 +395,7 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
             *([] if self.evidence_ is None else [*self.evidence_.parts(), Words("")]),
             Words(f"Weights of the scores normalised by {self.normaliser_}:"),
             Cells(rows, ("left", "right", "right")),
-            *([] if not self.kinds_ else [Words("Kinds of queries, on held-out ones of the kind:"), self._by_kind()]),
+            *([] if not self.kinds_ else self._by_kind()),
             Words(result.message, strong=True),
             *([Words(bounds)] if self.model_.about["radius"] != 0 else []),
             Items(list(dict.fromkeys((*self.notes_, *result.notes)))),

@@ -72,11 +72,12 @@ def export(model: FusionModel, target: str) -> str:
         raise unknown("target", target, TARGETS)
     told = made[target](replace(model, kinds={}))
     kinds = {kind: made[target](model.of_kind(kind)) for kind in model.kinds}
-    if isinstance(told, str):
-        parts = [("# Queries of other kinds", told)] if kinds else [("", told)]
-        parts += [(f"# Queries of the kind {json.dumps(kind)}", own) for kind, own in kinds.items()]
-        return "\n\n".join(f"{head}\n{text}".lstrip("\n") for head, text in parts)
-    return json.dumps({"common": told, "kinds": kinds} if kinds else told, indent=2)
+    if not isinstance(told, str):
+        return json.dumps({"common": told, "kinds": kinds} if kinds else told, indent=2)
+    if not kinds:
+        return told
+    parts = {"other kinds": told} | {f"the kind {json.dumps(kind)}": own for kind, own in kinds.items()}
+    return "\n\n".join(f"# Queries of {which}\n{text}" for which, text in parts.items())
 
 
 def expressible(target: str, normalisers: Sequence[str], model: FusionModel) -> tuple[str, ...]:

@@ -47,7 +47,7 @@ class JudgedRuns:
         """Grades of relevant documents that no run has, and one of a query without any, which counts 0 like others."""
         return dict(self.judged.missed) or None
 
-    def scores(self, model: FusionModel, kinds: Mapping[Any, Any] | None = None) -> NDArray[np.float64]:
+    def scores(self, model: FusionModel, kinds: Any = None) -> NDArray[np.float64]:
         """Fused scores, 0 of the rows that no run has."""
         return np.nan_to_num(model.scores(self.joined, kinds))
 

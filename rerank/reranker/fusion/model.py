@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from rerank.errors import InputError, InputWarning, nearest
 from rerank.io.frames import is_frame
 from rerank.io.fusion import Joined, apart, elsewhere, first_documents, join
-from rerank.io.runs import as_dict, as_frame, run_of
+from rerank.io.runs import as_dict, as_frame, kinds_of, run_of
 from rerank.ranks.lists import number_lists
 from rerank.reranker.fusion.normalise import Floats, K, cut, normalised
 
@@ -133,14 +133,14 @@ class FusionModel:
         """The documents of runs given by name, in the order of ``names``, without those beyond the depth."""
         return join({name: first_documents(run, self.depth) for name, run in named_runs(runs, self.names).items()})
 
-    def fuse(self, runs: Mapping[str, Any], kinds: Mapping[Any, Any] | None = None) -> Any:
+    def fuse(self, runs: Mapping[str, Any], kinds: Any = None) -> Any:
         """The fused run; a warning tells what is most likely not meant (:meth:`notes`).
 
         Parameters
         ----------
         runs : mapping of str to path, dict, data frame or Run
             A run under each of ``names``; see :mod:`rerank.io.runs`.
-        kinds : mapping of query to kind, optional
+        kinds : mapping of query to kind, or path, optional
             A query without a kind, or of one without weights of its own, is fused by ``weights``.
 
         Returns
@@ -167,7 +167,7 @@ class FusionModel:
         """What is said of runs that share no query or document, and of scores that are not those of the fit."""
         return *apart(joined), *elsewhere(joined, self.about.get("ranges"))
 
-    def scores(self, joined: Joined, kinds: Mapping[Any, Any] | None = None) -> Floats:
+    def scores(self, joined: Joined, kinds: Any = None) -> Floats:
         """Fused score of each row, by the weights of the kind of its query."""
         given = self.given(joined)
         found = self.fuse_arrays(given, joined.qid)
@@ -220,19 +220,6 @@ def named_runs(runs: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
         if name not in runs:
             raise InputError(f"The run {name!r} is missing; the model fuses {known}, and needs each of them.")
     return {name: run_of(runs[name], name, empty=True) for name in names}
-
-
-def kinds_of(kinds: Any) -> dict[str, str]:
-    """Kind of each query, as texts.
-
-    Raises
-    ------
-    InputError
-        For anything but a mapping.
-    """
-    if not isinstance(kinds, Mapping):
-        raise InputError(f"kinds is a {type(kinds).__name__}; give a mapping from queries to their kinds.")
-    return {str(query): str(kind) for query, kind in kinds.items()}
 
 
 def blocks(
