@@ -20,6 +20,7 @@ from rerank import Reranker, RerankerCV, datasets
 from rerank.fusion import ScoreFusion
 from rerank.ranks import evaluate
 from rerank.scorecard import Scorecard
+from rerank.scorers import Squares
 
 Scores = Callable[[Any], Any]
 Fit = Callable[[Any, Any], Scores]
@@ -100,8 +101,10 @@ def in_use(splits: int) -> None:
             )
             print(f"  audit, three columns: {audited.fit(X, y).audit(20.0)}")
             print(f"  hits of the first {N} of another third, {splits} splits:")
-        guarded = RerankerCV(Reranker(stat, first_stage=score, solver="search", node_limit=0), time_limit=60.0)
-        fits: dict[str, Scores] = {"the score in use": score, "corrected, guarded": guarded.fit(X, y).decision_function}
+        fits: dict[str, Scores] = {"the score in use": score}
+        for name, columns in (("columns", None), ("columns and squares", Squares())):
+            est = Reranker(stat, first_stage=score, features=columns, solver="search", node_limit=0)
+            fits[f"corrected by {name}"] = RerankerCV(est, time_limit=60.0).fit(X, y).decision_function
         fits |= {f"anew: {name}": fit(np.vstack([old, X]), np.append(y_old, y)) for name, fit in tools().items()}
         for name, scores in fits.items():
             values.setdefault(name, []).append(float(evaluate(stat, y_test, np.asarray(scores(X_test)))))

@@ -52,22 +52,22 @@ ROOMS = {
 # Lines of Python in each room, and at most as many may there be.  Whoever raises a number says why behind it; a room
 # that has become smaller gets its number.  There is no limit on a file or a body: a file ends where its idea ends.
 LEDGER: dict[str, int] = {
-    "formulations": 4476,  # the equation of each component, names of the table; forms of solution files; cards
-    "errors": 496,  # one home of text for people and of streams that end no call; loading stops the clock
-    "io": 3886,  # saved indices, decimals, labels, utilities, margins as written, Markdown of a page, label leaks
-    "statistics": 1005,  # a refusal names the share that was written; pairs of labels in order; ties as quoted
-    "ranks": 1792,  # rows that are there, notes on runs, the error of a lead; pairs won, row by row
+    "formulations": 4476,  # the equation of each component, names of the table; forms of solution files; cards; Pos@Top
+    "errors": 500,  # one home of text for people and of streams that end no call; loading stops the clock
+    "io": 4488,  # saved indices, decimals, labels, margins as written; runs of all forms and spellings
+    "statistics": 1005,  # a refusal names the share that was written; pairs of labels in order; ties as quoted; Pos@Top
+    "ranks": 2354,  # rows that are there, the error of a lead; pairs won; the field's measures of runs, with intervals
     "problem": 1658,  # rows on the weights, as a person writes them; quotas, and which clash; directions
     "certificate": 2163,  # rows on the weights exclude leaves and vertices; ties as halves
     "search": 10296,  # rows on the weights; quotas; a bound with ties as halves
     "solvers": 1807,  # own sense of objectives, unbounded programs; own options of solvers
-    "scorers": 4176,
+    "scorers": 4178,
     "plots": 1456,  # the risks of a card, and the card on paper; curves of a list as SVG; steps by the weight of a run
-    "scorecard": 4846,  # new: cards of points, their files and exports, the check of their proof
+    "scorecard": 5074,  # cards of points, their files and exports, the check of their proof; the best card of each size
     "latent": 3416,  # an evaluation refuses what it cannot judge
-    "reranker": 14461,  # fusion by logistic regression, values of many weights; comparison and frontier; curve by alpha
-    "cli": 3439,  # bounds on a solver's word; outputs one by one, six commands for cards; compare and frontier
-    "rerank": 105,
+    "reranker": 14542,  # one record that describes a fit; fusion by logistic regression; comparison, frontier
+    "cli": 3443,  # six commands for cards; compare and frontier; a report of one screen
+    "rerank": 107,  # public names
 }
 
 # What is known to break the plan. It only shrinks: what is mended has to go from here too.

@@ -45,9 +45,10 @@ the fold are the test. A number is the mean lead in nDCG@10 (linear gain; a quer
 guarded is `ScoreFusion` with its defaults and at most 10 CPU seconds. logistic is scikit-learn's logistic regression
 of relevance on min-max scores (C = 100, both signs). Coordinate ascent (.5 CPU seconds) and the exact fit without folds
 (1 CPU second) have min-max scores and weights >= 0; LightGBM's lambdarank has reciprocal ranks. The rule of the choice
-was made on other draws of TREC 2003 Robust and of the four sets of columns; TREC Deep Learning 2020 was looked at after
-it ([decision 0028](decisions/0028-the-null-of-score-fusion.md)). Measured before equal scores of a run got places of
-their own in "rank".
+was made on other draws of TREC 2003 Robust and of the four sets of columns, queries of the same sets; figures of TREC
+Deep Learning 2020 were seen beside them and not used
+([decision 0028](decisions/0028-the-null-of-score-fusion.md)). Measured before equal scores of a run got places of their
+own in "rank".
 """
 
 

@@ -49,12 +49,16 @@ def verify(
         bool,
         typer.Option("--without-data", help="Do without the table, or with a model that states no digest of its data."),
     ] = False,
+    details: Annotated[
+        bool, typer.Option("--details", help="Print every entry that is taken as given, too, with its reason.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Recompute a model's numbers in exact rational arithmetic. Only the files are used.
 
     Ends with 0 where everything stated holds, 3 where a claim stays open, 5 where one does not hold.
     """
+    from rerank.io.page import as_text
     from rerank.io.paths import check_outputs
     from rerank.reranker.files import model_file
     from rerank.reranker.files.model_file import usable
@@ -90,7 +94,7 @@ def verify(
             }
         )
     else:
-        tell(str(report))
+        tell(as_text(report.parts(details)))
     if plot is not None and table is not None and record is not None:
         with working("Drawing ..."):
             write_picture(plot, lambda: _drawn(doc, table, str(model), record))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import InputError, similar
-from rerank.io.labels import SIGNS_NOTE, TwoLabels, grades_of_signs
+from rerank.io.labels import OR_ADD, SIGNS_NOTE, TwoLabels, grades_of_signs
 from rerank.io.lines import Path, is_number, named
 from rerank.io.table import Floats, Table, words
 
@@ -128,7 +128,7 @@ class Columns:
                 before, behind = where(int(bad[0]))
                 raise InputError(
                     f"{before}column {self.name(role)} holds {values[bad[0]]:g}{behind}, but a {role} is 0 or more; "
-                    "correct it."
+                    f"correct it{OR_ADD if role == 'label' else ''}."
                 )
             amounts[role] = np.ascontiguousarray(values)
         labels = None

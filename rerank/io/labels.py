@@ -58,6 +58,9 @@ POSITIVE = "positive={0!r} (--positive-label {0!r})"
 
 SIGNS_NOTE = "The labels -1 and 1 are read as 0 and 1."
 
+OR_ADD = "; where only their order counts (pairs), add a constant to all labels"
+"""What else to do about a label below 0 in a file."""
+
 
 def word_to_find(words: Iterable[Any], option: str) -> str:
     """Advice on which of the labels is to be found: the one that most people mean, or all where none is such a word.

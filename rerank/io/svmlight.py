@@ -9,7 +9,7 @@ from rerank.errors import InputError
 from rerank.io import ideal
 from rerank.io.atomic import together
 from rerank.io.bounded import within_memory
-from rerank.io.labels import SIGNS_NOTE, grades_of_signs
+from rerank.io.labels import OR_ADD, SIGNS_NOTE, grades_of_signs
 from rerank.io.lines import Path, no_number, number, numbered_lines, spelled, writing_lines, wrong
 from rerank.io.table import Table, check_written, words
 
@@ -97,7 +97,7 @@ def read_svmlight(path: Path, *, n_features: int | None = None, zero_based: bool
     if grades is None:
         row = int(np.argmax(y < 0))
         said = f"the label is {y[row]:g}, but labels are 0/1, -1/1 or grades from 0 upwards"
-        raise wrong(path, int(row_lines[row]), said, "recode it")
+        raise wrong(path, int(row_lines[row]), said, f"recode it{OR_ADD}")
     n, d = y.size, n_features if n_features is not None else int(places.max(initial=-1)) + 1
     if d == 0:
         raise InputError(f"{path} has no feature in any row; pass a file with index:value pairs.")

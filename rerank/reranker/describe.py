@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from rerank.io.page import Bar, Cells, Folded, Items, Part, Words, as_html, as_text
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.solution import ON_WORD, SOURCES, Numbers, status_of
-from rerank.statistics import AUC, Precision, Recall
+from rerank.statistics import AUC, Pairs, Precision, Recall
 
 Floats = NDArray[np.float64]
 
@@ -43,6 +43,9 @@ PARTS = {
     **{f"head{share}": f"a refit of its first {share} %" for share in (10, 20, 40)},
 }  # fmt: skip
 """First stages of this package, and parts of their names, in words."""
+
+GIVEN = "the given score"
+"""A first stage that is a function or ready scores, whose name may say nothing."""
 
 
 TIES = {"pessimistic": "ties counted against it", "average": "a tied pair as one half"}
@@ -125,7 +128,8 @@ def describe(model: Any) -> Description:
 def _asked(r: Numbers) -> list[str]:
     short, asked, found = r.shortlist, r.asked, r.evidence
     lists = "" if r.n_lists == 1 else f" in {r.n_lists:,} lists"
-    rows = f"{short.n_rows:,} rows{lists}, {short.n_positive:,} of them relevant"
+    relevant = "" if _by_order(r) else f", {short.n_positive:,} of them relevant"
+    rows = f"{short.n_rows:,} rows{lists}{relevant}"
     if r.said:
         return [f"Asked: order {rows}, by {r.statistic_name}."]
     of = f"the best {asked.them}"
@@ -176,7 +180,7 @@ def _most(r: Numbers, bound: float, shown: Callable[[float], str]) -> str:
 
 def _valued(r: Numbers, name: str = "") -> str:
     """What is fitted, and how that counts ties where the statistic counts them otherwise."""
-    return f"{name or r.fitted_name}{'' if r.ties == 'pessimistic' else ' with ties counted as lost'}"
+    return f"{name or amount_of(r.fitted_name)}{'' if r.ties == 'pessimistic' else ' with ties counted as lost'}"
 
 
 def _unit(r: Numbers) -> tuple[str, Callable[[float], str]]:
@@ -192,7 +196,20 @@ def _unit(r: Numbers) -> tuple[str, Callable[[float], str]]:
     if type(stat) is AUC and r.n_lists == 1 and r.asked.hits:
         half = ", a tie being one half" if r.ties == "average" else ""
         return f"puts the relevant row first in {{}} of the pairs of a relevant and an irrelevant one{half}", percent
-    return f"has a {r.statistic_name} of {{}}", four
+    if _by_order(r) and r.n_lists == 1:
+        half = ", a tie being one half" if r.ties == "average" else ""
+        return f"has {{}} of the pairs of rows with different labels in their order{half}", percent
+    return f"has a {amount_of(r.statistic_name)} of {{}}", four
+
+
+def _by_order(r: Numbers) -> bool:
+    """Whether labels count by their order alone, so that no row is relevant or irrelevant."""
+    return r.asked.statistic is not None and r.asked.statistic.by_order
+
+
+def amount_of(name: str) -> str:
+    """What can be larger: pairs themselves cannot."""
+    return "share of pairs in order" if name == Pairs.stem else name
 
 
 def _counts(r: Numbers) -> bool:
@@ -227,7 +244,7 @@ def _proof(r: Numbers) -> list[str]:
         return []
     if _unfitted(r):
         return ["Proved: nothing, because the first stage ranks as it is and no weights were fitted on all rows."]
-    name, kept = r.asked.smoothed or r.fitted_name, r.keeps_first_stage
+    name, kept = r.asked.smoothed or amount_of(r.fitted_name), r.keeps_first_stage
     if r.status == "already_ideal":
         return [f"Proved: no {r.asked.them} give the shortlist an order with a larger {name}."]
     said = [proof_of(r, r.asked.them, _valued(r, r.asked.smoothed))]
@@ -252,7 +269,8 @@ def message(r: Numbers) -> str:
     if _was_chosen(r):
         return "Held-out rows chose this first stage, as it is."
     if r.status == "already_ideal":
-        return f"{kept}no weights within the limits give the shortlist an order with a larger {r.fitted_name}."
+        larger = f"larger {amount_of(r.fitted_name)}"
+        return f"{kept}no weights within the limits give the shortlist an order with a {larger}."
     if r.status.startswith("nothing"):
         needed = r.shortlist.least_candidates
         advice = "no n_candidates changes that with these rows and columns."
@@ -284,7 +302,7 @@ def proof_of(r: Numbers, them: str = "allowed weights", name: str = "") -> str:
         how = "the ideal list is reached" if r.bound_source == "ideal" else "by the search"
         halves = ""
         if r.statistic_bound is not None:
-            most = f"a larger {r.statistic_name} than {up(r.statistic_bound)} on the lists of the fit"
+            most = f"a larger {amount_of(r.statistic_name)} than {up(r.statistic_bound)} on the lists of the fit"
             halves = f" With a tied pair as one half, as scikit-learn counts it, no {them} have {most}."
         return (
             f"Proved optimal ({how}): no {them} have a larger {name} on the shortlist, margin and penalty included."
@@ -387,13 +405,14 @@ def _details(r: Numbers) -> list[Part]:
     short, asked = r.shortlist, r.asked
     used = listed([f"{name} {weight:+.4g}" for name, weight in asked.weights], MOST_WEIGHTS)
     rows = [("weights", used or "none")]
+    relevant = "" if _by_order(r) else f", {short.n_positive_head:,} of {short.n_positive:,} relevant ones"
     if asked.constraints:
         rows.append(("rows", f"among weights that keep your constraints: {'; '.join(asked.constraints)}"))
     rows += [
         (
             "shortlist",
-            f"{short.n_head:,} of {short.n_rows:,} rows in {_many(r.n_lists, 'list')}, {short.n_positive_head:,} of "
-            f"{short.n_positive:,} relevant ones; {_many(short.n_features, 'feature')}",
+            f"{short.n_head:,} of {short.n_rows:,} rows in {_many(r.n_lists, 'list')}{relevant}; "
+            f"{_many(short.n_features, 'feature')}",
         ),
         ("seconds", ", ".join(f"{name} {value:.2f}" for name, value in r.seconds.items())),
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -10,14 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from rerank.errors import InputError
+from rerank.errors import InputError, InputWarning
 from rerank.errors.stops import enough_memory
 from rerank.io.options import without
 from rerank.ranks.row_gains import IdealGains
 from rerank.reranker.clock import Clock
 from rerank.reranker.data import Indices, Weights, data_of
 from rerank.reranker.describe import audit_of
-from rerank.reranker.fit import fit
+from rerank.reranker.fit import UNUSED, fit
 from rerank.reranker.options import Options
 from rerank.reranker.ranker import Ranker
 from rerank.reranker.state import FittedState
@@ -167,7 +168,7 @@ class Reranker(Options, Ranker):
     def fit(
         self, X: Any, y: ArrayLike, qid: ArrayLike | str | None = None, sample_weight: ArrayLike | None = None,
         query_weight: Weights = None, ideal_gains: IdealGains = None, groups: ArrayLike | str | None = None,
-        people: ArrayLike | str | None = None,
+        people: ArrayLike | str | None = None, **others: Any,
     ) -> Self:  # fmt: skip
         """Fit first stage and reranking.
 
@@ -197,14 +198,26 @@ class Reranker(Options, Ranker):
             group in several lists keeps these together.
         people : array-like (n,) or str, optional
             Kind of each row, which quotas count, or the column of X that holds it.
+        **others
+            None is taken: for ``group``, by which other rankers are told the lists, the error says how to give ``qid``.
 
         Raises
         ------
         InputError
         CertificateError
             If a solver's claim fails the exact recomputation.
+
+        Warns
+        -----
+        InputWarning
+            For a first stage whose score decides nothing, because lists are reordered whole and there is no radius.
         """
-        return self._fit_named(X, y, qid, sample_weight, query_weight, ideal_gains, groups=groups, people=people)
+        self._refuse(others)
+        self._fit_named(X, y, qid, sample_weight, query_weight, ideal_gains, groups=groups, people=people)
+        for note in self.result_.notes:
+            if UNUSED in note:
+                warnings.warn(note, InputWarning, stacklevel=2)
+        return self
 
     def _fit_named(
         self, X: Any, y: Any, qid: Any, sample_weight: Any, query_weight: Weights, ideal_gains: IdealGains,

@@ -98,6 +98,11 @@ class FirstStage:
         seen = rows.given if self.numeric is None else rows.inputs(self.numeric)
         return (scores_of(self.estimator, seen, rows.n) - self.centre) / self.scale
 
+    @property
+    def is_given(self) -> bool:
+        """Whether it is a function or ready scores, and no estimator."""
+        return self.coef is None and not any(hasattr(self.estimator, each) for each in ("fit", "predict"))
+
     def mapped(self, centre: float, scale: float) -> FirstStage:
         """The same order, with scores shifted by ``centre`` and divided by ``scale``."""
         if self.coef is None:

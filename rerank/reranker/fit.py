@@ -26,8 +26,8 @@ from rerank.reranker.columns import Columns
 from rerank.reranker.constraints import first_stage_keeps
 from rerank.reranker.cross_fit import Staged, staged
 from rerank.reranker.data import Data
-from rerank.reranker.describe import corrections_in_words
-from rerank.reranker.first_stage import FirstStage, too_many
+from rerank.reranker.describe import amount_of, corrections_in_words
+from rerank.reranker.first_stage import FirstStage, is_own_name, too_many
 from rerank.reranker.quotas import broken, in_words, worst
 from rerank.reranker.result import Result
 from rerank.reranker.solution import KEEPING, Solution, status_of
@@ -47,6 +47,9 @@ from rerank.search.domain import allowed
 Floats = NDArray[np.float64]
 Solve = Callable[[Problem, Task, Clock, Floats | None], Solution]
 """From a problem and weights to start from to weights with their exact value and a bound."""
+
+UNUSED = "decides nothing"
+"""What the note says on a first stage whose score is not used."""
 
 LATE = "nothing was left for the search"
 """What the note says on a fit whose time was over before its search."""
@@ -139,7 +142,8 @@ def concluded(
             status = "already_ideal"
         if status == "already_ideal" and problem is not None and problem.anchored and not ideal:
             notes += [
-                f"No correction within the radius gives a larger {statistic.name}; the ideal list has {best:.6g}."
+                f"No correction within the radius gives a larger {amount_of(statistic.name)}; the ideal list has "
+                f"{best:.6g}."
             ]
         if task.constraints and (problem is None or breaks is not None):
             notes += ["Nothing can be reordered, so no weights are fitted, and the constraints are not applied."]
@@ -197,6 +201,8 @@ def concluded(
                     f"The first stage has {before:.4g} by {over} columns and is not kept: max_features is "
                     f"{task.max_features}."
                 ]
+            if unused := _unused(data, task, stage, training):
+                notes += [unused]
             if problem.anchored:
                 names = [data.feature_names[j] for j in training.features]
                 words = corrections_in_words(names, solution.weights[1:], (problem.high - problem.low)[1:])
@@ -225,6 +231,22 @@ def concluded(
         binary=bool(np.isin(data.gains, (0.0, 1.0)).all()),
     )  # fmt: skip
     return state if task.judged else state.with_classes(data.rows, data.y, scores)
+
+
+def _unused(data: Data, task: Task, stage: FirstStage | None, training: Training) -> str:
+    """A sentence where new weights order whole lists and are none of the given first stage's score; else ``""``."""
+    columns = data.rows.columns
+    if stage is None or is_own_name(stage.name) or task.radius is not None or training.info.n_head < data.y.size:
+        return ""
+    if stage.coef is not None and columns.transformer is None and not np.delete(stage.coef, columns.chosen).any():
+        return ""  # its weights are among those that were compared
+    whole = "the list is reordered whole" if data.qid is None else "all lists are reordered whole"
+    fixed = task.normalise is not None or task.formulation == "resolved_rank"
+    return (
+        f"{'The given score' if stage.is_given else f'The score of the first stage {stage.name}'} {UNUSED} here, "
+        f"because {whole} by the columns alone; give {'' if fixed else 'radius, such as 0.3, to correct it, or '}"
+        f"n_candidates below {data.longest_list:,} to keep its order below the first rows."
+    )
 
 
 def broken_by_first_stage(

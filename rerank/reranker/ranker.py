@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rerank.errors import InputError, NotSupportedError
+from rerank.errors import InputError, NotSupportedError, unknown
 from rerank.io.arrays import check_qid, held
 from rerank.io.frames import expect_columns, frame_like, is_frame, without
 from rerank.io.labels import labels_of
@@ -24,7 +25,7 @@ from rerank.ranks.row_gains import IdealGains, gain_of
 from rerank.reranker.columns import Rows, lists_of
 from rerank.reranker.data import Given, Weights, gains_and_weights, numbered
 from rerank.reranker.describe import describe
-from rerank.reranker.learners import names_optional
+from rerank.reranker.learners import GROUPED, names_optional
 from rerank.reranker.result import Result
 from rerank.reranker.state import FittedState, free_name
 
@@ -53,6 +54,16 @@ class Ranker(ShownMixin, BaseEstimator):
 
     def _parts(self) -> list[Part] | None:
         return describe(self).shown() if hasattr(self, "result_") else None
+
+    def _refuse(self, others: Mapping[str, Any]) -> None:
+        """Refuse arguments that ``fit`` has not."""
+        for name in others:
+            if name in GROUPED:
+                raise InputError(
+                    f"{type(self).__name__}.fit has no {name!r}; give qid, the list of each row: of sizes that is "
+                    "np.repeat(np.arange(len(group)), group)."
+                )
+            raise unknown(f"argument of {type(self).__name__}.fit", name, [*signature(type(self).fit).parameters][1:-1])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -16,7 +16,7 @@ from rerank.problem import Problem
 from rerank.problem.scaling import per_unit, snapped_scores
 from rerank.reranker.classes import Classes, classes_of
 from rerank.reranker.columns import Columns, Rows
-from rerank.reranker.describe import stage_in_words
+from rerank.reranker.describe import GIVEN, stage_in_words
 from rerank.reranker.first_stage import FirstStage
 from rerank.reranker.result import Result
 from rerank.reranker.shortlist import joined, list_heads, stack
@@ -103,7 +103,7 @@ class FittedState:
 
     def _asked(self) -> Asked:
         task, stage, p, limits = self.task, self.first_stage, self.features.size, list[str]()
-        name = "the first stage" if stage is None else stage_in_words(stage.name)
+        name = "the first stage" if stage is None else GIVEN if stage.is_given else stage_in_words(stage.name)
         who = f"weights of {'this column' if p == 1 else f'these {p:,} columns'}"
         if self.anchored:
             who = f"corrections of {'the prior' if stage is None else name} by {who.removeprefix('weights of ')}"

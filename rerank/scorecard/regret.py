@@ -67,13 +67,13 @@ class Regret:
         elif self.proved:
             first = (
                 f"The card is at {four(self.value)}; the best allowed card of its size on this table has "
-                f"{four(self.best_value)}: proved. {many} cards are better."
+                f"{four(self.best_value)}: proved. {many} {'card is' if self.better == 1 else 'cards are'} better."
             )
         else:
             first = (
                 f"The card is at {four(self.value)}; the best allowed card of its size found on this table has "
-                f"{four(self.best_value)}, and none has more than {rounded_up(self.bound)}. {many} better cards "
-                f"are known."
+                f"{four(self.best_value)}, and none has more than {rounded_up(self.bound)}. {many} better "
+                f"{'card is' if self.better == 1 else 'cards are'} known."
             )
         found: list[Part] = [Words(first, strong=True)]
         if self.lead is not None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rerank.io.page import Part, Words
+from rerank.io.page import Part, Words, as_html, as_text
 from rerank.scorecard.card import Card
 from rerank.scorecard.rows import Rows
 from rerank.scorecard.search import Search
@@ -103,6 +103,12 @@ class CardResult:
         if self.pessimistic < self.value:
             found.append(Words(f"With tied rows against the relevant ones it is {four(self.pessimistic)}.", small=True))
         return found
+
+    def __str__(self) -> str:
+        return as_text(self.parts())
+
+    def _repr_html_(self) -> str:
+        return as_html(self.parts())
 
 
 def four(value: float) -> str:

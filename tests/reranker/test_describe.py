@@ -162,3 +162,13 @@ def test_the_first_rows_are_named_by_their_labels():
     assert shown == [f"r{k}" for k in places[:3]]
     with pytest.raises(InputError, match="reset_index"):
         est.top(frame.set_axis(["a"] * 120), 7)
+
+
+def test_a_first_stage_that_is_a_function_is_called_the_given_score():
+    X, y = np.random.default_rng(0).normal(size=(60, 2)), np.arange(60) % 3 == 0
+    given = LogisticRegression().fit(X, y)
+    for first_stage in (given.decision_function, lambda X: X[:, 0] ** 3, X[:, 0] ** 3):
+        est = Reranker("dcg@5", first_stage=first_stage, radius=0.3, solver="search").fit(X, y)
+        assert " now, by the given score" in est.audit(10.0) and "corrections of the given score" in str(describe(est))
+    est = Reranker("dcg@5", first_stage=given, radius=0.3, solver="search").fit(X, y)
+    assert " now, by LogisticRegression" in est.audit(10.0)

@@ -1,15 +1,22 @@
 """First stages: what is kept as numbers, whatever it is wrapped in."""
 
+import warnings
+
 import numpy as np
+import pandas as pd
 import pytest
-from sklearn import config_context
+from lightgbm import LGBMRanker
+from sklearn import clone, config_context
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, PoissonRegressor, Ridge
+from sklearn.model_selection import GroupKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-from rerank import Reranker
+from rerank import Reranker, RerankerCV
+from rerank.errors import InputError, InputWarning
+from rerank.ranks import evaluate
 from rerank.reranker.first_stage import NAMES
 from tests.cases.drawn import drawn
 from tests.cases.stages import fit_stage, stage_scores
@@ -105,3 +112,92 @@ def test_a_range_beyond_the_largest_number_is_scaled():
     stage = fit_stage("logistic", wide, y)
     half = fit_stage("logistic", wide * 2.0**-300, y)
     np.testing.assert_allclose(stage.coef * 2.0**300, half.coef, rtol=1e-9)
+
+
+# -- a first stage whose score decides nothing -------------------------------------------------------------------------
+
+
+def trees_and_lists(signal=0.0, n=160):
+    """An interaction, which trees find and weights of columns do not, in short lists; ``signal`` is one of a column."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(n, 3))
+    y = (X[:, 0] * X[:, 1] + signal * X[:, 2] + 0.3 * rng.normal(size=n) > 0.8).astype(int)
+    trees = LGBMRanker(n_estimators=15, num_leaves=7, min_child_samples=5, n_jobs=1, verbose=-1, random_state=0)
+    return X, y, np.arange(n) // 8, trees
+
+
+def heads(stage, X, y, qid=None, **options):
+    """A fit whose weights are not the first stage's, and its warnings on a score that is not used."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        est = Reranker("ndcg@3", first_stage=stage, solver="search", node_limit=20, cross_fit=False, **options)
+        est.fit(X, y, qid)
+    return est, [one for one in caught if issubclass(one.category, InputWarning)]
+
+
+def test_trees_whose_score_decides_nothing_are_told_of():
+    X, y, qid, _ = trees_and_lists(signal=3.0)
+    trees = LGBMRanker(n_estimators=3, num_leaves=4, n_jobs=1, verbose=-1)  # the weights are ahead of these
+    est, caught = heads(trees, X, y, qid)
+    assert np.array_equal(est.coef_, heads(None, X, y, qid)[0].coef_)  # as without the trees
+    (warned,) = caught
+    assert str(warned.message) in est.result_.notes and warned.filename == __file__
+    assert str(warned.message) == (
+        "The score of the first stage LGBMRanker decides nothing here, because all lists are reordered whole by the "
+        "columns alone; give radius, such as 0.3, to correct it, or n_candidates below 8 to keep its order below the "
+        "first rows."
+    )
+    for cure in ({"radius": 0.3}, {"n_candidates": 4}):
+        est, caught = heads(trees, X, y, qid, **cure)
+        assert not caught and not any("decides nothing" in note for note in est.result_.notes) and est.reranks_
+        assert not np.array_equal(est.list_scores(X, qid), heads(None, X, y, qid)[0].list_scores(X, qid))
+
+
+def test_a_first_stage_is_not_told_of_where_its_weights_were_compared_or_it_is_kept():
+    X, y, qid, trees = trees_and_lists()
+    kept, caught = heads(trees.set_params(n_estimators=5, num_leaves=4), X, y, qid)
+    assert kept.result_.status == "first_stage_kept" and not caught and not kept.result_.notes
+    X, y, qid, _ = trees_and_lists(signal=3.0)
+    for stage in ("logistic", LogisticRegression(), "x0"):
+        assert not heads(stage, pd.DataFrame(X, columns=["x0", "x1", "x2"]), y, qid)[1]
+    other = heads("x0", pd.DataFrame(X, columns=["x0", "x1", "x2"]), y, features=["x1", "x2"])
+    assert "The score of the first stage column x0 decides nothing here, because the list" in str(other[1][0].message)
+    assert "The given score decides nothing" in str(heads(lambda X: X[:, 0] ** 3, X, y, qid)[1][0].message)
+
+
+@pytest.mark.parametrize("signal, kept", [(0.0, True), (3.0, False)])
+def test_a_choice_over_trees_corrects_their_score_and_keeps_them_as_the_null(signal, kept):
+    X, y, qid, trees = trees_and_lists(signal, n=400)
+    base = Reranker("ndcg@3", first_stage=trees, solver="search", node_limit=5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", InputWarning)
+        cv = RerankerCV(base, cv=3, n_repeats=1).fit(X, y, qid)
+    tried = [params.get("radius") for params, lead in zip(cv.cv_results_["params"], cv.cv_results_["lead"])
+             if "first_stage" not in params and not np.isnan(lead)]  # fmt: skip
+    assert set(tried) == {0.03, 0.1, 0.3, 1.0, 3.0, None}
+    splits = list(GroupKFold(4).split(X, y, qid))  # the null is what these trees say of lists they have not seen
+    alone = np.empty(y.size)
+    for train, test in splits:
+        order = train[np.argsort(qid[train], kind="stable")]
+        sizes = np.unique(qid[order], return_counts=True)[1]
+        alone[test] = clone(trees).fit(X[order], y[order], group=sizes).predict(X[test])
+    again = RerankerCV(base, cv=splits, grid={"radius": [0.1]}).fit(X, y, qid)
+    assert again.cv_results_["first_stage"][0] == pytest.approx(
+        np.mean([evaluate("ndcg@3", y[test], alone[test], qid[test]) for _, test in splits]), abs=1e-12
+    )
+    assert cv.first_stage_kept_ == kept
+    if kept:
+        whole = clone(trees).fit(X, y, group=np.unique(qid, return_counts=True)[1]).predict(X)
+        assert evaluate("ndcg@3", y, cv.list_scores(X, qid), qid) == evaluate("ndcg@3", y, whole, qid)
+    else:
+        assert cv.best_params_["radius"] is not None and cv.prior_weight_ == 1
+
+
+@pytest.mark.parametrize("estimator", [Reranker(), RerankerCV()])
+def test_sizes_of_lists_are_refused_in_a_sentence(estimator):
+    X, y, qid, _ = trees_and_lists()
+    name = type(estimator).__name__
+    with pytest.raises(InputError, match=rf"{name}.fit has no 'group'; give qid, the list of each row: of sizes"):
+        estimator.fit(X, y, group=[8] * 20)
+    with pytest.raises(InputError, match=f"Unknown argument of {name}.fit 'grups'; did you mean 'groups'"):
+        estimator.fit(X, y, grups=qid)

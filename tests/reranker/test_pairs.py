@@ -15,10 +15,11 @@ from sklearn.model_selection import cross_val_score
 
 from formulations import pairwise as program
 from formulations.compile import compile_model
-from rerank import Reranker, RerankerCV
+from rerank import Reranker, RerankerCV, describe
 from rerank.certificate import load_proof, save_proof, verify_proof
 from rerank.errors import InputError
 from rerank.io import Table, read_csv
+from rerank.io.page import as_text
 from rerank.metrics import make_ranking_scorer
 from rerank.problem import build, problem_of, values_at
 from rerank.ranks import evaluate, list_values
@@ -288,6 +289,20 @@ def test_too_many_pairs_are_refused_before_they_are_formed(monkeypatch):
     fits = int(str(refusal.value).split("n_candidates to ")[1].split()[0])
     assert fitted(X, y, first_stage=X[:, 0], n_candidates=fits).result_.bound <= 1
     assert fitted(X, np.digitize(y, np.quantile(y, [0.3, 0.6])).astype(float)).result_.bound <= 1
+
+
+# -- what is said ------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_said_speaks_of_pairs_and_not_of_relevant_rows():
+    X, y = drawn(3)
+    for qid in (None, np.arange(12) // 6):
+        told = describe(fitted(X, y, qid))
+        said = as_text(told.parts(details=True))
+        assert "relevant" not in said and "a pairs" not in said and "larger pairs" not in said
+        assert "no weights of these 2 columns have a larger share of pairs in order" in said
+    share = f"{100 * fitted(X, y).result_.statistic:.4g} %"
+    assert f"{share} of the pairs of rows with different labels" in describe(fitted(X, y)).answer
 
 
 # -- the published ranking of the page ---------------------------------------------------------------------------------

@@ -138,3 +138,11 @@ print("ended")
 def test_ctrl_c_keeps_the_best_card():
     done = subprocess.run([sys.executable, "-c", RUNNING], capture_output=True, text=True, timeout=240)
     assert done.returncode == 0 and done.stdout == "ended\n", done.stderr[-2000:]
+
+
+def test_a_result_prints_the_sentences_of_the_card():
+    rows = oracle.drawn(6, n=30)
+    card = Scorecard(n_questions=2, points=2, validation=3).fit(rows.X, rows.y)
+    said = str(card.result_)
+    assert said.startswith("AUC ") and "Proved: no card of at most 2 of these" in said and "3 refits" in said
+    assert said in str(card) and "CardResult(" not in said

@@ -43,7 +43,8 @@ def test_regret_is_the_lead_of_the_best_card_of_its_size(seed, card, stat, lists
     assert found.best_value == pytest.approx(float(best), abs=1e-12) and found.better == len(better)
     if found.better:
         assert oracle.value(stat, found.best.total(rows.X).tolist(), rows) == pytest.approx(float(best), abs=1e-12)
-        assert f"proved. {len(better):,} cards are better" in str(found)
+        many = f"{len(better):,} cards are" if len(better) > 1 else "1 card is"
+        assert f"proved. {many} better" in str(found)
     else:
         assert found.best == given.with_totals(given.total(rows.X), rows.y, 1.0 - rows.y)
         assert found.regret < 1e-9 and "no allowed card of" in str(found)
@@ -77,6 +78,8 @@ def test_a_search_that_is_cut_gives_no_less_than_the_regret():
     assert cut.regret >= whole.regret > 0 and not cut.proved and "and none has more than" in str(cut)
     few = Scorecard(validation=2).regret({"e = 1": 1, "b >= 1": -1}, rows.X, rows.y, most=3)
     assert not few.counted and few.better == 3 < whole.better and "At least 3" in str(few)
+    one = Scorecard(validation=2).regret({"e = 1": 1, "b >= 1": -1}, rows.X, rows.y, most=1)
+    assert one.better == 1 and "At least 1 card is better." in str(one)
 
 
 @pytest.mark.parametrize(

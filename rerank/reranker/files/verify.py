@@ -152,20 +152,31 @@ class Report:
     def __str__(self) -> str:
         return as_text(self.parts())
 
-    def parts(self) -> list[Part]:
-        """The checks, one in each line, the remarks, the outcome, and the entries that no check covers."""
+    def parts(self, details: bool = False) -> list[Part]:
+        """The checks, one in each line, the remarks, the outcome, and the claims that are open.
+
+        With ``details`` also the entries that are taken as given, with the reasons; else their number.
+        """
         cells = [
             ("ok" if one.holds else "FAILED", one.name, *(text if len(text) <= WIDE else f"{text[:WIDE]}..." for text in
             (one.stated, one.recomputed))) for one in self.checks
         ]  # fmt: skip
-        reasons = [f"{why}: {', '.join(names)}" for why, names in self.reasons().items()]
+        given = sum(not each.open for each in self.not_looked_at)
+        reasons = [f"{why}: {', '.join(names)}" for why, names in self.reasons(given=details).items()]
+        if given and not details:
+            reasons.append(
+                f"{given} {'entry is' if given == 1 else 'entries are'} taken as given, such as versions, which no "
+                "check covers; --details, or not_looked_at in --json, has each with its reason."
+            )
         table = Cells([("", "check", "stated", "recomputed"), *cells], ("left",) * 4, named=True)
         return [table, *map(Words, (*self.remarks, self.outcome, *reasons))]
 
-    def reasons(self) -> dict[str, list[str]]:
-        """The entries that were not looked at, by the reason why; open claims first."""
+    def reasons(self, given: bool = True) -> dict[str, list[str]]:
+        """The entries that were not looked at, by the reason why; open claims first, and alone unless ``given``."""
         found: dict[str, list[str]] = {}
         for each in self.not_looked_at:
+            if not (each.open or given):
+                continue
             title = "not looked at" if each.open else "taken as given"
             found.setdefault(f"{title} ({each.why})", []).append(each.name)
         return found

@@ -207,7 +207,7 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         start = point(kind, values, data.X, every, prior)
         table, proof = judged.table(model, kept_rows), bool(self.proof) and radius != 0
         est = self._reranker(start, radius)
-        limit = self.node_limit if radius != 0 else None  # one point needs no search
+        limit = self.node_limit if radius != 0 else 0  # one point needs no search
         est.set_params(time_limit=clock.least(None, 1), verbose=int(self.verbose > 0), proof=proof, node_limit=limit)
         with untold():
             fit_table(est, table)

@@ -12,8 +12,6 @@ from rerank.errors import InputError, unknown
 from rerank.io.options import one_of, real, whole
 from rerank.ranks.runs import worse_than_chance
 from rerank.reranker.data import Data
-from rerank.reranker.describe import CORRECTIONS
-from rerank.reranker.fit import LATE
 from rerank.reranker.fusion.choice import Chosen
 from rerank.reranker.fusion.model import FusionModel
 from rerank.reranker.fusion.normalise import MISSING, NORMALISERS, Floats
@@ -151,5 +149,6 @@ def in_words(result: Result, null: Null, choice: Chosen) -> Result:
         message = f"Taken on held-out queries: {choice.name}. No weights were searched for on all queries."
     else:
         message = MESSAGES[result.status].format(name=result.fitted_name, gap=result.gap)
-    notes = [note for note in result.notes if choice.searched or not (note.startswith(CORRECTIONS) or LATE in note)]
-    return replace(result, said=message, notes=tuple(note.replace("first stage", "prior") for note in notes))
+    if not choice.searched:  # one point is all that is allowed, and notes are about a search
+        return replace(result, said=message, bound=result.value, notes=())
+    return replace(result, said=message, notes=tuple(note.replace("first stage", "prior") for note in result.notes))

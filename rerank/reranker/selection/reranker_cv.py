@@ -163,13 +163,13 @@ class RerankerCV(Ranker):
     def fit(
         self, X: Any, y: ArrayLike, qid: ArrayLike | str | None = None, sample_weight: ArrayLike | None = None,
         query_weight: Weights = None, ideal_gains: IdealGains = None, groups: ArrayLike | str | None = None,
-        people: ArrayLike | str | None = None,
+        people: ArrayLike | str | None = None, **others: Any,
     ) -> RerankerCV:  # fmt: skip
         """Choose by held-out rows, then fit on all.
 
         Parameters
         ----------
-        X, y, qid, sample_weight, query_weight, ideal_gains, groups, people
+        X, y, qid, sample_weight, query_weight, ideal_gains, groups, people, **others
             As in :meth:`Reranker.fit`. Weights count in the fits and on held-out rows. Groups are whole in every fold,
             also in those by which the first stage scores training rows. On the part of a single list that a fold
             learns from, quotas ask for their share of places and rows, rounded to what is easier; the last fit keeps
@@ -181,6 +181,7 @@ class RerankerCV(Ranker):
             For parameters or data that cannot be used, too few relevant rows or lists for the folds, or a fold on whose
             rows no model can be fitted or evaluated.
         """
+        self._refuse(others)
         return self._fit_named(X, y, qid, sample_weight, query_weight, ideal_gains, groups=groups, people=people)
 
     def _fit_named(

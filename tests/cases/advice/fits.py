@@ -49,6 +49,11 @@ def wide(**options):
     return est(**{"stat": "auc", "first_stage": X[:, 1], **options}).fit(X, y[::-1])
 
 
+def unused(**options):
+    """A fit over a poor score that is no sum of the columns."""
+    return est(**{"first_stage": lambda table: -(table[:, 0] ** 3), **options}).fit(X, Y)
+
+
 def grid(epsilon, rows=None, y=None):
     """A fit of rows on a grid, where pairs differ by just the margin."""
     if rows is None:
@@ -233,6 +238,13 @@ FIRST_STAGES = [
     row("has a label twice, so that labels name no rows; call X.reset_index(drop=True) first",
         lambda: fit(FRAME).top(FRAME.set_axis(["a"] * len(FRAME)), 3),
         lambda: fit(FRAME).top(FRAME.set_axis(["a"] * len(FRAME)).reset_index(drop=True), 3).size == 3),
+    row(("decides nothing here, because the list is reordered whole by the columns alone; give radius, such as 0.3",
+         "n_candidates below {} to keep its order below the first rows"),
+        lambda: unused(),
+        lambda: unused(radius=0.3).prior_weight_ == 1 and unused(n_candidates=20).result_.shortlist.n_head < 40),
+    row("give qid, the list of each row: of sizes that is np.repeat(np.arange(len(group)), group)",
+        lambda: est().fit(X, Y, group=[20, 20]),
+        lambda: est().fit(X, Y, np.repeat(np.arange(2), [20, 20])).result_.n_lists == 2),
     row("is the second part of its kind; leave one out",
         lambda: fit(first_stage="logistic+head10+head20"),
         lambda: proved(fit(first_stage="logistic+head10"))),

@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 from rerank import fusion, plots, scorers
 from rerank.certificate import Certificate, certify, leaf_boxes
-from rerank.io import read_csv
+from rerank.io import read_csv, read_svmlight
 from rerank.latent import LatentRoBiRank, split_log
 from rerank.latent import evaluate as evaluate_latent
 from rerank.perturb import merge_duplicates, perturb_rows, perturb_weights, theorem_applies
@@ -368,6 +368,12 @@ MERGED = [
         lambda: read_csv(write("w.csv", "hit,a,w\n0,1,5\n1,0,-3\n"), label="hit", weight="w"),
         lambda: read_csv(write("w.csv", "hit,a,w\n0,1,5\n1,0,3\n"), label="hit",
             weight="w").sample_weight.min() == 3),
+    row("; where only their order counts (pairs), add a constant to all labels",
+        lambda: read_csv(write("u.csv", "hit,a\n-1.5,1\n2,0\n"), label="hit"),
+        lambda: read_csv(write("u.csv", "hit,a\n0.5,1\n4,0\n"), label="hit").y.tolist() == [0.5, 4]),
+    row(("labels are 0/1, -1/1 or grades from 0 upwards", "order counts (pairs), add a constant to all labels"),
+        lambda: read_svmlight(write("u.svm", "-1.5 1:1\n2 1:0\n")),
+        lambda: read_svmlight(write("u.svm", "0.5 1:1\n4 1:0\n")).y.tolist() == [0.5, 4]),
 ]  # fmt: skip
 
 ROWS = MEASURES + EQUAL + PROBLEMS + STAGES + FUSIONS + LATENT + PICTURES + MERGED
