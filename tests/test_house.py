@@ -54,7 +54,7 @@ ROOMS = {
 LEDGER: dict[str, int] = {
     "formulations": 4476,  # the equation of each component, names of the table; forms of solution files; cards; Pos@Top
     "errors": 500,  # one home of text for people and of streams that end no call; loading stops the clock
-    "io": 4488,  # saved indices, decimals, labels, margins as written; runs of all forms and spellings
+    "io": 4511,  # saved indices, decimals, labels, margins as written; runs of all forms; kinds of queries
     "statistics": 1005,  # a refusal names the share that was written; pairs of labels in order; ties as quoted; Pos@Top
     "ranks": 2354,  # rows that are there, the error of a lead; pairs won; the field's measures of runs, with intervals
     "problem": 1658,  # rows on the weights, as a person writes them; quotas, and which clash; directions
@@ -65,8 +65,8 @@ LEDGER: dict[str, int] = {
     "plots": 1456,  # the risks of a card, and the card on paper; curves of a list as SVG; steps by the weight of a run
     "scorecard": 5074,  # cards of points, their files and exports, the check of their proof; the best card of each size
     "latent": 3416,  # an evaluation refuses what it cannot judge
-    "reranker": 14542,  # one record that describes a fit; fusion by logistic regression; comparison, frontier
-    "cli": 3443,  # six commands for cards; compare and frontier; a report of one screen
+    "reranker": 14703,  # one record that describes a fit; fusion by logistic regression, alpha, kinds; comparison
+    "cli": 3449,  # six commands for cards; compare and frontier; a report of one screen
     "rerank": 107,  # public names
 }
 

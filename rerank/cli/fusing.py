@@ -50,6 +50,9 @@ def fuse(
     plot: Annotated[
         Path | None, typer.Option(help="Draw the lead of every option over RRF: a .png, .svg or .pdf.")
     ] = None,
+    kinds: Annotated[
+        Path | None, typer.Option(help="Kinds of queries, lines QUERY KIND: weights by kind where held-out ones agree.")
+    ] = None,
     plot_alpha: Annotated[
         Path | None, typer.Option(help="Of two runs: draw the statistic by the weight of the second one.")
     ] = None,
@@ -72,10 +75,10 @@ def fuse(
         from rerank.reranker.fusion.estimator import AUDIT_FILES
 
         outputs |= {f"the {name} of --audit": audit / name for name in AUDIT_FILES}
-    check_outputs([*runs.values(), qrels, *([model] if qrels is None else [])], outputs)
+    check_outputs([*runs.values(), qrels, kinds, *([model] if qrels is None else [])], outputs)
     if qrels is None:
         flags = {one.names[0]: given.get(name) for name, one in spellings(FusionOptions).items()}
-        _apply(runs, model, out, export, {**flags, "--audit": audit, **pictures}, as_json)
+        _apply(runs, model, out, export, kinds, {**flags, "--audit": audit, **pictures}, as_json)
         return
     from rerank.reranker.fusion.estimator import ScoreFusion
     from rerank.reranker.fusion.exports import export as snippet_of
@@ -91,7 +94,7 @@ def fuse(
     est = ScoreFusion(**chosen, proof=audit is not None, verbose=1)
     limit = "without a limit" if est.time_limit is None else f"at most {est.time_limit:g} s"
     say(f"Fusing {len(runs)} runs for {est.stat}, {limit} ...")
-    est.fit(runs, qrels)
+    est.fit(runs, qrels, kinds)
     fused = est.model_
     snippet = None if export is None else snippet_of(fused, export)
     joined = None if out is None else fused.joined(runs)
@@ -102,7 +105,7 @@ def fuse(
             written["model"] = str(model)
     with writing.one():
         if out is not None and joined is not None:
-            write_run(out, joined.qid, joined.docid, fused.scores(joined))
+            write_run(out, joined.qid, joined.docid, fused.scores(joined, kinds))
             written["out"] = str(out)
     with writing.one():
         if audit is not None and _audited(est, audit):
@@ -141,8 +144,8 @@ def _audited(est: ScoreFusion, folder: Path) -> bool:
 
 
 def _apply(
-    runs: dict[str, Path], model: Path | None, out: Path | None, target: str | None, given: dict[str, Any],
-    as_json: bool,
+    runs: dict[str, Path], model: Path | None, out: Path | None, target: str | None, kinds: Path | None,
+    given: dict[str, Any], as_json: bool,
 ) -> None:  # fmt: skip
     from rerank.io import write_run
     from rerank.reranker.fusion.exports import export
@@ -153,6 +156,8 @@ def _apply(
     refuse_idle(given, "it is about a fit, and without --qrels the model is applied as it is; leave it out")
     if out is None and target is None:
         raise InputError("There is nothing to write; add --out FUSED.run, or --export.")
+    if out is None:
+        refuse_idle({"--kinds": kinds}, "it is about the run that is written; add --out FUSED.run, or leave it out")
     found = load(model)
     snippet = None if target is None else export(found, target)
     joined = None
@@ -161,7 +166,7 @@ def _apply(
         joined = found.joined(runs)
         for note in (notes := found.notes(joined)):
             say(note)
-        write_run(out, joined.qid, joined.docid, found.scores(joined))
+        write_run(out, joined.qid, joined.docid, found.scores(joined, kinds))
         say(f"{len(joined)} documents of {len(set(joined.qid.tolist()))} queries written to {out}.")
     if as_json:
         answer({**_described(found), "out": out and str(out), "export": snippet, "notes": list(notes),
@@ -174,6 +179,7 @@ def _described(model: FusionModel) -> dict[str, Any]:
     return {
         "weights": dict(zip(model.names, model.weights.tolist())), "normalise": model.normaliser, "k": model.k,
         "missing": model.missing, "depth": model.depth,
+        "kinds": {kind: dict(zip(model.names, own.tolist())) for kind, own in model.kinds.items()},
     }  # fmt: skip
 
 

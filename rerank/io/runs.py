@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from rerank.errors import InputError
 from rerank.io.arrays import held
 from rerank.io.frames import column, is_frame, names_of, numbers
+from rerank.io.lines import numbered_lines, wrong
 from rerank.io.table import Floats, Words, numbered, words
 from rerank.io.trec import (
     DOCUMENT,
@@ -72,6 +73,28 @@ def qrels_of(source: Any) -> Qrels:
             "or exchange runs and judgements."
         )
     return Qrels(qid, docid, grade.astype(np.int64))
+
+
+def kinds_of(source: Any) -> dict[str, str]:
+    """The kind of each query, from a mapping, or from a file with lines ``QUERY KIND``.
+
+    Raises
+    ------
+    InputError
+        For anything else, and for a query of two kinds.
+    """
+    if isinstance(source, Mapping):
+        return {str(query): str(kind) for query, kind in source.items()}
+    if not isinstance(source, str | os.PathLike):
+        raise InputError(f"kinds is a {type(source).__name__}; give a mapping from queries to their kinds, or a file.")
+    found: dict[str, str] = {}
+    for line, text in numbered_lines(source):
+        parts = text.split()
+        if parts and len(parts) != 2:
+            raise wrong(source, line, f"there are {len(parts)} columns, not 2", "write it as: QUERY KIND")
+        if parts and found.setdefault(*parts) != parts[1]:
+            raise wrong(source, line, f"the query {parts[0]!r} has two kinds", "leave one of them out")
+    return found
 
 
 def run_rows_of(source: Any, name: str) -> Rows:

@@ -9,6 +9,7 @@ from rerank.fusion import load
 from rerank.io import read_run, write_qrels, write_run
 from tests.cli.commands import OPEN, answer, run
 from tests.fusion import naive
+from tests.fusion.test_kinds import two_kinds
 
 
 @pytest.fixture(autouse=True)
@@ -103,3 +104,17 @@ def test_a_fit_draws_the_statistic_by_alpha():
     assert Path("alpha.svg").read_bytes().startswith(b"<?xml")
     three = run("fuse", *RUNS, "--run", "r0.run", "--qrels", "q.txt", "--plot-alpha", "a.svg", code=2)
     assert "--plot-alpha draws two runs, and there are 3" in three.stderr
+
+
+def test_kinds_of_queries_have_weights_of_their_own():
+    runs, qrels, kinds = two_kinds()
+    for name, given, write in (("r0.run", runs["r0"], write_run), ("r1.run", runs["r1"], write_run),
+                               ("q.txt", qrels, write_qrels)):  # fmt: skip
+        write(name, *zip(*((query, doc, value) for query, own in given.items() for doc, value in own.items())))
+    Path("kinds.txt").write_text("".join(f"{query} {kind}\n" for query, kind in kinds.items()))
+    options = ("--cv", 2, "--radius", 0, "--normalise", "minmax", "--seed", 0, "--kinds", "kinds.txt")
+    found = answer(fitted(*options, "--out", "fused.run", "--json", code=None))
+    assert found["kinds"].keys() == {"code", "question"} and found["kinds"]["code"]["bm25"] > found["weights"]["bm25"]
+    run("fuse", *RUNS, "--model", "m.json", "--kinds", "kinds.txt", "--out", "again.run")
+    run("fuse", *RUNS, "--model", "m.json", "--out", "common.run")
+    assert Path("again.run").read_bytes() == Path("fused.run").read_bytes() != Path("common.run").read_bytes()

@@ -58,7 +58,7 @@ Make = Callable[[Floats, float | None], Reranker]
 class Chosen:
     """What is best on held-out queries, or the null, as an option; what folds said, if there were any.
 
-    ``held`` are its held-out values (lists,).
+    ``held`` are its held-out values (lists,), and ``by_fold`` its weights of each fold, if there was time.
     """
 
     option: Option
@@ -69,6 +69,7 @@ class Chosen:
     name: str = ""
     folds: Folds = ()
     held: Floats | None = None
+    by_fold: Sequence[Floats] = ()
 
     @property
     def searched(self) -> bool:
@@ -161,8 +162,10 @@ def chosen_by_folds(
         safeguard=safeguard, null=null.name, remark=_rule(title(home, null) if firsts == [0] else TOLD[like], strict),
     )  # fmt: skip
     evidence = replace(evidence, options=tuple(title(option, null) for option in options[1:]))
-    name = title(options[best], null)
-    return Chosen(options[best], best == 0, " ".join(notes), results, evidence, name, trial.lists, held[best])
+    return Chosen(
+        options[best], best == 0, " ".join(notes), results, evidence, title(options[best], null), trial.lists,
+        held[best], trial.weights[best],
+    )  # fmt: skip
 
 
 OVER = f"the {FOLDS_SHARE:.0%} of the time_limit of {{}} s that folds have were over; give more time_limit."
@@ -232,6 +235,7 @@ class _Trial:
         assert first.qid is not None
         self.lists = [(np.unique(first.qid[split.train]), np.unique(first.qid[split.test])) for split in splits]
         self._points: dict[tuple[str, str], list[Floats]] = {}
+        self.weights: list[list[Floats]] = []  # of each fold, for each option; none where the time was over
         self.over, self.late = "", 0
 
     def of(self, option: Option, fits: int) -> Floats:
@@ -241,6 +245,7 @@ class _Trial:
         """
         name, kind, radius = (option.params[key] for key in ("normalise", "prior", "radius"))
         data, found = self._tables[name], np.full(len(self._values.evaluator.lists), np.nan)
+        self.weights.append([])
         try:
             if not self.over and self._left() <= 0:
                 self.over = OVER.format(f"{self._clock.limit:g}")
@@ -258,6 +263,7 @@ class _Trial:
             return found
         if len(weights) < len(self._splits):
             return found
+        self.weights[-1] = weights
         total = np.zeros(found.size)
         for one, (_, test) in zip(weights, self.lists):
             total[test] += self._values.of(data.X, one[None], test)[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,9 @@ from rerank.io.csv_table import write_csv
 from rerank.io.fusion import ranges
 from rerank.io.page import Cells, Items, Part, ShownMixin, Words
 from rerank.io.paths import unwritable
+from rerank.io.runs import kinds_of
 from rerank.ranks import evaluate
+from rerank.ranks.lists import number_lists
 from rerank.reranker.clock import Clock
 from rerank.reranker.describe import number
 from rerank.reranker.estimator import Reranker, fit_table
@@ -42,6 +44,7 @@ from rerank.reranker.fusion.fit import (
     radii_of,
     turned,
 )
+from rerank.reranker.fusion.kinds import Kind, weights_by_kind
 from rerank.reranker.fusion.lists import judged_runs
 from rerank.reranker.fusion.model import FusionModel, named_runs
 from rerank.reranker.fusion.normalise import Floats, K, curves_of
@@ -134,9 +137,12 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         The same as it is told and drawn, and what was chosen.
     notes_ : tuple of str
         What was left out, and why.
+    kinds_ : list of Kind
+        Each kind of queries: its judged queries, weights, held-out lead over the common weights, and whether the model
+        has them (``taken``). All other numbers are of the common weights; ``score`` takes kinds.
     """
 
-    def fit(self, runs: Any, qrels: Any) -> ScoreFusion:
+    def fit(self, runs: Any, qrels: Any, kinds: Any = None) -> ScoreFusion:
         """Choose and fit on the judged queries of the runs.
 
         Parameters
@@ -146,6 +152,10 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         qrels : path, dict, data frame or Qrels
             Documents that are not judged count as irrelevant. Relevant documents that no run has count in the ideal
             list, and are never candidates. Every judged query counts, with 0 where nothing relevant was found.
+        kinds : mapping of query to kind, or path of a file with lines ``QUERY KIND``, optional
+            Such as "code" and "question". The weights of a kind are the average of the common ones, which count as ten
+            queries, and those of logistic regression on the queries of the kind; a kind has them only if they lead the
+            common ones on its held-out queries, by 1.5 standard errors. Needs ``cv``.
 
         Raises
         ------
@@ -154,6 +164,9 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         """
         clock, options = Clock(self.time_limit), self.get_params(deep=False)
         check(options)
+        known = None if kinds is None else kinds_of(kinds)
+        if known is not None and self.cv is None:
+            raise InputError("kinds have weights of their own where held-out queries agree, and cv is None; give cv.")
         normalisers, radii = normalisers_of(options), radii_of(options)
         statistic = parse(self.stat)
         depth = depth_of(self.depth, statistic)
@@ -161,6 +174,12 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         judged.check_classes()
         names, scores = judged.joined.names, judged.joined.scores
         prior = prior_weights(self.prior, names)
+        queries = number_lists(judged.joined.qid)[0]
+        if known is not None and not any(query in known for query in queries):
+            raise InputError(
+                f"No judged query has a kind: kinds has {next(iter(known), None)!r}, the judgements {queries[0]!r}; "
+                "give kinds of the same queries, with the same ids."
+            )
         curves = curves_of(scores) if "sigmoid" in normalisers else None
         plain = FusionModel(names, prior, "none", float(self.k), self.missing, depth, curves=curves)
         if self.positive and (prior < 0).any():
@@ -196,6 +215,11 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         first = values.evaluator.mean(judged.scores(replace(model, weights=start)), "pessimistic")
         weights = start if radius == 0 or not np.any(state.coef) else state.coef
         model = replace(model, weights=of_size_one(weights))
+        found = [] if known is None else weights_by_kind(
+            [known.get(query) for query in queries], values, data.X, model.weights, choice.folds, choice.by_fold,
+            bool(self.positive), self.safeguard,
+        )  # fmt: skip
+        model = replace(model, kinds={kind.name: kind.weights for kind in found if kind.taken})
         # As they rank: scores are rounded, so that rounding breaks no tie.
         own = values.evaluator.mean(judged.scores(model), "pessimistic")
         result = in_words(replace(state.result, statistic=own, first_stage_statistic=first), null, choice)
@@ -219,6 +243,7 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         self.model_: FusionModel = replace(model, about=about)
         self.result_: Result = result.noting(*worse)
         self.notes_: tuple[str, ...] = notes
+        self.kinds_: list[Kind] = found
         self.weights_: dict[str, float] = dict(zip(names, model.weights.tolist()))
         self.normaliser_: str = normaliser
         self.null_: str = null.name
@@ -246,19 +271,19 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         check_is_fitted(self, "model_")
         return self.model_
 
-    def fuse(self, runs: Mapping[str, Any]) -> Any:
+    def fuse(self, runs: Mapping[str, Any], kinds: Any = None) -> Any:
         """The fused run of runs under the names of the fit; see :meth:`FusionModel.fuse`."""
-        return self._model().fuse(runs)
+        return self._model().fuse(runs, kinds)
 
     def fuse_arrays(self, scores: ArrayLike, qid: ArrayLike | None = None) -> Floats:
         """Fused scores of arrays; see :meth:`FusionModel.fuse_arrays`."""
         return self._model().fuse_arrays(scores, qid)
 
-    def score(self, runs: Mapping[str, Any], qrels: Any) -> float:
+    def score(self, runs: Mapping[str, Any], qrels: Any, kinds: Any = None) -> float:
         """The statistic of the fused run: the mean over judged queries, equal scores as ``stat.ties`` says."""
         model = self._model()
         found = judged_runs(named_runs(runs, model.names), qrels, model.depth, parse(self.stat))
-        scores = found.scores(model)
+        scores = found.scores(model, kinds)
         return float(
             evaluate(
                 self.stat, found.judged.grades, scores, found.joined.qid, gain=self.gain,
@@ -347,6 +372,15 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         first, second = model.names
         return alpha_curve(values, X, model.weights, (first, second), model.normaliser, folds, held)
 
+    def _by_kind(self) -> list[Part]:
+        head = ("kind", "queries", "lead over common weights", "standard error", *self.weights_, "")
+        rows: list[Sequence[str]] = [head]
+        for kind in self.kinds_:
+            numbers = (f"{kind.lead.lead:+.4f}", f"{kind.lead.error:.4f}", *(f"{one:.4f}" for one in kind.weights))
+            rows.append((kind.name, str(kind.queries), *numbers, "taken" if kind.taken else "common weights"))
+        sides = ("left", *["right"] * (len(self.weights_) + 3), "left")
+        return [Words("Kinds of queries, on held-out ones of the kind:"), Cells(rows, sides, named=True)]
+
     def _parts(self) -> list[Part] | None:
         if not hasattr(self, "model_"):
             return None
@@ -361,6 +395,7 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
             *([] if self.evidence_ is None else [*self.evidence_.parts(), Words("")]),
             Words(f"Weights of the scores normalised by {self.normaliser_}:"),
             Cells(rows, ("left", "right", "right")),
+            *([] if not self.kinds_ else self._by_kind()),
             Words(result.message, strong=True),
             *([Words(bounds)] if self.model_.about["radius"] != 0 else []),
             Items(list(dict.fromkeys((*self.notes_, *result.notes)))),

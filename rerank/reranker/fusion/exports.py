@@ -46,6 +46,9 @@ GAPS = {
 def export(model: FusionModel, target: str) -> str:
     """The text for a target.
 
+    For a model with weights by kind of query it has a part for each: in JSON ``{"common": ..., "kinds": {kind: ...}}``,
+    else one after the other, each below a line that names its queries.
+
     Parameters
     ----------
     model : FusionModel
@@ -67,8 +70,14 @@ def export(model: FusionModel, target: str) -> str:
     }  # fmt: skip
     if target not in made:
         raise unknown("target", target, TARGETS)
-    told = made[target](model)
-    return told if isinstance(told, str) else json.dumps(told, indent=2)
+    told = made[target](replace(model, kinds={}))
+    kinds = {kind: made[target](model.of_kind(kind)) for kind in model.kinds}
+    if not isinstance(told, str):
+        return json.dumps({"common": told, "kinds": kinds} if kinds else told, indent=2)
+    if not kinds:
+        return told
+    parts = {"other kinds": told} | {f"the kind {json.dumps(kind)}": own for kind, own in kinds.items()}
+    return "\n\n".join(f"# Queries of {which}\n{text}" for which, text in parts.items())
 
 
 def expressible(target: str, normalisers: Sequence[str], model: FusionModel) -> tuple[str, ...]:

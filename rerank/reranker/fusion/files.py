@@ -22,8 +22,8 @@ FORMAT = "exact-rerank fusion"
 SCHEMA = 1
 MOST_BYTES = 2**24
 FIELDS = ("format", "schema", "runs", "normalise", "k", "missing", "depth", "about", "digest")
-SOMETIMES = "sigmoid"
-"""An entry of models with that normaliser: centre and width of each run's scores."""
+SOMETIMES, KINDS = "sigmoid", "kinds"
+"""Entries of models with that normaliser (centre and width of each run's scores) and with weights by kind of query."""
 
 
 def save(model: FusionModel, path: str | os.PathLike[str]) -> None:
@@ -46,6 +46,8 @@ def save(model: FusionModel, path: str | os.PathLike[str]) -> None:
     }
     if model.normaliser == "sigmoid" and model.curves is not None:
         body[SOMETIMES] = model.curves.tolist()
+    if model.kinds:
+        body[KINDS] = {kind: dict(zip(model.names, own.tolist())) for kind, own in model.kinds.items()}
     text = json.dumps(body | {"digest": _digest(body)}, indent=1, allow_nan=False)
     with writing(path) as file:
         file.write(text + "\n")
@@ -65,7 +67,7 @@ def load(path: str | os.PathLike[str]) -> FusionModel:
             raise ValueError(f'"format" is not {FORMAT!r}')
         if type(body.get("schema")) is not int or body["schema"] != SCHEMA:
             raise ValueError(f"its schema is not {SCHEMA}")
-        if set(body) - {SOMETIMES} != set(FIELDS):
+        if set(body) - {SOMETIMES, KINDS} != set(FIELDS):
             raise ValueError(f"it must have the entries {', '.join(FIELDS)}")
         if body["digest"] != _digest({name: value for name, value in body.items() if name != "digest"}):
             raise ValueError("the digest does not match the content")
@@ -94,7 +96,15 @@ def _checked(body: Mapping[str, Any]) -> FusionModel:
     weights = np.array([float(weight) for weight in runs.values()])
     curves = None if SOMETIMES not in body else _curves(body[SOMETIMES], len(runs))
     k, normaliser = float(body["k"]), body["normalise"]
-    return FusionModel(tuple(runs), weights, normaliser, k, body["missing"], depth, body["about"], curves)
+    kinds = _kinds(body.get(KINDS, {}), runs)
+    return FusionModel(tuple(runs), weights, normaliser, k, body["missing"], depth, body["about"], curves, kinds)
+
+
+def _kinds(given: Any, runs: Mapping[str, Any]) -> dict[str, NDArray[np.float64]]:
+    tables = isinstance(given, dict) and all(isinstance(own, dict) for own in given.values())
+    if not tables or not all(own.keys() == runs.keys() and all(map(_real, own.values())) for own in given.values()):
+        raise ValueError("'kinds' must hold a finite weight for each run and kind")
+    return {kind: np.array([float(own[run]) for run in runs]) for kind, own in given.items()}
 
 
 def _curves(given: Any, runs: int) -> NDArray[np.float64]:

@@ -47,9 +47,9 @@ class JudgedRuns:
         """Grades of relevant documents that no run has, and one of a query without any, which counts 0 like others."""
         return dict(self.judged.missed) or None
 
-    def scores(self, model: FusionModel) -> NDArray[np.float64]:
+    def scores(self, model: FusionModel, kinds: Any = None) -> NDArray[np.float64]:
         """Fused scores, 0 of the rows that no run has."""
-        return np.nan_to_num(model.scores(self.joined))
+        return np.nan_to_num(model.scores(self.joined, kinds))
 
     def table(self, model: FusionModel, kept: NDArray[np.intp] | None = None) -> Table:
         """The rows as a model normalises them, or some of them; the others' grades count in the ideal list."""

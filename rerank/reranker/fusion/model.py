@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from rerank.errors import InputError, InputWarning, nearest
 from rerank.io.frames import is_frame
 from rerank.io.fusion import Joined, apart, elsewhere, first_documents, join
-from rerank.io.runs import as_dict, as_frame, run_of
+from rerank.io.runs import as_dict, as_frame, kinds_of, run_of
 from rerank.ranks.lists import number_lists
 from rerank.reranker.fusion.normalise import Floats, K, cut, normalised
 
@@ -42,6 +42,8 @@ class FusionModel:
         What the fit said, in JSON's types.
     curves : float64 array (runs, 2), or None
         Centre and width of each run's sigmoid, those of the scores that were fitted; None for 0 and 1.
+    kinds : mapping of str to float64 array (runs,)
+        Weights of kinds of queries that have their own.
 
     Notes
     -----
@@ -56,6 +58,11 @@ class FusionModel:
     depth: int | None = None
     about: Mapping[str, Any] = field(default_factory=dict)
     curves: Floats | None = None
+    kinds: Mapping[str, Floats] = field(default_factory=dict)
+
+    def of_kind(self, kind: str) -> FusionModel:
+        """The model of the queries of a kind alone; that of all queries for a kind without weights of its own."""
+        return replace(self, weights=self.kinds.get(kind, self.weights), kinds={})
 
     def normalised(self, scores: Floats, qid: NDArray[np.intp]) -> Floats:
         """Normalised scores (n, runs) of scores (n, runs), NaN where missing; ``qid`` numbers the lists from 0."""
@@ -126,13 +133,15 @@ class FusionModel:
         """The documents of runs given by name, in the order of ``names``, without those beyond the depth."""
         return join({name: first_documents(run, self.depth) for name, run in named_runs(runs, self.names).items()})
 
-    def fuse(self, runs: Mapping[str, Any]) -> Any:
+    def fuse(self, runs: Mapping[str, Any], kinds: Any = None) -> Any:
         """The fused run; a warning tells what is most likely not meant (:meth:`notes`).
 
         Parameters
         ----------
         runs : mapping of str to path, dict, data frame or Run
             A run under each of ``names``; see :mod:`rerank.io.runs`.
+        kinds : mapping of query to kind, or path, optional
+            A query without a kind, or of one without weights of its own, is fused by ``weights``.
 
         Returns
         -------
@@ -148,7 +157,7 @@ class FusionModel:
         joined = self.joined(runs)
         for note in self.notes(joined):
             warnings.warn(note, InputWarning, stacklevel=2)
-        scores = self.scores(joined)
+        scores = self.scores(joined, kinds)
         given = list(runs.values())
         if all(is_frame(run) for run in given):
             return as_frame(joined.qid, joined.docid, scores, given[0])
@@ -158,9 +167,15 @@ class FusionModel:
         """What is said of runs that share no query or document, and of scores that are not those of the fit."""
         return *apart(joined), *elsewhere(joined, self.about.get("ranges"))
 
-    def scores(self, joined: Joined) -> Floats:
-        """Fused score of each row."""
-        return self.fuse_arrays(self.given(joined), joined.qid)
+    def scores(self, joined: Joined, kinds: Any = None) -> Floats:
+        """Fused score of each row, by the weights of the kind of its query."""
+        given = self.given(joined)
+        found = self.fuse_arrays(given, joined.qid)
+        known = {} if kinds is None else kinds_of(kinds)
+        for kind in self.kinds:
+            rows = np.flatnonzero([known.get(query) == kind for query in joined.qid.tolist()])
+            found[rows] = self.of_kind(kind).fuse_arrays(given[rows], joined.qid[rows])
+        return found
 
     def given(self, joined: Joined) -> Floats:
         """What is normalised: scores, or places with a minus, by which no two documents of a list are equal."""

@@ -12,6 +12,7 @@ RUNS = {
     "a.run": "q1 Q0 d1 1 0.9 t\nq1 Q0 d2 2 0.5 t\nq2 Q0 d3 1 0.7 t\nq2 Q0 d4 2 0.2 t\n",
     "b.run": "q1 Q0 d2 1 0.9 t\nq1 Q0 d1 2 0.5 t\nq2 Q0 d3 1 0.7 t\nq2 Q0 d5 2 0.2 t\n",
     "q.txt": "q1 0 d1 1\nq1 0 d2 0\nq2 0 d3 1\nq2 0 d4 0\n",
+    "kinds.txt": "q1 code\nq2 word\n",
     "more.txt": "q1 0 d1 1\nq1 0 d2 0\nq2 0 d3 1\nq2 0 d4 0\nq1 0 d9 1\n",
 }
 
@@ -151,6 +152,9 @@ FUSING = [
         (MODEL, f"{APPLIED_TO} --out o.run --depth 5"), f"{APPLIED_TO} --out o.run"),
     lines("There is no run; give each as --run NAME=FILE, such as --run bm25=a.run",
         "fuse --qrels q.txt", FUSED),
+    lines("it is about the run that is written; add --out FUSED.run, or leave it out",
+        (MODEL, f"{APPLIED_TO} --export formula --kinds kinds.txt"), f"{APPLIED_TO} --export formula",
+        f"{APPLIED_TO} --out o.run --kinds kinds.txt"),
     lines("--plot-alpha draws two runs, and there are {}; leave it out, or give two",
         f"{FUSED} --run c=a.run --plot-alpha a.svg", f"{FUSED} --run c=a.run", f"{FUSED} --plot-alpha a.svg"),
     lines("There is neither --qrels to fit to nor a --model to apply; give one of them",

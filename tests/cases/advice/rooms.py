@@ -36,6 +36,10 @@ def fuse(runs=None, grades=None, **options):
     return fusion.ScoreFusion(**{"cv": None, **options}).fit(runs, GRADES if grades is None else grades)
 
 
+def by_kind(kinds, **options):
+    return fusion.ScoreFusion(**options).fit({"a": RUN, "b": OTHER}, GRADES, kinds)
+
+
 def model(**fields):
     """A model of two runs, of weights 2 and 1."""
     given = {"names": ("a", "b"), "weights": np.array([2.0, 1.0]), "normaliser": "minmax", "missing": "zero"}
@@ -244,6 +248,20 @@ FUSIONS = [
          lambda: fuse(prior={"a": "x", "b": 1}, normalise="minmax")),
         ("prior holds no weight other than 0, or one that is not finite; give numbers",
          lambda: fuse(prior={"a": 0, "b": 0}, normalise="minmax"))),
+    row("kinds is a {}; give a mapping from queries to their kinds, or a file",
+        lambda: fuse().fuse({"a": RUN, "b": OTHER}, ["code"]),
+        lambda: fuse().fuse({"a": RUN, "b": OTHER}, {"q1": "code"}) == fuse().fuse({"a": RUN, "b": OTHER},
+            write("kinds.txt", "q1 code\n"))),
+    row("write it as: QUERY KIND",
+        lambda: fuse().fuse({"a": RUN, "b": OTHER}, write("kinds.txt", "q1\n")),
+        lambda: fuse().fuse({"a": RUN, "b": OTHER}, write("kinds.txt", "q1 code\n")).keys() == RUN.keys()),
+    row("leave one of them out",
+        lambda: fuse().fuse({"a": RUN, "b": OTHER}, write("kinds.txt", "q1 code\nq1 word\n")),
+        lambda: fuse().fuse({"a": RUN, "b": OTHER}, write("kinds.txt", "q1 code\n")).keys() == RUN.keys()),
+    row("kinds have weights of their own where held-out queries agree, and cv is None; give cv",
+        lambda: by_kind({"q1": "code"}, cv=None), lambda: len(by_kind({"q1": "code"}, cv=2).kinds_) == 1),
+    row("give kinds of the same queries, with the same ids",
+        lambda: by_kind({"x": "code"}, cv=2), lambda: len(by_kind({"q1": "code"}, cv=2).kinds_) == 1),
     row("A curve by alpha is of two runs, and this fit has {}; fit two of them",
         lambda: fuse({"a": RUN, "b": OTHER, "c": RUN}).alpha_curve(), lambda: fuse().alpha_curve().value > 0),
     row("The fit recorded no proof; fit again with proof=True",
