@@ -59,7 +59,10 @@ def fuse(
     given: Any = None,
     as_json: AsJson = False,
 ) -> None:
-    """Fuse runs: weights that are best on held-out judgements, or those of a model. Leads are told over RRF."""
+    """Fuse runs by weights chosen on held-out queries, or by a model.
+
+    Leads are those over reciprocal rank fusion (RRF).
+    """
     from rerank.cli.pictures import check_picture, write_picture
     from rerank.io import write_run
     from rerank.io.paths import check_outputs
