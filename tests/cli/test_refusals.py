@@ -128,7 +128,7 @@ EVALUATE = [
     ("a.run q.txt --gain exp --measures ap", "gain is 'exp'"),
     ("a.run q.txt --level 0", "level"),
     ("q.txt q.txt", "not 6"),
-    ("few.csv", "Missing argument"),
+    ("few.csv", "There is no run with judgements"),
 ]
 FUSE = [
     ("--model absent.json --out o.run", "Cannot read"),
