@@ -66,7 +66,7 @@ LEDGER: dict[str, int] = {
     "scorecard": 5074,  # cards of points, their files and exports, the check of their proof; the best card of each size
     "latent": 3416,  # an evaluation refuses what it cannot judge
     "reranker": 14703,  # one record that describes a fit; fusion by logistic regression, alpha, kinds; comparison
-    "cli": 3449,  # six commands for cards; compare and frontier; a report of one screen
+    "cli": 3452,  # six commands for cards; compare and frontier; a report of one screen
     "rerank": 107,  # public names
 }
 
