@@ -120,6 +120,13 @@ def concluded(
     before = None if scores is None else data.evaluate(statistic, scores, "pessimistic")
     quoted_before = None if scores is None else _quoted(data, task, scores, before, ties)
     notes = _notes(data, task, clock, first, training)
+    if quoted_before is not None and ties == "pessimistic" and not task.judged:
+        even = data.evaluate(task.quoted, scores, "average")
+        if even - quoted_before > 1e-6 * max(1.0, abs(even)):
+            notes += [
+                f"The first stage gives equal scores to rows that count, here as lost: it has {quoted_before:.4g} so, "
+                f"and {even:.4g} on average over the orders of these rows. Held-out rows are compared by that average."
+            ]
     columns = data.rows.columns
     breaks = broken_by_first_stage(problem, task, stage, columns)
     over = too_many(stage, task.max_features, columns) if task.radius is None else None

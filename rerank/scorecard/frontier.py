@@ -10,7 +10,7 @@ from typing import Any
 from rerank.errors.compiling import watch, working_time
 from rerank.errors.telling import say
 from rerank.io.options import real, seed, whole
-from rerank.io.page import Cells, Part, Words, as_html, as_text
+from rerank.io.page import Cells, Items, Part, Words, as_html, as_text
 from rerank.ranks.rationals import is_closed
 from rerank.scorecard.card import Card
 from rerank.scorecard.held_out import corrected
@@ -67,12 +67,15 @@ class Frontier:
     steps : tuple of Step
     held_out_by : str
         What the held-out values are, such as "5 folds".
+    notes : tuple of str
+        Columns that were left out, and why.
     """
 
     statistic: str
     unit: str
     steps: tuple[Step, ...]
     held_out_by: str = ""
+    notes: tuple[str, ...] = ()
 
     @property
     def table(self) -> list[dict[str, Any]]:
@@ -102,7 +105,8 @@ class Frontier:
         sides = ("right", "right", "right", "right", "left", "right")
         first = f"The best {self.statistic} by the number of {self.unit}s, on the rows of the fit."
         first += f" Held out: {self.held_out_by}." if self.held_out_by else ""
-        return [Words(first), Cells(rows, sides, named=True), *([Words(self.remark)] if self.remark else [])]
+        last = [Words(self.remark)] if self.remark else []
+        return [Words(first), Cells(rows, sides, named=True), *last, *([Items(self.notes)] if self.notes else [])]
 
     @property
     def remark(self) -> str:

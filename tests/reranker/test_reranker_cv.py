@@ -254,3 +254,17 @@ def test_nothing_of_a_choice_is_read_as_html():
     found = replace(est.result_.evidence, options=("<script>", "features ['<b>']"))
     page = as_html(found.parts())
     assert "<script>" not in page and "features [&#x27;&lt;b&gt;&#x27;]" in page
+
+
+def test_breaking_the_ties_of_a_score_by_chance_leads_by_nothing():
+    rng = np.random.default_rng(5)
+    pd = pytest.importorskip("pandas")
+    score = rng.integers(0, 6, 400)
+    X = pd.DataFrame({"score": score, "chance": rng.normal(size=400)})
+    y = (rng.random(400) < 0.1 + 0.08 * score).astype(int)
+    base = Reranker("precision@20", first_stage="score", solver="search", node_limit=0)
+    est = RerankerCV(base, grid={"radius": [0.1, 1.0]}, cv=3, n_repeats=1, random_state=0).fit(X, y)
+    fair = evaluate("precision@20", y, score, ties="average")
+    assert evaluate("precision@20", y, score) < fair / 2  # by the stricter rule any order of equal scores would lead
+    assert est.cv_results_["first_stage"] == pytest.approx([fair, fair]) and est.first_stage_kept_
+    assert any(f"{fair:.4g} on average over the orders of these rows" in note for note in est.result_.notes)

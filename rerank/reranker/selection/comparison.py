@@ -284,7 +284,7 @@ def compare(
     # Scores of several fits have no common scale, so the folds of one list are ranked each by itself.
     judged = splits if data.qid is not None else [replace(split, repeat=-1) for split in splits]
     with enough_memory():
-        judge = Judge(data, judged, parse(stat), ties="average")
+        judge = Judge(data, judged, parse(stat))
         trial = _Trial(every, Folds(base, splits, data, weights, clock, n_jobs), judge, clock, verbose)
         _, interrupted = protected(trial.run)
     if interrupted and not trial.ranked:

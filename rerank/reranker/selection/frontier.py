@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 
 from rerank.errors.stops import current, enough_memory, protected
 from rerank.errors.telling import say
+from rerank.io.columns import index_note
 from rerank.io.options import whole
 from rerank.problem import Problem
 from rerank.reranker.clock import Clock
 from rerank.reranker.cross_fit import staged
 from rerank.reranker.data import Data, data_of
+from rerank.reranker.describe import listed
 from rerank.reranker.fit import concluded, stated
 from rerank.reranker.options import Options, values_of
 from rerank.reranker.ranker import Ranker
@@ -63,8 +65,12 @@ def frontier_of(
         if one.size in held_out:
             value, seconds = held_out[one.size]
             steps[place] = replace(one, held_out=value, seconds=one.seconds + seconds)
-    statistic = task_of(options, data.X.shape[1]).statistic.name
-    return Frontier(statistic, "column", nested(steps), f"{folds} folds, each with its own columns" if held_out else "")
+    statistic, index = task_of(options, data.X.shape[1]).statistic, data.rows.columns.index
+    name = f"{statistic.name}{' with ties counted as lost' if statistic.ties == 'average' else ''}"
+    by, left = f"{folds} folds, each with its own columns" if held_out else "", data.rows.columns.left_out
+    notes = [*([index_note(index)] if index else []), *data.notes]
+    notes += [f"Left out, because they hold no numbers or miss some: {listed(left)}."] if left else []
+    return Frontier(name, "column", nested(steps), by, tuple(notes))
 
 
 def _fits(data: Data, weights: Floats | None, options: dict[str, Any], most: int, clock: Clock) -> list[Step]:

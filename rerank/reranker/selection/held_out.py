@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from rerank.errors import InputError
 from rerank.errors.compiling import compiling_time, uncounted, waited, working_time
 from rerank.problem.quotas import scaled_quotas
-from rerank.ranks.evaluator import Ties
 from rerank.ranks.row_gains import gain_of
 from rerank.reranker.clock import Clock
 from rerank.reranker.cross_fit import Staged, asked_folds, held_out_scores, on_one_scale, staged
@@ -407,15 +406,14 @@ def rows_of(data: Data, rows: Indices) -> Data:
 class Judge:
     """Measures leads on the held-out rows of all folds in one list, or on all held-out lists.
 
-    ``list_length`` is the number of rows of the lists to come, if it is not that of the training list; ``ties`` says
-    how rows of equal score count.
+    ``list_length`` is the number of rows of the lists to come, if it is not that of the training list. Rows of equal
+    score count as in any order, on average: an option that breaks ties of the first stage by chance leads by nothing.
     """
 
     data: Data
     splits: Sequence[Split]
     statistic: RankStatistic
     list_length: int | None = None
-    ties: Ties | None = None
 
     def deals(self) -> list[list[int]]:
         """The folds of each repeat; all folds of a splitter are one deal."""
@@ -450,11 +448,11 @@ class Judge:
         if self.data.qid is None:
             statistic, unit = in_lists_of(statistic, self.list_length or self.data.y.size, rows.size)
         evaluator = rows_of(self.data, rows).evaluator(statistic)
-        value = unit * evaluator.mean(own, self.ties)
+        value = unit * evaluator.mean(own, "average")
         if np.isnan(alone).any():
             return Lead(value, math.nan, math.nan, math.nan)
-        lead, error = evaluator.lead(own, null, self.ties)
-        return Lead(value, unit * evaluator.mean(alone, self.ties), unit * lead, unit * error)
+        lead, error = evaluator.lead(own, null, "average")
+        return Lead(value, unit * evaluator.mean(alone, "average"), unit * lead, unit * error)
 
 
 def in_lists_of(statistic: RankStatistic, length: int, m: int) -> tuple[RankStatistic, float]:
