@@ -63,10 +63,10 @@ LEDGER: dict[str, int] = {
     "solvers": 1807,  # own sense of objectives, unbounded programs; own options of solvers
     "scorers": 4178,
     "plots": 1456,  # the risks of a card, and the card on paper; curves of a list as SVG; steps by the weight of a run
-    "scorecard": 5074,  # cards of points, their files and exports, the check of their proof; the best card of each size
+    "scorecard": 5078,  # cards of points, their files and exports, the check of their proof; the best card of each size
     "latent": 3416,  # an evaluation refuses what it cannot judge
-    "reranker": 14703,  # one record that describes a fit; fusion by logistic regression, alpha, kinds; comparison
-    "cli": 3452,  # six commands for cards; compare and frontier; a report of one screen
+    "reranker": 14715,  # one record that describes a fit; fusion by logistic regression, alpha, kinds; comparison
+    "cli": 3454,  # six commands for cards; compare and frontier; a report of one screen
     "rerank": 107,  # public names
 }
 

@@ -153,7 +153,8 @@ def _answer(r: Numbers) -> str:
     if r.keeps_first_stage:
         name = f"{r.asked.first_stage[:1].upper()}{r.asked.first_stage[1:]}"
         why = "taken as it is and" if _was_chosen(r) else "kept: it"
-        return f"{name} is {why} {phrase.format(shown(r.statistic))}{limit}."
+        by = " by scores of folds that had not seen them" if r.folds else ""
+        return f"{name} is {why} {phrase.format(shown(r.statistic))}{by}{limit}."
     rest = "" if first is None else f"; {r.asked.first_stage} {shown(first)}"
     return f"The new order {phrase.format(shown(r.statistic))}{rest}{limit}."
 
