@@ -120,7 +120,7 @@ def concluded(
     before = None if scores is None else data.evaluate(statistic, scores, "pessimistic")
     quoted_before = None if scores is None else _quoted(data, task, scores, before, ties)
     notes = _notes(data, task, clock, first, training)
-    if quoted_before is not None and ties == "pessimistic" and not task.judged:
+    if scores is not None and quoted_before is not None and ties == "pessimistic" and not task.judged:
         even = data.evaluate(task.quoted, scores, "average")
         if even - quoted_before > 1e-6 * max(1.0, abs(even)):
             notes += [
