@@ -13,9 +13,11 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from decimal import ROUND_HALF_UP, Decimal
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -113,13 +115,45 @@ def mongodb(text: str, lists: Lists) -> dict[str, float]:
     return total
 
 
+def vespa(text: str, lists: Lists) -> dict[str, float]:
+    """Scores of a global phase over documents that all runs have, since Vespa computes every function for every hit."""
+    scores = {f"score_{name}": {doc: f4(score) for doc, score in found} for name, found in lists.items()}
+    docs = [doc for doc, _ in next(iter(lists.values())) if all(doc in own for own in scores.values())]
+
+    def normalize_linear(own: Any) -> Any:
+        return (own - own.min()) / (own.max() - own.min()) if np.ptp(own) else np.zeros_like(own)
+
+    def reciprocal_rank(own: Any, k: float) -> Any:
+        place = np.argsort(np.argsort(-own, kind="stable"))
+        return f4(1) / (f4(k) + 1 + place.astype(f4))
+
+    known = {name: np.array([own[doc] for doc in docs], dtype=f4) for name, own in scores.items()}
+    known |= {"normalize_linear": normalize_linear, "reciprocal_rank": reciprocal_rank}
+    total = eval(re.findall(r"expression: (.*)", text)[0], {"__builtins__": {}}, known) if docs else []
+    return {doc: float(score) for doc, score in zip(docs, total)}
+
+
+def of_all(runs: Mapping[str, Run], depth: int | None) -> dict[str, Run]:
+    """The documents that all runs have within the depth, of queries in which no two of a run have equal scores."""
+    tops = {name: {query: dict(own[:depth]) for query, own in as_listed(run).items()} for name, run in runs.items()}
+    found: dict[str, dict[str, dict[str, float]]] = {name: {} for name in runs}
+    for query in set.intersection(*(set(run) for run in tops.values())):
+        docs = set.intersection(*(set(run[query]) for run in tops.values()))
+        own = {name: {doc: score for doc, score in run[query].items() if doc in docs} for name, run in tops.items()}
+        if all(len({f4(score) for score in one.values()}) == len(docs) for one in own.values()):
+            for name, one in own.items():
+                found[name][query] = one
+    return found
+
+
 ENGINES: dict[str, Callable[[str, Lists], dict[str, float]]] = {
     "elasticsearch": elasticsearch, "opensearch": opensearch, "weaviate": weaviate, "mongodb": mongodb,
+    "vespa": vespa,
 }  # fmt: skip
 
 NORMALISERS = {
     "elasticsearch": ("minmax", "l2", "rank"), "opensearch": ("minmax", "l2", "rank"), "weaviate": ("minmax",),
-    "mongodb": ("minmax",),
+    "mongodb": ("minmax",), "vespa": ("minmax", "rank"),
 }  # fmt: skip
 
 
@@ -130,7 +164,10 @@ def as_listed(run: Run) -> dict[str, list[tuple[str, float]]]:
 
 def same_orders(model: FusionModel, engine: str, runs: Mapping[str, Run]) -> tuple[int, int]:
     """Queries whose first ten documents the engine puts in the package's order, and queries without equal scores."""
-    text, fused = export(model, engine), model.fuse(runs)
+    text = export(model, engine)
+    if engine == "vespa":
+        runs, model = of_all(runs, model.depth), replace(model, depth=None)
+    fused = model.fuse(runs)
     listed = {name: as_listed(run) for name, run in runs.items()}
     same = compared = 0
     for query, ours in fused.items():
