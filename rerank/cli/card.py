@@ -50,7 +50,7 @@ Jobs = Annotated[int, typer.Option(help="Cores; -1 for all.")]
 LANGUAGES = ("sql", "formula", "python", "markdown", "csv")
 
 
-@with_columns("label", "qid", "weight", "positive", "features", "texts", "delimiter")
+@with_columns("label", "qid", "id", "weight", "positive", "features", "texts", "delimiter")
 def fit(
     data: Data,
     output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the card: .json, or .csv.")],

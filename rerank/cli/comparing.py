@@ -38,7 +38,7 @@ Jobs = Annotated[int, typer.Option(help="Cores; -1 for all.")]
 Seed = Annotated[int, typer.Option(help="Seed of the folds and of everything random.")]
 
 
-@with_columns("label", "qid", "weight", "groups", "positive", "features", "texts", "delimiter")
+@with_columns("label", "qid", "id", "weight", "groups", "positive", "features", "texts", "delimiter")
 def compare(
     data: Data,
     columns: Any = None,
@@ -72,7 +72,7 @@ def compare(
     })  # fmt: skip
 
 
-@with_columns("label", "qid", "weight", "groups", "positive", "features", "texts", "delimiter")
+@with_columns("label", "qid", "id", "weight", "groups", "positive", "features", "texts", "delimiter")
 def frontier(
     data: Data,
     columns: Any = None,
