@@ -127,13 +127,13 @@ def vespa(text: str, lists: Lists) -> dict[str, float]:
         place = np.argsort(np.argsort(-own, kind="stable"))
         return f4(1) / (f4(k) + 1 + place.astype(f4))
 
-    known = {name: np.array([own[doc] for doc in docs], dtype=f4) for name, own in scores.items()}
+    known: dict[str, Any] = {name: np.array([own[doc] for doc in docs], dtype=f4) for name, own in scores.items()}
     known |= {"normalize_linear": normalize_linear, "reciprocal_rank": reciprocal_rank}
     total = eval(re.findall(r"expression: (.*)", text)[0], {"__builtins__": {}}, known) if docs else []
     return {doc: float(score) for doc, score in zip(docs, total)}
 
 
-def of_all(runs: Mapping[str, Run], depth: int | None) -> dict[str, Run]:
+def of_all(runs: Mapping[str, Run], depth: int | None) -> Mapping[str, Run]:
     """The documents that all runs have within the depth, of queries in which no two of a run have equal scores."""
     tops = {name: {query: dict(own[:depth]) for query, own in as_listed(run).items()} for name, run in runs.items()}
     found: dict[str, dict[str, dict[str, float]]] = {name: {} for name in runs}
