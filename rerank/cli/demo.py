@@ -230,11 +230,12 @@ def opening() -> str:
 
 
 def pays(case: Case) -> list[Part]:
-    """What held-out rows say, the numbers, the lists to come and two lists side by side."""
+    """What held-out rows say, the answer, the lists to come and two lists side by side."""
     from rerank.io.page import Words
+    from rerank.reranker.describe import describe
 
     blank, first, last = Words(""), map(Words, fitted(case)), map(Words, to_come(case))
-    return [*first, blank, case.result.numbers(), blank, *last, blank, *side_by_side(case), blank]
+    return [*first, blank, Words(describe(case.result).answer), blank, *last, blank, *side_by_side(case), blank]
 
 
 def kept(case: Case) -> list[Part]:
@@ -255,13 +256,15 @@ def kept(case: Case) -> list[Part]:
 
 def fitted(case: Case) -> list[str]:
     """What the guarded fit tried on held-out rows, and what it chose."""
+    from rerank.reranker.describe import CORRECTIONS
+
     lines = [
         f"Logistic regression, then RerankerCV for {STAT} (hits among the first {TOP}) on {case.n_rows:,} machines, "
         f"of which {case.n_failed} failed. Each option is fitted on four fifths of the rows, in turn, and looked at on "
         "the rest:",
         *case.report.splitlines(),
     ]
-    return lines if case.kept else [*lines, *case.result.notes]
+    return lines if case.kept else [*lines, *(note for note in case.result.notes if note.startswith(CORRECTIONS))]
 
 
 def to_come(case: Case) -> list[str]:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from rerank.errors import NotSupportedError
-from rerank.io.page import Cells, Part, as_html, as_text
-from rerank.reranker.describe import describe, message, numbers_table
+from rerank.io.page import Part, as_html, as_text
+from rerank.reranker.describe import describe, message
 from rerank.reranker.solution import Numbers
 
 
@@ -46,10 +46,6 @@ class Result(Numbers):
     def message(self) -> str:
         """One or two sentences: what holds, and what to do about it."""
         return message(self)
-
-    def numbers(self) -> Cells:
-        """Name, number and meaning of statistic, value, bound and the program's own numbers."""
-        return numbers_table(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values, for ``--json`` and the model file."""
