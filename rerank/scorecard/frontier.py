@@ -104,7 +104,7 @@ class Frontier:
             rows.append((str(one.size), value, bound, held_out, told, f"{one.seconds:.2g}"))
         sides = ("right", "right", "right", "right", "left", "right")
         first = f"The best {self.statistic} by the number of {self.unit}s, on the rows of the fit."
-        first += f" Held out: {self.held_out_by}." if self.held_out_by else ""
+        first += f" Held out: {self.held_out_by}, rows of equal score in any order." if self.held_out_by else ""
         last = [Words(self.remark)] if self.remark else []
         return [Words(first), Cells(rows, sides, named=True), *last, *([Items(self.notes)] if self.notes else [])]
 
