@@ -375,7 +375,7 @@ def lead_of(est: Reranker, table: Table, scores: NDArray[Any], first: NDArray[An
     """Value, that of the first stage, and the interval of the lead: 1.96 standard errors on each side.
 
     The error is that of paired differences of rows, or of lists where there are several
-    (:meth:`rerank.ranks.evaluator.Evaluator.lead`).
+    (:meth:`rerank.ranks.evaluator.Evaluator.lead`). Rows of equal score count as in any order, on average.
 
     Parameters
     ----------
@@ -398,11 +398,11 @@ def lead_of(est: Reranker, table: Table, scores: NDArray[Any], first: NDArray[An
     judge = Evaluator(stat, lists)
     if not any(scale > 0 for _, scale in judge.shown):  # nothing to order
         return Lead(np.nan, None, np.nan, np.nan, np.nan)
-    value, chance = judge.mean(scores), judge.mean(np.zeros(len(table)), "average")
+    value, chance = (judge.mean(one, "average") for one in (scores, np.zeros(len(table))))
     if first is None:
         return Lead(value, None, chance, np.nan, np.nan)
-    lead, error = judge.lead(scores, first)
-    return Lead(value, judge.mean(first), chance, lead - WIDTH * error, lead + WIDTH * error)
+    lead, error = judge.lead(scores, first, "average")
+    return Lead(value, judge.mean(first, "average"), chance, lead - WIDTH * error, lead + WIDTH * error)
 
 
 def held_out(est: Reranker) -> Section:

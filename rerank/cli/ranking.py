@@ -143,13 +143,17 @@ def score(
     if plot is not None:
         write_picture(plot, lambda: list_drawn(est, table, 0))
     value = est.score(table.X, table.y, table.qid, sample_weight=table.sample_weight, ideal_gains=table.ideal_gains)
-    scores = est.first_stage_scores(table.X)
-    first = None
+    scores, first, tied = est.first_stage_scores(table.X), None, ""
     if scores is not None:
-        first = evaluate(
-            est.state_.task.quoted, table.y, scores, table.qid, gain=est.gain,
-            sample_weight=table.sample_weight, ideal_gains=table.ideal_gains,
+        first, even = (
+            evaluate(
+                est.state_.task.quoted, table.y, scores, table.qid, gain=est.gain, ties=ties,
+                sample_weight=table.sample_weight, ideal_gains=table.ideal_gains,
+            )
+            for ties in (None, "average")
         )  # fmt: skip
+        if even - first > 1e-6 * max(1.0, abs(even)):
+            tied = f", its rows of equal score as lost, and {even:.4g} on average over their orders"
     empty = count_empty(est.state_.task.quoted, table.y, table.qid, gain=est.gain, sample_weight=table.sample_weight)
     name = est.state_.task.quoted.name
     if as_json:
@@ -157,7 +161,7 @@ def score(
         return
     tell(f"{name}  {value:.4g}")
     if first is not None:
-        tell(f"{name} of the first stage alone  {first:.4g}")
+        tell(f"{name} of the first stage alone  {first:.4g}{tied}")
     if empty:
         say(f"{empty} list{'s' * (empty > 1)} without anything to order {'are' if empty > 1 else 'is'} not counted.")
 

@@ -12,6 +12,7 @@ from rerank import Reranker, load, plots
 from rerank.cli import fitting
 from rerank.cli.common import exit_code
 from rerank.io import Table, read_table, write_csv
+from rerank.ranks import evaluate
 from rerank.reranker.files import model_file
 from rerank.reranker.selection.options import RADII, SIMPLE
 from tests.cases.mutants import signed
@@ -150,3 +151,27 @@ def test_label_words_of_a_model_are_checked_against_those_of_the_table():
     Path("w.json").write_text(json.dumps(signed(body | {"settings": body["settings"] | pair})))
     for more in ([], ["--positive-label", "dead"]):
         run(*command, *more, code=5)
+
+
+def test_a_score_in_whole_numbers_beside_gaps_and_ids_is_compared_fairly():
+    rng = np.random.default_rng(5)
+    score, chance = rng.integers(0, 6, 400), rng.normal(size=400)
+    y = (rng.random(400) < 0.1 + 0.08 * score).astype(int)
+    gaps = np.where(rng.random(400) < 0.1, np.nan, rng.normal(size=400))
+    numbers = 1000 + rng.permutation(400)
+    frame = pd.DataFrame({"patient": numbers, "score": score, "chance": chance, "lab": gaps, "label": y})
+    frame.to_csv("table.csv", index=False)
+    options = ("--id", "patient", "--first-stage", "score")
+    told = " ".join(fit("--guarded", *options).stdout.split())
+    lost, even = (evaluate("precision@20", y, score, ties=ties) for ties in ("pessimistic", "average"))
+    assert "Column score is kept" in told and "miss some: lab." in told
+    assert f"it has {lost:.4g} so, and {even:.4g} on average" in told and "patient" not in told
+    scored = run("score", "m.json", "table.csv", "--label", "label").stdout
+    assert f"alone  {lost:.4g}, its rows of equal score as lost, and {even:.4g} on average" in scored
+    run("report", "m.json", "table.csv", "--output", "r.html")
+    assert f"{even:.4g}" in Path("r.html").read_text(encoding="utf-8")
+    few = ("--label", "label", "--id", "patient")
+    shown = " ".join(run("frontier", "table.csv", *few, "--most", 2, code=OPEN).stdout.split())
+    assert "auc with ties counted as lost" in shown and "miss some: lab." in shown and "patient" not in shown
+    taken = answer(run("compare", "table.csv", *few, "--methods", "logistic", "--stat", "precision@20", "--json"))
+    assert taken["take"] == "logistic"
