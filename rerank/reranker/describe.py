@@ -30,6 +30,9 @@ MOST = 6
 SLACK = 1e-6
 """What a solver's bound may lack where it is rounded down to a whole number of rows."""
 
+USUALLY_PROVED = 4
+"""Columns up to which a fit is mostly proved."""
+
 CORRECTIONS = "Corrections"
 """How the sentence on them begins."""
 
@@ -331,7 +334,9 @@ def proof_of(r: Numbers, them: str = "allowed weights", name: str = "") -> str:
             f"Optimal on the word of {who}: {name} of the weights is recomputed exactly, the bound is not; "
             + (f"{PROVE} lets the search try to." if read else PRESOLVED)
         )
-    more = "Raise time_limit, lower n_candidates, or set max_features to 3 or 4, which is usually proved."
+    more = "Raise time_limit, or lower n_candidates."
+    if r.shortlist.n_features > USUALLY_PROVED and not any(limit.startswith("of at most") for limit in r.asked.limits):
+        more = "Raise time_limit, lower n_candidates, or set max_features to 3 or 4, which is usually proved."
     if r.gave_up:
         more = "More time would not change that; a note says why."
     elif read:
