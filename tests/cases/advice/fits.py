@@ -312,7 +312,7 @@ OUTCOMES = [
         lambda: wide(time_limit=0.05),
         lambda: proved(wide(max_features=1)) and proved(wide(n_candidates=20))),
     row("Raise time_limit, or lower n_candidates.",
-        lambda: wide(max_features=2, time_limit=0.02),
+        lambda: wide(max_features=2, time_limit=0.0),
         lambda: proved(wide(max_features=2)) and proved(wide(max_features=2, n_candidates=20))),
     row("The search ended at node_limit={}, before its time was over; raise node_limit, or leave it out",
         lambda: wide(max_features=2, node_limit=3), lambda: proved(wide(max_features=2))),
