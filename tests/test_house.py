@@ -65,7 +65,7 @@ LEDGER: dict[str, int] = {
     "plots": 1456,  # the risks of a card, and the card on paper; curves of a list as SVG; steps by the weight of a run
     "scorecard": 5078,  # cards of points, their files and exports, the check of their proof; the best card of each size
     "latent": 3416,  # an evaluation refuses what it cannot judge
-    "reranker": 14716,  # one record that describes a fit; fusion by logistic regression, alpha, kinds; comparison
+    "reranker": 14718,  # one record that describes a fit; fusion by logistic regression, alpha, kinds; comparison
     "cli": 3461,  # six commands for cards; compare and frontier; a report of one screen
     "rerank": 107,  # public names
 }

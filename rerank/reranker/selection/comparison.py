@@ -188,6 +188,8 @@ class Comparison:
         first = f"Held-out rows of {self.folds} folds, rows of equal score in any order."
         if self.list_length is not None:
             first += f" Counted for lists of {self.list_length:,} rows, at the same share of each fold."
+        if self.statistic.startswith("precision@"):
+            first += " Hits are counted, not divided by the number of places."
         rows = [("method", self.statistic, f"lead over {self.methods[0].name}", "95 % interval", "seconds")]
         for one in self.methods:
             if one.value is None:
