@@ -180,7 +180,7 @@ for title, est in {"guarded fit": guarded, "best weights": best}.items():
 # %% [markdown]
 # The bound says how much there is to win: on the judged queries no weights of these two columns lead RRF by more than
 # the little that the best ones do. What is left of that on later queries cannot be told from nothing: its interval
-# holds 0. Better runs would help more than better weights.
+# holds zero. Better runs would help more than better weights.
 #
 # ## What is taken along
 #
