@@ -30,13 +30,7 @@ class PNormPush(LinearRanker):
     """
 
     def __init__(
-        self,
-        p: float = 4.0,
-        alpha: float = 1e-3,
-        *,
-        tol: float = 1e-6,
-        max_iter: int = 1000,
-        warm_start: bool = False,
+        self, p: float = 4.0, alpha: float = 1e-3, *, tol: float = 1e-6, max_iter: int = 1000, warm_start: bool = False
     ) -> None:
         self.p = p
         self.alpha = alpha

@@ -27,15 +27,31 @@ from rerank.scorecard import Scorecard
 CELLS = Path(__file__).with_name("cards.jsonl")
 
 SPEED = [
-    ("german", 4), ("riskslim_adult", 4), ("riskslim_adult", 5), ("riskslim_breastcancer", 4), ("credit_default", 3),
-    ("credit_default", 4), ("german", 3), ("german", 5), ("diabetes", 4), ("riskslim_mammo", 4),
-]  # fmt: skip
+    ("german", 4),
+    ("riskslim_adult", 4),
+    ("riskslim_adult", 5),
+    ("riskslim_breastcancer", 4),
+    ("credit_default", 3),
+    ("credit_default", 4),
+    ("german", 3),
+    ("german", 5),
+    ("diabetes", 4),
+    ("riskslim_mammo", 4),
+]
 BESIDE = 4  # largest number of questions at which FasterRisk runs, too
 
 TABLES = [
-    "german", "diabetes", "australian", "haberman", "uis", "compas", "ionosphere", "riskslim_mammo",
-    "riskslim_breastcancer", "spambase",
-]  # fmt: skip
+    "german",
+    "diabetes",
+    "australian",
+    "haberman",
+    "uis",
+    "compas",
+    "ionosphere",
+    "riskslim_mammo",
+    "riskslim_breastcancer",
+    "spambase",
+]
 SPLITS, QUESTIONS, DELTA, SETS = 20, 4, 0.005, 25
 
 THEIRS = """

@@ -44,8 +44,11 @@ def boosted(X: Any, y: Any) -> Scores:
 
 def tools() -> dict[str, Fit]:
     """What a sceptic would try first."""
-    found = {"logistic regression": stage("logistic"), "its squares": stage("logistic+squares"),
-             "its refit on its first 20 %": stage("logistic+head20")}  # fmt: skip
+    found = {
+        "logistic regression": stage("logistic"),
+        "its squares": stage("logistic+squares"),
+        "its refit on its first 20 %": stage("logistic+head20"),
+    }
     return found | ({"LightGBM": boosted} if find_spec("lightgbm") else {})
 
 

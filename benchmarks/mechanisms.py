@@ -68,38 +68,56 @@ LONG = partial(noisy_problem, 10_000, 3, "precision@100", 0.05, 0)
 MECHANISMS = (
     Mechanism("rows in place of pairs", ("rows/*.py",), "10,000 x 3, precision@100", LONG, ROWS),
     Mechanism(
-        "screening of supports", ("supports/scree*.py", "supports/groups.py"), "best 3 of 30, n = 100, AUC",
+        "screening of supports",
+        ("supports/scree*.py", "supports/groups.py"),
+        "best 3 of 30, n = 100, AUC",
         partial(noisy_problem, 100, 30, "auc", 0.35, 0, max_features=3),
         {"rerank.search.run.screens_of": lambda *_: None},
     ),
     Mechanism(
-        "levels at the top", ("top/*.py",), "200 x 10, DCG@10", partial(noisy_problem, 200, 10, "dcg@10", 0.1, 0),
+        "levels at the top",
+        ("top/*.py",),
+        "200 x 10, DCG@10",
+        partial(noisy_problem, 200, 10, "dcg@10", 0.1, 0),
         {"rerank.search.run.levels_of": lambda *_: None},
     ),
     Mechanism(
-        "targets", ("targets.py",), "50 x 10, AUC", partial(noisy_problem, 50, 10, "auc", 0.35, 0),
+        "targets",
+        ("targets.py",),
+        "50 x 10, AUC",
+        partial(noisy_problem, 50, 10, "auc", 0.35, 0),
         {"rerank.search.targets.Targets.aim": lambda *_: None},
     ),
     Mechanism(
-        "whitened axes", ("boxes/axes.py",), "100 x 5, correlation .97, MRR", partial(correlated, 5, 0.97, "mrr"),
+        "whitened axes",
+        ("boxes/axes.py",),
+        "100 x 5, correlation .97, MRR",
+        partial(correlated, 5, 0.97, "mrr"),
         {"rerank.search.boxes.axes.LEAST_RATIO": np.inf},
     ),
     Mechanism(
-        "antiparallel pairs", ("boxes/antiparallel.py",), "100 x 4, numbers 0 to 2, MRR",
+        "antiparallel pairs",
+        ("boxes/antiparallel.py",),
+        "100 x 4, numbers 0 to 2, MRR",
         partial(whole_numbers, 100, 2, "mrr", 1e-4),
         {"rerank.search.boxes.axes.antiparallel_pairs": no_groups},
     ),
     Mechanism(
-        "exact end in rationals", ("boxes/vertices.py",), "30 x 4, numbers 0 to 5, DCG@10",
+        "exact end in rationals",
+        ("boxes/vertices.py",),
+        "30 x 4, numbers 0 to 5, DCG@10",
         partial(whole_numbers, 30, 5, "dcg@10", 0.1),
         {"rerank.search.loop.fathom_unresolved": left_open},
     ),
     Mechanism(
-        "smooth climbs", ("rows/smooth.py",), "2,000 x 20, precision@100, hits after 2 s",
+        "smooth climbs",
+        ("rows/smooth.py",),
+        "2,000 x 20, precision@100, hits after 2 s",
         partial(noisy_problem, 2000, 20, "precision@100", 0.1, 0),
-        {"rerank.search.tables.smooth_from": lambda *_: np.inf}, seconds=2.0,
+        {"rerank.search.tables.smooth_from": lambda *_: np.inf},
+        seconds=2.0,
     ),
-)  # fmt: skip
+)
 
 
 def lines_of(patterns: tuple[str, ...]) -> int:

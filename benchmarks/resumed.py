@@ -12,10 +12,13 @@ Cell = TypeVar("Cell")
 
 
 def measured_cells(
-    file: Path, cells: Iterable[Cell], key: Callable[[Cell], Any], measure: Callable[[Cell], dict[str, Any]],
+    file: Path,
+    cells: Iterable[Cell],
+    key: Callable[[Cell], Any],
+    measure: Callable[[Cell], dict[str, Any]],
     told: Callable[[dict[str, Any]], str],
     more: Callable[[Cell, dict[str, Any]], dict[str, Any]] = lambda cell, row: {},
-) -> list[dict[str, Any]]:  # fmt: skip
+) -> list[dict[str, Any]]:
     """The rows of a file, with those of the cells that it lacked.
 
     A row is a line that is appended. A later line of the same cell adds to an earlier one.

@@ -17,13 +17,7 @@ author = META["authors"][0]["name"]
 project_copyright = author
 version = release = META["version"]
 
-extensions = [
-    "sphinx.ext.autodoc",
-    "sphinx.ext.mathjax",
-    "numpydoc",
-    "myst_parser",
-    "for_sphinx",
-]
+extensions = ["sphinx.ext.autodoc", "sphinx.ext.mathjax", "numpydoc", "myst_parser", "for_sphinx"]
 exclude_patterns = ["_build"]
 
 # Where the repository can be read; without such an entry, links to its files become downloads of the site.

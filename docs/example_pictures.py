@@ -15,9 +15,16 @@ from PIL import Image
 
 ROOT = Path(__file__).parent.parent
 CHOSEN = {
-    "1_inspect_first": 0, "2_programs_by_hand": 0, "3_ties": 0, "4_why_proxies_fail": 0, "5_score_fusion": 0,
-    "6_a_proof": 0, "7_first_stages_compared": 0, "8_recommendations": 0, "9_a_card": 0,
-}  # fmt: skip
+    "1_inspect_first": 0,
+    "2_programs_by_hand": 0,
+    "3_ties": 0,
+    "4_why_proxies_fail": 0,
+    "5_score_fusion": 0,
+    "6_a_proof": 0,
+    "7_first_stages_compared": 0,
+    "8_recommendations": 0,
+    "9_a_card": 0,
+}
 """Which of a notebook's pictures is shown."""
 
 WIDTH = 620

@@ -67,9 +67,7 @@ def outside_pages() -> dict[Path, Path]:
     return found
 
 
-def with_links_of_the_site(
-    text: str, page: Path, place: Path, outside: dict[Path, Path], url: str | None
-) -> str:
+def with_links_of_the_site(text: str, page: Path, place: Path, outside: dict[Path, Path], url: str | None) -> str:
     """A page's text, with its relative links as they are in the site, where the page stands at `place`."""
 
     def renewed(link: re.Match[str]) -> str:

@@ -27,9 +27,7 @@ RULE = re.compile(r"=+(\s+=+)+$")
 
 def renewed(page: str) -> str:
     """The page with every docstring and every table of names and commands as it is now."""
-    page = BLOCK.sub(
-        lambda block: f"{block['open']}\n{markdown(found(block['name']))}\n\n{block['close']}", page
-    )
+    page = BLOCK.sub(lambda block: f"{block['open']}\n{markdown(found(block['name']))}\n\n{block['close']}", page)
     page = NAMES.sub(lambda block: f"{block['open']}\n{names(block['name'])}\n\n{block['close']}", page)
     return COMMANDS.sub(lambda block: f"{block['open']}\n{commands(block['name'])}\n\n{block['close']}", page)
 

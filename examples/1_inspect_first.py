@@ -164,9 +164,7 @@ print(result)
 names = np.array(table.feature_names)
 for j in est.features_:
     across = est.coef_[j] * np.ptp(X[past, j])
-    print(
-        f"{est.coef_[j]:+.3g} per {names[j]:<22} {across:+.2f} from the least to the largest of these machines"
-    )
+    print(f"{est.coef_[j]:+.3g} per {names[j]:<22} {across:+.2f} from the least to the largest of these machines")
 
 # %% [markdown]
 # ### Does it hold for later batches?
@@ -186,9 +184,7 @@ found = {
     for name, scores in (("first stage", first), ("exact order", exact))
 }
 for name in value:
-    print(
-        f"{name}: {est.stat} {value[name].mean():.3f}, {found[name]} failures in {OPENED * later.size} opened"
-    )
+    print(f"{name}: {est.stat} {value[name].mean():.3f}, {found[name]} failures in {OPENED * later.size} opened")
 plots.before_after(*value.values(), [f"batch {b + 1}" for b in later], unit=f"{est.stat}, held out")
 plt.show()
 

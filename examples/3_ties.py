@@ -66,14 +66,13 @@ def optimum(module, **options):
 prices = np.arange(0.0, 5.0, 0.5)
 figure, ax = plt.subplots(figsize=(6.4, 3.8), layout="constrained")
 for module, mark, dash, colour, above in (
-    (resolved_rank, "o", "-", plots.BLUE, True), (subrank, "s", "--", plots.ORANGE, False)
-):  # fmt: skip
+    (resolved_rank, "o", "-", plots.BLUE, True),
+    (subrank, "s", "--", plots.ORANGE, False),
+):
     values, used = zip(*(optimum(module, C=price) for price in prices))
     ax.plot(prices, values, marker=mark, ls=dash, color=colour, label=module.__name__.rpartition(".")[2])
     for price, value, count in zip(prices, values, used):
-        ax.annotate(
-            str(count), (price, value), (0, 7 if above else -15), textcoords="offset points", ha="center"
-        )
+        ax.annotate(str(count), (price, value), (0, 7 if above else -15), textcoords="offset points", ha="center")
 ax.set(xlabel="penalty C of a feature", ylabel="optimum", ylim=(1, 8))
 ax.spines[["top", "right"]].set_visible(False)
 ax.legend(frameon=False)
@@ -133,6 +132,4 @@ try:
 except InputError as error:
     print("a small step:", error)
 spread = perturb_rows(twins, epsilon=1e-4, random_state=0)
-print(
-    f"a step that is enough: {np.abs(spread - twins).max():.3g} at most; equal rows left: {len(duplicates(spread))}"
-)
+print(f"a step that is enough: {np.abs(spread - twins).max():.3g} at most; equal rows left: {len(duplicates(spread))}")

@@ -98,9 +98,7 @@ for stat, dash, colour in sides:
     best = max(evaluate(stat, y, x), evaluate(stat, y, -x))
     for side in (-1, 1):
         height = evaluate(stat, y, side * x) / best
-        right.plot(
-            [0, 1.5 * side], [height] * 2, ls=dash, color=colour, lw=2.5, label=stat if side > 0 else None
-        )
+        right.plot([0, 1.5 * side], [height] * 2, ls=dash, color=colour, lw=2.5, label=stat if side > 0 else None)
 right.set(ylim=(0, 1.1), xlabel="weight of the feature", title="statistics, share of the better value")
 for ax in (left, right):
     ax.axvline(0, color="black", lw=0.8)

@@ -168,8 +168,10 @@ guarded = ScoreFusion(STAT, normalise="rank", random_state=0).fit(real["judged"]
 best = ScoreFusion(STAT, normalise="rank", radius=None, cv=None, margin=1e-9).fit(real["judged"], grades["judged"])
 print(guarded.report())
 told = best.result_
-print(f"on {told.n_lists} judged queries RRF {told.first_stage_statistic:.6f},",
-      f"best weights {told.statistic:.6f}, bound {told.bound:.6f}")
+print(
+    f"on {told.n_lists} judged queries RRF {told.first_stage_statistic:.6f},",
+    f"best weights {told.statistic:.6f}, bound {told.bound:.6f}",
+)
 print(", ".join(f"{name} {weight:.4f}" for name, weight in best.weights_.items()))
 rrf = values(FusionModel(names, np.array([0.5, 0.5]), "rank").fuse(real["later"]), grades["later"])
 for title, est in {"guarded fit": guarded, "best weights": best}.items():

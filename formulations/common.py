@@ -25,10 +25,22 @@ LEAST_MARGIN = 1e-5
 """Smallest margin in a row divided by its big-M: ten times the amount, 1e-6, by which solvers may miss a row."""
 
 SHORT = {
-    "w": "w", "gamma": "g", "z": "z", "s": "s", "r": "r", "t": "t", "b": "b", "c": "c", "y": "y",
-    "above_by_margin": "M", "switch_up": "U", "switch_down": "D", "support_limit": "K",
-    "weight_row": "V", "weight_sum": "N",
-}  # fmt: skip
+    "w": "w",
+    "gamma": "g",
+    "z": "z",
+    "s": "s",
+    "r": "r",
+    "t": "t",
+    "b": "b",
+    "c": "c",
+    "y": "y",
+    "above_by_margin": "M",
+    "switch_up": "U",
+    "switch_down": "D",
+    "support_limit": "K",
+    "weight_row": "V",
+    "weight_sum": "N",
+}
 """Prefixes of short names that mean the same in every program; columns in small letters, rows in capitals."""
 
 
@@ -47,7 +59,7 @@ SHARED = {
     "level_order": "a level needs the ones below it",
     "distinct_ranks": "ranks are distinct, so that at most m - l + 1 rows have rank l - 1 or more",
     "one_above": "two rows cannot both be above each other",
-}  # fmt: skip
+}
 """What a component means, where programs share it."""
 
 
@@ -158,10 +170,12 @@ def new_model(
     w = list(model.w.values())
     model.z = z = pyo.Var(layout.wins.open, domain=pyo.Binary)
     # a_j = (x_ij - x_kj) / M_ik: each row is divided by its M_ik.
-    model.above_by_margin = family({
-        ik: linear((1, z[ik]), *((-a_j, w[j]) for j, a_j in a)) <= (M - epsilon) / M
-        for ik, a, M in slopes(instance, layout.wins.pairs[layout.wins.state == OPEN], numbers)
-    })  # fmt: skip
+    model.above_by_margin = family(
+        {
+            ik: linear((1, z[ik]), *((-a_j, w[j]) for j, a_j in a)) <= (M - epsilon) / M
+            for ik, a, M in slopes(instance, layout.wins.pairs[layout.wins.state == OPEN], numbers)
+        }
+    )
     return model
 
 
@@ -172,10 +186,12 @@ def _add_weights(model: pyo.ConcreteModel, instance: Instance) -> None:
     model.w = w = pyo.Var(range(instance.lower.size), domain=domain, bounds=dict(enumerate(zip(lower, upper))))
     if instance.options.rows:
         # Linear rows on the weights that the user asked for.
-        model.weight_row = family({
-            i: linear(*((float(a_j), w[j]) for j, a_j in enumerate(a) if a_j)) >= side
-            for i, (a, side, _) in enumerate(instance.options.rows)
-        })  # fmt: skip
+        model.weight_row = family(
+            {
+                i: linear(*((float(a_j), w[j]) for j, a_j in enumerate(a) if a_j)) >= side
+                for i, (a, side, _) in enumerate(instance.options.rows)
+            }
+        )
     if instance.options.by_sum:
         # Weights have the sum 1.
         model.weight_sum = pyo.Constraint(expr=linear(*((1.0, weight) for weight in w.values())) == 1)

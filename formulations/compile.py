@@ -22,10 +22,24 @@ from formulations.program import COST, LONGEST_NAME, Program
 __all__ = ["Program", "compile_model", "short_name", "variables_of"]
 
 
-PLAIN = frozenset({
-    pyo.Var, pyo.Constraint, pyo.Objective, pyo.Block, pyo.Set, pyo.RangeSet, pyo.Param, pyo.Expression, pyo.Suffix,
-    pyo.BuildAction, pyo.BuildCheck, pyo.ExternalFunction, ContinuousSet, Port,
-})  # fmt: skip
+PLAIN = frozenset(
+    {
+        pyo.Var,
+        pyo.Constraint,
+        pyo.Objective,
+        pyo.Block,
+        pyo.Set,
+        pyo.RangeSet,
+        pyo.Param,
+        pyo.Expression,
+        pyo.Suffix,
+        pyo.BuildAction,
+        pyo.BuildCheck,
+        pyo.ExternalFunction,
+        ContinuousSet,
+        Port,
+    }
+)
 """Kinds of components that a linear program may hold; all but the first three say nothing to a solver."""
 
 

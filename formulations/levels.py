@@ -173,7 +173,7 @@ def _crowded(
 def rank_cuts(model: pyo.ConcreteModel, layout: RankLayout) -> None:
     """The families ``distinct_ranks`` and ``one_above``."""
     t, z = model.t, model.z
-    model.distinct_ranks = family({
-        key: linear(*((1, t[il]) for il in levels)) <= most for key, (levels, most) in layout.crowded.items()
-    })  # fmt: skip
+    model.distinct_ranks = family(
+        {key: linear(*((1, t[il]) for il in levels)) <= most for key, (levels, most) in layout.crowded.items()}
+    )
     model.one_above = family({(i, k): linear((1, z[i, k]), (1, z[k, i])) <= 1 for i, k in layout.mutual})

@@ -81,9 +81,14 @@ Index = tuple[int, int, int]
 __all__ = ["build", "most_nonzeros", "assignment"]
 
 ROWS = {
-    "win_count": "S", "few_lost": "B", "few_lost_order": "O", "place_count": "C",
-    "enough_placed": "Y", "enough_placed_order": "P", "wider_top": "X",
-}  # fmt: skip
+    "win_count": "S",
+    "few_lost": "B",
+    "few_lost_order": "O",
+    "place_count": "C",
+    "enough_placed": "Y",
+    "enough_placed_order": "P",
+    "wider_top": "X",
+}
 """Prefixes of the short names of this program's own families."""
 
 DOCS = {
@@ -131,14 +136,16 @@ def build(
     model.y = y_ = pyo.Var(list(layout.gains), domain=pyo.Binary)
 
     model.statistic = statistic(model, y_)
-    model.win_count = family({
-        (u, i): linear((1, s[u, i]), *((-1, s[ui]) for ui in lower), *((-1, z[i, k]) for k in added)) == sure
-        for (u, i), (lower, added, sure) in layout.counts.items()
-    })  # fmt: skip
+    model.win_count = family(
+        {
+            (u, i): linear((1, s[u, i]), *((-1, s[ui]) for ui in lower), *((-1, z[i, k]) for k in added)) == sure
+            for (u, i), (lower, added, sure) in layout.counts.items()
+        }
+    )
     model.few_lost, model.few_lost_order = level_rows(few, b, s, chosen)
-    model.place_count = family({
-        uq: linear((1, c[uq]), *((-1, b[uiq]) for uiq in layout.losers[uq])) == placed[uq].sure for uq in placed
-    })  # fmt: skip
+    model.place_count = family(
+        {uq: linear((1, c[uq]), *((-1, b[uiq]) for uiq in layout.losers[uq])) == placed[uq].sure for uq in placed}
+    )
     model.enough_placed, model.enough_placed_order = level_rows(placed, y_, c, chosen)
     model.wider_top = family({p: linear((1, y_[p]), (-1, y_[wider])) <= 0 for p, wider in layout.wider})
     return documented(model, DOCS)
@@ -214,9 +221,12 @@ def _layout(instance: Instance) -> MixedLayout:
     wins = wins.only(wanted)
     levels = len(layout.gains) + sum(map(len, layout.losers.values()))
     return replace(
-        layout, wins=wins, constant=constant, nonzeros=nonzeros_bound(instance, wins, 2, levels),
+        layout,
+        wins=wins,
+        constant=constant,
+        nonzeros=nonzeros_bound(instance, wins, 2, levels),
         wider=_wider(layout) if instance.options.extra_cuts else [],
-    )  # fmt: skip
+    )
 
 
 def _range(wins: Wins, i: int, grade: Indices, threshold: int) -> tuple[int, int]:

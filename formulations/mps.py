@@ -86,9 +86,7 @@ def contents(
         "sha256": hashlib.sha256(content).hexdigest(),
         "weights": [columns[j] for j in program.weights],
         "split_rows": {rows[i]: name for i, name in zip(np.flatnonzero(ranged), split, strict=True)},
-        "renamed_columns": {
-            new: old for new, old in zip(columns, program.columns, strict=True) if new != old
-        },
+        "renamed_columns": {new: old for new, old in zip(columns, program.columns, strict=True) if new != old},
         "renamed_rows": {new: old for new, old in zip(rows, program.rows, strict=True) if new != old},
         "data": data,
     }
@@ -100,11 +98,7 @@ def contents(
 
 
 def _lines(
-    program: Program,
-    columns: Sequence[str],
-    rows: Sequence[str],
-    ranged: NDArray[np.bool_],
-    split: Sequence[str],
+    program: Program, columns: Sequence[str], rows: Sequence[str], ranged: NDArray[np.bool_], split: Sequence[str]
 ) -> Iterator[str]:
     """Lines of the file: ``split`` names the second rows that carry the lower sides of the ``ranged`` ones."""
     yield f"NAME {portable([program.name], 'p')[0]} FREE"
@@ -234,9 +228,15 @@ def read_sidecar(path: str | PathLike[str]) -> dict[str, Any]:
     if type(card.get("schema")) is not int or card["schema"] != SCHEMA:
         raise FileFormatError(f"{beside.name} has schema {str(card.get('schema'))[:40]}; this version reads {SCHEMA}.")
     kinds: dict[str, type | tuple[type, ...]] = {
-        "name": str, "sense": str, "offset": (int, float), "sha256": str, "weights": list,
-        "split_rows": dict, "renamed_columns": dict, "renamed_rows": dict,
-    }  # fmt: skip
+        "name": str,
+        "sense": str,
+        "offset": (int, float),
+        "sha256": str,
+        "weights": list,
+        "split_rows": dict,
+        "renamed_columns": dict,
+        "renamed_rows": dict,
+    }
     for key, kind in kinds.items():
         if not isinstance(card.get(key), kind) or isinstance(card[key], bool):
             raise FileFormatError(f"{beside.name} has no valid entry {key!r}; export the model again.")
@@ -284,8 +284,6 @@ def _restored(program: Program, card: Mapping[str, Any]) -> Program:
         row_lower=low[kept],
         row_upper=program.row_upper[kept],
         columns=tuple(str(old_column.get(name, name)) for name in program.columns),
-        rows=tuple(
-            str(old_row.get(name, name)) for name, stays in zip(program.rows, kept, strict=True) if stays
-        ),
+        rows=tuple(str(old_row.get(name, name)) for name, stays in zip(program.rows, kept, strict=True) if stays),
         weights=weights,
     )

@@ -80,9 +80,13 @@ class _Parser:
 
     def read(self, content: bytes) -> Program:
         sections = {
-            "OBJSENSE": self._objsense, "ROWS": self._row, "COLUMNS": self._entry,
-            "RHS": self._rhs, "RANGES": self._range, "BOUNDS": self._bound,
-        }  # fmt: skip
+            "OBJSENSE": self._objsense,
+            "ROWS": self._row,
+            "COLUMNS": self._entry,
+            "RHS": self._rhs,
+            "RANGES": self._range,
+            "BOUNDS": self._bound,
+        }
         section = ""
         # Line by line: a list of all lines would take many times the memory of the file.
         for self.number, raw in enumerate(BytesIO(content), start=1):

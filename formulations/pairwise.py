@@ -138,10 +138,7 @@ def _layout(X: ArrayLike, preferences: Preferences, options: dict[str, Any]) -> 
 def _table(preferences: Preferences, n: int) -> sparse.csr_array:
     """Preferences as a matrix without zeros; repeated pairs are added up."""
     if isinstance(preferences, tuple):
-        pairs, weights = (
-            np.asarray(preferences[0], dtype=np.intp),
-            np.asarray(preferences[1], dtype=np.float64),
-        )
+        pairs, weights = (np.asarray(preferences[0], dtype=np.intp), np.asarray(preferences[1], dtype=np.float64))
         if pairs.ndim != 2 or pairs.shape[1] != 2 or weights.shape != (len(pairs),):
             raise FormulationError(f"Preferences have shapes {pairs.shape} and {weights.shape}; give (p, 2) and (p,).")
         if pairs.size and not (pairs.min() >= 0 and pairs.max() < n):

@@ -81,9 +81,12 @@ class Program:
         activity = self.matrix @ point
         whole = point[self.integer]
         parts = (
-            self.row_lower - activity, activity - self.row_upper,
-            self.lower - point, point - self.upper, np.abs(whole - np.rint(whole)),
-        )  # fmt: skip
+            self.row_lower - activity,
+            activity - self.row_upper,
+            self.lower - point,
+            point - self.upper,
+            np.abs(whole - np.rint(whole)),
+        )
         return max([0.0, *(float(part.max()) for part in parts if part.size)])
 
     def with_bounds(self, lower: ArrayLike, upper: ArrayLike) -> Program:

@@ -76,46 +76,40 @@ import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import ArrayLike, NDArray
 
-from formulations.common import (
-    Assignment,
-    Term,
-    documented,
-    family,
-    linear,
-    named,
-    new_model,
-    start,
-    statistic,
-)
+from formulations.common import Assignment, Term, documented, family, linear, named, new_model, start, statistic
 from formulations.data import Coefficients, Floats, Indices
 from formulations.errors import FormulationError, FormulationWarning
 from formulations.levels import RankLayout, Standing, climbed, level_rows, rank_cuts, rank_levels
 from formulations.options import Instance, Options, instance_of
-from formulations.wins import (
-    LOST,
-    OPEN,
-    WON,
-    Pair,
-    Wins,
-    asked_pairs,
-    mutual_pairs,
-    nonzeros_bound,
-    slopes,
-    wins_of,
-)
+from formulations.wins import LOST, OPEN, WON, Pair, Wins, asked_pairs, mutual_pairs, nonzeros_bound, slopes, wins_of
 
 __all__ = ["build", "most_nonzeros", "assignment"]
 
 ROWS = {
-    "win_when_above": "A", "rank_from_wins": "S", "winner_higher": "H", "tie_to_lower_gain": "L", "tie_to_later": "E",
-    "reach_level": "R", "level_order": "O", "distinct_ranks": "P", "one_above": "X",
-    "p": "p", "quota_place": "Q", "quota_count": "N",
-}  # fmt: skip
+    "win_when_above": "A",
+    "rank_from_wins": "S",
+    "winner_higher": "H",
+    "tie_to_lower_gain": "L",
+    "tie_to_later": "E",
+    "reach_level": "R",
+    "level_order": "O",
+    "distinct_ranks": "P",
+    "one_above": "X",
+    "p": "p",
+    "quota_place": "Q",
+    "quota_count": "N",
+}
 """Prefixes of the short names of this program's own families."""
 
 DOCS = {
-    "statistic": "(11), (10)", "w": "(21)", "gamma": "(21)", "z": "(21)", "t": "(21)", "above_by_margin": "(12)",
-    "switch_up": "(14)", "switch_down": "(15)",
+    "statistic": "(11), (10)",
+    "w": "(21)",
+    "gamma": "(21)",
+    "z": "(21)",
+    "t": "(21)",
+    "above_by_margin": "(12)",
+    "switch_up": "(14)",
+    "switch_down": "(15)",
     "r": "(21): ResolvedRank, how many rows stand below item i once ties are resolved",
     "win_when_above": "(13): whoever is above wins; row divided by U_ik, in the literal form 1",
     "rank_from_wins": "ours, for (16)-(19): r_i counts the rows that i stands above",
@@ -126,7 +120,7 @@ DOCS = {
     "p": "ours: row i stands among the first N of a quota",
     "quota_place": "ours: who stands among the first N has at most so many others at or above it",
     "quota_count": "ours: so many rows of a kind, or of the others, stand among the first N",
-}  # fmt: skip
+}
 """Equations of [RudinWang2018], and what the other components mean."""
 
 WIDE = 1e-3
@@ -169,40 +163,51 @@ def build(
 
     model.statistic = statistic(model, t)
     # a_j = (x_ij - x_kj) / U_ik: each row is divided by its U_ik.
-    model.win_when_above = family({
-        ik: linear(*((a_j, w[j]) for j, a_j in a), *above(-1, ik)) <= 0
-        for ik, a, _ in slopes(instance, layout.gap, layout.most)
-    })  # fmt: skip
+    model.win_when_above = family(
+        {
+            ik: linear(*((a_j, w[j]) for j, a_j in a), *above(-1, ik)) <= 0
+            for ik, a, _ in slopes(instance, layout.gap, layout.most)
+        }
+    )
     if instance.options.linking == "ordered":
-        model.rank_from_wins = family({
-            i: linear((1, r[i]), *above(-1, *below.by_win), *above(1, *below.by_tie)) == below.sure + len(below.by_tie)
-            for i, below in layout.standings.items() if i in r
-        })  # fmt: skip
+        model.rank_from_wins = family(
+            {
+                i: linear((1, r[i]), *above(-1, *below.by_win), *above(1, *below.by_tie))
+                == below.sure + len(below.by_tie)
+                for i, below in layout.standings.items()
+                if i in r
+            }
+        )
     else:
         # A pair won for certain has z_ik = 1 and no variable.
-        model.winner_higher = family({
-            (i, k): linear((1, r[i]), (-1, r[k]), *above(-m[i], (i, k))) >= 1 - m[i] * ((i, k) in z)
-            for i, k in layout.maybe_above
-        })  # fmt: skip
-        model.tie_to_lower_gain = family({
-            (i, k): linear((1, r[k]), (-1, r[i]), *above(m[i], (i, k))) >= 1 for i, k in layout.lower_gain
-        })  # fmt: skip
-        model.tie_to_later = family({
-            (i, k): linear((1, r[k]), (-1, r[i]), *above(m[i], (i, k), (k, i))) >= 1 for i, k in layout.later
-        })  # fmt: skip
+        model.winner_higher = family(
+            {
+                (i, k): linear((1, r[i]), (-1, r[k]), *above(-m[i], (i, k))) >= 1 - m[i] * ((i, k) in z)
+                for i, k in layout.maybe_above
+            }
+        )
+        model.tie_to_lower_gain = family(
+            {(i, k): linear((1, r[k]), (-1, r[i]), *above(m[i], (i, k))) >= 1 for i, k in layout.lower_gain}
+        )
+        model.tie_to_later = family(
+            {(i, k): linear((1, r[k]), (-1, r[i]), *above(m[i], (i, k), (k, i))) >= 1 for i, k in layout.later}
+        )
     model.reach_level, model.level_order = level_rows(layout.ladders, t, r, instance.options)
     rank_cuts(model, layout)
     if layout.quotas:
         # 1 when row i stands ahead of enough others for the quota.
         model.p = p = pyo.Var([(d, i) for d, one in enumerate(layout.quotas) for i in one.ahead], domain=pyo.Binary)
-        model.quota_place = family({
-            (d, i): linear(*above(1, *((i, k) for k in one.others)), (one.room - len(one.others), p[d, i]))
-            >= -one.sure(layout.state, i)
-            for d, one in enumerate(layout.quotas) for i in one.ahead
-        })  # fmt: skip
-        model.quota_count = family({
-            d: linear(*((1, p[d, i]) for i in one.ahead)) >= one.wanted for d, one in enumerate(layout.quotas)
-        })  # fmt: skip
+        model.quota_place = family(
+            {
+                (d, i): linear(*above(1, *((i, k) for k in one.others)), (one.room - len(one.others), p[d, i]))
+                >= -one.sure(layout.state, i)
+                for d, one in enumerate(layout.quotas)
+                for i in one.ahead
+            }
+        )
+        model.quota_count = family(
+            {d: linear(*((1, p[d, i]) for i in one.ahead)) >= one.wanted for d, one in enumerate(layout.quotas)}
+        )
     return documented(model, DOCS)
 
 
@@ -231,9 +236,7 @@ def assignment(model: pyo.ConcreteModel, w: ArrayLike, tolerance: float = 1e-9) 
         if sum(own.values()) < one.wanted:
             return Assignment(None, f"quota_count[{d}]: {sum(own.values())} rows are ahead, {one.wanted} are asked for")
         ahead |= own
-    return Assignment(
-        begun.values | named("r", below) | named("t", climbed(layout.ladders, below)) | named("p", ahead)
-    )
+    return Assignment(begun.values | named("r", below) | named("t", climbed(layout.ladders, below)) | named("p", ahead))
 
 
 class Ahead(NamedTuple):
@@ -298,9 +301,10 @@ def _layout(instance: Instance) -> ResolvedRankLayout:
         maybe_above = [pair for pair, won in state.items() if won != LOST]
         lower_gain = [(i, k) for (i, k), won in state.items() if grades[i] > grades[k] and won != WON]
         later = [
-            (i, k) for (i, k), won in state.items()
+            (i, k)
+            for (i, k), won in state.items()
             if i < k and grades[i] == grades[k] and WON not in (won, state[k, i])
-        ]  # fmt: skip
+        ]
     gap, most = _gap(instance, wins)
     mutual = mutual_pairs(wins) if options.extra_cuts else []
     # An open pair stands in above_by_margin, win_when_above and one row of the ranks, in the paper's form two.
@@ -309,10 +313,22 @@ def _layout(instance: Instance) -> ResolvedRankLayout:
     quotas = _quotas(instance)
     nonzeros += sum(len(one.ahead) * (len(one.others) + 2) for one in quotas)
     return ResolvedRankLayout(
-        instance, wins, nonzeros=nonzeros, standings=standings, mutual=mutual, ranges=ranges, length=length,
-        gap=wins.pairs[gap], most=most, state=state, quotas=quotas,
-        maybe_above=maybe_above, lower_gain=lower_gain, later=later, **ranks,
-    )  # fmt: skip
+        instance,
+        wins,
+        nonzeros=nonzeros,
+        standings=standings,
+        mutual=mutual,
+        ranges=ranges,
+        length=length,
+        gap=wins.pairs[gap],
+        most=most,
+        state=state,
+        quotas=quotas,
+        maybe_above=maybe_above,
+        lower_gain=lower_gain,
+        later=later,
+        **ranks,
+    )
 
 
 def _quotas(instance: Instance) -> list[Ahead]:
@@ -323,9 +339,10 @@ def _quotas(instance: Instance) -> list[Ahead]:
         own, rest = ([i for i in item.rows.tolist() if (i in group) == side] for side in (True, False))
         sides = [(own, rest, quota.least), (rest, own, None if quota.most is None else places - quota.most)]
         found += [
-            Ahead(ahead, others, wanted, places - wanted) for ahead, others, wanted in sides
+            Ahead(ahead, others, wanted, places - wanted)
+            for ahead, others, wanted in sides
             if wanted is not None and wanted > 0 and places - wanted < len(others)
-        ]  # fmt: skip
+        ]
     return found
 
 

@@ -70,13 +70,21 @@ ROWS = {"win_count": "S", "reach_level": "R", "level_order": "O", "distinct_rank
 """Prefixes of the short names of this program's own families."""
 
 DOCS = {
-    "statistic": "(22), (10)", "w": "as in (21)", "gamma": "as in (21)", "t": "as in (21)", "z": "(30)",
-    "above_by_margin": "(24)", "switch_up": "(25)",
-    "switch_down": "(26)", "level_order": "(28)", "distinct_ranks": "ours, for (29)", "one_above": "half of (27)",
+    "statistic": "(22), (10)",
+    "w": "as in (21)",
+    "gamma": "as in (21)",
+    "t": "as in (21)",
+    "z": "(30)",
+    "above_by_margin": "(24)",
+    "switch_up": "(25)",
+    "switch_down": "(26)",
+    "level_order": "(28)",
+    "distinct_ranks": "ours, for (29)",
+    "one_above": "half of (27)",
     "s": "ours: Subrank, how many rows item i beats: the sum in (23)",
     "win_count": "ours: s_i is the sum of z in (23), less the wins that are certain",
     "reach_level": "(23): a level needs its rank; row times l - 1, one for all levels unless linking='paper'",
-}  # fmt: skip
+}
 """Equations of [RudinWang2018], and what the other components mean."""
 
 
@@ -128,9 +136,9 @@ def build(
     model.t = t = pyo.Var(list(layout.gains), domain=pyo.Binary)
 
     model.statistic = statistic(model, t)
-    model.win_count = family({
-        i: linear((1, s[i]), *((-1, z[ik]) for ik in layout.standings[i].by_win)) == ladders[i].sure for i in ladders
-    })  # fmt: skip
+    model.win_count = family(
+        {i: linear((1, s[i]), *((-1, z[ik]) for ik in layout.standings[i].by_win)) == ladders[i].sure for i in ladders}
+    )
     model.reach_level, model.level_order = level_rows(ladders, t, s, layout.instance.options)
     rank_cuts(model, layout)
     return documented(model, DOCS)

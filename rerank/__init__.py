@@ -44,9 +44,18 @@ _HOMES = {
     "load": "rerank.reranker.estimator",
 }
 _ROOMS = {
-    "certificate", "errors", "io", "latent", "plots", "problem", "ranks", "scorecard", "scorers", "search",
+    "certificate",
+    "errors",
+    "io",
+    "latent",
+    "plots",
+    "problem",
+    "ranks",
+    "scorecard",
+    "scorers",
+    "search",
     "statistics",
-}  # fmt: skip
+}
 _ELSEWHERE = {"datasets", "fusion", "metrics", "perturb"}  # public modules whose file stands in a room
 
 if not TYPE_CHECKING:  # a type checker would take every misspelt name for one of these

@@ -25,8 +25,20 @@ from tests.cases.advice.exceptions import REASONS
 from tests.cases.advice.literals import advice
 
 MODULES = (
-    tables, fits, constraints, commands, programs, rooms, searches, damaged, latent, others, cards, cards_files, quotas,
-)  # fmt: skip
+    tables,
+    fits,
+    constraints,
+    commands,
+    programs,
+    rooms,
+    searches,
+    damaged,
+    latent,
+    others,
+    cards,
+    cards_files,
+    quotas,
+)
 ROWS = [row for module in MODULES for row in module.ROWS]
 SAID = {one_line(part) for row in ROWS for part in row.says}
 WHOLE = SAID & advice()

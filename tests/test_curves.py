@@ -10,9 +10,7 @@ from hypothesis import strategies as st
 
 from rerank.plots.curves import Curve, curves_svg, found_by_place, shared_by_place
 
-ROWS = st.lists(
-    st.tuples(st.booleans(), st.integers(0, 3), st.sampled_from("ab")), min_size=1, max_size=7
-)
+ROWS = st.lists(st.tuples(st.booleans(), st.integers(0, 3), st.sampled_from("ab")), min_size=1, max_size=7)
 
 
 def slow(rows, ends, average):
@@ -24,9 +22,7 @@ def slow(rows, ends, average):
             if average:
                 above = [sum(other > score for other, _ in own) for score, _ in own]
                 level = [sum(other == score for other, _ in own) for score, _ in own]
-                counts[k] += sum(
-                    hit * min(max((k - up) / tied, 0), 1) for (_, hit), up, tied in zip(own, above, level)
-                )
+                counts[k] += sum(hit * min(max((k - up) / tied, 0), 1) for (_, hit), up, tied in zip(own, above, level))
             else:
                 counts[k] += sum(hit for _, hit in sorted(own, key=lambda one: (-one[0], one[1]))[:k])
     return counts / len({name for *_, name in rows})
@@ -42,9 +38,7 @@ def test_rows_found_by_place(rows, ends, average):
 @given(st.permutations(range(1, 7)), st.permutations(range(1, 7)), st.integers(0, 9))
 def test_rows_that_two_orders_share(before, after, ends):
     told = shared_by_place(before, after, None, ends)
-    assert told.tolist() == [
-        sum(one <= k and other <= k for one, other in zip(before, after)) for k in range(ends + 1)
-    ]
+    assert told.tolist() == [sum(one <= k and other <= k for one, other in zip(before, after)) for k in range(ends + 1)]
 
 
 @pytest.mark.parametrize("ends", [1, 7, 300, 100_000])

@@ -19,8 +19,15 @@ ROOT = Path(__file__).parent.parent
 SCRIPTS = sorted((ROOT / "examples").glob("*.py"))
 SECONDS = 60
 PROXIES = {
-    "auc": 1, "pauc@100": 1, "dcg": 1, "mrr": 1, "dcg@100": 2, "pauc@10": 2, "hinge loss": 1, "exponential loss": 2,
-}  # fmt: skip
+    "auc": 1,
+    "pauc@100": 1,
+    "dcg": 1,
+    "mrr": 1,
+    "dcg@100": 2,
+    "pauc@10": 2,
+    "hinge loss": 1,
+    "exponential loss": 2,
+}
 """Which solution each measure prefers, as [RudinWang2018, Theorem 2.1] says."""
 
 
@@ -89,19 +96,28 @@ def a_proof(text):
     assert corrected > first and value == bound and grid <= largest == round(bound, 6)
     assert "boxes: holds True" in text and "as it was saved: Everything stated holds. Failed: nothing." in text
     refused = [
-        "above its bound", "but the proof says", "some are missing", "may hold weights", "the digest does not match",
-        "result.certificate.", "data_sha256",
-    ]  # fmt: skip
+        "above its bound",
+        "but the proof says",
+        "some are missing",
+        "may hold weights",
+        "the digest does not match",
+        "result.certificate.",
+        "data_sha256",
+    ]
     assert [words for words in refused if words not in text] == []
 
 
 def first_stages_compared(text):
     worlds = re.split(r"(?m)^one way to fail:", text, maxsplit=1)
     leads = [
-        {(int(length), name): tuple(map(float, lead)) for length, name, *lead in re.findall(
-            r"first +(\d+): (\w+) .*, lead ([+-][\d.]+) \(([+-][\d.]+) to ([+-][\d.]+)\)", world)}
+        {
+            (int(length), name): tuple(map(float, lead))
+            for length, name, *lead in re.findall(
+                r"first +(\d+): (\w+) .*, lead ([+-][\d.]+) \(([+-][\d.]+) to ([+-][\d.]+)\)", world
+            )
+        }
         for world in worlds
-    ]  # fmt: skip
+    ]
     two, one = leads
     assert two[60, "robirank"][1] > 0 > two[2000, "robirank"][2]
     assert two[60, "ranksvm"][2] < 0 < two[2000, "ranksvm"][1]
@@ -142,9 +158,16 @@ def a_card(text):
 
 
 PROMISES = [
-    inspect_first, programs_by_hand, ties, why_proxies_fail, score_fusion, a_proof, first_stages_compared,
-    recommendations, a_card,
-]  # fmt: skip
+    inspect_first,
+    programs_by_hand,
+    ties,
+    why_proxies_fail,
+    score_fusion,
+    a_proof,
+    first_stages_compared,
+    recommendations,
+    a_card,
+]
 
 
 def cells(path):
@@ -184,9 +207,7 @@ def compiled():
     compile_kernels()
 
 
-@pytest.mark.parametrize(
-    ("script", "promise"), list(zip(SCRIPTS, PROMISES)), ids=[path.stem for path in SCRIPTS]
-)
+@pytest.mark.parametrize(("script", "promise"), list(zip(SCRIPTS, PROMISES)), ids=[path.stem for path in SCRIPTS])
 def test_an_example_runs_and_draws(script, promise, tmp_path, monkeypatch, compiled):
     work, home = tmp_path / "work", tmp_path / "home"
     shutil.copytree(ROOT / "examples" / "runs", work / "runs")

@@ -182,9 +182,14 @@ def test_boxes_of_weights_are_shaded_by_their_bounds():
 
 def test_a_statistic_by_an_option_shows_both_kinds_of_rows():
     ax = plots.by_option(
-        [0.03, 0.1, "free"], [1.0, 2.0, 3.0], [0.9, 1.1, 0.5], errors=[0.1, np.nan, 0.2], first_stage=(0.8, 0.95),
-        name="radius", unit="dcg",
-    )  # fmt: skip
+        [0.03, 0.1, "free"],
+        [1.0, 2.0, 3.0],
+        [0.9, 1.1, 0.5],
+        errors=[0.1, np.nan, 0.2],
+        first_stage=(0.8, 0.95),
+        name="radius",
+        unit="dcg",
+    )
     fitted, held_out = (line for line in drawn(ax).lines if line.get_marker() in ("o", "s"))
     np.testing.assert_array_equal(fitted.get_xydata(), [(0, 1.0), (1, 2.0), (2, 3.0)])
     np.testing.assert_array_equal(held_out.get_xydata(), [(0, 0.9), (1, 1.1), (2, 0.5)])
@@ -354,8 +359,7 @@ def card_totals(*rows):
     from rerank.scorecard import Total
 
     return [
-        Total(total, p, q, p / (p + q), max(0, p / (p + q) - 0.1), min(1, p / (p + q) + 0.1))
-        for total, p, q in rows
+        Total(total, p, q, p / (p + q), max(0, p / (p + q) - 0.1), min(1, p / (p + q) + 0.1)) for total, p, q in rows
     ]
 
 
@@ -364,13 +368,13 @@ def test_the_risks_of_a_card_are_points_with_intervals_over_bars_of_rows():
     ax = drawn(plots.card_risks(totals, 2))
     (behind,) = (other for other in ax.figure.axes if other is not ax)
     assert sorted((bar.get_x() + bar.get_width() / 2, bar.get_height()) for bar in behind.patches) == [
-        (-1, 10), (2, 20), (5, 10)
-    ]  # fmt: skip
+        (-1, 10),
+        (2, 20),
+        (5, 10),
+    ]
     marks = next(line for line in ax.lines if line.get_marker() == "o")
     np.testing.assert_allclose(marks.get_xydata(), [(5, 0.9), (2, 0.25), (-1, 0.1)])
-    ends = [
-        tuple(line.get_ydata()) for line in ax.lines if line.get_marker() == "None" and not line.is_dashed()
-    ]
+    ends = [tuple(line.get_ydata()) for line in ax.lines if line.get_marker() == "None" and not line.is_dashed()]
     np.testing.assert_allclose(ends, [(one.low, one.high) for one in totals])
     cut = next(line for line in ax.lines if line.is_dashed())
     assert -1 < cut.get_xdata()[0] < 2 and texts(ax) == ["flagged from 2"]
@@ -417,9 +421,7 @@ def test_the_risks_of_a_card_share_cells_where_there_are_many_but_not_across_the
         # No text leaves its cell.
         renderer = ax.figure.canvas.get_renderer()
         width = ax.patches[2].get_window_extent(renderer).width
-        assert all(
-            text.get_window_extent(renderer).width <= width for text in ax.texts if " to " in text.get_text()
-        )
+        assert all(text.get_window_extent(renderer).width <= width for text in ax.texts if " to " in text.get_text())
 
 
 def test_a_card_by_hand_has_no_risks_and_needs_points_for_each_question():

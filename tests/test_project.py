@@ -45,9 +45,9 @@ def requirement(text: str) -> str:
 def test_the_metadata_says_what_the_package_is():
     project = META["project"]
     assert project["name"] == "exact-rerank" and project["requires-python"] == ">=3.11"
-    assert project["license"] == "BSD-3-Clause AND CC-BY-4.0" and "BSD 3-Clause" in (
-        ROOT / "LICENSE"
-    ).read_text(encoding="utf-8")
+    assert project["license"] == "BSD-3-Clause AND CC-BY-4.0" and "BSD 3-Clause" in (ROOT / "LICENSE").read_text(
+        encoding="utf-8"
+    )
     for pattern in project["license-files"]:
         assert list(ROOT.glob(pattern)), pattern
     wanted = {"pyomo", "highspy", "pulp", "numpy", "scipy", "scikit-learn", "numba", "typer", "rich"}
@@ -70,7 +70,7 @@ def test_the_lower_bounds_are_the_versions_that_the_tests_run_with():
         *(x for name in extras if name not in ("lint", "docs") for x in extras[name]),
     ]
     bounds = {requirement(line): line.partition(">=")[2].partition(",")[0] for line in direct}
-    assert len({line.lower() for line in direct}) == len(bounds), ("two extras state two bounds for one package")
+    assert len({line.lower() for line in direct}) == len(bounds), "two extras state two bounds for one package"
     pins = {}
     for name in ("lowest", "newest"):
         lines = (ROOT / "tests" / "constraints" / f"{name}.txt").read_text(encoding="utf-8").splitlines()
@@ -153,7 +153,7 @@ def test_every_link_resolves(page):
         assert path.exists() and path.is_relative_to(ROOT), f"{link} of {page.name} leads nowhere"
         if part and path.suffix == ".md":
             headings = re.findall(r"^#+ +(.*)$", path.read_text(encoding="utf-8"), flags=re.M)
-            assert part in {anchor(heading) for heading in headings}, (f"{link} of {page.name} names no heading")
+            assert part in {anchor(heading) for heading in headings}, f"{link} of {page.name} names no heading"
 
 
 def commands():
@@ -193,14 +193,8 @@ def test_the_repository_speaks_of_the_product_alone():
     for path in files():
         if path.suffix not in TEXT:
             continue
-        for number, line in enumerate(
-            path.read_text(encoding="utf-8", errors="replace").splitlines(), start=1
-        ):
-            found += [
-                f"{path.relative_to(ROOT)}:{number}: {line.strip()[:80]}"
-                for p in FOREIGN
-                if re.search(p, line)
-            ]
+        for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
+            found += [f"{path.relative_to(ROOT)}:{number}: {line.strip()[:80]}" for p in FOREIGN if re.search(p, line)]
     assert found == []
 
 

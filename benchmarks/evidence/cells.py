@@ -46,7 +46,9 @@ class Cell:
 
 
 def all_cells(
-    splits: int = SPLITS, tables: Sequence[str] = tuple(TABLES), stages: Sequence[str] = STAGES,
+    splits: int = SPLITS,
+    tables: Sequence[str] = tuple(TABLES),
+    stages: Sequence[str] = STAGES,
     statistics: Sequence[str] = STATISTICS,
 ) -> Iterator[Cell]:
     """Every cell, split by split, so that a run that is cut short has all tables."""

@@ -19,8 +19,16 @@ from scipy.special import expit
 from benchmarks.data import arrays
 
 GIVEN = {
-    "ai4i2020": 100, "coil2000": 100, "spambase": 100, "credit_default": 100, "compas": 100,
-    "german": 30, "diabetes": 25, "australian": 25, "abalone19": 50, "uis": 20,
+    "ai4i2020": 100,
+    "coil2000": 100,
+    "spambase": 100,
+    "credit_default": 100,
+    "compas": 100,
+    "german": 30,
+    "diabetes": 25,
+    "australian": 25,
+    "abalone19": 50,
+    "uis": 20,
 }
 """The tables of the folder, and the places that count in a list to come."""
 

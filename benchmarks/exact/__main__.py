@@ -99,22 +99,17 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     chosen = ("boxes", "long", "hard", "anchored", "lists", "supports", "incumbents", "nested", "large")
     for part in (*chosen, "compile", "scaling", "whole-lists"):
         parser.add_argument(f"--{part}", action="store_true", help=f"the part '{part}'")
-    parser.add_argument(
-        "--quick", action="store_true", help="one seed, rows with a goal of 5 seconds or less"
-    )
+    parser.add_argument("--quick", action="store_true", help="one seed, rows with a goal of 5 seconds or less")
     parser.add_argument(
         "--only", default="", help="rows whose title, statistic and share hold these texts, between commas"
     )
     parser.add_argument("--seeds", type=int, default=5, help="number of seeds")
     parser.add_argument("--jobs", type=int, default=2, help="workers")
-    parser.add_argument(
-        "--limit", type=float, default=2.0, help="time limit of a solve, in multiples of its goal"
-    )
+    parser.add_argument("--limit", type=float, default=2.0, help="time limit of a solve, in multiples of its goal")
     parser.add_argument("--data", help="folder of data sets, <name>/<name>.npz")
     parser.add_argument(
-        "--seconds", type=float, nargs="+", default=[2.0, 10.0],
-        help="--incumbents: CPU seconds of each method",
-    )  # fmt: skip
+        "--seconds", type=float, nargs="+", default=[2.0, 10.0], help="--incumbents: CPU seconds of each method"
+    )
     return parser.parse_args(arguments)
 
 
@@ -165,9 +160,7 @@ def run(problem: Problem, seed: int, jobs: int, limit: float) -> Run:
     found = solve(problem, time_limit=limit, n_jobs=jobs, random_state=seed)
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     root = root_bound(problem)
-    return Run(
-        found.start_value, root, problem.ideal, found.value, found.bound, found.closed, found.nodes, wall, cpu
-    )
+    return Run(found.start_value, root, problem.ideal, found.value, found.bound, found.closed, found.nodes, wall, cpu)
 
 
 def root_bound(problem: Problem) -> float:
@@ -199,9 +192,7 @@ def summary(row: Row, runs: list[Run]) -> tuple[tuple[str, ...], bool]:
         notes.append(f"{len(runs) - closed} of {len(runs)} open, gap up to {100 * gap:.2f} %")
     if trivial:
         notes.append(f"{trivial} closed at the root: no evidence")
-    middle = [
-        float(np.median([getattr(r, name) for r in runs])) for name in ("start", "root", "ideal", "value")
-    ]
+    middle = [float(np.median([getattr(r, name) for r in runs])) for name in ("start", "root", "ideal", "value")]
     seconds = (float(np.median([r.seconds for r in runs])), worst, max(r.cpu for r in runs))
     cells = [row.title, row.statistic, row.share, *(f"{v:.4f}" for v in middle)]
     cells += [f"{int(np.median([r.boxes for r in runs])):,}", *(f"{v:.2f}" for v in seconds)]

@@ -37,8 +37,10 @@ print(json.dumps([wall, cpu, helper.ru_utime + helper.ru_stime, own, count]))
 """
 
 FIRST = {
-    "a short list": (40, 3, "dcg@5"), "a long list": (5000, 3, "dcg@100"), "few features of many": (40, 12, "dcg@5"),
-}  # fmt: skip
+    "a short list": (40, 3, "dcg@5"),
+    "a long list": (5000, 3, "dcg@100"),
+    "few features of many": (40, 12, "dcg@5"),
+}
 """Rows, features and statistic of a first search; of more than three features it may use three."""
 
 FIRST_OF = """
@@ -84,9 +86,7 @@ def report() -> int:
             f"Empty cache: {wall:.1f} s (of processor {cpu:.1f} s here, {helper:.1f} s in a second process); goal 15 s."
         )
         for name in sorted(own, key=lambda n: -own[n])[:12]:
-            print(
-                f"    {own[name]:5.2f} s  {name}{'' if count[name] == 1 else f', {count[name]} signatures'}"
-            )
+            print(f"    {own[name]:5.2f} s  {name}{'' if count[name] == 1 else f', {count[name]} signatures'}")
         twice = [name for name, times in count.items() if times > 1 and name.startswith("rerank.")]
         print(f"Compiled for more than one signature: {', '.join(twice) or 'none'}.")
         runs = [_run(WARM, cache) for _ in range(3)]

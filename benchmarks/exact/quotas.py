@@ -15,9 +15,14 @@ from rerank.search import compile_kernels, solve
 from rerank.statistics import parse
 
 CASES = [
-    ("precision@30", 300, 3), ("precision@30", 300, 4), ("dcg@10", 300, 4), ("auc", 100, 3), ("auc", 100, 4),
-    ("precision@100", 3_000, 3), ("dcg@100", 10_000, 3),
-]  # fmt: skip
+    ("precision@30", 300, 3),
+    ("precision@30", 300, 4),
+    ("dcg@10", 300, 4),
+    ("auc", 100, 3),
+    ("auc", 100, 4),
+    ("precision@100", 3_000, 3),
+    ("dcg@100", 10_000, 3),
+]
 PLACES = {"auc": 20}
 SECONDS = 60.0
 

@@ -110,18 +110,14 @@ def supports(where: Path | None) -> list[Row]:
         rows.append(Row("3 of 30, n = 100", statistic, "35 %", 2.0, _noisy(100, 30, statistic, 0.35, 3)))
     if where is not None:
         for statistic in ("auc", "mrr"):
-            rows.append(
-                Row("3 of 57, spambase, n = 150", statistic, "as drawn", 20.0, _spam(where, statistic))
-            )
+            rows.append(Row("3 of 57, spambase, n = 150", statistic, "as drawn", 20.0, _spam(where, statistic)))
         rows.append(Row("4 of 76 questions, german", "auc", "30 %", 10.0, lambda _: questions(where, "german", 4)))
     for n, k, statistic in FLAGS:
         rows.append(Row(f"{k} of 70 flags, n = {n:,}", statistic, "10 %", None, _flags(n, statistic, k), limit=60.0))
     for statistic in ("auc", "mrr"):
         rows.append(Row("4 of 30, n = 100", statistic, "35 %", 60.0, _noisy(100, 30, statistic, 0.35, 4)))
     for statistic in ("auc", "mrr"):
-        rows.append(
-            Row("4 of 60, n = 100", statistic, "35 %", None, _noisy(100, 60, statistic, 0.35, 4), limit=180.0)
-        )
+        rows.append(Row("4 of 60, n = 100", statistic, "35 %", None, _noisy(100, 60, statistic, 0.35, 4), limit=180.0))
     return rows
 
 
@@ -139,9 +135,7 @@ def _percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
-def _noisy(
-    n: int, d: int, statistic: str, share: float, limit: int | None = None
-) -> Callable[[int], Problem]:
+def _noisy(n: int, d: int, statistic: str, share: float, limit: int | None = None) -> Callable[[int], Problem]:
     return lambda seed: noisy_problem(n, d, statistic, share, seed, max_features=limit)
 
 

@@ -185,9 +185,13 @@ def _ray() -> Iterator[None]:
 
     path = os.pathsep.join(filter(None, (str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH"))))
     ray.init(
-        address="local", num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR",
+        address="local",
+        num_cpus=2,
+        include_dashboard=False,
+        log_to_driver=False,
+        logging_level="ERROR",
         runtime_env={"env_vars": {"PYTHONPATH": path}},
-    )  # fmt: skip
+    )
     try:
         register_ray()
         yield
@@ -224,9 +228,7 @@ def bits(found: SearchResult) -> tuple[Any, ...]:
     return found.value, found.bound, found.nodes, found.closed, *found.weights.tolist()
 
 
-def timed(
-    problem: Problem, jobs: int | None, nodes: int | None = None
-) -> tuple[float, float, SearchResult]:
+def timed(problem: Problem, jobs: int | None, nodes: int | None = None) -> tuple[float, float, SearchResult]:
     """Wall and CPU seconds of one solve."""
     wall, cpu = time.perf_counter(), time.process_time()
     found = solve(problem, time_limit=None, n_jobs=jobs, node_limit=nodes)

@@ -18,9 +18,7 @@ from benchmarks.first_stage import ranksvm, robirank, toppush
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print all tables; the exit code is 1 where a goal was missed."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.first_stage", description=__doc__)
-    parser.add_argument(
-        "--peers", action="store_true", help="other programs beside ours, and quality on queries"
-    )
+    parser.add_argument("--peers", action="store_true", help="other programs beside ours, and quality on queries")
     parser.add_argument("--plot", help="picture of TopPush's objective against CPU seconds")
     parser.add_argument("--liblinear", help="path of the program train of LIBLINEAR-rankSVM")
     parser.add_argument("--data", help="folder of data sets, <name>/<name>.npz")

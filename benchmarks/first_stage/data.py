@@ -22,9 +22,7 @@ def bipartite(where: Path, name: str) -> tuple[Any, Floats]:
     y = (parts["y"] > 0).astype(np.float64)
     if "indptr" not in parts:
         return standardised(parts["X"].astype(np.float64)), y
-    X = csr_matrix(
-        (parts["data"].astype(np.float64), parts["indices"], parts["indptr"]), shape=tuple(parts["shape"])
-    )
+    X = csr_matrix((parts["data"].astype(np.float64), parts["indices"], parts["indptr"]), shape=tuple(parts["shape"]))
     if name == "nslkdd":
         return standardised(X.toarray()), y
     if name.startswith("news20"):
@@ -43,9 +41,7 @@ def standardised(X: Floats) -> Floats:
 CHUNK, DRAWN = 50_000, 2
 
 
-def urls(
-    n: int, d: int = 3_200_000, tokens: int = 100, real: int = 16, seed: int = 0
-) -> tuple[csr_matrix, Floats]:
+def urls(n: int, d: int = 3_200_000, tokens: int = 100, real: int = 16, seed: int = 0) -> tuple[csr_matrix, Floats]:
     """Rows like those of the url data: about ``tokens`` flags and ``real`` numbers each, norm 1, a third malicious.
 
     Flags are drawn by a law of Zipf and Mandelbrot over ``d`` features, so that most features are seen once or twice

@@ -156,9 +156,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Print the tables."""
     options = argparse.ArgumentParser(prog="python -m benchmarks.first_stage.ranksvm", description=__doc__)
     options.add_argument("--peers", action="store_true", help="scikit-survival, where installed")
-    options.add_argument(
-        "--sizes", default="1000,10000,100000", help="rows of the sparse tables, between commas"
-    )
+    options.add_argument("--sizes", default="1000,10000,100000", help="rows of the sparse tables, between commas")
     options.add_argument("--dense", default="1000,16000", help="rows of the dense tables")
     options.add_argument("--repeats", type=int, default=7)
     options.add_argument("--liblinear", help="path of the program train of LIBLINEAR-rankSVM")

@@ -25,17 +25,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--starts", action="store_true", help="where ten starts end")
     parser.add_argument("--data", help="folder of data sets, <name>/<name>.npz")
     parser.add_argument(
-        "--sets",
-        default="ohsumed,mslr_sample,lightgbm_rank,mq2007agg",
-        help="data sets, between commas",
+        "--sets", default="ohsumed,mslr_sample,lightgbm_rank,mq2007agg", help="data sets, between commas"
     )
     parser.add_argument(
         "--methods", default="", help="--quality: methods whose name holds one of these, between commas"
     )
     parser.add_argument(
-        "--small",
-        action="store_true",
-        help="--quality: one size of tree, 100 rounds at most, for all packages",
+        "--small", action="store_true", help="--quality: one size of tree, 100 rounds at most, for all packages"
     )
     asked = parser.parse_args(arguments)
     missed = 0

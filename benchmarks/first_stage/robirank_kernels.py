@@ -19,13 +19,7 @@ from numba import njit
 from rerank.scorers.robirank.kernels import objective
 
 # Rows of a list, share of relevant ones, and the speed-up over the plain loop that is asked of the choice.
-SHAPES = (
-    (50, 0.30, 6.0),
-    (120, 0.30, 6.0),
-    (1000, 0.10, 6.0),
-    (1000, 0.45, 30.0),
-    (10000, 0.05, 30.0),
-)
+SHAPES = ((50, 0.30, 6.0), (120, 0.30, 6.0), (1000, 0.10, 6.0), (1000, 0.45, 30.0), (10000, 0.05, 30.0))
 WAYS = {"products": 1, "interpolation": 3, "choice": 0}
 ROWS = 20_000  # of all lists of a shape together
 ERROR = 1e-8  # largest error of the gradient, relative to its largest entry

@@ -99,9 +99,7 @@ def differences(found: dict[str, Floats]) -> None:
         for c in range(len(CUTS)):
             difference = ours[:, c] - theirs[:, c]
             low, high = np.quantile(difference[picks].mean(axis=1), (0.025, 0.975))
-            text += (
-                f"  {difference.mean():+.3f} ({low:+.3f} {high:+.3f}){'*' if low > 0 or high < 0 else ' '}"
-            )
+            text += f"  {difference.mean():+.3f} ({low:+.3f} {high:+.3f}){'*' if low > 0 or high < 0 else ' '}"
         print(f"{title:24}{text}", flush=True)
 
 

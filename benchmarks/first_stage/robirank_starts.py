@@ -28,7 +28,4 @@ def report(where: Path, sets: list[str]) -> None:
                 ranker = RoBiRank(alpha, n_init=10, random_state=0).fit(split.X[0], split.y[0], split.qid[0])
             values = ranker.objectives_
             change = values / values[0] - 1
-            print(
-                f"{name:16} {alpha:>7g} {values[0]:>10.4f} {change.max():>+9.0e} {change.min():>+9.0e}",
-                flush=True,
-            )
+            print(f"{name:16} {alpha:>7g} {values[0]:>10.4f} {change.max():>+9.0e} {change.min():>+9.0e}", flush=True)

@@ -70,9 +70,7 @@ def authors(X: Any, y: Floats, alphas: Floats) -> Floats:
 def logistic(X: Any, y: Floats, alphas: Floats) -> Floats:
     """Logistic regression, ``C = 1 / alpha``."""
     solver = "newton-cholesky" if X.shape[1] <= 500 else "lbfgs"
-    return np.array(
-        [LogisticRegression(C=1 / a, max_iter=500, solver=solver).fit(X, y).coef_[0] for a in alphas]
-    )
+    return np.array([LogisticRegression(C=1 / a, max_iter=500, solver=solver).fit(X, y).coef_[0] for a in alphas])
 
 
 METHODS: dict[str, tuple[str, Fit]] = {
@@ -99,9 +97,7 @@ def report(where: Path, sets: list[str], trials: int, methods: list[str]) -> Non
 
     Seconds are those of a fit of the whole table at the alpha chosen most often, as in the paper.
     """
-    print(
-        "set            method                  Pos@Top          against exact    AP   NDCG    AUC   alpha  seconds"
-    )
+    print("set            method                  Pos@Top          against exact    AP   NDCG    AUC   alpha  seconds")
     for name in sets:
         X, y = bipartite(where, name)
         if name == "diabetes":
@@ -116,9 +112,7 @@ def report(where: Path, sets: list[str], trials: int, methods: list[str]) -> Non
             print(line(name, method, found, X, y), flush=True)
         for method, (seconds, top, spread, *others) in PAPER[name].items():
             rest = "  ".join(f"{v:.3f}" for v in others)
-            print(
-                f"{name:14} {'paper, ' + method:23} {top:.3f} +- {spread:.3f} {'':15} {rest} {'':7} {seconds:8.3g}"
-            )
+            print(f"{name:14} {'paper, ' + method:23} {top:.3f} +- {spread:.3f} {'':15} {rest} {'':7} {seconds:8.3g}")
 
 
 def one_trial(fit: Fit, X: Any, y: Floats, trial: int) -> tuple[float, ...]:

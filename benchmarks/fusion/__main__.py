@@ -48,10 +48,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return measured(*cell(where, *key), row)
 
     rows = measured_cells(
-        asked.cells, cells(asked.collections, asked.draws), list, lambda key: timed(key, {}),
+        asked.cells,
+        cells(asked.collections, asked.draws),
+        list,
+        lambda key: timed(key, {}),
         lambda row: f"{row['cell']} " + " ".join(f"{name} {row[name]['ndcg']:.4f}" for name in ("RRF", "guarded")),
         timed,
-    )  # fmt: skip
+    )
     asked.page.write_text(page(rows))
     curves(rows, asked.page.parent / "images" / "fusion_curves.png")
     return 0

@@ -147,14 +147,20 @@ def of_all(runs: Mapping[str, Run], depth: int | None) -> Mapping[str, Run]:
 
 
 ENGINES: dict[str, Callable[[str, Lists], dict[str, float]]] = {
-    "elasticsearch": elasticsearch, "opensearch": opensearch, "weaviate": weaviate, "mongodb": mongodb,
+    "elasticsearch": elasticsearch,
+    "opensearch": opensearch,
+    "weaviate": weaviate,
+    "mongodb": mongodb,
     "vespa": vespa,
-}  # fmt: skip
+}
 
 NORMALISERS = {
-    "elasticsearch": ("minmax", "l2", "rank"), "opensearch": ("minmax", "l2", "rank"), "weaviate": ("minmax",),
-    "mongodb": ("minmax",), "vespa": ("minmax", "rank"),
-}  # fmt: skip
+    "elasticsearch": ("minmax", "l2", "rank"),
+    "opensearch": ("minmax", "l2", "rank"),
+    "weaviate": ("minmax",),
+    "mongodb": ("minmax",),
+    "vespa": ("minmax", "rank"),
+}
 
 
 def as_listed(run: Run) -> dict[str, list[tuple[str, float]]]:

@@ -51,7 +51,6 @@ class Part:
         by_number = {number: missed[name] for number, name in enumerate(known) if name in missed}
         return np.nan_to_num(list_values(STAT, self.y, scores, self.lists, gain="linear", ideal_gains=by_number))
 
-
     def relevant(self) -> NDArray[np.bool_]:
         """Whether each document is relevant."""
         return self.y > 0

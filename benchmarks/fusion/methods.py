@@ -109,9 +109,16 @@ def lightgbm(train: Part, test: Part) -> Answer:
 
 
 METHODS: dict[str, Method] = {
-    "guarded": guarded, "RRF": rrf, "min-max": minmax, "z": zscores, "best single": single, "logistic": logistic,
-    "ascent >= 0": ascent_at_least_0, "exact >= 0": free, "LightGBM": lightgbm,
-}  # fmt: skip
+    "guarded": guarded,
+    "RRF": rrf,
+    "min-max": minmax,
+    "z": zscores,
+    "best single": single,
+    "logistic": logistic,
+    "ascent >= 0": ascent_at_least_0,
+    "exact >= 0": free,
+    "LightGBM": lightgbm,
+}
 
 
 def lacking(row: Mapping[str, Any]) -> list[str]:

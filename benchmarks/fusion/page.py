@@ -106,13 +106,18 @@ def page(rows: Sequence[dict[str, Any]]) -> str:
     planned = draws * FOLDS * sum(len(kind.runs) * len(kind.sizes) for kind in KINDS.values())
     others = [name for name in KINDS if name not in REAL]
     lines = [
-        "# Score fusion on held-out queries", "",
+        "# Score fusion on held-out queries",
+        "",
         f"Written by `python -m benchmarks.fusion --data FOLDER`: {len(rows)} of {planned} cells",
-        "([data](papers.md#data-of-the-benchmarks)); what is missing is measured by the same command.", "",
-        METHOD, "",
-        "![Lead over RRF by number of training queries](images/fusion_curves.png)", "",
-        FINDINGS, "",
-    ]  # fmt: skip
+        "([data](papers.md#data-of-the-benchmarks)); what is missing is measured by the same command.",
+        "",
+        METHOD,
+        "",
+        "![Lead over RRF by number of training queries](images/fusion_curves.png)",
+        "",
+        FINDINGS,
+        "",
+    ]
     for title, names in (("Real runs", REAL), ("Columns", others), ("All six", list(KINDS))):
         known = [method for method in METHODS if any(row["cell"][0] in names and method in row for row in rows)]
         if not known:
@@ -160,8 +165,9 @@ def _tests(rows: Sequence[dict[str, Any]], found: Sequence[Where]) -> list[str]:
         every = {where: leads(rows, where, "guarded", base) for where in found}
         p = {
             f"{KINDS[name].title}, {runs} runs, {size} queries": interval(values)[2]
-            for (name, runs, size), values in every.items() if values.size > 1
-        }  # fmt: skip
+            for (name, runs, size), values in every.items()
+            if values.size > 1
+        }
         below = holm(p)
         where = f": {', '.join(sorted(below))}" if below else ""
         mean = float(np.concatenate(list(every.values())).mean())
@@ -181,8 +187,13 @@ def curves(rows: Sequence[dict[str, Any]], path: Path) -> None:
 
     from rerank.plots.style import BLUE, GREEN, GREY, ORANGE, PURPLE, hide_frame
 
-    shown = {"guarded": (BLUE, "-", 2.5), "logistic": (ORANGE, "--", 1.5), "ascent >= 0": (GREEN, "-.", 1.5),
-             "min-max": (PURPLE, ":", 1.8), "LightGBM": (GREY, (0, (5, 1, 1, 1, 1, 1)), 1.5)}  # fmt: skip
+    shown = {
+        "guarded": (BLUE, "-", 2.5),
+        "logistic": (ORANGE, "--", 1.5),
+        "ascent >= 0": (GREEN, "-.", 1.5),
+        "min-max": (PURPLE, ":", 1.8),
+        "LightGBM": (GREY, (0, (5, 1, 1, 1, 1, 1)), 1.5),
+    }
     kind = KINDS[CURVES]
     figure, axes = pyplot.subplots(1, len(kind.runs), figsize=(9, 3.2), sharey=True, layout="constrained")
     for ax, runs in zip(axes, kind.runs):

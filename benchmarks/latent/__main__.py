@@ -32,9 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--sets", default="lastfm2k,citeulike_a,ml1m", help="data sets, between commas")
     parser.add_argument("--methods", default="", help="--quality: names, between commas; all without")
     parser.add_argument("--trials", type=int, default=20, help="--quality: settings tried for each method")
-    parser.add_argument(
-        "--seeds", type=int, default=3, help="--quality: splits, or starts where the split is given"
-    )
+    parser.add_argument("--seeds", type=int, default=3, help="--quality: splits, or starts where the split is given")
     parser.add_argument("--keep", help="--quality: folder where a method's results are kept, and taken from")
     parser.add_argument("--scale", type=float, default=0.05, help="--rates, --scaling: share of the log")
     asked = parser.parse_args(arguments)

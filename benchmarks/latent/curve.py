@@ -74,11 +74,7 @@ def picture(name: str, curves: dict[tuple[str, int], Curve], file: str) -> None:
 
     _, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True, layout="constrained")
     for (title, p), curve in curves.items():
-        style = {
-            "marker": "s" if "WARP" in title else "o" if p == 1 else "^",
-            "markersize": 4,
-            "linewidth": 1.4,
-        }
+        style = {"marker": "s" if "WARP" in title else "o" if p == 1 else "^", "markersize": 4, "linewidth": 1.4}
         color = "0.45" if "WARP" in title else "C0" if p == 1 else "C1"
         values = [value for _, value in curve]
         left.plot([s for s, _ in curve], values, label=title, color=color, **style)

@@ -126,9 +126,7 @@ def methods(n_items: int) -> dict[str, Method]:
     """Those that can run here."""
     found = {"popularity": Method({}, lambda rng: {}, popularity, 1, 1)}
     if importlib.util.find_spec("lightfm"):
-        found["lightfm WARP"] = Method(
-            {"learning_rate": 0.05, "max_sampled": 10}, draw_lightfm, lightfm_warp, 12
-        )
+        found["lightfm WARP"] = Method({"learning_rate": 0.05, "max_sampled": 10}, draw_lightfm, lightfm_warp, 12)
     found["RoBiRank"] = Method({}, draw_robirank, robirank, 12)
     if importlib.util.find_spec("implicit"):
         found["implicit ALS"] = Method({"regularization": 0.01, "alpha": 1.0}, draw_als, als, 8)

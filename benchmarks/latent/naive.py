@@ -24,9 +24,7 @@ ZERO, ONE, TWO, TINY = (np.float32(x) for x in (0.0, 1.0, 2.0, 1e-12))
 
 
 @njit(nogil=True, fastmath=FAST)
-def naive(
-    who: Any, items: Any, xi: Any, U: Any, V: Any, GU: Any, GV: Any, rate: Any, m: int, seed: Any
-) -> int:
+def naive(who: Any, items: Any, xi: Any, U: Any, V: Any, GU: Any, GV: Any, rate: Any, m: int, seed: Any) -> int:
     """Steps down ``xi sum_j log2(1 + 2^(f_j - f))`` record by record, AdaGrad by rows; the number of pairs.
 
     ``xi`` (n,) is the weight of a record, all constants included; ``m`` items y' are drawn evenly for each.

@@ -13,22 +13,13 @@ from benchmarks.latent.law import Constants, Size, epoch, machine_gb
 
 TEN_GBIT = 1.25e9
 EPOCHS = 40
-PLANS = (
-    (1, 1, 2),
-    (1, 4, 8),
-    (10, 4, 16),
-    (10, 16, 8),
-    (100, 16, 16),
-    (100, 64, 4),
-)  # times, machines, cores
+PLANS = ((1, 1, 2), (1, 4, 8), (10, 4, 16), (10, 16, 8), (100, 16, 16), (100, 64, 4))  # times, machines, cores
 
 
 def tables(size: Size, k: Constants, samples: int) -> None:
     """The law for 4 to 64 machines."""
     one = epoch(size, k, 1).total
-    print(
-        f"\nCalculated: seconds of an epoch of the Million Song log, samples of {samples} items in the xi-step"
-    )
+    print(f"\nCalculated: seconds of an epoch of the Million Song log, samples of {samples} items in the xi-step")
     print("machines  cores  compute  scans  copies    deal    wire  latency  driver   epoch", end="")
     print("  at 10 Gbit/s  speed-up  efficiency")
     for machines, cores in [(1, 1), *((m, 1) for m in (4, 8, 16, 32, 64)), (4, 16), (16, 16)]:
@@ -45,9 +36,7 @@ def tables(size: Size, k: Constants, samples: int) -> None:
 def plan(size: Size, k: Constants, samples: int) -> None:
     """Machines, memory and hours for longer logs."""
     print(f"\nCalculated: longer logs, {EPOCHS} epochs, samples of {samples} items in the xi-step")
-    print(
-        "times  records  machines  cores  GB a machine  GB of the driver  epoch s  scans s  driver s   hours"
-    )
+    print("times  records  machines  cores  GB a machine  GB of the driver  epoch s  scans s  driver s   hours")
     for factor, machines, cores in PLANS:
         large = size.times(factor)
         e = epoch(large, k, machines, cores)
@@ -58,9 +47,7 @@ def plan(size: Size, k: Constants, samples: int) -> None:
         )
 
 
-def picture(
-    size: Size, constants: dict[int, Constants], seconds: dict[tuple[str, int], float], path: str
-) -> None:
+def picture(size: Size, constants: dict[int, Constants], seconds: dict[tuple[str, int], float], path: str) -> None:
     """Speed-up against shards: measured points, calculated lines."""
     import matplotlib
 
@@ -80,13 +67,7 @@ def picture(
     for name, marker in (("local", "o"), ("ray", "s")):
         ratio = [seconds["local", 1] / seconds[name, p] for p in (1, 2)]
         axes.plot(
-            (1, 2),
-            ratio,
-            marker,
-            color="C3",
-            mfc="none",
-            ms=8,
-            label=f"measured, {name}, a small part of the log",
+            (1, 2), ratio, marker, color="C3", mfc="none", ms=8, label=f"measured, {name}, a small part of the log"
         )
     axes.set(xlabel="shards, a core and a machine each", ylabel="times as fast as one", ylim=(0.35, 300))
     axes.set(xticks=shards, xticklabels=map(str, shards), yticks=shards, yticklabels=map(str, shards))

@@ -109,9 +109,7 @@ def step_prices(full: tuple[int, ...] = FULL) -> tuple[float, Points]:
     *seconds, packed = (min(spent) for spent in every)  # other programs only ever add
     record = record_price(sparse[2], seconds[2], dense, packed)
     points = sorted((float(b.records), (s - record * b.records) / b.visits) for b, s in zip(sparse, seconds))
-    print(
-        f"\nMeasured: steps in one sub-block, U of {len(U)} x {FACTORS}; {record * 1e6:.2f} us a record and"
-    )
+    print(f"\nMeasured: steps in one sub-block, U of {len(U)} x {FACTORS}; {record * 1e6:.2f} us a record and")
     for n, price in points:
         print(f"{price * 1e6:7.2f} us a visit where the sub-block has {n:8.0f} records", flush=True)
     return record, tuple(points)

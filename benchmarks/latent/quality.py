@@ -27,9 +27,7 @@ def parts(where: Path, name: str, seed: int) -> tuple[Any, Any, Any]:
     """Training, validation and test part, as ones."""
     with np.load(where / name / f"{name}.npz", allow_pickle=False) as found:
         shape = tuple(int(n) for n in found["shape"])
-        log = sp.csr_matrix(
-            (found["data"].astype(np.float32), found["indices"], found["indptr"]), shape=shape
-        )
+        log = sp.csr_matrix((found["data"].astype(np.float32), found["indices"], found["indptr"]), shape=shape)
         given = found["split"] if name == "ml1m" else None
     if given is None:
         test, validation, train = split_log(log, (0.2, 0.1), seed)
@@ -37,15 +35,12 @@ def parts(where: Path, name: str, seed: int) -> tuple[Any, Any, Any]:
     user = np.repeat(np.arange(log.shape[0]), np.diff(log.indptr))
     picked = [given == k for k in range(3)]
     made = [
-        sp.csr_matrix((np.ones(int(p.sum()), np.float32), (user[p], log.indices[p])), shape=log.shape)
-        for p in picked
+        sp.csr_matrix((np.ones(int(p.sum()), np.float32), (user[p], log.indices[p])), shape=log.shape) for p in picked
     ]
     return made[0], made[1], made[2]
 
 
-def quality(
-    where: Path, name: str, wanted: list[str], trials: int, seeds: int, folder: Path | None = None
-) -> None:
+def quality(where: Path, name: str, wanted: list[str], trials: int, seeds: int, folder: Path | None = None) -> None:
     """Print a row for each method, and the differences to RoBiRank user by user, each user's mean over the seeds.
 
     Every split leaves the same users with test records.
@@ -83,9 +78,7 @@ def row(title: str, found: dict[str, Any], bars: list[float] | None) -> str:
     if bars is not None:
         first = [next((s for s, p in run["looks"] if p >= bar), np.inf) for run, bar in zip(runs, bars)]
         reached = f"{np.median(first):6.1f}"
-    options = ", ".join(
-        f"{k}={v:.3g}" if isinstance(v, float) else f"{k}={v}" for k, v in found["options"].items()
-    )
+    options = ", ".join(f"{k}={v:.3g}" if isinstance(v, float) else f"{k}={v}" for k, v in found["options"].items())
     return (
         f"{title:14} " + " ".join(f"{m:.4f}" for m in means) + f" | {np.mean([p for _, p in best]):.4f} "
         f"{np.median([s for s, _ in best]):6.1f} {reached} {found['seconds']:8.1f} {len(found['trials']):3d}  {options}"

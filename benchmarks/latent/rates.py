@@ -68,21 +68,14 @@ def table(log: Any) -> None:
     found = []
     for m, size, popular, block in ROWS:
         settings = Settings(
-            n_shards=SHARDS,
-            n_negatives=m,
-            visit_size=size,
-            popular=popular,
-            block_bytes=block,
-            xi_samples=500,
+            n_shards=SHARDS, n_negatives=m, visit_size=size, popular=popular, block_bytes=block, xi_samples=500
         )
         steps(log_of(small), factors(small), settings)  # compiles
         found.append((naive.rate(), steps(log_of(log), start, settings)))
     base = max(rate for rate, _ in found)
     print(f"random order, {NEGATIVES} items y' for each record: {base / 1e6:.2f} M pairs/s")
     # A row is read and written for each item y', and two for each record.
-    print(
-        f"  {base * 800 * (1 + 2 / NEGATIVES) / 1e9:.1f} GB/s of rows; a plain copy moves {copying() / 1e9:.1f} GB/s"
-    )
+    print(f"  {base * 800 * (1 + 2 / NEGATIVES) / 1e9:.1f} GB/s of rows; a plain copy moves {copying() / 1e9:.1f} GB/s")
     print("in blocks:   items y' of a visit   records of a visit    block   M pairs/s   x random order")
     for (m, size, _, block), (_, report) in zip(ROWS, found):
         rate = report.pairs / report.step_seconds

@@ -65,8 +65,7 @@ def work(log: Log) -> dict[int, Any]:
     found: dict[int, Any] = {many: {}, FEW: {}}
     print("\nMeasured: CPU seconds of an epoch of one shard with these users")
     print(
-        f"blocks   steps   xi, {many} a sample   xi, {FEW} a sample      visits   pairs of user and block",
-        flush=True,
+        f"blocks   steps   xi, {many} a sample   xi, {FEW} a sample      visits   pairs of user and block", flush=True
     )
     for p in SHARDS:
         one, few = shard_epoch(log, settings_for(p)), shard_epoch(log, settings_for(p, FEW), steps=False)
@@ -113,9 +112,7 @@ def walls(log: Log) -> dict[tuple[str, int], float]:
     """
     from rerank.latent.engines.ray_engine import RayEngine
 
-    print(
-        "\nMeasured: wall seconds of an epoch and its collection, CPU seconds of its shards, a core a shard"
-    )
+    print("\nMeasured: wall seconds of an epoch and its collection, CPU seconds of its shards, a core a shard")
     found, spent = {}, {}
     for p in (1, 2):
         engines: dict[str, Engine] = {"local": LocalEngine(p), "ray": RayEngine(p)}
@@ -129,9 +126,7 @@ def walls(log: Log) -> dict[tuple[str, int], float]:
             )
     for name in ("local", "ray"):
         faster, dearer = found[name, 1] / found[name, 2], spent[name, 2] / spent[name, 1]
-        print(
-            f"{name:6} two cores are {faster:.2f} times as fast as one, for {dearer:.2f} times the CPU seconds"
-        )
+        print(f"{name:6} two cores are {faster:.2f} times as fast as one, for {dearer:.2f} times the CPU seconds")
     return found
 
 
@@ -148,9 +143,7 @@ def whole(size: Size, k: Constants) -> None:
 def report(share: float, path: str | None = None) -> None:
     """Print all of it."""
     log = part_of_log(share)
-    print(
-        f"{log.n_users} users, {log.n_items} items, {log.n_records} records, d = {FACTORS}, default options"
-    )
+    print(f"{log.n_users} users, {log.n_items} items, {log.n_records} records, d = {FACTORS}, default options")
     shard_epoch(part_of_log(0.0005), settings_for(2))
     with threadpool_limits(1):
         found = prices(log)

@@ -76,9 +76,7 @@ def measured(method: Method, splits: Sequence[Split], trials: int) -> dict[str, 
     """All that the tables need of a method, as JSON knows it; precision@10 of each user of the test parts among it."""
     best, every = tuned(method, splits[0], trials)
     runs = [best] + [
-        Trial(method, split, best.options, seed).train(method.looks)
-        for seed, split in enumerate(splits)
-        if seed
+        Trial(method, split, best.options, seed).train(method.looks) for seed, split in enumerate(splits) if seed
     ]
     return {
         "options": best.options,
@@ -98,9 +96,7 @@ def tested(trial: Trial) -> dict[str, Any]:
     return {"means": [first, *found.means().values()], "precision": found.precision.tolist()}
 
 
-def kept(
-    folder: Path | None, name: str, method: Method, splits: Sequence[Split], trials: int
-) -> dict[str, Any]:
+def kept(folder: Path | None, name: str, method: Method, splits: Sequence[Split], trials: int) -> dict[str, Any]:
     """What was measured before and kept in ``folder``, or else what is measured now."""
     file = None if folder is None else folder / f"{name.replace(' ', '-')}-{trials}-{len(splits)}.json"
     if file is not None and file.exists():

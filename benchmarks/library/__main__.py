@@ -23,9 +23,7 @@ def write(instance: Instance, folder: Path) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.library", description=__doc__)
-    parser.add_argument(
-        "--regenerate", action="store_true", help="enumerate every optimum and rewrite every file"
-    )
+    parser.add_argument("--regenerate", action="store_true", help="enumerate every optimum and rewrite every file")
     if parser.parse_args(arguments).regenerate:
         for instance in INSTANCES:
             write(instance, FOLDER)

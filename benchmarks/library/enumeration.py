@@ -45,9 +45,7 @@ def objective(instance: Instance, w: Vector) -> Fraction | None:
     difference = [[score[i] - score[k] for k in range(n)] for i in range(n)]
     if instance.choices.get("big_m") == "unit" and not _in_unit_range(instance, difference):
         return None
-    earn = {"subrank": _subrank, "resolved_rank": _resolved, "pairwise": _pairwise}.get(
-        instance.program, _problem
-    )
+    earn = {"subrank": _subrank, "resolved_rank": _resolved, "pairwise": _pairwise}.get(instance.program, _problem)
     earned = earn(instance, difference)
     return None if earned is None else earned - Fraction(instance.choices.get("C", 0.0)) * used
 
@@ -61,9 +59,7 @@ def _lists(instance: Instance) -> list[tuple[list[int], list[Fraction], Fraction
     rows = [[i for i, mark in enumerate(marks) if mark == q] for q in sorted(set(marks))]
     kept = [mates for mates in rows if any(instance.gains[i] > 0 for i in mates)]
     share = Fraction(1, len(kept))
-    return [
-        (mates, [Fraction(a) for a in coefficients(instance.statistic, len(mates))], share) for mates in kept
-    ]
+    return [(mates, [Fraction(a) for a in coefficients(instance.statistic, len(mates))], share) for mates in kept]
 
 
 def _problem(instance: Instance, difference: Differences) -> Fraction:
@@ -97,9 +93,7 @@ def _resolved(instance: Instance, difference: Differences) -> Fraction | None:
         if any(0 < difference[i][k] < margin for i in mates for k in mates):
             return None
         order = sorted(mates, key=lambda i: (difference[i][mates[0]], -instance.gains[i], i))
-        total += sum(
-            (share * Fraction(instance.gains[i]) * a[rank] for rank, i in enumerate(order)), Fraction(0)
-        )
+        total += sum((share * Fraction(instance.gains[i]) * a[rank] for rank, i in enumerate(order)), Fraction(0))
     return total
 
 
@@ -148,9 +142,7 @@ def _planes(instance: Instance) -> list[Plane]:
     if instance.choices.get("big_m") == "unit":
         sides += [margin - 1, Fraction(1)]
     rows = [tuple(map(Fraction, row)) for row in instance.X]
-    normals = {tuple(a - b for a, b in zip(x, z)) for x in rows for z in rows} - {
-        (Fraction(0),) * len(rows[0])
-    }
+    normals = {tuple(a - b for a, b in zip(x, z)) for x in rows for z in rows} - {(Fraction(0),) * len(rows[0])}
     planes = {(v, side) for v in normals for side in sides}
     for j, (low, high) in enumerate(zip(*_limits(instance))):
         axis = tuple(Fraction(j == other) for other in range(len(rows[0])))

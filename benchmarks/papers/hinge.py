@@ -87,9 +87,7 @@ class _Planes:
         return combined / (-2 * self.alpha), float(self.b[:n] @ x - combined @ combined / (4 * self.alpha))
 
 
-def bundle(
-    X: DesignMatrix, pairs: Pairs, alpha: float, starts: list[Floats], tol: float, max_iter: int
-) -> Solution:
+def bundle(X: DesignMatrix, pairs: Pairs, alpha: float, starts: list[Floats], tol: float, max_iter: int) -> Solution:
     """Minimise ``J(w) = sum c_ij (1 + p_i - p_j)_+ + alpha |w|^2``, ``p = X w``, from the best of ``starts``.
 
     The planes are those of [Teo et al. 2010]; as in [Franc, Sonnenburg 2009] the best point moves by a line search

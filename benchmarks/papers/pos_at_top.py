@@ -43,9 +43,14 @@ def scorers(X: Floats, y: Floats, seconds: float) -> tuple[list[Floats], list[Re
         began = time.perf_counter()
         stage = LogisticRegression(max_iter=2000)
         fit = Reranker(
-            "pos@top", first_stage=stage, radius=radius, cross_fit=False, n_candidates=None, solver="search",
+            "pos@top",
+            first_stage=stage,
+            radius=radius,
+            cross_fit=False,
+            n_candidates=None,
+            solver="search",
             time_limit=seconds,
-        )  # fmt: skip
+        )
         fits.append(fit.fit(X, y))
         took.append(time.perf_counter() - began)
     return weights, fits, took

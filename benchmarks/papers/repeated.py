@@ -36,8 +36,11 @@ def unit(where: Path, name: str) -> tuple[Any, Floats]:
 def toppush_table(where: Path, trials: dict[str, int]) -> None:
     """Table 2: Pos@Top of TopPush as its authors stop it and at its optimum, and of logistic regression."""
     print("\nTopPush, table 2: Pos@Top on random thirds; columns in [0, 1], rows of norm 1")
-    print(f"{'table':16} {'trials':>6}  " + "  ".join(f"{METHODS[m][0]:>22}" for m in ("authors", "exact", "logistic"))
-          + "   paper: TopPush, logistic")  # fmt: skip
+    print(
+        f"{'table':16} {'trials':>6}  "
+        + "  ".join(f"{METHODS[m][0]:>22}" for m in ("authors", "exact", "logistic"))
+        + "   paper: TopPush, logistic"
+    )
     for name, n in trials.items():
         X, y = unit(where, name)
         cells = []
@@ -103,9 +106,13 @@ def reranking_lengths(where: Path, splits: int, seconds: float) -> None:
                 est = Reranker(
                     stat, n_candidates=min(K, y.size), cross_fit=False, time_limit=seconds, solver="search", n_jobs=1
                 ).fit(X, y)
-                rows.append([evaluate(stat, labels, np.asarray(score(part)))
-                             for part, labels in ((X, y), (X_test, y_test))
-                             for score in (est.first_stage_scores, est.decision_function)])  # fmt: skip
+                rows.append(
+                    [
+                        evaluate(stat, labels, np.asarray(score(part)))
+                        for part, labels in ((X, y), (X_test, y_test))
+                        for score in (est.first_stage_scores, est.decision_function)
+                    ]
+                )
             base, fitted, test, after = np.mean(rows, axis=0)
             told = f"training {base:.2f} -> {fitted:.2f}   test {test:.2f} -> {after:.2f}"
             print(f"{table:10} K {K:4d}   {told}", flush=True)
@@ -154,8 +161,10 @@ def robirank_types(where: Path) -> None:
             best = np.sort(gain)[::-1] @ (1 / np.log2(np.arange(2, gain.size + 2)))
             lists.append((X[rows], gain, float(1 / best)))
     starts = [np.zeros(X.shape[1]), *np.random.default_rng(0).standard_normal((1, X.shape[1]))]
-    print("\nRoBiRank, section 3: nDCG@10 of the test lists of OHSUMED's fold 1;"
-          " how far apart two starts end, after at most 200 steps")  # fmt: skip
+    print(
+        "\nRoBiRank, section 3: nDCG@10 of the test lists of OHSUMED's fold 1;"
+        " how far apart two starts end, after at most 200 steps"
+    )
     for name, rho in TRANSFORMS.items():
         told = []
         for alpha in (1.0, 0.1, 0.01, 1e-4):

@@ -55,9 +55,14 @@ def split_leads(where: Path, table: str, base: str, split: int, seconds: float) 
     places = TABLES[table]
     stat = f"dcg@{places}"
     est = Reranker(
-        stat, first_stage=base_of(base), n_candidates=min(max(3 * places, 50), y.size), cross_fit=False,
-        time_limit=seconds, random_state=0, n_jobs=1,
-    )  # fmt: skip
+        stat,
+        first_stage=base_of(base),
+        n_candidates=min(max(3 * places, 50), y.size),
+        cross_fit=False,
+        time_limit=seconds,
+        random_state=0,
+        n_jobs=1,
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         est.fit(X, y)

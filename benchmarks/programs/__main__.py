@@ -29,14 +29,8 @@ def line(data: Data, entry: Entry, time_limit: float) -> str:
     """One line of the table."""
     program = compile_model(stated(data, entry))
     # A pair's worth is the same in every program; only the general one has no ranks to add to it.
-    shift = (
-        data.units[0].positive.size * (data.units[0].positive.size + 1) / 2
-        if entry.program == "pairwise"
-        else 0.0
-    )
-    relaxed = highs.solve(
-        replace(program, integer=np.zeros_like(program.integer)), Options(time_limit=time_limit)
-    )
+    shift = data.units[0].positive.size * (data.units[0].positive.size + 1) / 2 if entry.program == "pairwise" else 0.0
+    relaxed = highs.solve(replace(program, integer=np.zeros_like(program.integer)), Options(time_limit=time_limit))
     solved = highs.solve(program, Options(time_limit=time_limit))
     value = "-" if solved.x is None else f"{data.value(solved.x[program.weights]):.4f}"
     return (

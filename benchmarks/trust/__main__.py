@@ -40,9 +40,7 @@ CHECKS: dict[str, Check] = {
     "models": Check("benchmarks.trust.proofs:models", 1, "altered model files, every SIZE-th"),
     "fuzz": Check("benchmarks.trust.fuzz:fuzz", 20_000, "damaged files for each reader", timed=True),
     "mutation": Check(
-        "benchmarks.trust.mutation:mutation",
-        ("ranks", "perturb", "certificate"),
-        "changed code that tests notice",
+        "benchmarks.trust.mutation:mutation", ("ranks", "perturb", "certificate"), "changed code that tests notice"
     ),
     "coverage": Check("benchmarks.trust.covered:coverage", ("all",), "lines and branches that tests run"),
     "interrupts": Check("benchmarks.trust.interrupts:interrupts", 200, "fits that a signal reaches"),
@@ -72,15 +70,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = {name: asked[name] for name in CHECKS if asked[name] is not None}
     wrong = 0
     for name, size in (chosen or {name: check.standard for name, check in CHECKS.items()}).items():
-        wrong += len(
-            run(name, size or CHECKS[name].standard, asked["first"], asked["jobs"], asked["minutes"]).failures
-        )
+        wrong += len(run(name, size or CHECKS[name].standard, asked["first"], asked["jobs"], asked["minutes"]).failures)
     return 1 if wrong else 0
 
 
-def run(
-    name: str, size: int | float | Sequence[str], first: int, jobs: int, minutes: float | None = None
-) -> Summary:
+def run(name: str, size: int | float | Sequence[str], first: int, jobs: int, minutes: float | None = None) -> Summary:
     """Run one check and print its line."""
     module, _, function = CHECKS[name].home.partition(":")
     limit = {"minutes": minutes} if CHECKS[name].timed and minutes is not None else {}

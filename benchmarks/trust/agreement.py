@@ -117,9 +117,7 @@ def _other_solvers(instance: Instance, refused: list[str]) -> Iterator[str]:
     names = applicable(instance)
     name = names[instance.seed % len(names)]
     program = compile_model(stated(name, problem))
-    low, high = (
-        optimum(replace(problem, epsilon=problem.epsilon + shift), RULES[name]) for shift in (SLACK, -SLACK)
-    )
+    low, high = (optimum(replace(problem, epsilon=problem.epsilon + shift), RULES[name]) for shift in (SLACK, -SLACK))
     assert low is not None and high is not None
     room = 1e-6 * max(1.0, abs(float(high.value)))
     with tempfile.TemporaryDirectory() as folder:
@@ -133,10 +131,7 @@ def _other_solvers(instance: Instance, refused: list[str]) -> Iterator[str]:
             if outcome.holds != "optimal" or outcome.objective is None:
                 yield f"{name} in {solver}: {outcome.stop}, {outcome.holds}: {outcome.message}"
                 continue
-            value, tied = (
-                outcome.objective + problem.constant,
-                name == "resolved_rank" and instance.kind == "tiny",
-            )
+            value, tied = (outcome.objective + problem.constant, name == "resolved_rank" and instance.kind == "tiny")
             if not float(low.value) - room <= value <= float(high.value) + room and not tied:
                 yield f"{name} in {solver}: {value!r}, not in {float(low.value)!r} .. {float(high.value)!r}"
 

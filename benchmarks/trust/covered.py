@@ -41,18 +41,14 @@ def coverage(rooms: Sequence[str], first: int, jobs: int) -> Summary:
         stopped += [f"{room} as Python" for room in chosen if room in KERNELS and not _ran(room, as_python)]
         report = Path(folder) / "report.json"
         for command in (["combine", "-q"], ["json", "-q", "-o", str(report)]):
-            subprocess.run(
-                [sys.executable, "-m", "coverage", *command], cwd=ROOT, env=environment, check=True
-            )
+            subprocess.run([sys.executable, "-m", "coverage", *command], cwd=ROOT, env=environment, check=True)
         found = json.loads(report.read_text())
     for path, percent, missing in sorted(_below(found), key=lambda row: row[1]):
         print(f"{percent:5.1f} % {path}: {missing}")
     share = found["totals"]["percent_covered"]
     text = f"lines and branches covered {share:.2f} % by tests/{{{','.join(chosen)}}}"
     failures = [] if share >= AIM else [f"The aim is {AIM} %."]
-    return Summary(
-        text + (f", stopped after {SECONDS:.0f} s: {', '.join(stopped)}" if stopped else ""), failures
-    )
+    return Summary(text + (f", stopped after {SECONDS:.0f} s: {', '.join(stopped)}" if stopped else ""), failures)
 
 
 def _all_rooms() -> list[str]:
@@ -66,22 +62,8 @@ def _all_rooms() -> list[str]:
 
 def _ran(room: str, environment: dict[str, str]) -> bool:
     """Run a room's tests; whether they came to their end."""
-    tests = [
-        "-m",
-        "coverage",
-        "run",
-        "-m",
-        "pytest",
-        "-n",
-        "0",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        f"tests/{room}",
-    ]
-    process = subprocess.Popen(
-        [sys.executable, *tests], cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True
-    )
+    tests = ["-m", "coverage", "run", "-m", "pytest", "-n", "0", "-q", "-p", "no:cacheprovider", f"tests/{room}"]
+    process = subprocess.Popen([sys.executable, *tests], cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
     try:
         printed, _ = process.communicate(timeout=SECONDS)
     except subprocess.TimeoutExpired:

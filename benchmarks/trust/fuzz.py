@@ -18,9 +18,7 @@ def fuzz(size: int, first: int, jobs: int, minutes: float = math.inf) -> Summary
     share, seconds = -(-size // jobs), 60.0 * minutes / len(READERS)
     summary = Summary("")
     for name in READERS:
-        parts = Parallel(n_jobs=jobs)(
-            delayed(failures)(name, share, seconds, first + job) for job in range(jobs)
-        )
+        parts = Parallel(n_jobs=jobs)(delayed(failures)(name, share, seconds, first + job) for job in range(jobs))
         summary.seen[name] += sum(count for count, _ in parts)
         for failure in (failure for _, found in parts for failure in found):
             summary.failures.append(f"{name}: {failure.what[:160]} -> {keep(failure).name}")

@@ -74,9 +74,7 @@ SCRIPTS = {
         "print(LatentRoBiRank(n_factors=16, n_epochs=500, random_state=0).fit(log).stopped_)"
     ),
 }
-_TABLE = "\n".join(
-    f"{int(i % 3 == 0)},{i * 37 % 101},{i * 53 % 97},{i * i % 89},{i * 71 % 83}" for i in range(300)
-)
+_TABLE = "\n".join(f"{int(i % 3 == 0)},{i * 37 % 101},{i * 53 % 97},{i * i % 89},{i * 71 % 83}" for i in range(300))
 COMMAND = _HEARD + "\nimport sys; from rerank.cli import main; sys.argv[0] = 'rerank'; main()"
 KINDS = (*SCRIPTS, "command")
 
@@ -104,9 +102,7 @@ def _reached(kind: str, number: signal.Signals, seconds: float) -> Case:
             data.write_text(f"hit,a,b,c,d\n{_TABLE}\n", encoding="utf-8")
             arguments += ["fit", str(data), "--free", "--label", "hit", "--model", str(model), "--solver", "search"]
             arguments += ["--time-limit", "10", "--candidates", "0"]
-        child = subprocess.Popen(
-            arguments, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-        )  # fmt: skip
+        child = subprocess.Popen(arguments, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         assert child.stdout is not None
         said = child.stdout.readline()
         try:

@@ -49,9 +49,7 @@ def moved(seed: int) -> Case:
         found = _search(other)
         if exact and _bits(found) != _bits(plain):
             bad.append(f"{what}: {_bits(found)} instead of {_bits(plain)}")
-        elif (
-            plain.closed and found.closed and abs(found.value - plain.value) > ROOM * max(1, abs(plain.value))
-        ):
+        elif plain.closed and found.closed and abs(found.value - plain.value) > ROOM * max(1, abs(plain.value)):
             bad.append(f"{what}: {found.value!r} instead of {plain.value!r}")
         elif plain.closed != found.closed and instance.kind != "tiny":
             bad.append(f"{what}: closed {found.closed} instead of {plain.closed}")
@@ -148,9 +146,7 @@ def _processes(first: int, count: int = 3) -> Summary:
             except multiprocessing.TimeoutError:
                 there = ["no answer within 120 s"] * count
         for seed, (a, b) in enumerate(zip(here, there), start=first):
-            summary.add(
-                Case(f"seed {seed} in a process by {way}", () if a == b else (f"{b} instead of {a}",))
-            )
+            summary.add(Case(f"seed {seed} in a process by {way}", () if a == b else (f"{b} instead of {a}",)))
     return summary
 
 

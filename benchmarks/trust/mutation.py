@@ -25,23 +25,24 @@ from benchmarks.trust.summary import Case, Summary
 
 ROOT = Path(__file__).parent.parent.parent
 AIM = 0.9
-HEAVY = (
-    "numpy",
-    "scipy.optimize",
-    "sklearn.linear_model",
-    "numba",
-    "pyomo.environ",
-    "hypothesis",
-    "pytest",
-    "polars",
-)
+HEAVY = ("numpy", "scipy.optimize", "sklearn.linear_model", "numba", "pyomo.environ", "hypothesis", "pytest", "polars")
 ROOMS: dict[str, tuple[str, tuple[str, ...]]] = {
     "ranks": ("tests/ranks", ("positions", "evaluate", "row_gains", "lists", "rationals", "measures")),
     "perturb": ("tests/ranks", ("perturb", "equal_rows", "theorem")),
     "certificate": ("tests/certificate", ()),
 }
-OWN = {"row_gains": "ideal_gains", "rationals": "measures", "proof_check": "proof", "tree": "proof", "leaves": "proof",
-       "vertices": "proof", "exact": "proof", "pairs": "proof", "claims": "certificate", "lists": "lists"}  # fmt: skip
+OWN = {
+    "row_gains": "ideal_gains",
+    "rationals": "measures",
+    "proof_check": "proof",
+    "tree": "proof",
+    "leaves": "proof",
+    "vertices": "proof",
+    "exact": "proof",
+    "pairs": "proof",
+    "claims": "certificate",
+    "lists": "lists",
+}
 
 
 def mutation(rooms: Sequence[str], first: int, jobs: int) -> Summary:
@@ -63,9 +64,7 @@ def mutation(rooms: Sequence[str], first: int, jobs: int) -> Summary:
 def _room(room: str, count: int | None, first: int, summary: Summary) -> tuple[int, int]:
     tests, stems = ROOMS[room]
     folder = ROOT / "rerank" / ("certificate" if room == "certificate" else "ranks")
-    paths = [
-        p for p in sorted(folder.rglob("*.py")) if p.name != "__init__.py" and (not stems or p.stem in stems)
-    ]
+    paths = [p for p in sorted(folder.rglob("*.py")) if p.name != "__init__.py" and (not stems or p.stem in stems)]
     every = [(path, mutant) for path in paths for mutant in mutants(path.read_text(encoding="utf-8"))]
     chosen = every if count is None else random.Random(first).sample(every, min(count, len(every)))
     limit = _limit(chosen[0][0], tests)

@@ -10,12 +10,31 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 SWAPS: dict[type[ast.AST], type[ast.AST]] = {
-    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
-    ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In, ast.And: ast.Or, ast.Or: ast.And,
-    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult,
-    ast.Mod: ast.Mult, ast.Pow: ast.Mult, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd,
-    ast.LShift: ast.RShift, ast.RShift: ast.LShift, ast.MatMult: ast.Mult,
-}  # fmt: skip
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+    ast.And: ast.Or,
+    ast.Or: ast.And,
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Div,
+    ast.Div: ast.Mult,
+    ast.FloorDiv: ast.Mult,
+    ast.Mod: ast.Mult,
+    ast.Pow: ast.Mult,
+    ast.BitAnd: ast.BitOr,
+    ast.BitOr: ast.BitAnd,
+    ast.LShift: ast.RShift,
+    ast.RShift: ast.LShift,
+    ast.MatMult: ast.Mult,
+}
 
 
 @dataclass(frozen=True)
@@ -39,9 +58,7 @@ def mutants(source: str) -> Iterator[Mutant]:
         before = ast.unparse(node)
         changed = _changed(node)
         _set(parent, field, place, ast.copy_location(changed, node))
-        yield Mutant(
-            getattr(node, "lineno", 0), before, ast.unparse(changed), ast.fix_missing_locations(tree)
-        )
+        yield Mutant(getattr(node, "lineno", 0), before, ast.unparse(changed), ast.fix_missing_locations(tree))
 
 
 Site = tuple[ast.AST, ast.AST, str, int | None]
@@ -88,9 +105,7 @@ def _can_change(node: ast.AST) -> bool:
     if isinstance(node, ast.BinOp | ast.AugAssign):
         return type(node.op) in SWAPS
     if isinstance(node, ast.Return):
-        return node.value is not None and not (
-            isinstance(node.value, ast.Constant) and node.value.value is None
-        )
+        return node.value is not None and not (isinstance(node.value, ast.Constant) and node.value.value is None)
     if isinstance(node, ast.UnaryOp):
         return isinstance(node.op, ast.Not | ast.USub)
     if isinstance(node, ast.Assign):

@@ -142,9 +142,14 @@ def _by_circuits(rng: np.random.Generator, problem: Problem, proof: Proof) -> It
         demands.decided([(j, 0)], np.inf)
     known, nothing = demands.recorded(np.zeros(0, np.int64)), problem.unchanged
     low = replace(
-        proof, weights=nothing, value=float(objective_at(problem, nothing)), bound=below(best(problem).value),
-        supports=(), lines=(), codes=proof.codes[:0],
-    )  # fmt: skip
+        proof,
+        weights=nothing,
+        value=float(objective_at(problem, nothing)),
+        bound=below(best(problem).value),
+        supports=(),
+        lines=(),
+        codes=proof.codes[:0],
+    )
     most = demands.negatives
     for _ in range(6 if known.sizes.size else 0):
         changed = Circuits(*(part.copy() for part in vars(known).values()))

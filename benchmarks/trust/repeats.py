@@ -46,14 +46,7 @@ def fits(seed: int) -> dict[str, Callable[[], list[Any]]]:
         "reranker by the search": partial(reranked, X, y, seed, solver="search"),
         "reranker by HiGHS": partial(reranked, X, y, seed, solver="highs"),
         "reranker by HiGHS without presolve": partial(
-            reranked,
-            X[few],
-            y[few],
-            seed,
-            solver="highs",
-            presolve=False,
-            formulation="mixed",
-            first_stage=None,
+            reranked, X[few], y[few], seed, solver="highs", presolve=False, formulation="mixed", first_stage=None
         ),
         "latent retrieval": partial(latent, seed),
     }

@@ -80,9 +80,7 @@ def wrong(table: Table, estimator: Any) -> Iterator[str]:
     before = estimator.first_stage_scores(table.X)
     problem = _problem(table, before)
     scores = estimator.list_scores(table.X, table.qid)
-    if abs(result.statistic - estimator.score(table.X, table.y, table.qid)) > ROOM * max(
-        1, abs(result.statistic)
-    ):
+    if abs(result.statistic - estimator.score(table.X, table.y, table.qid)) > ROOM * max(1, abs(result.statistic)):
         yield f"statistic {result.statistic!r} is not that of its own ranking"
     if (
         result.status in (*IDEAL, "first_stage_kept")

@@ -50,9 +50,7 @@ def soak(size: float, first: int, jobs: int) -> Summary:
         f"memory {rows[0, 0]:.0f} to {rows[-1, 0]:.0f} MB, {slope:+.1f} MB an hour (standard error {error:.1f})"
     )
     bad = [] if slope <= MOST_GROWTH + 3 * error else [f"memory grows by {slope:.1f} MB an hour"]
-    for name, start, end in zip(
-        NAMES[1:], np.median(rows[:10, 1:], axis=0), np.median(rows[-10:, 1:], axis=0)
-    ):
+    for name, start, end in zip(NAMES[1:], np.median(rows[:10, 1:], axis=0), np.median(rows[-10:, 1:], axis=0)):
         summary.text += f", {name} {start:.0f} to {end:.0f}"
         bad += [f"{name} grew from {start:.0f} to {end:.0f}"] if end > start else []
     summary.add(Case("soak", tuple(bad)))
@@ -102,6 +100,4 @@ def _line(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, float]:
     """Slope and intercept by least squares, and the standard error of the slope."""
     (slope, start), residuals = np.polyfit(x, y, 1), x - x.mean()
     noise = y - slope * x - start
-    return np.array([slope, start]), float(
-        np.sqrt(noise @ noise / max(x.size - 2, 1) / (residuals @ residuals))
-    )
+    return np.array([slope, start]), float(np.sqrt(noise @ noise / max(x.size - 2, 1) / (residuals @ residuals)))

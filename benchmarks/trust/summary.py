@@ -56,9 +56,7 @@ class Summary:
         return f"{self.text}, {len(self.failures)} wrong" + (f" ({counts})" if counts else "")
 
 
-def over_seeds(
-    what: str, task: Callable[[int], Case | Sequence[Case]], count: int, first: int, jobs: int
-) -> Summary:
+def over_seeds(what: str, task: Callable[[int], Case | Sequence[Case]], count: int, first: int, jobs: int) -> Summary:
     """Run a task for ``count`` consecutive seeds on ``jobs`` processes.
 
     ``task`` is a function at the top of a module, since it is sent to other processes.

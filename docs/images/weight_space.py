@@ -89,9 +89,13 @@ def draw_space() -> Any:
     for at, mark, text in (((0, 0), "o", "the score alone"), (best, "*", "best corrections")):
         axes.plot(*at, mark, color="white", markeredgecolor="black", markersize=12, clip_on=False)
         axes.annotate(
-            f"{text}: {value(at):.2f}", at, (0, 11 if mark == "o" else -22), textcoords="offset points", ha="center",
+            f"{text}: {value(at):.2f}",
+            at,
+            (0, 11 if mark == "o" else -22),
+            textcoords="offset points",
+            ha="center",
             bbox={"boxstyle": "round", "fc": "white", "ec": "none", "alpha": 0.85},
-        )  # fmt: skip
+        )
     square(axes, "Value of the list at every weight")
     return figure
 
@@ -133,15 +137,9 @@ def draw_bound() -> Any:
         left.add_patch(Rectangle(box[0], *(box[1] - box[0]), fc=colour, ec="white", lw=0.4))
     left.plot(*best, "*", color="white", markeredgecolor="black", markersize=14)
     square(left, "Boxes at the end, shaded by their bound")
-    figure.colorbar(
-        plt.cm.ScalarMappable(plt.Normalize(low, found), shades), ax=left, label="bound of the box"
-    )
-    right.step(
-        range(len(course)), [high for _, high in course], where="post", color=ORANGE, ls="--", label="bound"
-    )
-    right.step(
-        range(len(course)), [reached for reached, _ in course], where="post", color=BLUE, label="best value"
-    )
+    figure.colorbar(plt.cm.ScalarMappable(plt.Normalize(low, found), shades), ax=left, label="bound of the box")
+    right.step(range(len(course)), [high for _, high in course], where="post", color=ORANGE, ls="--", label="bound")
+    right.step(range(len(course)), [reached for reached, _ in course], where="post", color=BLUE, label="best value")
     right.set(xlabel="boxes taken", ylabel="DCG@5", title="They meet, and the answer is proved")
     right.legend()
     return figure

@@ -174,9 +174,7 @@ def check_weights(problem: Problem, weights: Floats, as_given: bool = False) -> 
     _check_ends(problem, weights, as_given)
     used = problem.used(weights)
     if problem.max_features is not None and used > problem.max_features:
-        raise CertificateError(
-            f"{used} features have a weight, but at most {problem.max_features} are allowed."
-        )
+        raise CertificateError(f"{used} features have a weight, but at most {problem.max_features} are allowed.")
     if (row := broken(problem.rows, weights)) is not None:
         raise CertificateError(f"The weights break the constraint {row.text!r}, recounted exactly; fit again.")
 
@@ -232,10 +230,7 @@ def check_claim(
     CertificateError
         For the first claim that does not hold, with both numbers.
     """
-    for name, claim, exact in (
-        ("value", value, certificate.value),
-        ("statistic", statistic, certificate.statistic),
-    ):
+    for name, claim, exact in (("value", value, certificate.value), ("statistic", statistic, certificate.statistic)):
         if claim is not None and not claim - tolerance <= exact:
             raise CertificateError(
                 f"A {name} of {_shown(claim)} was claimed, but the weights are worth {_shown(exact)} when recomputed "

@@ -120,17 +120,13 @@ class _Checker:
 
     def _result(self, ok: bool, message: str) -> Verdict:
         seconds = time.perf_counter() - self.began
-        return Verdict(
-            ok, float(self.proof.bound), self.value, self.leaves, self.exact_leaves, seconds, message
-        )
+        return Verdict(ok, float(self.proof.bound), self.value, self.leaves, self.exact_leaves, seconds, message)
 
     def _statement(self) -> None:
         """Whether the proof is about this problem at all."""
         proof, d = self.proof, self.problem.n_features
         if proof.version != VERSION:
-            raise UnprovenError(
-                f"The proof has version {proof.version}, but this checker reads version {VERSION}."
-            )
+            raise UnprovenError(f"The proof has version {proof.version}, but this checker reads version {VERSION}.")
         if proof.fingerprint != digest(self.problem):
             raise UnprovenError("The proof is about other data or options: the fingerprints differ.")
         if not (np.isfinite(proof.bound) and np.isfinite(proof.value)):
@@ -140,9 +136,7 @@ class _Checker:
         if proof.flip.tolist() != [-1 if scale < 0 else 1 for scale in self.exact.scale]:
             raise UnprovenError(f"The proof's signs do not fit a problem of {d} features.")
         if d > LINE - COORDINATE:
-            raise UnprovenError(
-                f"The problem has {d} features, but a proof holds at most {LINE - COORDINATE}."
-            )
+            raise UnprovenError(f"The problem has {d} features, but a proof holds at most {LINE - COORDINATE}.")
 
     def _weights(self) -> None:
         """Whether the weights are admissible and worth what is claimed, and no more than the bound."""
@@ -156,9 +150,7 @@ class _Checker:
         price = self.exact.price * self.problem.used(w)
         size = abs(self.exact.ideal()) + 2 * abs(self.exact.constant) + price
         if abs(Fraction(proof.value) - self.value) > CLOSE * size:
-            raise UnprovenError(
-                f"The weights are worth {float(self.value)!r}, but the proof says {proof.value!r}."
-            )
+            raise UnprovenError(f"The weights are worth {float(self.value)!r}, but the proof says {proof.value!r}.")
         if self.value > Fraction(proof.bound):
             raise UnprovenError(
                 f"The proof's weights are worth {float(self.value)!r}, above its bound of {proof.bound!r}."
@@ -203,9 +195,7 @@ class _Checker:
         count_of_roots = 0
         for given, wanted in zip(proof.supports, expected):
             if tuple(given.tolist()) != wanted:
-                raise UnprovenError(
-                    f"Where the support {wanted} belongs the proof has {tuple(given.tolist())}."
-                )
+                raise UnprovenError(f"Where the support {wanted} belongs the proof has {tuple(given.tolist())}.")
             count_of_roots += len(self.exact.roots(given)[0])
         codes = np.ascontiguousarray(proof.codes, dtype=np.uint16)
         ends_of = ends(codes, count_of_roots)
@@ -217,8 +207,6 @@ class _Checker:
             self.leaves, self.exact_leaves = check.leaves, check.exact_leaves
 
     def _lines(self, lines: NDArray[np.int64]) -> NDArray[np.int64]:
-        if lines.size and not (
-            lines.ndim == 2 and lines.shape[1] == 2 and np.isin(lines, self.exact.used).all()
-        ):
+        if lines.size and not (lines.ndim == 2 and lines.shape[1] == 2 and np.isin(lines, self.exact.used).all()):
             raise UnprovenError("A line is given by rows that stand in no list.")
         return lines.reshape(-1, 2)

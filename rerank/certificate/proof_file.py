@@ -16,12 +16,21 @@ FORM = Format(
     "exact-rerank proof",
     VERSION,
     {
-        "weights": "<f8", "flip": "|i1", "support_sizes": "<i4", "supports": "<i4", "line_counts": "<i4",
-        "lines": "<i8", "codes": "<u2", "circuit_sizes": "<i8", "circuit_pairs": "<i8", "circuit_multipliers": "<i8",
-        "circuit_shares": "<i8", "circuit_least": "<i8",
+        "weights": "<f8",
+        "flip": "|i1",
+        "support_sizes": "<i4",
+        "supports": "<i4",
+        "line_counts": "<i4",
+        "lines": "<i8",
+        "codes": "<u2",
+        "circuit_sizes": "<i8",
+        "circuit_pairs": "<i8",
+        "circuit_multipliers": "<i8",
+        "circuit_shares": "<i8",
+        "circuit_least": "<i8",
     },
     most_bytes=1 << 27,
-)  # fmt: skip
+)
 """All arrays together hold at most 67 million codes; a search would need several gigabytes to put them in order."""
 MOST_SUPPORTS = 2_000_000
 """Each is an object of about 150 bytes."""
@@ -52,9 +61,11 @@ def save_proof(proof: Proof, path: str | os.PathLike[str]) -> None:
         "circuit_shares": np.empty(0),
     }
     header = {
-        "value": float(proof.value).hex(), "bound": float(proof.bound).hex(),
-        "left_out": None if proof.left_out is None else int(proof.left_out), "fingerprint": proof.fingerprint,
-    }  # fmt: skip
+        "value": float(proof.value).hex(),
+        "bound": float(proof.bound).hex(),
+        "left_out": None if proof.left_out is None else int(proof.left_out),
+        "fingerprint": proof.fingerprint,
+    }
     try:
         _check_supports(lengths_of(FORM, arrays))
     except ValueError as error:
@@ -85,12 +96,17 @@ def _proof(header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Proof:
     if arrays["circuit_shares"].any():
         raise InputError("Its bound adds up shares of pairs, which is no longer checked; fit again with proof=True.")
     return Proof(
-        value=float.fromhex(header["value"]), bound=float.fromhex(header["bound"]),
-        weights=arrays["weights"], flip=arrays["flip"], left_out=left_out,
+        value=float.fromhex(header["value"]),
+        bound=float.fromhex(header["bound"]),
+        weights=arrays["weights"],
+        flip=arrays["flip"],
+        left_out=left_out,
         supports=tuple(cut(arrays["supports"].astype(np.intp), arrays["support_sizes"])),
-        codes=arrays["codes"], lines=tuple(cut(lines, arrays["line_counts"])), fingerprint=fingerprint,
+        codes=arrays["codes"],
+        lines=tuple(cut(lines, arrays["line_counts"])),
+        fingerprint=fingerprint,
         circuits=Circuits.of(arrays) if arrays["circuit_sizes"].size else None,
-    )  # fmt: skip
+    )
 
 
 def _check_supports(lengths: dict[str, int]) -> None:

@@ -68,9 +68,7 @@ for name, command in (
     app.command(name, epilog=after_help(name))(guarded(command))
 
 cards = typer.Typer(
-    help="Cards of points: fit, show, apply, report, compare, export.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
+    help="Cards of points: fit, show, apply, report, compare, export.", no_args_is_help=True, rich_markup_mode=None
 )
 for name, own in (
     ("fit", card.fit),

@@ -36,13 +36,9 @@ if TYPE_CHECKING:
     from rerank.scorecard import Card, Question
     from rerank.scorecard.files import Document
 
-CardFile = Annotated[
-    Path, typer.Argument(help="Card: a .json of rerank card fit, or a .csv with question,points.")
-]
+CardFile = Annotated[Path, typer.Argument(help="Card: a .json of rerank card fit, or a .csv with question,points.")]
 Stat = Annotated[str, typer.Option(help="auc, pauc_fpr@0.1, precision@N, dcg@N, ndcg@N and their like.")]
-Points = Annotated[
-    str, typer.Option(help="Points of a question: R for -R to R, a range 1:3, or numbers 5,10.")
-]
+Points = Annotated[str, typer.Option(help="Points of a question: R for -R to R, a range 1:3, or numbers 5,10.")]
 People = Annotated[str | None, typer.Option(help="CSV: column of the kind of people, for constraints.")]
 Limit = Annotated[float, typer.Option(help="Seconds of the search.")]
 Jobs = Annotated[int, typer.Option(help="Cores; -1 for all.")]
@@ -62,21 +58,15 @@ def fit(
         list[str] | None, typer.Option(help="A question or column that the card asks about; may be repeated.")
     ] = None,
     never: Annotated[
-        list[str] | None,
-        typer.Option(help="A question or column that it does not ask about; may be repeated."),
+        list[str] | None, typer.Option(help="A question or column that it does not ask about; may be repeated.")
     ] = None,
-    one_per_column: Annotated[
-        bool, typer.Option("--one-per-column", help="One question of a column at most.")
-    ] = False,
+    one_per_column: Annotated[bool, typer.Option("--one-per-column", help="One question of a column at most.")] = False,
     constraint: Annotated[
-        list[str] | None,
-        typer.Option(help="Such as 'sensitivity >= 0.8' or 'flagged gap <= 0.1'; may be repeated."),
+        list[str] | None, typer.Option(help="Such as 'sensitivity >= 0.8' or 'flagged gap <= 0.1'; may be repeated.")
     ] = None,
     cut: Annotated[str | None, typer.Option(help="Which rows are flagged: 'top 100', 0.1 or free.")] = None,
     people: People = None,
-    validation: Annotated[
-        str, typer.Option(help="The corrected value: a number of folds, bootstrap or none.")
-    ] = "5",
+    validation: Annotated[str, typer.Option(help="The corrected value: a number of folds, bootstrap or none.")] = "5",
     time_limit: Limit = 60.0,
     jobs: Jobs = 1,
     seed: Annotated[int, typer.Option(help="Seed of folds and refits.")] = 0,
@@ -95,10 +85,20 @@ def fit(
     kinds = _kinds(columns.pop("texts"), people)
     table = read_data(data, **columns, need_label=True, kinds=kinds)
     est = Scorecard(
-        stat, questions, _points(points), must=must or (), never=never or (), one_per_column=one_per_column,
-        constraints=constraint or (), cut=_cut(cut), validation=_validation(validation), time_limit=time_limit,
-        n_jobs=jobs, random_state=seed, verbose=1,
-    )  # fmt: skip
+        stat,
+        questions,
+        _points(points),
+        must=must or (),
+        never=never or (),
+        one_per_column=one_per_column,
+        constraints=constraint or (),
+        cut=_cut(cut),
+        validation=_validation(validation),
+        time_limit=time_limit,
+        n_jobs=jobs,
+        random_state=seed,
+        verbose=1,
+    )
     assert table.y is not None
     X = named_table(table)
     say(f"Fitting {stat} on {len(table)} rows of {data.name}, at most {time_limit:g} s ...")
@@ -114,12 +114,23 @@ def fit(
     with outputs.one():
         if as_json:
             found = est.result_
-            answer({
-                **written, "statistic": found.statistic, "value": found.value, "bound": found.bound,
-                "status": found.status, "corrected": found.corrected, "pessimistic": found.pessimistic,
-                "n_questions": found.n_questions, "sets": found.sets, "searched": found.searched,
-                "seconds": found.seconds, **_body(est.card_), "left_out": est.left_out_,
-            })  # fmt: skip
+            answer(
+                {
+                    **written,
+                    "statistic": found.statistic,
+                    "value": found.value,
+                    "bound": found.bound,
+                    "status": found.status,
+                    "corrected": found.corrected,
+                    "pessimistic": found.pessimistic,
+                    "n_questions": found.n_questions,
+                    "sets": found.sets,
+                    "searched": found.searched,
+                    "seconds": found.seconds,
+                    **_body(est.card_),
+                    "left_out": est.left_out_,
+                }
+            )
         else:
             tell(str(est))
     for name, why in est.left_out_.items():
@@ -175,17 +186,15 @@ def apply(
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(head)
             for name, total, own, flag in rows:
-                writer.writerow([
-                    spreadsheet_cell(name), total, "" if own is None else repr(own), "" if flag is None else int(flag),
-                ])  # fmt: skip
+                writer.writerow(
+                    [spreadsheet_cell(name), total, "" if own is None else repr(own), "" if flag is None else int(flag)]
+                )
         say(f"{len(rows)} rows written to {output}.")
     if as_json:
         answer({"rows": [dict(zip(head, row)) for row in rows], "n_rows": len(rows)})
     elif output is None:
         told = {None: "-", True: "yes", False: "no"}
-        cells = [
-            [name, total, "-" if own is None else percent(own), told[flag]] for name, total, own, flag in rows
-        ]
+        cells = [[name, total, "-" if own is None else percent(own), told[flag]] for name, total, own, flag in rows]
         tell(Cells([["row", *head[1:]], *cells], ["left", "right", "right", "right"], named=True).as_text())
 
 
@@ -193,9 +202,7 @@ def apply(
 def report(
     card: CardFile,
     data: Data,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the page.")] = Path(
-        "report.html"
-    ),
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the page.")] = Path("report.html"),
     columns: Any = None,
     stat: Annotated[str | None, typer.Option(help="By default that of the fit, or auc.")] = None,
     as_json: AsJson = False,
@@ -215,20 +222,11 @@ def report(
     check_outputs([card, *with_ideal(data)], {"--output": output})
     document, found, table = _read_for(card, data, **columns, need_label=True)
     measured = stat or (document.fit or {}).get("statistic", "auc")
-    parts, value = sections(
-        found, named_table(table), table, measured, _fitted(document) if document.fit else None
-    )
+    parts, value = sections(found, named_table(table), table, measured, _fitted(document) if document.fit else None)
     with writing(output) as file:
         file.write(page(f"A card of points on {data.name}", parts))
     if as_json:
-        answer(
-            {
-                "page": str(output),
-                "statistic": measured,
-                "value": value,
-                "sections": [name for name, _ in parts],
-            }
-        )
+        answer({"page": str(output), "statistic": measured, "value": value, "sections": [name for name, _ in parts]})
     else:
         say(f"Written to {output}.")
 
@@ -252,18 +250,26 @@ def regret(
     given = _read(card, column_names(data, separator(columns["delimiter"])))[1]
     kinds = {**_kinds_of(given.questions), **_kinds(columns.pop("texts"))}
     table = read_data(data, **columns, need_label=True, kinds=kinds)
-    say(
-        f"Searching the best card of its size on {len(table)} rows of {data.name}, at most {time_limit:g} s ..."
-    )
+    say(f"Searching the best card of its size on {len(table)} rows of {data.name}, at most {time_limit:g} s ...")
     assert table.y is not None
     est = Scorecard(stat, points=_points(points), time_limit=time_limit, n_jobs=jobs, verbose=1)
     found = est.regret(given, named_table(table), table.y, table.qid, table.sample_weight, most=most)
     if as_json:
-        answer({
-            "statistic": stat, "value": found.value, "best_value": found.best_value, "bound": found.bound,
-            "proved": found.proved, "regret": found.regret, "better": found.better, "counted": found.counted,
-            "lead": found.lead, "error": found.error, "best": _body(found.best),
-        })  # fmt: skip
+        answer(
+            {
+                "statistic": stat,
+                "value": found.value,
+                "best_value": found.best_value,
+                "bound": found.bound,
+                "proved": found.proved,
+                "regret": found.regret,
+                "better": found.better,
+                "counted": found.counted,
+                "lead": found.lead,
+                "error": found.error,
+                "best": _body(found.best),
+            }
+        )
     else:
         tell(str(found))
     raise typer.Exit(PROVED if found.proved else FEASIBLE)
@@ -278,9 +284,7 @@ def export(
     ] = None,
     row: Annotated[int | None, typer.Option(help="formula: row of the sheet (2).")] = None,
     table: Annotated[str | None, typer.Option(help="sql: name of the table, put before columns.")] = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write to a file, not to the screen.")
-    ] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to a file, not to the screen.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Write a card in SQL, Python, Markdown, CSV or as a formula."""
@@ -339,9 +343,7 @@ def _kinds_of(questions: Sequence[Question]) -> Kinds:
         name, known = question.column, kinds.get(question.column)
         named = isinstance(question.value, str) and question.value not in TRUTH
         if named and (known is None or known.texts):
-            kinds[name] = Kind(
-                texts=True, known=(known.known if known else frozenset()) | {str(question.value)}
-            )
+            kinds[name] = Kind(texts=True, known=(known.known if known else frozenset()) | {str(question.value)})
     return kinds
 
 
@@ -355,7 +357,7 @@ def _read(path: Path, columns: Sequence[str] = ()) -> tuple[Document, Card]:
 
 def _read_for(
     path: Path, data: Path, *, delimiter: str | None, texts: str | None, need_label: bool = False, **roles: Any
-) -> tuple[Document, Card, Table]:  # fmt: skip
+) -> tuple[Document, Card, Table]:
     """A card and a table with its columns."""
     from rerank.io.reader import column_names
 
@@ -392,11 +394,7 @@ def _fitted(document: Document) -> str:
         if fit["status"] == "optimal"
         else f"and no card that was allowed has more than {rounded_up(fit['bound'])}"
     )
-    after = (
-        ""
-        if fit["corrected"] is None
-        else f"; corrected for the choice of the card, {four(fit['corrected'])}"
-    )
+    after = "" if fit["corrected"] is None else f"; corrected for the choice of the card, {four(fit['corrected'])}"
     return f"{name} {four(fit['value'])} on the rows of the fit, {proof}{after}, as the file says."
 
 
@@ -429,6 +427,4 @@ def _validation(text: str) -> Any:
     try:
         return int(text)
     except ValueError:
-        raise InputError(
-            f"--validation is {text!r}; it must be a number of folds, bootstrap or none."
-        ) from None
+        raise InputError(f"--validation is {text!r}; it must be a number of folds, bootstrap or none.") from None

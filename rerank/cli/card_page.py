@@ -51,22 +51,14 @@ def sections(card: Card, X: Any, table: Table, stat: str, fitted: str | None) ->
     good: list[Part] = [text(*told)]
     if fitted is not None:
         good.append(text(fitted))
-        good.append(
-            text("The number on these rows is evidence only if the fit has not seen them.", small=True)
-        )
+        good.append(text("The number on these rows is evidence only if the fit has not seen them.", small=True))
     first, *rest = card.parts()
     remarks = [part for part in rest[-1:] if not isinstance(part, Cells)]
     return [
         ("The card", [first, *remarks]),
         ("How good it is on these rows", good),
-        (
-            "What each total means",
-            [*_meanings(card, here), picture(lambda: card_risks(here.totals, here.cut))],
-        ),
-        (
-            "Where to cut",
-            [text("Rows of at least this total are flagged; shares of these rows."), here.cut_cells()],
-        ),
+        ("What each total means", [*_meanings(card, here), picture(lambda: card_risks(here.totals, here.cut))]),
+        ("Where to cut", [text("Rows of at least this total are flagged; shares of these rows."), here.cut_cells()]),
         ("The card on paper", [picture((card if card.totals else here).plot)]),
     ], value
 
@@ -87,9 +79,12 @@ def _meanings(card: Card, here: Card) -> list[Part]:
     lines, outside = [head], 0
     for one in here.totals:
         line = [
-            str(one.total), f"{one.relevant + one.other:g}", f"{one.relevant:g}",
-            percent(one.relevant / (one.relevant + one.other)), f"{percent(one.low)} to {percent(one.high)}",
-        ]  # fmt: skip
+            str(one.total),
+            f"{one.relevant + one.other:g}",
+            f"{one.relevant:g}",
+            percent(one.relevant / (one.relevant + one.other)),
+            f"{percent(one.low)} to {percent(one.high)}",
+        ]
         if known:
             risk = float(card.risk([one.total])[0])
             outside += not one.low <= risk <= one.high

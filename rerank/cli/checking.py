@@ -42,7 +42,7 @@ def verify(
     plot: Annotated[
         Path | None,
         typer.Option(
-            help="Draw the boxes of the proof over two or three weights, or else their bounds: a .png, .svg or .pdf.",
+            help="Draw the boxes of the proof over two or three weights, or else their bounds: a .png, .svg or .pdf."
         ),
     ] = None,
     without_data: Annotated[

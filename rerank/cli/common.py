@@ -56,14 +56,21 @@ Features = Annotated[
     typer.Option(help="CSV: columns to use, with commas between; all by default, those with text for logistic alone."),
 ]
 Texts = Annotated[
-    str | None,
-    typer.Option(help="CSV: columns whose numbers are names, such as postal codes, with commas between."),
+    str | None, typer.Option(help="CSV: columns whose numbers are names, such as postal codes, with commas between.")
 ]
 Delimiter = Annotated[str | None, typer.Option(help="CSV: what separates the columns, one character or tab.")]
 COLUMNS: dict[str, Any] = {
-    "label": Label, "qid": Qid, "id": Id, "weight": Weight, "groups": Groups, "people": People,
-    "positive": Positive, "features": Features, "texts": Texts, "delimiter": Delimiter,
-}  # fmt: skip
+    "label": Label,
+    "qid": Qid,
+    "id": Id,
+    "weight": Weight,
+    "groups": Groups,
+    "people": People,
+    "positive": Positive,
+    "features": Features,
+    "texts": Texts,
+    "delimiter": Delimiter,
+}
 """What the options of a command say of the columns of a table, by the names that :func:`read_data` has for it."""
 GIVEN = "given_"
 """What the name of a parameter has before it among a command's own."""
@@ -231,10 +238,20 @@ def working(what: str) -> Iterator[None]:
 
 
 def read_data(
-    path: Path, *, label: str | None = None, qid: str | None = None, id: str | None = None, weight: str | None = None,
-    positive: str | None = None, features: str | list[str] | None = None, delimiter: str | None = None,
-    need_label: bool = False, groups: str | None = None, people: str | None = None, kinds: Kinds | None = None,
-) -> Table:  # fmt: skip
+    path: Path,
+    *,
+    label: str | None = None,
+    qid: str | None = None,
+    id: str | None = None,
+    weight: str | None = None,
+    positive: str | None = None,
+    features: str | list[str] | None = None,
+    delimiter: str | None = None,
+    need_label: bool = False,
+    groups: str | None = None,
+    people: str | None = None,
+    kinds: Kinds | None = None,
+) -> Table:
     """The table of a file, without rows of weight 0; notes of its reader go to standard error.
 
     Features are names, or a text of names with commas between. With ``kinds`` it may have texts and gaps
@@ -246,10 +263,19 @@ def read_data(
         If the reader refuses the file, or a label is needed and there is none.
     """
     table = _read(
-        path, need_label, label=label, qid=qid, id=id, weight=weight, positive=positive,
-        features=split_names(features) if isinstance(features, str) else features, delimiter=separator(delimiter),
-        groups=groups, people=people, kinds=kinds,
-    )  # fmt: skip
+        path,
+        need_label,
+        label=label,
+        qid=qid,
+        id=id,
+        weight=weight,
+        positive=positive,
+        features=split_names(features) if isinstance(features, str) else features,
+        delimiter=separator(delimiter),
+        groups=groups,
+        people=people,
+        kinds=kinds,
+    )
     return there(table)
 
 
@@ -295,10 +321,19 @@ def named_table(table: Table) -> Any:
 
 
 def read_for(
-    model: Path, data: Path, *, label: str | None = None, qid: str | None = None, id: str | None = None,
-    weight: str | None = None, people: str | None = None, positive: str | None = None, delimiter: str | None = None,
-    need_label: bool = False, take_label: bool = False,
-) -> tuple[ModelDocument, Table]:  # fmt: skip
+    model: Path,
+    data: Path,
+    *,
+    label: str | None = None,
+    qid: str | None = None,
+    id: str | None = None,
+    weight: str | None = None,
+    people: str | None = None,
+    positive: str | None = None,
+    delimiter: str | None = None,
+    need_label: bool = False,
+    take_label: bool = False,
+) -> tuple[ModelDocument, Table]:
     """A model and a table with its columns; a column not named here is that of the fit, if the file has it.
 
     Labels are read where they are needed or, with ``take_label``, where the file has them. Rows of weight 0 are left
@@ -330,8 +365,12 @@ def read_for(
             word = doc.settings.get("label_positive")
             positive = doc.settings.get("positive_label") or (word if isinstance(word, str) else None)
         options = {
-            **given, "positive": positive, "features": list(kinds), "delimiter": separator(delimiter), "kinds": kinds
-        }  # fmt: skip
+            **given,
+            "positive": positive,
+            "features": list(kinds),
+            "delimiter": separator(delimiter),
+            "kinds": kinds,
+        }
     else:
         named = {"label": label, "qid": qid, "id": id, "weight": weight, "positive": positive}
         options = {"n_features": len(doc.feature_names), "delimiter": separator(delimiter), **named}

@@ -62,14 +62,35 @@ def compare(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", LeakWarning)
         found = comparison.compare(
-            named_table(table), table.y, stat, table.qid, table.sample_weight, None, table.ideal_gains, table.groups,
-            methods=split_names(methods) or (), folds=folds, time_limit=time_limit, n_jobs=jobs, random_state=seed,
+            named_table(table),
+            table.y,
+            stat,
+            table.qid,
+            table.sample_weight,
+            None,
+            table.ideal_gains,
+            table.groups,
+            methods=split_names(methods) or (),
+            folds=folds,
+            time_limit=time_limit,
+            n_jobs=jobs,
+            random_state=seed,
             verbose=1,
-        )  # fmt: skip
-    _answered(caught, found, plot, as_json, {
-        "statistic": found.statistic, "take": found.take, "sentence": found.sentence, "folds": found.folds,
-        "list_length": found.list_length, "methods": found.table,
-    })  # fmt: skip
+        )
+    _answered(
+        caught,
+        found,
+        plot,
+        as_json,
+        {
+            "statistic": found.statistic,
+            "take": found.take,
+            "sentence": found.sentence,
+            "folds": found.folds,
+            "list_length": found.list_length,
+            "methods": found.table,
+        },
+    )
 
 
 @with_columns("label", "qid", "id", "weight", "groups", "positive", "features", "texts", "delimiter")
@@ -108,10 +129,19 @@ def frontier(
         else:
             given = (X, y, table.qid, table.sample_weight, None, table.ideal_gains, table.groups)
             found = Reranker(stat, **common).frontier(most, *given, folds=folds, time_limit=time_limit)
-    _answered(caught, found, plot, as_json, {
-        "statistic": found.statistic, "unit": found.unit, "proved": found.proved, "steps": found.table,
-        "held_out_by": found.held_out_by,
-    })  # fmt: skip
+    _answered(
+        caught,
+        found,
+        plot,
+        as_json,
+        {
+            "statistic": found.statistic,
+            "unit": found.unit,
+            "proved": found.proved,
+            "steps": found.table,
+            "held_out_by": found.held_out_by,
+        },
+    )
     raise typer.Exit(PROVED if found.proved else FEASIBLE)
 
 

@@ -134,7 +134,8 @@ class Case:
             "first_stage_kept": self.kept,
             "result": self.result.to_dict(),
             "lists_to_come": {
-                "first_stage": self.first.tolist(), "chosen": self.ours.tolist(),
+                "first_stage": self.first.tolist(),
+                "chosen": self.ours.tolist(),
                 **{name: found.tolist() for name, found in self.others.items()},
             },
             "lead": {"mean": mean, "low": mean - half, "high": mean + half},
@@ -156,7 +157,10 @@ def cases(time_limit: float = 40.0, n_jobs: int | None = None) -> Iterator[Case]
 
 
 def guarded(
-    seed: int, ways: int, time_limit: float = 40.0, n_jobs: int | None = None,
+    seed: int,
+    ways: int,
+    time_limit: float = 40.0,
+    n_jobs: int | None = None,
     others: Mapping[str, Callable[[Any, Any], Callable[[Any], Any]]] = MappingProxyType({}),
 ) -> Case:
     """Fit on one made-up list and rank lists to come, which are the same for every seed.
@@ -202,8 +206,17 @@ def guarded(
     before, after = _top(shown, *orders), _top(shown, *reversed(orders))
     ours, first, *more = np.array(hits).T
     return Case(
-        ways, len(table), int(table.y.sum()), search.first_stage_kept_, search.result_, search.report(), first, ours,
-        dict(zip(scores, more)), before, after,
+        ways,
+        len(table),
+        int(table.y.sum()),
+        search.first_stage_kept_,
+        search.result_,
+        search.report(),
+        first,
+        ours,
+        dict(zip(scores, more)),
+        before,
+        after,
     )
 
 

@@ -36,10 +36,7 @@ EXAMPLES = {
         "rerank fuse --run bm25.run --run dense.run --model f.json --export vespa",
     ],
     "export": ["rerank export m.json old.csv program.mps"],
-    "solve": [
-        "rerank solve program.mps --solver scip --time-limit 600",
-        "rerank solve program.mps --log highs.log",
-    ],
+    "solve": ["rerank solve program.mps --solver scip --time-limit 600", "rerank solve program.mps --log highs.log"],
     "import": ["rerank import program.mps program.sol --model m.json"],
     "verify": [
         "rerank verify m.json old.csv",

@@ -63,7 +63,7 @@ def fit(
     plot: Annotated[
         Path | None,
         typer.Option(
-            help="Draw the lead of every option, or with --free value and bound over time: a .png, .svg or .pdf.",
+            help="Draw the lead of every option, or with --free value and bound over time: a .png, .svg or .pdf."
         ),
     ] = None,
     details: Details = False,
@@ -181,16 +181,32 @@ def chosen(est: Reranker, table: Table, cv: int, safeguard: float | None) -> Rer
     clear = SAFEGUARD if safeguard is None else safeguard
     # A radius that the user names is the one correction that is compared with the first stage.
     search = RerankerCV(
-        est, grid=None if est.radius is None else {}, cv=cv, safeguard=clear, time_limit=est.time_limit,
-        random_state=est.random_state, verbose=1,
-    )  # fmt: skip
+        est,
+        grid=None if est.radius is None else {},
+        cv=cv,
+        safeguard=clear,
+        time_limit=est.time_limit,
+        random_state=est.random_state,
+        verbose=1,
+    )
     return fit_table_by_folds(search, table)
 
 
 def check_meant(
-    free: bool, cv: int | None, safeguard: float | None, holdout: float | None, *, margin: float | None,
-    epsilon: str, first_stage: str, n_candidates: str, cross_fit: str, solver: str, presolve: bool, **_: Any,
-) -> None:  # fmt: skip
+    free: bool,
+    cv: int | None,
+    safeguard: float | None,
+    holdout: float | None,
+    *,
+    margin: float | None,
+    epsilon: str,
+    first_stage: str,
+    n_candidates: str,
+    cross_fit: str,
+    solver: str,
+    presolve: bool,
+    **_: Any,
+) -> None:
     """Refuse a share that is none, and options of ``rerank fit`` that have no meaning beside the others.
 
     Raises

@@ -7,17 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rerank.cli.common import (
-    AsJson,
-    Outputs,
-    answer,
-    exit_code,
-    refuse_idle,
-    runs_and_qrels,
-    say,
-    tell,
-    with_options,
-)
+from rerank.cli.common import AsJson, Outputs, answer, exit_code, refuse_idle, runs_and_qrels, say, tell, with_options
 from rerank.errors import InputError, OutputError
 from rerank.reranker.options import FusionOptions, parameters, spellings
 
@@ -147,9 +137,14 @@ def _audited(est: ScoreFusion, folder: Path) -> bool:
 
 
 def _apply(
-    runs: dict[str, Path], model: Path | None, out: Path | None, target: str | None, kinds: Path | None,
-    given: dict[str, Any], as_json: bool,
-) -> None:  # fmt: skip
+    runs: dict[str, Path],
+    model: Path | None,
+    out: Path | None,
+    target: str | None,
+    kinds: Path | None,
+    given: dict[str, Any],
+    as_json: bool,
+) -> None:
     from rerank.io import write_run
     from rerank.reranker.fusion.exports import export
     from rerank.reranker.fusion.files import load
@@ -172,18 +167,28 @@ def _apply(
         write_run(out, joined.qid, joined.docid, found.scores(joined, kinds))
         say(f"{len(joined)} documents of {len(set(joined.qid.tolist()))} queries written to {out}.")
     if as_json:
-        answer({**_described(found), "out": out and str(out), "export": snippet, "notes": list(notes),
-                "n_rows": None if joined is None else len(joined)})  # fmt: skip
+        answer(
+            {
+                **_described(found),
+                "out": out and str(out),
+                "export": snippet,
+                "notes": list(notes),
+                "n_rows": None if joined is None else len(joined),
+            }
+        )
     elif snippet is not None:
         tell(snippet)
 
 
 def _described(model: FusionModel) -> dict[str, Any]:
     return {
-        "weights": dict(zip(model.names, model.weights.tolist())), "normalise": model.normaliser, "k": model.k,
-        "missing": model.missing, "depth": model.depth,
+        "weights": dict(zip(model.names, model.weights.tolist())),
+        "normalise": model.normaliser,
+        "k": model.k,
+        "missing": model.missing,
+        "depth": model.depth,
         "kinds": {kind: dict(zip(model.names, own.tolist())) for kind, own in model.kinds.items()},
-    }  # fmt: skip
+    }
 
 
 def expressed(target: str, names: tuple[str, ...], options: dict[str, Any]) -> dict[str, Any]:

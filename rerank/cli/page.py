@@ -31,6 +31,7 @@ GIVEN = "Taken as given from the model file"
 MOST_OPTIONS, MOST_DRAWN, LARGEST = 200, 30, 1e100
 """Options in the table and in the picture; no picture has larger numbers."""
 
+
 def text(*sentences: str, small: bool = False) -> Words:
     """A paragraph."""
     return Words(" ".join(sentences), small=small)
@@ -139,9 +140,7 @@ def sections(found: Ranked, data: str, doc: ModelDocument, checked: Report) -> t
     state = found.est.state_
     unweighted = found.own and found.table.sample_weight is None and state.two_grades
     told = describe(replace(state, binary=True) if unweighted else state)
-    folded = [
-        evidence(found), change(found), held_out(found.est), proof(told), certificate(doc, checked, found.own)
-    ]  # fmt: skip
+    folded = [evidence(found), change(found), held_out(found.est), proof(told), certificate(doc, checked, found.own)]
     screen = [text(f"{data}, by {found.name}.", small=True), *on_one_screen(found, told)]
     rest: Section = ("How it was made, judged and checked", [Folded(*section) for section in folded])
     return question(found), [("", screen), the_list(found), rest]
@@ -172,8 +171,11 @@ def answer(found: Ranked) -> str:
         if first is not None and depth is not None and not kept:
             above: NDArray[np.bool_] = found.places <= depth
             both = int(np.count_nonzero(above & (first <= depth)))
-            told.insert(0, f"Of the {int(np.count_nonzero(above))} rows in {found.above} the first stage's list has "
-                           f"{both} there, too.")  # fmt: skip
+            told.insert(
+                0,
+                f"Of the {int(np.count_nonzero(above))} rows in {found.above} the first stage's list has "
+                f"{both} there, too.",
+            )
         return " ".join([*kept, *told])
     if not isfinite(lead.value):
         return f"No {name} is defined on these rows: they hold nothing to order."

@@ -31,7 +31,7 @@ from rerank.cli.common import (
     tell,
     with_ideal,
     working,
-)  # fmt: skip
+)
 from rerank.errors import InputError
 from rerank.errors.telling import stderr
 from rerank.reranker.options import named_values
@@ -66,9 +66,8 @@ def export(
         raise InputError(f"{output} must end in .mps; its sidecar gets the same name and ends in .json.")
     check_outputs([model, *with_ideal(data)], {"the program": output, "its sidecar": output.with_suffix(".json")})
     doc, table = read_for(
-        model, data, label=label, qid=qid, weight=weight, positive=positive_label, delimiter=delimiter,
-        need_label=True,
-    )  # fmt: skip
+        model, data, label=label, qid=qid, weight=weight, positive=positive_label, delimiter=delimiter, need_label=True
+    )
     state = refitted(doc, table, str(model))
     name = chosen_formulation(formulation or state.task.formulation, state.task.statistic)
     with working(f"Stating the {name} program ..."):
@@ -128,9 +127,14 @@ def solve(
     statistic = _statistic_constant(program)
     constant = statistic or 0.0
     given = dict(
-        threads=threads, gap=gap, node_limit=node_limit, seed=seed, log=log, start=start,
+        threads=threads,
+        gap=gap,
+        node_limit=node_limit,
+        seed=seed,
+        log=log,
+        start=start,
         cutoff=None if cutoff is None else cutoff - constant,
-    )  # fmt: skip
+    )
     raw = named_values("--option", option)
     if common := sorted(raw.keys() & COMMON):
         raise InputError(f"--option {common[0]} is an option of this command; write --{common[0].replace('_', '-')}.")
@@ -146,10 +150,17 @@ def solve(
     objective = None if outcome.objective is None else outcome.objective + constant
     limit = outcome.bound + constant
     body = {
-        "solver": outcome.solver, "version": outcome.version, "stop": str(outcome.stop), "holds": str(outcome.holds),
-        "objective": objective, "bound": limit, "seconds": outcome.seconds,
-        "solution": None if outcome.x is None else str(target), "log": log and str(log), "message": outcome.message,
-    }  # fmt: skip
+        "solver": outcome.solver,
+        "version": outcome.version,
+        "stop": str(outcome.stop),
+        "holds": str(outcome.holds),
+        "objective": objective,
+        "bound": limit,
+        "seconds": outcome.seconds,
+        "solution": None if outcome.x is None else str(target),
+        "log": log and str(log),
+        "message": outcome.message,
+    }
     if as_json:
         answer(body)
     else:
@@ -188,8 +199,10 @@ def take(
     model: Annotated[Path, typer.Option(help="Where to write the model (JSON).")],
     dialect: Annotated[
         str | None,
-        typer.Option(help="highs, cbc, scip, glpk, gurobi, cplex, xpress, copt, lp_solve or plain, name and value in "
-                     "each line; recognised by default."),
+        typer.Option(
+            help="highs, cbc, scip, glpk, gurobi, cplex, xpress, copt, lp_solve or plain, name and value in "
+            "each line; recognised by default."
+        ),
     ] = None,
     bound: Annotated[
         float | None, typer.Option(help="The solver's bound, as it prints it for the program file; on its word.")

@@ -47,7 +47,7 @@ def rank(
         Path | None,
         typer.Option(
             help="Draw what was found by rows looked at; without labels what lifts the first rows: a .png, .svg or "
-            ".pdf.",
+            ".pdf."
         ),
     ] = None,
     as_json: AsJson = False,
@@ -147,11 +147,17 @@ def score(
     if scores is not None:
         first, even = (
             evaluate(
-                est.state_.task.quoted, table.y, scores, table.qid, gain=est.gain, ties=ties,
-                sample_weight=table.sample_weight, ideal_gains=table.ideal_gains,
+                est.state_.task.quoted,
+                table.y,
+                scores,
+                table.qid,
+                gain=est.gain,
+                ties=ties,
+                sample_weight=table.sample_weight,
+                ideal_gains=table.ideal_gains,
             )
             for ties in (None, "average")
-        )  # fmt: skip
+        )
         if even - first > 1e-6 * max(1.0, abs(even)):
             tied = f", its rows of equal score as lost, and {even:.4g} on average over their orders"
     empty = count_empty(est.state_.task.quoted, table.y, table.qid, gain=est.gain, sample_weight=table.sample_weight)

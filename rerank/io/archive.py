@@ -28,9 +28,20 @@ HEADER = "header.json"
 MOST_HEADER = 1 << 16
 MOST_DIRECTORY = 1 << 12
 DAMAGES = (
-    zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, EOFError, KeyError, ValueError, TypeError,
-    AttributeError, OverflowError, NotImplementedError, RuntimeError, IndexError, SyntaxError,
-)  # fmt: skip
+    zipfile.BadZipFile,
+    zipfile.LargeZipFile,
+    zlib.error,
+    EOFError,
+    KeyError,
+    ValueError,
+    TypeError,
+    AttributeError,
+    OverflowError,
+    NotImplementedError,
+    RuntimeError,
+    IndexError,
+    SyntaxError,
+)
 
 Arrays = Mapping[str, NDArray[Any]]
 

@@ -89,9 +89,7 @@ def check_shape(shape: Sequence[int]) -> None:
             )
 
 
-def check_labels(
-    y: Any, n: int | None = None, *, one_class: bool = False, utilities: bool = False
-) -> np.ndarray:
+def check_labels(y: Any, n: int | None = None, *, one_class: bool = False, utilities: bool = False) -> np.ndarray:
     """Return the labels as float64 of shape (n,): 0/1, booleans or grades from 0 upwards, at least two different.
 
     ``one_class`` accepts labels that are all equal: to score a list, not to fit one. ``utilities`` accepts any real

@@ -13,10 +13,26 @@ from rerank.io.labels import OR_ADD, SIGNS_NOTE, TwoLabels, grades_of_signs
 from rerank.io.lines import Path, is_number, named
 from rerank.io.table import Floats, Table, words
 
-LIST_NAMES = frozenset({
-    "qid", "query", "queryid", "querynumber", "qnum", "qno", "listid", "groupid", "session", "sessionid",
-    "searchid", "srchid", "requestid", "impressionid", "topic", "topicid",
-})  # fmt: skip
+LIST_NAMES = frozenset(
+    {
+        "qid",
+        "query",
+        "queryid",
+        "querynumber",
+        "qnum",
+        "qno",
+        "listid",
+        "groupid",
+        "session",
+        "sessionid",
+        "searchid",
+        "srchid",
+        "requestid",
+        "impressionid",
+        "topic",
+        "topicid",
+    }
+)
 """Names that columns of list ids have, in small letters, without ``_``, ``-``, ``.`` and blanks."""
 
 _INDEX = re.compile(r"__index_level_\d+__|Unnamed: \d+(\.\d+)*|")

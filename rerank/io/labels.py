@@ -72,9 +72,7 @@ def word_to_find(words: Iterable[Any], option: str) -> str:
     return " or ".join(option.format(word) for word in (meant if len(meant) == 1 else known[:5]))
 
 
-def read_labels(
-    y: Any, n: int, pos_label: Any = None, utilities: bool = False
-) -> tuple[Floats, TwoLabels | None]:
+def read_labels(y: Any, n: int, pos_label: Any = None, utilities: bool = False) -> tuple[Floats, TwoLabels | None]:
     """The labels of a fit as grades (n,), and how two labels were mapped; None where they are grades.
 
     ``y`` holds 0/1, booleans, grades from 0 upwards, -1/1, or two labels of any kind with ``pos_label``, the label of

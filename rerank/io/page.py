@@ -85,9 +85,7 @@ class Cells:
         widths = [max(len(row[k]) for row in cells) for k in range(len(self.sides))]
         signs = ["<" if side == "left" else ">" for side in self.sides]
         lines = (zip(row, signs, widths) for row in cells)
-        return "\n".join(
-            "  ".join(f"{cell:{sign}{width}}" for cell, sign, width in line).rstrip() for line in lines
-        )
+        return "\n".join("  ".join(f"{cell:{sign}{width}}" for cell, sign, width in line).rstrip() for line in lines)
 
     def as_html(self) -> str:
         """A piece of a page; the first cell of a row is its heading."""
@@ -216,9 +214,7 @@ def as_markdown(parts: Iterable[Part]) -> str:
         if isinstance(part, Beside):
             blocks.append(as_markdown([*part.left, *part.right]).rstrip("\n"))
         elif isinstance(part, Cells):
-            lines = [
-                "| " + " | ".join(plain_markdown(str(cell)) for cell in row) + " |" for row in part.cells
-            ]
+            lines = ["| " + " | ".join(plain_markdown(str(cell)) for cell in row) + " |" for row in part.cells]
             sides = "|" + "|".join(" ---: " if side == "right" else " --- " for side in part.sides) + "|"
             head = [] if part.named else ["|" * (len(part.sides) + 1)]
             lines = [*head, *lines]

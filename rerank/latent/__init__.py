@@ -18,11 +18,7 @@ _HOMES = {
     "evaluate": "rerank.latent.evaluation",
     "split_log": "rerank.latent.log",
 }
-__all__ = [
-    "LatentRoBiRank",
-    "evaluate",
-    "split_log",
-]
+__all__ = ["LatentRoBiRank", "evaluate", "split_log"]
 
 if not TYPE_CHECKING:  # a type checker would take every misspelt name for one of these
 

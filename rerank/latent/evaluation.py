@@ -188,8 +188,7 @@ def evaluate(scores: Scores, held_out: Any, k: int = 10, seen: Any = None) -> Ev
         if np.isnan(S.min()):  # the least number is NaN if any is
             row, item = (int(at) for at in np.argwhere(np.isnan(S))[0])
             raise InputError(
-                f"The score of item {item} for user {some[row]} is NaN; give a number, or -inf to leave it "
-                "out."
+                f"The score of item {item} for user {some[row]} is NaN; give a number, or -inf to leave it out."
             )
         return S
 

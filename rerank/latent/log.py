@@ -213,7 +213,4 @@ def cut(log: Log, fractions: tuple[float, ...], random_state: Any = None) -> lis
         place -= log.indptr[user]
         part[some] = (place >= ends[:, user]).sum(axis=0)
     counts = np.diff(ends, axis=0, prepend=0, append=sizes[None])
-    return [
-        Log(np.concatenate([[0], np.cumsum(n)]), log.items[part == k], log.n_items)
-        for k, n in enumerate(counts)
-    ]
+    return [Log(np.concatenate([[0], np.cumsum(n)]), log.items[part == k], log.n_items) for k, n in enumerate(counts)]

@@ -224,9 +224,16 @@ class LatentRoBiRank(Recommender, BaseEstimator):
         return self
 
     def _train(
-        self, log: Log, validation: Any, chosen: dict[str, Any], seed: int, known: Factors, epoch: int,
-        history: list[dict[str, Any]], folder: str | os.PathLike[str] | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        log: Log,
+        validation: Any,
+        chosen: dict[str, Any],
+        seed: int,
+        known: Factors,
+        epoch: int,
+        history: list[dict[str, Any]],
+        folder: str | os.PathLike[str] | None = None,
+    ) -> None:
         """Go on from the factors that are known after an epoch; ``folder`` holds the checkpoints, if any are kept."""
         held_out = None if validation is None else log_of(validation, "validation")
         n_shards = chosen["n_shards"] or options.shards_for(log)

@@ -22,9 +22,19 @@ _CHOICES = {
     "engine": tuple(ENGINES),
 }
 _COUNTS = (
-    "n_factors", "n_epochs", "n_negatives", "visit_size", "n_passes", "xi_samples", "block_bytes", "evaluate_every",
-    "patience", "validation_k", "validation_users", "checkpoint_every",
-)  # fmt: skip
+    "n_factors",
+    "n_epochs",
+    "n_negatives",
+    "visit_size",
+    "n_passes",
+    "xi_samples",
+    "block_bytes",
+    "evaluate_every",
+    "patience",
+    "validation_k",
+    "validation_users",
+    "checkpoint_every",
+)
 # Smallest value, and the smallest that is too large.
 _RANGES = {
     "alpha": (0.0, np.inf),

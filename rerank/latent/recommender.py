@@ -128,14 +128,20 @@ class Recommender(ShownMixin):
         fields = {
             "params": plain(params),
             "state": {
-                "seed": self._seed, "n_shards": self._n_shards, "n_items": self._seen.n_items, "stopped": self.stopped_,
-                "n_epochs": self.n_epochs_, "alpha": self.alpha_,
+                "seed": self._seed,
+                "n_shards": self._n_shards,
+                "n_items": self._seen.n_items,
+                "stopped": self.stopped_,
+                "n_epochs": self.n_epochs_,
+                "alpha": self.alpha_,
             },
             "history": plain(self.history_),
-        }  # fmt: skip
+        }
         arrays: dict[str, NDArray[Any]] = {
-            **vars(self._factors), "log_indptr": self._seen.indptr, "log_items": self._seen.items
-        }  # fmt: skip
+            **vars(self._factors),
+            "log_indptr": self._seen.indptr,
+            "log_items": self._seen.items,
+        }
         if self._held_out.size:
             arrays["held_out"] = self._held_out
         with locked(folder):
@@ -188,9 +194,7 @@ class Recommender(ShownMixin):
     def _checked(self, given: ArrayLike, n: int, name: str) -> Ints:
         found = np.asarray(given)
         if found.ndim > 1 or (found.size and found.dtype.kind not in "iu"):
-            raise InputError(
-                f"{name} is of type {found.dtype} with {found.ndim} axes; give whole numbers, one axis."
-            )
+            raise InputError(f"{name} is of type {found.dtype} with {found.ndim} axes; give whole numbers, one axis.")
         found = np.atleast_1d(found).astype(np.int64)
         if found.size and (found.min() < 0 or found.max() >= n):
             raise InputError(
@@ -220,10 +224,7 @@ def _check_shapes(factors: Factors, log: Log, held_out: Ints) -> None:
         and ends[0] == 0
         and ends[-1] == log.items.size
         and bool((np.diff(ends) >= 0).all())
-        and all(
-            not a.size or (a.min() >= 0 and a.max() < n)
-            for a, n in ((log.items, n_items), (held_out, n_users))
-        )
+        and all(not a.size or (a.min() >= 0 and a.max() < n) for a, n in ((log.items, n_items), (held_out, n_users)))
     )
     if not sound:
         raise ValueError("arrays of different shapes")

@@ -51,9 +51,13 @@ class Kind:
 
 
 MODEL = Kind(
-    "model.json", "model", 1, "save() wrote", "save the model again",
+    "model.json",
+    "model",
+    1,
+    "save() wrote",
+    "save the model again",
     ("U", "V", "GU", "GV", "log_indptr", "log_items", "held_out"),
-)  # fmt: skip
+)
 
 
 def write(
@@ -146,9 +150,7 @@ def read_fields(folder: str | os.PathLike[str], kind: Kind = MODEL) -> dict[str,
     try:
         fields = parsed_json(read_bytes(path, MOST_FIELDS))
     except (OSError, ValueError, MemoryError):
-        raise InputError(
-            f"{folder} holds no readable {kind.name}; give a folder that {kind.source}."
-        ) from None
+        raise InputError(f"{folder} holds no readable {kind.name}; give a folder that {kind.source}.") from None
     if not isinstance(fields, dict) or fields.get("format") != kind.format:
         raise InputError(f"{path} is not an {kind.format}; give a folder that {kind.source}.")
     if type(fields.get("schema")) is not int or fields["schema"] != kind.schema:
@@ -159,9 +161,7 @@ def read_fields(folder: str | os.PathLike[str], kind: Kind = MODEL) -> dict[str,
     return fields
 
 
-def read(
-    folder: str | os.PathLike[str], kind: Kind = MODEL
-) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def read(folder: str | os.PathLike[str], kind: Kind = MODEL) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Fields and arrays of a model.
 
     Raises
@@ -190,9 +190,7 @@ def _read_array(home: Path, entry: Mapping[str, Any], kind: Kind) -> NDArray[Any
     except (OSError, InputError, MemoryError):
         raise InputError(f"{path} is missing or damaged; {kind.remedy}.") from None
     except ValueError as error:
-        raise InputError(
-            f"{path} is not the array that {kind.name} describes ({error}); {kind.remedy}."
-        ) from None
+        raise InputError(f"{path} is not the array that {kind.name} describes ({error}); {kind.remedy}.") from None
     if digest_of(array) != entry["sha256"]:
         raise InputError(f"{path} is not the array that {kind.name} describes; {kind.remedy}.")
     return array

@@ -207,9 +207,13 @@ def report_divergence(run: Progress, settings: Settings) -> None:
 
 _VECTORS = tuple(f.name for f in fields(Factors))
 KIND = storage.Kind(
-    "checkpoint.json", "checkpoint", 2, "fit(checkpoint=...) wrote", "delete the folder to begin anew",
+    "checkpoint.json",
+    "checkpoint",
+    2,
+    "fit(checkpoint=...) wrote",
+    "delete the folder to begin anew",
     (*_VECTORS, *(f"best_{name}" for name in _VECTORS)),
-)  # fmt: skip
+)
 _STATE = tuple(f.name for f in fields(Progress) if f.name not in ("factors", "best", "report"))
 _LOGS = {"log": "another log", "validation": "another validation part"}
 
@@ -299,6 +303,4 @@ class Checkpoint:
             if other.get(name) == mine:
                 continue
             what = _LOGS.get(name, f"{name}={other.get(name)!r}, not {mine!r}")
-            raise InputError(
-                f"{place} is of a run with {what}; give that again to go on with it, or another folder."
-            )
+            raise InputError(f"{place} is of a run with {what}; give that again to go on with it, or another folder.")

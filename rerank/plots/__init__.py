@@ -15,7 +15,26 @@ from rerank.plots.space import box_bounds, cells, weight_space
 from rerank.plots.style import BLUE, GREEN, GREY, ORANGE, PURPLE
 
 __all__ = [
-    "BLUE", "GREEN", "GREY", "ORANGE", "PURPLE", "before_after", "bound_over_time", "box_bounds", "by_alpha",
-    "by_option", "card_picture", "card_risks", "cells", "contributions", "corrections", "cumulative_gain", "leads",
-    "plane", "preferences", "structure", "two_lists", "weight_space",
-]  # fmt: skip
+    "BLUE",
+    "GREEN",
+    "GREY",
+    "ORANGE",
+    "PURPLE",
+    "before_after",
+    "bound_over_time",
+    "box_bounds",
+    "by_alpha",
+    "by_option",
+    "card_picture",
+    "card_risks",
+    "cells",
+    "contributions",
+    "corrections",
+    "cumulative_gain",
+    "leads",
+    "plane",
+    "preferences",
+    "structure",
+    "two_lists",
+    "weight_space",
+]

@@ -64,9 +64,7 @@ def card_risks(totals: Sequence[Total], cut: int | None = None, *, ax: Any = Non
         If there is no total.
     """
     if not totals:
-        raise InputError(
-            "The card has no totals, since it was not fitted; call its with_totals on labelled rows."
-        )
+        raise InputError("The card has no totals, since it was not fitted; call its with_totals on labelled rows.")
     ax = axes_of(ax, (6.0, 3.8))
     places = np.array([one.total for one in totals])
     rows = np.array([one.relevant + one.other for one in totals])
@@ -89,9 +87,15 @@ def card_risks(totals: Sequence[Total], cut: int | None = None, *, ax: Any = Non
         edge = cut - 0.5
         ax.axvline(edge, color=ORANGE, ls="--", lw=1.4)
         ax.annotate(
-            f"flagged from {cut}", (edge, 1.0), (4, 2), xycoords=("data", "axes fraction"), textcoords="offset points",
-            color=ORANGE, fontsize=9, va="bottom",
-        )  # fmt: skip
+            f"flagged from {cut}",
+            (edge, 1.0),
+            (4, 2),
+            xycoords=("data", "axes fraction"),
+            textcoords="offset points",
+            color=ORANGE,
+            fontsize=9,
+            va="bottom",
+        )
     ax.set(xlabel="total", ylabel="risk, 95 % interval", ylim=(0, 1.02))
     ax.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
     for axis in (ax.xaxis, behind.yaxis):
@@ -161,14 +165,10 @@ def _shown(text: str) -> str:
     return "".join(sign if sign.isprintable() else " " for sign in text)
 
 
-def _box(
-    ax: Any, x: float, y: float, width: float, height: float, lw: float = 0.8, fill: str = "none"
-) -> None:
+def _box(ax: Any, x: float, y: float, width: float, height: float, lw: float = 0.8, fill: str = "none") -> None:
     from matplotlib.patches import Rectangle
 
-    ax.add_patch(
-        Rectangle((x, y), width, height, facecolor=fill, edgecolor="black", linewidth=lw, clip_on=False)
-    )
+    ax.add_patch(Rectangle((x, y), width, height, facecolor=fill, edgecolor="black", linewidth=lw, clip_on=False))
 
 
 def _cells(totals: Sequence[Total], cut: int | None) -> list[tuple[str, int, float]]:
@@ -191,9 +191,7 @@ def _cells(totals: Sequence[Total], cut: int | None) -> list[tuple[str, int, flo
     while len(parts) > 2 and (
         len(parts) > MOST_CELLS or max(len(told(part)) + 1 for part in parts) * SIGN * len(parts) > 1 - LEFT
     ):
-        at = int(
-            np.argmin([apart(own, after) for own, after in pairwise(parts)])
-        )  # those whose risks are nearest
+        at = int(np.argmin([apart(own, after) for own, after in pairwise(parts)]))  # those whose risks are nearest
         parts[at : at + 2] = [parts[at] + parts[at + 1]]
     return [(told(part), rising[part[0]].total, risk(part)) for part in parts]
 
@@ -206,12 +204,8 @@ def _risk_line(ax: Any, y: float, cells: list[tuple[str, int, float]], cut: int 
         ax.text(0.0, y + 1.2 * row + 0.6, name, weight="bold", va="center", fontsize=10)
     for k, (told, low, risk) in enumerate(cells):
         flagged = cut is not None and low >= cut
-        for row, text in enumerate(
-            (told, f"{100 * risk:.0f} %" if 0.1 <= risk <= 0.9 else f"{100 * risk:.1f} %")
-        ):
+        for row, text in enumerate((told, f"{100 * risk:.0f} %" if 0.1 <= risk <= 0.9 else f"{100 * risk:.1f} %")):
             _box(ax, LEFT + k * width, y + 1.2 * row, width, 1.2, fill="#F3D9C4" if flagged else "none")
-            ax.text(
-                LEFT + (k + 0.5) * width, y + 1.2 * row + 0.6, text, ha="center", va="center", fontsize=small
-            )
+            ax.text(LEFT + (k + 0.5) * width, y + 1.2 * row + 0.6, text, ha="center", va="center", fontsize=small)
     if cut is not None:
         ax.text(1.0, y + 2.9, f"filled cells: flagged, from {cut} on", ha="right", va="center", fontsize=8)

@@ -25,9 +25,7 @@ MOST_STEPS = 240
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM, LINE = 440, 290, 50, 14, 40, 40, 19
 """Of a picture and its margins; a line of the legend."""
 
-STYLES = {
-    "list": (BLUE, "", 2), "first stage": (ORANGE, "8 4", 2), "random": (GREY, "2 4", 2), "ideal": (GREY, "", 1),
-}  # fmt: skip
+STYLES = {"list": (BLUE, "", 2), "first stage": (ORANGE, "8 4", 2), "random": (GREY, "2 4", 2), "ideal": (GREY, "", 1)}
 """Colour, dashes and width of each kind of curve."""
 
 

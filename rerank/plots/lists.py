@@ -41,9 +41,7 @@ def two_lists(
         Written beside the rows of ``after`` that are above the line.
     """
     if len(set(before)) != len(before) or set(before) != set(after) or len(before) != len(after):
-        raise InputError(
-            "The two lists hold different rows; give two orders of the same ones, each row once."
-        )
+        raise InputError("The two lists hold different rows; give two orders of the same ones, each row once.")
     ax = axes_of(ax, (6.4, 0.2 * len(before) + 1.4))
     wanted, place = set(relevant), {row: k for k, row in enumerate(after, start=1)}
     for left, row in enumerate(before, start=1):
@@ -91,14 +89,7 @@ def before_after(
     ax = axes_of(ax, (6.4, 0.34 * old.size + 1.2))
     places = np.arange(old.size)
     for k, (a, b) in enumerate(zip(old, new)):
-        ax.plot(
-            [a, b],
-            [k, k],
-            color=BLUE if b >= a else ORANGE,
-            lw=2.2,
-            ls="-" if b >= a else (0, (2, 1)),
-            zorder=1,
-        )
+        ax.plot([a, b], [k, k], color=BLUE if b >= a else ORANGE, lw=2.2, ls="-" if b >= a else (0, (2, 1)), zorder=1)
     ax.plot(old, places, "o", mfc="white", mec="black", ms=8, label=labels[0])
     ax.plot(new, places, "o", mfc="black", mec="black", ms=6, label=labels[1])
     ax.set(yticks=places, yticklabels=list(names), xlabel=unit, ylim=(old.size - 0.4, -0.6))
@@ -107,9 +98,7 @@ def before_after(
     return hide_frame(ax)
 
 
-def preferences(
-    rows: Sequence[tuple[str, float, float, bool]], titles: tuple[str, str], *, ax: Any = None
-) -> Any:
+def preferences(rows: Sequence[tuple[str, float, float, bool]], titles: tuple[str, str], *, ax: Any = None) -> Any:
     """Which of two solutions each measure prefers: an arrow to its side, and both values.
 
     A line separates the measures that are better when larger from those that are better when smaller.
@@ -133,9 +122,7 @@ def preferences(
             ax.text(1.75 * where, k, text, ha="center", va="center", **look)
         if side:
             line = dict(color=BLUE, ls="-") if side < 0 else dict(color=ORANGE, ls=(0, (3, 1)))
-            ax.annotate(
-                "", (1.35 * side, k), (0.75 * side, k), arrowprops=dict(arrowstyle="-|>", lw=2, **line)
-            )
+            ax.annotate("", (1.35 * side, k), (0.75 * side, k), arrowprops=dict(arrowstyle="-|>", lw=2, **line))
         if k and larger != rows[k - 1][3]:
             ax.axhline(k - 0.5, color=GREY, lw=0.6)
     for x, title in zip((-1.75, 1.75), titles):
@@ -215,24 +202,19 @@ def plane(
     for point, is_relevant, text in zip(data, np.asarray(relevant, dtype=bool), texts):
         ax.plot(*point, "o", ms=11, mfc="black" if is_relevant else "white", mec="black", zorder=3)
         ax.annotate(
-            text, point, (9, 9), textcoords="offset points", fontsize=9, zorder=4,
+            text,
+            point,
+            (9, 9),
+            textcoords="offset points",
+            fontsize=9,
+            zorder=4,
             bbox=dict(facecolor="white", edgecolor="none", alpha=0.85, pad=1.0),
-        )  # fmt: skip
+        )
     tip = np.array([0.88, 0.03]) + 0.09 * weights / np.linalg.norm(weights)
     style = dict(arrowstyle="-|>", color="black", shrinkA=0, shrinkB=0)
-    ax.annotate(
-        "",
-        tip,
-        (0.88, 0.03),
-        xycoords="axes fraction",
-        textcoords="axes fraction",
-        arrowprops=style,
-        zorder=5,
-    )
+    ax.annotate("", tip, (0.88, 0.03), xycoords="axes fraction", textcoords="axes fraction", arrowprops=style, zorder=5)
     box = dict(facecolor="white", edgecolor="none", pad=1.0)
-    ax.text(
-        0.86, 0.04, "score", transform=ax.transAxes, ha="right", va="center", fontsize=9, bbox=box, zorder=4
-    )
+    ax.text(0.86, 0.04, "score", transform=ax.transAxes, ha="right", va="center", fontsize=9, bbox=box, zorder=4)
     for axis, values in ((ax.xaxis, data[:, 0]), (ax.yaxis, data[:, 1])):
         if np.unique(values).size <= 6:
             axis.set_ticks(np.unique(values))

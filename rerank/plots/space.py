@@ -98,9 +98,7 @@ def chosen(faces: list[Face], best: Floats | None, every: bool) -> list[Face]:
     return on[:1]
 
 
-def panels(
-    faces: list[Face], names: Sequence[str] | None, unit: str, ax: Any
-) -> tuple[Any, list[tuple[Face, Any]]]:
+def panels(faces: list[Face], names: Sequence[str] | None, unit: str, ax: Any) -> tuple[Any, list[tuple[Face, Any]]]:
     """Axes for each face, with labels; several faces share the place of ``ax``, one column for each fixed weight."""
     count = 1 + max(max(face.columns) if face.fixed is None else max(*face.columns, face.fixed) for face in faces)
     named = [f"weight of feature {j}" for j in range(count)] if names is None else list(names)

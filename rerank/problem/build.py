@@ -67,9 +67,15 @@ def ranked_list(
     below = float(np.dot(earned, coefficients[::-1][np.minimum(places, coefficients.size - 1)]))
     own_hits = None if hits is None else hits[: head.size].copy()
     return RankedList(
-        np.asarray(rows, dtype=np.intp), head, coefficients[tail.size :].copy(), float(weight), below - offset,
-        float(scale), own_hits, statistic.alone,
-    )  # fmt: skip
+        np.asarray(rows, dtype=np.intp),
+        head,
+        coefficients[tail.size :].copy(),
+        float(weight),
+        below - offset,
+        float(scale),
+        own_hits,
+        statistic.alone,
+    )
 
 
 MOST_STATED = 5_000_000

@@ -63,14 +63,19 @@ def problem_from_json(body: Any, where: str) -> Problem:
         lists = [_list(item, n) for item in body["lists"]]
         limit, limits = body["max_features"], body.get("limits")
         return Problem.build(
-            X, lists, epsilon=Margin.from_text(body["epsilon"]), C=float.fromhex(body["C"]),
-            max_features=None if limit is None else int(limit), signs=np.array(body["signs"], dtype=np.int8),
-            low=_unhex(body["low"], d), high=_unhex(body["high"], d),
+            X,
+            lists,
+            epsilon=Margin.from_text(body["epsilon"]),
+            C=float.fromhex(body["C"]),
+            max_features=None if limit is None else int(limit),
+            signs=np.array(body["signs"], dtype=np.int8),
+            low=_unhex(body["low"], d),
+            high=_unhex(body["high"], d),
             limits=None if limits is None else (_unhex(limits[0], d), _unhex(limits[1], d)),
             quotas=[_quota(quota, n) for quota in body.get("quotas", ())],
             rows=[WeightRow.from_json(row, d) for row in body.get("weight_rows", [])],
             by_sum=bool(body.get("by_sum", False)),
-        )  # fmt: skip
+        )
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{where} holds no problem that can be used ({str(error)[:100]}); export it again.") from None
 

@@ -38,9 +38,14 @@ def depth_of(statistic: RankStatistic) -> int | None:
 
 
 def reduced_problem(
-    table: Floats, gains: Floats, statistic: RankStatistic, low: Floats, high: Floats,
-    limits: tuple[ArrayLike, ArrayLike], **options: Any,
-) -> tuple[Problem, Indices]:  # fmt: skip
+    table: Floats,
+    gains: Floats,
+    statistic: RankStatistic,
+    low: Floats,
+    high: Floats,
+    limits: tuple[ArrayLike, ArrayLike],
+    **options: Any,
+) -> tuple[Problem, Indices]:
     """The anchored problem of the rows that are left, and their ascending numbers in the whole list.
 
     Its value at any allowed weights is that of the whole list. The given score is the first column, the statistic one

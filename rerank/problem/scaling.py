@@ -16,6 +16,7 @@ Floats = NDArray[np.float64]
 FARTHEST = 2.0**960
 """Largest scaled feature of a row outside the range; sums of fewer than 2^60 of them stay finite."""
 
+
 def scale_columns(X: Floats, low: Floats, high: Floats) -> Floats:
     """``(X - low) / (high - low)`` for finite numbers of any size.
 

@@ -2,15 +2,7 @@
 
 from rerank.ranks.evaluate import count_empty, evaluate, list_values
 from rerank.ranks.lists import number_lists, places_by_list, rows_by_list
-from rerank.ranks.positions import (
-    count_lost,
-    dense_codes,
-    lost_counts,
-    reach,
-    resolved_ranks,
-    subranks,
-    value_of_lost,
-)
+from rerank.ranks.positions import count_lost, dense_codes, lost_counts, reach, resolved_ranks, subranks, value_of_lost
 from rerank.ranks.row_gains import gains, weighted_gains
 
 __all__ = [

@@ -29,18 +29,34 @@ from rerank.statistics import parse
 
 @overload
 def evaluate(
-    stat: object, y: ArrayLike, scores: ArrayLike, qid: ArrayLike | None = None, *,
-    ties: Ties | None = None, gain: Gain = "exponential", sample_weight: ArrayLike | None = None,
-    query_weight: Mapping[Any, float] | ArrayLike | None = None, ideal_gains: IdealGains = None, empty: Empty = "skip",
-) -> float: ...  # fmt: skip
+    stat: object,
+    y: ArrayLike,
+    scores: ArrayLike,
+    qid: ArrayLike | None = None,
+    *,
+    ties: Ties | None = None,
+    gain: Gain = "exponential",
+    sample_weight: ArrayLike | None = None,
+    query_weight: Mapping[Any, float] | ArrayLike | None = None,
+    ideal_gains: IdealGains = None,
+    empty: Empty = "skip",
+) -> float: ...
 
 
 @overload
 def evaluate(
-    stat: object, y: ArrayLike, scores: ArrayLike, qid: ArrayLike | None = None, *,
-    ties: Literal["interval"], gain: Gain = "exponential", sample_weight: ArrayLike | None = None,
-    query_weight: Mapping[Any, float] | ArrayLike | None = None, ideal_gains: IdealGains = None, empty: Empty = "skip",
-) -> tuple[float, float]: ...  # fmt: skip
+    stat: object,
+    y: ArrayLike,
+    scores: ArrayLike,
+    qid: ArrayLike | None = None,
+    *,
+    ties: Literal["interval"],
+    gain: Gain = "exponential",
+    sample_weight: ArrayLike | None = None,
+    query_weight: Mapping[Any, float] | ArrayLike | None = None,
+    ideal_gains: IdealGains = None,
+    empty: Empty = "skip",
+) -> tuple[float, float]: ...
 
 
 def evaluate(

@@ -38,9 +38,11 @@ class Evaluator:
             self._coefficients(size) if scale > 0 else np.zeros(size) for size, (_, scale) in zip(sizes, self.shown)
         ]
         return (
-            np.concatenate([one.rows for one in self.lists]), np.repeat(np.arange(len(sizes)), sizes),
-            np.concatenate([one.gains for one in self.lists]), np.concatenate(earned),
-        )  # fmt: skip
+            np.concatenate([one.rows for one in self.lists]),
+            np.repeat(np.arange(len(sizes)), sizes),
+            np.concatenate([one.gains for one in self.lists]),
+            np.concatenate(earned),
+        )
 
     def values(self, scores: ArrayLike, ties: Ties | None = None) -> list[float | None]:
         """Value of each list by the scores of all rows, by default with the statistic's own ties; None without one."""
@@ -61,7 +63,6 @@ class Evaluator:
     def mean(self, scores: ArrayLike, ties: Ties | None = None, empty: Empty = "skip") -> float:
         """Weighted mean over the lists; see :func:`rerank.ranks.lists.mean_over_lists`."""
         return mean_over_lists(self.lists, self.values(scores, ties), empty)
-
 
     def lead(self, scores: ArrayLike, others: ArrayLike, ties: Ties | None = None) -> tuple[float, float]:
         r"""How far the mean by ``scores`` is above that by ``others``, and the standard error of that lead.

@@ -24,12 +24,7 @@ from rerank.statistics import NDCG, AveragePrecision, Precision, ReciprocalRank
 
 
 def pos_at_top(
-    y: ArrayLike,
-    scores: ArrayLike,
-    qid: ArrayLike | None = None,
-    *,
-    ties: Ties = "pessimistic",
-    empty: Empty = "skip",
+    y: ArrayLike, scores: ArrayLike, qid: ArrayLike | None = None, *, ties: Ties = "pessimistic", empty: Empty = "skip"
 ) -> float:
     """Share of the relevant items above every irrelevant one [LiJinZhou2014, sec. 5]; 1 without irrelevant items."""
     _check(ties)
@@ -54,12 +49,7 @@ def _share_on_top(relevant: NDArray[np.bool_], scores: NDArray[Any], ties: Ties)
 
 
 def average_precision(
-    y: ArrayLike,
-    scores: ArrayLike,
-    qid: ArrayLike | None = None,
-    *,
-    ties: Ties = "pessimistic",
-    empty: Empty = "skip",
+    y: ArrayLike, scores: ArrayLike, qid: ArrayLike | None = None, *, ties: Ties = "pessimistic", empty: Empty = "skip"
 ) -> float:
     """``evaluate("ap", ...)``: mean over the relevant items of the precision at their place."""
     _check(ties)
@@ -67,12 +57,7 @@ def average_precision(
 
 
 def reciprocal_rank(
-    y: ArrayLike,
-    scores: ArrayLike,
-    qid: ArrayLike | None = None,
-    *,
-    ties: Ties = "pessimistic",
-    empty: Empty = "skip",
+    y: ArrayLike, scores: ArrayLike, qid: ArrayLike | None = None, *, ties: Ties = "pessimistic", empty: Empty = "skip"
 ) -> float:
     """``evaluate("rr", ...)``: 1/position of the first relevant item."""
     _check(ties)

@@ -29,15 +29,7 @@ from rerank.ranks.lists import number_lists
 from rerank.ranks.positions import BINARY_PLACES, Indices, affine, lost_counts, snap, value_of_lost
 from rerank.ranks.row_gains import Floats
 
-__all__ = [
-    "Merged",
-    "Verdict",
-    "duplicates",
-    "merge_duplicates",
-    "perturb_rows",
-    "perturb_weights",
-    "theorem_applies",
-]
+__all__ = ["Merged", "Verdict", "duplicates", "merge_duplicates", "perturb_rows", "perturb_weights", "theorem_applies"]
 
 Seed = int | Generator | RandomState | None
 

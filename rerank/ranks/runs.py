@@ -76,9 +76,16 @@ class Difference:
 
 
 def run_values(
-    run: Any, qrels: Any, measures: Sequence[object] = MEASURES, *, gain: Gain = "linear", level: int = 1,
-    ties: RunTies = "trec", precision: Literal["double", "single"] = "double", strangers: bool = False,
-) -> RunValues:  # fmt: skip
+    run: Any,
+    qrels: Any,
+    measures: Sequence[object] = MEASURES,
+    *,
+    gain: Gain = "linear",
+    level: int = 1,
+    ties: RunTies = "trec",
+    precision: Literal["double", "single"] = "double",
+    strangers: bool = False,
+) -> RunValues:
     """Value of a run for every judged query.
 
     Parameters
@@ -154,9 +161,7 @@ def _judged(name: str, run: Rows, pool: Pool, terms: Terms) -> tuple[RunValues, 
     if not (pool.grade >= terms.level).any() and any(
         not isinstance(one.kind, RankStatistic) or asks_relevance(one.kind) for one in terms.measures
     ):
-        notes.append(
-            f"No document has a grade of {terms.level} or more, so measures of relevant documents are all 0."
-        )
+        notes.append(f"No document has a grade of {terms.level} or more, so measures of relevant documents are all 0.")
     values = np.array([values_of(one, placed, terms.gain, terms.level, terms.ties) for one in terms.measures]).T
     first = terms.measures[0]
     chance = chance_of(first, placed, terms.gain, terms.level)
@@ -164,9 +169,14 @@ def _judged(name: str, run: Rows, pool: Pool, terms: Terms) -> tuple[RunValues, 
         chance[placed.lengths == 0] = np.nan
         notes += worse_than_chance(name.removeprefix("the "), first.name, values[:, 0], chance)
     found = RunValues(
-        tuple(one.name for one in terms.measures), pool.queries, values, int((placed.lengths == 0).sum()),
-        int((own < 0).sum()), int(placed.judged.size), tuple(dict.fromkeys(notes)),
-    )  # fmt: skip
+        tuple(one.name for one in terms.measures),
+        pool.queries,
+        values,
+        int((placed.lengths == 0).sum()),
+        int((own < 0).sum()),
+        int(placed.judged.size),
+        tuple(dict.fromkeys(notes)),
+    )
     return found, placed
 
 
@@ -265,10 +275,17 @@ class Evaluation:
         for name, own in self.runs.items():
             leads = self.differences.get(name, [None] * len(own.measures))
             for measure, value, lead in zip(own.measures, own.means.tolist(), leads):
-                more = {} if lead is None else {
-                    "difference": lead.mean, "low": lead.mean - lead.half, "high": lead.mean + lead.half,
-                    "wins": lead.wins, "losses": lead.losses,
-                }  # fmt: skip
+                more = (
+                    {}
+                    if lead is None
+                    else {
+                        "difference": lead.mean,
+                        "low": lead.mean - lead.half,
+                        "high": lead.mean + lead.half,
+                        "wins": lead.wins,
+                        "losses": lead.losses,
+                    }
+                )
                 records.append({"run": name, "measure": measure, "value": value, **more})
         return records
 
@@ -295,8 +312,15 @@ class Evaluation:
                 far = abs(one.mean) > one.half
                 clear = clear or far
                 reach = f"+- {one.half:.4f}" if several else ""
-                lines.append([f"  {one.measure}", f"{one.mean:+.4f}", reach, f"{one.wins} won, {one.losses} lost",
-                              "*" if far else ""])  # fmt: skip
+                lines.append(
+                    [
+                        f"  {one.measure}",
+                        f"{one.mean:+.4f}",
+                        reach,
+                        f"{one.wins} won, {one.losses} lost",
+                        "*" if far else "",
+                    ]
+                )
             yield Cells(lines, ["left", "right", "right", "left", "left"])
         if several and clear:
             yield Words("* The 95 % interval does not hold 0. Of many comparisons one in twenty is so by chance.")
@@ -311,9 +335,15 @@ class Evaluation:
 
 
 def evaluate_runs(
-    runs: Any, qrels: Any, measures: Sequence[object] = MEASURES, *, gain: Gain = "linear", level: int = 1,
-    ties: RunTies = "trec", precision: Literal["double", "single"] = "double",
-) -> Evaluation:  # fmt: skip
+    runs: Any,
+    qrels: Any,
+    measures: Sequence[object] = MEASURES,
+    *,
+    gain: Gain = "linear",
+    level: int = 1,
+    ties: RunTies = "trec",
+    precision: Literal["double", "single"] = "double",
+) -> Evaluation:
     """Judge runs of a search engine, and compare each with the first one, query by query.
 
     Values are those of trec_eval: every judged query counts, with 0 if a run has nothing for it; documents that were

@@ -92,9 +92,16 @@ class Corrections:
 
 
 def corrections(
-    data: Data, statistic: RankStatistic, scores: Floats, lists: list[RankedList], head_rows: Indices,
-    features: Indices, anchor: Anchor, signs: NDArray[np.int8], options: dict[str, Any],
-) -> Corrections:  # fmt: skip
+    data: Data,
+    statistic: RankStatistic,
+    scores: Floats,
+    lists: list[RankedList],
+    head_rows: Indices,
+    features: Indices,
+    anchor: Anchor,
+    signs: NDArray[np.int8],
+    options: dict[str, Any],
+) -> Corrections:
     """The problem of correcting the scores. Deviations are those of all training rows, not of the heads alone.
 
     Parameters

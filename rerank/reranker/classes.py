@@ -102,9 +102,7 @@ def from_flat(found: Mapping[str, Any], labels: TwoLabels | None) -> Classes | N
     grades = sorted(int(grade) for grade in found) if usable else []
     values = [found[str(grade)] for grade in grades]
     none = all(value is None for value in values)
-    ascending = all(type(value) is float and np.isfinite(value) for value in values) and not np.any(
-        np.diff(values) < 0
-    )
+    ascending = all(type(value) is float and np.isfinite(value) for value in values) and not np.any(np.diff(values) < 0)
     if not usable or grades[-1] > LARGEST or not (none or ascending) or (labels is not None and grades != [1]):
         raise InputError(
             "The model's cuts between classes cannot be used (they are not ascending scores of grades); fit and save "

@@ -38,9 +38,7 @@ class Clock:
     def __init__(self, time_limit: float | None = None) -> None:
         number = isinstance(time_limit, Real | Decimal) and not isinstance(time_limit, bool | np.bool_)
         if time_limit is not None and not (number and time_limit >= 0):
-            raise InputError(
-                f"time_limit is {time_limit!r}; it must be None or a number of seconds, 0 or more."
-            )
+            raise InputError(f"time_limit is {time_limit!r}; it must be None or a number of seconds, 0 or more.")
         self._began, self._compiled = time.monotonic(), compiling_time()
         load(*NEEDED)
         watch()

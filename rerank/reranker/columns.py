@@ -151,9 +151,7 @@ def lists_of(X: Any, qid: Any, what: str = "qid") -> Any:
     if not isinstance(qid, str):
         return qid
     if not is_frame(X):
-        raise InputError(
-            f"{what} is {qid!r}, and X has no names of columns; give a data frame, or an array of ids."
-        )
+        raise InputError(f"{what} is {qid!r}, and X has no names of columns; give a data frame, or an array of ids.")
     values = column(X, place_of(X, qid))
     return np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
 
@@ -236,9 +234,7 @@ def _by_transformer(table: Any, y: Any, transformer: Any) -> Rows:
     numeric, _ = complete(table)
     every = np.arange(made.shape[1], dtype=np.intp)
     return Rows(
-        table,
-        Columns(names_of(table), is_frame(table), names, every, numeric, (), fitted),
-        _made={"table": made},
+        table, Columns(names_of(table), is_frame(table), names, every, numeric, (), fitted), _made={"table": made}
     )
 
 

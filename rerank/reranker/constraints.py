@@ -36,9 +36,13 @@ def texts_of(constraints: Any) -> tuple[str, ...]:
 
 
 def constrained(
-    problem: Problem, features: NDArray[np.intp], texts: Sequence[str], names: Sequence[str], coef: Floats | None,
+    problem: Problem,
+    features: NDArray[np.intp],
+    texts: Sequence[str],
+    names: Sequence[str],
+    coef: Floats | None,
     left_out: Sequence[str] = (),
-) -> Problem:  # fmt: skip
+) -> Problem:
     """The problem with its constraints.
 
     Parameters
@@ -115,9 +119,7 @@ def _by_sum(features: NDArray[np.intp], row: Written) -> list[WeightRow]:
     return found
 
 
-def first_stage_keeps(
-    problem: Problem, texts: Sequence[str], names: Sequence[str], coef: Floats | None
-) -> str | None:
+def first_stage_keeps(problem: Problem, texts: Sequence[str], names: Sequence[str], coef: Floats | None) -> str | None:
     """The first constraint that the first stage itself does not satisfy; None if it satisfies all.
 
     In a free problem a first stage that is not affine in the columns has no weights that could satisfy any.

@@ -50,9 +50,7 @@ class Staged:
     stopped: bool = False
 
 
-def staged(
-    data: Data, task: Task, sample_weight: Floats | None, clock: Clock | None = None
-) -> Staged | None:
+def staged(data: Data, task: Task, sample_weight: Floats | None, clock: Clock | None = None) -> Staged | None:
     """The first stage of a fit, cross-fitted if the task say so; None if every row is a candidate.
 
     Parameters
@@ -88,9 +86,7 @@ def staged(
             return Staged(stage, scores, notes=(note,), stopped=True)
         began = working_time()
         train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
-        held_out[test] = held_out_scores(
-            learner, data, train, test, sample_weight, task.seed
-        )
+        held_out[test] = held_out_scores(learner, data, train, test, sample_weight, task.seed)
     if stage.log_odds:
         return Staged(stage, held_out, folds)
     scores, stage, notes = on_one_scale(held_out, fold, stage)
@@ -121,9 +117,7 @@ def _undivided(data: Data) -> str:
     """A sentence on relevant rows that no folds divide."""
     what = "list" if data.groups is None else "group" if data.qid is None else "list or group"
     where = "There is one relevant row" if data.units is None else f"All relevant rows are in one {what}"
-    return (
-        f"{where}, so that the first stage's scores cannot be out-of-fold: they are of rows that it has seen."
-    )
+    return f"{where}, so that the first stage's scores cannot be out-of-fold: they are of rows that it has seen."
 
 
 def folds_of(data: Data, task: Task) -> int:
@@ -158,9 +152,13 @@ def fold_of(data: Data, folds: int, seed: int) -> NDArray[np.intp]:
 
 
 def held_out_scores(
-    first_stage: Any, data: Data, train: NDArray[np.intp], test: NDArray[np.intp],
-    sample_weight: Floats | None, seed: int,
-) -> Floats:  # fmt: skip
+    first_stage: Any,
+    data: Data,
+    train: NDArray[np.intp],
+    test: NDArray[np.intp],
+    sample_weight: Floats | None,
+    seed: int,
+) -> Floats:
     """Scores of the ``test`` rows by a first stage fitted on the ``train`` rows."""
     rows: Rows = data.rows
     own = None if sample_weight is None else sample_weight[train]

@@ -100,9 +100,9 @@ class Data:
         """The same rows with other columns to rerank: those that ``features`` names or makes of them."""
         own = self.rows.columns
         rows = columns_of(self.rows.given, self.y, features, own.inputs)
-        columns = replace(
-            rows.columns, frame=own.frame, lists=own.lists, aside=own.aside, index=own.index
-        ).called(own.inputs)
+        columns = replace(rows.columns, frame=own.frame, lists=own.lists, aside=own.aside, index=own.index).called(
+            own.inputs
+        )
         rows = replace(rows, columns=columns, there=self.rows.there)
         return replace(self, rows=rows, X=rows.reranked(columns.chosen))
 
@@ -130,7 +130,10 @@ class Data:
     @cached_property
     def _lists(self) -> list[OneList]:
         return split(
-            self.gains, self.qid, gain="linear", query_weight=self.list_weight,
+            self.gains,
+            self.qid,
+            gain="linear",
+            query_weight=self.list_weight,
             ideal_gains={number: gains.tolist() for number, gains in enumerate(self.missed)},
         )
 
@@ -162,9 +165,18 @@ def units_of(qid: ArrayLike | None, groups: ArrayLike) -> Indices:
 
 
 def data_of(
-    X: Any, y: ArrayLike, qid: Any, sample_weight: ArrayLike | None, query_weight: Weights, ideal_gains: IdealGains,
-    options: Mapping[str, Any], estimator: Any, names: tuple[str, ...] = (), groups: Any = None, people: Any = None,
-) -> tuple[Data, Floats | None]:  # fmt: skip
+    X: Any,
+    y: ArrayLike,
+    qid: Any,
+    sample_weight: ArrayLike | None,
+    query_weight: Weights,
+    ideal_gains: IdealGains,
+    options: Mapping[str, Any],
+    estimator: Any,
+    names: tuple[str, ...] = (),
+    groups: Any = None,
+    people: Any = None,
+) -> tuple[Data, Floats | None]:
     """Training data as a user gives them, checked; and the weights of the rows. Rows of weight 0 are not there.
 
     Parameters
@@ -202,8 +214,16 @@ def data_of(
                 f"list_length is {options['list_length']}, and with qid every list has its own length; leave it out."
             )
         data, weights = checked(
-            replace(rows, columns=columns, there=given.there), given.y, given.qid, given.sample_weight,
-            given.query_weight, gain, options["pos_label"], ideal_gains, given.groups, given.kinds,
+            replace(rows, columns=columns, there=given.there),
+            given.y,
+            given.qid,
+            given.sample_weight,
+            given.query_weight,
+            gain,
+            options["pos_label"],
+            ideal_gains,
+            given.groups,
+            given.kinds,
         )
     every = stage is not None or columns.transformer is not None  # a first stage learns from every column
     which = range(len(columns.inputs)) if every else columns.chosen
@@ -238,8 +258,14 @@ class Given:
             gone = set(np.asarray(qid).tolist()) - set(own.tolist())
             query_weight = {name: weight for name, weight in query_weight.items() if name not in gone}
         return cls(
-            there.of(table), there.of(y, "y"), own, there.of(sample_weight), there.of(query_weight, "query_weight"),
-            there.of(groups, "groups"), there.of(kinds, "people"), there,
+            there.of(table),
+            there.of(y, "y"),
+            own,
+            there.of(sample_weight),
+            there.of(query_weight, "query_weight"),
+            there.of(groups, "groups"),
+            there.of(kinds, "people"),
+            there,
         )
 
     @contextmanager
@@ -254,10 +280,17 @@ class Given:
 
 
 def checked(
-    rows: Rows, y: ArrayLike, qid: ArrayLike | None, sample_weight: ArrayLike | None, query_weight: Weights,
-    gain: Gain, pos_label: Any = None, ideal_gains: IdealGains = None, groups: ArrayLike | None = None,
+    rows: Rows,
+    y: ArrayLike,
+    qid: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+    query_weight: Weights,
+    gain: Gain,
+    pos_label: Any = None,
+    ideal_gains: IdealGains = None,
+    groups: ArrayLike | None = None,
     kinds: ArrayLike | None = None,
-) -> tuple[Data, Floats | None]:  # fmt: skip
+) -> tuple[Data, Floats | None]:
     """Training data, checked for consistent numbers of rows, lists and weights; and the weights of the rows.
 
     Raises
@@ -296,9 +329,13 @@ def numbered(ideal_gains: IdealGains, names: tuple[Any, ...]) -> IdealGains:
 
 
 def gains_and_weights(
-    y: Floats, gain: Gain, sample_weight: Floats | None, query_weight: Weights,
-    names: tuple[Any, ...], qid: Indices | None,
-) -> tuple[Floats, Floats | None]:  # fmt: skip
+    y: Floats,
+    gain: Gain,
+    sample_weight: Floats | None,
+    query_weight: Weights,
+    names: tuple[Any, ...],
+    qid: Indices | None,
+) -> tuple[Floats, Floats | None]:
     """Gain of each row and weight of its list.
 
     ``query_weight`` is a mapping from list id to weight (1 for a list that it does not hold), or one number for each
@@ -312,12 +349,8 @@ def gains_and_weights(
     if query_weight is None:
         return gains, None
     if qid is None:
-        raise InputError(
-            "query_weight weighs lists, and there is no qid; give qid, or use sample_weight for rows."
-        )
-    unknown = (
-        [name for name in query_weight if name not in set(names)] if isinstance(query_weight, Mapping) else []
-    )
+        raise InputError("query_weight weighs lists, and there is no qid; give qid, or use sample_weight for rows.")
+    unknown = [name for name in query_weight if name not in set(names)] if isinstance(query_weight, Mapping) else []
     if unknown:
         raise InputError(
             f"query_weight names the list {unknown[0]!r}, which is not in qid; remove it or correct its id."

@@ -42,9 +42,10 @@ PROVE = "load_solution(..., prove=60), or rerank import --prove 60,"
 
 STAGES = {"logistic": "logistic regression", "toppush": "TopPush", "ranksvm": "RankSVM", "robirank": "RoBiRank"}
 PARTS = {
-    "squares": "squares of the columns", "balanced": "balanced classes",
+    "squares": "squares of the columns",
+    "balanced": "balanced classes",
     **{f"head{share}": f"a refit of its first {share} %" for share in (10, 20, 40)},
-}  # fmt: skip
+}
 """First stages of this package, and parts of their names, in words."""
 
 GIVEN = "the given score"
@@ -123,9 +124,13 @@ def describe(model: Any) -> Description:
         check_is_fitted(model, "result_")
     numbers: Numbers = getattr(model, "result_", getattr(model, "result", model))
     return Description(
-        asked=tuple(_asked(numbers)), answer=_answer(numbers), held_out=tuple(_held_out(numbers)),
-        proof=tuple(_proof(numbers)), notes=(*numbers.notes, *_remarks(numbers)), details=tuple(_details(numbers)),
-    )  # fmt: skip
+        asked=tuple(_asked(numbers)),
+        answer=_answer(numbers),
+        held_out=tuple(_held_out(numbers)),
+        proof=tuple(_proof(numbers)),
+        notes=(*numbers.notes, *_remarks(numbers)),
+        details=tuple(_details(numbers)),
+    )
 
 
 def _asked(r: Numbers) -> list[str]:
@@ -330,9 +335,8 @@ def proof_of(r: Numbers, them: str = "allowed weights", name: str = "") -> str:
             f"{name} above {up(r.bound)}, margin and penalty included{word}; a note says what its solver says."
         )
     if status == "optimal_by_solver":
-        return (
-            f"Optimal on the word of {who}: {name} of the weights is recomputed exactly, the bound is not; "
-            + (f"{PROVE} lets the search try to." if read else PRESOLVED)
+        return f"Optimal on the word of {who}: {name} of the weights is recomputed exactly, the bound is not; " + (
+            f"{PROVE} lets the search try to." if read else PRESOLVED
         )
     more = "Raise time_limit, or lower n_candidates."
     if r.shortlist.n_features > USUALLY_PROVED and not any(limit.startswith("of at most") for limit in r.asked.limits):

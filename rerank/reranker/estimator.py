@@ -33,9 +33,12 @@ GONE = {"thinning": "leave it out; a window or list_length also makes lower plac
 """Parameters of earlier versions, and what to use."""
 
 PARTS = {
-    "fit_parts": "fit", "scores_of_parts": "decision_function", "top_of_parts": "rank", "ranks_of_parts": "rank",
+    "fit_parts": "fit",
+    "scores_of_parts": "decision_function",
+    "top_of_parts": "rank",
+    "ranks_of_parts": "rank",
     "score_of_parts": "score",
-}  # fmt: skip
+}
 """Methods of earlier versions, for lists that came in parts, and what to call with a table."""
 
 
@@ -166,10 +169,17 @@ class Reranker(Options, Ranker):
     __metadata_request__fit = {"groups": True, "people": True}
 
     def fit(
-        self, X: Any, y: ArrayLike, qid: ArrayLike | str | None = None, sample_weight: ArrayLike | None = None,
-        query_weight: Weights = None, ideal_gains: IdealGains = None, groups: ArrayLike | str | None = None,
-        people: ArrayLike | str | None = None, **others: Any,
-    ) -> Self:  # fmt: skip
+        self,
+        X: Any,
+        y: ArrayLike,
+        qid: ArrayLike | str | None = None,
+        sample_weight: ArrayLike | None = None,
+        query_weight: Weights = None,
+        ideal_gains: IdealGains = None,
+        groups: ArrayLike | str | None = None,
+        people: ArrayLike | str | None = None,
+        **others: Any,
+    ) -> Self:
         """Fit first stage and reranking.
 
         Parameters
@@ -220,9 +230,18 @@ class Reranker(Options, Ranker):
         return self
 
     def _fit_named(
-        self, X: Any, y: Any, qid: Any, sample_weight: Any, query_weight: Weights, ideal_gains: IdealGains,
-        names: tuple[str, ...] = (), groups: Any = None, fold: Indices | None = None, people: Any = None,
-    ) -> Self:  # fmt: skip
+        self,
+        X: Any,
+        y: Any,
+        qid: Any,
+        sample_weight: Any,
+        query_weight: Weights,
+        ideal_gains: IdealGains,
+        names: tuple[str, ...] = (),
+        groups: Any = None,
+        fold: Indices | None = None,
+        people: Any = None,
+    ) -> Self:
         """Fit columns with these ``names``, unless X has names of its own; ``fold`` is as in :class:`Data`."""
         with enough_memory():
             clock = Clock(self.time_limit)
@@ -289,11 +308,20 @@ class Reranker(Options, Ranker):
         return pool_of(self._fitted(), delta, k, time_limit)
 
     def frontier(
-        self, k_max: int = 4, X: Any = None, y: Any = None, qid: ArrayLike | str | None = None,
-        sample_weight: ArrayLike | None = None, query_weight: Weights = None, ideal_gains: IdealGains = None,
-        groups: ArrayLike | str | None = None, people: ArrayLike | str | None = None, *, folds: int | None = 5,
+        self,
+        k_max: int = 4,
+        X: Any = None,
+        y: Any = None,
+        qid: ArrayLike | str | None = None,
+        sample_weight: ArrayLike | None = None,
+        query_weight: Weights = None,
+        ideal_gains: IdealGains = None,
+        groups: ArrayLike | str | None = None,
+        people: ArrayLike | str | None = None,
+        *,
+        folds: int | None = 5,
         time_limit: float | None = 60.0,
-    ) -> Frontier:  # fmt: skip
+    ) -> Frontier:
         """The best value with at most 1, 2, ... ``k_max`` columns, each with its bound and its value on held-out rows.
 
         Parameters
@@ -382,9 +410,16 @@ class Reranker(Options, Ranker):
         return export(self._fitted(), self._program(), path, choices, model)[:2]
 
     def load_solution(
-        self, path: str | os.PathLike[str], dialect: str | None = None, *, model: Any = None,
-        bound: float | None = None, by: str | None = None, prove: float | None = None, **choices: Any,
-    ) -> Self:  # fmt: skip
+        self,
+        path: str | os.PathLike[str],
+        dialect: str | None = None,
+        *,
+        model: Any = None,
+        bound: float | None = None,
+        by: str | None = None,
+        prove: float | None = None,
+        **choices: Any,
+    ) -> Self:
         """Use the weights of another solver's solution file, polished and recomputed exactly.
 
         Parameters

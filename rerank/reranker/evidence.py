@@ -141,9 +141,7 @@ class Evidence:
     def _unclear(self, option: int) -> bool:
         """Whether an option does not lead by what the safeguard asks, so that something else kept the null away."""
         lead, error = self.leads[option], self.errors[option]
-        return (
-            self.safeguard > -math.inf and lead is not None and not lead - self.safeguard * (error or 0.0) > 0
-        )
+        return self.safeguard > -math.inf and lead is not None and not lead - self.safeguard * (error or 0.0) > 0
 
     @property
     def _lost(self) -> str:
@@ -199,14 +197,15 @@ class Evidence:
     def told(self) -> tuple[list[str], list[tuple[str, str, str, str]], list[str]]:
         """What the numbers are, the rows of the table under their heads, and what was chosen."""
         often = (
-            "" if self.rounds == 1 else f", dealt {self.rounds} times" if self.remark else
-            f"; options that lead were tried on {self.rounds} deals of the folds"
+            ""
+            if self.rounds == 1
+            else f", dealt {self.rounds} times"
+            if self.remark
+            else f"; options that lead were tried on {self.rounds} deals of the folds"
         )
         first = [f"Held-out rows of {self.folds} folds{often}."]
         if self.list_length is not None:
-            first.append(
-                f"Counted for lists to come of {self.list_length:,} rows; list_length says how long they are."
-            )
+            first.append(f"Counted for lists to come of {self.list_length:,} rows; list_length says how long they are.")
         rows = [("option", self.statistic, "lead", "95 % interval")]
         if self.first_stage is not None:
             rows.append((self.null.removeprefix("the "), short(self.first_stage), "", ""))
@@ -219,18 +218,14 @@ class Evidence:
                 told += "  compared only"
             elif number == self.taken:
                 name += " *"
-            rows.append(
-                (name, "" if value is None else short(value), "" if lead is None else f"{lead:+.4g}", told)
-            )
+            rows.append((name, "" if value is None else short(value), "" if lead is None else f"{lead:+.4g}", told))
         last = [self.ending, *self._of_rivals()]
         return first, rows, last
 
     def _of_rivals(self) -> list[str]:
         """What the best option says that could not be chosen, where it is clearly ahead of what was."""
         taken = 0.0 if self.chosen is None else self.leads[self.chosen] or 0.0
-        ahead = [
-            (lead - taken, k) for k, lead in enumerate(self.leads) if self.rivals[k] and lead is not None
-        ]
+        ahead = [(lead - taken, k) for k, lead in enumerate(self.leads) if self.rivals[k] and lead is not None]
         ahead = [(more, k) for more, k in ahead if more > (self.errors[k] or math.inf)]
         if not ahead:
             return []
@@ -258,9 +253,7 @@ def one_line(text: str) -> str:
 def option_names(params: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     """Each option by the parameters in which options differ; a first stage alone by its name."""
     every = sorted(dict.fromkeys(name for one in params for name in one), key="features".__eq__)
-    varied = [
-        name for name in every if not all(_same(one.get(name), params[0].get(name)) for one in params)
-    ] or every
+    varied = [name for name in every if not all(_same(one.get(name), params[0].get(name)) for one in params)] or every
     return tuple(one_line(_option_name(one, varied)) for one in params)
 
 
@@ -299,9 +292,7 @@ def evidence_of(entries: Mapping[str, Any], statistic: str) -> Evidence | None:
         return None
     if odd := set(entries) ^ _STORED:
         raise ValueError(f"held-out evidence: the entry {min(odd)[:40]!r} is missing or unknown")
-    given: dict[str, Any] = {
-        name: tuple(one) if isinstance(one, list) else one for name, one in entries.items()
-    }
+    given: dict[str, Any] = {name: tuple(one) if isinstance(one, list) else one for name, one in entries.items()}
     found = Evidence(**given, statistic=statistic)
     n = len(found.options) if isinstance(found.options, tuple) else 0
     sides = (found.leads, found.errors, found.values)

@@ -157,9 +157,7 @@ def variant_options(name: str) -> dict[str, Any]:
                 f"{', '.join(VARIANTS)}, top3."
             )
         if options.keys() & VARIANTS[part].keys():
-            raise InputError(
-                f"first_stage is {name!r}, and {part!r} is the second part of its kind; leave one out."
-            )
+            raise InputError(f"first_stage is {name!r}, and {part!r} is the second part of its kind; leave one out.")
         options |= VARIANTS[part]
     return options
 
@@ -241,9 +239,7 @@ def fit_first_stage(
     frozen = not named and is_fitted(estimator)
     if not frozen:
         if thawed(estimator) is not estimator:
-            raise InputError(
-                f"The first stage {name} is frozen and not fitted; fit it first, or do not freeze it."
-            )
+            raise InputError(f"The first stage {name} is frozen and not fitted; fit it first, or do not freeze it.")
         with np.errstate(over="ignore", invalid="ignore"):  # a score that is not finite is refused below
             estimator = fitted(estimator, seen, y, qid, sample_weight)
     last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
@@ -324,9 +320,7 @@ def linear_stage(weights: Any, rows: Rows) -> tuple[FirstStage, Floats]:
     """
     chosen = rows.columns.chosen
     if rows.columns.transformer is not None:
-        raise InputError(
-            "A prior of weights is for columns of X, and features makes others; give it a first stage."
-        )
+        raise InputError("A prior of weights is for columns of X, and features makes others; give it a first stage.")
     table = rows.inputs(chosen)
     if isinstance(weights, str):
         spread = deviations(table)

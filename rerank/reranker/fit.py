@@ -31,12 +31,7 @@ from rerank.reranker.first_stage import FirstStage, is_own_name, too_many
 from rerank.reranker.quotas import broken, in_words, worst
 from rerank.reranker.result import Result
 from rerank.reranker.solution import KEEPING, Solution, status_of
-from rerank.reranker.solve.margin import (
-    SMALLEST_DEFAULT,
-    notes_on_exact_pairs,
-    notes_on_near_rows,
-    safe_epsilon,
-)
+from rerank.reranker.solve.margin import SMALLEST_DEFAULT, notes_on_exact_pairs, notes_on_near_rows, safe_epsilon
 from rerank.reranker.solve.optimise import solve as best_weights
 from rerank.reranker.solve.verified import meets, verified
 from rerank.reranker.state import FittedState
@@ -67,9 +62,7 @@ ROUNDING = 1e-12
 """Relative difference that sums of the same doubles may have on two machines: a smaller lead is none."""
 
 
-def fit(
-    data: Data, task: Task, clock: Clock, sample_weight: Floats | None, given: Staged | None = None
-) -> FittedState:
+def fit(data: Data, task: Task, clock: Clock, sample_weight: Floats | None, given: Staged | None = None) -> FittedState:
     """Fit on checked data.
 
     Parameters
@@ -92,19 +85,33 @@ def stated(data: Data, task: Task, first: Staged | None) -> tuple[Task, Training
     n_candidates = None if whole else task.candidates(data.longest_list)
     task = replace(task, n_candidates=n_candidates)
     training = prepare(
-        data, task.statistic, None if first is None else first.scores, n_candidates,
+        data,
+        task.statistic,
+        None if first is None else first.scores,
+        n_candidates,
         anchor_of(data.rows.columns, task, None if first is None else first.stage),
-        epsilon=task.epsilon or SMALLEST_DEFAULT, C=task.C, max_features=task.max_features,
-        signs=task.signs, count_repeats=not task.judged, constraints=task.constraints,
-        by_sum=task.normalise == "sum", by_score=task.by_score, quotas=task.quotas,
-    )  # fmt: skip
+        epsilon=task.epsilon or SMALLEST_DEFAULT,
+        C=task.C,
+        max_features=task.max_features,
+        signs=task.signs,
+        count_repeats=not task.judged,
+        constraints=task.constraints,
+        by_sum=task.normalise == "sum",
+        by_score=task.by_score,
+        quotas=task.quotas,
+    )
     return task, training
 
 
 def concluded(
-    data: Data, task: Task, clock: Clock, first: Staged | None, training: Training, solve: Solve | None = None,
+    data: Data,
+    task: Task,
+    clock: Clock,
+    first: Staged | None,
+    training: Training,
+    solve: Solve | None = None,
     ties: Ties | None = None,
-) -> FittedState:  # fmt: skip
+) -> FittedState:
     """The fitted state of a stated problem: the better of the weights and the first stage, by what is fitted.
 
     Parameters
@@ -217,26 +224,45 @@ def concluded(
     kept, none = status in KEEPING, np.empty(0)
     result = Result.of(
         solution.noting(*notes),
-        statistic=quoted, status=status, ties=ties,
-        statistic_name=task.quoted.name, fitted_name=statistic.name, gain=task.gain, C=task.C,
+        statistic=quoted,
+        status=status,
+        ties=ties,
+        statistic_name=task.quoted.name,
+        fitted_name=statistic.name,
+        gain=task.gain,
+        C=task.C,
         solver=task.solver,
         epsilon=problem.epsilon if problem is not None else task.epsilon or SMALLEST_DEFAULT,
-        n_lists=training.n_lists, n_empty_lists=training.n_empty_lists, shortlist=training.info,
-        seconds=clock.report(), first_stage_statistic=quoted_before, folds=0 if first is None else first.folds,
-        grouped=data.groups is not None, left_out=columns.left_out,
+        n_lists=training.n_lists,
+        n_empty_lists=training.n_empty_lists,
+        shortlist=training.info,
+        seconds=clock.report(),
+        first_stage_statistic=quoted_before,
+        folds=0 if first is None else first.folds,
+        grouped=data.groups is not None,
+        left_out=columns.left_out,
         theorem="" if task.judged else theorem_of(problem),
-    )  # fmt: skip
+    )
     if status.startswith("nothing"):
         warnings.warn(result.message, stacklevel=5)  # the line that called Reranker.fit
     state = FittedState(
-        task=task, columns=columns,
+        task=task,
+        columns=columns,
         prior_scores=scores if first is not None and first.folds else None,
-        first_stage=stage, threshold=training.shortlist.threshold, reranks=not kept or stage is None,
-        features=columns.chosen[training.features], weights=result.weights, result=result, training=training,
-        scores=scores, low=none if problem is None else problem.low, high=none if problem is None else problem.high,
-        weighted_lists=data.list_weight is not None, labels=data.labels,
+        first_stage=stage,
+        threshold=training.shortlist.threshold,
+        reranks=not kept or stage is None,
+        features=columns.chosen[training.features],
+        weights=result.weights,
+        result=result,
+        training=training,
+        scores=scores,
+        low=none if problem is None else problem.low,
+        high=none if problem is None else problem.high,
+        weighted_lists=data.list_weight is not None,
+        labels=data.labels,
         binary=bool(np.isin(data.gains, (0.0, 1.0)).all()),
-    )  # fmt: skip
+    )
     return state if task.judged else state.with_classes(data.rows, data.y, scores)
 
 
@@ -277,9 +303,13 @@ def unsolved(problem: Problem, task: Task, clock: Clock, start: Floats | None) -
         return Solution(weights=w, value=-math.inf, bound=problem.ideal, bound_source="ideal", gave_up=True)
     best = verified(problem, w)
     solution = Solution(
-        weights=best.weights, value=best.value, certificate=best.certificate, start_value=best.value,
-        bound=max(problem.ideal, best.value), bound_source="ideal",
-    )  # fmt: skip
+        weights=best.weights,
+        value=best.value,
+        certificate=best.certificate,
+        start_value=best.value,
+        bound=max(problem.ideal, best.value),
+        bound_source="ideal",
+    )
     if task.solver != "none":
         return solution
     return replace(solution, gave_up=not is_closed(solution.gap, solution.value)).noting(NOTHING_SOLVED)

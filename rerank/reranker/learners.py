@@ -74,9 +74,7 @@ def fitted(estimator: Any, X: Any, y: Floats, qid: NDArray[Any] | None, sample_w
     target = y if graded else (y > y.min()).astype(np.int64)
     if grouped:
         return _fitted_by_groups(fresh, prefix, grouped, X, target, qid, sample_weight)
-    given = {
-        key: values for key, values in (("sample_weight", sample_weight), ("qid", qid)) if values is not None
-    }
+    given = {key: values for key, values in (("sample_weight", sample_weight), ("qid", qid)) if values is not None}
     if get_config()["enable_metadata_routing"]:
         requested = get_routing_for_object(fresh).consumes("fit", given)
         if requested:
@@ -94,13 +92,7 @@ def _group_parameter(estimator: Any) -> str:
 
 
 def _fitted_by_groups(
-    fresh: Any,
-    prefix: str,
-    parameter: str,
-    X: Any,
-    y: Floats,
-    qid: NDArray[Any] | None,
-    sample_weight: Floats | None,
+    fresh: Any, prefix: str, parameter: str, X: Any, y: Floats, qid: NDArray[Any] | None, sample_weight: Floats | None
 ) -> Any:
     """A ranker that wants rows sorted by list, and the sizes or the ids of the lists."""
     lists = np.zeros(y.size, dtype=np.intp) if qid is None else np.asarray(qid)
@@ -163,9 +155,7 @@ def finite(scores: Floats, name: str) -> Floats:
         For one that is not finite.
     """
     if not np.isfinite(scores).all():
-        raise InputError(
-            f"The first stage {name} gives a score that is NaN or inf; it cannot order the rows."
-        )
+        raise InputError(f"The first stage {name} gives a score that is NaN or inf; it cannot order the rows.")
     return scores
 
 

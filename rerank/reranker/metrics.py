@@ -13,23 +13,11 @@ from rerank.ranks.measures import average_precision, ndcg, pos_at_top, precision
 from rerank.ranks.row_gains import Gain
 from rerank.statistics import parse
 
-__all__ = [
-    "average_precision",
-    "make_ranking_scorer",
-    "ndcg",
-    "pos_at_top",
-    "precision_at",
-    "reciprocal_rank",
-]
+__all__ = ["average_precision", "make_ranking_scorer", "ndcg", "pos_at_top", "precision_at", "reciprocal_rank"]
 
 
 def make_ranking_scorer(
-    stat: object,
-    *,
-    pos_label: Any = None,
-    gain: Gain = "exponential",
-    ties: Ties | None = None,
-    empty: Empty = "skip",
+    stat: object, *, pos_label: Any = None, gain: Gain = "exponential", ties: Ties | None = None, empty: Empty = "skip"
 ) -> Any:
     """A scorer for ``scoring=`` of scikit-learn: the statistic of an estimator's scores, larger is better.
 
@@ -67,14 +55,25 @@ def make_ranking_scorer(
 
     given: dict[str, Any] = {} if pos_label is None else {"pos_label": pos_label}
     return make_scorer(
-        _value, response_method=("decision_function", "predict_proba", "predict"),
-        stat=parse(stat), gain=gain, ties=ties, empty=empty, **given,
-    )  # fmt: skip
+        _value,
+        response_method=("decision_function", "predict_proba", "predict"),
+        stat=parse(stat),
+        gain=gain,
+        ties=ties,
+        empty=empty,
+        **given,
+    )
 
 
 def _value(
-    y: Any, scores: ArrayLike, *, stat: Any, pos_label: Any = None,
-    qid: ArrayLike | None = None, sample_weight: ArrayLike | None = None, **options: Any,
-) -> float:  # fmt: skip
+    y: Any,
+    scores: ArrayLike,
+    *,
+    stat: Any,
+    pos_label: Any = None,
+    qid: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    **options: Any,
+) -> float:
     found = y if pos_label is None else [int(label == pos_label) for label in y]
     return float(evaluate(stat, found, scores, qid, sample_weight=sample_weight, **options))

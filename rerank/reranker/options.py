@@ -46,9 +46,15 @@ class Spelling:
 
 
 def option(
-    default: Any, *names: str, help: str = "", kind: Any = None, shown: Any = SAME,
-    read: Callable[[Any], Any] | None = None, kept: bool = False, before: Any = SAME,
-) -> Any:  # fmt: skip
+    default: Any,
+    *names: str,
+    help: str = "",
+    kind: Any = None,
+    shown: Any = SAME,
+    read: Callable[[Any], Any] | None = None,
+    kept: bool = False,
+    before: Any = SAME,
+) -> Any:
     """A parameter of a fit.
 
     Parameters
@@ -160,9 +166,12 @@ class Options:
     _: KW_ONLY
     first_stage: Any = option("logistic", help=STAGES, kind=str, read=lambda text: None if text == "none" else text)
     n_candidates: int | str | None = option(
-        "auto", "--candidates", help="Rows of each list that are reranked: a number, 0 for all, or auto.", kind=str,
+        "auto",
+        "--candidates",
+        help="Rows of each list that are reranked: a number, 0 for all, or auto.",
+        kind=str,
         read=lambda text: worded({"auto": "auto"}, CANDIDATES, text) or None,
-    )  # fmt: skip
+    )
     formulation: str = option(
         "auto", help="auto, subrank, resolved_rank, mixed, auc, pairwise or pos_top.", kept=True, before="subrank"
     )
@@ -183,41 +192,66 @@ class Options:
     margin: float | None = option(None, help="Margin in deviations, with --radius.", kept=True)
     window: float | None = option(None, help="Fit hits around place N, with this width (2).", kept=True)
     cross_fit: bool | int | str = option(
-        "auto", help="Out-of-fold scores: auto, none or a number of folds.", kind=str, kept=True,
+        "auto",
+        help="Out-of-fold scores: auto, none or a number of folds.",
+        kind=str,
+        kept=True,
         read=partial(worded, {"auto": "auto", "none": False}, FOLDS),
-    )  # fmt: skip
+    )
     features: Any = option(
-        None, "--squares", help="Rerank squares of the columns too; with --cv where they lead.", kind=bool, shown=False,
+        None,
+        "--squares",
+        help="Rerank squares of the columns too; with --cv where they lead.",
+        kind=bool,
+        shown=False,
         read=_squares,
-    )  # fmt: skip
+    )
     constraints: Any = option(
-        (), "--constraint", help="A row on the weights, such as 'age >= 2 * income'; once for each.",
-        kind=list[str] | None, shown=None, read=lambda texts: tuple(texts or ()),
-    )  # fmt: skip
+        (),
+        "--constraint",
+        help="A row on the weights, such as 'age >= 2 * income'; once for each.",
+        kind=list[str] | None,
+        shown=None,
+        read=lambda texts: tuple(texts or ()),
+    )
     normalise: str | None = option(None, help="sum: weights from 0 on with sum 1, in the table's units.")
     quota: Any = option(
-        None, help="'at least 20 of A among the first 200', by kinds of rows (--people); may be repeated.",
-        kind=list[str] | None, read=lambda texts: texts or None,
-    )  # fmt: skip
+        None,
+        help="'at least 20 of A among the first 200', by kinds of rows (--people); may be repeated.",
+        kind=list[str] | None,
+        read=lambda texts: texts or None,
+    )
     list_length: int | None = option(None, help="Rows of the lists to come, if not as many as here.", kept=True)
     solver_options: Mapping[str, Any] | None = option(
-        None, "--solver-option", kind=list[str] | None,
+        None,
+        "--solver-option",
+        kind=list[str] | None,
         help="NAME=VALUE for the solver: threads, gap, node_limit, cutoff, seed, log, start (as JSON), or an option of "
-        "its own; repeatable.", read=lambda given: named_values("--solver-option", given) or None,
-    )  # fmt: skip
+        "its own; repeatable.",
+        read=lambda given: named_values("--solver-option", given) or None,
+    )
     proof: bool = option(
-        False, help="Where to write the search's proof, for verify --proof.", kind=Path | None, shown=None,
+        False,
+        help="Where to write the search's proof, for verify --proof.",
+        kind=Path | None,
+        shown=None,
         read=lambda path: path is not None,
-    )  # fmt: skip
+    )
     checkpoint: str | os.PathLike[str] | None = option(
         None, help="Where to keep the state of the search; the same command goes on with it.", kind=Path | None
     )
     n_jobs: int | None = option(None, "--jobs", help="Cores; -1 for all.", shown=1, kept=True)
     random_state: Any = option(None, "--seed", help="Seed of everything random.", kind=int, shown=0)
     verbose: int = option(
-        0, "--verbose", "-v", help="The solver's own log, on standard error.", kind=bool, shown=False,
-        read=lambda wanted: 2 if wanted else 1, kept=True,
-    )  # fmt: skip
+        0,
+        "--verbose",
+        "-v",
+        help="The solver's own log, on standard error.",
+        kind=bool,
+        shown=False,
+        read=lambda wanted: 2 if wanted else 1,
+        kept=True,
+    )
 
 
 KEPT: dict[str, Any] = {each.name: each.metadata["before"] for each in fields(Options) if each.metadata["kept"]}
@@ -236,31 +270,40 @@ class FusionOptions:
     stat: Any = option("ndcg@10", help="What is fitted: ndcg@10 (default), ap, rr, recall@N ...", kind=str)
     _: KW_ONLY
     normalise: Any = option(
-        "auto", kind=str,
+        "auto",
+        kind=str,
         help="none, minmax, z, rank, sigmoid; several with commas, of which the folds choose; or auto (default).",
         read=lambda text: text if text == "auto" else split_names(text),
-    )  # fmt: skip
+    )
     prior: Any = option(
-        "auto", kind=str, help="Weights to correct: auto (default), equal, logistic, rrf, or NAME=WEIGHT,...",
+        "auto",
+        kind=str,
+        help="Weights to correct: auto (default), equal, logistic, rrf, or NAME=WEIGHT,...",
         read=_prior,
     )
     radius: float | str | None = option(
-        "auto", help="Largest correction: auto (default), a number, or free for any weights.", kind=str,
+        "auto",
+        help="Largest correction: auto (default), a number, or free for any weights.",
+        kind=str,
         read=partial(worded, {"auto": "auto", "free": None}, RADIUS, number=float),
-    )  # fmt: skip
+    )
     cv: int | None = option(
-        5, help="Folds of queries that choose and guard: 5 (default), 0 for none.", kind=int,
+        5,
+        help="Folds of queries that choose and guard: 5 (default), 0 for none.",
+        kind=int,
         read=lambda folds: folds or None,
-    )  # fmt: skip
+    )
     rule: str = option("mean")
     safeguard: float = option(1.0)
     positive: bool = option(True, "--negative", help="Allow weights below 0.", kind=bool, read=lambda below: not below)
     gain: Any = option("linear", help="Worth of a grade g: linear (default) or exponential.", kind=str)
     missing: str = option("lowest", help="For documents a run lacks: lowest (default), zero or impute.")
     depth: int | str | None = option(
-        "auto", kind=str, help="Documents of each run that count: 100 for at most 20 places (auto, default), or all.",
+        "auto",
+        kind=str,
+        help="Documents of each run that count: 100 for at most 20 places (auto, default), or all.",
         read=partial(worded, {"auto": "auto", "all": None}, DEPTH),
-    )  # fmt: skip
+    )
     k: float = option(60.0, help="Constant of rank and RRF: 60 by default.")
     margin: float | None = option(None)
     time_limit: float | None = option(60.0, help="Seconds for the fit: 60 by default.")

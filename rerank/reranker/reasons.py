@@ -76,7 +76,11 @@ def reasons(
             added[told] = (table[told] - table[own[moved[own]]].mean(axis=0)) * weights
     order = np.argsort(-np.abs(added[which]), axis=1, kind="stable")[:, :most]
     return [
-        Reason(float(score), tuple((names[j], float(added[row, j])) for j in best if added[row, j] != 0)
-               if moved[row] and used.size else None)
+        Reason(
+            float(score),
+            tuple((names[j], float(added[row, j])) for j in best if added[row, j] != 0)
+            if moved[row] and used.size
+            else None,
+        )
         for score, row, best in zip(scores, which, order)
-    ]  # fmt: skip
+    ]

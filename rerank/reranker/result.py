@@ -50,9 +50,19 @@ class Result(Numbers):
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values, for ``--json`` and the model file."""
         skip = {
-            "certificate", "weights", "shortlist", "seconds", "model_size", "proof", "notes", "left_out", "evidence",
-            "said", "history", "asked",
-        }  # fmt: skip
+            "certificate",
+            "weights",
+            "shortlist",
+            "seconds",
+            "model_size",
+            "proof",
+            "notes",
+            "left_out",
+            "evidence",
+            "said",
+            "history",
+            "asked",
+        }
         skip |= {"ties"} if self.ties == "pessimistic" else set()
         skip |= {"statistic_bound"} if self.statistic_bound is None else set()
         first = ("statistic", "value", "bound")
@@ -63,10 +73,7 @@ class Result(Numbers):
             "proved": self.proved,
             "message": self.message,
             "weights": self.weights.tolist(),
-            "shortlist": {
-                **vars(self.shortlist),
-                "constant_features": list(self.shortlist.constant_features),
-            },
+            "shortlist": {**vars(self.shortlist), "constant_features": list(self.shortlist.constant_features)},
             "seconds": dict(self.seconds),
             "model_size": None if self.model_size is None else dict(self.model_size),
             "notes": list(self.notes),

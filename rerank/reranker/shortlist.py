@@ -135,16 +135,12 @@ def stack(first: Floats, head: Floats, is_head: NDArray[np.bool_], threshold: fl
     if threshold > 0:
         lift = 2.0 ** math.ceil(math.log2(threshold))
         lift *= 2.0 if lift < threshold else 1.0  # log2 may round down at the last bit
-        lift = max(
-            lift, 2.0**-900
-        )  # products with a smaller number are subnormal, and lose the order of the head
+        lift = max(lift, 2.0**-900)  # products with a smaller number are subnormal, and lose the order of the head
         positive = (1.0 + positive) * lift
     return np.where(is_head, positive, first)
 
 
-def list_heads(
-    first: Floats, qid: NDArray[Any] | None, n_candidates: int | None
-) -> tuple[NDArray[np.bool_], float]:
+def list_heads(first: Floats, qid: NDArray[Any] | None, n_candidates: int | None) -> tuple[NDArray[np.bool_], float]:
     """Which rows are among the K best of their list, and the largest cut over the lists."""
     is_head = np.zeros(first.size, dtype=bool)
     highest = -math.inf

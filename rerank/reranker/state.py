@@ -121,10 +121,16 @@ class FittedState:
         if self.result.bound_source == "rows":
             limits.append("that keep the rows added to the program")
         return Asked(
-            statistic=task.quoted, who=who if p else "allowed weights", limits=tuple(limits), first_stage=name,
-            smoothed=_smoothed(task), margin=self._margin(), hits=self._hits(), constraints=task.constraints,
+            statistic=task.quoted,
+            who=who if p else "allowed weights",
+            limits=tuple(limits),
+            first_stage=name,
+            smoothed=_smoothed(task),
+            margin=self._margin(),
+            hits=self._hits(),
+            constraints=task.constraints,
             weights=tuple(self.named_weights().items()),
-        )  # fmt: skip
+        )
 
     def _margin(self) -> str:
         if self.result.epsilon < NOTABLE:  # as the smallest one is, which keeps scores apart that are
@@ -250,9 +256,7 @@ class FittedState:
         first = self.first(rows) if first is None else first
         if first is None or not self.reranks:
             return self._head(rows, first) if first is None else first
-        return stack(
-            first, self._head(rows, first), first >= self.threshold, self.threshold, self.weights.size
-        )
+        return stack(first, self._head(rows, first), first >= self.threshold, self.threshold, self.weights.size)
 
     def single_scores(self, rows: Rows, first: Floats | None = None) -> Floats:
         """The scores of :meth:`row_scores`, in one unit for all fits where there is one.
@@ -346,8 +350,4 @@ def first_stage_kept(state: FittedState) -> FittedState:
     result, alone = state.result, state.result.first_stage_statistic
     if alone is None or (not state.reranks and result.status != "first_stage_kept"):
         return state
-    return replace(
-        state,
-        reranks=False,
-        result=replace(result, status="first_stage_kept", statistic=alone),
-    )
+    return replace(state, reranks=False, result=replace(result, status="first_stage_kept", statistic=alone))

@@ -239,9 +239,7 @@ def _folds(cross_fit: Any) -> int | str:
         return FOLDS if cross_fit else 0
     if isinstance(cross_fit, Integral) and int(cross_fit) > 1:
         return int(cross_fit)
-    raise InputError(
-        f"cross_fit is {cross_fit!r}; it must be 'auto', True, False or a number of folds from 2 on."
-    )
+    raise InputError(f"cross_fit is {cross_fit!r}; it must be 'auto', True, False or a number of folds from 2 on.")
 
 
 def _checkpoint(path: Any, solver: str, presolve: bool) -> str | os.PathLike[str] | None:
@@ -329,8 +327,6 @@ def jobs_of(n_jobs: Any) -> int:
     """
     count = 1 if n_jobs is None else n_jobs
     if not isinstance(count, Integral) or count == 0:
-        raise InputError(
-            f"n_jobs is {n_jobs!r}; it must be None, a whole number of at least 1, or -1 for all cores."
-        )
+        raise InputError(f"n_jobs is {n_jobs!r}; it must be None, a whole number of at least 1, or -1 for all cores.")
     number = int(count)
     return number if number > 0 else max(1, (os.cpu_count() or 1) + 1 + number)

@@ -71,10 +71,17 @@ class Training:
 
 
 def prepare(
-    data: Data, statistic: RankStatistic, scores: Floats | None, n_candidates: int | None,
-    anchor: Anchor | None = None, count_repeats: bool = True, constraints: tuple[str, ...] = (),
-    by_sum: bool = False, by_score: bool = False, **options: Any,
-) -> Training:  # fmt: skip
+    data: Data,
+    statistic: RankStatistic,
+    scores: Floats | None,
+    n_candidates: int | None,
+    anchor: Anchor | None = None,
+    count_repeats: bool = True,
+    constraints: tuple[str, ...] = (),
+    by_sum: bool = False,
+    by_score: bool = False,
+    **options: Any,
+) -> Training:
     """Cut the shortlist, drop the columns that are constant on it, and state the problem.
 
     Parameters
@@ -169,14 +176,20 @@ def prepare(
         else None,
     )
     parts = zip(lists, short.heads, short.tails, strict=True)
-    whole = tuple(
-        np.concatenate([head, tail]) for own, head, tail in parts if any(one.weight > 0 for one in own)
-    )
+    whole = tuple(np.concatenate([head, tail]) for own, head, tail in parts if any(one.weight > 0 for one in own))
     labels = data.rows.labels(rows)
     return Training(
-        problem, short, features, labels, len(lists), lists.count([]), info, nothing, whole,
+        problem,
+        short,
+        features,
+        labels,
+        len(lists),
+        lists.count([]),
+        info,
+        nothing,
+        whole,
         _tied_tails(data, statistic, scores, short),
-    )  # fmt: skip
+    )
 
 
 def _tied_tails(data: Data, statistic: RankStatistic, scores: Floats | None, short: Shortlist) -> float:
@@ -210,15 +223,11 @@ def _nothing(lists: list[RankedList], n_features: int, by_order: bool = False) -
     """The status if all orders of the heads have the same value, or ``""``."""
     if not by_order and not any(item.gains.max() > 0 for item in lists):
         return "nothing_to_find"
-    orders = any(
-        item.gains.min() < item.gains.max() and item.coefficients[0] < item.coefficients[-1] for item in lists
-    )
+    orders = any(item.gains.min() < item.gains.max() and item.coefficients[0] < item.coefficients[-1] for item in lists)
     return "" if orders and n_features else "nothing_to_reorder"
 
 
-def _least_candidates(
-    data: Data, statistic: RankStatistic, scores: Floats | None, n_candidates: int
-) -> int | None:
+def _least_candidates(data: Data, statistic: RankStatistic, scores: Floats | None, n_candidates: int) -> int | None:
     """The smallest K above ``n_candidates`` with which two orders of the heads differ in value, if there is one."""
     if scores is None:
         return None

@@ -34,9 +34,10 @@ def weights_drawn(state: FittedState, proof: Proof | None = None, every: bool = 
     unit = state.result.fitted_name
     named = [state.feature_names[j] for j in state.features]
     told = (
-        ["weight of the first stage", *(f"scaled correction of {name}" for name in named)] if problem.anchored
+        ["weight of the first stage", *(f"scaled correction of {name}" for name in named)]
+        if problem.anchored
         else [f"scaled weight of {name}" for name in named]
-    )  # fmt: skip
+    )
     names, mark = [told[j] for j in columns], best if best.any() else None
     return cells(problem, mark, features=columns, boxes=boxes, names=names, unit=unit, every=every, ax=ax)
 

@@ -238,10 +238,7 @@ class Card:
 
     def parts(self) -> list[Part]:
         """What a person reads: questions and points, risks by total, and the cuts that matter."""
-        lines = [
-            ("question", "points"),
-            *((str(one), f"{own:+d}") for one, own in zip(self.questions, self.points)),
-        ]
+        lines = [("question", "points"), *((str(one), f"{own:+d}") for one, own in zip(self.questions, self.points))]
         found: list[Part] = [Cells(lines, ("left", "right"), named=True)]
         if self.totals:
             found += [Words(""), Cells(self._risk_lines(), ("right",) * 5, named=True)]
@@ -254,11 +251,14 @@ class Card:
         head = ("total", "rows", "relevant", "risk", "95 % interval")
         return [head] + [
             (
-                str(one.total), f"{one.relevant + one.other:g}", f"{one.relevant:g}", percent(one.risk),
+                str(one.total),
+                f"{one.relevant + one.other:g}",
+                f"{one.relevant:g}",
+                percent(one.risk),
                 f"{percent(one.low)} to {percent(one.high)}",
             )
             for one in self.totals
-        ]  # fmt: skip
+        ]
 
     def cut_cells(self) -> Cells:
         """The table of :meth:`cuts`."""
@@ -305,10 +305,13 @@ def cuts_of(totals: Sequence[Total]) -> list[Cut]:
         hits, others = hits + one.relevant, others + one.other
         found.append(
             Cut(
-                one.total, (hits + others) / (P + Q), hits / P if P else math.nan, 1 - others / Q if Q else math.nan,
+                one.total,
+                (hits + others) / (P + Q),
+                hits / P if P else math.nan,
+                1 - others / Q if Q else math.nan,
                 hits / (hits + others),
             )
-        )  # fmt: skip
+        )
     return found
 
 

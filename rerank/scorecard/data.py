@@ -83,9 +83,9 @@ def counted(
     units, unit = in_units(weight) if weight is not None else (np.ones(n, np.int64), 1)
     one_list = np.zeros(n, np.int64) if lists is None else np.asarray(lists, np.int64)
     one_kind = np.zeros(n, np.int64) if people is None else np.asarray(people, np.int64)
-    key = np.hstack([
-        np.packbits(answers.T, axis=1), one_list[:, None].view(np.uint8), one_kind[:, None].view(np.uint8),
-    ])  # fmt: skip
+    key = np.hstack(
+        [np.packbits(answers.T, axis=1), one_list[:, None].view(np.uint8), one_kind[:, None].view(np.uint8)]
+    )
     _, row, number = np.unique(
         np.ascontiguousarray(key).view(f"V{key.shape[1]}")[:, 0], return_index=True, return_inverse=True
     )
@@ -93,16 +93,7 @@ def counted(
     different = np.ascontiguousarray(answers[:, row])
     bits, starts, factor, cell = _bits(different, sides, one_list[row])
     return Data(
-        different.view(np.uint8),
-        sides[0],
-        sides[1],
-        one_list[row],
-        one_kind[row],
-        unit,
-        bits,
-        starts,
-        factor,
-        cell,
+        different.view(np.uint8), sides[0], sides[1], one_list[row], one_kind[row], unit, bits, starts, factor, cell
     )
 
 
@@ -171,9 +162,15 @@ def worth_of(
         limit = totals[:, 1] * (rate or 0.0)
         kind = AREA if rate is None else PARTIAL
         return Worth(
-            kind, float(data.unit), 0.0, _divisors(pairs, weight), totals[:, 1].copy(), limit, np.zeros(1),
+            kind,
+            float(data.unit),
+            0.0,
+            _divisors(pairs, weight),
+            totals[:, 1].copy(),
+            limit,
+            np.zeros(1),
             np.zeros(len(pairs), np.int64),
-        )  # fmt: skip
+        )
     if statistic.weighs_hits:
         raise InputError(
             f"{statistic.name} pays a relevant row by those above it, and no bound of a card is known for such "
@@ -193,9 +190,15 @@ def worth_of(
     weight = np.where(each > 0, weight, 0.0)
     scale = _divisors(each, weight)
     return Worth(
-        PLACES, float(data.unit), -math.fsum(offset / scale), scale, totals[:, 1].copy(), np.zeros(len(scale)),
-        np.concatenate(earned), np.array(starts[:-1]),
-    )  # fmt: skip
+        PLACES,
+        float(data.unit),
+        -math.fsum(offset / scale),
+        scale,
+        totals[:, 1].copy(),
+        np.zeros(len(scale)),
+        np.concatenate(earned),
+        np.array(starts[:-1]),
+    )
 
 
 def _divisors(each: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -209,13 +209,7 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         return self
 
     def _entered(
-        self,
-        X: Any,
-        y: Any,
-        qid: Any = None,
-        weight: Any = None,
-        query_weight: Any = None,
-        people: Any = None,
+        self, X: Any, y: Any, qid: Any = None, weight: Any = None, query_weight: Any = None, people: Any = None
     ) -> Rows:
         """The rows that are there, with labels 0 and 1."""
         if is_sparse(X):
@@ -244,15 +238,7 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         if size is not None:
             wishes = replace(wishes, n_questions=size)
         return stated(
-            wishes,
-            self.stat,
-            rows.X,
-            rows.relevant,
-            rows.weight,
-            rows.lists,
-            rows.list_weight,
-            rows.people,
-            card,
+            wishes, self.stat, rows.X, rows.relevant, rows.weight, rows.lists, rows.list_weight, rows.people, card
         )
 
     def _searched(
@@ -331,9 +317,13 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         return self.classes_[self.card_.flags(totals).astype(np.intp)]
 
     def score(
-        self, X: Any, y: ArrayLike, qid: ArrayLike | str | None = None, sample_weight: ArrayLike | None = None,
+        self,
+        X: Any,
+        y: ArrayLike,
+        qid: ArrayLike | str | None = None,
+        sample_weight: ArrayLike | None = None,
         query_weight: Any = None,
-    ) -> float:  # fmt: skip
+    ) -> float:
         """The statistic on rows, tied rows in expectation over their orders, weights as numbers of equal rows."""
         table = self._table(X)
         labels = None if self.classes_.tolist() == [0, 1] else self.classes_[1]
@@ -377,10 +367,16 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         return pool_of(self._stated, self._found, real("delta", delta, 0.0), most, self._threads(), self.time_limit)
 
     def frontier(
-        self, k_max: int = 4, X: Any = None, y: Any = None, qid: ArrayLike | str | None = None,
-        sample_weight: ArrayLike | None = None, query_weight: Any = None, people: ArrayLike | str | None = None,
+        self,
+        k_max: int = 4,
+        X: Any = None,
+        y: Any = None,
+        qid: ArrayLike | str | None = None,
+        sample_weight: ArrayLike | None = None,
+        query_weight: Any = None,
+        people: ArrayLike | str | None = None,
         time_limit: float | None = 60.0,
-    ) -> Frontier:  # fmt: skip
+    ) -> Frontier:
         """The best cards of at most 1, 2, ... ``k_max`` questions, each with its bound and its corrected value.
 
         Parameters
@@ -406,10 +402,16 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         return frontier_of(self.__class__(**self.get_params()), rows, k_max, time_limit)
 
     def regret(
-        self, card: Any, X: Any, y: ArrayLike, qid: ArrayLike | str | None = None,
-        sample_weight: ArrayLike | None = None, query_weight: Any = None, people: ArrayLike | str | None = None,
+        self,
+        card: Any,
+        X: Any,
+        y: ArrayLike,
+        qid: ArrayLike | str | None = None,
+        sample_weight: ArrayLike | None = None,
+        query_weight: Any = None,
+        people: ArrayLike | str | None = None,
         most: int = 10_000,
-    ) -> Regret:  # fmt: skip
+    ) -> Regret:
         """What a card in use lacks: its value, and that of the best card of its size, whose questions may be its own.
 
         Parameters
@@ -430,9 +432,14 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         return regret_of(judged, Card.of(card, names_of(rows.X)), rows, most)
 
     def verify(
-        self, X: Any = None, y: Any = None, qid: ArrayLike | str | None = None, sample_weight: ArrayLike | None = None,
-        query_weight: Any = None, people: ArrayLike | str | None = None,
-    ) -> Verified:  # fmt: skip
+        self,
+        X: Any = None,
+        y: Any = None,
+        qid: ArrayLike | str | None = None,
+        sample_weight: ArrayLike | None = None,
+        query_weight: Any = None,
+        people: ArrayLike | str | None = None,
+    ) -> Verified:
         """Prove the result again, with code that shares nothing with the search; see :mod:`rerank.scorecard.verify`.
 
         Parameters
@@ -458,12 +465,25 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         counts, unit = rows.units
         weight = np.ones(rows.n) if rows.weight is None else rows.weight
         return Claim(
-            self.result_, self.card_, tuple(self.questions_), statistic, rate,
-            np.array([question.answers(rows.X) for question in self.questions_]), self.card_.answers(rows.X),
-            rows.relevant, weight, counts, unit, np.zeros(rows.n, np.int64) if rows.lists is None else rows.lists,
-            rows.list_weight, np.zeros(rows.n, np.int64) if rows.people is None else rows.people.codes,
-            problem.domains, problem.size, problem.rules, problem.limits,
-        )  # fmt: skip
+            self.result_,
+            self.card_,
+            tuple(self.questions_),
+            statistic,
+            rate,
+            np.array([question.answers(rows.X) for question in self.questions_]),
+            self.card_.answers(rows.X),
+            rows.relevant,
+            weight,
+            counts,
+            unit,
+            np.zeros(rows.n, np.int64) if rows.lists is None else rows.lists,
+            rows.list_weight,
+            np.zeros(rows.n, np.int64) if rows.people is None else rows.people.codes,
+            problem.domains,
+            problem.size,
+            problem.rules,
+            problem.limits,
+        )
 
     def _new_rows(self, X: Any, *given: Any) -> Rows:
         """Rows that are given in place of those of the fit."""

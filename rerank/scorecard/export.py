@@ -19,9 +19,7 @@ LONGEST_FORMULA, LONGEST_LITERAL = 8192, 255
 _CELL = re.compile(r"\$?[A-Z]{1,3}\$?[1-9][0-9]{0,6}")
 
 
-def _sum(
-    terms: Sequence[str], points: Sequence[int], times: Callable[[int, str], str], between: str = " + "
-) -> str:
+def _sum(terms: Sequence[str], points: Sequence[int], times: Callable[[int, str], str], between: str = " + ") -> str:
     """The sum of terms, those with 0 points left out; ``times`` says how points and a term are written."""
     used = [times(int(own), term) for own, term in zip(points, terms) if own]
     return between.join(used) or "0"
@@ -46,10 +44,7 @@ def sql(questions: Sequence[Question], points: Sequence[int], table: str | None 
         return f"{column} {question.sign} {value}"
 
     return _sum(
-        [asked(one) for one in questions],
-        points,
-        lambda own, when: f"CASE WHEN {when} THEN {own} ELSE 0 END",
-        "\n  + ",
+        [asked(one) for one in questions], points, lambda own, when: f"CASE WHEN {when} THEN {own} ELSE 0 END", "\n  + "
     )
 
 
@@ -82,20 +77,18 @@ def python(questions: Sequence[Question], points: Sequence[int]) -> str:
 
 
 def formula(
-    questions: Sequence[Question], points: Sequence[int], columns: Mapping[str, str] | Sequence[str] | None = None,
+    questions: Sequence[Question],
+    points: Sequence[int],
+    columns: Mapping[str, str] | Sequence[str] | None = None,
     row: int = 2,
-) -> str:  # fmt: skip
+) -> str:
     """See :meth:`rerank.scorecard.Card.to_formula`."""
     if columns is None:
         columns = list(dict.fromkeys(one.column for one in questions))
     if isinstance(columns, str):
-        raise InputError(
-            f"columns is the text {columns[:60]!r}; give a mapping of columns to cells, or their names."
-        )
+        raise InputError(f"columns is the text {columns[:60]!r}; give a mapping of columns to cells, or their names.")
     if not isinstance(columns, Mapping):
-        columns = {
-            str(name): f"{letters(place)}{whole('row', row, 1, 2**20)}" for place, name in enumerate(columns)
-        }
+        columns = {str(name): f"{letters(place)}{whole('row', row, 1, 2**20)}" for place, name in enumerate(columns)}
 
     def asked(question: Question) -> str:
         cell = columns.get(question.column)
@@ -105,9 +98,7 @@ def formula(
                 f"The card asks about {question.column!r}, which has no cell; the nearest column that has is {near!r}."
             )
         if not _CELL.fullmatch(str(cell)):
-            raise InputError(
-                f"{str(cell)[:60]!r} is no cell for {question.column!r}; give one such as 'C2' or '$C2'."
-            )
+            raise InputError(f"{str(cell)[:60]!r} is no cell for {question.column!r}; give one such as 'C2' or '$C2'.")
         if question.sign == MISSING:
             return f'{cell}=""'
         # An empty cell equals 0, and any text is above any number; adding 0 makes a text an error.
@@ -120,9 +111,7 @@ def formula(
             return f"IF(ISTEXT({cell}),{same},FALSE)"
         return f'IF({cell}="",FALSE,IF(ISTEXT({cell}),{same},{cell}+0={written(number).upper()}))'
 
-    found = "=" + _sum(
-        [asked(one) for one in questions], points, lambda own, when: f"IF({when},{own},0)", "+"
-    )
+    found = "=" + _sum([asked(one) for one in questions], points, lambda own, when: f"IF({when},{own},0)", "+")
     if len(found) > LONGEST_FORMULA:
         raise InputError(
             f"The formula has {len(found)} characters, and spreadsheets take {LONGEST_FORMULA}; shorten the card."

@@ -70,9 +70,7 @@ def read_card(path: AnyPath, columns: Sequence[str] = ()) -> Document:
     """
     suffix = Path(path).suffix.lower()
     if suffix not in (".csv", ".json"):
-        raise InputError(
-            f"{path} names no format of a card; pass a .json, or a .csv with the columns question,points."
-        )
+        raise InputError(f"{path} names no format of a card; pass a .json, or a .csv with the columns question,points.")
     return _of_csv(path, columns) if suffix == ".csv" else _of_json(path)
 
 
@@ -94,9 +92,7 @@ def csv_of(card: Any) -> str:
     for question, points in zip(card.questions, card.points):
         text = str(question)
         if any(sign in "\r\0" or "\ud800" <= sign <= "\udfff" for sign in text):
-            raise InputError(
-                f"The question {text[:60]!r} holds a character that CSV loses; write a .json."
-            )
+            raise InputError(f"The question {text[:60]!r} holds a character that CSV loses; write a .json.")
         writer.writerow([spreadsheet_cell(text), str(int(points))])
     return out.getvalue()
 
@@ -146,9 +142,7 @@ def _of_csv(path: AnyPath, columns: Sequence[str]) -> Document:
         except InputError as error:
             raise InputError(f"{path}, line {line}: {error}") from None
         if question in questions:
-            raise wrong(
-                path, line, f"the question {str(question)[:60]!r} is there twice", "add its points up"
-            )
+            raise wrong(path, line, f"the question {str(question)[:60]!r} is there twice", "add its points up")
         questions.append(question)
         points.append(int(cells[1]))
     if not questions:
@@ -162,9 +156,7 @@ def _of_json(path: AnyPath) -> Document:
         body = parsed_json(raw)
         return _document(body)
     except ValueError as error:
-        raise InputError(
-            f"{path} is no card: {error}; pass a file written by save or by rerank card fit."
-        ) from None
+        raise InputError(f"{path} is no card: {error}; pass a file written by save or by rerank card fit.") from None
 
 
 def _document(body: Any) -> Document:
@@ -188,9 +180,7 @@ def _document(body: Any) -> Document:
             _text(value, f"the value of {where}") if isinstance(value, str) else value,
         )
         if question.sign == "is missing" and value is not None:
-            raise ValueError(
-                f"{where} asks whether a value is missing, and has the value {str(value)[:40]!r}"
-            )
+            raise ValueError(f"{where} asks whether a value is missing, and has the value {str(value)[:40]!r}")
         if question in questions:
             raise ValueError(f"{where} is there twice")
         questions.append(question)

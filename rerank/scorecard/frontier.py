@@ -82,12 +82,18 @@ class Frontier:
         """A mapping for each size, as ``pandas.DataFrame`` takes them; None for what is not known."""
         return [
             {
-                f"{self.unit}s": one.size, "statistic": self.statistic, "value": one.value,
-                "bound": one.bound if math.isfinite(one.bound) else None, "proved": one.proved,
-                "held_out": one.held_out, "names": list(one.names), "seconds": one.seconds, "note": one.why,
+                f"{self.unit}s": one.size,
+                "statistic": self.statistic,
+                "value": one.value,
+                "bound": one.bound if math.isfinite(one.bound) else None,
+                "proved": one.proved,
+                "held_out": one.held_out,
+                "names": list(one.names),
+                "seconds": one.seconds,
+                "note": one.why,
             }
             for one in self.steps
-        ]  # fmt: skip
+        ]
 
     @property
     def proved(self) -> bool:
@@ -131,10 +137,14 @@ class Frontier:
         drawn = [one for one in self.steps if one.value is not None]
         held_out = [math.nan if one.held_out is None else one.held_out for one in drawn]
         return by_option(
-            [str(one.size) for one in drawn], [one.value or 0.0 for one in drawn],
-            held_out if any(map(math.isfinite, held_out)) else None, bounds=[one.bound for one in drawn],
-            name=f"{self.unit}s at most", unit=self.statistic, ax=ax,
-        )  # fmt: skip
+            [str(one.size) for one in drawn],
+            [one.value or 0.0 for one in drawn],
+            held_out if any(map(math.isfinite, held_out)) else None,
+            bounds=[one.bound for one in drawn],
+            name=f"{self.unit}s at most",
+            unit=self.statistic,
+            ax=ax,
+        )
 
 
 def nested(steps: Sequence[Step]) -> tuple[Step, ...]:

@@ -338,9 +338,22 @@ def groups(by_subset: Any) -> None:
 
 @njit(cache=True, nogil=True)
 def bound_children(
-    low: int, high: int, size: int, limit: float, all_yes: Any, counts: Any, first: Any, elements: Any, clash: Any,
-    asked: Any, needed: Any, places: Any, worth: Any, out_set: Any, out_bound: Any,
-) -> int:  # fmt: skip
+    low: int,
+    high: int,
+    size: int,
+    limit: float,
+    all_yes: Any,
+    counts: Any,
+    first: Any,
+    elements: Any,
+    clash: Any,
+    asked: Any,
+    needed: Any,
+    places: Any,
+    worth: Any,
+    out_set: Any,
+    out_bound: Any,
+) -> int:
     """Bound the sets of ``size`` questions whose nodes without the last one are ``low`` to ``high``.
 
     Sets that break a rule, or whose bound is below ``limit``, are left out.  ``all_yes`` are the numbers of
@@ -491,9 +504,21 @@ def best_below(node: int, j: int, k: int, tree: Any, groups: Any, worth: Any) ->
 
 @njit(cache=True, nogil=True)
 def best_points(
-    tree: Any, groups: Any, worth: Any, limit: float, strict: bool, rise: bool, limits: Any, band: Any, people: Any,
-    together: Any, flagged: Any, hits: float, leaf: Any, value: Any,
-) -> int:  # fmt: skip
+    tree: Any,
+    groups: Any,
+    worth: Any,
+    limit: float,
+    strict: bool,
+    rise: bool,
+    limits: Any,
+    band: Any,
+    people: Any,
+    together: Any,
+    flagged: Any,
+    hits: float,
+    leaf: Any,
+    value: Any,
+) -> int:
     """Orders of one set of questions with a value of at least ``limit``, or above it if ``strict``.
 
     Parameters

@@ -99,9 +99,13 @@ def orders(domains: tuple[tuple[int, ...], ...]) -> Orders:
     ends = np.append(firsts[k], len(points))
     # Vectors come smallest first, and the sort is stable: the first of a leaf is its smallest.
     return Orders(
-        np.array(level), np.concatenate(child), np.concatenate([[0], np.cumsum(width)]), np.concatenate(places),
-        points[by_tree[firsts[k]]], np.diff(ends),
-    )  # fmt: skip
+        np.array(level),
+        np.concatenate(child),
+        np.concatenate([[0], np.cumsum(width)]),
+        np.concatenate(places),
+        points[by_tree[firsts[k]]],
+        np.diff(ends),
+    )
 
 
 def listed(points: NDArray[np.int64]) -> Orders:

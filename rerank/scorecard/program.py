@@ -46,10 +46,14 @@ def model_of(
     ]
     apart = np.argwhere(np.triu(rules.clash))
     allowed = card.Card(
-        problem.domains, min(problem.size, len(problem.domains)),
-        needs, [(int(j), int(i)) for j, i in apart],
-        rules.places[:-1], "monotone" if limits.one_sign else one_per_column, int(rules.places[-1]),
-    )  # fmt: skip
+        problem.domains,
+        min(problem.size, len(problem.domains)),
+        needs,
+        [(int(j), int(i)) for j, i in apart],
+        rules.places[:-1],
+        "monotone" if limits.one_sign else one_per_column,
+        int(rules.places[-1]),
+    )
     X = np.asarray(answers, np.float64).T
     try:
         if ties == "pessimistic":
@@ -61,9 +65,16 @@ def model_of(
                 f"another value, or stat='auc'."
             )
         return card.build(
-            X, rows.relevant, allowed, weight=rows.weight, qid=rows.lists, query_weight=rows.list_weight,
-            people=None if rows.people is None else rows.people.codes, least_area=limits.area, **choices,
-        )  # fmt: skip
+            X,
+            rows.relevant,
+            allowed,
+            weight=rows.weight,
+            qid=rows.lists,
+            query_weight=rows.list_weight,
+            people=None if rows.people is None else rows.people.codes,
+            least_area=limits.area,
+            **choices,
+        )
     except FormulationError as error:
         raise InputError(str(error)) from error
 
@@ -76,9 +87,12 @@ def _pessimistic(statistic: RankStatistic, rate: float | None, rows: Rows) -> tu
     if rate is not None or unit != 1:
         raise NotSupportedError(
             "No program states "
-            + ("weights of rows that are no whole numbers; round them." if rate is None else "a partial area up to a "
-               "false positive rate; use fit and verify.")
-        )  # fmt: skip
+            + (
+                "weights of rows that are no whole numbers; round them."
+                if rate is None
+                else "a partial area up to a false positive rate; use fit and verify."
+            )
+        )
     repeated = np.repeat(np.arange(rows.n), counts)
     lists = np.zeros(rows.n, np.int64) if rows.lists is None else rows.lists
     found = []

@@ -212,9 +212,9 @@ def _answers(question: Question, found: Floats | None, texts: list[Any] | None) 
         found = np.full(len(texts or ()), np.nan)
     value = float(question.value or 0.0)
     with np.errstate(invalid="ignore"):
-        compared = {
-            ">=": np.greater_equal, "<=": np.less_equal, ">": np.greater, "<": np.less, "=": np.equal,
-        }[question.sign](found, value)  # fmt: skip
+        compared = {">=": np.greater_equal, "<=": np.less_equal, ">": np.greater, "<": np.less, "=": np.equal}[
+            question.sign
+        ](found, value)
     return np.asarray(compared & ~np.isnan(found))
 
 

@@ -112,15 +112,27 @@ def regret_of(estimator: Any, card: Card, rows: Rows, most: int) -> Regret:
     better, counted = 0, True
     if best is not card:
         take, counted = collected(
-            found.problem, value + found.problem.slack, whole("most", most), estimator._threads(),
-            estimator.time_limit, strict=True,
-        )  # fmt: skip
+            found.problem,
+            value + found.problem.slack,
+            whole("most", most),
+            estimator._threads(),
+            estimator.time_limit,
+            strict=True,
+        )
         better = max(1, min(len(take.known), most))
     lead, error = _held_out(estimator, card, rows)
     return Regret(
-        card, value, best.with_totals(best.total(rows.X), *rows.counts), best_value, bound, proved, better, counted,
-        lead, error,
-    )  # fmt: skip
+        card,
+        value,
+        best.with_totals(best.total(rows.X), *rows.counts),
+        best_value,
+        bound,
+        proved,
+        better,
+        counted,
+        lead,
+        error,
+    )
 
 
 def _held_out(estimator: Any, card: Card, rows: Rows) -> tuple[float | None, float | None]:

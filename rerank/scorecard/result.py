@@ -89,10 +89,7 @@ class CardResult:
                 f"Not proved: {cards} than {rounded_up(self.bound)}; {self.bounded:,} of {self.sets:,} sets of "
                 f"questions were bounded in {self.seconds:.2g} s."
             )
-        found: list[Part] = [
-            Words(f"{name} {four(self.value)} on the rows of the fit.", strong=True),
-            Words(proof),
-        ]
+        found: list[Part] = [Words(f"{name} {four(self.value)} on the rows of the fit.", strong=True), Words(proof)]
         if self.held_out is not None:
             found.append(
                 Words(
@@ -130,26 +127,12 @@ def exact(stat: Any, rows: Rows, totals: Any, ties: str = "average") -> Fraction
     counts, unit = rows.units
     lists = np.zeros(rows.n, np.int64) if rows.lists is None else rows.lists
     return value_of(
-        statistic,
-        rate,
-        totals,
-        counts * rows.relevant,
-        counts * ~rows.relevant,
-        lists,
-        unit,
-        rows.list_weight,
-        ties,
+        statistic, rate, totals, counts * rows.relevant, counts * ~rows.relevant, lists, unit, rows.list_weight, ties
     )
 
 
 def result_of(
-    stat: Any,
-    rows: Rows,
-    card: Card,
-    search: Search,
-    n_questions: int,
-    seconds: float,
-    held_out: HeldOut | None,
+    stat: Any, rows: Rows, card: Card, search: Search, n_questions: int, seconds: float, held_out: HeldOut | None
 ) -> CardResult:
     """The numbers of a search that has ended; the value is computed anew from the card's totals."""
     totals = card.total(rows.X)
@@ -159,7 +142,17 @@ def result_of(
     bound = value if optimal and not search.problem.slack else max(value, search.bound)
     name = statistic.name if rate is None else f"pauc_fpr@{rate:g}"
     return CardResult(
-        name, value, float(exact(stat, rows, totals, "pessimistic")),
-        bound, "optimal" if optimal else "feasible", search.problem.size, n_questions, search.sets, search.bounded,
-        search.searched, search.left, seconds, held_out,
-    )  # fmt: skip
+        name,
+        value,
+        float(exact(stat, rows, totals, "pessimistic")),
+        bound,
+        "optimal" if optimal else "feasible",
+        search.problem.size,
+        n_questions,
+        search.sets,
+        search.bounded,
+        search.searched,
+        search.left,
+        seconds,
+        held_out,
+    )

@@ -44,10 +44,14 @@ class Rules:
 
 
 def rules_of(
-    columns: NDArray[np.int64], *, one_per_column: bool = False, max_columns: int | None = None,
-    some: Iterable[Sequence[int]] = (), apart: Iterable[Sequence[Sequence[int]]] = (),
+    columns: NDArray[np.int64],
+    *,
+    one_per_column: bool = False,
+    max_columns: int | None = None,
+    some: Iterable[Sequence[int]] = (),
+    apart: Iterable[Sequence[Sequence[int]]] = (),
     together: Iterable[Sequence[Sequence[int]]] = (),
-) -> Rules:  # fmt: skip
+) -> Rules:
     """Rules on numbers of questions, of which each has its column.
 
     Parameters

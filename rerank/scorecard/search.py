@@ -135,13 +135,7 @@ class Found:
     @property
     def key(self) -> tuple[Any, ...]:
         """Of equal values the card with fewer questions, then smaller points, comes first."""
-        return (
-            -self.value,
-            len(self.members),
-            sum(map(abs, self.points)),
-            self.members,
-            [-w for w in self.points],
-        )
+        return (-self.value, len(self.members), sum(map(abs, self.points)), self.members, [-w for w in self.points])
 
 
 @dataclass(eq=False)
@@ -284,9 +278,22 @@ class Search:
             held = np.empty(data.bits.shape[1], np.uint64)
             count_children(low, high, s, data.bits, data.starts, data.factor, data.cell, tree.elements, held, own)
             found = bound_children(
-                low, high, s, limit - problem.slack, own, tree.counts, tree.first, tree.elements, rules.clash,
-                rules.asked, rules.needed, rules.places, problem.worth, sets, bounds,
-            )  # fmt: skip
+                low,
+                high,
+                s,
+                limit - problem.slack,
+                own,
+                tree.counts,
+                tree.first,
+                tree.elements,
+                rules.clash,
+                rules.asked,
+                rules.needed,
+                rules.places,
+                problem.worth,
+                sets,
+                bounds,
+            )
             return bounds[:found].copy(), sets[:found].copy()
 
         kept: list[Any] = []
@@ -382,9 +389,21 @@ def cards_of(
     while True:
         leaf, value = np.empty(1 if rise else most, np.int64), np.empty(1 if rise else most)
         n = best_points(
-            own, by_list, problem.worth, limit, strict, rise, problem.limits, band, by_kind, together,
-            flagged, hits, leaf, value,
-        )  # fmt: skip
+            own,
+            by_list,
+            problem.worth,
+            limit,
+            strict,
+            rise,
+            problem.limits,
+            band,
+            by_kind,
+            together,
+            flagged,
+            hits,
+            leaf,
+            value,
+        )
         if rise or n < most:
             break
         most *= 8

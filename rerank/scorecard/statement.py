@@ -36,13 +36,7 @@ CONSTRAINT = re.compile(
     r"*(?P<number>\d*\.?\d+) *(?P<percent>%?)$"
 )
 QUOTA = re.compile(r"(?P<least>\d+) of (?P<kind>.+?) among the first (?P<first>\d+)$")
-WANTED = {
-    "sensitivity": ">=",
-    "flagged": "<=",
-    "sensitivity gap": "<=",
-    "flagged gap": "<=",
-    "auc inside": ">=",
-}
+WANTED = {"sensitivity": ">=", "flagged": "<=", "sensitivity gap": "<=", "flagged gap": "<=", "auc inside": ">="}
 
 
 def measure(stat: Any) -> tuple[RankStatistic, float | None]:
@@ -91,9 +85,16 @@ class Stated:
 
 
 def stated(
-    wishes: Wishes, stat: Any, X: Any, relevant: NDArray[np.bool_], weight: Any, lists: Any, list_weight: Any,
-    people: Any, card: Any = None,
-) -> Stated:  # fmt: skip
+    wishes: Wishes,
+    stat: Any,
+    X: Any,
+    relevant: NDArray[np.bool_],
+    weight: Any,
+    lists: Any,
+    list_weight: Any,
+    people: Any,
+    card: Any = None,
+) -> Stated:
     """The problem of a table; the questions and points of a given ``card`` join those of the table.
 
     Raises
@@ -106,9 +107,14 @@ def stated(
     never = [str(one) if _is_column(one, names) else _question(one, names) for one in _texts("never", wishes.never)]
     points = domain_of(wishes.points)
     questions, answers, left_out = candidates(
-        X, wishes.thresholds, whole("max_levels", wishes.max_levels, 2), named, never, weight,
+        X,
+        wishes.thresholds,
+        whole("max_levels", wishes.max_levels, 2),
+        named,
+        never,
+        weight,
         both_ways=points[0] * points[-1] > 0,
-    )  # fmt: skip
+    )
     if not questions:
         why = ", ".join(f"{name!r}: {reason}" for name, reason in list(left_out.items())[:5])
         raise InputError(
@@ -309,9 +315,17 @@ def _limits(wishes: Wishes, data: Data, people: People | None) -> Limits:
         found[what] + (ROUNDING if sign == "<=" else -ROUNDING) for what, sign in WANTED.items()
     )
     return Limits(
-        cut, top * (1.0 + ROUNDING), sensitivity, flagged, flagged_gap, gap, area, first, quota,
+        cut,
+        top * (1.0 + ROUNDING),
+        sensitivity,
+        flagged,
+        flagged_gap,
+        gap,
+        area,
+        first,
+        quota,
         wishes.one_per_column == "monotone",
-    )  # fmt: skip
+    )
 
 
 def _cut(cut: Any, rows: float, unit: int) -> tuple[int, float]:

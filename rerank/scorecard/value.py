@@ -104,9 +104,16 @@ def _parts(start: int, end: int, unit: int, n: int) -> list[tuple[int, Fraction]
 
 
 def value_of(
-    statistic: RankStatistic, rate: float | None, totals: Any, relevant: NDArray[np.int64], other: NDArray[np.int64],
-    lists: NDArray[np.int64], unit: int = 1, list_weight: Any = None, ties: str = "average",
-) -> Fraction | float:  # fmt: skip
+    statistic: RankStatistic,
+    rate: float | None,
+    totals: Any,
+    relevant: NDArray[np.int64],
+    other: NDArray[np.int64],
+    lists: NDArray[np.int64],
+    unit: int = 1,
+    list_weight: Any = None,
+    ties: str = "average",
+) -> Fraction | float:
     """Weighted mean over the lists of the value of a card that gives rows these totals; see :func:`value_of_list`.
 
     ``relevant`` and ``other`` say how many rows of each class a row stands for, in units.

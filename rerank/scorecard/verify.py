@@ -135,10 +135,7 @@ class Verified:
             value = f"{self.value} = {value}"
         how = "in integers" if self.exact else "in float64, rounding on the safe side"
         return [
-            Words(
-                f"Verified: the card has {value}, and no allowed card has more than {self.bound:.6g}.",
-                strong=True,
-            ),
+            Words(f"Verified: the card has {value}, and no allowed card has more than {self.bound:.6g}.", strong=True),
             Words(
                 f"Of {self.sets:,} sets of questions {self.allowed:,} are allowed; the order of groups by share settles"
                 f" all but {self.above:,}, and all {self.vectors:,} vectors of points of these were valued, {how}, in "
@@ -441,10 +438,7 @@ def _flags_fit(limits: Any, people: Ints, flagged: Ints) -> NDArray[np.bool_]:
     hits, rows = flagged[..., ::2].sum(axis=-1), flagged.sum(axis=-1)
     good = (rows > 0) & (hits >= limits.sensitivity * every[::2].sum()) & (rows <= limits.flagged * every.sum())
     by_kind = flagged[..., ::2] + flagged[..., 1::2], every[::2] + every[1::2]
-    for (some, of), most in (
-        (by_kind, limits.gap_flagged),
-        ((flagged[..., ::2], every[::2]), limits.gap_sensitivity),
-    ):
+    for (some, of), most in ((by_kind, limits.gap_flagged), ((flagged[..., ::2], every[::2]), limits.gap_sensitivity)):
         share = some[..., of > 0] / of[of > 0]
         good &= np.ptp(share, axis=-1) <= most
     return good

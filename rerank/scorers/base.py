@@ -60,9 +60,7 @@ class RankingData:
     @cached_property
     def start(self) -> Ints:
         """Where each list begins in ``order``; one entry more than there are lists."""
-        return np.concatenate([[0], np.cumsum(np.bincount(self.group, minlength=self.n_groups))]).astype(
-            np.int64
-        )
+        return np.concatenate([[0], np.cumsum(np.bincount(self.group, minlength=self.n_groups))]).astype(np.int64)
 
     @cached_property
     def relevant(self) -> NDArray[np.bool_]:
@@ -195,9 +193,7 @@ class LinearRanker(BaseEstimator):
         if self.max_iter is not None:
             whole("max_iter", self.max_iter)
 
-    def fit(
-        self, X: Any, y: ArrayLike, qid: ArrayLike | None = None, sample_weight: ArrayLike | None = None
-    ) -> Self:
+    def fit(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn weights.
 
         Parameters
@@ -282,9 +278,7 @@ class LinearRanker(BaseEstimator):
         if sample_weight is not None:
             X, y, sample_weight = there.of(X, "X"), there.of(y, "y"), there.of(sample_weight)
             qid = there.of(qid, "qid")
-        X, y = validate_data(
-            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", y_numeric=True
-        )
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", y_numeric=True)
         y = np.asarray(y, dtype=np.float64)
         if y.min() == y.max():
             raise InputError(

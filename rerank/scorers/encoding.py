@@ -103,9 +103,7 @@ def _numbers(X: Any, j: int, name: str) -> Floats | None:
     values = numbers(column(X, j))
     if values is not None and np.isinf(values).any():
         row = int(np.flatnonzero(np.isinf(values))[0])
-        raise InputError(
-            f"X holds inf in row {row}, column {j} ({name!r}); give a finite number, or leave it empty."
-        )
+        raise InputError(f"X holds inf in row {row}, column {j} ({name!r}); give a finite number, or leave it empty.")
     return values
 
 
@@ -201,9 +199,7 @@ def _among_others(found: list[Any], mixed: bool) -> Floats | None:
 
 
 def _codes(rule: Texts, found: list[Any], name: str) -> NDArray[np.intp]:
-    if wrong := sorted(
-        kind.__name__ for kind in _types(found) if issubclass(kind, _DATES) or _is_container(kind)
-    ):
+    if wrong := sorted(kind.__name__ for kind in _types(found) if issubclass(kind, _DATES) or _is_container(kind)):
         raise InputError(
             f"Column {name!r} held texts at the fit and holds values of the type {wrong[0]} now; give texts."
         )
@@ -224,16 +220,11 @@ def _is_container(kind: type) -> bool:
 def told(rules: Sequence[Rule], left_out: dict[int, str], names: Sequence[str]) -> str:
     """A sentence: which columns were learned from, and which were not and why."""
     kinds = [
-        (sum(isinstance(rule, kind) for rule in rules), word)
-        for kind, word in ((Numbers, "numbers"), (Texts, "text"))
+        (sum(isinstance(rule, kind) for rule in rules), word) for kind, word in ((Numbers, "numbers"), (Texts, "text"))
     ]
     kinds = [(count, word) for count, word in kinds if count]
     whole = f"{len(rules)} column{'s' * (len(rules) != 1)}"
-    parts = (
-        f" of {kinds[0][1]}"
-        if len(kinds) == 1
-        else ": " + ", ".join(f"{count} of {word}" for count, word in kinds)
-    )
+    parts = f" of {kinds[0][1]}" if len(kinds) == 1 else ": " + ", ".join(f"{count} of {word}" for count, word in kinds)
     left = [f"{names[j]} ({why})" for j, why in left_out.items()]
     more = f", and {len(left) - 10} more" if len(left) > 10 else ""
     tail = f"; left out: {', '.join(left[:10])}{more}" if left else ""

@@ -117,9 +117,12 @@ class Squares(TransformerMixin, BaseEstimator):
         """The fitted state as numbers and lists, all bits kept; without the names of the columns."""
         check_is_fitted(self, "columns_")
         return {
-            "n_columns": int(self.n_features_in_), "columns": self.columns_.tolist(),
-            "square_of": self.square_of_.tolist(), "centre": self.centre_.tolist(), "scale": self.scale_.tolist(),
-        }  # fmt: skip
+            "n_columns": int(self.n_features_in_),
+            "columns": self.columns_.tolist(),
+            "square_of": self.square_of_.tolist(),
+            "centre": self.centre_.tolist(),
+            "scale": self.scale_.tolist(),
+        }
 
     @classmethod
     def from_dict(cls, body: Mapping[str, Any]) -> Self:

@@ -14,13 +14,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    _num_samples,
-    check_consistent_length,
-    check_is_fitted,
-    column_or_1d,
-    validate_data,
-)
+from sklearn.utils.validation import _num_samples, check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from rerank.errors import InputError
 from rerank.io.arrays import held
@@ -29,18 +23,7 @@ from rerank.io.options import real, whole
 from rerank.ranks.present import Present, present
 from rerank.ranks.rationals import unit
 from rerank.scorers.base import Floats, weights_of
-from rerank.scorers.encoding import (
-    LONGEST,
-    MOST_LEVELS,
-    REASONS,
-    Numbers,
-    Rule,
-    Texts,
-    coded,
-    encoded,
-    learned,
-    told,
-)
+from rerank.scorers.encoding import LONGEST, MOST_LEVELS, REASONS, Numbers, Rule, Texts, coded, encoded, learned, told
 
 PARAMETERS = ("squares", "head", "balanced", "C", "max_iter")
 
@@ -161,13 +144,7 @@ class TableLogistic(ClassifierMixin, BaseEstimator):
             check_consistent_length(X, y)
         else:
             found = validate_data(
-                self,
-                X,
-                *labels,
-                reset=fitting,
-                accept_sparse="csr",
-                dtype=None,
-                ensure_all_finite="allow-nan",
+                self, X, *labels, reset=fitting, accept_sparse="csr", dtype=None, ensure_all_finite="allow-nan"
             )
             if not fitting:
                 return found
@@ -218,9 +195,7 @@ class TableLogistic(ClassifierMixin, BaseEstimator):
         return [start for start, rule in zip(starts, self.rules_ or ()) if isinstance(rule, Numbers)]
 
     def _model(self, rows: Any, target: NDArray[Any], weight: Floats | None) -> tuple[Floats, Floats]:
-        model = LogisticRegression(
-            C=self.C, class_weight="balanced" if self.balanced else None, max_iter=self.max_iter
-        )
+        model = LogisticRegression(C=self.C, class_weight="balanced" if self.balanced else None, max_iter=self.max_iter)
         model.fit(rows, target, sample_weight=weight)
         self.n_iter_ = model.n_iter_
         return model.coef_, model.intercept_
@@ -248,9 +223,7 @@ class TableLogistic(ClassifierMixin, BaseEstimator):
         if self.rules_ is None:
             rows = csr_array(X, dtype=np.float64)
             if not np.isfinite(rows.data).all():
-                raise InputError(
-                    "X holds NaN or inf, and the first stage was fitted on sparse rows; fill it in."
-                )
+                raise InputError("X holds NaN or inf, and the first stage was fitted on sparse rows; fill it in.")
             return np.ascontiguousarray((rows @ (coef / self.scale_).T).T) + start[:, None]
         X = X.tocsc() if issparse(X) else X
         total: Floats = np.repeat(start[:, None], n, axis=1)
@@ -275,9 +248,7 @@ class TableLogistic(ClassifierMixin, BaseEstimator):
         """Weights (models, m) and intercepts (models,)."""
         if self.head_coef_ is None or self.head_intercept_ is None:
             return self.coef_, self.intercept_
-        return np.vstack([self.coef_, self.head_coef_]), np.concatenate(
-            [self.intercept_, self.head_intercept_]
-        )
+        return np.vstack([self.coef_, self.head_coef_]), np.concatenate([self.intercept_, self.head_intercept_])
 
     def _both(self, X: Any) -> tuple[Floats, NDArray[np.bool_], Floats]:
         """Scores of the first model, which rows are in the head, and the scores of the second model."""
@@ -315,11 +286,7 @@ class TableLogistic(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self, "coef_")
         names = list(self._names() if input_features is None else input_features)
-        found = (
-            names
-            if self.rules_ is None
-            else [one for rule in self.rules_ for one in rule.names(names[rule.at])]
-        )
+        found = names if self.rules_ is None else [one for rule in self.rules_ for one in rule.names(names[rule.at])]
         return np.array([*found, *(f"{found[j]}^2" for j in self.square_of_)], dtype=object)
 
     def told(self, input_features: Sequence[str] | None = None) -> str:
@@ -351,18 +318,28 @@ class TableLogistic(ClassifierMixin, BaseEstimator):
         sparse, head = self.rules_ is None, None
         if self.head_coef_ is not None and self.head_intercept_ is not None:
             head = {
-                "threshold": self.head_threshold_, "floor": self.head_floor_,
-                "coef": self.head_coef_[0].tolist(), "intercept": float(self.head_intercept_[0]),
+                "threshold": self.head_threshold_,
+                "floor": self.head_floor_,
+                "coef": self.head_coef_[0].tolist(),
+                "intercept": float(self.head_intercept_[0]),
             }
         return {
-            "squares": bool(self.squares), "head": None if self.head is None else float(self.head),
-            "balanced": bool(self.balanced), "C": float(self.C), "max_iter": int(self.max_iter),
-            "classes": self.classes_.tolist(), "n_columns": int(self.n_features_in_), "sparse": sparse,
+            "squares": bool(self.squares),
+            "head": None if self.head is None else float(self.head),
+            "balanced": bool(self.balanced),
+            "C": float(self.C),
+            "max_iter": int(self.max_iter),
+            "classes": self.classes_.tolist(),
+            "n_columns": int(self.n_features_in_),
+            "sparse": sparse,
             "columns": [_rule_out(rule) for rule in self.rules_ or ()],
             "left_out": [{"at": at, "why": why} for at, why in self.left_out_.items()],
-            "centre": [] if sparse else self.centre_.tolist(), "scale": self.scale_.tolist(),
-            "square_of": self.square_of_.tolist(), "coef": self.coef_[0].tolist(),
-            "intercept": float(self.intercept_[0]), "head_model": head,
+            "centre": [] if sparse else self.centre_.tolist(),
+            "scale": self.scale_.tolist(),
+            "square_of": self.square_of_.tolist(),
+            "coef": self.coef_[0].tolist(),
+            "intercept": float(self.intercept_[0]),
+            "head_model": head,
         }
 
     @classmethod
@@ -478,6 +455,4 @@ def _text(body: Mapping[str, Any], name: str) -> str:
 
 def _that(holds: bool, rule: str) -> None:
     if not holds:
-        raise InputError(
-            f"The stored first stage cannot be used (a rule is broken: {rule}); fit and save it again."
-        )
+        raise InputError(f"The stored first stage cannot be used (a rule is broken: {rule}); fit and save it again.")

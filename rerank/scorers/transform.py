@@ -78,9 +78,7 @@ class MonotoneTransform(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def transform(self, X: Any) -> Any:
         """``t_j(x_ij)`` for each entry of ``X`` (n, d); sparse stays sparse (CSR for CSR, else CSC), float32 stays."""
         check_is_fitted(self, "knots_")
-        X = validate_data(
-            self, X, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], reset=False, copy=True
-        )
+        X = validate_data(self, X, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], reset=False, copy=True)
         if issparse(X):
             X.sum_duplicates()
         if self.kind == "signed_log":

@@ -38,12 +38,30 @@ Floats = NDArray[np.float64]
 Arrays = dict[str, NDArray[Any]]
 
 KINDS = {
-    "weights": "<f8", "points": "<f8", "unexplored": "<i8", "supports": "<i8", "sizes": "<i8", "sides": "<i8",
-    "pushed": "<i8", "centres": "<f8", "halves": "<f8", "bounds": "<f8", "names": "<i8", "chosen": "<i4",
-    "basis": "<f8", "splits": "<i8", "listed": "<i8", "kept_splits": "<i8",
-    "kept_listed": "<i8", "grouped": "<i8", "guide_counts": "<i8", "guides": "<i4", "priced": "<f8", "boxed": "<i4",
+    "weights": "<f8",
+    "points": "<f8",
+    "unexplored": "<i8",
+    "supports": "<i8",
+    "sizes": "<i8",
+    "sides": "<i8",
+    "pushed": "<i8",
+    "centres": "<f8",
+    "halves": "<f8",
+    "bounds": "<f8",
+    "names": "<i8",
+    "chosen": "<i4",
+    "basis": "<f8",
+    "splits": "<i8",
+    "listed": "<i8",
+    "kept_splits": "<i8",
+    "kept_listed": "<i8",
+    "grouped": "<i8",
+    "guide_counts": "<i8",
+    "guides": "<i4",
+    "priced": "<f8",
+    "boxed": "<i4",
     **dict.fromkeys(Circuits.none().arrays(), "<i8"),
-}  # fmt: skip
+}
 """Names of the arrays of a state, and types of their numbers."""
 
 MOST = {"pushed": 2**62, "named": NAMES, "job": 2**62 // NAMES, "boxes": 2**62}
@@ -79,9 +97,11 @@ class Checkpoint:
         self.note = ""
         self._loop, run = loop, loop.run
         self._search: dict[str, Any] = {
-            "version": __version__, "problem": digest(run.problem), "random_state": int(run.random_state),
+            "version": __version__,
+            "problem": digest(run.problem),
+            "random_state": int(run.random_state),
             "proof": run.boxes.record,
-        }  # fmt: skip
+        }
         self._at, self._cost = time.perf_counter(), 0.0
 
     def resume(self) -> None:
@@ -123,10 +143,7 @@ class Checkpoint:
         seconds = float(began - self._loop.run.began).hex()
         try:
             write_archive(
-                self.path,
-                FORM,
-                {"search": self._search, "closed": closed, "seconds": seconds, **header},
-                arrays,
+                self.path, FORM, {"search": self._search, "closed": closed, "seconds": seconds, **header}, arrays
             )
         finally:
             self._at = time.perf_counter()
@@ -153,15 +170,19 @@ def stored(loop: BranchAndBound) -> tuple[dict[str, Any], Arrays]:
     lines, points = stored_lines(run.states if run.begun else [run.lines.state])
     following, part, waiting = boxes.unexplored.place()
     header = {
-        "begun": run.begun, "start_value": float(run.start_value).hex(), "value": float(boxes.value).hex(),
-        "has_weights": boxes.weights is not None, "whitened": boxes.axes.whitened,
+        "begun": run.begun,
+        "start_value": float(run.start_value).hex(),
+        "value": float(boxes.value).hex(),
+        "has_weights": boxes.weights is not None,
+        "whitened": boxes.axes.whitened,
         **{name: float(getattr(boxes, name)).hex() for name in BOUNDS},
         "top_bound": float(run.top_bound).hex(),
         **{name: int(getattr(boxes, name)) for name in MOST},
-        "next_support": int(following), "supports_of_a_job": int(part),
+        "next_support": int(following),
+        "supports_of_a_job": int(part),
         "loop": {name: float(number).hex() for name, number in loop.counters().items()},
         "lines": lines,
-    }  # fmt: skip
+    }
     arrays = {
         "weights": np.empty(0) if boxes.weights is None else boxes.weights,
         "points": joined(points, np.float64),
@@ -272,9 +293,12 @@ def _restore_batches(boxes: OpenBoxes, whitened: bool, arrays: Arrays) -> list[N
     _same_groups(boxes, arrays)
     width = np.array([boxes.columns[s].size for s in supports.tolist()], np.int64)
     parts = [
-        cut(finite(arrays["centres"]), sizes * width), cut(finite(arrays["halves"]), sizes * width),
-        cut(finite(arrays["bounds"]), sizes), cut(arrays["names"], sizes), cut(arrays["chosen"], sizes * sides),
-    ]  # fmt: skip
+        cut(finite(arrays["centres"]), sizes * width),
+        cut(finite(arrays["halves"]), sizes * width),
+        cut(finite(arrays["bounds"]), sizes),
+        cut(arrays["names"], sizes),
+        cut(arrays["chosen"], sizes * sides),
+    ]
     batches = []
     for s, n, k, m, c, h, bounds, names, chosen in zip(
         supports.tolist(), sizes.tolist(), width.tolist(), sides.tolist(), *parts, strict=True
@@ -302,9 +326,7 @@ def _restore_batches(boxes: OpenBoxes, whitened: bool, arrays: Arrays) -> list[N
 
 def _same_groups(boxes: OpenBoxes, arrays: Arrays) -> None:
     """Group the antiparallel pairs of the supports that were grouped, with the same numbers."""
-    for s, guide in zip(
-        arrays["grouped"].tolist(), cut(arrays["guides"], arrays["guide_counts"]), strict=True
-    ):
+    for s, guide in zip(arrays["grouped"].tolist(), cut(arrays["guides"], arrays["guide_counts"]), strict=True):
         if not np.array_equal(boxes.axes.grouped(s).guide, guide):
             raise ValueError("its groups of pairs come out differently on this machine")
 
@@ -346,15 +368,26 @@ def stored_lines(states: Sequence[State]) -> tuple[list[dict[str, Any]], list[Fl
             points.append(state.found)
         found.append(
             {
-                "rng": state.rng.bit_generator.state, "random_start": state.random_start,
-                "elite": [float(value).hex() for value, _ in state.elite], "found": state.found is not None,
+                "rng": state.rng.bit_generator.state,
+                "random_start": state.random_start,
+                "elite": [float(value).hex() for value, _ in state.elite],
+                "found": state.found is not None,
                 "owed": float(state.owed).hex(),
-                "climb": None if climb is None else [
-                    climb.rounds, climb.patience, climb.turn, climb.idle, len(climb.queue), float(climb.value).hex(),
-                    float(climb.before).hex(), [float(width).hex() for width in climb.widths], climb.at is not None,
+                "climb": None
+                if climb is None
+                else [
+                    climb.rounds,
+                    climb.patience,
+                    climb.turn,
+                    climb.idle,
+                    len(climb.queue),
+                    float(climb.value).hex(),
+                    float(climb.before).hex(),
+                    [float(width).hex() for width in climb.widths],
+                    climb.at is not None,
                 ],
             }
-        )  # fmt: skip
+        )
     return found, points
 
 

@@ -17,6 +17,7 @@ def check_room(problem: Problem) -> None:
     ------
     InfeasibleError
     """
+
     def open_(rows: Any) -> bool:
         return Domain.of(replace(problem, rows=tuple(rows))).first_point() is not None
 

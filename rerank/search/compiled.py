@@ -37,9 +37,7 @@ def inner(**options: Any) -> Callable[[Function], Function]:
 
     def marked(function: Function) -> Function:
         setattr(function, MARK, True)
-        decorate = register_jitable(
-            nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False, **options
-        )
+        decorate = register_jitable(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False, **options)
         compiled: Function = decorate(function)
         return compiled
 
@@ -49,8 +47,11 @@ def inner(**options: Any) -> Callable[[Function], Function]:
 def writable(parts: Any) -> Any:
     """A tuple of arrays and numbers for a kernel, which is compiled for plain arrays; processes get read-only maps."""
     made = [
-        np.require(x, requirements=["C", "W"]) if isinstance(x, np.ndarray)
-        else writable(x) if isinstance(x, tuple) else x
+        np.require(x, requirements=["C", "W"])
+        if isinstance(x, np.ndarray)
+        else writable(x)
+        if isinstance(x, tuple)
+        else x
         for x in parts
-    ]  # fmt: skip
+    ]
     return type(parts)(*made)

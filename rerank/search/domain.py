@@ -27,7 +27,6 @@ ROUNDS, BEYOND = 30, 1e-9  # projections to rows that are broken, and how far be
 SIDE, WIDTH = -2, -1  # columns of walls behind the coefficients
 
 
-
 @dataclass(frozen=True, eq=False)
 class Domain:
     """The weights that are allowed; points are coordinates unless they are called weights.
@@ -275,9 +274,11 @@ class Domain:
         if self.anchored and not self.directions:
             return centre[None], half[None]
         faces = [
-            (j, side) for j in range(len(self.anchor), half.size) for side in (1.0, -1.0)
+            (j, side)
+            for j in range(len(self.anchor), half.size)
+            for side in (1.0, -1.0)
             if (self.upper[j] > 0 if side > 0 else self.lower[j] < 0)
-        ]  # fmt: skip
+        ]
         centres, halves = (np.repeat(x[None], len(faces), axis=0) for x in (centre, half))
         for i, (j, side) in enumerate(faces):
             centres[i, j], halves[i, j] = side, 0.0

@@ -115,10 +115,18 @@ def _on_edge(problem: Problem, edge: Edge, search: Search) -> float:
         X, low, high = X.copy(), np.append(0.0, low[1:]), np.append(1.0, high[1:])
         X[:, 0] = _fixed(problem, edge)
     most = None if problem.max_features is None else problem.max_features - sum(value != 0 for value in edge.values())
-    return search(replace(
-        problem, X=np.ascontiguousarray(X), signs=signs, low=low, high=high, limits=limits,
-        max_features=None if most is None or most >= len(left) - int(problem.anchored) else most,
-    ), None)  # fmt: skip
+    return search(
+        replace(
+            problem,
+            X=np.ascontiguousarray(X),
+            signs=signs,
+            low=low,
+            high=high,
+            limits=limits,
+            max_features=None if most is None or most >= len(left) - int(problem.anchored) else most,
+        ),
+        None,
+    )
 
 
 def _fixed(problem: Problem, edge: Edge) -> Floats:
@@ -168,10 +176,14 @@ def doubled(problem: Problem) -> Problem:
             # Just less than twice: a pair is never ahead where the opposite one still counts as tied.
             first.append(base[item.rows] + np.where(above, LEAD * resolution, 0.0))
             rows.append(item.rows)
-            copies.append(replace(
-                item, rows=np.arange(size, size + above.size), gains=above * step * steps.size,
-                weight=item.weight / steps.size,
-            ))  # fmt: skip
+            copies.append(
+                replace(
+                    item,
+                    rows=np.arange(size, size + above.size),
+                    gains=above * step * steps.size,
+                    weight=item.weight / steps.size,
+                )
+            )
             size += above.size
     other = slice(int(anchored), d)
     limits = problem.limits
@@ -180,9 +192,13 @@ def doubled(problem: Problem) -> Problem:
         limits = np.append(1.0, ends[0]), np.append(1.0, ends[1])
     zero = () if anchored else (Fraction(0),)
     made = Problem.build(
-        np.column_stack([np.concatenate(first), problem.X[np.concatenate(rows), other]]), [*problem.lists, *copies],
-        epsilon=resolution, max_features=problem.max_features, limits=limits,
-        low=np.append(0.0, problem.low[other]), high=np.append(1.0, problem.high[other]),
+        np.column_stack([np.concatenate(first), problem.X[np.concatenate(rows), other]]),
+        [*problem.lists, *copies],
+        epsilon=resolution,
+        max_features=problem.max_features,
+        limits=limits,
+        low=np.append(0.0, problem.low[other]),
+        high=np.append(1.0, problem.high[other]),
         rows=[replace(row, coefficients=(*zero, *row.coefficients)) for row in problem.rows],
-    )  # fmt: skip
+    )
     return replace(made, directions=not anchored)

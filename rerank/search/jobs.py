@@ -60,9 +60,14 @@ def explore_batches(
 
 
 def _explored(
-    t: Tables | RowTables, support: Support, batch: NodeBatch, value: float, limits: tuple[float, ...], record: bool,
+    t: Tables | RowTables,
+    support: Support,
+    batch: NodeBatch,
+    value: float,
+    limits: tuple[float, ...],
+    record: bool,
     name: int,
-) -> Findings:  # fmt: skip
+) -> Findings:
     """What the kernel for pairs, or for rows, finds in a batch; memory that is full is doubled, and it goes on."""
     n, k = batch.centres.shape
     explore, best, sides = _kernel(support.pairs or t, support, batch)
@@ -85,9 +90,7 @@ def _explored(
     )
     weights = support.weights(best, t.n_features) if sums[0] > value else None
     found, aside, done = sums.tolist()
-    return Findings(
-        batch.support, found, weights, left, small, splits[: counts[2]].copy(), aside, int(counts[3]), done
-    )
+    return Findings(batch.support, found, weights, left, small, splits[: counts[2]].copy(), aside, int(counts[3]), done)
 
 
 def _kernel(t: Tables | RowTables, support: Support, batch: NodeBatch) -> tuple[Callable[..., None], Floats, int]:

@@ -201,9 +201,12 @@ def line_points(low: float, high: float, n: int = ANGLES) -> Floats:
 
 
 def lifted(
-    rows: QuotaRows, domain: Domain, rng: np.random.Generator, stop: Callable[[], bool],
+    rows: QuotaRows,
+    domain: Domain,
+    rng: np.random.Generator,
+    stop: Callable[[], bool],
     among: NDArray[np.intp] | None = None,
-) -> Floats | None:  # fmt: skip
+) -> Floats | None:
     """A point that meets the quotas, by raising the lead along lines from several points; None if none was found.
 
     The first starts are the unchanged point, the difference of the means of the rows wanted and of the others, and the

@@ -106,9 +106,17 @@ def without_search(problem: Problem, start: ArrayLike | None, note: str) -> Sear
     value = float(values_at(problem, w[None])[0]) if met else -np.inf
     ends = domain.weights(domain.lower), domain.weights(domain.upper)
     return SearchResult(
-        value, max(problem.ideal, value), w, False, 0, 0.0, value, problem.ideal, note=note,
+        value,
+        max(problem.ideal, value),
+        w,
+        False,
+        0,
+        0.0,
+        value,
+        problem.ideal,
+        note=note,
         box=(np.minimum(*ends), np.maximum(*ends)),
-    )  # fmt: skip
+    )
 
 
 def given_point(domain: Domain, start: ArrayLike) -> Floats:

@@ -49,10 +49,11 @@ def inside(
         LinearConstraint(np.concatenate([np.zeros(d + 1), np.ones(n)])[None], ub=np.inf if most is None else most),
     ]
     x: Any = milp(
-        np.concatenate([np.zeros(d), [-1.0], np.zeros(n)]), integrality=np.concatenate([np.zeros(d + 1), np.ones(n)]),
+        np.concatenate([np.zeros(d), [-1.0], np.zeros(n)]),
+        integrality=np.concatenate([np.zeros(d + 1), np.ones(n)]),
         bounds=Bounds(np.concatenate([low, [-np.inf], np.zeros(n)]), np.concatenate([high, [1.0], np.ones(n)])),
         constraints=limits if n else limits[:1],
-    ).x  # fmt: skip
+    ).x
     if x is None or not x[d] > LEAST:
         return None
     v = np.clip(x[:d], low, high)

@@ -93,9 +93,15 @@ class Run:
         begin = self.domain.begin if self.quotas.meets(self.domain.begin) else None
         nothing = -1.0 - self.tables.ideal - self.price * d  # less than any weights are worth
         self.boxes = OpenBoxes(
-            self.tables, columns, prices, self.domain, nothing if begin is None else self._inner(begin), begin, proof,
+            self.tables,
+            columns,
+            prices,
+            self.domain,
+            nothing if begin is None else self._inner(begin),
+            begin,
+            proof,
             screens=cache(lambda: screens_of(problem, self.tables, self.domain, columns[-1].size, workers)),
-        )  # fmt: skip
+        )
         self.start_value, self.begun = self.boxes.value, False
         parts = BY_ROWS if isinstance(self.lines, RowLines) else BY_PAIRS
         series, share = parts[next(most for most in parts if d <= most)]
@@ -158,9 +164,7 @@ class Run:
                 self.offer(found)
                 return
 
-    def begin(
-        self, start: ArrayLike | None, after: Callable[[], None] | None = None, levels: bool = True
-    ) -> None:
+    def begin(self, start: ArrayLike | None, after: Callable[[], None] | None = None, levels: bool = True) -> None:
         """First points: the start that was given, line searches, levels, unless an earlier process has done them.
 
         ``after`` is called between lines where there are many.
@@ -239,9 +243,12 @@ class Run:
 
         def after(boxes: OpenBoxes) -> None:
             now = Progress(
-                time.perf_counter() - self.began, self.value(),
-                self._bound(boxes.open_bound()), boxes.boxes, len(boxes.heap) + boxes.waiting,
-            )  # fmt: skip
+                time.perf_counter() - self.began,
+                self.value(),
+                self._bound(boxes.open_bound()),
+                boxes.boxes,
+                len(boxes.heap) + boxes.waiting,
+            )
             stop.ask(lambda: report(now))
 
         return after

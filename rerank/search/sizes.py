@@ -76,9 +76,7 @@ def pairs_of(problem: Problem) -> list[ListPairs]:
 def _list_pairs(raw: Floats, q: RankedList) -> ListPairs:
     """Equal rows of one gain stand in the same pairs: the first is kept, with their count."""
     level = np.searchsorted(q.thresholds(), q.gains, side="right")
-    _, first_of, count = np.unique(
-        np.column_stack([level, raw[q.rows]]), axis=0, return_index=True, return_counts=True
-    )
+    _, first_of, count = np.unique(np.column_stack([level, raw[q.rows]]), axis=0, return_index=True, return_counts=True)
     order = np.argsort(level[first_of], kind="stable")
     below, count = first_of[order], count[order]
     return ListPairs(level, below, count, np.searchsorted(level[below], level))

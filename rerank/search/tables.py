@@ -398,9 +398,10 @@ def tables(problem: Problem, parts: list[ListPairs] | None = None, scale: Floats
         offset += int(depth.sum())
     # Positives that take no places from each other are binary lists of one each.
     split = [
-        (unit, part) for unit, slots in zip(problem.units, (s for group in members for s in group), strict=True)
+        (unit, part)
+        for unit, slots in zip(problem.units, (s for group in members for s in group), strict=True)
         for part in (np.split(slots, slots.size) if unit.alone else [slots])
-    ]  # fmt: skip
+    ]
     units, slots = [unit for unit, _ in split], [part for _, part in split]
     unit_of = np.zeros(offset, np.int32)
     for u, s in enumerate(slots):
@@ -464,9 +465,7 @@ def _linear(problem: Problem, flat: Tables) -> Tables:
     if np.all(price == price[0]):
         grain, loss, slack = float(price[0]), (flat.span * flat.multiplicity).astype(np.float64), 0.0
         constant, total = constant + total - grain * float(loss.sum()), float(loss.sum())
-    return replace(
-        flat, linear=True, loss=loss, grain=grain, total=total, ideal=total, slack=slack, constant=constant
-    )
+    return replace(flat, linear=True, loss=loss, grain=grain, total=total, ideal=total, slack=slack, constant=constant)
 
 
 def _centre(rows: Floats, item: RankedList, anchored: bool) -> Floats:
@@ -501,11 +500,14 @@ def row_tables(problem: Problem, scale: Floats) -> RowTables:
     coef_start, n_rows = starts(places).astype(np.int64), np.diff(begin)[home]
     # One type of whole numbers but for the rows' own: each mixture of two compiles functions again.
     paid = Paid(
-        np.minimum(np.diff(coef_start), n_rows).astype(np.int64), coef_start, _joined(places),
-        starts(hits).astype(np.int64), _joined(hits),
+        np.minimum(np.diff(coef_start), n_rows).astype(np.int64),
+        coef_start,
+        _joined(places),
+        starts(hits).astype(np.int64),
+        _joined(hits),
         np.array([last_hit(unit.hits) for unit in units], np.int64),
         np.array([not unit.alone for unit in units], np.int64),
-    )  # fmt: skip
+    )
     # Positives that take no places from each other are binary lists of one each.
     split = [(x, h) for unit, x in zip(units, places) for h in (unit.hits[:, None] if unit.alone else [unit.hits])]
     ideal, slack = _most([x for x, _ in split], [h for _, h in split])

@@ -40,9 +40,15 @@ if TYPE_CHECKING:
     from rerank.search.tables import RowTables, Tables
 
 PARTS = {
-    "row lines": 13, "row boxes": 9, "linear boxes": 8, "pair boxes": 7, "supports": 7, "levels": 6, "pair lines": 3,
+    "row lines": 13,
+    "row boxes": 9,
+    "linear boxes": 8,
+    "pair boxes": 7,
+    "supports": 7,
+    "levels": 6,
+    "pair lines": 3,
     "smooth": 3,
-}  # fmt: skip
+}
 """What is compiled apart, the dearest first, and the seconds that it takes on one core of a usual machine."""
 KINDS = {"linear boxes": ["auc"], "pair boxes": ["dcg"]}  # other parts serve both with one signature
 TYPES = "rerank.search.tables", "rerank.search.workspace"  # where what kernels are given is defined

@@ -60,9 +60,7 @@ class Workers:
             if not isinstance(backend, ThreadingBackend):
                 # Mapped copy-on-write: the kernels are compiled for arrays that may be written.  One job at a time:
                 # rounds are short, and jobs that joblib puts together would leave workers without one.
-                self._joblib = Parallel(
-                    n_jobs=n_jobs, prefer="threads", max_nbytes=MAPPED, mmap_mode="c", batch_size=1
-                )
+                self._joblib = Parallel(n_jobs=n_jobs, prefer="threads", max_nbytes=MAPPED, mmap_mode="c", batch_size=1)
                 self._sent = {} if type(backend).__module__.startswith("ray.") else None
 
     @property

@@ -144,11 +144,22 @@ def given(t: Tables | RowTables, support: Support) -> Given:
     walls = support.walls
     if not plain and len(walls):  # sides are 0 there, so that the norm of weights does not count
         walls = np.column_stack([walls[:, :-2] @ basis, walls[:, -2], 4.0 * features.size * walls[:, -1]])
-    made: Given = writable(Given(
-        rows, basis, support.within, walls, t.lists.paid if isinstance(t, RowTables) else t.slots,
-        isinstance(t, Tables) and t.single, t.integral, t.total, t.epsilon,
-        t.tolerance if plain else whitened_tolerance(t.tolerance, features.size), t.spacing if plain else 0.0, quotas,
-    ))  # fmt: skip
+    made: Given = writable(
+        Given(
+            rows,
+            basis,
+            support.within,
+            walls,
+            t.lists.paid if isinstance(t, RowTables) else t.slots,
+            isinstance(t, Tables) and t.single,
+            t.integral,
+            t.total,
+            t.epsilon,
+            t.tolerance if plain else whitened_tolerance(t.tolerance, features.size),
+            t.spacing if plain else 0.0,
+            quotas,
+        )
+    )
     return made
 
 
@@ -158,9 +169,14 @@ def quota_space(t: Tables | RowTables, k: int) -> QuotaSpace:
     size, count, longest = int(q.begin[-1]), q.wanted.size, int(sizes.max(initial=1))
     most = max(int(q.wanted.max(initial=0)), int(q.rival.max(initial=0)))
     made = QuotaSpace(
-        np.empty(6 * size + 64, np.int32), np.zeros((LEVELS, 3), np.int64), np.zeros((LEVELS, 4, count), np.int64),
-        np.empty((3, longest)), np.empty(most + 1), np.empty(longest, np.int32), np.zeros((2, k)),
-    )  # fmt: skip
+        np.empty(6 * size + 64, np.int32),
+        np.zeros((LEVELS, 3), np.int64),
+        np.zeros((LEVELS, 4, count), np.int64),
+        np.empty((3, longest)),
+        np.empty(most + 1),
+        np.empty(longest, np.int32),
+        np.zeros((2, k)),
+    )
     made.which[:size], made.level[0] = np.arange(size), (0, count, size)
     made.demands[0] = q.ahead, sizes, q.wanted, q.rival
     return made
@@ -210,12 +226,20 @@ def row_space(t: RowTables, features: int) -> RowSpace:
     size, units, n = t.entries.size, t.n_rows.size, int(t.n_rows.max(initial=1))
     places, refined = int(t.lists.paid.places.max(initial=1)), min(n, MOST_REFINED)
     made = RowSpace(
-        which=np.empty(6 * size + 64, np.int32), level=np.zeros((LEVELS, 3), np.int64), base=np.zeros(LEVELS),
-        units=np.zeros((LEVELS, 4, units), np.int32), ends=np.empty((3, n)), heap=np.empty(places + 1),
-        lost=np.zeros(n, np.int64), count=np.zeros(places + 1, np.int64), kept=np.empty(n, np.int32),
-        columns=np.empty((features + 2, refined)), tallies=np.zeros((2, refined), np.int64),
-        axes=np.zeros((6, features)), quotas=quota_space(t, features),
-    )  # fmt: skip
+        which=np.empty(6 * size + 64, np.int32),
+        level=np.zeros((LEVELS, 3), np.int64),
+        base=np.zeros(LEVELS),
+        units=np.zeros((LEVELS, 4, units), np.int32),
+        ends=np.empty((3, n)),
+        heap=np.empty(places + 1),
+        lost=np.zeros(n, np.int64),
+        count=np.zeros(places + 1, np.int64),
+        kept=np.empty(n, np.int32),
+        columns=np.empty((features + 2, refined)),
+        tallies=np.zeros((2, refined), np.int64),
+        axes=np.zeros((6, features)),
+        quotas=quota_space(t, features),
+    )
     made.which[:size], made.level[0] = t.entries, (0, size, units)
     made.units[0] = np.arange(units), np.zeros(units), t.n_positive, t.n_rows
     return made
@@ -226,9 +250,17 @@ def line_scratch(lists: Lists, features: int) -> LineScratch:
     sizes, units = np.diff(lists.begin), np.diff(lists.first_unit)
     n, places = int(sizes.max(initial=1)), int(lists.paid.places.max(initial=1))
     return LineScratch(
-        which=np.empty(6 * n + 64, np.int32), parts=np.empty((96, 5)), lower=np.empty(n), upper=np.empty(n),
-        heap=np.empty(places + 1), lost=np.empty(int((units * sizes).max(initial=1)), np.int64),
-        count=np.zeros(places + 1, np.int64), upto=np.empty(int(units.max(initial=1)) * (places + 1), np.int64),
-        steps=np.empty((3, 4096)), changes=np.empty((2, 4096)), order=np.empty((2, 4096), np.int64),
-        envelopes=np.empty((2, 5, 2 * features + 1)), rivals=np.empty((2, max(n, 64) + 1), np.int64),
-    )  # fmt: skip
+        which=np.empty(6 * n + 64, np.int32),
+        parts=np.empty((96, 5)),
+        lower=np.empty(n),
+        upper=np.empty(n),
+        heap=np.empty(places + 1),
+        lost=np.empty(int((units * sizes).max(initial=1)), np.int64),
+        count=np.zeros(places + 1, np.int64),
+        upto=np.empty(int(units.max(initial=1)) * (places + 1), np.int64),
+        steps=np.empty((3, 4096)),
+        changes=np.empty((2, 4096)),
+        order=np.empty((2, 4096), np.int64),
+        envelopes=np.empty((2, 5, 2 * features + 1)),
+        rivals=np.empty((2, max(n, 64) + 1), np.int64),
+    )

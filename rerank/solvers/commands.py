@@ -175,15 +175,22 @@ SOLVERS: dict[str, Solver] = {
         find=_on_path("cbc"),
         ask=("-exit",),
         version=r"Version:\s+(\S+)",
-        arguments=lambda options: [MODEL, *_words(
-            ("-seconds {:g} -timeMode elapsed", options.time_limit),
-            ("-ratioGap {!r}", options.mip_rel_gap),
-            ("-allowableGap {!r}", options.mip_abs_gap),
-            ("-integerTolerance {!r}", options.feasibility_tolerance),
-            ("-threads {}", options.threads if options.threads > 1 else None),
-            ("-maxNodes {}", options.node_limit),
-            ("-randomCbcSeed {}", options.seed),
-        ), *_raw(options, DASHED), "-solve", "-solution", SOLUTION],
+        arguments=lambda options: [
+            MODEL,
+            *_words(
+                ("-seconds {:g} -timeMode elapsed", options.time_limit),
+                ("-ratioGap {!r}", options.mip_rel_gap),
+                ("-allowableGap {!r}", options.mip_abs_gap),
+                ("-integerTolerance {!r}", options.feasibility_tolerance),
+                ("-threads {}", options.threads if options.threads > 1 else None),
+                ("-maxNodes {}", options.node_limit),
+                ("-randomCbcSeed {}", options.seed),
+            ),
+            *_raw(options, DASHED),
+            "-solve",
+            "-solution",
+            SOLUTION,
+        ],
         refusal=r"^(No match|.* was provided for .* - valid range|String of .* is illegal|<?Possible options for).*",
         # It could read a start, and would then repeat it as the optimum where it misses the optimum by itself. With its
         # own cut-off at 11, 2.10.8 calls 11 the minimum of 2 A + 3 B over A + B >= 3.5 in whole A <= 2 and B; it is 10.
@@ -207,15 +214,20 @@ SOLVERS: dict[str, Solver] = {
         install="pip install pyscipopt",
         find=_in_python("pyscipopt", "scip_process.py"),
         version=r"^answer version (.+)$",
-        arguments=lambda options: [*_words(
-            ("limits/gap={!r}", options.mip_rel_gap),
-            ("limits/absgap={!r}", options.mip_abs_gap),
-            ("numerics/feastol={!r}", options.feasibility_tolerance),
-            ("randomization/randomseedshift={!r}", options.seed),
-            ("limits/time={!r}", options.time_limit),
-            ("limits/nodes={!r}", options.node_limit),
-            ("cutoff={!r}", options.cutoff),
-        ), *_raw(options), MODEL, SOLUTION],
+        arguments=lambda options: [
+            *_words(
+                ("limits/gap={!r}", options.mip_rel_gap),
+                ("limits/absgap={!r}", options.mip_abs_gap),
+                ("numerics/feastol={!r}", options.feasibility_tolerance),
+                ("randomization/randomseedshift={!r}", options.seed),
+                ("limits/time={!r}", options.time_limit),
+                ("limits/nodes={!r}", options.node_limit),
+                ("cutoff={!r}", options.cutoff),
+            ),
+            *_raw(options),
+            MODEL,
+            SOLUTION,
+        ],
         lacks=frozenset({"threads"}),
         starting=(f"start={START}",),
         endings=tuple((rf"^answer ending {word}$", word) for word in ENDINGS),
@@ -232,11 +244,18 @@ SOLVERS: dict[str, Solver] = {
         find=_on_path("glpsol"),
         ask=("--version",),
         version=r"GLPSOL.* (\d+\.\d+)",
-        arguments=lambda options: ["--freemps", MODEL, *_words(
-            ("--tmlim {}", None if options.time_limit is None else math.ceil(options.time_limit)),
-            ("--mipgap {!r}", options.mip_rel_gap),
-            ("--seed {}", options.seed),
-        ), *_raw(options, "--{} {}"), "-w", SOLUTION],
+        arguments=lambda options: [
+            "--freemps",
+            MODEL,
+            *_words(
+                ("--tmlim {}", None if options.time_limit is None else math.ceil(options.time_limit)),
+                ("--mipgap {!r}", options.mip_rel_gap),
+                ("--seed {}", options.seed),
+            ),
+            *_raw(options, "--{} {}"),
+            "-w",
+            SOLUTION,
+        ],
         lacks=frozenset({"threads", "node_limit", "cutoff", "start"}),
         endings=(
             (r"^file: s (mip|bas) \d+ \d+ (o|f f) ", "optimal"),
@@ -258,18 +277,22 @@ SOLVERS: dict[str, Solver] = {
         find=_in_python("gurobipy", "gurobi_process.py", "gurobi_cl"),
         ask=("--version",),
         version=r"[Vv]ersion (\d+\.\d+\.\d+)",
-        arguments=lambda options: [*_words(
-            ("ResultFile={}", SOLUTION),
-            ("MIPGap={}", options.mip_rel_gap),
-            ("MIPGapAbs={}", options.mip_abs_gap),
-            # Gurobi takes no tolerance below 1e-9.
-            ("IntFeasTol={0} FeasibilityTol={0}", max(1e-9, options.feasibility_tolerance)),
-            ("Threads={}", options.threads),
-            ("Seed={}", options.seed),
-            ("TimeLimit={}", options.time_limit),
-            ("NodeLimit={}", options.node_limit),
-            ("Cutoff={!r}", options.cutoff),
-        ), *_raw(options), MODEL],
+        arguments=lambda options: [
+            *_words(
+                ("ResultFile={}", SOLUTION),
+                ("MIPGap={}", options.mip_rel_gap),
+                ("MIPGapAbs={}", options.mip_abs_gap),
+                # Gurobi takes no tolerance below 1e-9.
+                ("IntFeasTol={0} FeasibilityTol={0}", max(1e-9, options.feasibility_tolerance)),
+                ("Threads={}", options.threads),
+                ("Seed={}", options.seed),
+                ("TimeLimit={}", options.time_limit),
+                ("NodeLimit={}", options.node_limit),
+                ("Cutoff={!r}", options.cutoff),
+            ),
+            *_raw(options),
+            MODEL,
+        ],
         starting=(f"InputFile={START}",),
         endings=(
             (r"nfeasible or unbounded", "unsure"),
@@ -287,7 +310,7 @@ SOLVERS: dict[str, Solver] = {
         started=r"Loaded user MIP start",
         ignored=r"User MIP start",
     ),
-}  # fmt: skip
+}
 """By the name that a user gives. A new solver is one more row here, and one in
 :data:`formulations.solutions.DIALECTS` if its solution file has a format of its own."""
 
@@ -311,9 +334,13 @@ def installed_version(solver: Solver, command: Iterable[str]) -> str:
     """The version that a solver prints when it is asked."""
     try:
         done = subprocess.run(
-            [*command, *solver.ask], capture_output=True, text=True, timeout=20, stdin=subprocess.DEVNULL,
+            [*command, *solver.ask],
+            capture_output=True,
+            text=True,
+            timeout=20,
+            stdin=subprocess.DEVNULL,
             errors="replace",
-        )  # fmt: skip
+        )
     except (OSError, subprocess.TimeoutExpired):
         return "unknown"
     return solver.version_in(done.stdout + done.stderr)
@@ -324,9 +351,13 @@ def _check_raw(solver: Solver, command: list[str], options: Options) -> None:
     if not options.raw or solver.refusal == NEVER:
         return
     done = subprocess.run(
-        [*command, *_raw(options, DASHED), *solver.ask], capture_output=True, text=True, timeout=20,
-        stdin=subprocess.DEVNULL, errors="replace",
-    )  # fmt: skip
+        [*command, *_raw(options, DASHED), *solver.ask],
+        capture_output=True,
+        text=True,
+        timeout=20,
+        stdin=subprocess.DEVNULL,
+        errors="replace",
+    )
     if match := re.search(solver.refusal, done.stdout, re.M):
         raise SolverError(f"{solver.title} refuses an option: {match[0].strip()}.")
 
@@ -386,9 +417,13 @@ def run_command(
         try:
             # In a session of its own the command does not receive the terminal's Ctrl-C; we pass it on.
             process = subprocess.Popen(
-                list(command), cwd=folder, stdin=subprocess.DEVNULL, stdout=stream, stderr=subprocess.STDOUT,
+                list(command),
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                stdout=stream,
+                stderr=subprocess.STDOUT,
                 start_new_session=True,
-            )  # fmt: skip
+            )
         except OSError as error:
             raise SolverError(f"{command[0]} cannot be started: {error.strerror}.") from error
         try:

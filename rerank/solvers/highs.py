@@ -18,18 +18,7 @@ from rerank.errors import InputError, SolverError
 from rerank.errors.compiling import uncounted
 from rerank.errors.stops import attended, current
 from rerank.errors.telling import stderr
-from rerank.solvers.outcome import (
-    Holds,
-    Options,
-    Outcome,
-    Point,
-    Progress,
-    Stop,
-    described,
-    ending,
-    endless,
-    reasons,
-)
+from rerank.solvers.outcome import Holds, Options, Outcome, Point, Progress, Stop, described, ending, endless, reasons
 from rerank.solvers.progress import reporting, throttled
 
 if TYPE_CHECKING:
@@ -47,14 +36,23 @@ LOG_LIMIT = 1_000_000
 """Characters of log that an outcome keeps."""
 
 STATUSES: dict[str, str] = {
-    "kOptimal": "optimal", "kModelEmpty": "optimal",
-    "kInfeasible": "infeasible", "kObjectiveBound": "infeasible",
-    "kUnboundedOrInfeasible": "unsure", "kUnbounded": "unbounded",
-    "kTimeLimit": "time", "kIterationLimit": "nodes", "kSolutionLimit": "nodes",
-    "kInterrupt": "interrupt", "kHighsInterrupt": "interrupt",
-    "kMemoryLimit": "ran out of memory", "kPresolveError": "failed in presolve", "kSolveError": "failed in the solve",
-    "kPostsolveError": "failed in postsolve", "kUnknown": "ended in a state it calls unknown",
-}  # fmt: skip
+    "kOptimal": "optimal",
+    "kModelEmpty": "optimal",
+    "kInfeasible": "infeasible",
+    "kObjectiveBound": "infeasible",
+    "kUnboundedOrInfeasible": "unsure",
+    "kUnbounded": "unbounded",
+    "kTimeLimit": "time",
+    "kIterationLimit": "nodes",
+    "kSolutionLimit": "nodes",
+    "kInterrupt": "interrupt",
+    "kHighsInterrupt": "interrupt",
+    "kMemoryLimit": "ran out of memory",
+    "kPresolveError": "failed in presolve",
+    "kSolveError": "failed in the solve",
+    "kPostsolveError": "failed in postsolve",
+    "kUnknown": "ended in a state it calls unknown",
+}
 """Model status of HiGHS -> the word of :data:`rerank.solvers.outcome.ENDINGS`, or what is said of an error.
 ``mip_max_nodes`` ends in ``kSolutionLimit``."""
 
@@ -154,20 +152,29 @@ class _Run:
         highs = self.highs = _quietly(_highspy().Highs)
         self.version = str(highs.version())
         self.callbacks: list[tuple[Any, Callable[[Any], None]]] = [
-            (highs.cbLogging, self._logged), (highs.cbMipImprovingSolution, self._improved),
-            (highs.cbMipLogging, self._moved), (highs.cbMipInterrupt, self._moved),
-            (highs.cbSimplexInterrupt, self._interrupt), (highs.cbIpmInterrupt, self._interrupt),
-        ]  # fmt: skip
+            (highs.cbLogging, self._logged),
+            (highs.cbMipImprovingSolution, self._improved),
+            (highs.cbMipLogging, self._moved),
+            (highs.cbMipInterrupt, self._moved),
+            (highs.cbSimplexInterrupt, self._interrupt),
+            (highs.cbIpmInterrupt, self._interrupt),
+        ]
         for callback, call in self.callbacks:
             callback.subscribe(call)
         tolerance, limit = options.feasibility_tolerance, options.time_limit
         values: dict[str, Any] = {
-            "output_flag": True, "log_to_console": False, "threads": options.threads, "random_seed": options.seed,
-            "mip_rel_gap": options.mip_rel_gap, "mip_abs_gap": options.mip_abs_gap,
-            "mip_feasibility_tolerance": tolerance, "primal_feasibility_tolerance": min(1e-7, tolerance),
-            "presolve": "choose" if presolve else "off", "mip_max_nodes": options.node_limit,
+            "output_flag": True,
+            "log_to_console": False,
+            "threads": options.threads,
+            "random_seed": options.seed,
+            "mip_rel_gap": options.mip_rel_gap,
+            "mip_abs_gap": options.mip_abs_gap,
+            "mip_feasibility_tolerance": tolerance,
+            "primal_feasibility_tolerance": min(1e-7, tolerance),
+            "presolve": "choose" if presolve else "off",
+            "mip_max_nodes": options.node_limit,
             "time_limit": None if limit is None else float(limit),
-        }  # fmt: skip
+        }
         for name, value in {**values, **options.raw}.items():
             if value is not None and "kOk" not in str(highs.setOptionValue(name, value)):
                 complaint = self.log[-1].partition(": ")[2].strip() if self.log else "it gives no reason"
@@ -176,11 +183,22 @@ class _Run:
             highs.setOptionValue("objective_bound", program.constant - options.cutoff)
         rowwise, minimise, matrix = 2, 1, program.matrix
         status = highs.passModel(
-            program.cost.size, len(program.rows), matrix.nnz, rowwise, minimise, 0.0,
-            -program.cost, program.lower, program.upper, program.row_lower, program.row_upper,
-            matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32), matrix.data,
+            program.cost.size,
+            len(program.rows),
+            matrix.nnz,
+            rowwise,
+            minimise,
+            0.0,
+            -program.cost,
+            program.lower,
+            program.upper,
+            program.row_lower,
+            program.row_upper,
+            matrix.indptr.astype(np.int32),
+            matrix.indices.astype(np.int32),
+            matrix.data,
             program.integer.astype(np.int32),
-        )  # fmt: skip
+        )
         if "kError" in str(status):
             reason = self.log[-1].strip() if self.log else "no reason given"
             raise SolverError(f"HiGHS rejects {described(program)}: {reason}")
@@ -335,17 +353,21 @@ class _Run:
             remark = "HiGHS says that the program has no feasible point."
         closed = best is not None and bound - best.objective <= CLOSED * max(1.0, abs(best.objective))
         nodes = int(self.highs.getInfo().mip_node_count) if self.came_back else self.latest.nodes if self.latest else 0
-        return Outcome(
-            stop,
-            Holds.optimal if closed and stop is Stop.finished else Holds.feasible,
-            bound=bound,
-            nodes=max(0, nodes),
-            seconds=time.monotonic() - self.began,
-            start_accepted=self.start_accepted,
-            log="".join(self.log),
-            solver="HiGHS",
-            version=self.version,
-        ).holding(best).noting(note, *self.remarks, remark)
+        return (
+            Outcome(
+                stop,
+                Holds.optimal if closed and stop is Stop.finished else Holds.feasible,
+                bound=bound,
+                nodes=max(0, nodes),
+                seconds=time.monotonic() - self.began,
+                start_accepted=self.start_accepted,
+                log="".join(self.log),
+                solver="HiGHS",
+                version=self.version,
+            )
+            .holding(best)
+            .noting(note, *self.remarks, remark)
+        )
 
 
 @uncounted()

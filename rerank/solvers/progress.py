@@ -21,6 +21,7 @@ QUIET = 1.0
 Report = Callable[[Progress], bool | None]
 Line = Callable[[Progress], str]
 
+
 def line(now: Progress) -> str:
     """One report of a solver in words."""
     figures = (f"{value:.6g}" if math.isfinite(value) else "-" for value in (now.incumbent, now.bound, now.gap))

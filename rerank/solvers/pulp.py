@@ -20,9 +20,15 @@ LACKS = frozenset({"node_limit", "cutoff", "seed", "log", "start"})
 """Names of :data:`rerank.solvers.outcome.COMMON` that not all of PuLP's interfaces take; none is passed."""
 
 WORDS = {
-    "Optimal": "optimal", "Infeasible": "infeasible", "Unbounded": "unbounded", "InfeasibleOrUnbounded": "unsure",
-    "GapLimit": "gap", "TimeLimit": "time", "NodeLimit": "nodes", "Interrupted": "interrupt",
-}  # fmt: skip
+    "Optimal": "optimal",
+    "Infeasible": "infeasible",
+    "Unbounded": "unbounded",
+    "InfeasibleOrUnbounded": "unsure",
+    "GapLimit": "gap",
+    "TimeLimit": "time",
+    "NodeLimit": "nodes",
+    "Interrupted": "interrupt",
+}
 """The status of PuLP 4 -> the word of :data:`rerank.solvers.outcome.ENDINGS`; any other status is an error."""
 
 
@@ -83,13 +89,17 @@ def by_pulp(interface: str, title: str, program: Program, options: Options, fold
     else:  # PuLP 2 and 3 a number that is "optimal" at a time limit, too; ``sol_status`` tells the two apart
         late = options.time_limit is not None and time.monotonic() - began >= options.time_limit
         held = model.sol_status in (pulp.LpSolutionOptimal, pulp.LpSolutionIntegerFeasible)
-        word = next(word for word, meant in (
-            ("unbounded", pulp.LpStatusUnbounded in (report, model.sol_status)),
-            ("infeasible", report == pulp.LpStatusInfeasible),
-            ("optimal", model.sol_status == pulp.LpSolutionOptimal),
-            ("time", late),
-            ("", True),
-        ) if meant)  # fmt: skip
+        word = next(
+            word
+            for word, meant in (
+                ("unbounded", pulp.LpStatusUnbounded in (report, model.sol_status)),
+                ("infeasible", report == pulp.LpStatusInfeasible),
+                ("optimal", model.sol_status == pulp.LpSolutionOptimal),
+                ("time", late),
+                ("", True),
+            )
+            if meant
+        )
     original = original_names(program)
     values = {original[key]: variable.value() for key, variable in variables.items()}
     x = None if None in values.values() else program.vector(values)

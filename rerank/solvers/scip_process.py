@@ -6,8 +6,12 @@ It is started by its path, so it imports nothing of this package.
 import sys
 
 WORDS = {
-    "inforunbd": "unsure", "gaplimit": "gap", "timelimit": "time", "nodelimit": "nodes", "userinterrupt": "interrupt",
-}  # fmt: skip
+    "inforunbd": "unsure",
+    "gaplimit": "gap",
+    "timelimit": "time",
+    "nodelimit": "nodes",
+    "userinterrupt": "interrupt",
+}
 """What SCIP calls an end, where that is not our word for it."""
 
 

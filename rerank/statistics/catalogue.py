@@ -320,7 +320,21 @@ class PosAtTop(WinnerTakesAll):
 
 
 NAMED: tuple[type[RankStatistic], ...] = (
-    AUC, Pairs, PartialAUC, WinnerTakesAll, Precision, Window, MRR, DCG, NDCG, PNorm, Recall, RBP, AveragePrecision,
-    ReciprocalRank, Success, PosAtTop,
-)  # fmt: skip
+    AUC,
+    Pairs,
+    PartialAUC,
+    WinnerTakesAll,
+    Precision,
+    Window,
+    MRR,
+    DCG,
+    NDCG,
+    PNorm,
+    Recall,
+    RBP,
+    AveragePrecision,
+    ReciprocalRank,
+    Success,
+    PosAtTop,
+)
 """In the order in which a user sees them listed. A new statistic gets its name here."""

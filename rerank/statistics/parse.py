@@ -18,7 +18,7 @@ _THINNED = re.compile(r"(.+) thinned to [0-9.e-]+")  # a name that earlier versi
 _REFUSED = {
     # It depends on the order of the relevant items among themselves.
     "err": "expected reciprocal rank is neither a conditional linear rank statistic nor one of the measures ap, rr, "
-    "success@N and pos@top; fit ndcg@10, rbp@0.8 or rr instead.",
+    "success@N and pos@top; fit ndcg@10, rbp@0.8 or rr instead."
 }
 _REFUSED["infap"] = "this measure is not offered; leave it out, or take it from trec_eval."
 _REFUSED |= dict.fromkeys(

@@ -104,7 +104,8 @@ def rows_of(table: str, statistic: str = "dcg", stage: str = "logistic", **by: f
     about = {"stat": f"{statistic}@30", "first_stage": 10.0, "kept": False, "chosen": "radius 1", "cv_seconds": 4.0}
     return [
         {"cell": Cell(table, stage, statistic, split).key}
-        | about | {name: 10.0 + lead * (1.0 + 0.1 * (split % 2)) for name, lead in methods.items()}
+        | about
+        | {name: 10.0 + lead * (1.0 + 0.1 * (split % 2)) for name, lead in methods.items()}
         for split in range(10)
     ]
 

@@ -12,16 +12,7 @@ import scipy.sparse as sp
 from benchmarks.latent.law import FACTORS, Constants, Size, at, epoch, machine_gb, steps
 from benchmarks.latent.methods import Method
 from benchmarks.latent.plan import plan, tables
-from benchmarks.latent.prices import (
-    SubBlock,
-    fitted,
-    log_from,
-    record_price,
-    settings_for,
-    shard_epoch,
-    size_of,
-    zipf,
-)
+from benchmarks.latent.prices import SubBlock, fitted, log_from, record_price, settings_for, shard_epoch, size_of, zipf
 from benchmarks.latent.ring import ROTATIONS, TURNS, Holder, exchange, in_turn, peer
 from benchmarks.latent.scaling import epochs, xi_prices
 from benchmarks.latent.trials import tuned

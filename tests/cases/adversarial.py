@@ -31,9 +31,7 @@ def adversarial() -> dict[str, Problem]:
             0.1,
         ),
         "a range above the largest double": _of(
-            np.array([[-1, 0.2], [1, 0], [0.3, 1], [-0.4, 0.5], [0.1, 0.9]]) * [1.7e308, 1],
-            [1, 0, 1, 0, 1],
-            0.05,
+            np.array([[-1, 0.2], [1, 0], [0.3, 1], [-0.4, 0.5], [0.1, 0.9]]) * [1.7e308, 1], [1, 0, 1, 0, 1], 0.05
         ),
         "a column of subnormal numbers": _of(np.array([[0], [1], [2], [3]]) * 5e-324, [0, 1, 0, 1], 0.05),
         "exact ties and equal rows": _of(
@@ -69,12 +67,8 @@ def adversarial() -> dict[str, Problem]:
         ),
         "a penalty that just pays": _of([[0, 1], [1, 0], [0.5, 0.5], [0.2, 0.1]], [1, 1, 0, 0], 0.05, C=0.25),
         "a penalty nothing pays": _of([[0, 1], [1, 0], [0.5, 0.5], [0.2, 0.1]], [1, 1, 0, 0], 0.05, C=3.0),
-        "all signs against the data": _of(
-            [[0, 1], [0.2, 0.8], [1, 0], [0.9, 0.3]], [1, 1, 0, 0], 0.05, signs=[1, -1]
-        ),
-        "gains of 1e-9 and 1e9": _of(
-            [[0, 1], [1, 0], [0.5, 0.6], [0.2, 0.1], [0.7, 0.7]], [1e-9, 1e9, 0, 1, 0], 0.05
-        ),
+        "all signs against the data": _of([[0, 1], [0.2, 0.8], [1, 0], [0.9, 0.3]], [1, 1, 0, 0], 0.05, signs=[1, -1]),
+        "gains of 1e-9 and 1e9": _of([[0, 1], [1, 0], [0.5, 0.6], [0.2, 0.1], [0.7, 0.7]], [1e-9, 1e9, 0, 1, 0], 0.05),
     }
 
 

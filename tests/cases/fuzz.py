@@ -65,9 +65,7 @@ READERS = {
         Reader("qrels", fuzz_tables.qrels, ".qrels", fuzz_tables.read_qrels),
         Reader("parquet", fuzz_tables.parquet, ".parquet", fuzz_tables.read_parquet),
         Reader("model", fuzz_fitted.model, ".json", fuzz_fitted.read_model, fuzz_fitted.with_digest),
-        Reader(
-            "sidecar", fuzz_fitted.sidecar, ".json", fuzz_fitted.read_sidecar, fuzz_fitted.with_inner_digest
-        ),
+        Reader("sidecar", fuzz_fitted.sidecar, ".json", fuzz_fitted.read_sidecar, fuzz_fitted.with_inner_digest),
         Reader("mps", fuzz_fitted.mps, ".mps", fuzz_fitted.read_mps),
         Reader("solution", fuzz_fitted.solutions, ".sol", fuzz_fitted.read_solution),
         Reader("proof", fuzz_fitted.proof, ".proof", fuzz_fitted.read_proof),

@@ -69,11 +69,7 @@ def _exported() -> tuple[bytes, bytes, bytes]:
         path = Path(folder) / "p.mps"
         _fitted().export_mps(path)
         gateway.solve_file(path, "highs", solution=path.with_suffix(".sol"), time_limit=20)
-        return (
-            path.read_bytes(),
-            path.with_suffix(".json").read_bytes(),
-            path.with_suffix(".sol").read_bytes(),
-        )
+        return (path.read_bytes(), path.with_suffix(".json").read_bytes(), path.with_suffix(".sol").read_bytes())
 
 
 def sidecar() -> list[bytes]:

@@ -80,9 +80,7 @@ def edges_of(name: str, parsed: ast.Module, package: bool) -> list[Edge]:
 def edges() -> tuple[Edge, ...]:
     """The imports of all modules."""
     return tuple(
-        edge
-        for name, path in modules().items()
-        for edge in edges_of(name, tree(name), path.name == "__init__.py")
+        edge for name, path in modules().items() for edge in edges_of(name, tree(name), path.name == "__init__.py")
     )
 
 

@@ -17,9 +17,21 @@ Floats = NDArray[np.float64]
 
 KINDS = ("normal", "grid", "binary", "duplicates", "mixed", "tiny", "scales", "collinear")
 STATISTICS = (
-    "auc", "pauc@2", "pauc@4", "wta", "precision@2", "precision@3", "mrr", "dcg", "dcg@3", "ndcg", "ndcg@2",
-    "pnorm@2", "pnorm@.5", "custom",
-)  # fmt: skip
+    "auc",
+    "pauc@2",
+    "pauc@4",
+    "wta",
+    "precision@2",
+    "precision@3",
+    "mrr",
+    "dcg",
+    "dcg@3",
+    "ndcg",
+    "ndcg@2",
+    "pnorm@2",
+    "pnorm@.5",
+    "custom",
+)
 ON_GRID = "margin on the grid"
 """Kind of an instance of :func:`on_grid`."""
 MARGINS = (1e-4, 1e-3, 0.01, 0.05, 0.1, 0.125, 0.25)
@@ -77,9 +89,7 @@ def on_grid(seed: int, n_max: int = 9) -> Instance:
         step = Fraction(int(rng.integers(1, max(2, top // 2))), top)
         epsilon = step if rng.random() < 0.5 else Fraction(str(rng.choice([".05", ".1", ".2", ".25", ".01"])))
         try:
-            problem = Problem.build(
-                X, p.lists, epsilon=epsilon, C=p.C, max_features=p.max_features, signs=p.signs
-            )
+            problem = Problem.build(X, p.lists, epsilon=epsilon, C=p.C, max_features=p.max_features, signs=p.signs)
         except InputError:  # a column that became constant
             base = draw(int(rng.integers(2**31)), n_max=n_max)
             continue
@@ -119,9 +129,7 @@ def _attempt(
     name = str(rng.choice(STATISTICS)) if statistic is None else statistic
     lists = [_list(rng, name, rows, gains[rows], weighted=not single) for rows in members]
     kept = [item for item in lists if item is not None]
-    worth = sum(float(np.sort(q.coefficients * q.gains.max())[-3:].sum()) / q.scale for q in kept) / max(
-        len(kept), 1
-    )
+    worth = sum(float(np.sort(q.coefficients * q.gains.max())[-3:].sum()) / q.scale for q in kept) / max(len(kept), 1)
     problem = Problem.build(
         X,
         kept,

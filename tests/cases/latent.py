@@ -19,9 +19,7 @@ def clustered_log(n_users=120, n_items=80, groups=4, per_user=12, seed=0):
     own = rng.random(rows.size) < 0.9
     size = n_items // groups
     cols = np.where(
-        own,
-        (rows % groups) * size + rng.integers(size, size=rows.size),
-        rng.integers(n_items, size=rows.size),
+        own, (rows % groups) * size + rng.integers(size, size=rows.size), rng.integers(n_items, size=rows.size)
     )
     X = sp.csr_matrix((np.ones(rows.size, np.float32), (rows, cols)), shape=(n_users, n_items))
     X.data[:] = 1

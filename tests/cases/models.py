@@ -50,7 +50,11 @@ def fitted(case):
         "unsolved": {"solver": "none", "n_candidates": 12},
         "highs": {"solver": "highs", "n_candidates": 14, "C": 0.05},
         "solver's word": {
-            "solver": "highs", "presolve": False, "formulation": "mixed", "stat": "mrr", "n_candidates": 10,
+            "solver": "highs",
+            "presolve": False,
+            "formulation": "mixed",
+            "stat": "mrr",
+            "n_candidates": 10,
             "epsilon": 0.01,
         },
         "open": {"solver": "none", "first_stage": None, "stat": "auc"},
@@ -68,7 +72,7 @@ def fitted(case):
         "texts and gaps": {"features": [0, 1, 2], "n_candidates": 12},
         "lists": {"stat": "ndcg@4", "first_stage": None},
         "lists and a head": {"stat": "ndcg@3", "n_candidates": 5, "proof": True},
-    }[case]  # fmt: skip
+    }[case]
     if case == "ideal":
         y = (X[:, 0] > 0.3).astype(float)
     elif case == "nothing found":
@@ -100,10 +104,32 @@ def fitted(case):
 
 
 CASES = [
-    "shortlist", "kept", "all rows", "other lists", "signs", "price", "custom", "unsolved", "highs", "solver's word",
-    "open", "ideal", "nothing", "nothing found", "labels", "positive", "lists", "lists and a head",
-    "graded", "words", "folds", "guarded", "squares and a head", "squares of columns", "texts and gaps",
-]  # fmt: skip
+    "shortlist",
+    "kept",
+    "all rows",
+    "other lists",
+    "signs",
+    "price",
+    "custom",
+    "unsolved",
+    "highs",
+    "solver's word",
+    "open",
+    "ideal",
+    "nothing",
+    "nothing found",
+    "labels",
+    "positive",
+    "lists",
+    "lists and a head",
+    "graded",
+    "words",
+    "folds",
+    "guarded",
+    "squares and a head",
+    "squares of columns",
+    "texts and gaps",
+]
 PROVED = ["shortlist", "kept", "signs", "lists and a head"]
 
 
@@ -131,11 +157,7 @@ def surviving(case, proved, step=1):
         if how == "accepted" and mutant.field not in listed:
             # A record that is the last of its kind may go, and an entry that says what is usual.
             gone = mutant.field in RECORDS and "removed" in mutant.change
-            if (
-                not gone
-                and not same_meaning(doc, mutant)
-                and not (mutant.field in ROUNDED and one_bit(doc, mutant))
-            ):
+            if not gone and not same_meaning(doc, mutant) and not (mutant.field in ROUNDED and one_bit(doc, mutant)):
                 found.append((mutant.field, mutant.change))
     return found, count
 

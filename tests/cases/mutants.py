@@ -127,9 +127,21 @@ def _of_float(value: Any) -> Iterator[tuple[str, Any]]:
     text = value["hex"] if flat else value
     number = float(text) if text in ("inf", "-inf") else float.fromhex(text)
     for other in (
-        math.nextafter(number, math.inf), math.nextafter(number, -math.inf), number * (1 + 1e-6), number * (1 - 1e-6),
-        number + 1, number - 1, 2 * number, number / 2, -number, 0.0, 999.0, 1e300, -1e300, 5e-324,
-    ):  # fmt: skip
+        math.nextafter(number, math.inf),
+        math.nextafter(number, -math.inf),
+        number * (1 + 1e-6),
+        number * (1 - 1e-6),
+        number + 1,
+        number - 1,
+        2 * number,
+        number / 2,
+        -number,
+        0.0,
+        999.0,
+        1e300,
+        -1e300,
+        5e-324,
+    ):
         if other != number:
             yield f"{other!r} for {number!r}", {"hex": other.hex()} if flat else other.hex()
 

@@ -19,15 +19,55 @@ PLAIN = b"""0 -1 -0.0 1e999 -1e308 5e-324 nan inf -Infinity 1_000 0x10 1e9999999
     qid: qid:1 1:1 0:1 99999999999:1 ENDATA MARKER RANGES ** =obj= 2147483648 18446744073709551616"""
 SPECIAL = "\0 \u2028 \u0661\u0662 \u00b2 \u00e9 \U0001f600 \x1a \x0b \x0c \x85"
 WORDS = [
-    *PLAIN.split(), *(word.encode() for word in SPECIAL.split(" ")), b"", b"9" * 25, b"9" * 5000, b"x" * 300,
-    b"\xff\xfe", b"\r", b"\r\n", b"\n", b"\t", b" ", b"# Columns -3", b"# Columns 1e18",
-]  # fmt: skip
+    *PLAIN.split(),
+    *(word.encode() for word in SPECIAL.split(" ")),
+    b"",
+    b"9" * 25,
+    b"9" * 5000,
+    b"x" * 300,
+    b"\xff\xfe",
+    b"\r",
+    b"\r\n",
+    b"\n",
+    b"\t",
+    b" ",
+    b"# Columns -3",
+    b"# Columns 1e18",
+]
 VALUES: list[Any] = [
-    None, True, False, 0, -1, 1, 2**31, 2**63, 2**64, 10**400, 0.5, -0.0, 1e308, 5e-324, float("inf"), float("nan"),
-    *["0", "x", "nan", "inf", "-inf", "0x1.8p+0", "0x1p+9999", "-0x0.0000000000001p-1022"], "",
-    "\ud800", "\0", "a" * 300, [], [[]], [None], [1, "x"], {}, {"hex": "nan"}, {"hex": []}, {"hex": "0x1.8p+0"},
-    [0] * 50, ["0x1.8p+0"] * 3, {"a": {"b": []}},
-]  # fmt: skip
+    None,
+    True,
+    False,
+    0,
+    -1,
+    1,
+    2**31,
+    2**63,
+    2**64,
+    10**400,
+    0.5,
+    -0.0,
+    1e308,
+    5e-324,
+    float("inf"),
+    float("nan"),
+    *["0", "x", "nan", "inf", "-inf", "0x1.8p+0", "0x1p+9999", "-0x0.0000000000001p-1022"],
+    "",
+    "\ud800",
+    "\0",
+    "a" * 300,
+    [],
+    [[]],
+    [None],
+    [1, "x"],
+    {},
+    {"hex": "nan"},
+    {"hex": []},
+    {"hex": "0x1.8p+0"},
+    [0] * 50,
+    ["0x1.8p+0"] * 3,
+    {"a": {"b": []}},
+]
 ENCODINGS = ["utf-16", "utf-8-sig", "utf-32", "cp1252", "utf-7"]
 
 Mutation = Callable[[bytes, random.Random], bytes]
@@ -114,10 +154,7 @@ def _archive(raw: bytes, rng: random.Random) -> bytes:
     elif what == 1:
         members[rng.choice(("more.npy", "../x", "codes.npy ", ""))] = members[name]
     elif what == 2:
-        members[name], members[rng.choice(sorted(members))] = (
-            members[rng.choice(sorted(members))],
-            members[name],
-        )
+        members[name], members[rng.choice(sorted(members))] = (members[rng.choice(sorted(members))], members[name])
     elif members[name][:1] == b"{":
         members[name] = json_mutated(members[name], rng)
     elif what == 3:
@@ -128,9 +165,7 @@ def _archive(raw: bytes, rng: random.Random) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
         for member, body in members.items():
-            archive.writestr(
-                zipfile.ZipInfo(member), body, rng.choice((zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED))
-            )
+            archive.writestr(zipfile.ZipInfo(member), body, rng.choice((zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED)))
     return _bytes(out.getvalue(), rng) if rng.random() < 0.1 else out.getvalue()
 
 
@@ -204,5 +239,17 @@ def _encoded(raw: bytes, rng: random.Random) -> bytes:
 
 
 TEXT: list[Mutation] = [
-    _bytes, _cut, _slices, _tokens, _tokens, _tokens, _numbers, _numbers, _numbers, _lines, _lines, _nested, _encoded
-]  # fmt: skip
+    _bytes,
+    _cut,
+    _slices,
+    _tokens,
+    _tokens,
+    _tokens,
+    _numbers,
+    _numbers,
+    _numbers,
+    _lines,
+    _lines,
+    _nested,
+    _encoded,
+]

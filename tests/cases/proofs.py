@@ -50,10 +50,7 @@ def faces(problem: Problem, support: tuple[int, ...]) -> Iterator[Box]:
     if problem.limits is not None:
         low, high = ([Fraction(side[j]) / size_of(problem, j) for j in support] for side in problem.limits)
         grid = 2**20
-        yield [
-            (Fraction(math.floor(a * grid), grid), Fraction(math.ceil(b * grid), grid))
-            for a, b in zip(low, high)
-        ]
+        yield [(Fraction(math.floor(a * grid), grid), Fraction(math.ceil(b * grid), grid)) for a, b in zip(low, high)]
         return
     signed = [problem.signs[j] != 0 for j in support]
     for f in range(len(support)):
@@ -210,9 +207,7 @@ def random_tree(
     return proof_with(problem, bound, codes, guides)
 
 
-def proof_with(
-    problem: Problem, bound: float, codes: list[int], lines: list[np.ndarray] | None = None
-) -> Proof:
+def proof_with(problem: Problem, bound: float, codes: list[int], lines: list[np.ndarray] | None = None) -> Proof:
     """A proof around codes, for weights that change nothing."""
     family = supports(problem)
     return Proof(

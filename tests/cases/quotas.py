@@ -20,9 +20,17 @@ def with_quotas(seed: int, *, n_max: int = 9, d_max: int = 2, anchored: bool | N
                 problem = corrected(rng, problem)
             problem = replace(problem, quotas=drawn_quotas(rng, problem))
             return Problem.build(
-                problem.X, problem.lists, epsilon=problem.epsilon, C=problem.C, max_features=problem.max_features,
-                signs=problem.signs, low=problem.low, high=problem.high, limits=problem.limits, quotas=problem.quotas,
-            )  # fmt: skip
+                problem.X,
+                problem.lists,
+                epsilon=problem.epsilon,
+                C=problem.C,
+                max_features=problem.max_features,
+                signs=problem.signs,
+                low=problem.low,
+                high=problem.high,
+                limits=problem.limits,
+                quotas=problem.quotas,
+            )
         except InputError:
             continue
 

@@ -25,10 +25,7 @@ Floats = NDArray[np.float64]
 
 is_compiled()  # tests that call a kernel directly must not find one that holds older code of its helpers
 
-__all__ = [
-    "by_rows", "drawn_lists", "exact_objective", "noisy_problem", "row_lines", "rows_of", "surface",
-    "tables",
-]  # fmt: skip
+__all__ = ["by_rows", "drawn_lists", "exact_objective", "noisy_problem", "row_lines", "rows_of", "surface", "tables"]
 
 
 @contextmanager
@@ -74,7 +71,5 @@ def drawn_lists(seed: int, queries: int, size: int, d: int, statistic: str, **op
     """Many short lists in which the first feature helps."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(queries * size, d))
-    gains = (X[:, 0] + rng.normal(size=X.shape[0]) > 1).astype(float) * rng.choice(
-        [1.0, 3.0], size=X.shape[0]
-    )
+    gains = (X[:, 0] + rng.normal(size=X.shape[0]) > 1).astype(float) * rng.choice([1.0, 3.0], size=X.shape[0])
     return problem_of(X, gains, parse(statistic), np.repeat(np.arange(queries), size), **options)

@@ -206,10 +206,15 @@ def test_a_certificate_survives_json_and_is_rechecked():
 @pytest.mark.parametrize(
     "change",
     [
-        {"value": Fraction(1, 2)}, {"statistic": Fraction(0)}, {"margin": Fraction(1, 10**9)}, {"margin": None},
-        {"pairs_won": 3}, {"weights": (1.0, 0.25)}, {"epsilon": 1e-3},
+        {"value": Fraction(1, 2)},
+        {"statistic": Fraction(0)},
+        {"margin": Fraction(1, 10**9)},
+        {"margin": None},
+        {"pairs_won": 3},
+        {"weights": (1.0, 0.25)},
+        {"epsilon": 1e-3},
     ],
-)  # fmt: skip
+)
 def test_an_altered_certificate_is_found_out(change):
     found = certify(small(), [1.0, 0.3])
     assert replace(found, **change) != found
@@ -229,9 +234,7 @@ def test_other_data_are_found_out():
 
 
 @pytest.mark.parametrize(
-    "body",
-    [{}, {"value": 1}, [], {"value": "0x1/0x0"}, None],
-    ids=["empty", "number", "list", "zero", "none"],
+    "body", [{}, {"value": 1}, [], {"value": "0x1/0x0"}, None], ids=["empty", "number", "list", "zero", "none"]
 )
 def test_what_is_not_a_certificate_is_refused(body):
     plain = certify(small(), [1.0, 0.3]).to_dict()

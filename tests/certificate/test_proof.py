@@ -469,8 +469,14 @@ def test_vertices_are_listed_up_to_a_number_of_systems(monkeypatch):
 def test_leaves_on_a_side_without_weights_are_counted():
     """On the face w_1 = 1 the only pair is won, and so nothing lies on the other side of its line."""
     problem = problem_of([[1.0, 0.0], [0.0, 0.0], [0.5, 1.0]], [1.0, 0.0, 0.0], parse("auc"), epsilon=0.01)
-    problem = replace(problem, lists=(replace(problem.lists[0], rows=np.array([0, 1]), gains=np.array([1.0, 0.0]),
-                                              coefficients=np.array([0.0, 1.0])),))  # fmt: skip
+    problem = replace(
+        problem,
+        lists=(
+            replace(
+                problem.lists[0], rows=np.array([0, 1]), gains=np.array([1.0, 0.0]), coefficients=np.array([0.0, 1.0])
+            ),
+        ),
+    )
     codes = [LINE + 1, LEAF, COORDINATE + 1, LEAF, LEAF] + [LEAF] * 3
     proof = proof_with(problem, 1.0, codes, [np.array([[0, 1]])])
     assert holds(problem, proof)

@@ -152,9 +152,7 @@ def test_missing_files_and_folders(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    "body", [b"", b"PK", b"{}", b"not a proof at all", b"\x93NUMPY", b"PK\x05\x06" + bytes(18)]
-)
+@pytest.mark.parametrize("body", [b"", b"PK", b"{}", b"not a proof at all", b"\x93NUMPY", b"PK\x05\x06" + bytes(18)])
 def test_other_files(path, body):
     path.write_bytes(body)
     refused(path)
@@ -163,11 +161,17 @@ def test_other_files(path, body):
 @pytest.mark.parametrize(
     "change",
     [
-        {"format": "other"}, {"version": 2}, {"value": "one"}, {"bound": None}, {"left_out": "3"}, {"left_out": True},
-        {"fingerprint": 7}, *({"lengths": lengths} for lengths in ({}, [1, 2])),
+        {"format": "other"},
+        {"version": 2},
+        {"value": "one"},
+        {"bound": None},
+        {"left_out": "3"},
+        {"left_out": True},
+        {"fingerprint": 7},
+        *({"lengths": lengths} for lengths in ({}, [1, 2])),
         *({"lengths": dict.fromkeys(FORM.kinds, length)} for length in (-1, 10**18, 1.5)),
     ],
-)  # fmt: skip
+)
 def test_headers_that_are_wrong(path, change):
     rewritten(path, header=json.dumps(header(path) | change).encode())
     refused(path)

@@ -17,17 +17,17 @@ from tests.cli.test_reporting import Checked
 def people(seed, n=150):
     """Numbers with gaps, texts, truth values; a label of words that depends on most of them."""
     rng = np.random.default_rng(seed)
-    frame = pd.DataFrame({
-        "age": rng.integers(20, 90, n), "sex, given": rng.choice(["male", "female", "None"], n, p=[0.5, 0.4, 0.1]),
-        "income": np.where(rng.random(n) < 0.2, np.nan, rng.integers(10, 60, n) / 2),
-        "smoker": rng.random(n) < 0.4, "region": rng.choice(["A", "B"], n), "times": rng.integers(1, 3, n),
-    })  # fmt: skip
-    risk = (
-        (frame["age"] - 50) / 15
-        + (frame["sex, given"] == "male")
-        + 2 * frame["smoker"]
-        + frame["income"].isna()
+    frame = pd.DataFrame(
+        {
+            "age": rng.integers(20, 90, n),
+            "sex, given": rng.choice(["male", "female", "None"], n, p=[0.5, 0.4, 0.1]),
+            "income": np.where(rng.random(n) < 0.2, np.nan, rng.integers(10, 60, n) / 2),
+            "smoker": rng.random(n) < 0.4,
+            "region": rng.choice(["A", "B"], n),
+            "times": rng.integers(1, 3, n),
+        }
     )
+    risk = (frame["age"] - 50) / 15 + (frame["sex, given"] == "male") + 2 * frame["smoker"] + frame["income"].isna()
     return frame.assign(died=np.where(risk + rng.normal(size=n) > 2, "yes", "no"))
 
 
@@ -71,9 +71,7 @@ def test_what_is_printed_has_value_proof_and_card(folder):
     assert "Written to card.json." in done.stderr
     shown = run("card", "show", "card.json").stdout
     assert (
-        "proved to be the best" in shown
-        and "corrected for the choice" in shown
-        and str(Card.of("card.json")) in shown
+        "proved to be the best" in shown and "corrected for the choice" in shown and str(Card.of("card.json")) in shown
     )
     fit("-o", "card.csv")
     assert Card.of("card.csv").points == Card.of("card.json").points
@@ -82,28 +80,48 @@ def test_what_is_printed_has_value_proof_and_card(folder):
 
 def test_options_reach_the_fit(folder):
     more = (
-        "--must", "smoker", "--never", "age", "--never", "sex, given = male", "--cut", "top 30", "--people", "region",
-        "--constraint", "flagged gap <= 0.5", "--weight", "times", "--stat", "precision@30", "--points", "1:3",
-        "--one-per-column", "--seed", 4, "--jobs", 2,
-    )  # fmt: skip
+        "--must",
+        "smoker",
+        "--never",
+        "age",
+        "--never",
+        "sex, given = male",
+        "--cut",
+        "top 30",
+        "--people",
+        "region",
+        "--constraint",
+        "flagged gap <= 0.5",
+        "--weight",
+        "times",
+        "--stat",
+        "precision@30",
+        "--points",
+        "1:3",
+        "--one-per-column",
+        "--seed",
+        4,
+        "--jobs",
+        2,
+    )
     body = answer(fit(*more, "--json"))
     frame = pd.read_csv("old.csv", **READ)
     est = Scorecard(
-        "precision@30", 2, (1, 3), must=["smoker"], never=["age", "sex, given = male"], cut="top 30",
-        constraints=["flagged gap <= 0.5"], one_per_column=True, validation=None, pos_label="yes",
-    ).fit(
-        frame.drop(columns=["died", "times"]), frame["died"], sample_weight=frame["times"], people="region"
-    )  # fmt: skip
-    assert (
-        Card.of("card.json") == est.card_
-        and body["value"] == est.result_.value
-        and body["cut"] == est.card_.cut
-    )
+        "precision@30",
+        2,
+        (1, 3),
+        must=["smoker"],
+        never=["age", "sex, given = male"],
+        cut="top 30",
+        constraints=["flagged gap <= 0.5"],
+        one_per_column=True,
+        validation=None,
+        pos_label="yes",
+    ).fit(frame.drop(columns=["died", "times"]), frame["died"], sample_weight=frame["times"], people="region")
+    assert Card.of("card.json") == est.card_ and body["value"] == est.result_.value and body["cut"] == est.card_.cut
     assert any(one.startswith("smoker") for one in body["questions"])
     assert not any(one.startswith(("age", "region")) for one in body["questions"])
-    few = answer(
-        fit("--features", "age,smoker", "--people", "region", "--constraint", "auc inside >= 0.5", "--json")
-    )
+    few = answer(fit("--features", "age,smoker", "--people", "region", "--constraint", "auc inside >= 0.5", "--json"))
     assert {one.split()[0] for one in few["questions"]} <= {"age", "smoker"}
     lists = answer(fit("--qid", "region", "--stat", "ndcg@5", "--json"))
     assert lists["statistic"].startswith("ndcg@5") and not any("region" in one for one in lists["questions"])
@@ -112,9 +130,7 @@ def test_options_reach_the_fit(folder):
 def test_an_unproved_card_ends_with_3(folder):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 40))
-    frame = pd.DataFrame(X, columns=[f"c{j}" for j in range(40)]).assign(
-        died=(X[:, :9].sum(axis=1) > 2).astype(int)
-    )
+    frame = pd.DataFrame(X, columns=[f"c{j}" for j in range(40)]).assign(died=(X[:, :9].sum(axis=1) > 2).astype(int))
     frame.to_csv("wide.csv", index=False)
     limits = ("--questions", 4, "--points", 3, "--time-limit", 0.2)
     done = fit(*limits, data="wide.csv", label=("--label", "died"), code=3)
@@ -136,19 +152,14 @@ def test_rows_get_total_risk_and_flag(folder, name):
     assert [row["flagged"] for row in body["rows"]] == (totals >= card.cut).tolist()
     run("card", "apply", "card.json", name, "-o", "out.csv")
     written = pd.read_csv("out.csv")
-    assert (
-        written["total"].tolist() == totals.tolist()
-        and written["risk"].tolist() == card.risk(totals).tolist()
-    )
+    assert written["total"].tolist() == totals.tolist() and written["risk"].tolist() == card.risk(totals).tolist()
     assert written["flagged"].tolist() == (totals >= card.cut).astype(int).tolist()
     lines = run("card", "apply", "card.json", name).stdout.splitlines()
     assert lines[0].split() == ["row", "total", "risk", "flagged"] and len(lines) == len(frame) + 1
 
 
 def test_a_table_to_apply_needs_the_columns_of_the_card_alone(folder):
-    (folder / "use.csv").write_text(
-        'question,points\n"sex, given = None",3\nsmoker = True,2\nincome is missing,-1\n'
-    )
+    (folder / "use.csv").write_text('question,points\n"sex, given = None",3\nsmoker = True,2\nincome is missing,-1\n')
     (folder / "rows.csv").write_text(
         'who,"sex, given",smoker,income,qid\n=a,None,True,,0\nb,male,False,3,1\nc,"None",true,NA,2\n'
     )
@@ -174,15 +185,16 @@ def test_exports_are_those_of_python(folder, to):
     fit()
     card = Card.of("card.json")
     text = {
-        "sql": card.to_sql, "formula": card.to_formula, "python": card.to_python, "markdown": card.to_markdown,
+        "sql": card.to_sql,
+        "formula": card.to_formula,
+        "python": card.to_python,
+        "markdown": card.to_markdown,
         "csv": card.to_csv,
-    }[to]()  # fmt: skip
+    }[to]()
     assert run("card", "export", "card.json", "--to", to).stdout.rstrip("\n") == text.rstrip("\n")
     run("card", "export", "card.json", "--to", to, "-o", "out.txt")
     assert (folder / "out.txt").read_text().rstrip("\n") == text.rstrip("\n")
-    assert answer(run("card", "export", "card.json", "--to", to, "--json"))["text"].rstrip(
-        "\n"
-    ) == text.rstrip("\n")
+    assert answer(run("card", "export", "card.json", "--to", to, "--json"))["text"].rstrip("\n") == text.rstrip("\n")
 
 
 def test_exports_take_the_table_and_the_columns_of_a_sheet(folder):
@@ -282,7 +294,7 @@ def test_what_looks_like_the_label_or_an_index_is_said_as_by_the_fit(folder):
         (["export", "use.csv", "--to", "csv", "--table", "t"], "it is about --to sql"),
         (["export", "use.csv", "--to", "csv", "-o", "use.csv"], "is both read and written"),
     ],
-)  # fmt: skip
+)
 def test_what_is_refused_is_one_sentence(folder, command, said):
     (folder / "use.csv").write_text("question,points\nage >= 60,2\n")
     (folder / "other.csv").write_text("question,points\nagge >= 60,2\n")

@@ -21,8 +21,10 @@ def test_a_table_and_the_lead_over_the_first_run(files):
     done = run("evaluate", "a.run", "new=b.run", "q.txt", "--measures", "rr,recall@2")
     lines = done.stdout.splitlines()
     assert [line.split() for line in lines[:3]] == [
-        ["measure", "a", "new"], ["rr", "0.1667", "0.6667"], ["recall@2", "0.1111", "0.4444"]
-    ]  # fmt: skip
+        ["measure", "a", "new"],
+        ["rr", "0.1667", "0.6667"],
+        ["recall@2", "0.1111", "0.4444"],
+    ]
     assert lines[4].split() == ["rr", "+0.5000", "+-", "1.2421", "2", "won,", "0", "lost"]
     assert "a has nothing for 2 of 3 judged queries, which count 0." in done.stderr
     assert "a has 1 queries without a judgement, which do not count." in done.stderr
@@ -38,8 +40,11 @@ def test_mrr_is_that_of_the_field_and_said_to_be(files):
 
 def test_files_come_in_any_of_the_ways_of_fuse(files):
     wanted = run("evaluate", "a.run", "new=b.run", "q.txt").stdout
-    for given in (["--run", "a=a.run", "--run", "new=b.run", "q.txt"], ["a.run", "new=b.run", "--qrels", "q.txt"],
-                  ["a.run", "--run", "new=b.run", "--qrels", "q.txt"]):  # fmt: skip
+    for given in (
+        ["--run", "a=a.run", "--run", "new=b.run", "q.txt"],
+        ["a.run", "new=b.run", "--qrels", "q.txt"],
+        ["a.run", "--run", "new=b.run", "--qrels", "q.txt"],
+    ):
         assert run("evaluate", *given).stdout == wanted
     assert "There is no run with judgements" in run("evaluate", "a.run", code=2).stderr
     swapped = run("evaluate", "q.txt", "a.run", code=2).stderr

@@ -17,8 +17,11 @@ def files(tmp_path, monkeypatch):
     """Two runs and their judgements in the folder of the test."""
     monkeypatch.chdir(tmp_path)
     runs, qrels = naive.made(6, (1.5, 0.3), seed=1)
-    for name, given, write in (("r0.run", runs["r0"], write_run), ("r1.run", runs["r1"], write_run),
-                               ("q.txt", qrels, write_qrels)):  # fmt: skip
+    for name, given, write in (
+        ("r0.run", runs["r0"], write_run),
+        ("r1.run", runs["r1"], write_run),
+        ("q.txt", qrels, write_qrels),
+    ):
         write(name, *zip(*((query, doc, value) for query, own in given.items() for doc, value in own.items())))
 
 
@@ -48,8 +51,11 @@ def test_files_come_in_any_of_the_ways_of_evaluate():
     given = ("--cv", 0, "--radius", 0.3, "--normalise", "minmax", "--json")
     wanted = answer(fitted(*given, code=None))
     assert set(wanted["weights"]) == {"bm25", "dense"}
-    for files in (("bm25=r0.run", "dense=r1.run", "q.txt"), ("bm25=r0.run", "--run", "dense=r1.run", "q.txt"),
-                  ("bm25=r0.run", "dense=r1.run", "--qrels", "q.txt")):  # fmt: skip
+    for files in (
+        ("bm25=r0.run", "dense=r1.run", "q.txt"),
+        ("bm25=r0.run", "--run", "dense=r1.run", "q.txt"),
+        ("bm25=r0.run", "dense=r1.run", "--qrels", "q.txt"),
+    ):
         assert answer(run("fuse", *files, *given, code=None))["weights"] == wanted["weights"]
     run("fuse", "bm25=r0.run", "dense=r1.run", "--model", "m.json", "--out", "fused.run")
     assert read_run("fused.run").qid.size
@@ -108,8 +114,11 @@ def test_a_fit_draws_the_statistic_by_alpha():
 
 def test_kinds_of_queries_have_weights_of_their_own():
     runs, qrels, kinds = two_kinds()
-    for name, given, write in (("r0.run", runs["r0"], write_run), ("r1.run", runs["r1"], write_run),
-                               ("q.txt", qrels, write_qrels)):  # fmt: skip
+    for name, given, write in (
+        ("r0.run", runs["r0"], write_run),
+        ("r1.run", runs["r1"], write_run),
+        ("q.txt", qrels, write_qrels),
+    ):
         write(name, *zip(*((query, doc, value) for query, own in given.items() for doc, value in own.items())))
     Path("kinds.txt").write_text("".join(f"{query} {kind}\n" for query, kind in kinds.items()))
     options = ("--cv", 2, "--radius", 0, "--normalise", "minmax", "--seed", 0, "--kinds", "kinds.txt")

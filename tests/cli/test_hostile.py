@@ -39,9 +39,14 @@ def command(folder, *words, shell="", **environment):
     """The command in a process of its own, its streams redirected as a shell does it."""
     line = f'"$0" -m rerank "$@" {shell}'
     return subprocess.run(
-        ["bash", "-c", line, sys.executable, *words], cwd=folder, env={**os.environ, **environment},
-        capture_output=True, text=True, encoding="utf-8", check=False,
-    )  # fmt: skip
+        ["bash", "-c", line, sys.executable, *words],
+        cwd=folder,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+    )
 
 
 @pytest.mark.parametrize("encoding", ["cp1252", "utf-8"])
@@ -82,15 +87,16 @@ def test_a_signal_keeps_what_a_fit_has_found(tmp_path, name):
     rng = np.random.default_rng(1)
     X = rng.normal(size=(400, 8))
     y = rng.random(400) < 0.3
-    np.savetxt(
-        tmp_path / "t.csv", np.column_stack([X, y]), delimiter=",", header="a,b,c,d,e,f,g,h,y", comments=""
-    )
+    np.savetxt(tmp_path / "t.csv", np.column_stack([X, y]), delimiter=",", header="a,b,c,d,e,f,g,h,y", comments="")
     options = ["--label", "y", "--solver", "search", "--time-limit", "60", "-v", "--checkpoint", "c"]
     with subprocess.Popen(
-        [sys.executable, "-m", "rerank", "fit", "t.csv", "--free", "--model", "m.json", *options], cwd=tmp_path,
-        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        [sys.executable, "-m", "rerank", "fit", "t.csv", "--free", "--model", "m.json", *options],
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
         preexec_fn=lambda: signal.signal(getattr(signal, name), signal.SIG_DFL),  # nohup ignores SIGHUP
-    ) as process:  # fmt: skip
+    ) as process:
         while not (tmp_path / "c").exists() and process.poll() is None:
             time.sleep(0.02)
         time.sleep(0.3)
@@ -123,9 +129,7 @@ def test_python_without_docstrings_fits_verifies_and_says_what_it_cannot_do(fitt
     (fitted / "few.csv").write_text("a,y\n1,0\n2,1\n3,0\n4,1\n", encoding="utf-8")
     words = ("fit", "few.csv", "--free", "--label", "y", "--stat", "dcg@2", "--model", "o.json")
     done = command(fitted, *words, "--proof", "o.proof", **plain)
-    assert done.returncode == 0 and "PYTHONOPTIMIZE=2), so no program confirms the proof" in done.stdout, (
-        done.stderr
-    )
+    assert done.returncode == 0 and "PYTHONOPTIMIZE=2), so no program confirms the proof" in done.stdout, done.stderr
     done = command(fitted, "verify", "o.json", "few.csv", "--proof", "o.proof", **plain)
     assert done.returncode == 0 and "FAILED" not in done.stdout
     done = command(fitted, *words, "--no-presolve", **plain)

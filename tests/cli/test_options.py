@@ -44,15 +44,31 @@ def test_each_option_is_one_of_the_command_with_its_help(name, options, set_by_i
 
 def test_a_model_file_has_what_is_kept_as_the_command_was_given_it(folder):
     given = {
-        "--time-limit": 7.5, "--node-limit": 3, "--radius": 0.25, "--margin": 0.125, "--window": 2, "--list-length": 90,
-        "--cross-fit": 3, "--jobs": 2, "--formulation": "mixed",
-    }  # fmt: skip
+        "--time-limit": 7.5,
+        "--node-limit": 3,
+        "--radius": 0.25,
+        "--margin": 0.125,
+        "--window": 2,
+        "--list-length": 90,
+        "--cross-fit": 3,
+        "--jobs": 2,
+        "--formulation": "mixed",
+    }
     words = [str(each) for pair in given.items() for each in pair]
     fit(*words, "--stat", "precision@5", "-v", code=OPEN)
     settings = json.loads((folder / "m.json").read_text())["settings"]
     assert KEPT.keys() <= settings.keys()
     assert {name: settings[name] for name in KEPT} == {
-        "formulation": "mixed", "solver": "search", "presolve": True, "time_limit": {"hex": (7.5).hex()},
-        "node_limit": 3, "radius": {"hex": (0.25).hex()}, "margin": {"hex": (0.125).hex()},
-        "window": {"hex": (2.0).hex()}, "cross_fit": 3, "list_length": 90, "n_jobs": 2, "verbose": 2,
-    }  # fmt: skip
+        "formulation": "mixed",
+        "solver": "search",
+        "presolve": True,
+        "time_limit": {"hex": (7.5).hex()},
+        "node_limit": 3,
+        "radius": {"hex": (0.25).hex()},
+        "margin": {"hex": (0.125).hex()},
+        "window": {"hex": (2.0).hex()},
+        "cross_fit": 3,
+        "list_length": 90,
+        "n_jobs": 2,
+        "verbose": 2,
+    }

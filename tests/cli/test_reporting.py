@@ -135,18 +135,26 @@ def test_the_answer_comes_first_then_the_list_and_the_rest_is_folded(model):
     run("report", model, "new.csv")
     page = Path("report.html").read_text()
     order = [
-        "<h1>Which 8 of 90 rows should be looked at first?</h1>", "<b>The first 8 places hold ",
-        "On these rows the lead over the first stage is ", "On the 90 rows of the fit: ", "<svg",
-        "<h2>The list</h2>", "<h2>How it was made, judged and checked</h2>",
-        "<summary>How good it is on these rows", "<summary>What changed", "<summary>What held-out rows say",
-        "<summary>What was proved", "<summary>Certificate",
-    ]  # fmt: skip
+        "<h1>Which 8 of 90 rows should be looked at first?</h1>",
+        "<b>The first 8 places hold ",
+        "On these rows the lead over the first stage is ",
+        "On the 90 rows of the fit: ",
+        "<svg",
+        "<h2>The list</h2>",
+        "<h2>How it was made, judged and checked</h2>",
+        "<summary>How good it is on these rows",
+        "<summary>What changed",
+        "<summary>What held-out rows say",
+        "<summary>What was proved",
+        "<summary>Certificate",
+    ]
     places = [page.index(part) for part in order]
     assert places == sorted(places)
     headings = answer(run("report", model, "new.csv", "--json"))["sections"]
     assert headings[0] == "Which 8 of 90 rows should be looked at first?" and headings[1:] == [
-        "The list", "How it was made, judged and checked",
-    ]  # fmt: skip
+        "The list",
+        "How it was made, judged and checked",
+    ]
     assert page[places[6] :].count("<details>") == page.count("</details>") == 5
     assert page[places[6] + len(order[6]) :].startswith("<details>") and page.endswith("</details></body></html>\n")
 
@@ -203,10 +211,11 @@ def test_the_columns_beside_a_row_are_what_moved_it(folder):
 @pytest.mark.parametrize(
     ("extra", "heading"),
     [
-        (["--first-stage=none", "--epsilon=0.01"], "moved most by"), (["--candidates=30"], "moved most by"),
+        (["--first-stage=none", "--epsilon=0.01"], "moved most by"),
+        (["--candidates=30"], "moved most by"),
         (["--radius=0"], "score most due to"),
     ],
-)  # fmt: skip
+)
 def test_columns_of_free_weights_and_of_a_first_stage_that_is_kept(folder, extra, heading):
     """Means are over the rows that are reranked, and the score is what the contributions add up to."""
     X, y = drawn(0)
@@ -379,11 +388,19 @@ def test_nothing_of_the_evidence_is_read_as_html_or_as_a_formula(chosen):
 @pytest.mark.parametrize(
     "entries",
     [
-        {"options.0": "a\nb"}, {"options.0": "x" * 101}, {"chosen": 99}, {"leads.77": None}, {"more": 1},
-        {"errors.0": {"hex": (-1.0).hex()}}, {"chosen": 5, "values.5": None}, {"values.0": {"hex": "inf"}},
-        {"first_stage": None, "chosen": None}, {"chosen": 5, "rivals.5": True}, {"list_length": 0},
+        {"options.0": "a\nb"},
+        {"options.0": "x" * 101},
+        {"chosen": 99},
+        {"leads.77": None},
+        {"more": 1},
+        {"errors.0": {"hex": (-1.0).hex()}},
+        {"chosen": 5, "values.5": None},
+        {"values.0": {"hex": "inf"}},
+        {"first_stage": None, "chosen": None},
+        {"chosen": 5, "rivals.5": True},
+        {"list_length": 0},
     ],
-)  # fmt: skip
+)
 def test_evidence_that_no_choice_writes_is_refused(chosen, entries):
     said = run("report", changed(chosen, **entries), "train.csv", code=2).stderr
     assert "The model's " in said and "cannot be used" in said and "Traceback" not in said
@@ -394,9 +411,18 @@ def test_evidence_of_earlier_versions_is_read_as_none(chosen):
     body = model_file.to_dict(model_file.read(chosen))
     result = {name: value for name, value in body["result"].items() if not name.startswith("evidence.")}
     old = {
-        "options.0": "radius 0.03", "leads.0": {"hex": (0.5).hex()}, "errors.0": {"hex": (0.25).hex()},
-        "means.0": {"hex": (4.5).hex()}, "first_stage": {"hex": (4.0).hex()}, "judge": "window8@8", "chosen": None,
-        "rule": "mean", "folds": 6, "safeguard": {"hex": (1.0).hex()}, "tried.0": 6, "fit_keeps": False,
+        "options.0": "radius 0.03",
+        "leads.0": {"hex": (0.5).hex()},
+        "errors.0": {"hex": (0.25).hex()},
+        "means.0": {"hex": (4.5).hex()},
+        "first_stage": {"hex": (4.0).hex()},
+        "judge": "window8@8",
+        "chosen": None,
+        "rule": "mean",
+        "folds": 6,
+        "safeguard": {"hex": (1.0).hex()},
+        "tried.0": 6,
+        "fit_keeps": False,
     }
     body["result"] = result | {f"evidence.{name}": value for name, value in old.items()}
     Path("old.json").write_text(json.dumps(signed(body)))
@@ -495,9 +521,11 @@ def test_rank_draws_what_was_found_or_what_lifts_the_first_rows(model, monkeypat
         kept = [] if label is None else ["hit"]
         with open(name, "w", newline="") as file:
             csv.writer(file).writerows(
-                [[*line[:where], *last, *line[where + 1 :]]
-                 for line, last in [(head, kept), *((line, kept and [label]) for line in lines)]]
-            )  # fmt: skip
+                [
+                    [*line[:where], *last, *line[where + 1 :]]
+                    for line, last in [(head, kept), *((line, kept and [label]) for line in lines)]
+                ]
+            )
         said = run("rank", model, name, "--plot", "why.png", "--top", 4).stderr
         assert "Drawn to why.png." in said and ("without labels" in said) == (label == "")
         (rows_shown, columns, values), own = seen[-1][1], seen[-1][0]

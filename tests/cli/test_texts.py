@@ -19,15 +19,17 @@ OPTIONS = {"stat": "precision@20", "solver": "search", "node_limit": 50, "radius
 def machines(seed: int = 0, n: int = 200) -> pd.DataFrame:
     """Numbers, booleans and texts, with gaps in some; a name for each row, and few dates."""
     rng = np.random.default_rng(seed)
-    frame = pd.DataFrame({
-        "name": [f"machine {seed}-{row}" for row in range(n)],
-        "age": rng.integers(1, 30, n),
-        "maker": rng.choice(["Abel, Inc", "Bach", "none", "Ümit"], n, p=[0.4, 0.3, 0.25, 0.05]),
-        "load": rng.normal(size=n).round(3),
-        "heat": np.where(rng.random(n) < 0.1, np.nan, rng.normal(size=n).round(3)),
-        "hall": rng.choice(["x", "y", None], n),
-        "old": rng.random(n) < 0.4,
-    })
+    frame = pd.DataFrame(
+        {
+            "name": [f"machine {seed}-{row}" for row in range(n)],
+            "age": rng.integers(1, 30, n),
+            "maker": rng.choice(["Abel, Inc", "Bach", "none", "Ümit"], n, p=[0.4, 0.3, 0.25, 0.05]),
+            "load": rng.normal(size=n).round(3),
+            "heat": np.where(rng.random(n) < 0.1, np.nan, rng.normal(size=n).round(3)),
+            "hall": rng.choice(["x", "y", None], n),
+            "old": rng.random(n) < 0.4,
+        }
+    )
     risk = frame["age"] / 20 + (frame["maker"] == "Bach") + frame["load"] * frame["old"] + frame["heat"].fillna(0)
     return frame.assign(failed=(risk + rng.normal(size=n) > 2).astype(int))
 

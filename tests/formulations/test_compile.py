@@ -40,8 +40,12 @@ def test_a_small_model_by_hand():
     assert p.columns == ("x0", "x1", "x2", "x3", "x4") and p.weights.tolist() == [0, 1, 2]
     assert p.cost.tolist() == [2, 0, 0, -1, 0] and p.constant == 5.0
     assert p.matrix.toarray().tolist() == [
-        [1, 0, 0, 3, 0], [1, 0, 0, 0, -1], [0, 0, 0, 1, -2], [1, 0, 0, 0, 1], [1, 0, 0, 0, 1],
-    ]  # fmt: skip
+        [1, 0, 0, 3, 0],
+        [1, 0, 0, 0, -1],
+        [0, 0, 0, 1, -2],
+        [1, 0, 0, 0, 1],
+        [1, 0, 0, 0, 1],
+    ]
     # The row with two sides is two rows, because files carry it so.
     assert p.row_lower.tolist() == [-np.inf, 1, 0, -np.inf, -1]
     assert p.row_upper.tolist() == [4, np.inf, 0, 1, np.inf]

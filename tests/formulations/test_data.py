@@ -28,8 +28,10 @@ def unit(positive, negative, a=None, factor=1.0):
 def test_grades_are_thresholds_and_lists_share_the_weight():
     units = units_from_labels(np.zeros((6, 1)), [3, 1, 0, 0, 2, 0], lambda m: np.arange(m), qid=list("aaabbc"))
     assert [(u.positive.tolist(), u.negative.tolist(), u.factor) for u in units] == [
-        ([0, 1], [2], 0.5), ([0], [1, 2], 1.0), ([4], [3], 1.0),
-    ]  # fmt: skip
+        ([0, 1], [2], 0.5),
+        ([0], [1, 2], 1.0),
+        ([4], [3], 1.0),
+    ]
     # List c has no gain and takes no share; coefficients have each list's own length.
     assert [u.coefficients.size for u in units] == [3, 3, 2]
 

@@ -60,12 +60,17 @@ def printed_resolved_rank(a):
         "(15)": [at_most(0, (-1, f"gamma[{j}]"), (-1, f"w[{j}]")) for j in range(D)],
         "(16)": [at_most(N - 1, (-1, f"r[{i}]"), (1, f"r[{k}]"), (N, z(i, k))) for i, k in every],
         "(17)": [at_most(-1, (1, f"r[{i}]"), (-1, f"r[{k}]"), (-N, z(i, k))) for i in POSITIVE for k in NEGATIVE],
-        **{number: [
-            at_most(-1, (1, f"r[{i}]"), (-1, f"r[{k}]"), (-N, z(i, k)), (-N, z(k, i)))
-            for i in rows for k in rows if i < k
-        ] for rows, number in up},
+        **{
+            number: [
+                at_most(-1, (1, f"r[{i}]"), (-1, f"r[{k}]"), (-N, z(i, k)), (-N, z(k, i)))
+                for i in rows
+                for k in rows
+                if i < k
+            ]
+            for rows, number in up
+        },
         "(20)": [at_most(0, (l - 1, t(i, l)), (-1, f"r[{i}]")) for i in POSITIVE for l in levels(a)],
-    }  # fmt: skip
+    }
 
 
 def printed_subrank(a):
@@ -125,8 +130,13 @@ def optimum(rows, a, whole):
     low = np.array([-1.0 if name.startswith("w") else 0.0 for name in names])
     high = np.array([N - 1.0 if name.startswith("r") else 1.0 for name in names])
     integer = np.array([name[0] in whole for name in names])
-    answer = milp(-gain, constraints=LinearConstraint(matrix, ub=sides), bounds=Bounds(low, high), integrality=integer,
-                  options={"mip_rel_gap": 0})  # fmt: skip
+    answer = milp(
+        -gain,
+        constraints=LinearConstraint(matrix, ub=sides),
+        bounds=Bounds(low, high),
+        integrality=integer,
+        options={"mip_rel_gap": 0},
+    )
     return -answer.fun + len(POSITIVE) * a[0]
 
 
@@ -143,8 +153,11 @@ def test_every_inequality_is_there_as_printed(module, printed, more, statistic):
     assert {number for number in rows if rows[number]} == set(found)
     for number, wanted in rows.items():
         assert Counter(found.get(number, [])) == Counter(wanted), number
-    assert half == ([] if module is resolved_rank else [at_most(1, (1, z(i, k)), (1, z(k, i)))
-                                                        for i in POSITIVE for k in POSITIVE if i < k])  # fmt: skip
+    assert half == (
+        []
+        if module is resolved_rank
+        else [at_most(1, (1, z(i, k)), (1, z(k, i))) for i in POSITIVE for k in POSITIVE if i < k]
+    )
     # (21), (30): domains, and no z_ii.
     assert all(v.bounds == (-1, 1) for v in model.w.values()) and all(i != k for i, k in model.z)
     for name, domain, bounds in (("z", pyo.Binary, (0, 1)), ("t", pyo.Binary, (0, 1)), ("r", pyo.Reals, (0, N - 1))):

@@ -48,9 +48,18 @@ ENDATA
 
 def golden():
     return program(
-        "golden", [2.0, -(0.1 + 0.2), 0.0], [[1.0, 1 / 3, 0.0], [0.0, -1e-7, 0.0]], [-2.0, 0.0], [1.5, 0.0],
-        [-1.0, 0.0, 0.0], [1.0, 1.0, INF], [0, 1, 0], constant=0.7, columns=("w0", "z0_1", "x2"), weights=[0],
-    )  # fmt: skip
+        "golden",
+        [2.0, -(0.1 + 0.2), 0.0],
+        [[1.0, 1 / 3, 0.0], [0.0, -1e-7, 0.0]],
+        [-2.0, 0.0],
+        [1.5, 0.0],
+        [-1.0, 0.0, 0.0],
+        [1.0, 1.0, INF],
+        [0, 1, 0],
+        constant=0.7,
+        columns=("w0", "z0_1", "x2"),
+        weights=[0],
+    )
 
 
 def assert_same(a: Program, b: Program):
@@ -64,9 +73,7 @@ def assert_same(a: Program, b: Program):
 FINITE = st.floats(-1e18, 1e18, allow_nan=False).map(lambda v: v + 0.0)
 NAMES = st.one_of(
     st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,15}", fullmatch=True),
-    st.sampled_from(
-        ["RHS", "Cost", "marker", "3x", "with blank", "é", "a" * 40, "x0", "r0", "s0", "M0", "COST"]
-    ),
+    st.sampled_from(["RHS", "Cost", "marker", "3x", "with blank", "é", "a" * 40, "x0", "r0", "s0", "M0", "COST"]),
 )
 
 
@@ -122,8 +129,12 @@ def test_the_bytes_are_pinned(tmp_path):
     assert path.read_text() == GOLDEN
     card = json.loads(beside.read_text())
     assert {key: card[key] for key in ("sense", "offset", "weights", "split_rows", "data")} == {
-        "sense": "max", "offset": 0.7, "weights": ["w0"], "split_rows": {"r0": "s0"}, "data": {"a": [1.5], "b": 1},
-    }  # fmt: skip
+        "sense": "max",
+        "offset": 0.7,
+        "weights": ["w0"],
+        "split_rows": {"r0": "s0"},
+        "data": {"a": [1.5], "b": 1},
+    }
     assert_same(golden(), mps.read(path))
 
 
@@ -149,9 +160,12 @@ def test_highs_reads_the_same_arrays(folder, made):
     lp = highs.getLp()
     assert [lp.col_names_[j] for j in range(lp.num_col_)] == list(alone.columns)
     for ours, theirs in (
-        (-alone.cost, lp.col_cost_), (alone.lower, lp.col_lower_), (alone.upper, lp.col_upper_),
-        (alone.row_lower, lp.row_lower_), (alone.row_upper, lp.row_upper_),
-    ):  # fmt: skip
+        (-alone.cost, lp.col_cost_),
+        (alone.lower, lp.col_lower_),
+        (alone.upper, lp.col_upper_),
+        (alone.row_lower, lp.row_lower_),
+        (alone.row_upper, lp.row_upper_),
+    ):
         assert np.array_equal(ours, np.array(theirs))
     integer = [str(kind) for kind in lp.integrality_] or ["kContinuous"] * lp.num_col_
     assert [kind.endswith("kInteger") for kind in integer] == alone.integer.tolist()
@@ -355,16 +369,24 @@ def test_both_files_or_none_and_what_was_replaced_comes_back(tmp_path, monkeypat
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"format": "other"}, "not the sidecar"), ({"schema": 99}, "schema 99"), ({"schema": True}, None),
-        ({"sense": "most"}, "sense"), ({"offset": True}, "'offset'"),
-        ({"offset": 10**400}, None), ({"offset": 1e308}, None),
-        ({"weights": ["w9"]}, "'w9'"), ({"weights": [[1]]}, None), ({"weights": [None]}, None),
-        ({"split_rows": {"r": []}}, None), ({"split_rows": {"nowhere": "r"}}, None),
+        ({"format": "other"}, "not the sidecar"),
+        ({"schema": 99}, "schema 99"),
+        ({"schema": True}, None),
+        ({"sense": "most"}, "sense"),
+        ({"offset": True}, "'offset'"),
+        ({"offset": 10**400}, None),
+        ({"offset": 1e308}, None),
+        ({"weights": ["w9"]}, "'w9'"),
+        ({"weights": [[1]]}, None),
+        ({"weights": [None]}, None),
+        ({"split_rows": {"r": []}}, None),
+        ({"split_rows": {"nowhere": "r"}}, None),
         ({"renamed_rows": {"r": {"a": 1}}}, None),
-        ({"renamed_columns": {"x": 1}}, None), ({"renamed_columns": {"no": "y"}}, None),
+        ({"renamed_columns": {"x": 1}}, None),
+        ({"renamed_columns": {"no": "y"}}, None),
         ({"renamed_columns": {"w0": "x2"}}, "export both again"),  # two columns never get one name
     ],
-)  # fmt: skip
+)
 def test_sidecars_that_say_nonsense(tmp_path, change, words):
     path, beside = mps.write(golden(), tmp_path / "m.mps")
     beside.write_text(json.dumps(json.loads(beside.read_text()) | change))

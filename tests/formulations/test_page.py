@@ -49,9 +49,22 @@ def test_tables_terms_and_formulas_become_markdown():
     table, term = "=====  ====\n``a``  p|q\n=====  ====", "``row``\n    What it\n    says."
     text = f"Say ``x``:\n\n{table}\n\n{term}\n\nShown::\n\n    y = 1\n      z"
     assert include.markdown(text).split("\n") == [
-        "Say `x`:", "", "| symbol | meaning |", "|---|---|", "| `a` | p\\|q |", "",
-        "- **`row`**: What it", "  says.", "", "Shown:", "", "```text", "y = 1", "  z", "```",
-    ]  # fmt: skip
+        "Say `x`:",
+        "",
+        "| symbol | meaning |",
+        "|---|---|",
+        "| `a` | p\\|q |",
+        "",
+        "- **`row`**: What it",
+        "  says.",
+        "",
+        "Shown:",
+        "",
+        "```text",
+        "y = 1",
+        "  z",
+        "```",
+    ]
 
 
 @pytest.mark.parametrize("module", [subrank, resolved_rank, mixed, auc, pairwise, pos_top])

@@ -64,9 +64,7 @@ def test_it_agrees_with_the_search(seed):
         options["limits"] = [1, *[-0.25] * (d - 1)], [1, *[0.25] * (d - 1)]
     problem = problem_of(X, y, PosAtTop(), qid, low=np.zeros(d), high=np.ones(d), **options)
     limits = options.pop("limits", None)
-    model = pos_top.build(
-        problem.scaled, units=problem.units, constant=problem.constant, corrections=limits, **options
-    )
+    model = pos_top.build(problem.scaled, units=problem.units, constant=problem.constant, corrections=limits, **options)
     found = solve(problem, n_jobs=1)
     # No double may hold weights at which pairs differ by just the margin; the bound is that of the optimum then.
     assert found.closed or "differ by just the margin" in found.note

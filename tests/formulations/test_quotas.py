@@ -30,9 +30,15 @@ def drawn(count, first):
 
 def stated(problem, **options):
     return resolved_rank.build(
-        problem.scaled, units=problem.units, epsilon=float(problem.epsilon), C=problem.C, signs=problem.signs,
-        max_features=problem.max_features, quotas=problem.quotas, **options,
-    )  # fmt: skip
+        problem.scaled,
+        units=problem.units,
+        epsilon=float(problem.epsilon),
+        C=problem.C,
+        signs=problem.signs,
+        max_features=problem.max_features,
+        quotas=problem.quotas,
+        **options,
+    )
 
 
 @pytest.mark.parametrize("part", range(4))

@@ -133,13 +133,9 @@ j 4 2
 e o f
 """
 GLPK_RAW_LP = (
-    GLPK_RAW.replace("s mip 1 4 o", "s bas 1 4 f f")
-    .replace("i 1 6", "i 1 b 6 0")
-    .replace("j 1 -0.5", "j 1 u -0.5 1")
+    GLPK_RAW.replace("s mip 1 4 o", "s bas 1 4 f f").replace("i 1 6", "i 1 b 6 0").replace("j 1 -0.5", "j 1 u -0.5 1")
 )
-GLPK_RAW_LP = (
-    GLPK_RAW_LP.replace("j 2 0", "j 2 l 0 0").replace("j 3 4.5", "j 3 b 4.5 0").replace("j 4 2", "j 4 b 2 0")
-)
+GLPK_RAW_LP = GLPK_RAW_LP.replace("j 2 0", "j 2 l 0 0").replace("j 3 4.5", "j 3 b 4.5 0").replace("j 4 2", "j 4 b 2 0")
 GUROBI = """# Solution for model p
 # Objective value = -4.85
 w0 -5e-01
@@ -234,12 +230,28 @@ COPT = GUROBI.split("\n", 1)[1].replace("value =", "value")
 PLAIN = GUROBI.split("\n", 2)[2]
 
 DIALECTS = [
-    ("highs", HIGHS), ("highs", HIGHS_SPARSE), ("highs", HIGHS_TABLE), ("highs", HIGHS_LIST), ("cbc", CBC),
-    ("scip", SCIP), ("scip", SCIP.split("\n", 1)[1]), ("glpk", GLPK), ("glpk", GLPK_LP), ("glpk", GLPK_RAW),
-    ("glpk", GLPK_RAW_LP), ("gurobi", GUROBI), ("gurobi", MIPLIB), ("cplex", CPLEX),
-    ("cplex", CPLEX_SPARSE), ("xpress", XPRESS), ("xpress", XPRESS_LIST), ("xpress", XPRESS_TABLE),
-    ("lp_solve", LP_SOLVE), ("copt", COPT), ("plain", PLAIN),
-]  # fmt: skip
+    ("highs", HIGHS),
+    ("highs", HIGHS_SPARSE),
+    ("highs", HIGHS_TABLE),
+    ("highs", HIGHS_LIST),
+    ("cbc", CBC),
+    ("scip", SCIP),
+    ("scip", SCIP.split("\n", 1)[1]),
+    ("glpk", GLPK),
+    ("glpk", GLPK_LP),
+    ("glpk", GLPK_RAW),
+    ("glpk", GLPK_RAW_LP),
+    ("gurobi", GUROBI),
+    ("gurobi", MIPLIB),
+    ("cplex", CPLEX),
+    ("cplex", CPLEX_SPARSE),
+    ("xpress", XPRESS),
+    ("xpress", XPRESS_LIST),
+    ("xpress", XPRESS_TABLE),
+    ("lp_solve", LP_SOLVE),
+    ("copt", COPT),
+    ("plain", PLAIN),
+]
 
 
 @pytest.mark.parametrize(("dialect", "text"), DIALECTS)
@@ -312,7 +324,7 @@ UNREADABLE = [
     (PLAIN, "n0 2\n", "", False, "no value for 'n0'"),
     (HIGHS, HIGHS, "\n \n", False, "is empty"),
     (HIGHS, HIGHS, "<?xml version = '1.0'?>\n<CPLEXSolution/>\n", False, "not a solution file of one of highs, glpk"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("text", "old", "new", "pointless", "words"), UNREADABLE)
@@ -348,9 +360,14 @@ def test_entities_are_not_expanded(tmp_path):
 
 SAMPLES = Path(__file__).parents[1] / "cases" / "solutions"
 WRITTEN = {
-    "cplex.sol": "cplex", "xpress.slx": "xpress", "xpress.asc": "xpress", "xpress.prt": "xpress",
-    "lp_solve.txt": "lp_solve", "copt.sol": "copt", "gurobi.sol": "gurobi",
-}  # fmt: skip
+    "cplex.sol": "cplex",
+    "xpress.slx": "xpress",
+    "xpress.asc": "xpress",
+    "xpress.prt": "xpress",
+    "lp_solve.txt": "lp_solve",
+    "copt.sol": "copt",
+    "gurobi.sol": "gurobi",
+}
 
 
 @pytest.mark.parametrize("name", WRITTEN)
@@ -391,9 +408,16 @@ def test_our_own_solution_files_keep_every_digit(tmp_path_factory, x):
 def test_the_styles_of_highs_as_it_writes_them_today(tmp_path, style, whole):
     highspy = pytest.importorskip("highspy", reason="pip install highspy")
     made = program(
-        "p", [1.0, 2.0, -1.0, 0.0], [[1.0, 1.0, 1.0, 0.0], [0.0, 2.0, 0.0, 1.0]], [-INF, 3.0], [4.0, 3.0],
-        [-1.0, 0.0, -2.0, -INF], [3.0, 9.0, 9.0, INF], [0, whole, 0, 0], columns=tuple(POINT),
-    )  # fmt: skip
+        "p",
+        [1.0, 2.0, -1.0, 0.0],
+        [[1.0, 1.0, 1.0, 0.0], [0.0, 2.0, 0.0, 1.0]],
+        [-INF, 3.0],
+        [4.0, 3.0],
+        [-1.0, 0.0, -2.0, -INF],
+        [3.0, 9.0, 9.0, INF],
+        [0, whole, 0, 0],
+        columns=tuple(POINT),
+    )
     from formulations import mps
 
     path, _ = mps.write(made, tmp_path / "p.mps")

@@ -46,14 +46,18 @@ def crossings(runs, normaliser):
 
 @settings(max_examples=25, deadline=None)
 @given(
-    st.integers(0, 10**6), st.sampled_from(("minmax", "rank", "z")), st.sampled_from(tuple(MEANS)),
+    st.integers(0, 10**6),
+    st.sampled_from(("minmax", "rank", "z")),
+    st.sampled_from(tuple(MEANS)),
     st.sampled_from((1.0, 1e-3)),
-)  # fmt: skip
+)
 def test_no_alpha_of_an_enumeration_has_more_and_each_step_is_worth_what_is_said(seed, normaliser, stat, scale):
     runs, qrels = naive.made(3, (0.8, 0.6), seed=seed, length=9, kept=6, scale=scale)
     if seed % 2:  # many equal scores
-        runs = {name: {q: {doc: round(s / scale) * 1.0 for doc, s in own.items()} for q, own in run.items()}
-                for name, run in runs.items()}  # fmt: skip
+        runs = {
+            name: {q: {doc: round(s / scale) * 1.0 for doc, s in own.items()} for q, own in run.items()}
+            for name, run in runs.items()
+        }
     est = ScoreFusion(stat, normalise=normaliser, radius=0.0, cv=None, **QUICK).fit(runs, qrels)
     curve, mean = est.alpha_curve(), MEANS[stat]
     assert curve.normaliser == normaliser and curve.queries == 3

@@ -9,9 +9,7 @@ from rerank.reranker.fusion.exports import TARGETS, export
 from rerank.reranker.fusion.model import FusionModel
 from tests.fusion import naive
 
-CHANGES = (
-    {"normaliser": "z"}, {"weights": np.array([0.7, -0.3])}, {"missing": "impute"}, {"names": ("a", "b", "c")},
-)  # fmt: skip
+CHANGES = ({"normaliser": "z"}, {"weights": np.array([0.7, -0.3])}, {"missing": "impute"}, {"names": ("a", "b", "c")})
 WAYS = [(engine, name) for engine, names in NORMALISERS.items() for name in names]
 
 
@@ -50,10 +48,7 @@ def test_what_an_engine_cannot_express_is_refused(target, change):
     if len(given["names"]) == 3:
         given["weights"] = np.full(3, 1 / 3)
     model, three = FusionModel(**given), len(given["names"]) == 3
-    can = {
-        "formula": True, "qdrant": False, "weaviate": False,
-        "vespa": "normaliser" not in change,
-    }.get(target, three)  # fmt: skip
+    can = {"formula": True, "qdrant": False, "weaviate": False, "vespa": "normaliser" not in change}.get(target, three)
     if can:
         assert export(model, target)
     else:

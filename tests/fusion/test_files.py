@@ -53,16 +53,29 @@ def signed(body):
     return json.dumps(plain | {"digest": digest})
 
 
-OTHER_DIGEST = [{"runs": {"bm25": 0.7}}, {"normalise": "z"}, {"schema": 2}, {"schema": True}, {"more": 1},
-                {"format": "exact-rerank model"}]  # fmt: skip
+OTHER_DIGEST = [
+    {"runs": {"bm25": 0.7}},
+    {"normalise": "z"},
+    {"schema": 2},
+    {"schema": True},
+    {"more": 1},
+    {"format": "exact-rerank model"},
+]
 IMPOSSIBLE = [
-    {"runs": {}}, {"runs": {"a": "1"}}, {"runs": {"a": True}}, {"runs": {"": 1.0}}, {"normalise": "l3"},
-    {"missing": "mean"}, {"k": -1}, {"k": "60"}, {"depth": 0}, {"depth": 1.5}, {"about": []},
-]  # fmt: skip
+    {"runs": {}},
+    {"runs": {"a": "1"}},
+    {"runs": {"a": True}},
+    {"runs": {"": 1.0}},
+    {"normalise": "l3"},
+    {"missing": "mean"},
+    {"k": -1},
+    {"k": "60"},
+    {"depth": 0},
+    {"depth": 1.5},
+    {"about": []},
+]
 CURVES = np.array([[-1.5, 2.0], [12.25, 4.0], [0.0, 0.5]])
-NO_CURVES = [
-    [[0.0, 1.0]], [[0.0, 0.0]] * 3, [[0.0, math.nan]] * 3, [0.0] * 3, None, "x", [[0.0, 1.0, 2.0]] * 3,
-]  # fmt: skip
+NO_CURVES = [[[0.0, 1.0]], [[0.0, 0.0]] * 3, [[0.0, math.nan]] * 3, [0.0] * 3, None, "x", [[0.0, 1.0, 2.0]] * 3]
 
 
 def test_what_is_no_model_is_refused_in_one_sentence_whether_or_not_its_digest_fits(tmp_path):
@@ -87,11 +100,15 @@ def test_what_is_no_model_is_refused_in_one_sentence_whether_or_not_its_digest_f
 
 # ---- arithmetic of the snippets, each with an interpreter of its own
 
-COMPLETE = {name: {"q": dict(zip("abcde", scores))} for name, scores in zip(
-    NAMES, ([7.0, 3.5, 3.0, 1.0, 0.5], [0.2, 0.9, 0.1, 0.4, 0.3], [1.0, 2.0, 5.0, 4.0, 3.0]))}  # fmt: skip
+COMPLETE = {
+    name: {"q": dict(zip("abcde", scores))}
+    for name, scores in zip(NAMES, ([7.0, 3.5, 3.0, 1.0, 0.5], [0.2, 0.9, 0.1, 0.4, 0.3], [1.0, 2.0, 5.0, 4.0, 3.0]))
+}
 LACKS = {("e", "bm25"), ("d", "dense"), ("a", "clicks_2")}
-PARTIAL = {name: {"q": {doc: score for doc, score in run["q"].items() if (doc, name) not in LACKS}}
-           for name, run in COMPLETE.items()}  # fmt: skip
+PARTIAL = {
+    name: {"q": {doc: score for doc, score in run["q"].items() if (doc, name) not in LACKS}}
+    for name, run in COMPLETE.items()
+}
 
 
 def agree(found, wanted):
@@ -162,7 +179,8 @@ def test_the_formula_fuses_alike(normaliser):
         else:
             known = {name: name for name in NAMES}
             known[normaliser] = lambda name, d=doc: naive.value(
-                normaliser, list(COMPLETE[name]["q"].values()), "abcde".index(d), 20.0)  # fmt: skip
+                normaliser, list(COMPLETE[name]["q"].values()), "abcde".index(d), 20.0
+            )
         found[doc] = eval(expression, {"__builtins__": {}}, known)
     agree(found, given.fuse(COMPLETE)["q"])
     assert set(MEANINGS) == set(naive.NORMALISERS)
@@ -201,7 +219,7 @@ def test_a_constant_may_be_an_int():
     assert "1 / (20 + place)" in export(given, "formula")
 
 
-@pytest.mark.parametrize("name", ['b) + 9 * rank(c', "b\n= 1", "b\r\u2028x", "\x1b[31mb", '"', "\u202eb", "Жук-1.2"])
+@pytest.mark.parametrize("name", ["b) + 9 * rank(c", "b\n= 1", "b\r\u2028x", "\x1b[31mb", '"', "\u202eb", "Жук-1.2"])
 def test_no_name_of_a_run_breaks_an_export(name):
     given = FusionModel((name, "c"), np.array([0.5, 0.25]), "rank", k=60, missing="zero")
     body = json.loads(export(given, "elasticsearch"))["retriever"]["rrf"]["retrievers"]
@@ -217,7 +235,7 @@ def test_no_name_of_a_run_breaks_an_export(name):
 def test_the_formula_has_names_and_constants_as_they_are():
     given = FusionModel(("a + -b", "c"), np.array([-0.5, -0.25]), "rank", k=12.3456789, missing="impute")
     text = export(given, "formula")
-    assert "fused = -0.5 * rank(\"a + -b\") - 0.25 * rank(c)\n" in text and "1 / (12.3456789 + place)" in text
+    assert 'fused = -0.5 * rank("a + -b") - 0.25 * rank(c)\n' in text and "1 / (12.3456789 + place)" in text
     assert text.endswith("the mean of the normalised scores that the run gives in the query, or 0 if that is none.")
 
 

@@ -135,8 +135,10 @@ def test_held_out_values_of_equal_weights_are_those_of_all_queries(repeats):
     runs, qrels = naive.made(60 if repeats == 1 else 24, (1.0, 0.5, 0.2), seed=3, kept=12)
     found = ScoreFusion(cv=3, radius=0.0, node_limit=0, **QUICK).fit(runs, qrels)
     assert found.evidence_.rounds == repeats
-    values = {(one["prior"], one["normalise"]): value
-              for one, value in zip(found.cv_results_["params"], found.cv_results_["value"])}  # fmt: skip
+    values = {
+        (one["prior"], one["normalise"]): value
+        for one, value in zip(found.cv_results_["params"], found.cv_results_["value"])
+    }
     for name in ("minmax", "z"):
         wanted = naive.mean_ndcg(naive.fused(runs, equal(runs), name), qrels)
         assert values["given", name] == pytest.approx(wanted, abs=1e-9)
@@ -176,9 +178,7 @@ def test_the_null_is_kept_where_nothing_may_lead():
     wanted = naive.mean_ndcg(naive.fused(runs, equal(runs), "rank"), qrels)
     assert found.result_.statistic == pytest.approx(wanted, abs=1e-9)
     assert found.result_.statistic == pytest.approx(found.nulls_[found.null_], abs=1e-9)
-    assert found.result_.message == (
-        "Taken on held-out queries: RRF. No weights were searched for on all queries."
-    )
+    assert found.result_.message == ("Taken on held-out queries: RRF. No weights were searched for on all queries.")
     assert "Corrections" not in str(found) and "bound" not in str(found)
 
 
@@ -255,8 +255,10 @@ def test_nulls_are_worth_what_the_definition_says():
 
 def test_what_is_quoted_is_what_the_fused_run_scores_where_sums_of_whole_scores_tie():
     runs, qrels = naive.made(5, (1.0, 0.4, 0.2), seed=0, scale=8.0)
-    runs = {name: {query: {doc: round(s) for doc, s in own.items()} for query, own in run.items()}
-            for name, run in runs.items()}  # fmt: skip
+    runs = {
+        name: {query: {doc: round(s) for doc, s in own.items()} for query, own in run.items()}
+        for name, run in runs.items()
+    }
     options = {"normalise": "none", "prior": equal(runs), "cv": 2, "safeguard": math.inf, "node_limit": 0}
     found = ScoreFusion(**options, **QUICK).fit(runs, qrels)
     assert found.null_kept_ and found.null_ == "the given weighting"
@@ -413,8 +415,9 @@ def test_the_statistic_is_that_of_the_evaluators_of_the_field(stat, theirs, tmp_
 @pytest.mark.parametrize("gain", ["linear", "exponential"])
 def test_precision_asks_only_whether_a_document_is_relevant(gain):
     runs = {
-        "a": {"q": {"g3": 1.0, "r1": 3.0, "r2": 2.5, "n": 2.0}}, "b": {"q": {"g3": 3.0, "r1": 1.0, "r2": 0.9, "n": 2.0}}
-    }  # fmt: skip
+        "a": {"q": {"g3": 1.0, "r1": 3.0, "r2": 2.5, "n": 2.0}},
+        "b": {"q": {"g3": 3.0, "r1": 1.0, "r2": 0.9, "n": 2.0}},
+    }
     qrels = {"q": {"g3": 3, "r1": 1, "r2": 1}}
     found = ScoreFusion("precision@2", gain=gain, cv=None, normalise="minmax", radius=None, **QUICK).fit(runs, qrels)
     assert found.result_.statistic == 2.0 and found.result_.proved

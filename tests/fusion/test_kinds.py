@@ -18,9 +18,9 @@ FIXED = {"normalise": "minmax", "prior": "equal", "radius": 0.0, "cv": 4, **QUIC
 
 def two_kinds(n=16):
     """Queries of codes, for which r0 is good, and of questions, for which r1 is; in turn, and two of no kind."""
-    (codes, first), (questions, second) = (naive.made(n, quality, seed=seed) for quality, seed in (
-        ((2.0, 0.1), 1), ((0.1, 2.0), 2)
-    ))  # fmt: skip
+    (codes, first), (questions, second) = (
+        naive.made(n, quality, seed=seed) for quality, seed in (((2.0, 0.1), 1), ((0.1, 2.0), 2))
+    )
     runs, qrels = {"r0": {}, "r1": {}}, {}
     for k in range(n):
         for kind, some, judged in (("c", codes, first), ("w", questions, second)):

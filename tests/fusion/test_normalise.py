@@ -52,8 +52,12 @@ def test_a_normaliser_is_its_definition(rows, name, rule, k):
         assert close(found[place, 0], expected(column, name, rule, k))
 
 
-@given(st.lists(LISTS, min_size=1, max_size=4), st.sampled_from(naive.NORMALISERS), st.sampled_from(naive.MISSING),
-       st.sampled_from((None, 1, 3)))  # fmt: skip
+@given(
+    st.lists(LISTS, min_size=1, max_size=4),
+    st.sampled_from(naive.NORMALISERS),
+    st.sampled_from(naive.MISSING),
+    st.sampled_from((None, 1, 3)),
+)
 @settings(max_examples=150, deadline=None)
 def test_queries_do_not_see_each_other(lists, name, rule, depth):
     model = FusionModel(("a", "b"), np.array([0.7, 0.3]), name, missing=rule, depth=depth)

@@ -13,8 +13,18 @@ from rerank.reranker.fusion.points import POOL, RIDGE, Values, logistic, point, 
 from rerank.statistics import parse
 
 STATISTICS = (
-    "ndcg@10", "ndcg@3", "dcg@5", "precision@4", "recall@5", "success@2", "rr", "ap", "ndcg", "rbp@0.8", "auc"
-)  # fmt: skip
+    "ndcg@10",
+    "ndcg@3",
+    "dcg@5",
+    "precision@4",
+    "recall@5",
+    "success@2",
+    "rr",
+    "ap",
+    "ndcg",
+    "rbp@0.8",
+    "auc",
+)
 
 
 def tables(seed, lists=6, runs=3, levels=4, longest=40):
@@ -45,7 +55,7 @@ def test_many_weights_are_worth_what_each_is_by_the_evaluator(seed, name):
 @settings(max_examples=60, deadline=None)
 @given(
     st.integers(0, 10**6), st.sampled_from(("ndcg@3", "precision@2", "recall@4", "dcg@1", "ndcg")), st.integers(2, 6)
-)  # fmt: skip
+)
 def test_rows_that_are_left_out_change_no_value_of_weights_that_are_not_negative(seed, name, levels):
     X, grades, qid, rng = tables(seed, lists=4, runs=2, levels=levels)
     evaluator = Evaluator(parse(name), split(grades, qid, gain="linear"))
@@ -55,8 +65,10 @@ def test_rows_that_are_left_out_change_no_value_of_weights_that_are_not_negative
     missed = {number: grades[left[(qid[left] == number) & (grades[left] > 0)]].tolist() for number in np.unique(qid)}
     fewer = Evaluator(parse(name), split(grades[kept], qid[kept], gain="linear", ideal_gains=missed))
     for weights in (*rng.integers(0, 4, (6, 2)), [0, 0], [1, 0], [0, 1]):
-        whole, cut = (np.array(one.values(rows @ weights, "pessimistic"), dtype=float)
-                      for one, rows in ((evaluator, X), (fewer, X[kept])))  # fmt: skip
+        whole, cut = (
+            np.array(one.values(rows @ weights, "pessimistic"), dtype=float)
+            for one, rows in ((evaluator, X), (fewer, X[kept]))
+        )
         np.testing.assert_allclose(cut, whole, atol=1e-12)
 
 
@@ -78,8 +90,10 @@ def loss(given, X, relevant):
     """Penalised loss of weights and an intercept for columns that are scaled by one number."""
     A = (X - X.mean(axis=0)) / np.sqrt(X.var(axis=0).mean())
     margins = A @ given[:-1] + given[-1]
-    return float(np.sum(np.log1p(np.exp(-np.abs(margins))) + np.maximum(margins, 0) - relevant * margins)
-                 + 0.5 * RIDGE * np.sum(given[:-1] ** 2))  # fmt: skip
+    return float(
+        np.sum(np.log1p(np.exp(-np.abs(margins))) + np.maximum(margins, 0) - relevant * margins)
+        + 0.5 * RIDGE * np.sum(given[:-1] ** 2)
+    )
 
 
 @pytest.mark.parametrize("seed", range(6))

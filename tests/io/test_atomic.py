@@ -25,9 +25,7 @@ WRITERS = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("open_new", "old", "new"), [(writing, "old", "é\n"), (writing_bytes, b"old", b"\0\xff\r\n")]
-)
+@pytest.mark.parametrize(("open_new", "old", "new"), [(writing, "old", "é\n"), (writing_bytes, b"old", b"\0\xff\r\n")])
 def test_a_file_is_replaced_when_the_block_ends_well_and_only_then(tmp_path, open_new, old, new):
     path = tmp_path / "file"
     for content in (old, new):

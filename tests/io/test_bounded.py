@@ -63,10 +63,14 @@ def test_arrays_that_are_not_as_stated_take_no_memory():
     raw = npy(np.zeros(3))
     large = raw.replace(b"(3,), }", b"(" + b"9" * 12 + b",), }")
     for body, kind, shape, size in [
-        (raw, "<f8", (4,), len(raw)), (raw, "<f4", (3,), len(raw)), (raw, "<f8", (3,), len(raw) + 8),
-        (raw[:-1], "<f8", (3,), len(raw)), (large, "<f8", (10**12 - 1,), len(large)), (b"", "<f8", (3,), 0),
+        (raw, "<f8", (4,), len(raw)),
+        (raw, "<f4", (3,), len(raw)),
+        (raw, "<f8", (3,), len(raw) + 8),
+        (raw[:-1], "<f8", (3,), len(raw)),
+        (large, "<f8", (10**12 - 1,), len(large)),
+        (b"", "<f8", (3,), 0),
         (npy(np.array([None])), "|O", (1,), 200),
-    ]:  # fmt: skip
+    ]:
         with pytest.raises(ValueError):
             read_array(io.BytesIO(body), kind, shape, size)
 

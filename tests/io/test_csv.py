@@ -183,9 +183,12 @@ FORMULAS = ["=1+1", "+a", "-a", "@a", "'=a", "''-a", "=", "＝a", "-5a"]
 def test_a_name_that_a_spreadsheet_would_compute_is_written_as_text_and_read_as_itself(tmp_path):
     ids = [*FORMULAS, "-5", "+1e3", "'a", "a=b", "'"]
     table = Table(
-        X=np.arange(2.0 * len(ids)).reshape(-1, 2), y=np.zeros(len(ids)), qid=np.array(ids[::-1], dtype=object),
-        ids=np.array(ids, dtype=object), feature_names=("-log p", "b"),
-    )  # fmt: skip
+        X=np.arange(2.0 * len(ids)).reshape(-1, 2),
+        y=np.zeros(len(ids)),
+        qid=np.array(ids[::-1], dtype=object),
+        ids=np.array(ids, dtype=object),
+        feature_names=("-log p", "b"),
+    )
     path = tmp_path / "t.csv"
     write_csv(path, table)
     with open(path, encoding="utf-8", newline="") as file:

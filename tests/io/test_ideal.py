@@ -11,9 +11,13 @@ from rerank.io import Table, read_csv, read_svmlight, write_csv, write_svmlight
 
 GRADES = {"1": (2.0, 1.0), "9": (0.5,)}
 TABLE = Table(
-    np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1.0, 0.0]), np.array(["1", "2"], object), None, ("f1", "f2"),
+    np.array([[1.0, 2.0], [3.0, 4.0]]),
+    np.array([1.0, 0.0]),
+    np.array(["1", "2"], object),
+    None,
+    ("f1", "f2"),
     ideal_gains=GRADES,
-)  # fmt: skip
+)
 FORMATS = {
     "csv": (write_csv, lambda path: read_csv(path, label="target", qid="qid")),
     "svm": (write_svmlight, read_svmlight),
@@ -41,12 +45,22 @@ GOOD = {"format": "exact-rerank ideal grades", "schema": 1, "grades": {"1": [1]}
 @pytest.mark.parametrize(
     "body",
     [
-        [], {}, GOOD | {"format": "x"}, GOOD | {"schema": 2}, GOOD | {"schema": True}, GOOD | {"more": 1},
-        GOOD | {"grades": [1]}, GOOD | {"grades": {"1": 1}}, GOOD | {"grades": {"1": [0]}},
-        GOOD | {"grades": {"1": [-1]}}, GOOD | {"grades": {"1": [True]}}, GOOD | {"grades": {"1": ["1"]}},
-        GOOD | {"grades": {"1": [float("nan")]}}, GOOD | {"grades": {"1": [10**400]}},
+        [],
+        {},
+        GOOD | {"format": "x"},
+        GOOD | {"schema": 2},
+        GOOD | {"schema": True},
+        GOOD | {"more": 1},
+        GOOD | {"grades": [1]},
+        GOOD | {"grades": {"1": 1}},
+        GOOD | {"grades": {"1": [0]}},
+        GOOD | {"grades": {"1": [-1]}},
+        GOOD | {"grades": {"1": [True]}},
+        GOOD | {"grades": {"1": ["1"]}},
+        GOOD | {"grades": {"1": [float("nan")]}},
+        GOOD | {"grades": {"1": [10**400]}},
     ],
-)  # fmt: skip
+)
 def test_damaged_grades_are_refused_and_never_replaced_or_removed(tmp_path, body):
     write_csv(tmp_path / "t.csv", TABLE)
     beside = tmp_path / "t.csv.ideal.json"

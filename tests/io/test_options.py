@@ -12,24 +12,41 @@ from rerank.io.options import drawn_seed, generator, one_of, real, seed, source,
 NO_NUMBERS = ["3", None, True, np.bool_(True), math.nan]
 SENTENCES = {
     "a whole number": (
-        whole, {}, {3: [3, np.int8(3), np.uint64(3)]}, [0, -1, 2.0, *NO_NUMBERS],
+        whole,
+        {},
+        {3: [3, np.int8(3), np.uint64(3)]},
+        [0, -1, 2.0, *NO_NUMBERS],
         "k is .*; it must be a whole number, at least 1",
     ),
     "a whole number and its ends": (
-        whole, {"least": 0, "most": 5, "of": " (there are 5)"}, {0: [0], 5: [5]}, [6],
+        whole,
+        {"least": 0, "most": 5, "of": " (there are 5)"},
+        {0: [0], 5: [5]},
+        [6],
         r"k is 6; it must be a whole number, from 0 to 5 \(there are 5\)",
     ),
     "a number": (
-        real, {"least": 0.0, "end": 1.0}, {0.5: [0.5, np.float32(0.5), Fraction(1, 2)]},
-        [-1, 1, "0.5", *NO_NUMBERS, np.bool_(False), math.inf, 1j], "it must be a number, at least 0 and below 1",
+        real,
+        {"least": 0.0, "end": 1.0},
+        {0.5: [0.5, np.float32(0.5), Fraction(1, 2)]},
+        [-1, 1, "0.5", *NO_NUMBERS, np.bool_(False), math.inf, 1j],
+        "it must be a number, at least 0 and below 1",
     ),
     "a number above zero": (
-        real, {"least": 0.0, "positive": True}, {1e-300: [1e-300]}, [0.0, math.inf], "it must be a number, above 0",
+        real,
+        {"least": 0.0, "positive": True},
+        {1e-300: [1e-300]},
+        [0.0, math.inf],
+        "it must be a number, above 0",
     ),
     "one of some words": (
-        one_of, {"known": ["a", "b", "c"]}, {"b": ["b"]}, ["d", 3, None, ["a"]], "k is .*; it must be 'a', 'b' or 'c'",
+        one_of,
+        {"known": ["a", "b", "c"]},
+        {"b": ["b"]},
+        ["d", 3, None, ["a"]],
+        "k is .*; it must be 'a', 'b' or 'c'",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", SENTENCES)

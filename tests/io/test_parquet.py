@@ -1,6 +1,5 @@
 """Parquet tables: the same roles as in CSV, and one sentence for what cannot be read."""
 
-
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -21,10 +20,16 @@ def file(tmp_path):
 
 
 GOOD = {
-    "id": ["p1", "p2", "p3"], "q": ["a", "a", "b"], "age": [30, 31, -3], "year": pa.array([58.5, 100, 0], pa.float32()),
-    "flag": [True, False, True], "name": ["Ann", "Bob", "Cy"], "day": pa.array([0, 1, 2], pa.date32()),
-    "w": [1.0, 2.0, 0.0], "died": pa.array([0, 0, 2], pa.int8()),
-}  # fmt: skip
+    "id": ["p1", "p2", "p3"],
+    "q": ["a", "a", "b"],
+    "age": [30, 31, -3],
+    "year": pa.array([58.5, 100, 0], pa.float32()),
+    "flag": [True, False, True],
+    "name": ["Ann", "Bob", "Cy"],
+    "day": pa.array([0, 1, 2], pa.date32()),
+    "w": [1.0, 2.0, 0.0],
+    "died": pa.array([0, 0, 2], pa.int8()),
+}
 
 
 def test_every_role_is_read_and_other_columns_are_left_out_aloud(file):

@@ -87,9 +87,12 @@ def test_the_file_that_standard_output_goes_to_is_no_output(tmp_path, where):
     code = f"from tests.io.test_paths import write\ntry: write({where!r})\nexcept Exception as e: print(repr(e))"
     with open(tmp_path / "printed", "w") as out:
         subprocess.run(
-            [sys.executable, "-c", code], stdout=out, cwd=tmp_path, check=True,
+            [sys.executable, "-c", code],
+            stdout=out,
+            cwd=tmp_path,
+            check=True,
             env={**os.environ, "PYTHONPATH": os.getcwd()},
-        )  # fmt: skip
+        )
     text = (tmp_path / "printed").read_text()
     assert text.startswith("InputError") and os.listdir(tmp_path) == ["printed"]
 

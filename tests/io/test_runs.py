@@ -36,8 +36,7 @@ FRAMES = [
 @pytest.mark.parametrize("frame", FRAMES, ids=lambda frame: type(frame).__module__)
 def test_data_frames_are_read_and_given_back_as_they_are(frame):
     assert triples(run_of(frame, "a")) == ROWS
-    back = as_frame(*(np.array(each, dtype=object) for each in list(zip(*ROWS))[:2]),
-                    np.array([2.5, 1.0, -3.0]), frame)  # fmt: skip
+    back = as_frame(*(np.array(each, dtype=object) for each in list(zip(*ROWS))[:2]), np.array([2.5, 1.0, -3.0]), frame)
     assert type(back) is type(frame) and triples(run_of(back, "a")) == ROWS
     assert list(getattr(back, "column_names", back.columns)) == list(getattr(frame, "column_names", frame.columns))
 

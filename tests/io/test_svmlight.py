@@ -6,10 +6,7 @@ from rerank.errors import InputError
 from rerank.io import Table, read_svmlight, svmlight, write_svmlight
 
 LETOR = (
-    "2 qid:10 1:0.5 3:-1.25 #docid = GX1 inc = 1\n"
-    "# a comment alone\n"
-    "0 qid:10 2:1 # docid = GX2\n\n"
-    "1 qid:9 #GX3 rest\n"
+    "2 qid:10 1:0.5 3:-1.25 #docid = GX1 inc = 1\n# a comment alone\n0 qid:10 2:1 # docid = GX2\n\n1 qid:9 #GX3 rest\n"
 )
 
 

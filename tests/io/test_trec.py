@@ -80,8 +80,10 @@ def test_a_packed_file_is_known_by_its_content(file):
     assert read_run(file(packed, "a.run.gz")).tag == "sys"
 
 
-WORDS = st.one_of(st.sampled_from(["q1", "a", "#b", "é", "an-identifier-of-more-than-thirty-signs", "\x85", "\x1f"]),
-                  st.text(st.characters(codec="utf-8", exclude_characters=" \t\n\r\v\f"), min_size=1))  # fmt: skip
+WORDS = st.one_of(
+    st.sampled_from(["q1", "a", "#b", "é", "an-identifier-of-more-than-thirty-signs", "\x85", "\x1f"]),
+    st.text(st.characters(codec="utf-8", exclude_characters=" \t\n\r\v\f"), min_size=1),
+)
 NUMBERS = st.one_of(st.floats(-1e300, 1e300).map(repr), st.sampled_from(["1", "2.0", "-3", "1_0", "nan", "x", "1e999"]))
 BREAKS = st.sampled_from(["\n", "\n", "\n", "\r\n", "\n\n", "\n # remark\n", "\n#\n"])
 
@@ -89,7 +91,8 @@ BREAKS = st.sampled_from(["\n", "\n", "\n", "\r\n", "\n\n", "\n # remark\n", "\n
 @settings(deadline=None, max_examples=300)
 @given(
     st.lists(st.tuples(WORDS, WORDS, WORDS, WORDS, NUMBERS, WORDS, BREAKS), min_size=1),
-    st.sampled_from([(0, 1, 2, 3, 4, 5), (0, 1, 2, 4), (0, 2, 4), (0, 2)]), st.sampled_from([" ", "\t", "  "]),
+    st.sampled_from([(0, 1, 2, 3, 4, 5), (0, 1, 2, 4), (0, 2, 4), (0, 2)]),
+    st.sampled_from([" ", "\t", "  "]),
     st.booleans(),
 )
 def test_files_read_at_once_are_those_read_line_by_line(tmp_path_factory, lines, columns, blank, cut):

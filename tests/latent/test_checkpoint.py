@@ -19,9 +19,15 @@ from tests.cases.latent import clustered_log
 from tests.cases.refuses import refuses
 
 OPTIONS = dict(
-    n_factors=4, n_negatives=20, n_shards=2, block_bytes=4 * 4 * 20, alpha=0.05, n_epochs=9, evaluate_every=2,
+    n_factors=4,
+    n_negatives=20,
+    n_shards=2,
+    block_bytes=4 * 4 * 20,
+    alpha=0.05,
+    n_epochs=9,
+    evaluate_every=2,
     random_state=0,
-)  # fmt: skip
+)
 
 
 def model(folder, **options):
@@ -38,12 +44,15 @@ def same(a, b):
     histories = [
         [{k: v for k, v in entry.items() if k in ("epoch", "loss", "xi_error", "precision")} for entry in m.history_]
         for m in (a, b)
-    ]  # fmt: skip
+    ]
     return (
-        (a._factors.U == b._factors.U).all() and (a._factors.V == b._factors.V).all()
-        and (a._factors.GU == b._factors.GU).all() and (a._factors.GV == b._factors.GV).all()
-        and histories[0] == histories[1] and (a.n_epochs_, a.stopped_) == (b.n_epochs_, b.stopped_)
-    )  # fmt: skip
+        (a._factors.U == b._factors.U).all()
+        and (a._factors.V == b._factors.V).all()
+        and (a._factors.GU == b._factors.GU).all()
+        and (a._factors.GV == b._factors.GV).all()
+        and histories[0] == histories[1]
+        and (a.n_epochs_, a.stopped_) == (b.n_epochs_, b.stopped_)
+    )
 
 
 class Crash(Exception):
@@ -156,11 +165,16 @@ def contents(folder):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (dict(n_factors=5), "n_factors=4, not 5"), (dict(alpha=0.06), "alpha=0.05, not 0.06"),
-        (dict(random_state=1), "seed="), (dict(n_shards=1), "n_shards=2, not 1"), (dict(n_epochs=10), "n_epochs=9"),
-        (dict(init_scale=0.1), "init_scale"), (dict(evaluate_every=3), "evaluate_every"), (dict(xi="exact"), "xi="),
+        (dict(n_factors=5), "n_factors=4, not 5"),
+        (dict(alpha=0.06), "alpha=0.05, not 0.06"),
+        (dict(random_state=1), "seed="),
+        (dict(n_shards=1), "n_shards=2, not 1"),
+        (dict(n_epochs=10), "n_epochs=9"),
+        (dict(init_scale=0.1), "init_scale"),
+        (dict(evaluate_every=3), "evaluate_every"),
+        (dict(xi="exact"), "xi="),
     ],
-)  # fmt: skip
+)
 def test_a_checkpoint_of_other_options_is_refused_and_kept(logs, tmp_path, options, words):
     model(tmp_path).fit(logs[0])
     before = contents(tmp_path)
@@ -204,11 +218,17 @@ def spoil(folder, what):
 @pytest.mark.parametrize(
     ("what", "words"),
     [
-        ("schema", "schema 99"), ("version", "version='9.9'"), ("format", "not an exact-rerank latent checkpoint"),
-        ("run", "damaged"), ("option", "another version"), ("at", "damaged"), ("json", "no readable"),
-        ("array", "not the array"), ("missing", "missing"),
+        ("schema", "schema 99"),
+        ("version", "version='9.9'"),
+        ("format", "not an exact-rerank latent checkpoint"),
+        ("run", "damaged"),
+        ("option", "another version"),
+        ("at", "damaged"),
+        ("json", "no readable"),
+        ("array", "not the array"),
+        ("missing", "missing"),
     ],
-)  # fmt: skip
+)
 @pytest.mark.parametrize("seeded", [True, False])
 def test_a_checkpoint_of_another_version_or_damaged_is_refused_and_kept(logs, tmp_path, what, words, seeded):
     model(tmp_path, n_epochs=1).fit(logs[0])
@@ -242,11 +262,15 @@ def test_a_fit_that_is_refused_leaves_the_model_as_it_was(logs, tmp_path):
     with_nan = logs[0].copy()
     with_nan.data[3] = np.nan
     cases = [
-        (dict(), (with_nan,), "NaN"), (dict(), (logs[0], with_nan), "NaN"), (dict(), (logs[0][:, :3],), "items"),
-        (dict(), (sp.csr_matrix((0, 40)),), "0 records"), (dict(), (sp.csr_matrix((60, 0)),), "0 items"),
-        (dict(alpha=-1.0), logs[:1], "alpha"), (dict(n_factors=5), logs[:1], "n_factors=4, not 5"),
+        (dict(), (with_nan,), "NaN"),
+        (dict(), (logs[0], with_nan), "NaN"),
+        (dict(), (logs[0][:, :3],), "items"),
+        (dict(), (sp.csr_matrix((0, 40)),), "0 records"),
+        (dict(), (sp.csr_matrix((60, 0)),), "0 items"),
+        (dict(alpha=-1.0), logs[:1], "alpha"),
+        (dict(n_factors=5), logs[:1], "n_factors=4, not 5"),
         (dict(random_state=None, n_epochs=3), logs[:1], "n_epochs=9"),
-    ]  # fmt: skip
+    ]
     for options, given, words in cases:
         fitted.set_params(**options)
         refuses(words, fitted.fit, *given)

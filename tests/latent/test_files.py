@@ -39,9 +39,7 @@ def test_files_of_others_in_the_folder_are_left_locked(fitted, tmp_path):
     theirs = {"features.npy", "U.npy", "U-0123.npy", f"X-{DIGITS}.npy", "notes.part", ".other.json.ab.part"}
     for name in theirs:
         (tmp_path / name).write_text("mine")
-    ours = {
-        f"U-{DIGITS}.npy", f".GV-{DIGITS}.npy.part", f".V-{DIGITS}.npy.x1y2.part", ".model.json.x1y2.part"
-    }
+    ours = {f"U-{DIGITS}.npy", f".GV-{DIGITS}.npy.part", f".V-{DIGITS}.npy.x1y2.part", ".model.json.x1y2.part"}
     for name in ours:
         (tmp_path / name).write_text("left by a process that died")
     fitted.save(tmp_path)
@@ -78,19 +76,16 @@ def test_a_full_disk_is_an_error_of_ours_and_leaves_the_old_model(fitted, tmp_pa
 
 @pytest.mark.parametrize("seed", [3, np.int64(3), np.uint8(3), None])
 def test_a_seed_of_any_integer_type_is_kept(tmp_path, seed):
-    model(random_state=seed, alpha=np.float32(0.1), checkpoint=tmp_path / "c").fit(
-        clustered_log(20, 16)
-    ).save(tmp_path / "m")
+    model(random_state=seed, alpha=np.float32(0.1), checkpoint=tmp_path / "c").fit(clustered_log(20, 16)).save(
+        tmp_path / "m"
+    )
     assert LatentRoBiRank.load(tmp_path / "m").random_state == seed
     model(random_state=np.random.RandomState(3)).fit(clustered_log(20, 16)).save(tmp_path / "m")
     assert LatentRoBiRank.load(tmp_path / "m").random_state is None
 
 
 def test_values_as_json_knows_them():
-    given = {
-        "a": [np.float32(0.5), np.nan, (1, np.int8(2))],
-        "b": {"c": Path("x"), "d": np.inf, "e": np.bool_(True)},
-    }
+    given = {"a": [np.float32(0.5), np.nan, (1, np.int8(2))], "b": {"c": Path("x"), "d": np.inf, "e": np.bool_(True)}}
     wanted = {"a": [0.5, None, [1, 2]], "b": {"c": "x", "d": None, "e": True}}
     assert plain(given) == wanted and json.loads(json.dumps(plain(given))) == wanted
 
@@ -122,9 +117,7 @@ with locked(sys.argv[1]):
 
 def test_another_process_keeps_us_out_until_it_is_dead(fitted, tmp_path):
     command = [sys.executable, "-c", HOLDER, str(tmp_path)]
-    with subprocess.Popen(
-        command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as other:
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
         assert other.stdout.readline() == "held\n"
         refuses(f"in use by process {other.pid}", fitted.save, tmp_path)
         assert names(tmp_path) == {NAME}
@@ -158,9 +151,16 @@ def test_a_lock_that_was_removed_meanwhile_keeps_nobody_out(tmp_path, monkeypatc
 @pytest.mark.parametrize(
     "change",
     [
-        b"[" * 10**6, b'{"format": ' + b"9" * 10_000 + b"}", b"\xff", b"",
-        {"schema": True}, {"schema": 99}, {"format": "something else"},
-        {"arrays": []}, {"arrays": {"U": []}}, {"arrays": {"U": {"file": 1}}},
+        b"[" * 10**6,
+        b'{"format": ' + b"9" * 10_000 + b"}",
+        b"\xff",
+        b"",
+        {"schema": True},
+        {"schema": 99},
+        {"format": "something else"},
+        {"arrays": []},
+        {"arrays": {"U": []}},
+        {"arrays": {"U": {"file": 1}}},
         {"arrays": {"U": {"file": "U.npy", "sha256": "", "shape": [10**30], "dtype": "float64"}}},
         {"arrays": {"U": {"file": "U.npy", "sha256": "", "shape": [2**40], "dtype": "float64"}}},
         {"arrays": {"U": {"file": "U.npy", "sha256": "", "shape": ["2"], "dtype": "float64"}}},
@@ -168,7 +168,7 @@ def test_a_lock_that_was_removed_meanwhile_keeps_nobody_out(tmp_path, monkeypatc
         {"arrays": {"U": {"file": "U.npy", "sha256": "", "shape": [2], "dtype": "object"}}},
         {"arrays": {"U": {"file": "\0", "sha256": "", "shape": [2], "dtype": "float64"}}},
     ],
-)  # fmt: skip
+)
 def test_a_json_file_that_lies_is_one_sentence(fitted, tmp_path, change):
     """A crafted one raised RecursionError, and its shapes were believed."""
     fitted.save(tmp_path)
@@ -190,14 +190,7 @@ def test_the_order_of_an_array_in_memory_does_not_matter(tmp_path):
 
 @pytest.mark.parametrize(
     "state",
-    [
-        {"n_items": 3},
-        {"n_items": 10**6},
-        {"n_items": -1},
-        {"n_shards": 1e999},
-        {"n_epochs": "x"},
-        {"seed": None},
-    ],
+    [{"n_items": 3}, {"n_items": 10**6}, {"n_items": -1}, {"n_shards": 1e999}, {"n_epochs": "x"}, {"seed": None}],
 )
 def test_numbers_that_do_not_fit_the_arrays_are_refused(fitted, tmp_path, state):
     """Compiled code would have read behind the end of an array."""

@@ -46,9 +46,16 @@ def test_the_mean_step_is_the_gradient(n_shards, popular):
     drawn = []
     for seed in range(repeats):
         options = Settings(
-            n_shards=n_shards, alpha=alpha, learning_rate=rate, optimizer="sgd", n_negatives=3, visit_size=2,
-            popular=popular, block_bytes=9 * 4 // n_shards, seed=seed,
-        )  # fmt: skip
+            n_shards=n_shards,
+            alpha=alpha,
+            learning_rate=rate,
+            optimizer="sgd",
+            n_negatives=3,
+            visit_size=2,
+            popular=popular,
+            block_bytes=9 * 4 // n_shards,
+            seed=seed,
+        )
         engine = LocalEngine(n_jobs=1)
         engine.prepare(log_of(log), start, options)
         for t in range(n_shards):
@@ -107,10 +114,7 @@ def slow_visit(who, where, xi, starts, U, V, n, rate, alpha, size, m, popular, s
 
 
 @examples(
-    25, seed=st.integers(0, 9999),
-    size=st.integers(1, 5),
-    m=st.integers(1, 6),
-    popular=st.sampled_from([0.0, 0.5, 0.9]),
+    25, seed=st.integers(0, 9999), size=st.integers(1, 5), m=st.integers(1, 6), popular=st.sampled_from([0.0, 0.5, 0.9])
 )
 def test_a_visit_takes_the_step_of_the_formula(seed, size, m, popular):
     log = log_of(random_log(5, 8, 0.5, seed=seed))
@@ -125,9 +129,23 @@ def test_a_visit_takes_the_step_of_the_formula(seed, size, m, popular):
     slow_visit(who, log.items, xi, starts, U, V, 20, 1e-4, 0.1, size, m, popular, seed)
     f = np.float32
     pairs = robirank(
-        who, log.items, xi, starts, start.U, start.GU, start.V, start.GV, 20, f(1e-4), f(0.1), False, size, m, popular,
+        who,
+        log.items,
+        xi,
+        starts,
+        start.U,
+        start.GU,
+        start.V,
+        start.GV,
+        20,
+        f(1e-4),
+        f(0.1),
+        False,
+        size,
+        m,
+        popular,
         np.uint64(seed),
-    )  # fmt: skip
+    )
     assert pairs == who.size * m
     # A record or an item y' may come twice in a visit: its shrinkage is then a product, not a sum; moves are of 1e-3.
     np.testing.assert_allclose(start.U, U, atol=3e-6)
@@ -141,9 +159,12 @@ def test_visits_hold_every_record_once_and_one_user_each():
 
 
 @examples(
-    40, n=st.integers(1, 3 * 2 * LANES), c=st.integers(1, 5), scale=st.sampled_from([0.1, 3.0, 15.0]),
+    40,
+    n=st.integers(1, 3 * 2 * LANES),
+    c=st.integers(1, 5),
+    scale=st.sampled_from([0.1, 3.0, 15.0]),
     seed=st.integers(0, 999),
-)  # fmt: skip
+)
 def test_sums_over_items(n, c, scale, seed):
     rng = np.random.default_rng(seed)
     row = (scale * rng.standard_normal(n)).clip(-25, 25).astype(np.float32)
@@ -250,9 +271,23 @@ def test_warp_takes_the_step_of_the_formula(seed, size, m):
     wanted = slow_warp(who, log.items, starts, U, V, 20, 1e-4, 0.1, size, m, seed)
     f = np.float32
     draws = warp(
-        who, log.items, np.ones(who.size, f), starts, start.U, start.GU, start.V, start.GV, 20, f(1e-4), f(0.1), False,
-        size, m, 0.0, np.uint64(seed),
-    )  # fmt: skip
+        who,
+        log.items,
+        np.ones(who.size, f),
+        starts,
+        start.U,
+        start.GU,
+        start.V,
+        start.GV,
+        20,
+        f(1e-4),
+        f(0.1),
+        False,
+        size,
+        m,
+        0.0,
+        np.uint64(seed),
+    )
     assert draws == wanted
     np.testing.assert_allclose(start.U, U, atol=3e-6)
     np.testing.assert_allclose(start.V, V, atol=3e-6)
@@ -266,9 +301,23 @@ def test_warp_counts_draws_of_other_items(B, violators):
     V[0], V[1 : 1 + violators] = 0, 0
     who, y = np.zeros(k, np.int32), np.zeros(k, np.int32)
     draws = warp(
-        who, y, np.ones(k, f), np.arange(k), U, np.zeros(1, f), V, np.zeros(B, f), B, f(0), f(0), False, 1, 10**6, 0.0,
+        who,
+        y,
+        np.ones(k, f),
+        np.arange(k),
+        U,
+        np.zeros(1, f),
+        V,
+        np.zeros(B, f),
+        B,
+        f(0),
+        f(0),
+        False,
+        1,
+        10**6,
+        0.0,
         np.uint64(3),
-    )  # fmt: skip
+    )
     p = violators / (B - 1)
     assert abs(draws / k - 1 / p) <= 5 * np.sqrt(1 - p) / p / np.sqrt(k)
 
@@ -296,11 +345,7 @@ def test_adagrad_bounds_the_first_step_and_shortens_the_later_ones():
     start = random_factors(5, 8, 3, seed=2)
     moves = []
     shard = Shard(
-        0,
-        log,
-        start.U,
-        start.GU,
-        Settings(learning_rate=0.1, decay=1e9, alpha=0.0, visit_size=99, n_negatives=4),
+        0, log, start.U, start.GU, Settings(learning_rate=0.1, decay=1e9, alpha=0.0, visit_size=99, n_negatives=4)
     )
     for epoch in range(1, 60):
         _, block = one_block(shard, epoch)
@@ -381,9 +426,7 @@ def test_the_libraries_are_searched_for_once(engine, monkeypatch):
     searched, threads = [], []
     load = threadpoolctl.ThreadpoolController._load_libraries
     monkeypatch.setattr(
-        threadpoolctl.ThreadpoolController,
-        "_load_libraries",
-        lambda self: (searched.append(self), load(self))[1],
+        threadpoolctl.ThreadpoolController, "_load_libraries", lambda self: (searched.append(self), load(self))[1]
     )
 
     def run(shard, step, block):

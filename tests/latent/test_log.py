@@ -22,9 +22,7 @@ def test_counts_duplicates_order_and_stored_zeros_do_not_matter():
     order = np.random.default_rng(0).permutation(messy.nnz)
     rows, cols = np.r_[messy.row[order], messy.row, [0]], np.r_[messy.col[order], messy.col, [0]]
     last = float(X[0, 0] > 0)
-    counted = sp.coo_matrix(
-        (np.r_[np.full(messy.nnz, 3.0), np.ones(messy.nnz), [last]], (rows, cols)), shape=X.shape
-    )
+    counted = sp.coo_matrix((np.r_[np.full(messy.nnz, 3.0), np.ones(messy.nnz), [last]], (rows, cols)), shape=X.shape)
     plain = log_of(X)
     for other in (counted, counted.tocsc(), X.toarray(), X.astype(np.int8)):
         found = log_of(other)
@@ -122,7 +120,8 @@ def test_a_split_shares_out_every_record_once_and_every_user_alike(seed, first, 
 
 
 @examples(
-    30, seed=st.integers(0, 999),
+    30,
+    seed=st.integers(0, 999),
     fractions=st.sampled_from([(0.3,), (0.0, 0.5), (0.2, 0.3, 0.5), (1.0,)]),
     chunk=st.integers(1, 30),
     density=st.sampled_from([0.0, 0.1, 0.6]),
@@ -163,7 +162,8 @@ def test_shares_that_are_none_are_refused(fractions):
 
 
 @examples(
-    40, n=st.integers(4, 60),
+    40,
+    n=st.integers(4, 60),
     blocks=st.integers(1, 2),
     parts=st.integers(1, 2),
     seed=st.integers(0, 99),
@@ -231,7 +231,8 @@ def slow_measures(items, held, k):
 
 
 @examples(
-    80, seed=st.integers(0, 9999),
+    80,
+    seed=st.integers(0, 9999),
     k=st.integers(1, 9),
     levels=st.sampled_from([2, 4, 1000]),
     density=st.sampled_from([0.1, 0.5, 0.95]),

@@ -21,9 +21,7 @@ from rerank.latent.recommender import ENDS
 from tests.cases.latent import clustered_log, random_factors, sums_over_others
 from tests.cases.refuses import refuses
 
-SMALL = dict(
-    n_factors=8, n_negatives=30, visit_size=4, n_shards=2, block_bytes=8 * 4 * 20, alpha=0.05, random_state=0
-)
+SMALL = dict(n_factors=8, n_negatives=30, visit_size=4, n_shards=2, block_bytes=8 * 4 * 20, alpha=0.05, random_state=0)
 
 
 def small(**options):
@@ -53,9 +51,7 @@ def test_it_finds_the_groups_of_a_clustered_log(logs, loss, optimizer):
 
 
 def test_training_lowers_the_loss_it_reports(logs):
-    model = small(n_shards=1, block_bytes=2**20, n_epochs=20, evaluate_every=1, alpha=1e-3, xi="exact").fit(
-        logs[0]
-    )
+    model = small(n_shards=1, block_bytes=2**20, n_epochs=20, evaluate_every=1, alpha=1e-3, xi="exact").fit(logs[0])
     losses = [entry["loss"] for entry in model.history_]
     assert losses[-1] < losses[10] < losses[0]
     again = small(n_shards=1, block_bytes=2**20, n_epochs=19, alpha=1e-3, xi="exact").fit(logs[0])
@@ -93,9 +89,7 @@ def test_a_model_lives_on_in_its_folder(logs, tmp_path):
     model.save(tmp_path / "model")
     model.partial_fit(logs[0], 2).save(tmp_path / "model")
     again = LatentRoBiRank.load(tmp_path / "model")
-    assert (
-        same(model, again) and again.get_params() == model.get_params() and again.history_ == model.history_
-    )
+    assert same(model, again) and again.get_params() == model.get_params() and again.history_ == model.history_
     for a, b in zip(model.recommend([0, 5], 7), again.recommend([0, 5], 7)):
         np.testing.assert_array_equal(a, b)
     assert same(model.partial_fit(logs[0]), again.partial_fit(logs[0]))
@@ -224,9 +218,7 @@ def test_divergence_is_an_error_at_once_and_a_warning_later(logs):
 @pytest.mark.parametrize("epochs", [1, 2])
 def test_divergence_in_the_last_epoch_is_seen(logs, epochs):
     """Each user has one visit an epoch, and vectors are not checked after it."""
-    model = small(
-        optimizer="sgd", learning_rate=1e30 if epochs == 1 else 1e16, n_epochs=epochs, visit_size=99
-    )
+    model = small(optimizer="sgd", learning_rate=1e30 if epochs == 1 else 1e16, n_epochs=epochs, visit_size=99)
     with pytest.raises(SolverError, match="lower it"):
         model.set_params(n_shards=1, block_bytes=2**20).fit(logs[0])
     assert not hasattr(model, "user_factors_")
@@ -254,10 +246,7 @@ def test_users_and_items_without_records(logs):
     model = small(n_epochs=5).fit(sp.csr_matrix(log))
     some = np.delete(np.arange(120), [3, 50])
     np.testing.assert_allclose(
-        model.user_factors_[[3, 50]],
-        np.tile(model._factors.U[some].mean(axis=0), (2, 1)),
-        rtol=1e-5,
-        atol=1e-7,
+        model.user_factors_[[3, 50]], np.tile(model._factors.U[some].mean(axis=0), (2, 1)), rtol=1e-5, atol=1e-7
     )
     assert np.isfinite(model.item_factors_).all()
     items, _ = model.recommend([3], 80)
@@ -282,27 +271,46 @@ def test_what_cannot_be_learnt_or_asked_is_named(logs):
 @pytest.mark.parametrize(
     "options",
     [
-        dict(loss="hinge"), dict(alpha=-1.0), dict(alpha=np.nan), dict(n_factors=0), dict(popular=1.0),
+        dict(loss="hinge"),
+        dict(alpha=-1.0),
+        dict(alpha=np.nan),
+        dict(n_factors=0),
+        dict(popular=1.0),
         dict(n_shards=0),
-        dict(xi="guess"), dict(xi="chebyshev"), dict(xi="sampled"),
-        dict(engine="spark"), dict(n_epochs=2.5), dict(learning_rate=0.0), dict(decay=0.0),
-        dict(validation_fraction=1.0), dict(learning_rate="a"), dict(learning_rate=None), dict(decay=1j),
-        dict(n_epochs=True), dict(n_epochs="3"), dict(n_epochs=None), dict(alpha=True), dict(init_scale="1"),
-        dict(validation_k=2.0), dict(n_jobs=1.0), dict(n_shards=True), dict(block_bytes=2**26 + 1), dict(loss=["warp"]),
-        dict(random_state="a"), dict(random_state=-1), dict(random_state=1.5), dict(random_state=2**32),
+        dict(xi="guess"),
+        dict(xi="chebyshev"),
+        dict(xi="sampled"),
+        dict(engine="spark"),
+        dict(n_epochs=2.5),
+        dict(learning_rate=0.0),
+        dict(decay=0.0),
+        dict(validation_fraction=1.0),
+        dict(learning_rate="a"),
+        dict(learning_rate=None),
+        dict(decay=1j),
+        dict(n_epochs=True),
+        dict(n_epochs="3"),
+        dict(n_epochs=None),
+        dict(alpha=True),
+        dict(init_scale="1"),
+        dict(validation_k=2.0),
+        dict(n_jobs=1.0),
+        dict(n_shards=True),
+        dict(block_bytes=2**26 + 1),
+        dict(loss=["warp"]),
+        dict(random_state="a"),
+        dict(random_state=-1),
+        dict(random_state=1.5),
+        dict(random_state=2**32),
     ],
-)  # fmt: skip
+)
 def test_options_out_of_range_are_named(logs, options):
     refuses(next(iter(options)), small(**options).fit, logs[0])
 
 
 def test_numbers_of_any_type_are_numbers(logs):
-    plain = dict(
-        n_factors=8, block_bytes=640, n_shards=2, n_epochs=2, visit_size=4, validation_users=50, n_jobs=1
-    )
-    wide = {name: np.uint32(value) for name, value in plain.items()} | dict(
-        alpha=np.float64(0.05), patience=np.int8(3)
-    )
+    plain = dict(n_factors=8, block_bytes=640, n_shards=2, n_epochs=2, visit_size=4, validation_users=50, n_jobs=1)
+    wide = {name: np.uint32(value) for name, value in plain.items()} | dict(alpha=np.float64(0.05), patience=np.int8(3))
     one, two = (small(**options).fit(*logs) for options in (plain, wide))
     assert same(one, two) and type(two.alpha_) is float and type(two.n_epochs_) is int
     for a, b in zip(one.recommend([0], 7), two.recommend([0], np.uint8(7))):

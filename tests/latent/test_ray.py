@@ -23,9 +23,16 @@ ray = pytest.importorskip("ray")
 from rerank.latent.engines import ray_engine  # noqa: E402
 
 OPTIONS = dict(
-    n_factors=4, n_negatives=20, visit_size=4, n_shards=2, block_bytes=4 * 4 * 5, alpha=0.05, n_epochs=6,
-    evaluate_every=2, random_state=0,
-)  # fmt: skip
+    n_factors=4,
+    n_negatives=20,
+    visit_size=4,
+    n_shards=2,
+    block_bytes=4 * 4 * 5,
+    alpha=0.05,
+    n_epochs=6,
+    evaluate_every=2,
+    random_state=0,
+)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -98,9 +105,7 @@ def test_workers_that_are_killed_in_an_epoch_change_no_bit(logs, engines, monkey
     assert same(whole, found)
 
 
-def test_workers_lost_again_and_again_end_the_run_and_another_engine_goes_on(
-    logs, engines, monkeypatch, tmp_path
-):
+def test_workers_lost_again_and_again_end_the_run_and_another_engine_goes_on(logs, engines, monkeypatch, tmp_path):
     monkeypatch.setattr(ray_engine, "LOSSES", 2)
     with monkeypatch.context() as patch:
         killing(patch, [(3, 0)], lambda actor, step: ray.kill(actor, no_restart=True))

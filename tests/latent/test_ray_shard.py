@@ -23,9 +23,14 @@ def options(p, loss="robirank", block_bytes=4 * D * 3):
 
 
 @examples(
-    60, n=st.integers(8, 500), d=st.integers(1, 9), p=st.integers(1, 4), cache=st.integers(8, 4000),
-    most=st.integers(100, 9000), epoch=st.integers(1, 5),
-)  # fmt: skip
+    60,
+    n=st.integers(8, 500),
+    d=st.integers(1, 9),
+    p=st.integers(1, 4),
+    cache=st.integers(8, 4000),
+    most=st.integers(100, 9000),
+    epoch=st.integers(1, 5),
+)
 def test_pieces_are_whole_sub_blocks_and_messages_are_short(n, d, p, cache, most, epoch):
     s = Settings(n_shards=p, block_bytes=cache)
     with pytest.MonkeyPatch.context() as patch:

@@ -71,9 +71,7 @@ def check_search(problem: Problem, oracle: Oracle | None = None, **options: Any)
             bad.append(f"not closed: {state}")
         elif mine < low - room or Fraction(found.bound) > high + _room(high):
             bad.append(f"open by more than rounding ({float(low)!r} .. {float(high)!r}): {state}")
-    seen = (
-        "closed" if found.closed else "open where rounding decides", "equal" if mine == most else "not equal"
-    )
+    seen = ("closed" if found.closed else "open where rounding decides", "equal" if mine == most else "not equal")
     return Verdict(tuple(bad), seen)
 
 

@@ -147,12 +147,7 @@ def solve(program, seconds=60.0):
     # HiGHS 1.16 refuses another number of threads than the thread's scheduler has, from whoever ran it before.
     highspy.Highs.resetGlobalScheduler(True)
     solver = highspy.Highs()
-    for option, setting in (
-        ("output_flag", False),
-        ("mip_rel_gap", 0.0),
-        ("mip_abs_gap", 0.0),
-        ("threads", 1),
-    ):
+    for option, setting in (("output_flag", False), ("mip_rel_gap", 0.0), ("mip_abs_gap", 0.0), ("threads", 1)):
         solver.setOptionValue(option, setting)
     solver.setOptionValue("time_limit", seconds)
     lp = highspy.HighsLp()

@@ -7,9 +7,7 @@ from itertools import groupby, permutations, product
 import numpy as np
 from hypothesis import strategies as st
 
-STATISTICS = (
-    "auc", "pauc@2", "pauc@9", "wta", "precision@2", "mrr", "dcg", "dcg@3", "ndcg", "ndcg@2", "pnorm@3"
-)  # fmt: skip
+STATISTICS = ("auc", "pauc@2", "pauc@9", "wta", "precision@2", "mrr", "dcg", "dcg@3", "ndcg", "ndcg@2", "pnorm@3")
 
 few_scores = st.sampled_from([0.0, 1.0, 2.5])
 """So few scores that ties are the rule."""

@@ -64,8 +64,7 @@ def scaled(problem: Problem) -> list[list[Fraction]]:
     low = [Fraction(float(v)) for v in problem.low]
     span = [Fraction(float(v)) - at for v, at in zip(problem.high, low, strict=True)]
     return [
-        [(Fraction(float(x)) - at) / width for x, at, width in zip(row, low, span, strict=True)]
-        for row in problem.X
+        [(Fraction(float(x)) - at) / width for x, at, width in zip(row, low, span, strict=True)] for row in problem.X
     ]
 
 
@@ -100,8 +99,7 @@ class Enumeration:
         points = scaled(self.problem)
         pairs = [*self.earning, *self.apart]
         exact = [
-            [a - b for a, b in zip(points[i], points[k], strict=True)] + [Fraction(0)] * (3 - self.d)
-            for i, k in pairs
+            [a - b for a, b in zip(points[i], points[k], strict=True)] + [Fraction(0)] * (3 - self.d) for i, k in pairs
         ]
         margin = self.problem.epsilon.exact
         self.unit = lcm(margin.denominator, *(v.denominator for row in exact for v in row))
@@ -179,9 +177,7 @@ class Enumeration:
         seen: dict[tuple[bytes, int], int] = {}
         for at in np.argsort(-value, kind="stable"):
             face, c = faces[owner[at]], local[at]
-            if best is not None and value[at] < best / self.value_unit - 1e-9 * (
-                self.size + 3 * self.problem.C
-            ):
+            if best is not None and value[at] < best / self.value_unit - 1e-9 * (self.size + 3 * self.problem.C):
                 break
             key = (face.won[c].tobytes(), int(face.support[c]))
             if key not in seen:
@@ -200,12 +196,7 @@ class Enumeration:
         return list({p[1]: (p[1], p[2]) for p in points if p and p[0] == value * self.value_unit}.values())
 
     def _faces(self) -> list[_Face]:
-        return [
-            _Face(self, axis, side)
-            for axis in range(self.d)
-            for side in (1, -1)
-            if side * self.signs[axis] >= 0
-        ]
+        return [_Face(self, axis, side) for axis in range(self.d) for side in (1, -1) if side * self.signs[axis] >= 0]
 
 
 class _Face:
@@ -309,9 +300,7 @@ class _Face:
         point[self.free[0]] = turn * (r1 * b2 - r2 * b1)
         point[self.free[1]] = turn * (a1 * r2 - a2 * r1)
         support = sum(v != 0 for v in point)
-        if support > o.limit or any(
-            abs(v) > bottom or s * v < 0 for v, s in zip(point, o.signs, strict=True)
-        ):
+        if support > o.limit or any(abs(v) > bottom or s * v < 0 for v, s in zip(point, o.signs, strict=True)):
             return None
         level = [sum(w * v for w, v in zip(point, row, strict=True)) for row in o.whole]
         reach = o.margin * bottom

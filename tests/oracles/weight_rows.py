@@ -21,9 +21,7 @@ Plane = tuple[Vector, Fraction]
 def points(problem: Problem) -> list[Vector]:
     """Rows of the table in scaled features."""
     low, high = ([Fraction(float(x)) for x in side] for side in (problem.low, problem.high))
-    return [
-        [(Fraction(float(x)) - a) / (b - a) for x, a, b in zip(row, low, high, strict=True)] for row in problem.X
-    ]
+    return [[(Fraction(float(x)) - a) / (b - a) for x, a, b in zip(row, low, high, strict=True)] for row in problem.X]
 
 
 def value(problem: Problem, w: Vector, X: list[Vector]) -> Fraction:

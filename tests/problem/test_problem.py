@@ -95,7 +95,7 @@ def test_digests_are_those_of_files_written_earlier():
     one = problem_of(rows, labels, parse("auc"), C=0.01, epsilon=epsilon)
     lists = problem_of(
         rows, grades, parse("ndcg@2"), [0, 0, 1, 1], max_features=1, signs=[1, -1], C=0.01, epsilon=epsilon
-    )  # fmt: skip
+    )
     assert digest(one) == "c61ecc3cc297b36b3e98b5863837c8ffb9b101297b5d690204ece422548ae80d"
     assert digest(lists) == "527e5cd13f515b73524ca28b72a4b580c70ef518a9aea66058f7391602414507"
 
@@ -115,9 +115,7 @@ def grid(epsilon: float | str | Fraction = 0.2) -> Problem:
 def test_a_double_stands_for_its_shortest_decimal_and_for_itself_as_a_float(m: float) -> None:
     made = Margin(m)
     assert made.exact == Fraction(repr(m)) and made == m and Margin(np.float64(m)).exact == made.exact
-    for kept in (
-        Margin.from_text(made.text), copy.deepcopy(made), pickle.loads(pickle.dumps(made)), Margin(made)
-    ):
+    for kept in (Margin.from_text(made.text), copy.deepcopy(made), pickle.loads(pickle.dumps(made)), Margin(made)):
         assert (kept, kept.exact) == (made, made.exact)
     assert Margin.from_text(m.hex()).exact == Fraction(m)  # a file that was written when margins were doubles
 

@@ -412,9 +412,9 @@ def test_several_lists_have_the_error_of_paired_means(stat):
     qid = np.repeat(np.arange(9), 7)
     y = np.tile([1, 1, 0, 0, 0, 0, 1], 9)
     own, other = y + rng.normal(size=63), rng.integers(0, 4, 63)  # with ties
-    leads = np.array([
-        evaluate(stat, y[qid == q], own[qid == q]) - evaluate(stat, y[qid == q], other[qid == q]) for q in range(9)
-    ])
+    leads = np.array(
+        [evaluate(stat, y[qid == q], own[qid == q]) - evaluate(stat, y[qid == q], other[qid == q]) for q in range(9)]
+    )
     lead, error = lead_of(stat, y, own, other, qid)
     assert lead == pytest.approx(leads.mean())
     assert error == pytest.approx(leads.std(ddof=1) / 3)

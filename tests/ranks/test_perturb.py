@@ -42,7 +42,8 @@ weights = st.sampled_from([-1.0, -0.5, 0.0, 0.5, 1.0])
 
 
 @examples(
-    150, st.lists(st.tuples(*[st.integers(0, 3)] * 3), min_size=1, max_size=8),
+    150,
+    st.lists(st.tuples(*[st.integers(0, 3)] * 3), min_size=1, max_size=8),
     st.tuples(weights, weights, weights),
     st.integers(0, 5),
 )
@@ -105,9 +106,7 @@ def test_a_seed_repeats():
     assert_lemma_2(w, X, perturb_weights(w, X, np.random.RandomState(1)))
 
 
-@pytest.mark.parametrize(
-    ("w", "sentence"), [([1.0], "2 finite numbers"), ([math.nan, 1.0], "2 finite numbers")]
-)
+@pytest.mark.parametrize(("w", "sentence"), [([1.0], "2 finite numbers"), ([math.nan, 1.0], "2 finite numbers")])
 def test_weights_the_lemma_does_not_cover_are_refused(w, sentence):
     refuses(sentence, perturb_weights, w, [[1.0, 0.0], [1.0, 1.0], [0.0, 0.0]])
 
@@ -326,7 +325,8 @@ points = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, m
 
 
 @examples(
-    150, points,
+    150,
+    points,
     st.lists(st.booleans(), min_size=6, max_size=6),
     st.sampled_from(["auc", "dcg", "wta", "mrr", "precision@2"]),
     st.sampled_from([0.0, 0.0, 0.125, 1.0]),

@@ -140,8 +140,11 @@ def test_a_table_keeps_its_shape():
 def test_fractions_over_their_least_common_denominator(values):
     numerators, denominator = common_denominator(values)
     assert [Fraction(n, denominator) for n in numerators] == values
-    assert denominator == 1 or all(any(v * (denominator // p) != int(v * (denominator // p)) for v in values)
-                                   for p in (2, 3, 5, 7) if denominator % p == 0)  # fmt: skip
+    assert denominator == 1 or all(
+        any(v * (denominator // p) != int(v * (denominator // p)) for v in values)
+        for p in (2, 3, 5, 7)
+        if denominator % p == 0
+    )
 
 
 @given(st.lists(FRACTIONS, max_size=9))

@@ -21,13 +21,19 @@ from rerank.ranks.runs import differences, run_values
 from tests.cases.examples import examples
 from tests.cases.refuses import refuses
 
-OURS = [
-    "ndcg_cut_3", "ndcg", "ap", "recip_rank", "P_2", "recall_3", "hit@2", "map_cut_2", "Rprec", "bpref",
-]  # fmt: skip
+OURS = ["ndcg_cut_3", "ndcg", "ap", "recip_rank", "P_2", "recall_3", "hit@2", "map_cut_2", "Rprec", "bpref"]
 THEIRS = [
-    ir_measures.nDCG @ 3, ir_measures.nDCG, ir_measures.AP, ir_measures.RR, ir_measures.P @ 2, ir_measures.R @ 3,
-    ir_measures.Success @ 2, ir_measures.AP @ 2, ir_measures.Rprec, ir_measures.Bpref,
-]  # fmt: skip
+    ir_measures.nDCG @ 3,
+    ir_measures.nDCG,
+    ir_measures.AP,
+    ir_measures.RR,
+    ir_measures.P @ 2,
+    ir_measures.R @ 3,
+    ir_measures.Success @ 2,
+    ir_measures.AP @ 2,
+    ir_measures.Rprec,
+    ir_measures.Bpref,
+]
 DOCUMENTS = ["a", "b", "B", "d10", "d9", "z"]
 # Scores that differ by less than single precision, and negative ones, are ties or not as in trec_eval.
 SCORES = st.sampled_from([-2.0, 0.0, 1.0, 1.0 + 1e-9, 1.0 + 1e-6, 3.5])
@@ -46,13 +52,16 @@ def lists(values):
 
 
 @examples(
-    150, run=st.dictionaries(st.sampled_from(["1", "2", "3", "x"]), lists(SCORES), min_size=1),
+    150,
+    run=st.dictionaries(st.sampled_from(["1", "2", "3", "x"]), lists(SCORES), min_size=1),
     # pytrec_eval never ends for a query that has negative judgements alone; those are tested below.
     qrels=st.dictionaries(
-        st.sampled_from(["1", "2", "3"]), lists(st.integers(-1, 3)).filter(lambda own: max(own.values()) >= 0),
+        st.sampled_from(["1", "2", "3"]),
+        lists(st.integers(-1, 3)).filter(lambda own: max(own.values()) >= 0),
         min_size=1,
     ),
-    level=st.integers(1, 2), precision=st.sampled_from(["single", "double"]),
+    level=st.integers(1, 2),
+    precision=st.sampled_from(["single", "double"]),
 )
 def test_every_query_agrees_with_trec_eval(run, qrels, level, precision) -> None:
     if not run.keys() & qrels.keys():
@@ -91,8 +100,9 @@ def test_other_ties_are_those_of_evaluate(run, qrels, ties) -> None:
         missed = {query: [grade for doc, grade in qrels[query].items() if doc not in own]}
         for k, name in enumerate(names):
             y_ = [float(grade > 0) for grade in y] if name.startswith("precision") else y
-            value = evaluate(name, y_, list(own.values()), [query] * len(y), ties=ties, gain="linear", empty=0,
-                             ideal_gains=missed)  # fmt: skip
+            value = evaluate(
+                name, y_, list(own.values()), [query] * len(y), ties=ties, gain="linear", empty=0, ideal_gains=missed
+            )
             assert found.values[number, k] == pytest.approx(value, abs=1e-12), name
 
 
@@ -111,8 +121,12 @@ def test_bpref_rprec_and_judged_by_their_definitions(run, qrels) -> None:
                 above = sum(other in qrels[query] and other not in relevant for other in ranked[:place])
                 bpref += 1 - (min(above, R) / min(N, R) if above else 0)
         judged = [doc in qrels[query] for doc in ranked]
-        expected = [bpref / R if R else 0, len(relevant & set(ranked[:R])) / R if R else 0, np.mean(judged[:2]),
-                    np.mean(judged)]  # fmt: skip
+        expected = [
+            bpref / R if R else 0,
+            len(relevant & set(ranked[:R])) / R if R else 0,
+            np.mean(judged[:2]),
+            np.mean(judged),
+        ]
         assert values.tolist() == pytest.approx(expected)
     theirs = ir_measures.calc_aggregate([ir_measures.Judged @ 2, ir_measures.Judged @ 9], qrels, run)
     assert found.means[2:].tolist() == pytest.approx([theirs[ir_measures.Judged @ 2], theirs[ir_measures.Judged @ 9]])
@@ -133,11 +147,17 @@ def test_names_of_the_field_are_read() -> None:
     run, qrels = {"q": {"a": 3.0, "b": 2.0, "c": 1.0}}, {"q": {"b": 1, "c": 2}}
     same = {
         "ndcg@2": ["ndcg_cut_2", "nDCG@2", "ndcg_cut.2", ir_measures.nDCG @ 2],
-        "ap": ["map", "AP", ir_measures.AP], "ap@2": ["map_cut_2", "map@2"], "rr": ["mrr", "recip_rank", "RR", "MRR"],
-        "rr@1": ["mrr@1", "RR@1"], "precision@2": ["P_2", "P@2", "p@2"], "recall@2": ["recall_2", "R@2"],
-        "success@2": ["success_2", "hit@2", "hit_rate@2"], "rprec": ["Rprec", "r-precision", ir_measures.Rprec],
-        "bpref": ["Bpref"], "judged@2": ["judged_2", ir_measures.Judged @ 2],
-    }  # fmt: skip
+        "ap": ["map", "AP", ir_measures.AP],
+        "ap@2": ["map_cut_2", "map@2"],
+        "rr": ["mrr", "recip_rank", "RR", "MRR"],
+        "rr@1": ["mrr@1", "RR@1"],
+        "precision@2": ["P_2", "P@2", "p@2"],
+        "recall@2": ["recall_2", "R@2"],
+        "success@2": ["success_2", "hit@2", "hit_rate@2"],
+        "rprec": ["Rprec", "r-precision", ir_measures.Rprec],
+        "bpref": ["Bpref"],
+        "judged@2": ["judged_2", ir_measures.Judged @ 2],
+    }
     for name, others in same.items():
         found = run_values(run, qrels, [name, *others])
         assert (found.values == found.values[0, 0]).all() and found.measures[1] == str(others[0])
@@ -227,14 +247,17 @@ FORMS = {
     "dictionaries": lambda given, grades: given,
     "ranx": lambda given, grades: Ranx(given, "any"),
     "ir_measures": lambda given, grades: [
-        (ir_measures.Qrel if grades else ir_measures.ScoredDoc)(*one) for one in rows(given)],
+        (ir_measures.Qrel if grades else ir_measures.ScoredDoc)(*one) for one in rows(given)
+    ],
     "generators": lambda given, grades: (one for one in rows(given)),
     "pyterrier": lambda given, grades: pd.DataFrame(
-        rows(given), columns=["qid", "docno", "label" if grades else "score"]),
+        rows(given), columns=["qid", "docno", "label" if grades else "score"]
+    ),
     "frames of ir_measures": lambda given, grades: pd.DataFrame(
-        rows(given), columns=["query_id", "doc_id", "relevance" if grades else "score"]),
+        rows(given), columns=["query_id", "doc_id", "relevance" if grades else "score"]
+    ),
     "beir": lambda given, grades: pl.DataFrame(rows(given), schema=["query-id", "corpus-id", "score"], orient="row"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.filterwarnings("ignore:The run second alone is worse")
@@ -243,8 +266,9 @@ def test_runs_and_judgements_are_taken_in_every_form(form):
     runs = {"first": form(FOUND, False), "second": form(OTHER, False)}
     found = evaluate_runs(runs, form(JUDGED, True), ["rr", "ndcg@10"])
     assert found.base == "first" and found.means == {
-        "first": {"rr": 1.0, "ndcg@10": 1.0}, "second": {"rr": 0.5, "ndcg@10": pytest.approx(1 / math.log2(3))}
-    }  # fmt: skip
+        "first": {"rr": 1.0, "ndcg@10": 1.0},
+        "second": {"rr": 0.5, "ndcg@10": pytest.approx(1 / math.log2(3))},
+    }
     lead = found.table[2]
     assert (lead["run"], lead["measure"], lead["value"], lead["losses"]) == ("second", "rr", 0.5, 4)
     assert lead["low"] == lead["difference"] == lead["high"] == -0.5
@@ -273,9 +297,9 @@ def test_what_is_most_likely_not_meant_is_a_warning_in_python():
     apart = {query: {"b": 1.0} for query in JUDGED}, {query: {"a": 1.0} for query in JUDGED}
     with pytest.warns(InputWarning) as heard:
         evaluate_runs(list(apart), {query: {"a": 1, "b": 1} for query in JUDGED}, ["rr"])
-    assert [
-        str(one.message).partition(";")[0] for one in heard
-    ] == ["The runs run and run 2 share no judged document in any query"]
+    assert [str(one.message).partition(";")[0] for one in heard] == [
+        "The runs run and run 2 share no judged document in any query"
+    ]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         more = evaluate_runs({"a": {**FOUND, "x": {"a": 1.0}}, "b": FOUND}, JUDGED)

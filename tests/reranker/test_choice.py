@@ -62,10 +62,14 @@ def test_simple_first_stages_beside_a_given_score_are_rivals_and_never_chosen():
     assert "logistic+squares alone has" in page
 
 
-@pytest.mark.parametrize("params", [
-    {"first_stage": "logistic+head20", "radius": 0.0},
-    {"first_stage": "logistic+head20", "radius": 0.5, "margin": 0.1},
-], ids=["alone", "corrected"])
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"first_stage": "logistic+head20", "radius": 0.0},
+        {"first_stage": "logistic+head20", "radius": 0.5, "margin": 0.1},
+    ],
+    ids=["alone", "corrected"],
+)
 def test_a_chosen_first_stage_is_named_saved_and_verified(params, tmp_path):
     X, y = two_ways()
     grid = {name: [value] for name, value in params.items()}

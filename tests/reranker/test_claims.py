@@ -28,9 +28,7 @@ def solved(problem, **options):
 
 def test_weights_of_21_orders_of_magnitude_in_one_list():
     """The best weights win a pair by exactly the margin, and no doubles do: HiGHS claims twice the exact value."""
-    X = np.array(
-        [[4, 2, 0], [3, 0, 2], [3, 0, 0], [0, 3, 4], [1, 1, 3], [4, 2, 0], [3, 4, 4], [0, 4, 3], [1, 3, 1]]
-    )
+    X = np.array([[4, 2, 0], [3, 0, 2], [3, 0, 0], [0, 3, 4], [1, 1, 3], [4, 2, 0], [3, 4, 4], [0, 4, 3], [1, 3, 1]])
     weights = np.array([1, 1e3, 1e-8, 1e-1, 1e11, 1, 1e8, 1e-10, 1])
     y = np.array([0, 1, 1, 1, 1, 0, 1, 1, 0])
     for presolve in (True, False):

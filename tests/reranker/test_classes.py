@@ -47,11 +47,20 @@ def test_a_row_reaches_a_grade_if_fewer_rows_are_above_it_than_have_the_grade(ro
 @pytest.mark.parametrize(
     ("entries", "labels"),
     [
-        ({"1": "x"}, None), ({"0": 1.0}, None), ({"01": 1.0}, None), ({"x": 1.0}, None), ({"1": 2.0, "2": 1.0}, None),
-        ({"1": None, "2": 1.0}, None), ({"1": float("inf")}, None), ({"1": 1}, None), ({"2": 1.0}, TwoLabels("a", "b")),
-        ({"1": True}, None), ({"9" * 5000: 1.0}, None), ({"\u00b2": 1.0}, None),
+        ({"1": "x"}, None),
+        ({"0": 1.0}, None),
+        ({"01": 1.0}, None),
+        ({"x": 1.0}, None),
+        ({"1": 2.0, "2": 1.0}, None),
+        ({"1": None, "2": 1.0}, None),
+        ({"1": float("inf")}, None),
+        ({"1": 1}, None),
+        ({"2": 1.0}, TwoLabels("a", "b")),
+        ({"1": True}, None),
+        ({"9" * 5000: 1.0}, None),
+        ({"\u00b2": 1.0}, None),
     ],
-)  # fmt: skip
+)
 def test_cuts_that_no_fit_writes_are_refused(entries, labels):
     with pytest.raises(InputError, match="cuts between classes cannot be used"):
         from_flat(entries, labels)

@@ -158,17 +158,29 @@ TEXTS = {
 @pytest.mark.parametrize("text", TEXTS)
 def test_a_row_says_what_was_written(text: str) -> None:
     row, (coefficients, lower, upper) = Written.read(text, NAMES), TEXTS[text]
-    sides = [({j: s * a for j, a in row.coefficients.items()}, *ends) for s, ends in (
-        (1, (row.lower, row.upper)),
-        (-1, (None if row.upper is None else -row.upper, None if row.lower is None else -row.lower)),
-    )]  # fmt: skip
+    sides = [
+        ({j: s * a for j, a in row.coefficients.items()}, *ends)
+        for s, ends in (
+            (1, (row.lower, row.upper)),
+            (-1, (None if row.upper is None else -row.upper, None if row.lower is None else -row.lower)),
+        )
+    ]
     assert (coefficients, lower, upper) in sides
 
 
 WRONG = [
-    "age >=", "age * d >= 0", "age >= 0 >= -1 >= d", "(age >= 0", "1 >= 0", "age <= 1 >= d", "age / d >= 0", "age $ 2",
-    "2 age >= 0", "1e999999 * age >= 0", "(" * 60 + "age" + ")" * 60 + ">= 0",
-]  # fmt: skip
+    "age >=",
+    "age * d >= 0",
+    "age >= 0 >= -1 >= d",
+    "(age >= 0",
+    "1 >= 0",
+    "age <= 1 >= d",
+    "age / d >= 0",
+    "age $ 2",
+    "2 age >= 0",
+    "1e999999 * age >= 0",
+    "(" * 60 + "age" + ")" * 60 + ">= 0",
+]
 
 
 @pytest.mark.parametrize("text", WRONG)
@@ -229,11 +241,14 @@ def test_what_does_not_go_with_the_sum_is_refused() -> None:
             Reranker("dcg@10", **{"normalise": "sum", **wrong}).fit(X, y)
 
 
-@pytest.mark.parametrize("options", [
-    {"normalise": "sum", "constraints": ["d >= 0.4"], "first_stage": None},
-    {"constraints": ["d >= 2 * age"], "first_stage": None},
-    {"constraints": ["d >= 0.4"], "radius": 1.0},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"normalise": "sum", "constraints": ["d >= 0.4"], "first_stage": None},
+        {"constraints": ["d >= 2 * age"], "first_stage": None},
+        {"constraints": ["d >= 0.4"], "radius": 1.0},
+    ],
+)
 def test_a_solution_of_an_exported_program_keeps_the_constraints(tmp_path, options) -> None:
     X, y = table(24)
     X = X[["age", "income", "d"]]

@@ -139,11 +139,15 @@ class Proba(ClassifierMixin, Memory):
 @pytest.mark.parametrize(
     "learner, comparable",
     [
-        (LogisticRegression(), True), (LinearDiscriminantAnalysis(), True), (RandomForestClassifier(9), True),
-        (GradientBoostingClassifier(n_estimators=5), True), (LinearSVC(), False), (Ridge(), False),
+        (LogisticRegression(), True),
+        (LinearDiscriminantAnalysis(), True),
+        (RandomForestClassifier(9), True),
+        (GradientBoostingClassifier(n_estimators=5), True),
+        (LinearSVC(), False),
+        (Ridge(), False),
     ],
     ids=lambda value: type(value).__name__,
-)  # fmt: skip
+)
 def test_scores_are_log_odds_where_they_agree_with_the_probabilities(learner, comparable):
     X, y = numbered()
     stage, _ = fit_first_stage(learner, columns_of(X), y.astype(float))

@@ -114,8 +114,9 @@ def test_max_features_binds_a_choice(safeguard):
     est = RerankerCV(Reranker("auc", max_features=2, solver="search", node_limit=20), safeguard=safeguard, cv=3)
     est.fit(X, y)
     assert 1 <= np.count_nonzero(est.coef_) <= 2 and len(est.features_) <= 2
-    assert all(rival == ("first_stage" in params) for rival, params in
-               zip(est.cv_results_["rival"], est.cv_results_["params"]))  # fmt: skip
+    assert all(
+        rival == ("first_stage" in params) for rival, params in zip(est.cv_results_["rival"], est.cv_results_["params"])
+    )
     assert est.chosen_ is not None or "logistic regression on 2 columns" in describe(est).asked[0]
 
 

@@ -140,9 +140,11 @@ COPIES = {
 
 @pytest.mark.parametrize(
     ("make", "kind"),
-    [*((pd.DataFrame, kind) for kind in COPIES), *((make, kind) for make in (pl.DataFrame, pa.table)
-                                                   for kind in ("words, some missing", "numbers"))],
-)  # fmt: skip
+    [
+        *((pd.DataFrame, kind) for kind in COPIES),
+        *((make, kind) for make in (pl.DataFrame, pa.table) for kind in ("words, some missing", "numbers")),
+    ],
+)
 def test_a_column_that_tells_the_label_is_named(kind, make):
     told = make({"a": A, "told": COPIES[kind]})
     with pytest.warns(LeakWarning, match="column 'told'.*Leave it out of X") as caught:
@@ -248,8 +250,15 @@ def test_tables_that_are_not_in_memory_are_read(kind):
     est = fitted(make())
     np.testing.assert_array_equal(est.coef_, PLAIN.coef_)
     assert est.contributions(make()).equals(est.contributions(in_memory))
-    for name, *more in (["predict"], ["rank"], ["decision_function"], ["first_stage_scores"], ["top", 5],
-                        ["score", Y], ["list_scores", Y]):  # fmt: skip
+    for name, *more in (
+        ["predict"],
+        ["rank"],
+        ["decision_function"],
+        ["first_stage_scores"],
+        ["top", 5],
+        ["score", Y],
+        ["list_scores", Y],
+    ):
         call = getattr(est, name)
         np.testing.assert_array_equal(call(make(), *more), call(in_memory, *more))
     cv = RerankerCV(Reranker("dcg@10", solver="search", time_limit=0.3), cv=3, n_repeats=1)

@@ -138,8 +138,16 @@ def test_weights_stay_in_the_box_of_their_program(tmp_path, solver):
         assert result.value == pytest.approx(result.program_value, abs=1e-6) and outcome.x is not None
 
 
-@pytest.mark.parametrize("name, own", [("signs", "positive"), ("C", "C"), ("max_features", "max_features"),
-                                       ("epsilon", "epsilon"), ("corrections", "radius")])  # fmt: skip
+@pytest.mark.parametrize(
+    "name, own",
+    [
+        ("signs", "positive"),
+        ("C", "C"),
+        ("max_features", "max_features"),
+        ("epsilon", "epsilon"),
+        ("corrections", "radius"),
+    ],
+)
 def test_an_option_that_the_fit_sets_is_refused_with_its_name_there(name, own):
     est = fitted()
     refused = rf"{name} belongs to the fitted problem .* Reranker\({own}=\.\.\.\)"

@@ -67,8 +67,17 @@ def test_values_and_bounds_never_fall_with_the_size(options):
     assert values == sorted(values) and bounds == sorted(bounds) and len(steps) == 4
     assert all(value <= bound for value, bound in zip(values, bounds))
     assert all(len(one.names) <= one.size for one in steps)
-    alone = Reranker("dcg@10", **options, first_stage="logistic" if "radius" in options else None, solver="search",
-                     max_features=1).fit(X, y).result_  # fmt: skip
+    alone = (
+        Reranker(
+            "dcg@10",
+            **options,
+            first_stage="logistic" if "radius" in options else None,
+            solver="search",
+            max_features=1,
+        )
+        .fit(X, y)
+        .result_
+    )
     assert steps[0].value == pytest.approx(alone.value, abs=1e-9) and steps[0].proved
 
 
@@ -79,8 +88,14 @@ def test_held_out_values_are_of_columns_chosen_without_the_fold():
         for step in found.steps:
             values = []
             for split in splits_of(X, y > 0, None, 5, 1, 0):
-                est = Reranker(stat, first_stage=None, solver="search", node_limit=0, max_features=step.size,
-                               list_length=None if stat == "auc" else 90)  # fmt: skip
+                est = Reranker(
+                    stat,
+                    first_stage=None,
+                    solver="search",
+                    node_limit=0,
+                    max_features=step.size,
+                    list_length=None if stat == "auc" else 90,
+                )
                 scores = est.fit(X[split.train], y[split.train]).decision_function(X[split.test])
                 unit = 1.0 if stat == "auc" else 90 / split.test.size
                 values.append(unit * evaluate(statistic or stat, y[split.test], scores, ties="pessimistic"))

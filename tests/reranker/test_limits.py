@@ -20,10 +20,7 @@ SHAPES = {
     ),
     "many lists": ({"rows": 40_000, "features": 8, "lists": 2000}, {"solver": "highs"}),
     "many features": ({"rows": 1000, "features": 500}, {"stat": "auc", "first_stage": None}),
-    "a first stage of ours": (
-        {"rows": 100_000, "features": 20},
-        {"first_stage": "toppush", "n_candidates": 50},
-    ),
+    "a first stage of ours": ({"rows": 100_000, "features": 20}, {"first_stage": "toppush", "n_candidates": 50}),
 }
 
 

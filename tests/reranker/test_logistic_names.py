@@ -153,8 +153,13 @@ def test_commands_read_texts_as_python_does_and_take_the_variants_on_numbers(tmp
     variant = ["--first-stage", "logistic+squares+head20", "--radius", "0.1"]
     fit = ["fit", data, "--free", "--model", model, *variant, *options]
     page = str(tmp_path / "r.html")
-    for command in (fit, ["rank", model, data], ["score", model, data], ["verify", model, data],
-                    ["report", model, data, "-o", page]):  # fmt: skip
+    for command in (
+        fit,
+        ["rank", model, data],
+        ["score", model, data],
+        ["verify", model, data],
+        ["report", model, data, "-o", page],
+    ):
         assert CliRunner().invoke(app, command).exit_code in (0, 3), command
 
 

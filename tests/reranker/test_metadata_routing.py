@@ -59,9 +59,14 @@ def by_hand(est, table, **options):
 def test_cross_validate_hands_the_lists_to_fit_and_score(table):
     X, y, qid = table
     found = cross_validate(
-        asking(reranker()), X, y, cv=FOLDS, params={"qid": qid, "groups": qid}, return_estimator=True,
+        asking(reranker()),
+        X,
+        y,
+        cv=FOLDS,
+        params={"qid": qid, "groups": qid},
+        return_estimator=True,
         error_score="raise",
-    )  # fmt: skip
+    )
     assert found["test_score"].tolist() == by_hand(reranker(), table)
     assert [est.result_.n_lists for est in found["estimator"]] == [8, 8, 8]
     # Without lists the folds have other scores: the test would see a qid that is lost on the way.
@@ -104,16 +109,27 @@ def test_a_scorer_of_a_statistic_gets_the_lists_and_counts_within_them(table, in
         est = Pipeline([("scale", StandardScaler()), ("reranker", est)])
     scorer = make_ranking_scorer("precision@2").set_score_request(qid=True)
     found = cross_validate(
-        est, X, y, cv=FOLDS, scoring=scorer, params={"qid": qid, "groups": qid}, return_estimator=True,
+        est,
+        X,
+        y,
+        cv=FOLDS,
+        scoring=scorer,
+        params={"qid": qid, "groups": qid},
+        return_estimator=True,
         error_score="raise",
-    )  # fmt: skip
+    )
     for own, score, (_, test) in zip(found["estimator"], found["test_score"], FOLDS.split(X, y, qid), strict=True):
         assert score == evaluate("precision@2", y[test], own.decision_function(X[test]), qid[test])
     plain = make_ranking_scorer("precision@2").set_score_request(qid=False)
     both = cross_validate(
-        est, X, y, cv=FOLDS, scoring={"routed": scorer, "plain": plain}, params={"qid": qid, "groups": qid},
+        est,
+        X,
+        y,
+        cv=FOLDS,
+        scoring={"routed": scorer, "plain": plain},
+        params={"qid": qid, "groups": qid},
         error_score="raise",
-    )  # fmt: skip
+    )
     assert both["test_routed"].tolist() == found["test_score"].tolist() != both["test_plain"].tolist()
 
 

@@ -66,11 +66,7 @@ def test_a_file_gives_back_every_bit(tmp_path):
 
 
 @settings(deadline=None, max_examples=50)
-@given(
-    st.lists(st.tuples(FINITE, FINITE, st.floats(-1, 1)), max_size=5),
-    FINITE,
-    st.dictionaries(st.text(), FINITE),
-)
+@given(st.lists(st.tuples(FINITE, FINITE, st.floats(-1, 1)), max_size=5), FINITE, st.dictionaries(st.text(), FINITE))
 def test_any_document_survives(rows, intercept, result):
     columns = [(min(a, b), max(a, b), w) for a, b, w in rows if a != b]
     low, high, weights = (np.array([row[i] for row in columns]) for i in range(3))

@@ -95,8 +95,15 @@ def test_weights_of_corrections_stand_in_units_of_the_score():
     assert total == pytest.approx(est.coef_)
 
 
-PROGRAMS = [("auc", "auc"), ("auc", "pairwise"), ("auc", "mixed"), ("dcg@3", "subrank"), ("mrr", "resolved_rank"),
-            ("dcg", "mixed"), ("pos@top", "pos_top")]  # fmt: skip
+PROGRAMS = [
+    ("auc", "auc"),
+    ("auc", "pairwise"),
+    ("auc", "mixed"),
+    ("dcg@3", "subrank"),
+    ("mrr", "resolved_rank"),
+    ("dcg", "mixed"),
+    ("pos@top", "pos_top"),
+]
 
 
 @pytest.mark.filterwarnings("ignore:ResolvedRank forbids")
@@ -204,15 +211,33 @@ def test_a_model_survives_pickle_joblib_and_clone(stat, formulation, tmp_path):
 
 
 NUMBERED = {
-    "subrank": {"statistic": "(22)", "reach_level": "(23)", "above_by_margin": "(24)", "switch_up": "(25)",
-                "switch_down": "(26)", "one_above": "half of (27)", "level_order": "(28)", "z": "(30)"},
-    "resolved_rank": {"statistic": "(11)", "above_by_margin": "(12)", "win_when_above": "(13)", "switch_up": "(14)",
-                      "switch_down": "(15)", "winner_higher": "(16)", "tie_to_lower_gain": "(17)",
-                      "tie_to_later": "(18)", "reach_level": "(20)", "w": "(21)"},
-    "auc": {"statistic": "A.1", "above_by_margin": "A.1"}, "pairwise": {"statistic": "A.2", "above_by_margin": "A.2"},
+    "subrank": {
+        "statistic": "(22)",
+        "reach_level": "(23)",
+        "above_by_margin": "(24)",
+        "switch_up": "(25)",
+        "switch_down": "(26)",
+        "one_above": "half of (27)",
+        "level_order": "(28)",
+        "z": "(30)",
+    },
+    "resolved_rank": {
+        "statistic": "(11)",
+        "above_by_margin": "(12)",
+        "win_when_above": "(13)",
+        "switch_up": "(14)",
+        "switch_down": "(15)",
+        "winner_higher": "(16)",
+        "tie_to_lower_gain": "(17)",
+        "tie_to_later": "(18)",
+        "reach_level": "(20)",
+        "w": "(21)",
+    },
+    "auc": {"statistic": "A.1", "above_by_margin": "A.1"},
+    "pairwise": {"statistic": "A.2", "above_by_margin": "A.2"},
     "mixed": {"statistic": "ours", "few_lost": "ours"},
     "pos_top": {"statistic": "ours", "threshold": "ours", "above_threshold": "ours"},
-}  # fmt: skip
+}
 
 
 @pytest.mark.filterwarnings("ignore:ResolvedRank forbids")

@@ -206,7 +206,9 @@ def test_a_report_has_one_number_a_row_and_names_what_was_chosen():
 
 def test_the_advice_of_a_report_for_each_safeguard():
     for safeguard, words in (
-        (0.0, "by more than 0;"), (1.0, "by more than 1 standard error;"), (-math.inf, "takes the option with the"),
+        (0.0, "by more than 0;"),
+        (1.0, "by more than 1 standard error;"),
+        (-math.inf, "takes the option with the"),
     ):
         assert words in evidence([(0.5, 0.2)], 0, safeguard=safeguard).report()
     assert "safeguard=inf keeps the first stage" in evidence([(0.5, 0.2)], None, safeguard=math.inf).report()

@@ -120,8 +120,10 @@ def check(est, case, best):
     w = np.asarray(result.weights)
     assert allowed(case, w, est.state_.weight_units, 0.0), (w, result.notes)
     assert result.value == pytest.approx(best, abs=1e-7)
-    assert certify(est.state_.problem, w, as_given=True).value == result.certificate.value == objective_at(
-        est.state_.problem, tuple(map(Fraction, w))
+    assert (
+        certify(est.state_.problem, w, as_given=True).value
+        == result.certificate.value
+        == objective_at(est.state_.problem, tuple(map(Fraction, w)))
     )
     assert result.bound >= result.value and result.changed
 
@@ -224,9 +226,11 @@ def _first(problem, w, group, top):
     ranks = [
         sum(
             scores[i] - scores[k] > 1e-9 or (abs(scores[i] - scores[k]) <= 1e-9 and (gains[k], -k) > (gains[i], -i))
-            for k in range(len(scores)) if k != i
-        ) for i in group
-    ]  # fmt: skip
+            for k in range(len(scores))
+            if k != i
+        )
+        for i in group
+    ]
     return sum(rank >= len(scores) - top for rank in ranks)
 
 
@@ -414,9 +418,10 @@ def test_rows_beside_constraints_of_the_fit():
         problem, u = est.state_.problem, est.state_.weight_units
         planes = CASES["units"][1](u) + CASES["budget"][1](u)
         best = max(
-            value_of(problem)(w) for w in vertices(problem.scaled, EPSILON, more=planes)
+            value_of(problem)(w)
+            for w in vertices(problem.scaled, EPSILON, more=planes)
             if allowed("units", w, u, 1e-9) and allowed("budget", w, u, 1e-9)
-        )  # fmt: skip
+        )
         model = est.build_model()
         budget(model)
         check(est.fit_model(model), "budget", best)
@@ -476,18 +481,25 @@ def test_the_commands_solve_and_import_a_program_with_rows(tmp_path, solver):
 # -- what is refused, and what is said ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed, options, what", [
-    (9, {}, "rows and columns"), (0, {"epsilon": 0.06}, "margin"), (0, {"C": 0.1}, "penalty C"),
-    (0, {"max_features": 1}, "max_features"), (0, {"positive": True}, "signs of the weights"),
-    (0, {"stat": "dcg@3"}, "labels or statistic"),
-    (0, {"stat": "mrr", "C": 1.0}, "penalty C and the labels or statistic"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "seed, options, what",
+    [
+        (9, {}, "rows and columns"),
+        (0, {"epsilon": 0.06}, "margin"),
+        (0, {"C": 0.1}, "penalty C"),
+        (0, {"max_features": 1}, "max_features"),
+        (0, {"positive": True}, "signs of the weights"),
+        (0, {"stat": "dcg@3"}, "labels or statistic"),
+        (0, {"stat": "mrr", "C": 1.0}, "penalty C and the labels or statistic"),
+    ],
+)
 def test_a_model_of_another_problem_is_refused_by_name(tmp_path, seed, options, what):
     est, model = fitted(0, "precision@2"), fitted(seed, **{"stat": "precision@2", **options}).build_model()
     for call in (
-        lambda: est.fit_model(model), lambda: est.export_mps(tmp_path / "p.mps", model=model),
+        lambda: est.fit_model(model),
+        lambda: est.export_mps(tmp_path / "p.mps", model=model),
         lambda: est.load_solution(tmp_path / "p.sol", model=model),
-    ):  # fmt: skip
+    ):
         with pytest.raises(InputError, match=f"'mixed' is of another problem: the {what} differ"):
             call()
     assert not list(tmp_path.iterdir())

@@ -40,8 +40,10 @@ def share(y, scores, tied=HALF["pessimistic"]):
     """The share of pairs, pair by pair."""
     won = [
         Fraction(int(scores[i] > scores[k])) + tied * int(scores[i] == scores[k])
-        for i in range(len(y)) for k in range(len(y)) if y[i] > y[k]
-    ]  # fmt: skip
+        for i in range(len(y))
+        for k in range(len(y))
+        if y[i] > y[k]
+    ]
     return sum(won, Fraction(0)) / len(won) if won else None
 
 
@@ -309,9 +311,17 @@ def test_what_is_said_speaks_of_pairs_and_not_of_relevant_rows():
 
 # Points are int(a |b - result|^c), in seconds, and in centimetres for jumps, in metres for throws [World Athletics].
 POINTS = [
-    (25.4347, 18, 1.81), (0.14354, 220, 1.4), (51.39, 1.5, 1.05), (0.8465, 75, 1.42), (1.53775, 82, 1.81),
-    (5.74352, 28.5, 1.92), (12.91, 4, 1.1), (0.2797, 100, 1.35), (10.14, 7, 1.08), (0.03768, 480, 1.85),
-]  # fmt: skip
+    (25.4347, 18, 1.81),
+    (0.14354, 220, 1.4),
+    (51.39, 1.5, 1.05),
+    (0.8465, 75, 1.42),
+    (1.53775, 82, 1.81),
+    (5.74352, 28.5, 1.92),
+    (12.91, 4, 1.1),
+    (0.2797, 100, 1.35),
+    (10.14, 7, 1.08),
+    (0.03768, 480, 1.85),
+]
 
 
 def test_the_published_points_follow_from_the_results():

@@ -11,12 +11,7 @@ from rerank import Reranker
 from rerank.errors import InputError
 from rerank.problem import Problem, problem_of
 from rerank.reranker.solve import margin
-from rerank.reranker.solve.margin import (
-    largest_difference,
-    notes_on_near_rows,
-    pairs_within_margin,
-    safe_epsilon,
-)
+from rerank.reranker.solve.margin import largest_difference, notes_on_near_rows, pairs_within_margin, safe_epsilon
 from rerank.reranker.solve.verified import polish, smallest_margin
 from rerank.solvers import highs
 from rerank.statistics import parse
@@ -39,9 +34,15 @@ def widest(X, pairs, low, high):
     """The same linear program as one Program, all rows at once, solved by HiGHS's own adapter: the slow twin."""
     D = X[pairs[:, 0]] - X[pairs[:, 1]]
     made = program(
-        "widest", np.r_[np.zeros(D.shape[1]), 1.0], np.column_stack([D, -np.ones(len(D))]), np.zeros(len(D)),
-        np.full(len(D), INF), np.r_[low, -99.0], np.r_[high, 99.0], np.zeros(D.shape[1] + 1),
-    )  # fmt: skip
+        "widest",
+        np.r_[np.zeros(D.shape[1]), 1.0],
+        np.column_stack([D, -np.ones(len(D))]),
+        np.zeros(len(D)),
+        np.full(len(D), INF),
+        np.r_[low, -99.0],
+        np.r_[high, 99.0],
+        np.zeros(D.shape[1] + 1),
+    )
     return highs.solve(made).objective
 
 
@@ -120,8 +121,7 @@ def test_the_epsilon_rule():
     with pytest.raises(InputError, match="use at least 0.0005"):
         safe_epsilon(many, 1e-4)
     with pytest.raises(
-        InputError,
-        match="Margin 1e-07 is too close to the solver's feasibility tolerance 1e-06; use at least 1e-05",
+        InputError, match="Margin 1e-07 is too close to the solver's feasibility tolerance 1e-06; use at least 1e-05"
     ):
         safe_epsilon(one, 1e-7)
     with pytest.raises(InputError, match="epsilon='auto' does the first; solver='search' has no tolerance"):
@@ -146,8 +146,10 @@ def test_the_largest_difference_of_short_and_long_lists_is_that_of_all_pairs(lim
             scale = np.array([1, 0.3, 0.5])
         slow = max(
             float(np.abs(problem.scaled[i] - problem.scaled[k]) @ scale)
-            for item in problem.lists for i in item.rows for k in item.rows
-        )  # fmt: skip
+            for item in problem.lists
+            for i in item.rows
+            for k in item.rows
+        )
         assert largest_difference(problem) == pytest.approx(slow, rel=1e-12)
 
 

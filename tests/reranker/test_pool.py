@@ -63,9 +63,10 @@ def test_weights_are_worth_what_is_said_in_the_units_of_the_table():
     assert "a sample" in str(pool) and str(est.pool(0.02, k=5)).splitlines()[1] == str(pool).splitlines()[1]
 
 
-@pytest.mark.parametrize("options", [
-    {"radius": 0.3, "first_stage": "logistic"}, {"normalise": "sum"}, {"max_features": 2}, {"positive": True}
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "options",
+    [{"radius": 0.3, "first_stage": "logistic"}, {"normalise": "sum"}, {"max_features": 2}, {"positive": True}],
+)
 def test_limits_are_kept(options):
     X, y = drawn(60, 3)
     est = Reranker("auc", **{"first_stage": None, **options}).fit(X, y)

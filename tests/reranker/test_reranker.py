@@ -129,8 +129,7 @@ def test_a_shortlist_of_one_class_is_a_result(k, status):
 
 
 @pytest.mark.parametrize(
-    ("stat", "k", "needed"),
-    [("precision@5", 5, 6), ("precision@5", 3, 6), ("pauc@4", 1, 2), ("wta", 1, 2)],
+    ("stat", "k", "needed"), [("precision@5", 5, 6), ("precision@5", 3, 6), ("pauc@4", 1, 2), ("wta", 1, 2)]
 )
 def test_where_no_order_matters_the_smallest_shortlist_that_does_is_named(stat, k, needed):
     X, _ = table(5, n=40)

@@ -147,10 +147,16 @@ def test_grades_and_statistics_by_rule(stat, gain, with_lists):
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("formulation, stat, options", [
-    ("subrank", "dcg@5", 6), ("resolved_rank", "dcg@5", 1), ("mixed", squared, 6), ("auc", "auc", 6),
-    ("pairwise", "auc", 6),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "formulation, stat, options",
+    [
+        ("subrank", "dcg@5", 6),
+        ("resolved_rank", "dcg@5", 1),
+        ("mixed", squared, 6),
+        ("auc", "auc", 6),
+        ("pairwise", "auc", 6),
+    ],
+)
 def test_default_options_go_with_every_program(formulation, stat, options):
     X, y, qid = (part[:60] for part in outliers())
     base = Reranker(stat, formulation=formulation, n_candidates=4, time_limit=5)

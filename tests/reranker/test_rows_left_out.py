@@ -19,9 +19,14 @@ pytest.importorskip("pyarrow.compute")
 
 NAMES = ["score", "age", "hours", "same"]
 OPTIONS = dict(
-    first_stage="score", radius=0.05, margin=1e-6, features=["age", "hours"], n_candidates=None, solver="search",
+    first_stage="score",
+    radius=0.05,
+    margin=1e-6,
+    features=["age", "hours"],
+    n_candidates=None,
+    solver="search",
     time_limit=None,
-)  # fmt: skip
+)
 
 
 def listed(seed=0, n=400, graded=False):

@@ -22,10 +22,7 @@ def slow_head(own, k):
 
 
 @settings(deadline=None, max_examples=100)
-@given(
-    st.lists(st.tuples(scores, st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=20),
-    st.integers(1, 8),
-)
+@given(st.lists(st.tuples(scores, st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=20), st.integers(1, 8))
 def test_head_and_tail_of_every_list(rows, k):
     first = np.array([row[0] for row in rows])
     gains = np.array([float(row[1]) for row in rows])

@@ -54,9 +54,15 @@ def test_a_start_keeps_within_the_limits_of_the_fit():
     assert w[0] == 1.0 and np.count_nonzero(w[1:]) == 1 and np.abs(w[1:]).max() <= 0.5
 
 
-@pytest.mark.parametrize("start, words", [
-    ({"agee": 1.0}, "did you mean 'age'"), ([1.0, 2.0], "each of the 3 columns"), ({"age": np.nan}, "finite weight"),
-    ("age", "mapping from columns")])  # fmt: skip
+@pytest.mark.parametrize(
+    "start, words",
+    [
+        ({"agee": 1.0}, "did you mean 'age'"),
+        ([1.0, 2.0], "each of the 3 columns"),
+        ({"age": np.nan}, "finite weight"),
+        ("age", "mapping from columns"),
+    ],
+)
 def test_a_start_of_other_columns_is_refused(start, words):
     with pytest.raises(InputError, match=words):
         fitted(solver="search", solver_options={"start": start})
@@ -76,8 +82,12 @@ def test_the_search_takes_the_start_alone():
 @pytest.mark.parametrize("solver", ["highs", "scip", "cbc", "glpk"])
 def test_every_solver_proves_the_same_and_says_what_it_has_not(tmp_path, solver):
     need(solver)
-    own = {"highs": {"mip_heuristic_effort": 0.2}, "scip": {"separating/maxrounds": 2}, "cbc": {"cuts": "on"},
-           "glpk": {"cuts": True}}  # fmt: skip
+    own = {
+        "highs": {"mip_heuristic_effort": 0.2},
+        "scip": {"separating/maxrounds": 2},
+        "cbc": {"cuts": "on"},
+        "glpk": {"cuts": True},
+    }
     data = table(n=14)
     wanted = fitted(data, solver="search")
     options = {"threads": 1, "seed": 3, "log": tmp_path / "log", "start": wanted.coef_, **own[solver]}
@@ -112,8 +122,21 @@ def test_the_command_passes_them_on(tmp_path):
     X.assign(y=y).to_csv(tmp_path / "t.csv", index=False)
 
     def fit(*more):
-        words = ["fit", tmp_path / "t.csv", "--free", "--label", "y", "--stat", "dcg", "--first-stage", "none",
-                 "--model", tmp_path / "m.json", "--no-presolve", *more]  # fmt: skip
+        words = [
+            "fit",
+            tmp_path / "t.csv",
+            "--free",
+            "--label",
+            "y",
+            "--stat",
+            "dcg",
+            "--first-stage",
+            "none",
+            "--model",
+            tmp_path / "m.json",
+            "--no-presolve",
+            *more,
+        ]
         return CliRunner().invoke(app, [str(word) for word in words])
 
     log = tmp_path / "solver.log"

@@ -9,10 +9,39 @@ from rerank.scorecard import Card, Question
 MARKUP = 'it\'s "q", a|b <i>*x*</i> `y` = &amp; \\ [z](u) $1$'
 ENDS = "line\nend\tand tab"
 TEXTS = [
-    "O'Brien", 'say "hi"', "a,b;c", "line\nend", "tab\there", "Ünï 日本 🙂", "-- drop", "=1+1", "@SUM(A1)", "male",
-    "Male", "MALE", "NULL", "null", "nan", "inf", "None", "x" * 300, '"' * 200, "100%", "back\\slash", "{x}",
-    "?", ":name", "'quoted'", '"quoted"', "age >= 3", "is missing", " blank ", "<script>", "1_000", "True",
-]  # fmt: skip
+    "O'Brien",
+    'say "hi"',
+    "a,b;c",
+    "line\nend",
+    "tab\there",
+    "Ünï 日本 🙂",
+    "-- drop",
+    "=1+1",
+    "@SUM(A1)",
+    "male",
+    "Male",
+    "MALE",
+    "NULL",
+    "null",
+    "nan",
+    "inf",
+    "None",
+    "x" * 300,
+    '"' * 200,
+    "100%",
+    "back\\slash",
+    "{x}",
+    "?",
+    ":name",
+    "'quoted'",
+    '"quoted"',
+    "age >= 3",
+    "is missing",
+    " blank ",
+    "<script>",
+    "1_000",
+    "True",
+]
 CODES = ["7", "07", "7.0", "1e3", "x", "-0", "60.5"]
 """Digits in a column of texts."""
 
@@ -42,17 +71,14 @@ def table(n=36, seed=0):
 
 def questions():
     numbers = st.builds(
-        Question, st.sampled_from(["age", "select"]), st.sampled_from([">=", "<=", ">", "<", "="]),
-        st.sampled_from(NUMBERS),
-    )  # fmt: skip
-    truths = st.builds(
-        Question, st.sampled_from(["flag", "maybe"]), st.just("="), st.sampled_from([0.0, 1.0])
-    )
-    texts = st.builds(
         Question,
-        st.sampled_from([MARKUP, "Größe ≥ 3"]),
-        st.just("="),
-        st.sampled_from([*TEXTS[:-1], "absent"]),
+        st.sampled_from(["age", "select"]),
+        st.sampled_from([">=", "<=", ">", "<", "="]),
+        st.sampled_from(NUMBERS),
+    )
+    truths = st.builds(Question, st.sampled_from(["flag", "maybe"]), st.just("="), st.sampled_from([0.0, 1.0]))
+    texts = st.builds(
+        Question, st.sampled_from([MARKUP, "Größe ≥ 3"]), st.just("="), st.sampled_from([*TEXTS[:-1], "absent"])
     )
     codes = st.builds(Question, st.just(ENDS), st.just("="), st.sampled_from([*CODES, 7.0, 60.5, 8.0]))
     digits = st.builds(Question, st.just("age"), st.just("="), st.sampled_from(["7", "60.5", "x"]))

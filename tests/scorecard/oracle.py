@@ -16,9 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-STATS = (
-    "auc", "pauc_fpr@0.3", "precision@5", "recall@4", "dcg@6", "ndcg@5", "mrr", "window2@4", "pnorm@3", "rbp@0.7",
-)  # fmt: skip
+STATS = ("auc", "pauc_fpr@0.3", "precision@5", "recall@4", "dcg@6", "ndcg@5", "mrr", "window2@4", "pnorm@3", "rbp@0.7")
 
 
 @dataclass(frozen=True)
@@ -52,21 +50,20 @@ def drawn(seed: int, weights: str = "", lists: int = 0, kinds: int = 0, n: int |
     """A table of five columns, which give seven questions, with labels that depend on them."""
     r = np.random.default_rng(seed)
     n = n or int(r.integers(8, 41))
-    X = pd.DataFrame({
-        **{name: r.integers(0, 3, n) for name in "ab"}, **{name: r.integers(0, 2, n) for name in "cde"},
-    })  # fmt: skip
+    X = pd.DataFrame({**{name: r.integers(0, 3, n) for name in "ab"}, **{name: r.integers(0, 2, n) for name in "cde"}})
     latent = X.to_numpy() @ r.normal(0, 1, 5) + r.normal(0, 1, n)
     y = (latent > np.quantile(latent, r.uniform(0.3, 0.8))).astype(int)
     y[:2] = 0, 1
     X.iloc[:3] = [[0, 0, 0, 0, 0], [1, 1, 1, 1, 1], [2, 2, 0, 1, 0]]
     qid = None if not lists else np.concatenate([[0, 0], r.integers(0, lists, n - 2)])
     return Rows(
-        X, y,
+        X,
+        y,
         {"": None, "whole": r.integers(1, 4, n) * 1.0, "parts": r.integers(1, 8, n) / 4}[weights],
         qid,
         None if not lists else {one: float(r.integers(1, 4)) for one in np.unique(qid)},
         np.array(["A", "B", "C"])[r.integers(0, kinds, n)] if kinds else None,
-    )  # fmt: skip
+    )
 
 
 def answers(question: Any, X: pd.DataFrame) -> np.ndarray:
@@ -160,9 +157,14 @@ def sets_of(given: Any) -> list[list[Any]]:
 
 
 def allowed(
-    asked: Sequence[Any], must: Any = (), at_least_one: Any = (), not_both: Any = (), together: Any = (),
-    max_columns: int = 99, one_per_column: Any = False,
-) -> bool:  # fmt: skip
+    asked: Sequence[Any],
+    must: Any = (),
+    at_least_one: Any = (),
+    not_both: Any = (),
+    together: Any = (),
+    max_columns: int = 99,
+    one_per_column: Any = False,
+) -> bool:
     """Whether a card may ask these questions."""
 
     def count(one_set: Sequence[Any]) -> int:
@@ -200,10 +202,18 @@ def domains(questions: Sequence[Any], points: Any, bounds: Any = None, signs: An
 
 
 def enumerated(
-    questions: Sequence[Any], rows: Rows, stat: str, size: int, points: Any, *,
-    bounds: Any = None, signs: Any = None, keeps: Callable[[Sequence[int]], bool] = lambda order: True,
-    idle: bool = True, **rules: Any,
-) -> list[Card]:  # fmt: skip
+    questions: Sequence[Any],
+    rows: Rows,
+    stat: str,
+    size: int,
+    points: Any,
+    *,
+    bounds: Any = None,
+    signs: Any = None,
+    keeps: Callable[[Sequence[int]], bool] = lambda order: True,
+    idle: bool = True,
+    **rules: Any,
+) -> list[Card]:
     """Every card that rules and limits allow; with ``idle=False`` those of which no question can be left out."""
     table = np.array([answers(question, rows.X) for question in questions])
     every = domains(questions, points, bounds, signs)
@@ -218,9 +228,10 @@ def enumerated(
             if not allowed([questions[j] for j in members], **rules):
                 continue
             smaller = [
-                i for i in range(s)
+                i
+                for i in range(s)
                 if s > 1 and allowed([questions[j] for at, j in enumerate(members) if at != i], **rules)
-            ]  # fmt: skip
+            ]
             for own in product(*(every[j] for j in members)):
                 if rules.get("one_per_column") == "monotone":
                     signs_of: dict[str, set[bool]] = {}
@@ -242,9 +253,16 @@ def enumerated(
 
 
 def keeper(
-    rows: Rows, *, cut: Any = None, sensitivity: Any = 0, flagged: Any = 1, flagged_gap: Any = 1,
-    sensitivity_gap: Any = 1, auc_inside: Any = 0, quota: tuple[int, str, int] | None = None,
-) -> Callable[[Sequence[int]], bool]:  # fmt: skip
+    rows: Rows,
+    *,
+    cut: Any = None,
+    sensitivity: Any = 0,
+    flagged: Any = 1,
+    flagged_gap: Any = 1,
+    sensitivity_gap: Any = 1,
+    auc_inside: Any = 0,
+    quota: tuple[int, str, int] | None = None,
+) -> Callable[[Sequence[int]], bool]:
     """Whether a card with these totals keeps limits; numbers are texts or fractions."""
     n = len(rows.y)
     y = np.asarray(rows.y)
@@ -258,10 +276,8 @@ def keeper(
     def fits(flags: np.ndarray) -> bool:
         shares = [
             [rows_of(flags & own) / rows_of(own) for own in each if rows_of(own)]
-            for each in (
-                [kinds == kind for kind in set(kinds)], [(kinds == kind) & (y == 1) for kind in set(kinds)],
-            )
-        ]  # fmt: skip
+            for each in ([kinds == kind for kind in set(kinds)], [(kinds == kind) & (y == 1) for kind in set(kinds)])
+        ]
         return (
             rows_of(flags & (y == 1)) / rows_of(y == 1) >= limits[0]
             and rows_of(flags) / rows_of(y >= 0) <= limits[1]

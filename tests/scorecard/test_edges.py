@@ -22,8 +22,13 @@ def test_a_share_that_is_just_reached_is_kept(hits):
         card = Scorecard(n_questions=1, points=(1, 1), constraints=text, validation=None).fit(X, y)
         assert float(card.verify().value) == card.result_.value
     with pytest.raises(InputError, match="No card"):
-        Scorecard(n_questions=1, points=(1, 1), constraints=f"sensitivity >= {hits / 20 + 0.01}", cut="top 50%",
-                  validation=None).fit(X, y)  # fmt: skip
+        Scorecard(
+            n_questions=1,
+            points=(1, 1),
+            constraints=f"sensitivity >= {hits / 20 + 0.01}",
+            cut="top 50%",
+            validation=None,
+        ).fit(X, y)
 
 
 def test_a_budget_in_shares_is_used_to_the_last_row():

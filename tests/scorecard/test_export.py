@@ -23,12 +23,8 @@ def missing(value):
 
 def rows_of(frame):
     """Rows as lists of plain values, None where one is missing."""
-    columns = [
-        [None if missing(value) else value for value in frame[name].astype(object)] for name in frame.columns
-    ]
-    plain = [
-        [bool(value) if isinstance(value, np.bool_) else value for value in column] for column in columns
-    ]
+    columns = [[None if missing(value) else value for value in frame[name].astype(object)] for name in frame.columns]
+    plain = [[bool(value) if isinstance(value, np.bool_) else value for value in column] for column in columns]
     return list(zip(*plain))
 
 
@@ -36,12 +32,17 @@ FRAME = table()
 ROWS = rows_of(FRAME)
 EVERY = Card(
     (
-        Question("age", ">=", 0.1 + 0.2), Question("select", "=", 0.3), Question("flag", "=", 1.0),
-        Question("maybe", "=", 0.0), *(Question(MARKUP, "=", text) for text in TEXTS[:-1]),
-        Question(ENDS, "=", 7.0), Question(ENDS, "=", "07"), Question("empty", "is missing"),
+        Question("age", ">=", 0.1 + 0.2),
+        Question("select", "=", 0.3),
+        Question("flag", "=", 1.0),
+        Question("maybe", "=", 0.0),
+        *(Question(MARKUP, "=", text) for text in TEXTS[:-1]),
+        Question(ENDS, "=", 7.0),
+        Question(ENDS, "=", "07"),
+        Question("empty", "is missing"),
     ),
     tuple(range(1, 8 + len(TEXTS) - 1)),
-)  # fmt: skip
+)
 
 
 @pytest.fixture(scope="module")
@@ -49,9 +50,7 @@ def database():
     kinds = {"age": "REAL", "select": "REAL", "flag": "INTEGER", "maybe": "INTEGER"}
     name = '"a ""table"" of \'rows\'"'
     with sqlite3.connect(":memory:") as base:
-        columns = (
-            '"' + column.replace('"', '""') + '" ' + kinds.get(column, "TEXT") for column in FRAME.columns
-        )
+        columns = ('"' + column.replace('"', '""') + '" ' + kinds.get(column, "TEXT") for column in FRAME.columns)
         base.execute(f"CREATE TABLE {name} ({', '.join(columns)})")
         base.executemany(f"INSERT INTO {name} VALUES ({', '.join('?' * FRAME.shape[1])})", ROWS)
         yield base, "a \"table\" of 'rows'", name
@@ -117,9 +116,7 @@ def sheet():
         compiled = formulas.Parser().ast(text)[1].compile()
         found = []
         for row in rows:
-            by_cell = {
-                cell.replace("$", ""): EMPTY if value is None else value for cell, value in zip(cells, row)
-            }
+            by_cell = {cell.replace("$", ""): EMPTY if value is None else value for cell, value in zip(cells, row)}
             found.append(float(np.asarray(compiled(*(by_cell[name] for name in compiled.inputs))).ravel()[0]))
         return found
 
@@ -132,18 +129,17 @@ def test_a_formula_gives_the_totals_of_the_card(sheet, card):
     used = list(dict.fromkeys(one.column for one in card.questions))
     places = [list(FRAME.columns).index(name) for name in used]
     rows = [[row[place] for place in places] for row in ROWS]
-    assert (
-        sheet(card.to_formula(), [f"{letter}2" for letter in "ABCDEFGH"], rows) == card.total(FRAME).tolist()
-    )
+    assert sheet(card.to_formula(), [f"{letter}2" for letter in "ABCDEFGH"], rows) == card.total(FRAME).tolist()
 
 
 def test_a_formula_reads_the_cells_that_it_is_told(sheet):
     card = Card.of({"age >= 60": 1, "sex = male": 2})
     rows = [(61, "male"), (59, "male"), (60, "Male")]
     for columns, cells in (
-        (["id", "sex", "age"], ["C9", "B9"]), ({"age": "$AB$12", "sex": "D3"}, ["AB12", "D3"]),
+        (["id", "sex", "age"], ["C9", "B9"]),
+        ({"age": "$AB$12", "sex": "D3"}, ["AB12", "D3"]),
         ([f"x{k}" for k in range(700)] + ["age", "sex"], ["ZY9", "ZZ9"]),
-    ):  # fmt: skip
+    ):
         assert sheet(card.to_formula(columns, row=9), cells, rows) == [3, 2, 1]
 
 
@@ -172,9 +168,7 @@ def test_a_formula_holds_no_line_end_and_no_long_text(sheet):
 
 def test_a_formula_takes_numbers_of_any_size(sheet):
     for value in (*NUMBERS, 1 / 3, 2 / 3 * 1e-9, -1e15 / 7):
-        formula = Card.of(
-            [(Question("a", sign, value), points) for sign, points in ((">=", 1), ("=", 2), ("<", 4))]
-        )
+        formula = Card.of([(Question("a", sign, value), points) for sign, points in ((">=", 1), ("=", 2), ("<", 4))])
         around = [(value,), (value - abs(value) * 1e-9 - 1e-300,), (value + abs(value) * 1e-9 + 1e-300,)]
         frame = pd.DataFrame(around, columns=["a"])
         assert sheet(formula.to_formula(), ["A2"], around) == formula.total(frame).tolist() == [3, 4, 1]
@@ -183,9 +177,12 @@ def test_a_formula_takes_numbers_of_any_size(sheet):
 def test_a_formula_needs_a_cell_for_each_column():
     card = Card.of({"age >= 60": 3})
     for columns, said in (
-        ({"ages": "B2"}, "nearest column that has is 'ages'"), ({}, "'none'"), ({"age": "2B"}, "is no cell"),
-        ({"age": "A1)+(B1"}, "is no cell"), ("age", "is the text"),
-    ):  # fmt: skip
+        ({"ages": "B2"}, "nearest column that has is 'ages'"),
+        ({}, "'none'"),
+        ({"age": "2B"}, "is no cell"),
+        ({"age": "A1)+(B1"}, "is no cell"),
+        ("age", "is the text"),
+    ):
         with pytest.raises(InputError, match=said.replace("(", r"\(")):
             card.to_formula(columns)
     with pytest.raises(InputError, match="row"):

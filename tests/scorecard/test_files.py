@@ -52,9 +52,12 @@ def test_the_fit_is_beside_the_card_for_people(tmp_path):
     est.card_.save(tmp_path / "card.json", est.result_)
     fit = json.loads((tmp_path / "card.json").read_text())["fit"]
     assert fit == {
-        "statistic": "auc", "value": est.result_.value, "bound": est.result_.bound, "status": "optimal",
+        "statistic": "auc",
+        "value": est.result_.value,
+        "bound": est.result_.bound,
+        "status": "optimal",
         "corrected": est.result_.corrected,
-    }  # fmt: skip
+    }
     assert Card.of(tmp_path / "card.json") == est.card_
 
 
@@ -68,9 +71,7 @@ def test_a_csv_of_a_spreadsheet_is_read(tmp_path):
 
 
 def test_a_spreadsheet_takes_no_question_for_a_formula(tmp_path):
-    card = Card(
-        (Question("=SUM(A1)", ">=", 3.0), Question("-x", "is missing"), Question("@a", "=", "b")), (1, 2, 3)
-    )
+    card = Card((Question("=SUM(A1)", ">=", 3.0), Question("-x", "is missing"), Question("@a", "=", "b")), (1, 2, 3))
     lines = card.to_csv().splitlines()
     assert all(line[0] in "'\"" for line in lines[1:])
     card.save(tmp_path / "card.csv")
@@ -114,7 +115,7 @@ def test_a_text_that_csv_loses_is_refused(tmp_path):
         ('question,points\n"age >= 60,3\n', "the line is not CSV"),
         ("question,points\nage >= 60,٣\n", "the points are"),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_card_in_csv(tmp_path, text, said):
     (tmp_path / "card.csv").write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match=re.escape(said)) as error:
@@ -184,7 +185,7 @@ def without(name):
         (changed(fit=dict(statistic="auc", value=1, bound=1, status="proved", corrected=None)), "the status of the"),
         (changed(fit=dict(statistic=1, value=1, bound=1, status="optimal", corrected=None)), "the statistic of"),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_card_in_json(tmp_path, change, said):
     body = change(json.loads(fitted().to_json()))
     (tmp_path / "card.json").write_text(json.dumps(body))
@@ -205,7 +206,7 @@ def test_what_is_no_card_in_json(tmp_path, change, said):
         ('"cut": 4', '"cut": 4,', "is no card"),
         ('"cut": 4', '"cut": ' + "9" * 5000, "is no card"),
     ],
-)  # fmt: skip
+)
 def test_damaged_json_is_refused(tmp_path, old, new, said):
     text = fitted().to_json()
     assert text.count(old) == 1
@@ -232,11 +233,21 @@ def test_what_cannot_be_read_or_written_is_said(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "question", [Question("a", "=", "1.0"), Question("a", "=", "nan"), Question("a", "=", ""), Question("a", "=", " x"),
-                 Question("a", "=", "'x'"), Question("a = b", "=", "c = d"), Question('"q"', ">=", 3.0),
-                 Question("a\nb", "is missing"), Question("a", "=", "x is missing"), Question("", "is missing")],
+    "question",
+    [
+        Question("a", "=", "1.0"),
+        Question("a", "=", "nan"),
+        Question("a", "=", ""),
+        Question("a", "=", " x"),
+        Question("a", "=", "'x'"),
+        Question("a = b", "=", "c = d"),
+        Question('"q"', ">=", 3.0),
+        Question("a\nb", "is missing"),
+        Question("a", "=", "x is missing"),
+        Question("", "is missing"),
+    ],
     ids=str,
-)  # fmt: skip
+)
 def test_odd_questions_stand_in_quotes(question):
     assert Question.read(str(question)) == question == Question.read(str(question), [question.column, "b"])
 

@@ -23,15 +23,23 @@ def keys(pool, card, rows):
 
 @pytest.mark.parametrize(
     "rules, limits",
-    [({}, {}), ({"must": ["a"]}, {}), ({"together": ["c", "d"]}, {}), ({"one_per_column": "monotone"}, {}),
-     ({"signs": {"a": 1}}, {}), ({}, {"cut": "top 9"})],
+    [
+        ({}, {}),
+        ({"must": ["a"]}, {}),
+        ({"together": ["c", "d"]}, {}),
+        ({"one_per_column": "monotone"}, {}),
+        ({"signs": {"a": 1}}, {}),
+        ({}, {"cut": "top 9"}),
+    ],
     ids=str,
-)  # fmt: skip
+)
 @settings(max_examples=5, **QUICK)
 @given(
-    seed=SEEDS, delta=st.sampled_from([0.0, 0.0137, 0.21]), weights=st.sampled_from(["", "parts"]),
+    seed=SEEDS,
+    delta=st.sampled_from([0.0, 0.0137, 0.21]),
+    weights=st.sampled_from(["", "parts"]),
     stat=st.sampled_from(["auc", "auc", "ndcg@5"]),
-)  # fmt: skip
+)
 def test_the_pool_is_every_card_near_the_best(rules, limits, seed, delta, weights, stat):
     rows = oracle.drawn(seed, weights, n=16)
     try:

@@ -171,9 +171,17 @@ def test_the_number_of_non_zeros_is_bounded_before_building():
         X, y = oracle.answers_of(case, case.fit().questions_).T, case.y
         model = cards.build(X, y, people=np.arange(len(y)) % 2, least_area=0.4)
         pairs = sum(
-            row.body.nargs() for block in (model.above, model.not_below, model.win_asked, model.above_if,
-            model.not_below_if, model.area_inside) for row in block.values()
-        )  # fmt: skip
+            row.body.nargs()
+            for block in (
+                model.above,
+                model.not_below,
+                model.win_asked,
+                model.above_if,
+                model.not_below_if,
+                model.area_inside,
+            )
+            for row in block.values()
+        )
         assert pairs <= cards.most_nonzeros(X, y, people=np.arange(len(y)) % 2, least_area=0.4)
         with pytest.raises(ModelTooLarge, match="above the limit of 10"):
             cards.build(X, y, max_nonzeros=10)

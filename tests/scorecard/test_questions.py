@@ -37,16 +37,19 @@ TABLES = {
     "objects": lambda: pd.DataFrame(PANDAS, dtype=object),
     "nullable": lambda: pd.DataFrame(PANDAS).astype({"n": "Float64", "w": "string", "t": "boolean"}),
     "categories": lambda: pd.DataFrame(PANDAS).astype({"w": "category"}),
-    "NA and NaN": lambda: pd.DataFrame({
-        "n": [math.nan if one is None else one for one in NUMBERS],
-        "w": pd.Series([pd.NA if one is None else one for one in WORDS], dtype=object), "t": TRUTH,
-    }),
+    "NA and NaN": lambda: pd.DataFrame(
+        {
+            "n": [math.nan if one is None else one for one in NUMBERS],
+            "w": pd.Series([pd.NA if one is None else one for one in WORDS], dtype=object),
+            "t": TRUTH,
+        }
+    ),
     "polars": polars,
     "polars categories": lambda: polars().cast({"w": pytest.importorskip("polars").Categorical}),
     "arrow": arrow,
     "arrow in pandas": lambda: arrow().to_pandas(types_mapper=pd.ArrowDtype),
     "arrow categories": lambda: arrow().set_column(1, "w", arrow()["w"].dictionary_encode()),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("kind", TABLES)
@@ -60,10 +63,11 @@ def test_questions_and_answers_do_not_depend_on_the_package(kind):
     for question in card.questions_:
         value = {"n": NUMBERS, "w": WORDS, "t": TRUTH}[question.column]
         wanted = [
-            one is None if question.sign == "is missing"
+            one is None
+            if question.sign == "is missing"
             else one is not None and (one >= question.value if question.sign == ">=" else one == question.value)
             for one in value
-        ]  # fmt: skip
+        ]
         assert question.answers(table).tolist() == wanted
     assert (card.predict(table) == plain.predict(TABLES["pandas"]())).all()
 
@@ -72,10 +76,11 @@ def test_questions_and_answers_do_not_depend_on_the_package(kind):
 @given(
     values=st.lists(
         st.floats(-1e12, 1e12, allow_subnormal=False) | st.integers(-50, 50).map(float) | st.just(math.nan),
-        min_size=12, max_size=60,
+        min_size=12,
+        max_size=60,
     ),
     many=st.integers(1, 9),
-)  # fmt: skip
+)
 def test_thresholds_are_round_numbers_in_gaps_of_the_data(values, many):
     column = np.array(values)
     y = np.arange(len(values)) % 2
@@ -130,18 +135,32 @@ def test_questions_of_a_column(options, column, wanted):
 
 def test_columns_without_questions_are_named_with_a_reason():
     days = [datetime.date(2020, 1, 1) + datetime.timedelta(days=i) for i in range(N)]
-    table = pd.DataFrame({
-        "date": days, "time": pd.to_datetime(days), "zone": pd.to_datetime(days).tz_localize("UTC"),
-        "wait": pd.to_timedelta(range(N), unit="D"), "same": 3, "word": "w", "empty": [None] * N,
-        "name": [f"n{i}" for i in range(N)], "list": [[i] for i in range(N)], "n": range(N), "twin": range(N),
-    })  # fmt: skip
+    table = pd.DataFrame(
+        {
+            "date": days,
+            "time": pd.to_datetime(days),
+            "zone": pd.to_datetime(days).tz_localize("UTC"),
+            "wait": pd.to_timedelta(range(N), unit="D"),
+            "same": 3,
+            "word": "w",
+            "empty": [None] * N,
+            "name": [f"n{i}" for i in range(N)],
+            "list": [[i] for i in range(N)],
+            "n": range(N),
+            "twin": range(N),
+        }
+    )
     card = Scorecard(n_questions=1, validation=None).fit(table, Y)
     assert {one.column for one in card.questions_} == {"n"}
     assert set(card.left_out_) == set(table) - {"n"}
     for names, reason in (
-        (("date", "time", "zone", "wait"), "dates"), (("same", "word"), "constant"), (("empty",), "no value"),
-        (("name",), "nearly a text for each row"), (("list",), "no numbers or texts"), (("twin",), "columns before it"),
-    ):  # fmt: skip
+        (("date", "time", "zone", "wait"), "dates"),
+        (("same", "word"), "constant"),
+        (("empty",), "no value"),
+        (("name",), "nearly a text for each row"),
+        (("list",), "no numbers or texts"),
+        (("twin",), "columns before it"),
+    ):
         assert all(reason in card.left_out_[name] for name in names)
     with pytest.raises(InputError, match=r"X gives no question .*'same': constant.*; give a column that varies"):
         Scorecard().fit(table[["same", "word"]], Y)
@@ -181,10 +200,14 @@ def test_a_table_needs_the_columns_of_the_card_and_no_others():
 
 @pytest.mark.parametrize(
     "given, said",
-    [(("a", "=>", 1), "sign '=>'"), (("a", ">=", "x"), "compares with no number"), (("a", ">=", None), "no number"),
-     (("a", "=", math.nan), "must be a number")],
+    [
+        (("a", "=>", 1), "sign '=>'"),
+        (("a", ">=", "x"), "compares with no number"),
+        (("a", ">=", None), "no number"),
+        (("a", "=", math.nan), "must be a number"),
+    ],
     ids=str,
-)  # fmt: skip
+)
 def test_what_is_no_question_is_refused(given, said):
     with pytest.raises(InputError, match=said):
         Question(*given)

@@ -256,24 +256,42 @@ def test_what_cannot_be_used_is_refused(ranker, change, message):
 
 
 OUT_OF_RANGE = [
-    *((RankSVM, {name: value}, name) for name, value in (
-        ("loss", "log"), ("loss", "hinge"), ("tol", 0), ("tol", float("nan")), ("max_iter", 0), ("average", "rows"),
-    )),
-    (RoBiRank, {"gains": "quadratic"}, "gains is 'quadratic'"), (RoBiRank, {"n_init": 0}, "n_init is 0"),
-    (RoBiRank, {"tol": 0.0}, "tol is 0.0"), (RoBiRank, {"max_iter": 0}, "max_iter is 0"),
-    (TopPush, {"loss": "hinge"}, "loss is 'hinge'"), (TopPush, {"solver": "lbfgs"}, "solver is 'lbfgs'"),
-    (TopPush, {"tol": 0}, "tol is 0"), (TopPush, {"max_iter": 0}, "max_iter is 0"),
+    *(
+        (RankSVM, {name: value}, name)
+        for name, value in (
+            ("loss", "log"),
+            ("loss", "hinge"),
+            ("tol", 0),
+            ("tol", float("nan")),
+            ("max_iter", 0),
+            ("average", "rows"),
+        )
+    ),
+    (RoBiRank, {"gains": "quadratic"}, "gains is 'quadratic'"),
+    (RoBiRank, {"n_init": 0}, "n_init is 0"),
+    (RoBiRank, {"tol": 0.0}, "tol is 0.0"),
+    (RoBiRank, {"max_iter": 0}, "max_iter is 0"),
+    (TopPush, {"loss": "hinge"}, "loss is 'hinge'"),
+    (TopPush, {"solver": "lbfgs"}, "solver is 'lbfgs'"),
+    (TopPush, {"tol": 0}, "tol is 0"),
+    (TopPush, {"max_iter": 0}, "max_iter is 0"),
     (TopPush, {"stop": "never", "solver": "accelerated"}, "stop is 'never'"),
     (TopPush, {"stop": "authors"}, "stop='authors' is a rule"),
     (TopPush, {"solver": "accelerated", "loss": "logistic"}, "solver='accelerated' takes"),
     (TopPush, {"solver": "accelerated", "threshold": "topk"}, "solver='accelerated' takes"),
-    (TopPush, {"threshold": "median"}, "threshold is 'median'"), (TopPush, {"k": 3}, "threshold='max' has none"),
-    (TopPush, {"threshold": "topk", "k": 0.5}, "k is 0.5"), (TopPush, {"threshold": "quantile", "k": 3}, "k is 3"),
-    (TableLogistic, {"head": 0}, "head is 0"), (TableLogistic, {"head": 1.0}, "head is 1.0"),
-    (TableLogistic, {"C": 0}, "C is 0"), (TableLogistic, {"balanced": "balanced"}, "balanced is 'balanced'"),
-    (TableLogistic, {"squares": 2}, "squares is 2"), (MonotoneTransform, {"kind": "square"}, "kind"),
-    (MonotoneTransform, {"offset": 0.0}, "offset"), (MonotoneTransform, {"n_bins": 1}, "n_bins"),
-]  # fmt: skip
+    (TopPush, {"threshold": "median"}, "threshold is 'median'"),
+    (TopPush, {"k": 3}, "threshold='max' has none"),
+    (TopPush, {"threshold": "topk", "k": 0.5}, "k is 0.5"),
+    (TopPush, {"threshold": "quantile", "k": 3}, "k is 3"),
+    (TableLogistic, {"head": 0}, "head is 0"),
+    (TableLogistic, {"head": 1.0}, "head is 1.0"),
+    (TableLogistic, {"C": 0}, "C is 0"),
+    (TableLogistic, {"balanced": "balanced"}, "balanced is 'balanced'"),
+    (TableLogistic, {"squares": 2}, "squares is 2"),
+    (MonotoneTransform, {"kind": "square"}, "kind"),
+    (MonotoneTransform, {"offset": 0.0}, "offset"),
+    (MonotoneTransform, {"n_bins": 1}, "n_bins"),
+]
 
 
 @pytest.mark.parametrize(("kind", "options", "words"), OUT_OF_RANGE)

@@ -51,7 +51,8 @@ def both(way, *given):
 
 
 @examples(
-    60, st.integers(0, 10_000),
+    60,
+    st.integers(0, 10_000),
     st.lists(st.integers(1, 30), min_size=1, max_size=4),
     st.sampled_from([0.0, 1e-6, 1.0, 20.0, 300.0, 5000.0]),
     WEIGHTS,
@@ -127,9 +128,7 @@ def test_the_objective_is_equation_11(seed, n, lists):
     y[0], y[1], qid[0], qid[1] = 0, 1, 0, 0
     value, slope = loss_of(gain_lists(data_of(y, qid), "exponential"), n)(scores)
     assert value == pytest.approx(twin(y, scores, qid), rel=1e-12)
-    numeric = [
-        (twin(y, scores + 1e-5 * e, qid) - twin(y, scores - 1e-5 * e, qid)) / 2e-5 for e in np.eye(n)[:4]
-    ]
+    numeric = [(twin(y, scores + 1e-5 * e, qid) - twin(y, scores - 1e-5 * e, qid)) / 2e-5 for e in np.eye(n)[:4]]
     np.testing.assert_allclose(slope[:4], numeric, atol=1e-6)
     # Adding a constant to the scores of a list changes nothing, so its gradient sums to 0.
     np.testing.assert_allclose(np.bincount(qid, slope), 0, atol=1e-10)

@@ -20,13 +20,7 @@ from tests.cases.mixed import LIBRARIES, columns, mixed, recipe
 from tests.cases.mutants import json_mutants
 from tests.cases.refuses import refuses
 
-KINDS = [
-    {},
-    {"squares": True},
-    {"head": 0.2},
-    {"balanced": True},
-    {"squares": True, "head": 0.4, "balanced": True},
-]
+KINDS = [{}, {"squares": True}, {"head": 0.2}, {"balanced": True}, {"squares": True, "head": 0.4, "balanced": True}]
 
 
 def plain(n=300, d=4, seed=0):
@@ -73,18 +67,25 @@ def test_it_says_which_columns_it_saw():
         "row), seen (a date), one (constant)."
     )
     assert fitted.get_feature_names_out().tolist() == [
-        "age", "age is missing", "colour=blue", "colour=green", "colour=red", "colour is another text",
-        "colour is missing", "size", "flag", "age^2", "size^2",
-    ]  # fmt: skip
+        "age",
+        "age is missing",
+        "colour=blue",
+        "colour=green",
+        "colour=red",
+        "colour is another text",
+        "colour is missing",
+        "size",
+        "flag",
+        "age^2",
+        "size^2",
+    ]
     assert fitted.coef_.shape == (1, 11)
 
 
 def test_complete_numbers_are_standardised_logistic_regression():
     X, y = plain()
     theirs = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)).fit(X, y)
-    np.testing.assert_allclose(
-        TableLogistic().fit(X, y).decision_function(X), theirs.decision_function(X), atol=1e-9
-    )
+    np.testing.assert_allclose(TableLogistic().fit(X, y).decision_function(X), theirs.decision_function(X), atol=1e-9)
 
 
 def squared(X):
@@ -129,9 +130,7 @@ def test_a_head_of_one_class_keeps_the_first_model_and_says_so():
     fitted = TableLogistic(head=0.1).fit(X, y)
     assert fitted.head_coef_ is None and fitted.head_threshold_ is None
     assert (fitted.decision_function(X) == TableLogistic().fit(X, y).decision_function(X)).all()
-    assert fitted.told().endswith(
-        "The first 10% of the rows are of one class, so the first model orders them too."
-    )
+    assert fitted.told().endswith("The first 10% of the rows are of one class, so the first model orders them too.")
 
 
 def test_balanced_gives_both_classes_the_same_weight():
@@ -184,8 +183,7 @@ def test_sparse_rows_stay_sparse_and_are_scored_alike_when_dense():
         atol=1e-9,
     )
     np.testing.assert_allclose(
-        TableLogistic().fit(X, y).decision_function(csr_matrix(X)),
-        TableLogistic().fit(X, y).decision_function(X),
+        TableLogistic().fit(X, y).decision_function(csr_matrix(X)), TableLogistic().fit(X, y).decision_function(X)
     )
     refuses("squares=True needs dense rows", TableLogistic(squares=True).fit, csr_matrix(X), y)
     TableLogistic(squares=False).fit(csr_matrix(X), y)
@@ -198,13 +196,9 @@ def test_a_column_of_another_kind_is_refused_in_a_sentence_and_one_without_value
     found, _ = columns()
     kind = type(X) if library != "pyarrow" else pytest.importorskip("pyarrow").table
     swapped = kind({**found, "age": found["colour"]})
-    with pytest.raises(
-        InputError, match="Column 'age' held numbers at the fit and does not now; give numbers"
-    ):
+    with pytest.raises(InputError, match="Column 'age' held numbers at the fit and does not now; give numbers"):
         fitted.decision_function(swapped)
-    with pytest.raises(
-        InputError, match="Column 'colour' held texts at the fit and holds numbers now; give texts"
-    ):
+    with pytest.raises(InputError, match="Column 'colour' held texts at the fit and holds numbers now; give texts"):
         fitted.decision_function(kind({**found, "colour": found["size"]}))
     empty = kind({**found, "age": [None] * y.size, "colour": [None] * y.size})
     assert np.isfinite(fitted.decision_function(empty)).all()
@@ -233,11 +227,24 @@ def test_categories_dates_and_what_is_neither():
     )
     fitted = TableLogistic().fit(X, y)
     names = fitted.get_feature_names_out().tolist()
-    assert names[3:] == ["code=0", "code=1", "text=a", "text=b", "text is missing", "yes", "yes is missing", "object",
-                         "object is missing"]  # fmt: skip
+    assert names[3:] == [
+        "code=0",
+        "code=1",
+        "text=a",
+        "text=b",
+        "text is missing",
+        "yes",
+        "yes is missing",
+        "object",
+        "object is missing",
+    ]
     assert names[0].startswith("cut=(") and fitted.left_out_ == {
-        5: "a date", 6: "a date", 7: "a date", 8: "neither numbers nor text", 9: "no value",
-    }  # fmt: skip
+        5: "a date",
+        6: "a date",
+        7: "a date",
+        8: "neither numbers nor text",
+        9: "no value",
+    }
     arrays = TableLogistic().fit(np.column_stack([times.to_numpy().astype(object), y]).astype(object), y)
     assert set(arrays.left_out_) <= {0}
 

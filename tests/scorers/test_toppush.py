@@ -117,12 +117,7 @@ def test_many_sparse_columns():
 
 @pytest.mark.parametrize(
     "threshold, k, top",
-    [
-        ("topk", 1, best_k(1)),
-        ("topk", 5, best_k(5)),
-        ("quantile", 0.1, best_k(7)),
-        ("topk", 10**6, best_k(10**6)),
-    ],
+    [("topk", 1, best_k(1)), ("topk", 5, best_k(5)), ("quantile", 0.1, best_k(7)), ("topk", 10**6, best_k(10**6))],
 )
 def test_thresholds_below_the_maximum(threshold, k, top):
     X, y = clear(100, 4, seed=8)
@@ -161,11 +156,7 @@ def test_a_warm_start_of_the_same_problem_is_one_step():
 
 @pytest.mark.parametrize(
     "options",
-    [
-        {"alpha": 1e-3},
-        {"alpha": 1e-2, "threshold": "topk"},
-        {"alpha": 1.0, "solver": "accelerated", "tol": 1e-4},
-    ],
+    [{"alpha": 1e-3}, {"alpha": 1e-2, "threshold": "topk"}, {"alpha": 1.0, "solver": "accelerated", "tol": 1e-4}],
 )
 def test_a_warm_start_forgets_other_shapes(options):
     X, y = clear(200, 4)

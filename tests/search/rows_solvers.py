@@ -31,11 +31,13 @@ def drawn(seed: int):
     options = {
         "order": {"constraints": (f"{a} >= {rng.integers(1, 4)} * {b}",)},
         "side with a radius": {
-            "radius": 1.0, "first_stage": X[:, 0] + rng.normal(size=n), "constraints": (f"{a} >= 0.1",),
+            "radius": 1.0,
+            "first_stage": X[:, 0] + rng.normal(size=n),
+            "constraints": (f"{a} >= 0.1",),
         },
         "sum": {"normalise": "sum", "constraints": (f"{a} >= 0.3",)},
         "quota": {"quota": f"at least {rng.integers(1, 3)} of A among the first 4"},
-    }[kind]  # fmt: skip
+    }[kind]
     radius = "radius" in options
     margin = {"margin": 0.25 if whole else 0.01} if radius else {"epsilon": 0.2 if whole else 0.01}
     statistic = str(rng.choice(["auc", "dcg@4", "precision@3", "mrr"]))

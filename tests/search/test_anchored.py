@@ -144,8 +144,7 @@ def test_weights_outside_the_limits_get_no_certificate(w: list[float]) -> None:
 
 
 @pytest.mark.parametrize(
-    "limits",
-    [([1, 0.1], [1, 0.5]), ([0, -1], [1, 1]), ([1], [1]), ([1, -np.inf], [1, 1]), ([1, -1, -1], [1, 1, 1])],
+    "limits", [([1, 0.1], [1, 0.5]), ([0, -1], [1, 1]), ([1], [1]), ([1, -np.inf], [1, 1]), ([1, -1, -1], [1, 1, 1])]
 )
 def test_limits_that_make_no_sense_are_refused(limits) -> None:
     problem = noisy_problem(20, 2, "auc", 0.3, 0)
@@ -254,9 +253,8 @@ def test_circuits_are_no_proof_of_weighed_hits() -> None:
     found = solve(problem, n_jobs=1, proof=True)
     assert found.proof is not None
     proof = replace(
-        found.proof, circuits=Circuits.none(), supports=(), lines=(), codes=np.empty(0, np.uint16),
-        bound=problem.ideal,
-    )  # fmt: skip
+        found.proof, circuits=Circuits.none(), supports=(), lines=(), codes=np.empty(0, np.uint16), bound=problem.ideal
+    )
     verdict = verify_proof(problem, proof)
     assert not verdict.ok and "earn the same for every relevant row" in verdict.message
     plain = noisy_problem(20, 3, "mrr", 0.3, 0)
@@ -348,8 +346,13 @@ def test_the_first_hit_of_long_lists_is_taken_by_rows_and_many_features_without_
     rng = np.random.default_rng(0)
     X = rng.normal(size=(20_000, 9))
     gains = (X[:, 0] + 0.3 * rng.normal(size=20_000) > 1.8).astype(float)
-    for stat, boxes, lines in (("recall@20", True, True), ("mrr", False, True), ("success@20", True, True),
-                               ("rr", True, True), ("ap", False, True)):  # fmt: skip
+    for stat, boxes, lines in (
+        ("recall@20", True, True),
+        ("mrr", False, True),
+        ("success@20", True, True),
+        ("rr", True, True),
+        ("ap", False, True),
+    ):
         problem = problem_of(X, gains, parse(stat))
         assert (choice.by_rows(problem), choice.lines_by_rows(problem)) == (boxes, lines)
     few = problem_of(X[:60], gains[:60] + (np.arange(60) % 5 == 0), parse("ap"))

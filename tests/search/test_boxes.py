@@ -275,9 +275,7 @@ def test_the_tolerance_covers_every_rounding_on_the_way_to_a_margin(seed: int, d
     points, weights = scaled(problem), [Fraction(float(v)) for v in w[0]]
     for p in range(t.pairs.shape[1]):
         upper, lower = points[t.upper[p]], points[t.lower[p]]
-        exact = sum(
-            (a * (b - c) for a, b, c in zip(weights, upper, lower, strict=True)), -Fraction(t.epsilon)
-        )
+        exact = sum((a * (b - c) for a, b, c in zip(weights, upper, lower, strict=True)), -Fraction(t.epsilon))
         assert abs(Fraction(float(M[p])) - exact) <= Fraction(t.tolerance)
 
 
@@ -581,9 +579,7 @@ def first_choice(b: Box) -> float:
 
 
 @examples(60, SEEDS, st.integers(1, 7), st.integers(1, 60), st.sampled_from([1.0, 0.1, 1e-6]))
-def test_the_bound_lies_between_the_first_choice_and_the_relaxed_loss(
-    seed: int, k: int, n: int, size: float
-) -> None:
+def test_the_bound_lies_between_the_first_choice_and_the_relaxed_loss(seed: int, k: int, n: int, size: float) -> None:
     b = box(seed, k, n, size)
     least = b.must_lose(need=1e9), b.must_lose(need=1e-9)
     assert least[0] == 0.0
@@ -632,9 +628,7 @@ def problems() -> list[Problem]:
 @pytest.mark.parametrize("which", range(9))
 def test_the_answer_is_that_of_the_plain_bound(which: int) -> None:
     problem = problems()[which]
-    plain = solve(
-        problem, time_limit=None, proof=True, n_jobs=1
-    )  # a proof is searched for with the plain bound
+    plain = solve(problem, time_limit=None, proof=True, n_jobs=1)  # a proof is searched for with the plain bound
     found = solve(problem, time_limit=None, n_jobs=1)
     assert found.closed and found.value == pytest.approx(plain.value, abs=1e-12)
     assert found.bound == pytest.approx(plain.bound, abs=1e-9)

@@ -46,9 +46,13 @@ def corrected() -> Problem:
     score = X[:, 0] + 0.6 * X[:, 1:] @ rng.normal(size=4) + rng.normal(size=60)
     ends = np.array([1.0, -1.0, -1.0, -1.0, -1.0]), np.ones(5)
     return problem_of(
-        X, (score > np.quantile(score, 0.65)).astype(float), parse("mrr"), low=np.zeros(5), high=X.std(axis=0),
+        X,
+        (score > np.quantile(score, 0.65)).astype(float),
+        parse("mrr"),
+        low=np.zeros(5),
+        high=X.std(axis=0),
         limits=ends,
-    )  # fmt: skip
+    )
 
 
 KINDS: dict[str, tuple[Callable[[], Problem], dict[str, Any]]] = {
@@ -131,9 +135,7 @@ def test_ctrl_c_keeps_the_round_before_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("smooth", [False, True])
-def test_the_first_climb_of_many_lists_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, smooth: bool
-) -> None:
+def test_the_first_climb_of_many_lists_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, smooth: bool) -> None:
     monkeypatch.setattr(run, "lines_by_rows", lambda problem: True)
     monkeypatch.setattr(run, "FEW_LISTS", 10)
     monkeypatch.setattr(choice, "SOME_LISTS", 10 if smooth else 200)
@@ -254,19 +256,37 @@ def test_a_damaged_file_is_refused_or_unharmed(stopped: tuple[Problem, bytes], t
 
 
 WRONG = {
-    "supports": lambda a: a + 100, "sizes": lambda a: a * 0, "sides": lambda a: a * 0 + 7,
-    "grouped": lambda a: a - 50, "guides": lambda a: a[::-1], "chosen": lambda a: a + 9999,
-    "halves": lambda a: -a - 1, "centres": lambda a: a * np.nan, "bounds": lambda a: a[1:],
-    "weights": lambda a: a[1:], "points": lambda a: np.ones(3), "unexplored": lambda a: np.array([-2]),
-    "pushed": lambda a: np.append(a, a), "names": lambda a: a + 2**50, "splits": lambda a: a + 2**60,
+    "supports": lambda a: a + 100,
+    "sizes": lambda a: a * 0,
+    "sides": lambda a: a * 0 + 7,
+    "grouped": lambda a: a - 50,
+    "guides": lambda a: a[::-1],
+    "chosen": lambda a: a + 9999,
+    "halves": lambda a: -a - 1,
+    "centres": lambda a: a * np.nan,
+    "bounds": lambda a: a[1:],
+    "weights": lambda a: a[1:],
+    "points": lambda a: np.ones(3),
+    "unexplored": lambda a: np.array([-2]),
+    "pushed": lambda a: np.append(a, a),
+    "names": lambda a: a + 2**50,
+    "splits": lambda a: a + 2**60,
     "boxed": lambda a: np.ones(1, np.int32),
-}  # fmt: skip
+}
 
 
 HEADERS = [
-    {"value": "nan"}, {"next_support": 10**6}, {"lines": [1]}, {"loop": {}}, {"cap": 1}, {"search": 3}, {"job": 2**60},
-    {"boxes": -1}, {"pushed": 0}, {"named": 1.5},
-]  # fmt: skip
+    {"value": "nan"},
+    {"next_support": 10**6},
+    {"lines": [1]},
+    {"loop": {}},
+    {"cap": 1},
+    {"search": 3},
+    {"job": 2**60},
+    {"boxes": -1},
+    {"pushed": 0},
+    {"named": 1.5},
+]
 
 
 @pytest.mark.parametrize("change", [*WRONG, *HEADERS], ids=str)

@@ -177,9 +177,7 @@ def test_a_fresh_cache_is_filled_once_and_where_the_announcement_says(tmp_path: 
     assert (before, after, said) == (True, True, "")
 
 
-def test_without_a_folder_of_its_own_the_cache_is_kept_below_the_search(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_without_a_folder_of_its_own_the_cache_is_kept_below_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     warm.compile_kernels()
     before, after, said, where, kept, _ = run(FRESH)

@@ -16,9 +16,22 @@ from rerank.statistics import parse
 from tests.oracles.halves import most_with_halves
 
 KINDS = (
-    "free", "signs", "some signs", "limit", "limit and signs", "row", "row and signs", "sum", "radius",
-    "radius on one side", "radius and limit", "radius and row", "grades", "lists", "grades and radius",
-)  # fmt: skip
+    "free",
+    "signs",
+    "some signs",
+    "limit",
+    "limit and signs",
+    "row",
+    "row and signs",
+    "sum",
+    "radius",
+    "radius on one side",
+    "radius and limit",
+    "radius and row",
+    "grades",
+    "lists",
+    "grades and radius",
+)
 
 
 def table(seed: int, d: int, kind: str) -> tuple[np.ndarray, list]:

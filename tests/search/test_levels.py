@@ -102,7 +102,7 @@ def reachable(problem: Problem, asked: list[tuple[int, int]]) -> float:
     choices = [
         [(a, b) for a in combinations(unit.positive, j) for b in combinations(unit.negative, unit.negative.size - l)]
         for j, l in asked
-    ]  # fmt: skip
+    ]
     most = -np.inf
     for parts in product(*choices):
         rows = [np.array(a + b) for a, b in parts]

@@ -146,7 +146,9 @@ def test_ctrl_c_ends_a_running_search_at_once() -> None:
 def same(one: SearchResult, other: SearchResult) -> bool:
     """Whether two results have the same bits."""
     return (one.value.hex(), one.bound.hex(), one.boxes) == (
-        other.value.hex(), other.bound.hex(), other.boxes
+        other.value.hex(),
+        other.bound.hex(),
+        other.boxes,
     ) and one.weights.tobytes() == other.weights.tobytes()
 
 
@@ -199,9 +201,7 @@ def test_a_search_that_does_not_fit_into_memory_is_refused_with_the_number_that_
     problem = large(400, 10)
     solve(problem, time_limit=0.2)
     monkeypatch.setattr(sizes, "memory", lambda: 2e6)
-    with pytest.raises(
-        InputError, match=r"would hold [\d,]+ pairs of 10 features, .* GB; lower n_candidates to"
-    ) as e:
+    with pytest.raises(InputError, match=r"would hold [\d,]+ pairs of 10 features, .* GB; lower n_candidates to") as e:
         solve(problem, time_limit=0.2, proof=True)
     fits = int(str(e.value).partition("n_candidates to ")[2].partition(" ")[0])
     assert 10 < fits < 400 and solve(large(fits, 10), time_limit=0.2, proof=True).boxes >= 0
@@ -293,12 +293,7 @@ def test_a_search_of_one_worker_lives_through_many_signals() -> None:
 
 
 def test_a_process_that_died_or_raised_something_else_is_found() -> None:
-    for code, said in (
-        (-signal.SIGSEGV, ""),
-        (0, "SystemError: exception set"),
-        (1, "ended"),
-        (-2, "Traceback"),
-    ):
+    for code, said in ((-signal.SIGSEGV, ""), (0, "SystemError: exception set"), (1, "ended"), (-2, "Traceback")):
         assert judged("search", code, f"begins\n{said}\n", False)[0]
     assert judged("command", 3, "Fitting\n", False)[0] and not judged("command", 3, "Fitting\n", True)[0]
 

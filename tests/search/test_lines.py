@@ -58,9 +58,7 @@ def slow_best(t: Tables, w: Floats, u: Floats, low: float, high: float) -> float
                 if left - 1e-9 <= root <= right + 1e-9:
                     marks.append(float(root))
     marks = [m for m in marks if low < m < high]
-    ends = [
-        max(low, min(marks, default=0.0) - 10.0), *sorted(marks), min(high, max(marks, default=0.0) + 10.0)
-    ]
+    ends = [max(low, min(marks, default=0.0) - 10.0), *sorted(marks), min(high, max(marks, default=0.0) + 10.0)]
     points = [0.5 * (a + b) for a, b in pairwise(ends) if b - a > 1e-9]
     return max(slow_value(t, w + p * u) for p in points if np.abs(w + p * u).max() > 1e-9)
 
@@ -68,13 +66,40 @@ def slow_best(t: Tables, w: Floats, u: Floats, low: float, high: float) -> float
 def swept(t: Tables, w: Floats, u: Floats, low: float = -np.inf, high: float = np.inf) -> tuple[float, float]:
     at, who, lost = np.empty(2 * t.size), np.empty(2 * t.size, np.int64), np.zeros(t.slots.unit_of.size, np.int64)
     n, value = line_kernel.ends(
-        t.pairs, t.slot, t.span, t.weight, w, u, w.size, low, high, t.epsilon, t.linear, t.total,
-        np.empty((2, 5, 2 * w.size + 1)), np.zeros((2, t.size)), at, who, lost,
-    )  # fmt: skip
+        t.pairs,
+        t.slot,
+        t.span,
+        t.weight,
+        w,
+        u,
+        w.size,
+        low,
+        high,
+        t.epsilon,
+        t.linear,
+        t.total,
+        np.empty((2, 5, 2 * w.size + 1)),
+        np.zeros((2, t.size)),
+        at,
+        who,
+        lost,
+    )
     return line_kernel.sweep(
-        np.argsort(at[:n]), at, who, value, lost, t.slot, t.span, t.weight, low, high, t.linear, t.slots,
-        t.count_start, np.zeros(t.count_start[-1], np.int64),
-    )  # fmt: skip
+        np.argsort(at[:n]),
+        at,
+        who,
+        value,
+        lost,
+        t.slot,
+        t.span,
+        t.weight,
+        low,
+        high,
+        t.linear,
+        t.slots,
+        t.count_start,
+        np.zeros(t.count_start[-1], np.int64),
+    )
 
 
 def smooth(seed: int) -> Problem:
@@ -239,8 +264,7 @@ def test_a_sample_is_worth_about_the_whole(lists: int) -> None:
     assert len(part.rows) / 3 < len(some.rows) < len(part.rows) and some.lists.begin[-1] == len(some.rows)
     w = np.array([1.0, 0.5, -0.5])
     worth = [
-        smoothed(x.rows @ w, x.lists, 1.0, np.empty(len(x.rows)), x.scratch())
-        * (lists / (x.lists.begin.size - 1))
+        smoothed(x.rows @ w, x.lists, 1.0, np.empty(len(x.rows)), x.scratch()) * (lists / (x.lists.begin.size - 1))
         for x in (part, some)
     ]
     assert worth[1] == pytest.approx(worth[0], rel=0.15)

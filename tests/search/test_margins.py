@@ -21,9 +21,7 @@ from tests.oracles.anchored import best
 from tests.oracles.oracle import objective_at, optimum, witness
 
 
-def levels(
-    seed: int, n: int, d: int, top: int, statistic: str, epsilon: float | str, **options: object
-) -> Problem:
+def levels(seed: int, n: int, d: int, top: int, statistic: str, epsilon: float | str, **options: object) -> Problem:
     """Whole numbers from 0 to ``top``, both of them in every column."""
     rng = np.random.default_rng(seed)
     X = rng.integers(0, top + 1, (n, d)).astype(float)
@@ -34,9 +32,7 @@ def levels(
 
 
 def small(rows: list[list[float]], y: list[int], statistic: str, epsilon: float | str) -> Problem:
-    return problem_of(
-        np.array(rows, dtype=float), np.array(y, dtype=float), parse(statistic), epsilon=epsilon
-    )
+    return problem_of(np.array(rows, dtype=float), np.array(y, dtype=float), parse(statistic), epsilon=epsilon)
 
 
 CASES = {
@@ -75,9 +71,7 @@ def random_levels(seed: int) -> Problem | None:
     n, d, top = int(rng.integers(5, 9)), int(rng.integers(1, 4)), int(rng.choice([4, 5, 6, 10]))
     X = rng.integers(0, top + 1, (n, d)).astype(float)
     gains = rng.choice([0.0, 1, 3], n) if rng.random() < 0.3 else (rng.random(n) < 0.4).astype(float)
-    statistic = parse(
-        str(rng.choice(["auc", "dcg@3", "mrr", "precision@2", "dcg", "ndcg@3", "pauc@3", "ap"]))
-    )
+    statistic = parse(str(rng.choice(["auc", "dcg@3", "mrr", "precision@2", "dcg", "ndcg@3", "pauc@3", "ap"])))
     gains = (gains > 0).astype(float) if statistic.weighs_hits else gains
     on_grid = Fraction(int(rng.integers(1, top)), top)
     epsilon = on_grid if seed % 2 else str(rng.choice([".05", ".1", ".25", ".001", "1/7"]))
@@ -93,9 +87,7 @@ def random_levels(seed: int) -> Problem | None:
     elif rng.random() < 0.3:
         given["signs"] = rng.choice([-1, 0, 0, 1], d)
     try:
-        return problem_of(
-            X, gains, statistic, rng.integers(0, 2, n) if rng.random() < 0.25 else None, **given
-        )
+        return problem_of(X, gains, statistic, rng.integers(0, 2, n) if rng.random() < 0.25 else None, **given)
     except InputError:  # a constant column, or no gain
         return None
 
@@ -103,9 +95,7 @@ def random_levels(seed: int) -> Problem | None:
 @pytest.mark.parametrize("rows", [False, True], ids=["by pairs", "by rows"])
 @pytest.mark.parametrize("part", range(6))
 def test_searches_agree_with_an_enumeration_in_rationals(part: int, rows: bool) -> None:
-    asked = [
-        problem for seed in range(8 * part, 8 * part + 8) if (problem := random_levels(seed)) is not None
-    ]
+    asked = [problem for seed in range(8 * part, 8 * part + 8) if (problem := random_levels(seed)) is not None]
     assert len(asked) > 3
     for problem in asked:
         most = best(problem).value
@@ -179,9 +169,7 @@ def check(problem: Problem) -> None:
     size = (
         abs(problem.ideal)
         + abs(problem.constant)
-        + sum(
-            abs(q.constant / q.scale) + q.coefficients.sum() * q.gains.max() / q.scale for q in problem.lists
-        )
+        + sum(abs(q.constant / q.scale) + q.coefficients.sum() * q.gains.max() / q.scale for q in problem.lists)
     )
     assert Fraction(found.value) <= objective_at(problem, found.weights) + Fraction(1e-15 * size)
 

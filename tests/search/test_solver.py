@@ -166,15 +166,11 @@ def test_an_ideal_order_closes_at_once(statistic: str) -> None:
     start = np.eye(6)[2]
     found = solve(problem_of(X, y, parse(statistic)), start=start, n_jobs=1)
     assert found.closed and found.boxes == 0 and np.array_equal(found.weights, start)
-    assert found.value == pytest.approx(
-        1.0 if statistic in ("auc", "ndcg@5") else found.root_bound, rel=1e-12
-    )
+    assert found.value == pytest.approx(1.0 if statistic in ("auc", "ndcg@5") else found.root_bound, rel=1e-12)
 
 
 def test_lists_without_pairs_are_already_ordered() -> None:
-    whole = problem_of(
-        [[0.0], [1.0]], [1, 2], parse("precision@1")
-    )  # every item relevant, one pair of grades
+    whole = problem_of([[0.0], [1.0]], [1, 2], parse("precision@1"))  # every item relevant, one pair of grades
     assert closed(whole).value == 2
     same = problem_of([[0.0], [1.0]], [1, 1], parse("dcg"))
     found = closed(same)
@@ -323,9 +319,7 @@ def test_an_error_reaches_the_caller_and_the_rest_is_not_begun() -> None:
 
 
 @examples(60, st.floats(1 / 15, 4), st.floats(0, 1), st.floats(0, 1), st.booleans())
-def test_lines_get_more_work_where_they_bring_more(
-    share: float, by_lines: float, by_boxes: float, blind: bool
-) -> None:
+def test_lines_get_more_work_where_they_bring_more(share: float, by_lines: float, by_boxes: float, blind: bool) -> None:
     found = Share(share, 1e6, by_lines, by_boxes)
     found.judge(2e6, 1e5, blind)
     assert found == Share(share, 1e6, by_lines, by_boxes)  # too early

@@ -95,9 +95,12 @@ def test_features_that_move_no_pair_are_left_out_and_the_optimum_stays(seed: int
     for q, item in enumerate(drawn.lists):
         home[item.rows] = q
     problem = replace(
-        drawn, X=np.insert(drawn.X, at, home, axis=1), signs=np.insert(drawn.signs, at, seed % 3 - 1),
-        low=np.insert(drawn.low, at, 0.0), high=np.insert(drawn.high, at, 1.0 + home.max()),
-    )  # fmt: skip
+        drawn,
+        X=np.insert(drawn.X, at, home, axis=1),
+        signs=np.insert(drawn.signs, at, seed % 3 - 1),
+        low=np.insert(drawn.low, at, 0.0),
+        high=np.insert(drawn.high, at, 1.0 + home.max()),
+    )
     assert (moving(problem) == np.delete(np.arange(problem.n_features), at)).all()
     assert all(at not in support for support in Run(problem, 0).boxes.columns)
     assert check_search(problem, time_limit=30.0).failures == ()
@@ -148,9 +151,7 @@ def enumerated(problem: Problem) -> tuple[float, tuple[int, ...]]:
 
 CASES = {
     "auc, best 2 of 5": lambda: noisy_problem(30, 5, "auc", 0.35, 0, max_features=2),
-    "mrr, best 3 of 5, signs": lambda: noisy_problem(
-        30, 5, "mrr", 0.35, 1, max_features=3, signs=[1, -1, 0, 0, 1]
-    ),
+    "mrr, best 3 of 5, signs": lambda: noisy_problem(30, 5, "mrr", 0.35, 1, max_features=3, signs=[1, -1, 0, 0, 1]),
     "auc, each feature costs": lambda: noisy_problem(30, 4, "auc", 0.35, 2, C=0.01),
     "auc, each feature costs too much": lambda: noisy_problem(30, 4, "auc", 0.35, 2, C=0.6),
     "dcg@5, costs and a limit": lambda: noisy_problem(30, 5, "dcg@5", 0.35, 3, C=0.05, max_features=2),
@@ -231,9 +232,7 @@ def test_a_support_is_fathomed_only_if_it_holds_nothing_better(name: str) -> Non
 
 
 @pytest.mark.parametrize("name", SCREENED)
-def test_value_and_proof_are_those_of_the_search_without_it(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_value_and_proof_are_those_of_the_search_without_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     problem = SCREENED[name]()
     monkeypatch.setattr(screening, "FIRST", 1)  # many rounds
     found = solve(problem, n_jobs=1)
@@ -293,9 +292,7 @@ def test_every_pair_has_one_place_in_a_lane_of_its_key(seed: int, pairs: int, ke
         assert (key[row] == lane[: row.shape[1]])[used].all()
 
 
-@pytest.mark.parametrize(
-    "name", ["mrr, signs", "dcg@5 on a lattice, costs", "auc on lists", "ndcg@5 on lists, grades"]
-)
+@pytest.mark.parametrize("name", ["mrr, signs", "dcg@5 on a lattice, costs", "auc on lists", "ndcg@5 on lists, grades"])
 def test_the_bound_is_the_value_where_sums_are_exact_scores(name: str) -> None:
     """At a single point, far from any tie, a pair is lost exactly if its sum is below the threshold."""
     problem = SCREENED[name]()
@@ -366,9 +363,7 @@ def best_order(problem: Problem, features: tuple[int, ...]) -> float:
         for unit in problem.units:
             lost = sorted(sum(scores[i] <= scores[k] for k in unit.negative) for i in unit.positive)
             n = len(unit.positive) + len(unit.negative)
-            total += sum(
-                unit.factor * unit.coefficients[::-1][j + x] for j, x in enumerate(lost) if j + x < n
-            )
+            total += sum(unit.factor * unit.coefficients[::-1][j + x] for j, x in enumerate(lost) if j + x < n)
         best = max(best, total)
     return float(best)
 
@@ -514,10 +509,17 @@ def test_supports_of_few_levels_have_the_optimum_of_enumeration(seed: int) -> No
     problem = of_levels(seed, [1e-9, 0.25, 0.05, 0.5, 1e-4, 0.1][seed % 6])
     found = solve(problem, time_limit=60)
     best = max(
-        optimum(problem_of(problem.X[:, s], problem.lists[0].gains, parse("auc"), epsilon=problem.epsilon,
-            signs=problem.signs[list(s)])).value
+        optimum(
+            problem_of(
+                problem.X[:, s],
+                problem.lists[0].gains,
+                parse("auc"),
+                epsilon=problem.epsilon,
+                signs=problem.signs[list(s)],
+            )
+        ).value
         for s in combinations(range(5), 3)
-    )  # fmt: skip
+    )
     assert found.bound == pytest.approx(float(best), abs=1e-9) and found.value <= found.bound
     # Where the margin is no binary fraction the best weights may be such that no doubles hold them.
     assert seed in (5, 11) or found.value == pytest.approx(float(best), abs=1e-12)
@@ -539,8 +541,9 @@ def test_vertices_of_a_grid_are_those_of_elimination_in_rationals(seed: int) -> 
     grid, unit = made
     found = {
         (tuple(np.round(x, 12)), tuple(w))
-        for points, won in vertices(grid, face, half, margin * unit) for x, w in zip(points, won)
-    }  # fmt: skip
+        for points, won in vertices(grid, face, half, margin * unit)
+        for x, w in zip(points, won)
+    }
     slow = {
         (tuple(np.round([float(v) for v in x], 12)), tuple(Exact._score(x, row) >= margin for row in rows))
         for x in _vertices([(tuple(row), margin) for row in rows], face, half, np.flatnonzero(half))

@@ -68,11 +68,7 @@ def run(folder, *words, fails=""):
     script = Path(commands.__file__).with_name("gurobi_process.py")
     environment = {**os.environ, "PYTHONPATH": str(folder)}
     return subprocess.run(
-        [sys.executable, "-P", str(script), *words],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
+        [sys.executable, "-P", str(script), *words], cwd=folder, env=environment, capture_output=True, text=True
     )
 
 

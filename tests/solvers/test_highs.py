@@ -351,10 +351,17 @@ def test_a_cutoff_does_not_hide_a_point_above_it(small, monkeypatch):
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        ("time_limit", -1.0), ("time_limit", math.nan), ("threads", 0), ("seed", -1), ("mip_rel_gap", -1e-9),
-        ("mip_abs_gap", math.inf), ("feasibility_tolerance", 1.0), ("node_limit", -1), ("cutoff", math.inf),
+        ("time_limit", -1.0),
+        ("time_limit", math.nan),
+        ("threads", 0),
+        ("seed", -1),
+        ("mip_rel_gap", -1e-9),
+        ("mip_abs_gap", math.inf),
+        ("feasibility_tolerance", 1.0),
+        ("node_limit", -1),
+        ("cutoff", math.inf),
     ],
-)  # fmt: skip
+)
 def test_bad_options_are_refused(field, value):
     with pytest.raises(InputError, match=field):
         Options(**{field: value})

@@ -13,8 +13,17 @@ from rerank.solvers.outcome import COMMON, Holds, Options, Stop
 from tests.cases.hand_programs import auc, knapsack, need
 
 OUTSIDE = ["cbc", "glpk", "scip"]
-THROUGH = [*OUTSIDE, "highs", "COIN_CMD", pytest.param("gurobi", marks=pytest.mark.skipif(
-    SOLVERS["gurobi"].find() is None, reason="pip install gurobipy; its licence is not free"))]  # fmt: skip
+THROUGH = [
+    *OUTSIDE,
+    "highs",
+    "COIN_CMD",
+    pytest.param(
+        "gurobi",
+        marks=pytest.mark.skipif(
+            SOLVERS["gurobi"].find() is None, reason="pip install gurobipy; its licence is not free"
+        ),
+    ),
+]
 
 
 def lacks(solver):
@@ -99,9 +108,17 @@ def test_options_of_its_own_reach_a_solver_and_its_complaint_the_user(sack, solv
         assert done.exit_code == 0 and f"objective {optimum:.9g}" in done.stdout
 
 
-@pytest.mark.parametrize("solver, name, value", [("scip", "limits/gap", -4), ("cbc", "maxNodes", -5),
-                                                 ("cbc", "ratioGap", "abc"), ("highs", "presolve", "maybe"),
-                                                 ("highs", "threads", 2.5), ("glpk", "mipgap", "abc")])  # fmt: skip
+@pytest.mark.parametrize(
+    "solver, name, value",
+    [
+        ("scip", "limits/gap", -4),
+        ("cbc", "maxNodes", -5),
+        ("cbc", "ratioGap", "abc"),
+        ("highs", "presolve", "maybe"),
+        ("highs", "threads", 2.5),
+        ("glpk", "mipgap", "abc"),
+    ],
+)
 def test_values_that_are_none_are_refused(sack, solver, name, value):
     need(solver)
     with pytest.raises((SolverError, InputError), match=f"{name}|mip gap"):
@@ -124,9 +141,19 @@ def test_a_node_limit_and_a_gap_stop_a_solver_early(tmp_path):
         assert np.isfinite(outcome.gap)
 
 
-@pytest.mark.parametrize("name, value", [("threads", 0), ("threads", "2"), ("gap", -1.0), ("node_limit", 1.5),
-                                         ("cutoff", float("nan")), ("seed", -1), ("log", 3),
-                                         ("log", "no/folder/log.txt")])  # fmt: skip
+@pytest.mark.parametrize(
+    "name, value",
+    [
+        ("threads", 0),
+        ("threads", "2"),
+        ("gap", -1.0),
+        ("node_limit", 1.5),
+        ("cutoff", float("nan")),
+        ("seed", -1),
+        ("log", 3),
+        ("log", "no/folder/log.txt"),
+    ],
+)
 def test_a_common_name_with_a_value_that_it_cannot_have_is_refused(name, value):
     with pytest.raises(InputError, match=f"^{name} is "):
         Options().chosen({name: value})

@@ -173,16 +173,29 @@ def by_hand(name: str, k: int) -> float:
 @pytest.mark.parametrize(
     ("asked", "name", "k"),
     [
-        ("mrr@3", "rr", 3), ("mrr3", "rr", 3), ("MRR_3", "rr", 3), ("rr3", "rr", 3), ("rr@1", "rr", 1),
+        ("mrr@3", "rr", 3),
+        ("mrr3", "rr", 3),
+        ("MRR_3", "rr", 3),
+        ("rr3", "rr", 3),
+        ("rr@1", "rr", 1),
         ("map@4", "ap", 4),
-        ("map_cut_4", "ap", 4), ("map4", "ap", 4), ("ap@4", "ap", 4), ("hit@2", "success", 2),
-        ("hits@1", "success", 1), ("HR@3", "success", 3),
+        ("map_cut_4", "ap", 4),
+        ("map4", "ap", 4),
+        ("ap@4", "ap", 4),
+        ("hit@2", "success", 2),
+        ("hits@1", "success", 1),
+        ("HR@3", "success", 3),
         ("hit_rate@2", "success", 2),
-        ("P_5", "precision", 5), ("prec5", "precision", 5), ("recall_5", "recall", 5),
-        ("ndcg_cut_5", "ndcg", 5), ("ndcg5", "ndcg", 5), ("NDCG@5", "ndcg", 5), ("recip_rank", "rr", 99),
+        ("P_5", "precision", 5),
+        ("prec5", "precision", 5),
+        ("recall_5", "recall", 5),
+        ("ndcg_cut_5", "ndcg", 5),
+        ("ndcg5", "ndcg", 5),
+        ("NDCG@5", "ndcg", 5),
+        ("recip_rank", "rr", 99),
         ("map", "ap", 99),
     ],
-)  # fmt: skip
+)
 def test_a_measure_of_another_tool_or_the_advice_that_it_gets_is_that_measure(asked, name, k):
     try:
         found = parse(asked)

@@ -105,9 +105,7 @@ class ExactProblem:
         total = exact_sum(weights)
         shares = [w / (total * Fraction(item.scale)) for w, item in zip(weights, problem.lists)]
         self.constant = exact_sum(s * Fraction(item.constant) for s, item in zip(shares, problem.lists))
-        self.units = [
-            unit for s, item in zip(shares, problem.lists) for unit in _binary_lists(problem.X, item, s)
-        ]
+        self.units = [unit for s, item in zip(shares, problem.lists) for unit in _binary_lists(problem.X, item, s)]
 
     def _columns(self) -> None:
         """Each feature over its range: ``numerators / width``, up to a shift that differences lose."""
@@ -171,9 +169,7 @@ class ExactProblem:
         for unit in self.units:
             others = np.sort(np.repeat(scores[unit.negative], unit.copies)).tolist()
             parts.append(
-                unit.value(
-                    len(others) - bisect_right(others, s - margin) for s in scores[unit.positive].tolist()
-                )
+                unit.value(len(others) - bisect_right(others, s - margin) for s in scores[unit.positive].tolist())
             )
         return exact_sum(parts) - self.price * self.problem.used(w)
 
@@ -227,16 +223,12 @@ def _check(problem: Problem) -> None:
     if not all(np.isfinite(part).all() for part in numbers):
         raise InputError("The problem holds a missing or infinite number; a proof needs finite ones.")
     if not (problem.high > problem.low).all() or not problem.epsilon > 0 or problem.C < 0:
-        raise InputError(
-            "A proof needs columns that are not constant, a margin above 0 and a penalty of at least 0."
-        )
+        raise InputError("A proof needs columns that are not constant, a margin above 0 and a penalty of at least 0.")
     for item in lists:
         rising = not (np.diff(item.coefficients, prepend=0.0) < 0).any()
         same = item.rows.size == item.gains.size == item.coefficients.size
         if not (item.weight > 0 and item.scale > 0 and (item.gains >= 0).all() and rising and same):
-            raise InputError(
-                "A list has a negative gain, weight or scale, or coefficients that fall: it has no bound."
-            )
+            raise InputError("A list has a negative gain, weight or scale, or coefficients that fall: it has no bound.")
         if item.hits is not None and (item.alone or not _hits_are_sound(item)):
             raise InputError("A list's weights of hits must be whole numbers from 0 on, the first above 0, one a row.")
 

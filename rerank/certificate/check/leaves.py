@@ -39,7 +39,11 @@ class LeafCheck:
     """
 
     def __init__(
-        self, exact: ExactProblem, codes: NDArray[np.uint16], ends_of: NDArray[np.int64], bound: Fraction,
+        self,
+        exact: ExactProblem,
+        codes: NDArray[np.uint16],
+        ends_of: NDArray[np.int64],
+        bound: Fraction,
         seen: Seen | None = None,
     ) -> None:
         self.seen = seen
@@ -71,8 +75,7 @@ class LeafCheck:
                 self._batch(branch)
             elif branch.boxes.nodes.size > 1:
                 todo += [
-                    Branch(branch.boxes[i : i + 1], branch.open, branch.lost)
-                    for i in range(branch.boxes.nodes.size)
+                    Branch(branch.boxes[i : i + 1], branch.open, branch.lost) for i in range(branch.boxes.nodes.size)
                 ]
             else:
                 todo += self._descend(self._narrowed(branch))
@@ -146,11 +149,7 @@ class LeafCheck:
         for i in np.flatnonzero(over):
             unsure = ~gone[:, i] & ~(reach[:, i] >= self.filter.high[ids])
             self._exactly(
-                boxes,
-                int(i),
-                branch.lost + self.pairs.lost(ids[gone[:, i]]),
-                ids[~gone[:, i]],
-                unsure[~gone[:, i]],
+                boxes, int(i), branch.lost + self.pairs.lost(ids[gone[:, i]]), ids[~gone[:, i]], unsure[~gone[:, i]]
             )
         self.leaves += boxes.nodes.size
         if self.seen is not None:

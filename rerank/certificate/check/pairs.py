@@ -47,16 +47,12 @@ class Pairs:
         self.unit_of = np.repeat(np.arange(sizes.size), sizes)
         steps = np.array([u.step for u in units], dtype=np.intp)
         self.rank = (np.arange(sizes.sum()) - starts[self.unit_of]) * steps[self.unit_of]
-        self.earning = np.array([sum(a > 0 for a in u.coefficients) for u in units], dtype=np.int32)[
-            self.unit_of
-        ]
+        self.earning = np.array([sum(a > 0 for a in u.coefficients) for u in units], dtype=np.int32)[self.unit_of]
         self.hits = np.array([h for u in units for h in u.hits], dtype=np.int64)
         none = [np.empty(0, np.intp)]
         self.upper = np.concatenate([*none, *(np.repeat(u.positive, u.negative.size) for u in units)])
         self.lower = np.concatenate([*none, *(np.tile(u.negative, u.positive.size) for u in units)])
-        self.copies = np.concatenate([*none, *(np.tile(u.copies, u.positive.size) for u in units)]).astype(
-            np.int32
-        )
+        self.copies = np.concatenate([*none, *(np.tile(u.copies, u.positive.size) for u in units)]).astype(np.int32)
         below = np.array([u.negative.size for u in units], dtype=np.intp)
         self.slot = np.repeat(np.arange(self.unit_of.size), below[self.unit_of])
         self.single = bool((self.copies == 1).all())
@@ -65,9 +61,7 @@ class Pairs:
 
     def lost(self, which: Indices | Mask) -> NDArray[np.int64]:
         """How many of these pairs each slot has."""
-        return np.bincount(self.slot[which], weights=self.copies[which], minlength=self.unit_of.size).astype(
-            np.int64
-        )
+        return np.bincount(self.slot[which], weights=self.copies[which], minlength=self.unit_of.size).astype(np.int64)
 
     def totals(self, gone: Mask, which: Indices, base: NDArray[np.int64]) -> NDArray[np.int64]:
         """Value in units of ``2^-shift``, rounded up, of lost pairs.
@@ -191,10 +185,12 @@ def rounded_up(units: list[Unit]) -> tuple[NDArray[np.int64], Indices, int]:
     largest = exact_sum(u.value([0] * u.positive.size) for u in units)
     shift = 62 - _log2(largest)
     rounded = [
-        -(-(a * unit.factor.numerator << shift) // (unit.factor.denominator * unit.denominator)) if shift >= 0
+        -(-(a * unit.factor.numerator << shift) // (unit.factor.denominator * unit.denominator))
+        if shift >= 0
         else -(-a * unit.factor.numerator // (unit.factor.denominator * unit.denominator << -shift))
-        for unit in units for a in unit.coefficients
-    ]  # fmt: skip
+        for unit in units
+        for a in unit.coefficients
+    ]
     first = np.concatenate([[0], np.cumsum([len(unit.coefficients) for unit in units], dtype=np.intp)])
     return np.array(rounded, dtype=np.int64), first, shift
 

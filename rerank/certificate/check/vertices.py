@@ -34,9 +34,7 @@ MOST_SYSTEMS = 400_000
 class RationalBox:
     """One box of a support, in rationals."""
 
-    def __init__(
-        self, exact: ExactProblem, pairs: Pairs, features: Indices, centre: Floats, half: Floats
-    ) -> None:
+    def __init__(self, exact: ExactProblem, pairs: Pairs, features: Indices, centre: Floats, half: Floats) -> None:
         self.exact, self.pairs, self.features = exact, pairs, features
         self.centre = [Fraction(c) for c in centre.tolist()]
         self.half = [Fraction(h) for h in half.tolist()]
@@ -54,9 +52,7 @@ class RationalBox:
         """Value of lost counts, without the problem's constant and penalty."""
         bounds = np.searchsorted(self.pairs.unit_of, np.arange(len(self.exact.units) + 1))
         counts = lost.tolist()
-        return exact_sum(
-            unit.value(counts[a:b]) for unit, a, b in zip(self.exact.units, bounds[:-1], bounds[1:])
-        )
+        return exact_sum(unit.value(counts[a:b]) for unit, a, b in zip(self.exact.units, bounds[:-1], bounds[1:]))
 
     def walls(self) -> list[tuple[list[Fraction], Fraction]]:
         """The rows on the weights, ``a.v >= b`` on the support."""

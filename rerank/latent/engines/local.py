@@ -39,8 +39,7 @@ class LocalEngine:
         self._users = shards_of(log.n_users, settings.n_shards, settings.seed)
         self._V, self._GV = start.V, start.GV
         self._shards = [
-            Shard(q, log.of(users), start.U[users], start.GU[users], settings)
-            for q, users in enumerate(self._users)
+            Shard(q, log.of(users), start.U[users], start.GU[users], settings) for q, users in enumerate(self._users)
         ]
         self._blas = ThreadpoolController()  # searches for the libraries once
         self._start_threads()

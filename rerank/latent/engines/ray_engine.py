@@ -23,16 +23,7 @@ import ray
 from ray._private.state import available_resources_per_node
 
 from rerank.errors import SolverError
-from rerank.latent.engines.interface import (
-    Collected,
-    Factors,
-    Floats,
-    Partition,
-    Report,
-    Settings,
-    Step,
-    shards_of,
-)
+from rerank.latent.engines.interface import Collected, Factors, Floats, Partition, Report, Settings, Step, shards_of
 from rerank.latent.engines.ray_shard import (
     MOST,
     OutOfStepError,
@@ -344,9 +335,7 @@ def share_for(cores: Sequence[float], n: int) -> float:
 
 def new_actor(actor_class: type, share: float = 0.0) -> Any:
     """An actor that reserves a share of a core; with share 0 it finds a place on any cluster."""
-    return (
-        ray.remote(actor_class).options(num_cpus=share, scheduling_strategy="SPREAD", **_NO_RETRIES).remote()
-    )
+    return ray.remote(actor_class).options(num_cpus=share, scheduling_strategy="SPREAD", **_NO_RETRIES).remote()
 
 
 def alive(actor: Any) -> bool:

@@ -21,16 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from rerank.latent.engines.interface import (
-    Factors,
-    Floats,
-    ItemBlock,
-    Partition,
-    Report,
-    Settings,
-    Step,
-    parts_for,
-)
+from rerank.latent.engines.interface import Factors, Floats, ItemBlock, Partition, Report, Settings, Step, parts_for
 from rerank.latent.engines.shard import Shard
 from rerank.latent.log import Log
 

@@ -52,9 +52,16 @@ class Shard:
         self.where = np.empty(self.ends[-1], dtype=np.int32)
         self.xi = np.full(self.ends[-1], 1.0 / log.n_items, dtype=np.float32)
         visits.arrange(
-            log.indptr, log.items, self.part_of, self.items.place, low, self.items.edges[low : low + n_parts],
-            self.ends[:-1].copy(), self.who, self.where,
-        )  # fmt: skip
+            log.indptr,
+            log.items,
+            self.part_of,
+            self.items.place,
+            low,
+            self.items.edges[low : low + n_parts],
+            self.ends[:-1].copy(),
+            self.who,
+            self.where,
+        )
         self.at = (epoch, block)
 
     def xi_step(self, step: Step, block: ItemBlock) -> Report:
@@ -65,19 +72,23 @@ class Shard:
             return Report(finite=self.finite)
         n_parts = self.items.n_parts
         parts = (block.index * n_parts, (block.index + 1) * n_parts)
-        records = (
-            self.log.indptr, self.log.items, self.part_of, self.items.place, self.items.bounds(block.index)[0],
-        )  # fmt: skip
+        records = (self.log.indptr, self.log.items, self.part_of, self.items.place, self.items.bounds(block.index)[0])
         cursor = np.zeros(self.items.edges.size - 1, dtype=np.int64)
         cursor[slice(*parts)] = self.ends[:-1]
         sums = renew(
-            self.U, block.V, np.flatnonzero(np.bincount(self.who)), records, parts, self.log.n_items - 1,
-            None if self.settings.xi == "exact" else self.settings.xi_samples, cursor, self.xi,
-        )  # fmt: skip
+            self.U,
+            block.V,
+            np.flatnonzero(np.bincount(self.who)),
+            records,
+            parts,
+            self.log.n_items - 1,
+            None if self.settings.xi == "exact" else self.settings.xi_samples,
+            cursor,
+            self.xi,
+        )
         return Report(
-            logs=sums[0], errors=sums[1], records=sums[2], n_errors=sums[3],
-            xi_seconds=time.thread_time() - began,
-        )  # fmt: skip
+            logs=sums[0], errors=sums[1], records=sums[2], n_errors=sums[3], xi_seconds=time.thread_time() - began
+        )
 
     def run(self, step: Step, block: ItemBlock, parts: tuple[int, int] | None = None) -> Report:
         """Visit the records in the block, sub-block by sub-block; changes ``U``, ``block.V`` and the squares.
@@ -110,9 +121,21 @@ class Shard:
         who = self.who[records]
         return int(
             step(
-                who, self.where[records], self.xi[records], visits.visit_starts(who, s.visit_size, rng),
-                self.U, self.GU, V, GV,
-                self.log.n_items, np.float32(s.rate(epoch)), np.float32(s.alpha), s.optimizer == "adagrad",
-                s.visit_size, s.n_negatives, s.popular, np.uint64(rng.integers(2**63)),
+                who,
+                self.where[records],
+                self.xi[records],
+                visits.visit_starts(who, s.visit_size, rng),
+                self.U,
+                self.GU,
+                V,
+                GV,
+                self.log.n_items,
+                np.float32(s.rate(epoch)),
+                np.float32(s.alpha),
+                s.optimizer == "adagrad",
+                s.visit_size,
+                s.n_negatives,
+                s.popular,
+                np.uint64(rng.integers(2**63)),
             )
-        )  # fmt: skip
+        )

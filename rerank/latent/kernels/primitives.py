@@ -15,14 +15,10 @@ ONE, ZERO, TINY = np.float32(1.0), np.float32(0.0), np.float32(1e-12)
 # Coefficients of 2^x on [-1/2, 1/2], interpolated at Chebyshev nodes: error at most 1e-8, in float32 6e-8.
 _EXP2 = tuple(
     np.float32(c)
-    for c in Chebyshev.interpolate(np.exp2, 6, domain=[-0.5, 0.5])
-    .convert(kind=Polynomial, domain=[-1, 1])
-    .coef
+    for c in Chebyshev.interpolate(np.exp2, 6, domain=[-0.5, 0.5]).convert(kind=Polynomial, domain=[-1, 1]).coef
 )
 LANES = 64  # products that are built side by side
-RANGE = np.float32(
-    60.0
-)  # scores below the best by more are raised to this; two factors of 2^60 fit into a float32
+RANGE = np.float32(60.0)  # scores below the best by more are raised to this; two factors of 2^60 fit into a float32
 _MOST_PAIRS = 16  # pairs of factors before exponents are taken off
 
 

@@ -68,9 +68,23 @@ _LOW_HALF = np.uint64(0xFFFFFFFF)
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def robirank(
-    who: Any, where: Any, xi: Any, starts: Any, U: Any, GU: Any, V: Any, GV: Any,
-    n: int, rate: Any, alpha: Any, adaptive: bool, size: int, m: int, popular: float, seed: Any,
-) -> int:  # fmt: skip
+    who: Any,
+    where: Any,
+    xi: Any,
+    starts: Any,
+    U: Any,
+    GU: Any,
+    V: Any,
+    GV: Any,
+    n: int,
+    rate: Any,
+    alpha: Any,
+    adaptive: bool,
+    size: int,
+    m: int,
+    popular: float,
+    seed: Any,
+) -> int:
     """Visit the records ``who, where, xi`` (k,) user by user, in the order of ``starts``.
 
     ``U`` (n_users, d) and ``V`` (B, d), float32, and the squares ``GU``, ``GV`` of AdaGrad are changed in place;
@@ -215,9 +229,23 @@ def harmonic(k: int) -> float:
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def warp(
-    who: Any, where: Any, xi: Any, starts: Any, U: Any, GU: Any, V: Any, GV: Any,
-    n: int, rate: Any, alpha: Any, adaptive: bool, size: int, m: int, popular: float, seed: Any,
-) -> int:  # fmt: skip
+    who: Any,
+    where: Any,
+    xi: Any,
+    starts: Any,
+    U: Any,
+    GU: Any,
+    V: Any,
+    GV: Any,
+    n: int,
+    rate: Any,
+    alpha: Any,
+    adaptive: bool,
+    size: int,
+    m: int,
+    popular: float,
+    seed: Any,
+) -> int:
     """Visit the records as :func:`~rerank.latent.kernels.steps.robirank` does; ``xi`` and ``popular`` are not used."""
     state = np.empty(1, dtype=np.uint64)
     state[0] = seed

@@ -97,9 +97,23 @@ def user_sums(row: Any, best: Any, f: Any, scratch: Any, bits: Any, exponent: An
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _refresh(
-    S: Any, best: Any, users: Any, U: Any, V: Any, indptr: Any, items: Any, part_of: Any, place: Any,
-    first_part: int, last_part: int, first: int, others: float, cursor: Any, xi: Any, report: Any,
-) -> None:  # fmt: skip
+    S: Any,
+    best: Any,
+    users: Any,
+    U: Any,
+    V: Any,
+    indptr: Any,
+    items: Any,
+    part_of: Any,
+    place: Any,
+    first_part: int,
+    last_part: int,
+    first: int,
+    others: float,
+    cursor: Any,
+    xi: Any,
+    report: Any,
+) -> None:
     """``xi`` of the records of ``users`` in the sub-blocks ``first_part .. last_part``.
 
     ``S`` (len(users), m) holds the scores of the first ``m`` items of the block ``V``, which begins at position

@@ -104,11 +104,7 @@ def document(state: FittedState) -> ModelDocument:
             **({"quota": "\n".join(map(str, state.task.quotas))} if state.task.quotas else {}),
             "reranks": bool(state.reranks),
             "opaque_first_stage": stage.name if opaque and stage is not None else None,
-            **(
-                {"prior_centre": stage.centre, "prior_scale": stage.scale}
-                if opaque and stage is not None
-                else {}
-            ),
+            **({"prior_centre": stage.centre, "prior_scale": stage.scale} if opaque and stage is not None else {}),
             "weighted_lists": state.weighted_lists,
             **({} if state.task.normalise is None else {"normalise": state.task.normalise}),
             **{f"constraint.{number}": text for number, text in enumerate(state.task.constraints)},
@@ -282,9 +278,7 @@ def _stage_of(doc: ModelDocument, first_stage: Any, columns: Columns) -> FirstSt
             )
         if columns.frame:
             first_stage.feature_names_in_ = np.array(columns.inputs, dtype=object)
-    centre, scale = (
-        float(doc.settings.get(f"prior_{each}", usual)) for each, usual in (("centre", 0), ("scale", 1))
-    )
+    centre, scale = (float(doc.settings.get(f"prior_{each}", usual)) for each, usual in (("centre", 0), ("scale", 1)))
     return FirstStage(str(name), first_stage, None, centre=centre, scale=scale)
 
 
@@ -315,27 +309,42 @@ def _state_of(doc: ModelDocument, first_stage: Any, where: str) -> FittedState:
             first_stage = stage.name if is_own_name(stage.name) else stage.estimator
         options = {
             "stat": doc.statistic if doc.coefficients is None else np.array(doc.coefficients),
-            "first_stage": doc.first_stage or first_stage, "n_candidates": doc.n_candidates, "epsilon": doc.epsilon,
-            "C": doc.C, "max_features": doc.max_features, "gain": doc.gain, "random_state": doc.random_state,
-            "positive": signs_of(doc).tolist() if positive == "signs" else positive, "features": columns.squares,
-            "constraints": constraints_of(doc), "normalise": doc.settings.get("normalise"),
+            "first_stage": doc.first_stage or first_stage,
+            "n_candidates": doc.n_candidates,
+            "epsilon": doc.epsilon,
+            "C": doc.C,
+            "max_features": doc.max_features,
+            "gain": doc.gain,
+            "random_state": doc.random_state,
+            "positive": signs_of(doc).tolist() if positive == "signs" else positive,
+            "features": columns.squares,
+            "constraints": constraints_of(doc),
+            "normalise": doc.settings.get("normalise"),
             **{name: doc.settings.get(name, usual) for name, usual in KEPT.items()},
             "quota": doc.settings.get("quota"),
-        }  # fmt: skip
+        }
         pair = ("label_negative", "label_positive")
         labels = TwoLabels(*(doc.settings[name] for name in pair)) if set(pair) <= set(doc.settings) else None
         return FittedState(
             task=task_of(options, columns.chosen.size),
-            columns=columns, named=True, first_stage=stage, prior_scores=doc.prior_scores,
+            columns=columns,
+            named=True,
+            first_stage=stage,
+            prior_scores=doc.prior_scores,
             threshold=-math.inf if doc.threshold is None else doc.threshold,
             reranks=bool(doc.settings.get("reranks", True)) or stage is None,
-            features=doc.features, low=doc.low, high=doc.high, weights=doc.weights,
+            features=doc.features,
+            low=doc.low,
+            high=doc.high,
+            weights=doc.weights,
             result=result_of(doc),
-            labels=labels, classes=from_flat(gathered(doc.settings, WORD), labels),
+            labels=labels,
+            classes=from_flat(gathered(doc.settings, WORD), labels),
             weighted_lists=bool(doc.settings.get("weighted_lists", False)),
             columns_read={key: doc.settings[key] for key in COLUMNS if key in doc.settings},
-            data_sha256=doc.data_sha256, certificate=gathered(doc.result, "certificate"),
-        )  # fmt: skip
+            data_sha256=doc.data_sha256,
+            certificate=gathered(doc.result, "certificate"),
+        )
 
 
 def result_to_flat(result: Result) -> dict[str, Any]:
@@ -445,12 +454,7 @@ def _row(flat: Mapping[str, Any], prefix: str) -> list[Any]:
 
 
 def result_from_flat(
-    flat: Mapping[str, Any],
-    weights: NDArray[np.float64],
-    names: tuple[str, str],
-    gain: str,
-    epsilon: float,
-    C: float,
+    flat: Mapping[str, Any], weights: NDArray[np.float64], names: tuple[str, str], gain: str, epsilon: float, C: float
 ) -> Result:
     """The result of a model file; ``names`` are those of the quoted and of the fitted statistic.
 

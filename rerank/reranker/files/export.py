@@ -149,8 +149,9 @@ def fit_model(state: FittedState, model: Any, options: dict[str, Any]) -> Fitted
     bound = own.in_value(outcome.bound) if ours else math.inf
     moments = [
         Moment(began + now.seconds, own.in_value(now.incumbent), own.in_value(now.bound))
-        for now in course if own.bounds_value
-    ]  # fmt: skip
+        for now in course
+        if own.bounds_value
+    ]
     notes = [*remarks, *([outcome.message] if outcome.message else [])]
     if searched:
         notes.append(f"solver={solver!r} knows no rows of a program, so HiGHS solved it.")
@@ -163,12 +164,22 @@ def fit_model(state: FittedState, model: Any, options: dict[str, Any]) -> Fitted
         words = "calls optimal" if outcome.holds == "optimal" else f"bounds by {outcome.bound:.9g}"
         notes.append(own.objective_remark(point, f"which {outcome.who} {words}"))
     return _kept(
-        replace(state, task=task), own, found, point, notes, bound, outcome.who,
+        replace(state, task=task),
+        own,
+        found,
+        point,
+        notes,
+        bound,
+        outcome.who,
         program_value=own.in_value(outcome.objective) if ours and outcome.objective is not None else None,
-        program_bound=bound if math.isfinite(bound) else None, solver=task.solver,
-        model_size=own.stated.size, start_accepted=outcome.start_accepted, nodes=max(0, int(outcome.nodes)),
-        seconds=clock.report(), history=(*moments, Moment(clock.spent, found.value, bound)) if moments else (),
-    )  # fmt: skip
+        program_bound=bound if math.isfinite(bound) else None,
+        solver=task.solver,
+        model_size=own.stated.size,
+        start_accepted=outcome.start_accepted,
+        nodes=max(0, int(outcome.nodes)),
+        seconds=clock.report(),
+        history=(*moments, Moment(clock.spent, found.value, bound)) if moments else (),
+    )
 
 
 RUNNING = ("time_limit", "node_limit", "n_jobs", "verbose", "solver_options")
@@ -187,9 +198,15 @@ def _no_point(own: OwnProgram, outcome: Outcome) -> str:
 
 
 def _kept(
-    state: FittedState, own: OwnProgram, found: Verified, point: NDArray[np.float64], notes: list[str], bound: float,
-    who: str, **reported: Any,
-) -> FittedState:  # fmt: skip
+    state: FittedState,
+    own: OwnProgram,
+    found: Verified,
+    point: NDArray[np.float64],
+    notes: list[str],
+    bound: float,
+    who: str,
+    **reported: Any,
+) -> FittedState:
     """The state with weights that keep a user's program, and the smallest bound that holds for them.
 
     Parameters
@@ -225,11 +242,22 @@ def _kept(
     told += [*own.remarks(point), *own.scale_remarks(found), *notes]
     result = replace(
         old,
-        weights=found.weights, value=value, certificate=found.certificate,
-        statistic=float(found.certificate.statistic), bound=max(limit, value), bound_source=source, bound_solver=by,
-        gave_up=False, changed=True, formulation=own.base.formulation, start_value=None, evidence=None,
-        proof=None, notes=tuple(told), **{"history": (), **reported},
-    ).within_bound()  # fmt: skip
+        weights=found.weights,
+        value=value,
+        certificate=found.certificate,
+        statistic=float(found.certificate.statistic),
+        bound=max(limit, value),
+        bound_source=source,
+        bound_solver=by,
+        gave_up=False,
+        changed=True,
+        formulation=own.base.formulation,
+        start_value=None,
+        evidence=None,
+        proof=None,
+        notes=tuple(told),
+        **{"history": (), **reported},
+    ).within_bound()
     return _with_weights(state, replace(result, history=history_of(result.history, value, result.bound)))
 
 
@@ -256,10 +284,13 @@ def _with_weights(state: FittedState, result: Result) -> FittedState:
     if result.ties == "average" and state.training is not None:
         result = replace(result, statistic=state.training.average(result.weights))
     return replace(
-        state, task=replace(state.task, given={**state.task.given, **asked}), weights=result.weights, reranks=True,
+        state,
+        task=replace(state.task, given={**state.task.given, **asked}),
+        weights=result.weights,
+        reranks=True,
         classes=None if state.classes is None else replace(state.classes, cuts=None),  # there is no table
         result=replace(result, status=status_of(result)),
-    )  # fmt: skip
+    )
 
 
 def named_model(state: FittedState, formulation: str, choices: dict[str, Any]) -> Any:
@@ -304,9 +335,11 @@ def load_solution(
 
 
 def imported(
-    model: str | os.PathLike[str], solution: str | os.PathLike[str], dialect: str | None = None,
+    model: str | os.PathLike[str],
+    solution: str | os.PathLike[str],
+    dialect: str | None = None,
     support: Support = NOTHING,
-) -> FittedState:  # fmt: skip
+) -> FittedState:
     """A fitted state from an exported program, its sidecar and a solution file, without the data."""
     from formulations import mps
     from formulations.errors import FormulationError
@@ -340,12 +373,8 @@ def imported(
 
 def _contents(data: Any, where: str) -> tuple[FittedState, Problem, dict[str, Any]]:
     """State and problem of a sidecar, and how the program was stated."""
-    if not isinstance(data, dict) or not {"model", "problem", "constant", "formulation", "choices"} <= set(
-        data
-    ):
-        raise InputError(
-            f"{where} holds no estimator; export the program with Reranker.export_mps or rerank export."
-        )
+    if not isinstance(data, dict) or not {"model", "problem", "constant", "formulation", "choices"} <= set(data):
+        raise InputError(f"{where} holds no estimator; export the program with Reranker.export_mps or rerank export.")
     state = state_of(model_file.from_dict(data["model"], where), where=where)
     problem = problem_from_json(data["problem"], where)
     try:
@@ -364,17 +393,19 @@ def _check_problem(state: FittedState, problem: Problem, where: str) -> None:
     """Whether the problem of a sidecar is that of its model."""
     doc = document(state)
     sides = (
-        (doc.data_sha256, digest(problem)), (doc.epsilon.text, problem.epsilon.text),
+        (doc.data_sha256, digest(problem)),
+        (doc.epsilon.text, problem.epsilon.text),
         (doc.C.hex(), problem.C.hex()),
-        (doc.low.tolist(), problem.low.tolist()), (doc.high.tolist(), problem.high.tolist()),
+        (doc.low.tolist(), problem.low.tolist()),
+        (doc.high.tolist(), problem.high.tolist()),
         # Anchored problems hold signs as limits, which are part of the digest.
-        (None if doc.signs is None or problem.anchored else doc.signs.tolist(),
-         None if doc.signs is None or problem.anchored else problem.signs.tolist()),
-    )  # fmt: skip
+        (
+            None if doc.signs is None or problem.anchored else doc.signs.tolist(),
+            None if doc.signs is None or problem.anchored else problem.signs.tolist(),
+        ),
+    )
     if any(stated != found for stated, found in sides):
-        raise InputError(
-            f"{where} contradicts itself: its problem is not that of its model; export it again."
-        )
+        raise InputError(f"{where} contradicts itself: its problem is not that of its model; export it again.")
 
 
 def _alone(w: NDArray[np.float64], problem: Problem, name: str) -> NDArray[np.float64]:
@@ -391,9 +422,15 @@ def _alone(w: NDArray[np.float64], problem: Problem, name: str) -> NDArray[np.fl
 
 
 def _solved_by_file(
-    state: FittedState, formulation: str, problem: Problem, program: Any,
-    path: str | os.PathLike[str], dialect: str | None, support: Support, choices: dict[str, Any],
-) -> FittedState:  # fmt: skip
+    state: FittedState,
+    formulation: str,
+    problem: Problem,
+    program: Any,
+    path: str | os.PathLike[str],
+    dialect: str | None,
+    support: Support,
+    choices: dict[str, Any],
+) -> FittedState:
     counted, name = check_rows(path, program), Path(path).name
     solution, x = _read(path, program, dialect)
     claim, alone = None, x is None
@@ -423,13 +460,25 @@ def _solved_by_file(
         told.append(f"The weights that the model had are worth more: {old.value:.9g}, and these {best.value:.9g}.")
     result = replace(
         old,
-        weights=best.weights, value=best.value, certificate=best.certificate,
-        statistic=float(best.certificate.statistic), bound=max(bound, best.value), bound_source=source,
+        weights=best.weights,
+        value=best.value,
+        certificate=best.certificate,
+        statistic=float(best.certificate.statistic),
+        bound=max(bound, best.value),
+        bound_source=source,
         bound_solver=by,
-        gave_up=False, changed=False,
-        program_value=claim, program_bound=None, formulation=formulation, solver="file", start_value=None, history=(),
-        start_accepted=None, evidence=None, notes=tuple(told),
-    )  # fmt: skip
+        gave_up=False,
+        changed=False,
+        program_value=claim,
+        program_bound=None,
+        formulation=formulation,
+        solver="file",
+        start_value=None,
+        history=(),
+        start_accepted=None,
+        evidence=None,
+        notes=tuple(told),
+    )
     result = support.bounded(result, program, bounds)
     return _with_weights(state, support.proved(result, problem, state.task).within_bound())
 
@@ -459,9 +508,18 @@ def _own_by_file(
         bound, who = own.in_value(own.program.constant - support.bound), support.by
         support.check(bound, found.value, own.in_value(own.program.constant))
     return _kept(
-        state, own, found, point, told, bound, who, program_value=claim,
-        program_bound=bound if math.isfinite(bound) else None, solver="file", start_accepted=None,
-    )  # fmt: skip
+        state,
+        own,
+        found,
+        point,
+        told,
+        bound,
+        who,
+        program_value=claim,
+        program_bound=bound if math.isfinite(bound) else None,
+        solver="file",
+        start_accepted=None,
+    )
 
 
 def _read(

@@ -230,9 +230,7 @@ def _check(document: ModelDocument, where: str) -> None:
         and (p == 0 or (document.features[0] >= 0 and document.features[-1] < document.n_made)),
         "'reranked' are ascending columns, those used among them": _chosen(document),
         "'low' is below 'high'": bool(np.all(document.low < document.high)),
-        "'weights' lie in [-1, 1], or correct a score of weight 1": bool(
-            np.all(np.abs(document.weights) <= 1)
-        )
+        "'weights' lie in [-1, 1], or correct a score of weight 1": bool(np.all(np.abs(document.weights) <= 1))
         if not anchored
         else document.weights[0] == 1,
         "'signs' are -1, 0 or 1": document.signs is None or bool(np.all(np.abs(document.signs) <= 1)),

@@ -66,9 +66,7 @@ def check_program(read: Program, own: Program, source: str) -> None:
         )
     names = ("cost", "row_lower", "row_upper", "lower", "upper", "integer", "weights")
     pairs = [(getattr(read, name), getattr(own, name)) for name in names]
-    pairs += [
-        (getattr(read.matrix, name), getattr(own.matrix, name)) for name in ("indptr", "indices", "data")
-    ]
+    pairs += [(getattr(read.matrix, name), getattr(own.matrix, name)) for name in ("indptr", "indices", "data")]
     if not all(a.shape == b.shape and np.allclose(a, b, rtol=_CLOSE, atol=_CLOSE) for a, b in pairs):
         raise InputError(f"{source} holds other numbers than the program of its problem: {ADVICE}.")
 

@@ -52,9 +52,7 @@ class Refit:
     training: Training
 
 
-def refit(
-    doc: ModelDocument, table: Table, where: str, first_stage: Any = None, query_weight: Weights = None
-) -> Refit:
+def refit(doc: ModelDocument, table: Table, where: str, first_stage: Any = None, query_weight: Weights = None) -> Refit:
     """The training data and the problem that the document was fitted on.
 
     Parameters
@@ -80,8 +78,7 @@ def refit(
         )
     if doc.settings.get("weighted_lists") and query_weight is None:
         raise InputError(
-            f"{where} was fitted with weights of lists, which no table holds; verify it from Python, with "
-            "query_weight."
+            f"{where} was fitted with weights of lists, which no table holds; verify it from Python, with query_weight."
         )
     state = state_of(doc, first_stage, where)
     if state.task.quotas and table.people is None:
@@ -94,9 +91,16 @@ def refit(
     given = Given.of(table.X, table.y, table.qid, table.sample_weight, query_weight, kinds=kinds)
     rows = state.columns.rows(given.X)
     data, weights = checked(
-        rows, given.y, given.qid, given.sample_weight, given.query_weight, gain,
-        pos_label=positive, ideal_gains=table.ideal_gains, kinds=given.kinds,
-    )  # fmt: skip
+        rows,
+        given.y,
+        given.qid,
+        given.sample_weight,
+        given.query_weight,
+        gain,
+        pos_label=positive,
+        ideal_gains=table.ideal_gains,
+        kinds=given.kinds,
+    )
     scores = doc.prior_scores if doc.prior_scores is not None else state.first(rows)
     if scores is not None and scores.size != rows.n:
         raise InputError(

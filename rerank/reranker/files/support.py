@@ -92,12 +92,15 @@ class Support:
                 f"{result.value:.12g} when recomputed exactly; please report this."
             )
         proof, more = found.proof, found.value - result.value
-        result = replace(
-            result, nodes=found.nodes, proof=proof, gave_up=found.gave_up, seconds=clock.report(),
-        ).noting(*found.notes)  # fmt: skip
+        result = replace(result, nodes=found.nodes, proof=proof, gave_up=found.gave_up, seconds=clock.report()).noting(
+            *found.notes
+        )
         if not is_closed(more, result.value, summed(problem)) and found.certificate is not None:
             result = replace(
-                result, weights=found.weights, value=found.value, certificate=found.certificate,
+                result,
+                weights=found.weights,
+                value=found.value,
+                certificate=found.certificate,
                 statistic=float(found.certificate.statistic),
             ).noting(f"The search found weights that are worth {more:.6g} more than those of the file; they are taken.")
         bound = max(found.bound, result.value)

@@ -57,26 +57,57 @@ __all__ = ["Check", "Report", "Unchecked", "verify"]
 
 RECORD = "a record of how the model was made, which nobody can recompute"
 RECORDS = {
-    "random_state", "versions", "result.changed", "result.formulation", "result.gave_up", "result.model_size",
-    "result.nodes", "result.notes", "result.program_bound", "result.program_value", "result.seconds", "result.solver",
-    "result.start_accepted", "result.start_value", "settings.formulation", "settings.id_column",
-    "settings.label_column", "settings.n_jobs", "settings.named_features", "settings.node_limit",
-    "settings.positive_label", "settings.presolve", "settings.qid_column", "settings.solver", "settings.time_limit",
-    "settings.people_column", "settings.verbose", "settings.weight_column",
-}  # fmt: skip
+    "random_state",
+    "versions",
+    "result.changed",
+    "result.formulation",
+    "result.gave_up",
+    "result.model_size",
+    "result.nodes",
+    "result.notes",
+    "result.program_bound",
+    "result.program_value",
+    "result.seconds",
+    "result.solver",
+    "result.start_accepted",
+    "result.start_value",
+    "settings.formulation",
+    "settings.id_column",
+    "settings.label_column",
+    "settings.n_jobs",
+    "settings.named_features",
+    "settings.node_limit",
+    "settings.positive_label",
+    "settings.presolve",
+    "settings.qid_column",
+    "settings.solver",
+    "settings.time_limit",
+    "settings.people_column",
+    "settings.verbose",
+    "settings.weight_column",
+}
 """Entries of which only what cannot be is a contradiction."""
 
 STAGE = (
-    "first_stage", "first_stage_coef", "first_stage_intercept", "settings.opaque_first_stage",
-    "settings.prior_centre", "settings.prior_scale", f"settings.{TABLE}",
-)  # fmt: skip
+    "first_stage",
+    "first_stage_coef",
+    "first_stage_intercept",
+    "settings.opaque_first_stage",
+    "settings.prior_centre",
+    "settings.prior_scale",
+    f"settings.{TABLE}",
+)
 STATISTIC = ("statistic", "coefficients", "settings.window", "settings.list_length")
 """Entries of what is fitted, which the digest of the problem determines."""
 
 ROUNDED = (
-    "result.statistic", "result.first_stage_statistic", "result.value", "result.bound", f"settings.{WORD}",
+    "result.statistic",
+    "result.first_stage_statistic",
+    "result.value",
+    "result.bound",
+    f"settings.{WORD}",
     f"settings.{SQUARES}",
-)  # fmt: skip
+)
 """Sums of doubles, whose last bits depend on the machine, but for the value of weights, which is exact."""
 WIDE = 60
 """Signs of what is stated that a table shows."""
@@ -158,9 +189,13 @@ class Report:
         With ``details`` also the entries that are taken as given, with the reasons; else their number.
         """
         cells = [
-            ("ok" if one.holds else "FAILED", one.name, *(text if len(text) <= WIDE else f"{text[:WIDE]}..." for text in
-            (one.stated, one.recomputed))) for one in self.checks
-        ]  # fmt: skip
+            (
+                "ok" if one.holds else "FAILED",
+                one.name,
+                *(text if len(text) <= WIDE else f"{text[:WIDE]}..." for text in (one.stated, one.recomputed)),
+            )
+            for one in self.checks
+        ]
         given = sum(not each.open for each in self.not_looked_at)
         reasons = [f"{why}: {', '.join(names)}" for why, names in self.reasons(given=details).items()]
         if given and not details:
@@ -354,10 +389,15 @@ def _fitted_again(found: Refit, table: Table, proof: Proof | None, findings: _Fi
     if result.grouped and 2 <= result.folds < folds:
         folds = result.folds  # groups, which no table holds, may leave fewer of them
     now = replace(
-        again.result, evidence=result.evidence, notes=result.notes, seconds=result.seconds, grouped=result.grouped,
-        folds=folds, left_out=left_out if result.left_out else (),
+        again.result,
+        evidence=result.evidence,
+        notes=result.notes,
+        seconds=result.seconds,
+        grouped=result.grouped,
+        folds=folds,
+        left_out=left_out if result.left_out else (),
         solver=result.solver if result.changed else again.result.solver,
-    )  # fmt: skip
+    )
     classes = again.classes
     if classes is not None and solver == "file":
         classes = replace(classes, cuts=None)  # weights of a file meet no table
@@ -368,10 +408,13 @@ def _fitted_again(found: Refit, table: Table, proof: Proof | None, findings: _Fi
     if columns.squares is not None:
         columns = replace(columns, transformer=clone(columns.squares).fit(data.rows.given))
     return replace(
-        again, columns=columns, columns_read=state.columns_read,
+        again,
+        columns=columns,
+        columns_read=state.columns_read,
         labels=_labels(state.labels, data.labels, table.labels),
-        classes=classes, result=now,
-    )  # fmt: skip
+        classes=classes,
+        result=now,
+    )
 
 
 def _of_file(problem: Problem, proof: Proof | None, findings: _Findings) -> Solution:

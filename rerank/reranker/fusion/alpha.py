@@ -129,9 +129,14 @@ def _told(lead: Lead) -> str:
 
 
 def alpha_curve(
-    values: Values, X: Floats, weights: Floats, runs: tuple[str, str], normaliser: str, folds: Folds,
+    values: Values,
+    X: Floats,
+    weights: Floats,
+    runs: tuple[str, str],
+    normaliser: str,
+    folds: Folds,
     held: Floats | None,
-) -> AlphaCurve:  # fmt: skip
+) -> AlphaCurve:
     """The curve of two runs.
 
     Parameters
@@ -161,9 +166,21 @@ def alpha_curve(
     chosen = None if held is None or np.isnan(held).all() else lead_of(held, half)
     tuned = lead_of(_held_out(values, X, steps, folds), half) if folds else None
     return AlphaCurve(
-        values.evaluator.statistic.name, runs, normaliser, lists.size, alphas, by_list.mean(axis=1), ends, means, value,
-        best, fitted, mean, chosen, tuned,
-    )  # fmt: skip
+        values.evaluator.statistic.name,
+        runs,
+        normaliser,
+        lists.size,
+        alphas,
+        by_list.mean(axis=1),
+        ends,
+        means,
+        value,
+        best,
+        fitted,
+        mean,
+        chosen,
+        tuned,
+    )
 
 
 def _weights(alphas: Floats) -> Floats:

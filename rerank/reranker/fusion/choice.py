@@ -88,9 +88,17 @@ def title(option: Option, null: Null) -> str:
 
 
 def chosen_by_folds(
-    tables: Mapping[str, Data], values: Values, points: Sequence[Option], radii: Sequence[float | None], null: Null,
-    prior: Floats, make: Make, settings: Mapping[str, Any], clock: Clock, kept: NDArray[np.intp] | None = None,
-) -> Chosen:  # fmt: skip
+    tables: Mapping[str, Data],
+    values: Values,
+    points: Sequence[Option],
+    radii: Sequence[float | None],
+    null: Null,
+    prior: Floats,
+    make: Make,
+    settings: Mapping[str, Any],
+    clock: Clock,
+    kept: NDArray[np.intp] | None = None,
+) -> Chosen:
     """The option to take, or the null.
 
     The first kind of weights, with the normaliser of an engine that is best for it on held-out queries, is taken,
@@ -158,14 +166,27 @@ def chosen_by_folds(
         notes.append(f"{trial.late} fits on folds had no time to search, and stand where they began.")
     results = cv_results([option.params for option in options[1:]], leads[1:], [False] * (len(options) - 1))
     evidence = Evidence.of(
-        results, statistic=statistic.name, chosen=best - 1 if best else None, folds=cv, rounds=repeats,
-        safeguard=safeguard, null=null.name, remark=_rule(title(home, null) if firsts == [0] else TOLD[like], strict),
-    )  # fmt: skip
+        results,
+        statistic=statistic.name,
+        chosen=best - 1 if best else None,
+        folds=cv,
+        rounds=repeats,
+        safeguard=safeguard,
+        null=null.name,
+        remark=_rule(title(home, null) if firsts == [0] else TOLD[like], strict),
+    )
     evidence = replace(evidence, options=tuple(title(option, null) for option in options[1:]))
     return Chosen(
-        options[best], best == 0, " ".join(notes), results, evidence, title(options[best], null), trial.lists,
-        held[best], trial.weights[best],
-    )  # fmt: skip
+        options[best],
+        best == 0,
+        " ".join(notes),
+        results,
+        evidence,
+        title(options[best], null),
+        trial.lists,
+        held[best],
+        trial.weights[best],
+    )
 
 
 OVER = f"the {FOLDS_SHARE:.0%} of the time_limit of {{}} s that folds have were over; give more time_limit."
@@ -225,9 +246,16 @@ class _Trial:
     """Options tried on all folds, one after the other, until the time of the folds is over."""
 
     def __init__(
-        self, tables: Mapping[str, Data], values: Values, kept: NDArray[np.intp] | None, splits: Sequence[Split],
-        prior: Floats, make: Make, settings: Mapping[str, Any], clock: Clock,
-    ) -> None:  # fmt: skip
+        self,
+        tables: Mapping[str, Data],
+        values: Values,
+        kept: NDArray[np.intp] | None,
+        splits: Sequence[Split],
+        prior: Floats,
+        make: Make,
+        settings: Mapping[str, Any],
+        clock: Clock,
+    ) -> None:
         self._tables, self._splits, self._prior, self._make = tables, splits, prior, make
         self._values, self._kept, self._settings, self._clock = values, kept, settings, clock
         self._end = clock.remaining * (1 - FOLDS_SHARE) if clock.limited else 0.0

@@ -215,10 +215,20 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         first = values.evaluator.mean(judged.scores(replace(model, weights=start)), "pessimistic")
         weights = start if radius == 0 or not np.any(state.coef) else state.coef
         model = replace(model, weights=of_size_one(weights))
-        found = [] if known is None else weights_by_kind(
-            [known.get(query) for query in queries], values, data.X, model.weights, choice.folds, choice.by_fold,
-            bool(self.positive), self.safeguard,
-        )  # fmt: skip
+        found = (
+            []
+            if known is None
+            else weights_by_kind(
+                [known.get(query) for query in queries],
+                values,
+                data.X,
+                model.weights,
+                choice.folds,
+                choice.by_fold,
+                bool(self.positive),
+                self.safeguard,
+            )
+        )
         model = replace(model, kinds={kind.name: kind.weights for kind in found if kind.taken})
         # As they rank: scores are rounded, so that rounding breaks no tie.
         own = values.evaluator.mean(judged.scores(model), "pessimistic")
@@ -234,11 +244,23 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         cut = DEPTH_TOLD if judged.cut and self.depth == "auto" else ""
         notes = tuple(note for note in (statistic.remark, *judged.notes, cut, *worse, choice.note) if note)
         about = {
-            "stat": statistic.name, "gain": self.gain, "prior": kind, "radius": radius, "null": null.name,
-            "null_statistic": null.mean, "null_kept": kept, "statistic": result.statistic, "status": result.status,
-            "message": result.message, "queries": result.n_lists, "notes": list(notes),
-            "value": result.value, "bound": result.bound, "gap": result.gap, "ranges": ranges(judged.joined),
-        }  # fmt: skip
+            "stat": statistic.name,
+            "gain": self.gain,
+            "prior": kind,
+            "radius": radius,
+            "null": null.name,
+            "null_statistic": null.mean,
+            "null_kept": kept,
+            "statistic": result.statistic,
+            "status": result.status,
+            "message": result.message,
+            "queries": result.n_lists,
+            "notes": list(notes),
+            "value": result.value,
+            "bound": result.bound,
+            "gap": result.gap,
+            "ranges": ranges(judged.joined),
+        }
         # Nothing is set before the fit has succeeded, so that all attributes belong to one fit.
         self.model_: FusionModel = replace(model, about=about)
         self.result_: Result = result.noting(*worse)
@@ -263,9 +285,17 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         if self.margin is not None:
             more["epsilon" if radius is None else "margin"] = self.margin
         return Reranker(
-            self.stat, first_stage=None, solver="search", radius=radius, gain=self.gain, positive=bool(self.positive),
-            node_limit=self.node_limit, n_jobs=self.n_jobs, random_state=self.random_state, **more,
-        )  # fmt: skip
+            self.stat,
+            first_stage=None,
+            solver="search",
+            radius=radius,
+            gain=self.gain,
+            positive=bool(self.positive),
+            node_limit=self.node_limit,
+            n_jobs=self.n_jobs,
+            random_state=self.random_state,
+            **more,
+        )
 
     def _model(self) -> FusionModel:
         check_is_fitted(self, "model_")
@@ -285,11 +315,8 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         found = judged_runs(named_runs(runs, model.names), qrels, model.depth, parse(self.stat))
         scores = found.scores(model, kinds)
         return float(
-            evaluate(
-                self.stat, found.judged.grades, scores, found.joined.qid, gain=self.gain,
-                ideal_gains=found.missed,
-            )
-        )  # fmt: skip
+            evaluate(self.stat, found.judged.grades, scores, found.joined.qid, gain=self.gain, ideal_gains=found.missed)
+        )
 
     def export(self, target: str) -> str:
         """A snippet for a search engine, or the "formula"; see :mod:`rerank.reranker.fusion.exports`."""

@@ -65,9 +65,13 @@ def export(model: FusionModel, target: str) -> str:
         # Its weighted RRF is 1 / (k + (r + 1) / w - 1), r from 0 and k = 2 by default.
         raise _cannot("Qdrant", "these weights: in its RRF a weight divides the rank", "fuse in your own service")
     made = {
-        "elasticsearch": elasticsearch, "opensearch": opensearch, "vespa": vespa, "weaviate": weaviate,
-        "mongodb": mongodb, "formula": formula,
-    }  # fmt: skip
+        "elasticsearch": elasticsearch,
+        "opensearch": opensearch,
+        "vespa": vespa,
+        "weaviate": weaviate,
+        "mongodb": mongodb,
+        "formula": formula,
+    }
     if target not in made:
         raise unknown("target", target, TARGETS)
     told = made[target](replace(model, kinds={}))
@@ -186,9 +190,11 @@ def vespa(model: FusionModel) -> str:
             raise _cannot("Vespa", f"the name {name!r}", "name runs with letters, digits and underscores")
         functions.append(f"score_{name}")
     wrapped = {
-        "none": "{}", "minmax": "normalize_linear({})", "rank": f"reciprocal_rank({{}}, {model.k!r})",
+        "none": "{}",
+        "minmax": "normalize_linear({})",
+        "rank": f"reciprocal_rank({{}}, {model.k!r})",
         "sigmoid": "sigmoid({})",
-    }[model.normaliser]  # fmt: skip
+    }[model.normaliser]
     terms = _sum(model, [wrapped.format(name) for name in _curved(model, functions)])
     return (
         f"# {', '.join(functions)} are functions of your rank profile, one for each run.\n"

@@ -99,9 +99,7 @@ def radii_of(options: Mapping[str, Any]) -> tuple[float | None, ...]:
     return (real("radius", given, 0.0),)
 
 
-def points_of(
-    options: Mapping[str, Any], normalisers: Sequence[str], null: Null, n_runs: int
-) -> list[Option]:
+def points_of(options: Mapping[str, Any], normalisers: Sequence[str], null: Null, n_runs: int) -> list[Option]:
     """Weights that cost no search, those of the kind that comes first before the others, without the null's."""
     prior, single = options["prior"], [] if n_runs == 1 else [("single", normalisers[0])]
     kinds = {

@@ -40,9 +40,15 @@ class Kind:
 
 
 def weights_by_kind(
-    kinds: Sequence[str | None], values: Values, X: Floats, common: Floats, folds: Folds, by_fold: Sequence[Floats],
-    positive: bool, safeguard: float = 1.0,
-) -> list[Kind]:  # fmt: skip
+    kinds: Sequence[str | None],
+    values: Values,
+    X: Floats,
+    common: Floats,
+    folds: Folds,
+    by_fold: Sequence[Floats],
+    positive: bool,
+    safeguard: float = 1.0,
+) -> list[Kind]:
     """Each kind, in the order of names.
 
     Parameters

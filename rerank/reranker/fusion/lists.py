@@ -137,14 +137,18 @@ def judged_runs(runs: Any, qrels: Any, depth: int | None, statistic: RankStatist
     zeros, nothing = np.zeros(len(absent)), np.full((len(absent), len(read)), np.nan)
     joined = joined.some(kept)
     joined = Joined(
-        np.append(joined.qid, words(absent)), np.append(joined.docid, words([""] * len(absent))),
-        np.vstack([joined.scores, nothing]), joined.names, np.vstack([joined.places, nothing]),
-    )  # fmt: skip
+        np.append(joined.qid, words(absent)),
+        np.append(joined.docid, words([""] * len(absent))),
+        np.vstack([joined.scores, nothing]),
+        joined.names,
+        np.vstack([joined.places, nothing]),
+    )
     found = set(grades.qid[grades.grade > 0].tolist())
     known = replace(
-        known, grades=np.append(known.grades[kept], zeros), judged=np.append(known.judged[kept], zeros == 0),
+        known,
+        grades=np.append(known.grades[kept], zeros),
+        judged=np.append(known.judged[kept], zeros == 0),
         known=np.append(known.known[kept], zeros > 0),
         missed={**known.missed, **{query: (1.0,) for query in queries if query not in found}},
-    )  # fmt: skip
+    )
     return JudgedRuns(joined, known, notes, any(tops[name].score.size < run.score.size for name, run in read.items()))
-

@@ -70,9 +70,7 @@ class Boosted(ClassifierMixin, BaseEstimator):
     def __init__(self, random_state: int = 0) -> None:
         self.random_state = random_state
 
-    def fit(
-        self, X: Any, y: Floats, qid: ArrayLike | None = None, sample_weight: ArrayLike | None = None
-    ) -> Self:
+    def fit(self, X: Any, y: Floats, qid: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn the encoding and the trees."""
         from rerank.scorers.encoding import learned
 
@@ -177,10 +175,19 @@ class Comparison:
         found = []
         for one in self.methods:
             low, high = one.interval or (None, None)
-            found.append({
-                "method": one.name, "statistic": self.statistic, "value": one.value, "lead": one.lead, "low": low,
-                "high": high, "seconds": one.seconds, "take": one.name == self.take, "note": one.why,
-            })  # fmt: skip
+            found.append(
+                {
+                    "method": one.name,
+                    "statistic": self.statistic,
+                    "value": one.value,
+                    "lead": one.lead,
+                    "low": low,
+                    "high": high,
+                    "seconds": one.seconds,
+                    "take": one.name == self.take,
+                    "note": one.why,
+                }
+            )
         return found
 
     def parts(self) -> list[Part]:
@@ -223,11 +230,24 @@ class Comparison:
 
 
 def compare(
-    X: Any, y: ArrayLike, stat: Any, qid: ArrayLike | str | None = None, sample_weight: ArrayLike | None = None,
-    query_weight: Weights = None, ideal_gains: IdealGains = None, groups: ArrayLike | str | None = None, *,
-    methods: Sequence[Any] = METHODS, folds: int = 5, time_limit: float | None = 120.0, gain: Any = "exponential",
-    pos_label: Any = None, n_jobs: int | None = None, random_state: Any = None, verbose: int = 0,
-) -> Comparison:  # fmt: skip
+    X: Any,
+    y: ArrayLike,
+    stat: Any,
+    qid: ArrayLike | str | None = None,
+    sample_weight: ArrayLike | None = None,
+    query_weight: Weights = None,
+    ideal_gains: IdealGains = None,
+    groups: ArrayLike | str | None = None,
+    *,
+    methods: Sequence[Any] = METHODS,
+    folds: int = 5,
+    time_limit: float | None = 120.0,
+    gain: Any = "exponential",
+    pos_label: Any = None,
+    n_jobs: int | None = None,
+    random_state: Any = None,
+    verbose: int = 0,
+) -> Comparison:
     """Compare methods on held-out rows of a table, and say which to take.
 
     Parameters
@@ -310,6 +330,7 @@ def _method(name: str, stage: Any, stat: Any, data: Data, length: int | None, nu
 
     # On the rows of a fold as many places are paid as are their share of the list.
     own = fitted_statistic(parse(stat), None, length)
+
     def made(seconds: float | None) -> Scorecard:
         limit = CARD if seconds is None else min(CARD, seconds)
         return Scorecard(own, validation=None, time_limit=limit, random_state=number)
@@ -372,9 +393,7 @@ class _Trial:
 
     def _lead(self, one: str, other: str) -> Lead:
         """How far a method is above another on the held-out rows."""
-        pairs = [
-            Ranked(a.own, b.own, a.own, b.own) for a, b in zip(self.ranked[one], self.ranked[other], strict=True)
-        ]
+        pairs = [Ranked(a.own, b.own, a.own, b.own) for a, b in zip(self.ranked[one], self.ranked[other], strict=True)]
         return self._judge.lead([(range(len(pairs)), pairs)])
 
     def told(self, length: int | None, given: dict[str, Any]) -> Comparison:
@@ -406,10 +425,7 @@ class _Trial:
         best = max(order, key=values.__getitem__)
         leads = {name: self._lead(best, name) for name in order if name != best}
         # An error that is not known, of a single list, is no reason for a method that is less simple.
-        near = [
-            name for name in order
-            if name == best or not leads[name].lead - WIDTH * leads[name].error > 0
-        ]
+        near = [name for name in order if name == best or not leads[name].lead - WIDTH * leads[name].error > 0]
         take = near[0]
         if take != best:
             lead = leads[take]
@@ -438,8 +454,9 @@ def _ready(stage: Any, given: dict[str, Any]) -> Any:
 
 def _ends(lead: Lead) -> str:
     """A lead with its interval."""
-    ends = "" if math.isnan(lead.error) else (
-        f", 95 % interval {lead.lead - WIDTH * lead.error:+.3g} to {lead.lead + WIDTH * lead.error:+.3g}"
+    ends = (
+        ""
+        if math.isnan(lead.error)
+        else (f", 95 % interval {lead.lead - WIDTH * lead.error:+.3g} to {lead.lead + WIDTH * lead.error:+.3g}")
     )
     return f"a difference of {lead.lead:+.4g}{ends}"
-

@@ -42,8 +42,14 @@ def fold_names(splits: Sequence[Split]) -> list[str]:
 
 
 def splits_of(
-    X: Floats, relevant: ArrayLike, units: NDArray[Any] | None, cv: Any, n_repeats: int | None, random_state: Any,
-    unit: str = "list", there: Present | None = None,
+    X: Floats,
+    relevant: ArrayLike,
+    units: NDArray[Any] | None,
+    cv: Any,
+    n_repeats: int | None,
+    random_state: Any,
+    unit: str = "list",
+    there: Present | None = None,
 ) -> list[Split]:
     """Folds of whole lists or groups, or of rows where there are none.
 
@@ -144,9 +150,7 @@ def _judged(splits: list[Split], groups: Indices, relevant: NDArray[np.bool_], u
     """The splits of a splitter whose held-out rows have a value."""
     for number, split in enumerate(splits, start=1):
         if not split.train.size:
-            raise InputError(
-                f"Fold {number} of cv has no training row with a weight above 0; give others, or weights."
-            )
+            raise InputError(f"Fold {number} of cv has no training row with a weight above 0; give others, or weights.")
         shared = np.isin(groups[split.test], groups[split.train])
         if shared.any():
             raise InputError(

@@ -38,9 +38,15 @@ POINTS_SHARE = 0.5
 
 
 def frontier_of(
-    est: Options, given: tuple[Any, Any, Any, Any, Any, Any], names: tuple[str, ...], groups: Any, people: Any,
-    k_max: int, folds: int | None, time_limit: float | None,
-) -> Frontier:  # fmt: skip
+    est: Options,
+    given: tuple[Any, Any, Any, Any, Any, Any],
+    names: tuple[str, ...],
+    groups: Any,
+    people: Any,
+    k_max: int,
+    folds: int | None,
+    time_limit: float | None,
+) -> Frontier:
     """The frontier of an estimator's columns on rows; see :meth:`rerank.Reranker.frontier`."""
     clock, most = Clock(time_limit), whole("k_max", k_max, 1)
     options = values_of(est)
@@ -109,9 +115,15 @@ def _fits(data: Data, weights: Floats | None, options: dict[str, Any], most: int
 
 
 def _held_out(
-    data: Data, weights: Floats | None, options: dict[str, Any], most: int, folds: int, clock: Clock, groups: Any,
+    data: Data,
+    weights: Floats | None,
+    options: dict[str, Any],
+    most: int,
+    folds: int,
+    clock: Clock,
+    groups: Any,
     qid: Any,
-) -> dict[int, tuple[float, float]]:  # fmt: skip
+) -> dict[int, tuple[float, float]]:
     """Held-out value and seconds by size: columns and weights chosen anew without each fold."""
     base = Options(**options)
     refuse_fixed_length(base, data)

@@ -58,12 +58,16 @@ def part_of(data: Data, split: Split, sample_weight: Floats | None, gain: Any, n
         ideal = {number: grades for number, grades in ideal.items() if number in here} or None
     with naming(f"the training rows of {name}"):
         learn, weights = checked(
-            data.rows.some(rows), data.y[rows], None if data.qid is None else data.qid[rows],
+            data.rows.some(rows),
+            data.y[rows],
+            None if data.qid is None else data.qid[rows],
             None if sample_weight is None else sample_weight[rows],
-            None if data.list_weight is None else data.list_weight[rows], gain, ideal_gains=ideal,
+            None if data.list_weight is None else data.list_weight[rows],
+            gain,
+            ideal_gains=ideal,
             groups=None if data.groups is None else data.groups[rows],
             kinds=None if data.kinds is None else data.kinds[rows],
-        )  # fmt: skip
+        )
     return Part(learn, weights, name)
 
 
@@ -76,9 +80,8 @@ class Prior:
 
 
 def priors(
-    data: Data, task: Task, sample_weight: Floats | None, splits: Sequence[Split], parts: Sequence[Part],
-    call: Call,
-) -> list[Prior | None]:  # fmt: skip
+    data: Data, task: Task, sample_weight: Floats | None, splits: Sequence[Split], parts: Sequence[Part], call: Call
+) -> list[Prior | None]:
     """The prior of each fold; None where there is no first stage. They are fewer than the folds if the time is over.
 
     With ``task.cross_fit`` a candidate of fold ``a`` learns from scores by models that have seen neither ``a`` nor the
@@ -89,10 +92,7 @@ def priors(
         return [None] * len(splits)
     ready = _ready(data, task)
     if ready is not None:
-        return [
-            Prior(replace(ready, scores=ready.scores[split.train]), ready.scores[split.test])
-            for split in splits
-        ]
+        return [Prior(replace(ready, scores=ready.scores[split.train]), ready.scores[split.test]) for split in splits]
     # Folds of a splitter that do not divide the rows have folds of their own for out-of-fold scores.
     undivided = splits[0].repeat < 0 and fold_of_each(splits, data.y.size) is None
     one_stage = task if undivided else replace(task, cross_fit=0)
@@ -137,9 +137,8 @@ def _prior(task: Task, part: Part, held: Any) -> Prior:
 
 
 def _by_pairs(
-    data: Data, task: Task, sample_weight: Floats | None, tests: list[Indices], singles: list[Prior],
-    call: Call,
-) -> list[Prior]:  # fmt: skip
+    data: Data, task: Task, sample_weight: Floats | None, tests: list[Indices], singles: list[Prior], call: Call
+) -> list[Prior]:
     """The priors of one repeat, from models without two of its folds; none of them if the time is over."""
     fold = np.empty(data.y.size, dtype=np.intp)
     for k, test in enumerate(tests):
@@ -147,10 +146,12 @@ def _by_pairs(
     pairs = [(a, b) for a in range(len(tests)) for b in range(a)]
     both = [np.flatnonzero((fold == a) | (fold == b)) for a, b in pairs]
     others = [np.flatnonzero((fold != a) & (fold != b)) for a, b in pairs]
-    scored = call([
-        (held_out_scores, (task.first_stage, data, train, test, sample_weight, task.seed))
-        for train, test in zip(others, both)
-    ])  # fmt: skip
+    scored = call(
+        [
+            (held_out_scores, (task.first_stage, data, train, test, sample_weight, task.seed))
+            for train, test in zip(others, both)
+        ]
+    )
     if len(scored) < len(pairs):
         return []
     without = np.full((len(tests), data.y.size), np.nan)
@@ -224,9 +225,14 @@ class Folds:
     """
 
     def __init__(
-        self, base: Options, splits: Sequence[Split], data: Data, sample_weight: Floats | None, clock: Clock,
+        self,
+        base: Options,
+        splits: Sequence[Split],
+        data: Data,
+        sample_weight: Floats | None,
+        clock: Clock,
         n_jobs: int | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.splits, self.data = splits, data
         self._given = values_of(base) | {"checkpoint": None, "pos_label": None}
         statistic = parse(base.stat)
@@ -333,9 +339,7 @@ def _resolved(task: Task) -> Task:
     return replace(task, cross_fit=folds, node_limit=limit, proof=False, verbose=0, judged=True)
 
 
-def _fold(
-    task: Task, part: Part, held: Data, own: Prior | None, null: Prior | None, seconds: float | None
-) -> Ranked:
+def _fold(task: Task, part: Part, held: Data, own: Prior | None, null: Prior | None, seconds: float | None) -> Ranked:
     """One option on one fold; quotas on a single list are those of its part."""
     if task.quotas and part.data.qid is None and part.data.kinds is not None:
         share = part.data.y.size / (part.data.y.size + held.y.size)
@@ -353,9 +357,7 @@ def _ranked(state: FittedState, held: Data, prior: Floats | None, null: Floats |
     if lists is not None or prior is None or null is None:
         return Ranked(own, alone, own, alone)
     if state.anchored and math.isinf(state.threshold):
-        moved = (
-            held.rows.reranked(state.features) @ state.corrections if state.reranks else np.zeros(own.size)
-        )
+        moved = held.rows.reranked(state.features) @ state.corrections if state.reranks else np.zeros(own.size)
         return Ranked(own, alone, prior + (moved - moved.mean()), null)
     return Ranked(own, alone, _shares(own), _shares(null))
 

@@ -105,9 +105,7 @@ def corrections(base: Options, data: Data, first_stage: str | None = None) -> li
     return [option for each in columns for option in _corrections(base, data.X.shape[1], first_stage, each)]
 
 
-def _corrections(
-    base: Options, n_columns: int, first_stage: str | None, columns: Mapping[str, Any]
-) -> list[Option]:
+def _corrections(base: Options, n_columns: int, first_stage: str | None, columns: Mapping[str, Any]) -> list[Option]:
     fixed: dict[str, Any] = ({} if first_stage is None else {"first_stage": first_stage}) | dict(columns)
     if base.window is None and parse(base.stat).counts_places:
         fixed["window"] = WINDOW

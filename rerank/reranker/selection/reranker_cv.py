@@ -161,10 +161,17 @@ class RerankerCV(Ranker):
         self.verbose = verbose
 
     def fit(
-        self, X: Any, y: ArrayLike, qid: ArrayLike | str | None = None, sample_weight: ArrayLike | None = None,
-        query_weight: Weights = None, ideal_gains: IdealGains = None, groups: ArrayLike | str | None = None,
-        people: ArrayLike | str | None = None, **others: Any,
-    ) -> RerankerCV:  # fmt: skip
+        self,
+        X: Any,
+        y: ArrayLike,
+        qid: ArrayLike | str | None = None,
+        sample_weight: ArrayLike | None = None,
+        query_weight: Weights = None,
+        ideal_gains: IdealGains = None,
+        groups: ArrayLike | str | None = None,
+        people: ArrayLike | str | None = None,
+        **others: Any,
+    ) -> RerankerCV:
         """Choose by held-out rows, then fit on all.
 
         Parameters
@@ -185,9 +192,17 @@ class RerankerCV(Ranker):
         return self._fit_named(X, y, qid, sample_weight, query_weight, ideal_gains, groups=groups, people=people)
 
     def _fit_named(
-        self, X: Any, y: Any, qid: Any, sample_weight: Any, query_weight: Weights, ideal_gains: IdealGains,
-        names: tuple[str, ...] = (), groups: Any = None, people: Any = None,
-    ) -> RerankerCV:  # fmt: skip
+        self,
+        X: Any,
+        y: Any,
+        qid: Any,
+        sample_weight: Any,
+        query_weight: Weights,
+        ideal_gains: IdealGains,
+        names: tuple[str, ...] = (),
+        groups: Any = None,
+        people: Any = None,
+    ) -> RerankerCV:
         """Columns get these ``names``, unless X has names of its own."""
         clock, X = Clock(self.time_limit), held(X)
         base = Reranker() if self.reranker is None else self.reranker

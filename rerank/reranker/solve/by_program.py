@@ -89,10 +89,15 @@ def alone(problem: Problem, task: Task, clock: Clock, start: Floats | None) -> S
         w = allowed(problem, normalised(np.asarray(w, dtype=np.float64), problem.limits))
         best = verified(problem, w) if meets(problem, w) else None
     solution = Solution(
-        weights=w, value=-math.inf if best is None else best.value, bound=math.inf, bound_source="ideal",
-        certificate=None if best is None else best.certificate, start_value=float(value), formulation=name,
+        weights=w,
+        value=-math.inf if best is None else best.value,
+        bound=math.inf,
+        bound_source="ideal",
+        certificate=None if best is None else best.certificate,
+        start_value=float(value),
+        formulation=name,
         history=() if best is None else (Moment(clock.spent, best.value, problem.ideal),),
-    )  # fmt: skip
+    )
     if (seconds := seconds_to_state(problem, name, clock.remaining)) > clock.remaining:
         needed = f"that takes up to {seconds:.0f} s" if math.isfinite(seconds) else "it is too large"
         return solution.noting(
@@ -110,9 +115,7 @@ def box_of(problem: Problem, found: SearchResult | None) -> tuple[Floats, Floats
     return None if found is None or problem.by_sum else found.box
 
 
-def confirm(
-    problem: Problem, task: Task, clock: Clock, solution: Solution, found: SearchResult
-) -> Solution:
+def confirm(problem: Problem, task: Task, clock: Clock, solution: Solution, found: SearchResult) -> Solution:
     """Solve the chosen program and compare its answer with that of the search."""
     name = task.formulation
     if task.radius == 0:  # one point is allowed, which needs no second opinion
@@ -242,9 +245,14 @@ def proceed(
 
 
 def run(
-    stated: Stated, task: Task, clock: Clock, limit: float | None, start: Floats | None,
-    cutoff: float | None = None, progress: Callable[[Progress], None] | None = None,
-) -> Outcome:  # fmt: skip
+    stated: Stated,
+    task: Task,
+    clock: Clock,
+    limit: float | None,
+    start: Floats | None,
+    cutoff: float | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Outcome:
     """Solve the program with HiGHS in memory, or with another solver through a file."""
     import tempfile
     from pathlib import Path

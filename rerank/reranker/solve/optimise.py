@@ -85,16 +85,11 @@ def bounded_by_ideal(problem: Problem, solution: Solution) -> Solution:
     if problem.ideal <= bound:
         bound, source = max(problem.ideal, solution.value), "ideal"
     return replace(
-        solution,
-        bound=bound,
-        bound_source=source,
-        bound_solver=solution.bound_solver if source in ON_WORD else None,
+        solution, bound=bound, bound_source=source, bound_solver=solution.bound_solver if source in ON_WORD else None
     )
 
 
-def _search_then_program(
-    problem: Problem, task: Task, clock: Clock, start: Floats | None
-) -> Solution:
+def _search_then_program(problem: Problem, task: Task, clock: Clock, start: Floats | None) -> Solution:
     name = chosen_formulation("auto", task.statistic)
     allowed = 0.2 * clock.remaining
     fits = not problem.quotas and seconds_to_state(problem, name, allowed) < allowed
@@ -160,10 +155,17 @@ def _searched(
             "exactly; please report this."
         )
     solution = Solution(
-        weights=best.weights, value=best.value, certificate=best.certificate, bound=found.bound, bound_source="search",
-        start_value=found.start_value, nodes=int(found.nodes), proof=found.proof,
-        gave_up=found.gave_up, history=tuple(course),
-    )  # fmt: skip
+        weights=best.weights,
+        value=best.value,
+        certificate=best.certificate,
+        bound=found.bound,
+        bound_source="search",
+        start_value=found.start_value,
+        nodes=int(found.nodes),
+        proof=found.proof,
+        gave_up=found.gave_up,
+        history=tuple(course),
+    )
     limit, open_ = task.node_limit, not (found.closed or found.gave_up or found.interrupted)
     if limit is not None and open_ and solution.nodes >= limit and clock.remaining > 0:
         solution = replace(solution, gave_up=True).noting(
@@ -181,9 +183,7 @@ def claimed(problem: Problem, task: Task) -> str:
 
 
 @contextmanager
-def _shown(
-    verbose: int, name: str, kept: Callable[[Any], None] | None
-) -> Iterator[Callable[[Any], None] | None]:
+def _shown(verbose: int, name: str, kept: Callable[[Any], None] | None) -> Iterator[Callable[[Any], None] | None]:
     """What shows the progress of a search: a live line, or printed lines from ``verbose=2`` on; it is ``kept``, too."""
     told = claims(name)
     with (

@@ -132,9 +132,12 @@ class OwnProgram:
     def changed(self) -> bool:
         """Whether it is another program than that of the problem."""
         return bool(
-            self.rows.size or self.added.any() or self.narrowed.any() or not self.maximises_value
+            self.rows.size
+            or self.added.any()
+            or self.narrowed.any()
+            or not self.maximises_value
             or len(self.program.rows) < len(self.base.program.rows)
-        )  # fmt: skip
+        )
 
     @cached_property
     def matrix(self) -> sparse.csr_array:
@@ -279,8 +282,11 @@ class OwnProgram:
         """
         worst: tuple[str, float] | None = None
         for name, low, high, sum_ in self._sums(x):
-            over = max(Fraction(0), *(low - sum_ for low in [low] if low is not None),
-                       *(sum_ - high for high in [high] if high is not None))  # fmt: skip
+            over = max(
+                Fraction(0),
+                *(low - sum_ for low in [low] if low is not None),
+                *(sum_ - high for high in [high] if high is not None),
+            )
             allowed = FEASIBILITY_TOLERANCE if low is not None and low == high else 0
             if over > allowed and (worst is None or over > worst[1]):
                 worst = self.title(name), float(over)
@@ -295,9 +301,10 @@ class OwnProgram:
     def missed(self, x: Floats) -> tuple[str, float] | None:
         """The equality of the user's that a point misses most; None if it keeps all of them exactly."""
         off = [
-            (self.title(name), abs(float(sum_ - low))) for name, low, high, sum_ in self._sums(x)
+            (self.title(name), abs(float(sum_ - low)))
+            for name, low, high, sum_ in self._sums(x)
             if low is not None and low == high and sum_ != low
-        ]  # fmt: skip
+        ]
         return max(off, key=lambda one: one[1], default=None)
 
     def _sums(self, x: Floats) -> list[tuple[str, Fraction | None, Fraction | None, Fraction]]:
@@ -323,8 +330,11 @@ class OwnProgram:
             if (i, k) in gap and x[self._at("z", (i, k))] < 0.5 and apart > TIED * unit:
                 return f"z[{i},{k}], which counts a pair as not won", float(Fraction(apart) / unit)
         base, point = self.base.program, x[self.place]
-        pairs = {self._row(model, family, ik) for family in ("above_by_margin", "win_when_above") for ik in
-                 (getattr(model, family) if hasattr(model, family) else ())}  # fmt: skip
+        pairs = {
+            self._row(model, family, ik)
+            for family in ("above_by_margin", "win_when_above")
+            for ik in (getattr(model, family) if hasattr(model, family) else ())
+        }
         sums = base.matrix @ point
         off = np.maximum(base.row_lower - sums, sums - base.row_upper)
         off[[name in pairs for name in base.rows]] = 0.0
@@ -404,9 +414,13 @@ class OwnProgram:
         scaled = self.problem.scaled
         apart = np.pad(scaled[lost[:, 0]] - scaled[lost[:, 1]], ((0, 0), (0, kept.low.size)))
         return Kept(
-            np.vstack([kept.left, apart]), np.r_[kept.right, np.zeros(len(lost))], kept.equal, kept.sides, kept.low,
+            np.vstack([kept.left, apart]),
+            np.r_[kept.right, np.zeros(len(lost))],
+            kept.equal,
+            kept.sides,
+            kept.low,
             kept.high,
-        )  # fmt: skip
+        )
 
     def _allowed(self, x: Floats) -> Floats:
         """A point with the weights moved to what the constraints of the problem allow."""
@@ -471,10 +485,14 @@ class OwnProgram:
                 f"{who} claims {claim:.9g}, but its weights are worth {found.value:.9g} when recomputed exactly, and "
                 "polishing inside your rows does not restore the claim; leave some room in the rows."
             )
-        return found, point, (
-            f"{who} claims {claim:.9g} for weights whose value is {found.value:.9g}: they win some pairs by the margin "
-            "only within the solver's tolerance.",
-        )  # fmt: skip
+        return (
+            found,
+            point,
+            (
+                f"{who} claims {claim:.9g} for weights whose value is {found.value:.9g}: they win some pairs "
+                "by the margin only within the solver's tolerance.",
+            ),
+        )
 
     def _verified(self, point: Floats) -> Verified | None:
         """The weights of a point, recomputed; None where a solver's rounding gives too many features a weight."""
@@ -489,8 +507,9 @@ def normalised_zeros(w: Floats, limits: tuple[Floats, Floats] | None) -> Floats:
     return np.where(normalised(w, limits) == 0, 0.0, w)
 
 
-def own_program(problem: Problem, formulation: str, program: Program, choices: dict[str, Any],
-                titles: dict[str, str]) -> OwnProgram:  # fmt: skip
+def own_program(
+    problem: Problem, formulation: str, program: Program, choices: dict[str, Any], titles: dict[str, str]
+) -> OwnProgram:
     """A user's program beside that of the problem, which is stated again.
 
     Raises
@@ -588,5 +607,6 @@ def _same_lists(instance: Any, problem: Problem, kind: str) -> bool:
     own = graded_lists(problem.units, problem.X.shape[0])
     return len(own) == len(instance.lists) and all(
         np.array_equal(getattr(a, name), getattr(b, name))
-        for a, b in zip(own, instance.lists) for name in ("rows", "grade", "factor", "coefficients")
-    )  # fmt: skip
+        for a, b in zip(own, instance.lists)
+        for name in ("rows", "grade", "factor", "coefficients")
+    )

@@ -164,9 +164,7 @@ def build_model(problem: Problem, formulation: str, box: Any = None, **choices: 
     for name in choices:
         if name in given:
             again = f"with Reranker({OWN.get(name, name)}=...)" if name not in DATA else "on other rows"
-            raise InputError(
-                f"{name} belongs to the fitted problem and is no option of a program; fit again {again}."
-            )
+            raise InputError(f"{name} belongs to the fitted problem and is no option of a program; fit again {again}.")
         if name not in free:
             raise InputError(
                 f"{name!r} is no option of a program; did you mean {nearest(name, free)!r}? Known: box, "
@@ -214,16 +212,22 @@ def _arguments(problem: Problem, formulation: str) -> tuple[Any, dict[str, Any]]
         # That program counts pairs won.  The q positives of a unit have ranks that sum to those pairs and q (q + 1)
         # / 2, and the coefficient of each rank is the rank plus the number of places below the shortlist.
         constant += sum(
-            u.factor * u.positive.size * ((u.positive.size + 1) / 2 + u.coefficients[0] - 1)
-            for u in problem.units
+            u.factor * u.positive.size * ((u.positive.size + 1) / 2 + u.coefficients[0] - 1) for u in problem.units
         )
     ranked = {"preferences": _preferences(problem)} if formulation == "pairwise" else {"units": problem.units}
     return load(f"formulations.{formulation}"), {
-        **ranked, "epsilon": problem.epsilon.exact, "C": problem.C, "constant": float(constant),
-        "max_features": problem.max_features, "signs": problem.signs, "corrections": problem.limits,
+        **ranked,
+        "epsilon": problem.epsilon.exact,
+        "C": problem.C,
+        "constant": float(constant),
+        "max_features": problem.max_features,
+        "signs": problem.signs,
+        "corrections": problem.limits,
         "scaled_from": (problem.X, problem.low, problem.high),
-        "rows": sides_of(problem), "by_sum": problem.by_sum, "quotas": problem.quotas,
-    }  # fmt: skip
+        "rows": sides_of(problem),
+        "by_sum": problem.by_sum,
+        "quotas": problem.quotas,
+    }
 
 
 def _preferences(problem: Problem) -> tuple[NDArray[np.intp], Floats]:

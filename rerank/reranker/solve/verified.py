@@ -155,9 +155,14 @@ def won_pairs(problem: Problem, w: Floats, margin: float) -> Pairs:
 
 
 def polish(
-    X: ArrayLike, pairs_won: ArrayLike, w: ArrayLike, signs: ArrayLike | None = None,
-    support: ArrayLike | None = None, limits: tuple[Floats, Floats] | None = None, rows: Sides = (),
-) -> Floats:  # fmt: skip
+    X: ArrayLike,
+    pairs_won: ArrayLike,
+    w: ArrayLike,
+    signs: ArrayLike | None = None,
+    support: ArrayLike | None = None,
+    limits: tuple[Floats, Floats] | None = None,
+    rows: Sides = (),
+) -> Floats:
     """Weights with the widest smallest margin over the pairs (p, 2) of rows of scaled X that ``w`` wins.
 
     They have ``max |w_j| = 1``, or keep within the limits of an anchored problem; ``w`` itself if nothing is to gain.
@@ -283,11 +288,17 @@ def _solve(differences: Floats, low: Floats, high: Floats, kept: Kept | None) ->
     if kept is not None:
         e, m = kept.low.size, len(kept.left)
         room = ROOM * np.maximum(1.0, np.abs(kept.left).max(axis=1, initial=0.0))
-        rows = np.block([
-            [-differences, np.zeros((len(differences), e)), np.ones((len(differences), 1)),
-             np.zeros((len(differences), m))],
-            [kept.left, np.zeros((m, 1)), np.eye(m)],
-        ])  # fmt: skip
+        rows = np.block(
+            [
+                [
+                    -differences,
+                    np.zeros((len(differences), e)),
+                    np.ones((len(differences), 1)),
+                    np.zeros((len(differences), m)),
+                ],
+                [kept.left, np.zeros((m, 1)), np.eye(m)],
+            ]
+        )
         right = np.r_[right, kept.right]
         equal = {"A_eq": np.pad(kept.equal, ((0, 0), (0, 1 + m))), "b_eq": kept.sides} if kept.sides.size else {}
         further = [(a if np.isfinite(a) else None, b if np.isfinite(b) else None) for a, b in zip(kept.low, kept.high)]
@@ -296,9 +307,14 @@ def _solve(differences: Floats, low: Floats, high: Floats, kept: Kept | None) ->
         d += e
         low, high = np.r_[low, kept.low], np.r_[high, kept.high]
     answer = linprog(
-        cost, A_ub=rows, b_ub=right, bounds=bounds, method="highs", **equal,
+        cost,
+        A_ub=rows,
+        b_ub=right,
+        bounds=bounds,
+        method="highs",
+        **equal,
         options={"primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9},
-    )  # fmt: skip
+    )
     if answer.x is None:
         return None
     return np.clip(answer.x[:d], low, high), float(answer.x[d])

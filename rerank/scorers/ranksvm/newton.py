@@ -73,9 +73,7 @@ class DesignMatrix(Products):
         return np.asarray(squares(self.X, share) - self.back(share) ** 2).clip(min=0)
 
 
-def newton(
-    X: DesignMatrix, pairs: Pairs, alpha: float, starts: list[Floats], tol: float, max_iter: int
-) -> Solution:
+def newton(X: DesignMatrix, pairs: Pairs, alpha: float, starts: list[Floats], tol: float, max_iter: int) -> Solution:
     """Minimise ``J(w) = sum c_ij (1 + p_i - p_j)_+ ** 2 + alpha |w|^2``, ``p = X w``.
 
     The start is the first of ``starts`` that is better than the next one.

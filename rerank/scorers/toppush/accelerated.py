@@ -49,9 +49,7 @@ class _Dual:
         return project(a, b, self.start_a, self.start_b)
 
 
-def descend(
-    problem: TopPushProblem, alpha: float, tol: float, max_iter: int, stop: str, start: Answer
-) -> Answer:
+def descend(problem: TopPushProblem, alpha: float, tol: float, max_iter: int, stop: str, start: Answer) -> Answer:
     """Run the method.
 
     Parameters

@@ -110,9 +110,7 @@ class TopPush(LinearRanker):
         one_of("stop", self.stop, ("gap", "paper", "authors"))
         check_threshold(self.threshold, self.k)
         if self.solver == "newton" and self.stop != "gap":
-            raise InputError(
-                f"stop={self.stop!r} is a rule of solver='accelerated'; choose that solver or stop='gap'."
-            )
+            raise InputError(f"stop={self.stop!r} is a rule of solver='accelerated'; choose that solver or stop='gap'.")
         if self.solver == "accelerated" and (self.loss != "squared_hinge" or self.threshold != "max"):
             raise InputError(
                 f"solver='accelerated' takes loss='squared_hinge' and threshold='max', not {self.loss!r} and "

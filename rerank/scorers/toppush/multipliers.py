@@ -206,13 +206,7 @@ class Smoothed:
 
 
 def smoothed(
-    p: TopPushProblem,
-    up: Floats,
-    down: Floats,
-    a0: Floats,
-    beta: Floats,
-    sigma: float,
-    near: Smoothed | None = None,
+    p: TopPushProblem, up: Floats, down: Floats, a0: Floats, beta: Floats, sigma: float, near: Smoothed | None = None
 ) -> Smoothed:
     """The maximum at the scores ``up`` (m,) and ``down`` (n,); ``near`` is the maximum at scores close by.
 
@@ -408,9 +402,7 @@ class Hessian:
             y = r * root
             s = np.concatenate([penalty * self._centred(rows @ y), weight * (delta @ y)])
             s = scipy.linalg.cho_solve(factor, s, check_finite=False)
-            return np.asarray(
-                root * (y - rows.T @ (penalty * self._centred(s[:k])) - delta.T @ (weight * s[k:]))
-            )
+            return np.asarray(root * (y - rows.T @ (penalty * self._centred(s[:k])) - delta.T @ (weight * s[k:])))
 
         return near
 

@@ -80,11 +80,10 @@ def _exp(z: Any) -> Any:
 LOSSES = {
     "squared_hinge": squared_hinge(),
     "logistic": Loss(
-        lambda z: np.logaddexp(0, z), expit, lambda z: expit(z) * expit(-z),
-        lambda a: xlogy(a, a) + xlog1py(1 - a, -a),
+        lambda z: np.logaddexp(0, z), expit, lambda z: expit(z) * expit(-z), lambda a: xlogy(a, a) + xlog1py(1 - a, -a)
     ),
     "exponential": Loss(_exp, _exp, _exp, lambda a: xlogy(a, a) - a),
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -269,9 +268,8 @@ def problem_of(data: RankingData, loss: Loss, threshold: str, k: float | None) -
         negatives -= centre
     limit = threshold_of(threshold, k, start, data.weight[down])
     return TopPushProblem(
-        positives, negatives, up, down, list_of, negative_list, data.weight[up], limit, loss, data, columns,
-        centre,
-    )  # fmt: skip
+        positives, negatives, up, down, list_of, negative_list, data.weight[up], limit, loss, data, columns, centre
+    )
 
 
 def _used(X: Any) -> tuple[Any, Ints | None]:

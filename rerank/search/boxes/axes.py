@@ -94,9 +94,15 @@ class Axes:
         met = first >= 0
         p, loss = first[met], np.bincount(key, t.loss, many)[met]
         return replace(
-            t, pairs=t.pairs[:, p], loss=loss, slot=t.slot[p], span=t.span[p], multiplicity=t.multiplicity[p],
-            upper=t.upper[p], lower=t.lower[p],
-        )  # fmt: skip
+            t,
+            pairs=t.pairs[:, p],
+            loss=loss,
+            slot=t.slot[p],
+            span=t.span[p],
+            multiplicity=t.multiplicity[p],
+            upper=t.upper[p],
+            lower=t.lower[p],
+        )
 
     def few(self, support: int) -> bool:
         """Whether vertices of all of a support can be listed (:mod:`rerank.search.boxes.listing`)."""

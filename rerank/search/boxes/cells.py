@@ -36,10 +36,12 @@ def _faces(low: Sequence[Fraction], high: Sequence[Fraction]) -> list[Cell]:
     found: list[Cell] = []
     for sides in product(*(((j, 0), (j, 1), (j, 0, 1)) for j in range(len(low)))):
         corners = product(*([(j, end) for end in ends] for j, *ends in sides))
-        found.append({
-            tuple((low, high)[end][j] for j, end in corner): frozenset(2 * j + end for j, end in corner)
-            for corner in corners
-        })  # fmt: skip
+        found.append(
+            {
+                tuple((low, high)[end][j] for j, end in corner): frozenset(2 * j + end for j, end in corner)
+                for corner in corners
+            }
+        )
     return found
 
 

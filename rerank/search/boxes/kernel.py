@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from rerank.search.boxes.nodes import GROUPED, IDLE, LEVEL, NAME, QUOTAS, SIDES
-from rerank.search.boxes.pairs import (  # fmt: skip
+from rerank.search.boxes.pairs import (
     allowed,
     beyond,
     coordinate,
@@ -58,9 +58,18 @@ def explorer(linear: bool) -> Any:
     """The kernel for linear problems, or for the others: each is compiled without what only the other needs."""
 
     def explore(
-        given: Any, workspace: Any, stack: Any, unresolved: Any, splits: Any, counts: Any, sums: Any, slack: float,
-        target: float, work_limit: float, smallest: float,
-    ) -> None:  # fmt: skip
+        given: Any,
+        workspace: Any,
+        stack: Any,
+        unresolved: Any,
+        splits: Any,
+        counts: Any,
+        sums: Any,
+        slack: float,
+        target: float,
+        work_limit: float,
+        smallest: float,
+    ) -> None:
         """Explore boxes, the last first, until none is left, the work is spent, or memory for boxes or splits ends.
 
         Parameters

@@ -63,9 +63,9 @@ def vertices(rows: Floats, face: Floats, half: Floats, margin: Fraction) -> Iter
     unit = np.eye(free.size)
     planes = np.concatenate([rows[:, free], unit, unit])
     # Right sides A + e B.
-    sides = np.stack([
-        np.concatenate([-fixed, low, high]), np.concatenate([np.ones(len(rows)), np.zeros(2 * free.size)]),
-    ])  # fmt: skip
+    sides = np.stack(
+        [np.concatenate([-fixed, low, high]), np.concatenate([np.ones(len(rows)), np.zeros(2 * free.size)])]
+    )
     chosen = _subsets(len(planes), free.size)
     for part in np.array_split(chosen, -(-len(chosen) // CHUNK)):
         M, right = planes[part], sides[:, part]

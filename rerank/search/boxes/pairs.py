@@ -218,9 +218,7 @@ def matters(keep: Any, n: int, S: Any, Q: Any, lost: Any, units: Any, slots: Any
 
 
 @inner()
-def importance(
-    S: Any, Q: Any, W: Any, lost: Any, units: Any, slots: Any, slope: Any, out: Any
-) -> None:
+def importance(S: Any, Q: Any, W: Any, lost: Any, units: Any, slots: Any, slope: Any, out: Any) -> None:
     """How much a pair matters for a split: what the next place costs its item, and a tenth of the mean on top.
 
     Flat stretches of the coefficients cost nothing, but their pairs must come to a decision too.

@@ -113,10 +113,7 @@ def _mixed(h: Any, gain: float, first: Any, other: float, second: Any, share: fl
 @inner()
 def _best_mixture(h: Any, gain: float, first: Any, other: float, second: Any) -> float:
     """Bound by the best mixture: concave and piecewise linear in the share, so best at an end or where a sum is 0."""
-    best = max(
-        _mixed(h, gain, first, other, second, 0.0),
-        _mixed(h, gain, first, other, second, 1.0),
-    )
+    best = max(_mixed(h, gain, first, other, second, 0.0), _mixed(h, gain, first, other, second, 1.0))
     for j in range(h.size):
         if first[j] * second[j] < 0.0:
             share = first[j] / (first[j] - second[j])

@@ -107,9 +107,7 @@ class Exact:
             won[p] = self.wins(int(p), exact)
         return t.value_of(won)
 
-    def largest(
-        self, features: NDArray[np.intp], centre: Floats, half: Floats
-    ) -> tuple[float, list[Floats]] | None:
+    def largest(self, features: NDArray[np.intp], centre: Floats, half: Floats) -> tuple[float, list[Floats]] | None:
         """Largest value in a box and the points that have it; None if the vertices are too many, or the time is up.
 
         No value is minus infinity where no weights in the box meet the quotas.
@@ -168,11 +166,14 @@ class Exact:
             at.append(np.mean(at, axis=0))
         return best, at
 
-
     def _on_grid(
-        self, alike: dict[tuple[Fraction, ...], list[int]], features: NDArray[np.intp], centre: Floats, half: Floats,
+        self,
+        alike: dict[tuple[Fraction, ...], list[int]],
+        features: NDArray[np.intp],
+        centre: Floats,
+        half: Floats,
         sure: NDArray[np.bool_],
-    ) -> tuple[float, list[Floats]] | None:  # fmt: skip
+    ) -> tuple[float, list[Floats]] | None:
         """As :meth:`largest` where the rows are small whole numbers and the ends of the box too; else None."""
         t, stop = self.tables, current()
         whole = not ((centre - half) % 1).any() and not ((centre + half) % 1).any()
@@ -213,9 +214,7 @@ class RowExact:
         near = self._near(w, np.zeros(w.size))
         return least if near is None else max(least, self._inner(near, near.value(w)))
 
-    def largest(
-        self, features: NDArray[np.intp], centre: Floats, half: Floats
-    ) -> tuple[float, list[Floats]] | None:
+    def largest(self, features: NDArray[np.intp], centre: Floats, half: Floats) -> tuple[float, list[Floats]] | None:
         """Largest value in a box and the points that have it; None if that would take too long."""
         c, h = np.zeros(self.domain.n_features), np.zeros(self.domain.n_features)
         c[features], h[features] = centre, half
@@ -253,10 +252,12 @@ def _cut(item: RankedList, middle: Floats, reach: Floats, epsilon: float) -> Ran
         limit = max(limit, min(behind, default=-np.inf))
     left = np.flatnonzero(middle + reach > limit - epsilon)
     return replace(
-        item, rows=item.rows[left], gains=item.gains[left],
+        item,
+        rows=item.rows[left],
+        gains=item.gains[left],
         coefficients=item.coefficients[item.coefficients.size - left.size :],
         hits=None if item.hits is None else item.hits[: left.size],
-    )  # fmt: skip
+    )
 
 
 def _last(ends: Floats, places: int) -> float:
@@ -272,9 +273,7 @@ def _vertices(
     When it is time to stop, only some of them.
     """
     base = [Fraction(float(c)) for c in centre]
-    ends = [
-        (base[j] - Fraction(float(half[j])), base[j] + Fraction(float(half[j]))) for j in range(centre.size)
-    ]
+    ends = [(base[j] - Fraction(float(half[j])), base[j] + Fraction(float(half[j]))) for j in range(centre.size)]
     planes: dict[tuple[tuple[Fraction, ...], Fraction], None] = {}
     for row, side in rows:
         fixed = sum((row[j] * base[j] for j in range(centre.size) if half[j] == 0), Fraction(0))
@@ -360,9 +359,7 @@ def fathom_unresolved(
     return not (boxes.drop_fathomed() or boxes.unresolved)
 
 
-def _listed(
-    boxes: OpenBoxes, batch: NodeBatch, exact: Exact | RowExact, offer: Callable[[Floats], None]
-) -> NodeBatch:
+def _listed(boxes: OpenBoxes, batch: NodeBatch, exact: Exact | RowExact, offer: Callable[[Floats], None]) -> NodeBatch:
     """The batch with the bounds that vertices give; until time is up."""
     stop, bounds = current(), batch.bounds.copy()
     price, features = float(boxes.prices[batch.support]), boxes.columns[batch.support]

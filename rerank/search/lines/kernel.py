@@ -66,18 +66,31 @@ def won_from(A: float, B: float, epsilon: float, n: int, pieces: Any) -> float:
             d = B - epsilon * slopes[i]
             if d > 0.0:
                 return -(A - epsilon * levels[i]) / d
-            return (
-                breaks[i - 1] if i > 0 else -np.inf
-            )  # flat on the margin, and rounding hid it one break earlier
+            return breaks[i - 1] if i > 0 else -np.inf  # flat on the margin, and rounding hid it one break earlier
     d = B - epsilon * slopes[n]
     return -(A - epsilon * levels[n]) / d if d > 0.0 else np.inf
 
 
 @kernel()
 def ends(
-    pairs: Any, slot: Any, span: Any, weight: Any, w: Any, u: Any, norming: int, lowest: float, highest: float,
-    epsilon: float, linear: bool, total: float, pieces: Any, scores: Any, at: Any, who: Any, lost: Any,
-) -> Any:  # fmt: skip
+    pairs: Any,
+    slot: Any,
+    span: Any,
+    weight: Any,
+    w: Any,
+    u: Any,
+    norming: int,
+    lowest: float,
+    highest: float,
+    epsilon: float,
+    linear: bool,
+    total: float,
+    pieces: Any,
+    scores: Any,
+    at: Any,
+    who: Any,
+    lost: Any,
+) -> Any:
     """Ends of the intervals on which the pairs are won, between ``lowest`` and ``highest``.
 
     The margin is multiplied by the largest size of the first ``norming`` weights.
@@ -133,9 +146,21 @@ def ends(
 
 @kernel()
 def sweep(
-    order: Any, at: Any, who: Any, value: float, lost: Any, slot: Any, span: Any, weight: Any, lowest: float,
-    highest: float, linear: bool, slots: Any, count_start: Any, upto: Any,
-) -> Any:  # fmt: skip
+    order: Any,
+    at: Any,
+    who: Any,
+    value: float,
+    lost: Any,
+    slot: Any,
+    span: Any,
+    weight: Any,
+    lowest: float,
+    highest: float,
+    linear: bool,
+    slots: Any,
+    count_start: Any,
+    upto: Any,
+) -> Any:
     """Best value on a line and the middle of the widest interval that has it, from the :func:`ends` in ``order``.
 
     ``count_start`` says where the cumulative counts of each unit begin (:class:`rerank.search.tables.Tables`), and

@@ -131,15 +131,42 @@ class LineSearch:
         norming, lost = domain.norming(w_).size, np.zeros(t.slots.unit_of.size, np.int64)
         at, who = np.empty(2 * t.size), np.empty(2 * t.size, np.int64)
         n, value = ends(
-            pairs, t.slot, t.span, t.weight, w_, u_, norming, low, high, t.epsilon, t.linear, t.total,
-            np.empty((2, 5, 2 * norming + 1)), np.zeros((2, t.size)), at, who, lost,
-        )  # fmt: skip
+            pairs,
+            t.slot,
+            t.span,
+            t.weight,
+            w_,
+            u_,
+            norming,
+            low,
+            high,
+            t.epsilon,
+            t.linear,
+            t.total,
+            np.empty((2, 5, 2 * norming + 1)),
+            np.zeros((2, t.size)),
+            at,
+            who,
+            lost,
+        )
 
         def best(at: Floats) -> tuple[float, float]:
             found: tuple[float, float] = sweep(
-                np.argsort(at), at, who, value, lost.copy(), t.slot, t.span, t.weight, low, high, t.linear,
-                t.slots, t.count_start, np.zeros(t.count_start[-1], np.int64),
-            )  # fmt: skip
+                np.argsort(at),
+                at,
+                who,
+                value,
+                lost.copy(),
+                t.slot,
+                t.span,
+                t.weight,
+                low,
+                high,
+                t.linear,
+                t.slots,
+                t.count_start,
+                np.zeros(t.count_start[-1], np.int64),
+            )
             return found
 
         most, tau = best(at[:n])
@@ -219,9 +246,7 @@ class LineSearch:
         """How far to look along the next line."""
         return np.inf
 
-    def finish(
-        self, climb: Climb, features: Indices | None = None, after: Callable[[], None] | None = None
-    ) -> Point:
+    def finish(self, climb: Climb, features: Indices | None = None, after: Callable[[], None] | None = None) -> Point:
         """Follow a climb to its end, with a call after each line."""
         while self.step(climb, features) and not self.late:
             if after is not None:

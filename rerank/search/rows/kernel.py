@@ -63,16 +63,25 @@ def assess(given: Any, space: Any, v: int, beaten: float) -> Any:
         value += worth(paid, u, gone, middle, middle, positives, rows, here, heap, lost, count)
         mine = worth(paid, u, gone, upper, lower, positives, rows, least, heap, lost, count)
         kept, positives, more = filtered(
-            space.which, begin, positives, rows, paid.places[u] - gone, enough(paid, u, gone), least, most,
-            given.tolerance, space.ends, heap, lost, kept_rows,
-        )  # fmt: skip
+            space.which,
+            begin,
+            positives,
+            rows,
+            paid.places[u] - gone,
+            enough(paid, u, gone),
+            least,
+            most,
+            given.tolerance,
+            space.ends,
+            heap,
+            lost,
+            kept_rows,
+        )
         pairs = positives * (kept - positives)
         open_ = level[v, LISTS] > 1 or bound + mine > beaten
         if open_ and 0 < pairs <= FEW + PER_ROW * kept and kept - positives <= space.columns.shape[1]:
             work += 0.25 * pairs
-            mine, kept, positives, again = refine(
-                given.rows, paid, u, gone + more, kept, positives, least, most, space
-            )
+            mine, kept, positives, again = refine(given.rows, paid, u, gone + more, kept, positives, least, most, space)
             more += again
         bound += mine
         if kept == positives or positives == 0:
@@ -84,9 +93,15 @@ def assess(given: Any, space: Any, v: int, beaten: float) -> Any:
             children[POSITIVES, made] = positives
             children[ROWS, made] = kept
             add_unit(
-                given.rows, kept_rows, kept, positives, paid.coef[paid.coef_start[u]], space.which,
-                level[v + 1, START] + level[v + 1, SIZE], space.axes,
-            )  # fmt: skip
+                given.rows,
+                kept_rows,
+                kept,
+                positives,
+                paid.coef[paid.coef_start[u]],
+                space.which,
+                level[v + 1, START] + level[v + 1, SIZE],
+                space.axes,
+            )
             level[v + 1, LISTS] = made + 1
             level[v + 1, SIZE] += kept
         begin += rows
@@ -118,9 +133,18 @@ def widest(h: Any, amount: Any, smallest: float, crossed: Any) -> int:
 
 @kernel()
 def explore(
-    given: Any, space: Any, stack: Any, unresolved: Any, splits: Any, counts: Any, sums: Any, slack: float,
-    target: float, work_limit: float, smallest: float,
-) -> None:  # fmt: skip
+    given: Any,
+    space: Any,
+    stack: Any,
+    unresolved: Any,
+    splits: Any,
+    counts: Any,
+    sums: Any,
+    slack: float,
+    target: float,
+    work_limit: float,
+    smallest: float,
+) -> None:
     """Explore boxes, the last one first, until none is left, the work is spent, or memory for boxes ends.
 
     Parameters are those of :func:`rerank.search.boxes.kernel.explorer`, but no split is recorded; work counts

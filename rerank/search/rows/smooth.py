@@ -111,9 +111,13 @@ def whole(t: RowTables) -> Sample:
     """All rows."""
     n, given, earning = t.rows.shape[0], t.lists, t.lists.paid.coef.size
     lists = SmoothLists(
-        given.begin, np.empty(n), np.empty(given.begin.size, np.int64), np.empty(earning + 1), np.empty(earning + 1),
+        given.begin,
+        np.empty(n),
+        np.empty(given.begin.size, np.int64),
+        np.empty(earning + 1),
+        np.empty(earning + 1),
         np.zeros(given.begin.size - 1, np.int64),
-    )  # fmt: skip
+    )
     smooth_lists(writable(given), *lists[1:])
     used = int(lists.first_target[-1])
     return Sample(t.rows, lists._replace(target=lists.target[:used].copy(), drop=lists.drop[:used].copy()))
@@ -145,9 +149,13 @@ def sampled(all_rows: Sample, most: int, rng: np.random.Generator) -> Sample:
     shares = np.repeat(np.diff(ends) / np.maximum(sizes, 1), np.diff(lists.first_target))
     ahead = np.concatenate([[0], np.cumsum(kept)])[lists.begin[:-1] + lists.ahead] - ends[:-1]
     part = SmoothLists(
-        ends, lists.gain[kept], lists.first_target, lists.target * shares, lists.drop / np.maximum(shares, 1e-300),
+        ends,
+        lists.gain[kept],
+        lists.first_target,
+        lists.target * shares,
+        lists.drop / np.maximum(shares, 1e-300),
         ahead,
-    )  # fmt: skip
+    )
     return Sample(rows[kept], part)
 
 

@@ -30,9 +30,18 @@ SHORT = 15  # entries up to which insertion sorts sooner
 
 @kernel()
 def best_of_line(
-    A: Any, B: Any, w: Any, u: Any, norming: int, low: float, high: float, epsilon: float, slack: float, lists: Any,
+    A: Any,
+    B: Any,
+    w: Any,
+    u: Any,
+    norming: int,
+    low: float,
+    high: float,
+    epsilon: float,
+    slack: float,
+    lists: Any,
     scratch: Any,
-) -> Any:  # fmt: skip
+) -> Any:
     """Largest value on ``w + tau u`` for ``tau`` in ``low .. high``, the widest piece that has it, and the work.
 
     Parameters
@@ -232,9 +241,18 @@ def middle(
         while positives > 0 and lists.level[which[start + positives - 1]] <= t:
             positives -= 1
         value += worth(
-            lists.paid, u, 0, scratch.lower, scratch.lower, positives, m, margin.most, scratch.heap, scratch.lost,
+            lists.paid,
+            u,
+            0,
+            scratch.lower,
+            scratch.lower,
+            positives,
+            m,
+            margin.most,
+            scratch.heap,
+            scratch.lost,
             scratch.count,
-        )  # fmt: skip
+        )
     return value
 
 
@@ -286,9 +304,7 @@ def crossings(
 
 
 @inner()
-def _compared(
-    here: Any, there: Any, i: int, first: int, stop: int, least: float, most: float, rivals: Any
-) -> Any:
+def _compared(here: Any, there: Any, i: int, first: int, stop: int, least: float, most: float, rivals: Any) -> Any:
     """How many of the rows ``first .. stop`` stay above row ``i`` on a piece, and of how many that is not known.
 
     These are written into ``rivals``, last first. Most rows stay above or below, and without branches several are

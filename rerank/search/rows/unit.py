@@ -126,9 +126,18 @@ def enough(paid: Any, u: int, gone: int) -> int:
 
 @inner()
 def worth(
-    paid: Any, u: int, gone: int, ahead: Any, behind: Any, positives: int, n: int, margin: float, heap: Any,
-    lost: Any, count: Any,
-) -> float:  # fmt: skip
+    paid: Any,
+    u: int,
+    gone: int,
+    ahead: Any,
+    behind: Any,
+    positives: int,
+    n: int,
+    margin: float,
+    heap: Any,
+    lost: Any,
+    count: Any,
+) -> float:
     """Value of a list where positive i loses to negative k if ``ahead[i] - behind[k] < margin``.
 
     With upper ends against lower ends it is a bound on the box, with the scores at the centre the value there.
@@ -169,9 +178,20 @@ def add_unit(
 
 @inner()
 def filtered(
-    which: Any, begin: int, positives: int, n: int, places: int, most_paid: int, least: float, most: float,
-    tolerance: float, ends: Any, heap: Any, lost: Any, left: Any,
-) -> Any:  # fmt: skip
+    which: Any,
+    begin: int,
+    positives: int,
+    n: int,
+    places: int,
+    most_paid: int,
+    least: float,
+    most: float,
+    tolerance: float,
+    ends: Any,
+    heap: Any,
+    lost: Any,
+    left: Any,
+) -> Any:
     """The rows that are left: ``kept`` in all, how many of them positives, negatives gone from the top.
 
     A positive leaves that has lost every place, or that ``most_paid`` others are above; a negative that

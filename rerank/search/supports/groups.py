@@ -65,11 +65,19 @@ def groups_of(problem: Problem) -> Groups | None:
     even = np.array([_even(b, n) for b, n in zip(places, sizes[:, 1], strict=True)]) & ~problem.weighs_hits
     ideal = sum(u.ideal for u in units)
     return Groups(
-        code, values, np.concatenate(entries).astype(np.int32), sizes[:, 0].copy(), sizes[:, 1].copy(),
-        starts(places), np.concatenate(places), starts([u.hits for u in units]),
-        np.concatenate([u.hits for u in units]).astype(np.float64), even, ideal,
+        code,
+        values,
+        np.concatenate(entries).astype(np.int32),
+        sizes[:, 0].copy(),
+        sizes[:, 1].copy(),
+        starts(places),
+        np.concatenate(places),
+        starts([u.hits for u in units]),
+        np.concatenate([u.hits for u in units]).astype(np.float64),
+        even,
+        ideal,
         np.array([not u.alone for u in units], np.int64),
-    )  # fmt: skip
+    )
 
 
 def _even(places: NDArray[np.float64], rows: int) -> bool:

@@ -126,8 +126,7 @@ def layout(t: Tables, size: int) -> Any | None:
         block=block,
         lane_slot=lane.astype(np.int32),
         # The sum over lanes may come out too large by a few units of rounding; whole numbers add up exactly.
-        lane_loss=loss[lane if t.linear else 0 * lane]
-        * (1.0 if t.integral else 1.0 - 2.0**-52 * (lane.size + 4)),
+        lane_loss=loss[lane if t.linear else 0 * lane] * (1.0 if t.integral else 1.0 - 2.0**-52 * (lane.size + 4)),
         slots=t.slots,
     )
 

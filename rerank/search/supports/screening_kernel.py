@@ -209,11 +209,7 @@ def _fathom(layout: Any, features: Any, rows: Any, limit: float, most: int, memo
         for a in range(0, layout.idle.size, CALL):
             z = min(a + CALL, layout.idle.size)
             n_left, n_right = halve(
-                sums[parent, a:z],
-                rows[which, level, a:z],
-                layout.threshold,
-                sums[left, a:z],
-                sums[right, a:z],
+                sums[parent, a:z], rows[which, level, a:z], layout.threshold, sums[left, a:z], sums[right, a:z]
             )
         # The children replace the parent, one above the other; rows that are free stay above them.
         kept = top
@@ -259,11 +255,21 @@ def memory(layout: Any, s: int) -> Memory:
     E, depth, room = layout.idle.size, s * LEVELS + 3, MOST_BOXES + 2 * s
     places = int(np.diff(layout.slots.coef_start).max(initial=1))
     return Memory(
-        np.empty((s, LEVELS, E), np.int16), np.full(s, -1, np.int64), np.zeros(s, np.bool_), np.empty(E, np.int16),
-        np.empty((depth, E), np.int16), np.arange(depth), np.zeros((depth, s), np.int64), np.empty(depth),
-        np.empty((3, s)), np.zeros(layout.lane_slot.size, np.int16), np.zeros(layout.slots.unit_of.size, np.int64),
-        np.zeros(places + 1, np.int64), np.empty(room, np.int64), np.empty((room, 2 * s + 1)),
-    )  # fmt: skip
+        np.empty((s, LEVELS, E), np.int16),
+        np.full(s, -1, np.int64),
+        np.zeros(s, np.bool_),
+        np.empty(E, np.int16),
+        np.empty((depth, E), np.int16),
+        np.arange(depth),
+        np.zeros((depth, s), np.int64),
+        np.empty(depth),
+        np.empty((3, s)),
+        np.zeros(layout.lane_slot.size, np.int16),
+        np.zeros(layout.slots.unit_of.size, np.int64),
+        np.zeros(places + 1, np.int64),
+        np.empty(room, np.int64),
+        np.empty((room, 2 * s + 1)),
+    )
 
 
 def screened(

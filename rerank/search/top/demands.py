@@ -97,9 +97,7 @@ class Demands:
         from rerank.search.top.removal import Conflicts
 
         n, m = min(most, MOST_CONFLICTS), self.rows.shape[1] + 1 + blocks
-        return Conflicts(
-            np.zeros((n, m), np.int64), np.zeros((n, m)), np.zeros(n, np.int64), np.zeros(1, np.int64)
-        )
+        return Conflicts(np.zeros((n, m), np.int64), np.zeros((n, m)), np.zeros(n, np.int64), np.zeros(1, np.int64))
 
     @property
     def left(self) -> float:
@@ -138,9 +136,23 @@ class Demands:
             steps = int(np.clip((until - time.perf_counter()) * NUMBERS_A_SECOND / each, 1, 1e9))
             nodes = int(np.clip(min(most, CONFLICTS) / (1.0 + conflicts.count[0]), 1, NODES))
             answer = removal(
-                rows, positive, block, 2 * block + positive, copies, self.domain.lower, self.domain.upper,
-                float(self.problem.epsilon), 2.0 * self.tolerance, conflicts, state, basis, programs, nodes, steps, w,
-            )  # fmt: skip
+                rows,
+                positive,
+                block,
+                2 * block + positive,
+                copies,
+                self.domain.lower,
+                self.domain.upper,
+                float(self.problem.epsilon),
+                2.0 * self.tolerance,
+                conflicts,
+                state,
+                basis,
+                programs,
+                nodes,
+                steps,
+                w,
+            )
             late = stop.now or time.perf_counter() > until
             if answer != PAUSED or late or state.at[2] > min(most, self.left):
                 break

@@ -181,10 +181,23 @@ def _added(
 
 @kernel()
 def removal(
-    rows: Any, positive: Any, block: Any, kind: Any, copies: Any, lower: Any, upper: Any, epsilon: float,
-    tolerance: float, conflicts: Any, state: Any, basis: Any, most_programs: int, most_nodes: int, most_steps: int,
+    rows: Any,
+    positive: Any,
+    block: Any,
+    kind: Any,
+    copies: Any,
+    lower: Any,
+    upper: Any,
+    epsilon: float,
+    tolerance: float,
+    conflicts: Any,
+    state: Any,
+    basis: Any,
+    most_programs: int,
+    most_nodes: int,
+    most_steps: int,
     w: Any,
-) -> int:  # fmt: skip
+) -> int:
     """Whether so few rows can leave that the others are in order.
 
     Parameters

@@ -41,9 +41,14 @@ def basis_of(n: int, d: int, blocks: int) -> Basis:
     """Memory for programs of ``n`` rows."""
     m = d + blocks + 1
     return Basis(
-        np.zeros(m, np.int64), np.zeros((m, m)), np.zeros(m), np.zeros(m), np.zeros(m), np.zeros(n + 2 * d, np.bool_),
+        np.zeros(m, np.int64),
+        np.zeros((m, m)),
+        np.zeros(m),
+        np.zeros(m),
+        np.zeros(m),
+        np.zeros(n + 2 * d, np.bool_),
         np.zeros((blocks, 2)),
-    )  # fmt: skip
+    )
 
 
 @inner()
@@ -97,9 +102,7 @@ def _prices(n: int, lower: Any, upper: Any, basis: Any) -> None:
 
 
 @inner()
-def _entering(
-    rows: Any, positive: Any, block: Any, dropped: Any, lower: Any, upper: Any, basis: Any
-) -> int:
+def _entering(rows: Any, positive: Any, block: Any, dropped: Any, lower: Any, upper: Any, basis: Any) -> int:
     """The column of least reduced cost; -1 if none is negative."""
     n, d = rows.shape
     price = basis.price
@@ -194,9 +197,7 @@ def widest(
 
 
 @inner()
-def shares(
-    rows: Any, positive: Any, block: Any, lower: Any, upper: Any, basis: Any, share: Any
-) -> float:
+def shares(rows: Any, positive: Any, block: Any, lower: Any, upper: Any, basis: Any, share: Any) -> float:
     """The shares of the rows, small ones left out, and the largest ``w.y`` for them, in doubles.
 
     Every block has equally large shares of both classes again, and their sum is 1; ``inf`` where that is not possible.

@@ -32,33 +32,51 @@ def same(**more) -> bool:
 
 
 OPTIONS = [
-    row("X is a sparse matrix, and questions need columns of values; pass X.toarray()",
-        lambda: fit(csr_array(FRAME)), lambda: proved(table=csr_array(FRAME).toarray())),
-    row("write one such as 'pauc_fpr@0.1'",
-        lambda: fit(stat="pauc_fpr@1"), lambda: proved(stat="pauc_fpr@0.1")),
-    row("no bound of a card is known for such statistics; use auc, dcg@N or precision@N",
-        lambda: fit(stat="map"), lambda: all(proved(stat=stat) for stat in ("auc", "dcg@5", "precision@5"))),
-    row("people has {} entries for {} rows; give one for each row",
-        lambda: fit(people=KINDS[1:]), lambda: proved(people=KINDS, constraints="auc inside >= 0.5")),
-    row("give a whole number R for -R to R, a pair of ends, or the numbers",
-        lambda: fit(points="2"), lambda: all(same(points=points) for points in (2, (-2, 2), [-2, -1, 1, 2]))),
-    row("which leaves no number but 0; give one that is not 0",
-        lambda: fit(points=[0]), lambda: proved(points=[0, 1])),
-    row("give questions such as 'age >= 60', or names of columns",
-        lambda: fit(must=7), lambda: proved(must="a >= 0") and proved(must="a") and proved(must=["a", "b >= 0"])),
-    row("give a mapping of questions or columns",
-        lambda: fit(signs=["a"]), lambda: proved(signs={"a": 1}) and proved(signs={"a >= 0": 1})),
-    row("which gives no question: {}; drop it",
-        lambda: fit(CONSTANT, must="c"), lambda: same(table=CONSTANT)),
-    row("which never excludes or all rows answer alike; drop it",
-        lambda: fit(must="a >= 99"), same),
-    row("is no question; write one such as 'age >= 60', 'sex = male' or 'age {}'",
+    row(
+        "X is a sparse matrix, and questions need columns of values; pass X.toarray()",
+        lambda: fit(csr_array(FRAME)),
+        lambda: proved(table=csr_array(FRAME).toarray()),
+    ),
+    row("write one such as 'pauc_fpr@0.1'", lambda: fit(stat="pauc_fpr@1"), lambda: proved(stat="pauc_fpr@0.1")),
+    row(
+        "no bound of a card is known for such statistics; use auc, dcg@N or precision@N",
+        lambda: fit(stat="map"),
+        lambda: all(proved(stat=stat) for stat in ("auc", "dcg@5", "precision@5")),
+    ),
+    row(
+        "people has {} entries for {} rows; give one for each row",
+        lambda: fit(people=KINDS[1:]),
+        lambda: proved(people=KINDS, constraints="auc inside >= 0.5"),
+    ),
+    row(
+        "give a whole number R for -R to R, a pair of ends, or the numbers",
+        lambda: fit(points="2"),
+        lambda: all(same(points=points) for points in (2, (-2, 2), [-2, -1, 1, 2])),
+    ),
+    row("which leaves no number but 0; give one that is not 0", lambda: fit(points=[0]), lambda: proved(points=[0, 1])),
+    row(
+        "give questions such as 'age >= 60', or names of columns",
+        lambda: fit(must=7),
+        lambda: proved(must="a >= 0") and proved(must="a") and proved(must=["a", "b >= 0"]),
+    ),
+    row(
+        "give a mapping of questions or columns",
+        lambda: fit(signs=["a"]),
+        lambda: proved(signs={"a": 1}) and proved(signs={"a >= 0": 1}),
+    ),
+    row("which gives no question: {}; drop it", lambda: fit(CONSTANT, must="c"), lambda: same(table=CONSTANT)),
+    row("which never excludes or all rows answer alike; drop it", lambda: fit(must="a >= 99"), same),
+    row(
+        "is no question; write one such as 'age >= 60', 'sex = male' or 'age {}'",
         lambda: Question.read("age 60"),
-        lambda: [str(Question.read(text)) for text in ("age >= 60", "sex = male", "age is missing")]),
-    row("a partial area up to a false positive rate; use fit and verify.",
+        lambda: [str(Question.read(text)) for text in ("age >= 60", "sex = male", "age is missing")],
+    ),
+    row(
+        "a partial area up to a false positive rate; use fit and verify.",
         lambda: fit(stat="pauc_fpr@0.1").build_model(ties="pessimistic"),
-        lambda: fit(stat="pauc_fpr@0.1").verify().value > 0),
-]  # fmt: skip
+        lambda: fit(stat="pauc_fpr@0.1").verify().value > 0,
+    ),
+]
 
 HEAD = "question,points\n"
 
@@ -83,37 +101,48 @@ def formula(columns=None, value="x") -> str:
 
 
 FILES = [
-    row("names no format of a card; pass a .json, or a .csv with the columns question,points",
+    row(
+        "names no format of a card; pass a .json, or a .csv with the columns question,points",
         lambda: read("a >= 0,1", name="c.txt"),
-        lambda: read("a >= 0,1", name="c.csv") and saved("c.json") == small()),
-    row("names no format of a card; write to a .json, or to a .csv",
-        lambda: saved("c.xml"), lambda: saved("c.json") == saved("c.csv") == small()),
-    row("give a question and its points",
-        lambda: read("a >= 0"), lambda: read("a >= 0,1").points == (1,)),
-    row("give a whole number",
-        lambda: read("a >= 0,1.5"), lambda: read("a >= 0,2").points == (2,)),
-    row("shorten it",
+        lambda: read("a >= 0,1", name="c.csv") and saved("c.json") == small(),
+    ),
+    row(
+        "names no format of a card; write to a .json, or to a .csv",
+        lambda: saved("c.xml"),
+        lambda: saved("c.json") == saved("c.csv") == small(),
+    ),
+    row("give a question and its points", lambda: read("a >= 0"), lambda: read("a >= 0,1").points == (1,)),
+    row("give a whole number", lambda: read("a >= 0,1.5"), lambda: read("a >= 0,2").points == (2,)),
+    row(
+        "shorten it",
         lambda: read(*(f"a >= {k},1" for k in range(1001))),
-        lambda: len(read(*(f"a >= {k},1" for k in range(1000))).points) == 1000),
-    row("shorten it",
-        lambda: read(f"a = {'x' * 10_000},1"), lambda: read(f"a = {'x' * 9_000},1")),
-    row("add its points up",
-        lambda: read("a >= 0,1", "a >= 0,2"), lambda: read("a >= 0,3").points == (3,)),
-    row("has no question; give lines such as 'age >= 60,3'",
-        read, lambda: read("age >= 60,3").points == (3,)),
-    row("is no card: {}; pass a file written by save or by rerank card fit",
-        lambda: Card.of(write("c.json", "{}")), lambda: saved("c.json") == small()),
-    row("give a mapping of columns to cells, or their names",
+        lambda: len(read(*(f"a >= {k},1" for k in range(1000))).points) == 1000,
+    ),
+    row("shorten it", lambda: read(f"a = {'x' * 10_000},1"), lambda: read(f"a = {'x' * 9_000},1")),
+    row("add its points up", lambda: read("a >= 0,1", "a >= 0,2"), lambda: read("a >= 0,3").points == (3,)),
+    row("has no question; give lines such as 'age >= 60,3'", read, lambda: read("age >= 60,3").points == (3,)),
+    row(
+        "is no card: {}; pass a file written by save or by rerank card fit",
+        lambda: Card.of(write("c.json", "{}")),
+        lambda: saved("c.json") == small(),
+    ),
+    row(
+        "give a mapping of columns to cells, or their names",
         lambda: formula("ab"),
-        lambda: formula({"a": "A2", "b": "B2"}) == formula(["a", "b"])),
-    row("give one such as 'C2' or '$C2'",
+        lambda: formula({"a": "A2", "b": "B2"}) == formula(["a", "b"]),
+    ),
+    row(
+        "give one such as 'C2' or '$C2'",
         lambda: formula({"a": "2C", "b": "B2"}),
-        lambda: all(cell in formula({"a": cell, "b": "B2"}) for cell in ("C2", "$C2"))),
-    row("holds a NUL, which no cell has; rename it",
-        lambda: formula(value="x\0"), lambda: formula(value="y")),
-    row("holds a character that no text of SQL has; rename it",
-        lambda: small(column="b\0").to_sql(), lambda: '"c"' in small(column="c").to_sql()),
-]  # fmt: skip
+        lambda: all(cell in formula({"a": cell, "b": "B2"}) for cell in ("C2", "$C2")),
+    ),
+    row("holds a NUL, which no cell has; rename it", lambda: formula(value="x\0"), lambda: formula(value="y")),
+    row(
+        "holds a character that no text of SQL has; rename it",
+        lambda: small(column="b\0").to_sql(),
+        lambda: '"c"' in small(column="c").to_sql(),
+    ),
+]
 
 ANSWERS, TWO = (FRAME > 0).to_numpy(float), program.Card(points=2, size=2)
 
@@ -129,31 +158,60 @@ def close(card=TWO, **more) -> bool:
 
 
 PROGRAMS = [
-    row("points holds {} sets of points for {} questions; give each question some other than 0",
+    row(
+        "points holds {} sets of points for {} questions; give each question some other than 0",
         lambda: best(replace(TWO, points=[[0], [1]])),
-        lambda: close(replace(TWO, points=[[-2, -1, 1, 2], range(-2, 3)]))),
-    row("columns has shape {}; give one entry for each of {} questions",
-        lambda: best(replace(TWO, columns=[0])), lambda: close(replace(TWO, columns=[0, 1]))),
-    row("{} has shape {}; give one entry for each of {} rows.",
-        lambda: best(qid=[0]), lambda: close(qid=np.zeros(len(Y)))),
-    row("query_weight has shape {}; give one entry for each of {} lists",
-        lambda: best(query_weight=[1, 1]), lambda: close(query_weight=[3.0])),
-    row("give a whole number, at least 1, and no corrections",
-        lambda: build(points=1.5), lambda: solved(build(points=2)) > 0),
-]  # fmt: skip
+        lambda: close(replace(TWO, points=[[-2, -1, 1, 2], range(-2, 3)])),
+    ),
+    row(
+        "columns has shape {}; give one entry for each of {} questions",
+        lambda: best(replace(TWO, columns=[0])),
+        lambda: close(replace(TWO, columns=[0, 1])),
+    ),
+    row(
+        "{} has shape {}; give one entry for each of {} rows.",
+        lambda: best(qid=[0]),
+        lambda: close(qid=np.zeros(len(Y))),
+    ),
+    row(
+        "query_weight has shape {}; give one entry for each of {} lists",
+        lambda: best(query_weight=[1, 1]),
+        lambda: close(query_weight=[3.0]),
+    ),
+    row(
+        "give a whole number, at least 1, and no corrections",
+        lambda: build(points=1.5),
+        lambda: solved(build(points=2)) > 0,
+    ),
+]
 
 FITTED = "card fit t.csv --output c.json --label hit --questions 2 --points 2 --validation none"
 EXPORTED = "card export c.json --to"
 
 COMMANDS = [
-    lines("names no format of a card; write to a .json, or to a .csv",
-        FITTED.replace("json", "xml"), FITTED, FITTED.replace("json", "csv")),
-    lines("names no format; write to a .csv file",
-        (FITTED, "card apply c.json t.csv --output o.txt"), "card apply c.json t.csv --output o.csv"),
-    lines("it is about --to formula; leave it out",
-        (FITTED, f"{EXPORTED} sql --row 3"), f"{EXPORTED} sql", f"{EXPORTED} formula --row 3"),
-    lines("it is about --to sql; leave it out",
-        (FITTED, f"{EXPORTED} python --table t"), f"{EXPORTED} python", f"{EXPORTED} sql --table t"),
-]  # fmt: skip
+    lines(
+        "names no format of a card; write to a .json, or to a .csv",
+        FITTED.replace("json", "xml"),
+        FITTED,
+        FITTED.replace("json", "csv"),
+    ),
+    lines(
+        "names no format; write to a .csv file",
+        (FITTED, "card apply c.json t.csv --output o.txt"),
+        "card apply c.json t.csv --output o.csv",
+    ),
+    lines(
+        "it is about --to formula; leave it out",
+        (FITTED, f"{EXPORTED} sql --row 3"),
+        f"{EXPORTED} sql",
+        f"{EXPORTED} formula --row 3",
+    ),
+    lines(
+        "it is about --to sql; leave it out",
+        (FITTED, f"{EXPORTED} python --table t"),
+        f"{EXPORTED} python",
+        f"{EXPORTED} sql --table t",
+    ),
+]
 
 ROWS = OPTIONS + FILES + PROGRAMS + COMMANDS

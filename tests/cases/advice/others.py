@@ -89,20 +89,37 @@ def fit_from_nowhere(model):
 
 
 PATHS = [
-    row(("Cannot write no/o.csv: No such file or directory", "choose a folder that can be written"),
-        lambda: written("no/o.csv"), lambda: written("o.csv")),
-    row(("Cannot write no/audit: No such file or directory", "choose a folder that can be written"),
-        lambda: audited("no/audit"), lambda: audited("audit")),
-    row(("fit.proof: Device or resource busy", "choose another path"),
-        lambda: audited("audit", errno.EBUSY), lambda: audited("other")),
+    row(
+        ("Cannot write no/o.csv: No such file or directory", "choose a folder that can be written"),
+        lambda: written("no/o.csv"),
+        lambda: written("o.csv"),
+    ),
+    row(
+        ("Cannot write no/audit: No such file or directory", "choose a folder that can be written"),
+        lambda: audited("no/audit"),
+        lambda: audited("audit"),
+    ),
+    row(
+        ("fit.proof: Device or resource busy", "choose another path"),
+        lambda: audited("audit", errno.EBUSY),
+        lambda: audited("other"),
+    ),
     row(("File name too long", "choose another path"), lambda: written("o" * 300), lambda: written("o")),
-    row("is where {} goes; give the path of another file",
-        lambda: written("o.csv", to="o.csv"), lambda: written("o.csv", to="p.csv")),
-    row("rerank: The system refused this{}: {}; change that, or use other paths",
+    row(
+        "is where {} goes; give the path of another file",
+        lambda: written("o.csv", to="o.csv"),
+        lambda: written("o.csv", to="p.csv"),
+    ),
+    row(
+        "rerank: The system refused this{}: {}; change that, or use other paths",
         lambda: fit_from_nowhere("m.json"),
-        lambda: fit_from_nowhere(os.path.abspath("m.json")).exit_code in (0, 3)
-            and Path("m.json").exists() and Path(model_file("n.json")).exists()),
-]  # fmt: skip
+        lambda: (
+            fit_from_nowhere(os.path.abspath("m.json")).exit_code in (0, 3)
+            and Path("m.json").exists()
+            and Path(model_file("n.json")).exists()
+        ),
+    ),
+]
 
 
 def days(**options):
@@ -133,36 +150,56 @@ def first_rows(source, path="few.parquet"):
 
 
 TABLES = [
-    row("X is {}; pass the table of a file, such as pyarrow.dataset.dataset(path)",
-        lambda: (of_file("x.parquet"), fit("x.parquet"))[1], lambda: same(fit(of_file()))),
-    row(("Column 'b' holds dates or times, not numbers", "convert it, to days for instance"),
+    row(
+        "X is {}; pass the table of a file, such as pyarrow.dataset.dataset(path)",
+        lambda: (of_file("x.parquet"), fit("x.parquet"))[1],
+        lambda: same(fit(of_file())),
+    ),
+    row(
+        ("Column 'b' holds dates or times, not numbers", "convert it, to days for instance"),
         lambda: days(features=["a", "b"]),
-        lambda: fit(FRAME.assign(b=np.arange(40)), features=["a", "b"]).result_.value > 0
-            and days(features=["a"])),
-    row(("Column 'b' holds no numbers", "encode it"),
+        lambda: fit(FRAME.assign(b=np.arange(40)), features=["a", "b"]).result_.value > 0 and days(features=["a"]),
+    ),
+    row(
+        ("Column 'b' holds no numbers", "encode it"),
         lambda: worded(features=["a", "b"]),
-        lambda: fit(FRAME.assign(b=X[:, 1] > 0), features=["a", "b"]).result_.value > 0
-            and worded(features=["a"])),
-    row(("'1=0.5' is not index:value", "correct it"),
+        lambda: fit(FRAME.assign(b=X[:, 1] > 0), features=["a", "b"]).result_.value > 0 and worded(features=["a"]),
+    ),
+    row(
+        ("'1=0.5' is not index:value", "correct it"),
         lambda: read_svmlight(write("i.svm", "1 1=0.5\n")),
-        lambda: read_svmlight(write("i.svm", "1 1:0.5\n")).X.tolist() == [[0.5]]),
-    row(("the grade '0.5' is not a whole number up to", "correct it"),
+        lambda: read_svmlight(write("i.svm", "1 1:0.5\n")).X.tolist() == [[0.5]],
+    ),
+    row(
+        ("the grade '0.5' is not a whole number up to", "correct it"),
         lambda: read_qrels(write("q", "q1 0 d1 0.5\n")),
-        lambda: read_qrels(write("q", "q1 0 d1 1\n")).grade.tolist() == [1]),
-    row(("column 'q' is empty", "fill it in"),
+        lambda: read_qrels(write("q", "q1 0 d1 1\n")).grade.tolist() == [1],
+    ),
+    row(
+        ("column 'q' is empty", "fill it in"),
         lambda: read_csv(write("i.csv", "hit,q,a\n1,,5\n0,1,3\n"), label="hit", qid="q"),
-        lambda: read_csv(write("i.csv", "hit,q,a\n1,1,5\n0,1,3\n"), label="hit", qid="q").qid.tolist()
-            == ["1", "1"]),
-    row(("holds inf, which is not finite", "fill it in or drop the row"),
+        lambda: read_csv(write("i.csv", "hit,q,a\n1,1,5\n0,1,3\n"), label="hit", qid="q").qid.tolist() == ["1", "1"],
+    ),
+    row(
+        ("holds inf, which is not finite", "fill it in or drop the row"),
         lambda: read_csv(write("i.csv", "hit,a\n1,inf\n0,3\n"), label="hit"),
-        lambda: len(read_csv(write("i.csv", "hit,a\n1,4\n0,3\n"), label="hit")) == 2
-            and len(read_csv(write("i.csv", "hit,a\n0,3\n"), label="hit")) == 1),
-    row(("has {} rows of {} features, over {} cells; choose fewer columns with features",
-        "or write the rows that count, or a sample, to a file of their own"),
+        lambda: (
+            len(read_csv(write("i.csv", "hit,a\n1,4\n0,3\n"), label="hit")) == 2
+            and len(read_csv(write("i.csv", "hit,a\n0,3\n"), label="hit")) == 1
+        ),
+    ),
+    row(
+        (
+            "has {} rows of {} features, over {} cells; choose fewer columns with features",
+            "or write the rows that count, or a sample, to a file of their own",
+        ),
         lambda: read_table(large()),
-        lambda: read_table("large.parquet", features=["c0"]).X.shape == (1 << 20, 1)
-            and len(read_table(first_rows("large.parquet"))) == 9),
-]  # fmt: skip
+        lambda: (
+            read_table("large.parquet", features=["c0"]).X.shape == (1 << 20, 1)
+            and len(read_table(first_rows("large.parquet"))) == 9
+        ),
+    ),
+]
 
 
 def without(row_number, path="less.csv"):
@@ -215,55 +252,91 @@ def by_score(largest):
 
 
 MODELS = [
-    row("and scores above them would overflow; divide them by a constant",
+    row(
+        "and scores above them would overflow; divide them by a constant",
         lambda: by_score(1.7e308),
-        lambda: by_score(1.7e308 / 1e300).result_.value == by_score(1.0).result_.value),
-    row("is larger than {} bytes; pass another file",
-        lambda: load(oversized()), lambda: load(model_file()).result_.value > 0),
-    row("holds out-of-fold scores of {} rows, and the table has {}; give the table of the fit",
-        lambda: (succeeds("fit", table_file(), "--free", "--label", "hit", "--cross-fit", 2, "--radius", 1, *FIT),
-            command("verify", "m.json", without(3)))[1],
-        lambda: succeeds("verify", "m.json", "t.csv", code=3)),  # the scores themselves are taken as given
-    row("limits must be two arrays of {} numbers for a score and at least one column to correct it, without signs",
+        lambda: by_score(1.7e308 / 1e300).result_.value == by_score(1.0).result_.value,
+    ),
+    row(
+        "is larger than {} bytes; pass another file",
+        lambda: load(oversized()),
+        lambda: load(model_file()).result_.value > 0,
+    ),
+    row(
+        "holds out-of-fold scores of {} rows, and the table has {}; give the table of the fit",
+        lambda: (
+            succeeds("fit", table_file(), "--free", "--label", "hit", "--cross-fit", 2, "--radius", 1, *FIT),
+            command("verify", "m.json", without(3)),
+        )[1],
+        lambda: succeeds("verify", "m.json", "t.csv", code=3),
+    ),  # the scores themselves are taken as given
+    row(
+        "limits must be two arrays of {} numbers for a score and at least one column to correct it, without signs",
         lambda: problem(limits=([1, -1, 0], [1, 1]), signs=[0, 0, 1]),
-        lambda: solve(problem(limits=([1, -1, 0], [1, 1, 1])), 20.0).value > 0),
-    row("give a sign as a limit of 0",
+        lambda: solve(problem(limits=([1, -1, 0], [1, 1, 1])), 20.0).value > 0,
+    ),
+    row(
+        "give a sign as a limit of 0",
         lambda: problem(limits=([1, -1, -1], [1, 1, 1]), signs=[0, 0, 1]),
-        lambda: solve(problem(limits=([1, -1, 0], [1, 1, 1])), 20.0).weights[2] >= 0),
-    row("alone has {} more than what was taken: compare it before you trust this score",
+        lambda: solve(problem(limits=([1, -1, 0], [1, 1, 1])), 20.0).weights[2] >= 0,
+    ),
+    row(
+        "alone has {} more than what was taken: compare it before you trust this score",
         lambda: squared(safeguard=np.inf).report(),
-        lambda: squared("logistic+squares", grid={"radius": [0.0]}, safeguard=-np.inf).report()),
-]  # fmt: skip
+        lambda: squared("logistic+squares", grid={"radius": [0.0]}, safeguard=-np.inf).report(),
+    ),
+]
 
 GONE = [
-    row("it is a baseline in benchmarks/baselines.py; use RankSVM, or TopPush for the first places",
+    row(
+        "it is a baseline in benchmarks/baselines.py; use RankSVM, or TopPush for the first places",
         lambda: scorers.PNormPush,
-        lambda: bool(RankSVM().fit(X, Y).coef_.any() and TopPush().fit(X, X[:, 0] > 1).coef_.any())),
-    row("it is a baseline, PNormPush(p=1) in benchmarks/baselines.py; use RankSVM",
-        lambda: scorers.ExponentialPush, lambda: bool(RankSVM().fit(X, Y).coef_.any())),
-    row("use scikit-learn's LinearSVC with class_weight",
+        lambda: bool(RankSVM().fit(X, Y).coef_.any() and TopPush().fit(X, X[:, 0] > 1).coef_.any()),
+    ),
+    row(
+        "it is a baseline, PNormPush(p=1) in benchmarks/baselines.py; use RankSVM",
+        lambda: scorers.ExponentialPush,
+        lambda: bool(RankSVM().fit(X, Y).coef_.any()),
+    ),
+    row(
+        "use scikit-learn's LinearSVC with class_weight",
         lambda: scorers.CostSensitiveSVM,
-        lambda: fit(X, first_stage=LinearSVC(class_weight="balanced")).result_.value > 0),
-]  # fmt: skip
+        lambda: fit(X, first_stage=LinearSVC(class_weight="balanced")).result_.value > 0,
+    ),
+]
 
 RUNS = [
-    row("runs is a {}; give a mapping from names to runs",
+    row(
+        "runs is a {}; give a mapping from names to runs",
         lambda: fuse().fuse([RUN, OTHER]),
-        lambda: fuse().fuse({"a": RUN, "b": OTHER})["q1"].keys() == {"d1", "d2"}),
-    row("holds a score that is no number; give finite numbers",
+        lambda: fuse().fuse({"a": RUN, "b": OTHER})["q1"].keys() == {"d1", "d2"},
+    ),
+    row(
+        "holds a score that is no number; give finite numbers",
         lambda: fuse({"a": {"q1": {"d1": "high"}}, "b": OTHER}),
-        lambda: fuse({"a": {"q1": {"d1": 0.9}}, "b": OTHER}).result_.value > 0),
-    row("holds scores that are no numbers; give finite numbers",
+        lambda: fuse({"a": {"q1": {"d1": 0.9}}, "b": OTHER}).result_.value > 0,
+    ),
+    row(
+        "holds scores that are no numbers; give finite numbers",
         lambda: fuse({"a": frame_of(RUN, lambda score: "high"), "b": frame_of(OTHER)}),
-        lambda: fuse({"a": frame_of(RUN), "b": frame_of(OTHER)}).result_.value == fuse().result_.value),
-    row("has document {} of query {} twice; keep one of them",
+        lambda: fuse({"a": frame_of(RUN), "b": frame_of(OTHER)}).result_.value == fuse().result_.value,
+    ),
+    row(
+        "has document {} of query {} twice; keep one of them",
         lambda: fuse({"a": {"q1": {"1": 0.9, 1: 0.5}}, "b": OTHER}),
-        lambda: fuse({"a": {"q1": {"1": 0.9, "d1": 0.5}}, "b": OTHER})),
-    row(("judged documents occur in the run", "{}; check that their ids are spelled alike."),
-        lambda: judged_notes(STRANGERS), lambda: judged_notes(RUN).n_known > 0),
-    row("is kept: no option had the time to be tried on held-out queries; raise time_limit",
-        lambda: fuse(cv=2, time_limit=1e-9), lambda: fuse(cv=2, time_limit=20.0).evidence_ is not None),
-]  # fmt: skip
+        lambda: fuse({"a": {"q1": {"1": 0.9, "d1": 0.5}}, "b": OTHER}),
+    ),
+    row(
+        ("judged documents occur in the run", "{}; check that their ids are spelled alike."),
+        lambda: judged_notes(STRANGERS),
+        lambda: judged_notes(RUN).n_known > 0,
+    ),
+    row(
+        "is kept: no option had the time to be tried on held-out queries; raise time_limit",
+        lambda: fuse(cv=2, time_limit=1e-9),
+        lambda: fuse(cv=2, time_limit=20.0).evidence_ is not None,
+    ),
+]
 
 
 def judgements(n, path="q.txt"):
@@ -300,17 +373,27 @@ def without_pyarrow(path):
 
 
 MACHINES = [
-    row("{} needs more memory than there is; pass a smaller file",
-        lambda: judgements(40), lambda: len(judgements(20).grade) == 20),
-    row("is a Parquet file, which pyarrow reads; pip install 'exact-rerank[parquet]', or save the table as CSV",
+    row(
+        "{} needs more memory than there is; pass a smaller file",
+        lambda: judgements(40),
+        lambda: len(judgements(20).grade) == 20,
+    ),
+    row(
+        "is a Parquet file, which pyarrow reads; pip install 'exact-rerank[parquet]', or save the table as CSV",
         lambda: without_pyarrow(parquet("i.parquet")),
-        lambda: len(read_table("i.parquet", label="hit")) == len(without_pyarrow(table_file())) == 40),
-    row("{}; run Python without that option; only solver='search' needs no program",
+        lambda: len(read_table("i.parquet", label="hit")) == len(without_pyarrow(table_file())) == 40,
+    ),
+    row(
+        "{}; run Python without that option; only solver='search' needs no program",
         lambda: fit_without_docstrings(solver="highs", presolve=False),
-        lambda: fit(X, solver="highs", presolve=False).result_.value > 0
-            and same(fit_without_docstrings(solver="search"))),
-    row("sums of such numbers are inexact or infinite; divide all of them by a constant.",
+        lambda: (
+            fit(X, solver="highs", presolve=False).result_.value > 0 and same(fit_without_docstrings(solver="search"))
+        ),
+    ),
+    row(
+        "sums of such numbers are inexact or infinite; divide all of them by a constant.",
         lambda: fit(FRAME, sample_weight=np.full(Y.size, 1e308)),
-        lambda: fit(FRAME, sample_weight=np.full(Y.size, 1e308) / 1e300).result_.value > 0),
-]  # fmt: skip
+        lambda: fit(FRAME, sample_weight=np.full(Y.size, 1e308) / 1e300).result_.value > 0,
+    ),
+]
 ROWS = PATHS + TABLES + MODELS + GONE + RUNS + MACHINES
