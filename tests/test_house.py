@@ -51,6 +51,7 @@ ROOMS = {
 
 # Lines of Python in each room, and at most as many may there be.  Whoever raises a number says why behind it; a room
 # that has become smaller gets its number.  There is no limit on a file or a body: a file ends where its idea ends.
+# The formatter writes every line; the numbers rose by two in a hundred when it came.
 LEDGER: dict[str, int] = {
     "formulations": 4645,  # the equation of each component, names of the table; forms of solution files; cards; Pos@Top
     "errors": 500,  # one home of text for people and of streams that end no call; loading stops the clock
