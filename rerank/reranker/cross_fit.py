@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from rerank.errors import InputError
 from rerank.errors.compiling import working_time
 from rerank.reranker.clock import Clock
-from rerank.reranker.columns import Rows
 from rerank.reranker.data import Data
 from rerank.reranker.first_stage import FirstStage, fit_first_stage, is_logistic, is_own_name, linear_stage
 from rerank.reranker.task import FOLDS, Task
@@ -50,7 +49,7 @@ class Staged:
     stopped: bool = False
 
 
-def staged(data: Data, task: Task, sample_weight: Floats | None, clock: Clock | None = None) -> Staged | None:
+def staged(data: Data, task: Task, clock: Clock | None = None) -> Staged | None:
     """The first stage of a fit, cross-fitted if the task say so; None if every row is a candidate.
 
     Parameters
@@ -65,7 +64,7 @@ def staged(data: Data, task: Task, sample_weight: Floats | None, clock: Clock | 
         return Staged(*linear_stage(prior, data.rows))
     began = working_time()
     learner, notes = learner_of(task, data.y)
-    found = fit_first_stage(learner, data.rows, data.y, data.qid, sample_weight, task.seed)
+    found = fit_first_stage(learner, data.rows, data.y, data.qid, data.sample_weight, task.seed)
     assert found is not None
     stage, scores = replace(found[0], notes=(*found[0].notes, *notes)), found[1]
     anchored = task.radius is not None
@@ -86,7 +85,7 @@ def staged(data: Data, task: Task, sample_weight: Floats | None, clock: Clock | 
             return Staged(stage, scores, notes=(note,), stopped=True)
         began = working_time()
         train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
-        held_out[test] = held_out_scores(learner, data, train, test, sample_weight, task.seed)
+        held_out[test] = held_out_scores(learner, data, train, test, task.seed)
     if stage.log_odds:
         return Staged(stage, held_out, folds)
     scores, stage, notes = on_one_scale(held_out, fold, stage)
@@ -115,8 +114,8 @@ def learner_of(task: Task, y: Floats) -> tuple[Any, tuple[str, ...]]:
 
 def _undivided(data: Data) -> str:
     """A sentence on relevant rows that no folds divide."""
-    what = "list" if data.groups is None else "group" if data.qid is None else "list or group"
-    where = "There is one relevant row" if data.units is None else f"All relevant rows are in one {what}"
+    unit = data.unit.replace("joined list", "list or group")
+    where = "There is one relevant row" if unit == "row" else f"All relevant rows are in one {unit}"
     return f"{where}, so that the first stage's scores cannot be out-of-fold: they are of rows that it has seen."
 
 
@@ -151,21 +150,12 @@ def fold_of(data: Data, folds: int, seed: int) -> NDArray[np.intp]:
     return fold
 
 
-def held_out_scores(
-    first_stage: Any,
-    data: Data,
-    train: NDArray[np.intp],
-    test: NDArray[np.intp],
-    sample_weight: Floats | None,
-    seed: int,
-) -> Floats:
+def held_out_scores(first_stage: Any, data: Data, train: NDArray[np.intp], test: NDArray[np.intp], seed: int) -> Floats:
     """Scores of the ``test`` rows by a first stage fitted on the ``train`` rows."""
-    rows: Rows = data.rows
-    own = None if sample_weight is None else sample_weight[train]
-    lists = None if data.qid is None else data.qid[train]
-    found = fit_first_stage(first_stage, rows.some(train), data.y[train], lists, own, seed)
+    own = data.some(train)
+    found = fit_first_stage(first_stage, own.rows, own.y, own.qid, own.sample_weight, seed)
     assert found is not None
-    return found[0].scores(rows.some(test))
+    return found[0].scores(data.rows.some(test))
 
 
 def on_one_scale(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -19,6 +19,7 @@ from rerank.io.arrays import check_qid, check_weights, held
 from rerank.io.frames import as_table, without
 from rerank.io.labels import TwoLabels, read_labels
 from rerank.io.leaks import leaks
+from rerank.io.table import Table
 from rerank.problem.scaling import deviations
 from rerank.ranks.evaluator import Evaluator, Ties
 from rerank.ranks.lists import OneList, number_lists, split, weights_of_lists
@@ -30,6 +31,9 @@ from rerank.statistics import RankStatistic
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Weights = Mapping[Any, float] | ArrayLike | None
+
+BY_ROW = ("X", "y", "gains", "qid", "list_weight", "sample_weight", "groups", "fold", "kinds")
+"""Arrays of :class:`Data` with an entry for each row."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +54,8 @@ class Data:
         Number of each row's list.
     list_weight : float64 array (n,) or None
         Weight of each row's list, the same on all its rows.
+    sample_weight : float64 array (n,) or None
+        Weight of each row, for the first stage.
     missed : tuple of float64 arrays
         Gains of the relevant items that are not among the rows, by the list's number; empty if none was given.
     ideal_gains : mapping of list number to grades, or None
@@ -72,6 +78,7 @@ class Data:
     gains: Floats
     qid: Indices | None
     list_weight: Floats | None
+    sample_weight: Floats | None = None
     missed: tuple[Floats, ...] = ()
     ideal_gains: IdealGains = None
     labels: TwoLabels | None = None
@@ -89,6 +96,19 @@ class Data:
     def spread(self) -> Floats:
         """Standard deviation of each column of ``X``; all problems of correcting a score on these rows share it."""
         return deviations(self.X)
+
+    @property
+    def unit(self) -> str:
+        """What folds keep whole, in a word or two."""
+        if self.units is None:
+            return "row"
+        return "list" if self.groups is None else "group" if self.qid is None else "joined list"
+
+    def some(self, rows: Indices) -> Data:
+        """Some of the rows; their lists keep their numbers."""
+        sides = {name: getattr(self, name) for name in BY_ROW}
+        kept = {name: side[rows] for name, side in sides.items() if side is not None}
+        return replace(self, rows=self.rows.some(rows), **kept)
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -164,109 +184,46 @@ def units_of(qid: ArrayLike | None, groups: ArrayLike) -> Indices:
     return connected_components(shared, directed=False)[1].astype(np.intp)[lists]
 
 
-def data_of(
-    X: Any,
-    y: ArrayLike,
-    qid: Any,
-    sample_weight: ArrayLike | None,
-    query_weight: Weights,
-    ideal_gains: IdealGains,
-    options: Mapping[str, Any],
-    estimator: Any,
-    names: tuple[str, ...] = (),
-    groups: Any = None,
-    people: Any = None,
-) -> tuple[Data, Floats | None]:
-    """Training data as a user gives them, checked; and the weights of the rows. Rows of weight 0 are not there.
+@dataclass(frozen=True, eq=False)
+class Arguments:
+    """The arguments of :meth:`rerank.Reranker.fit`: a table, and an entry for each of its rows.
 
-    Parameters
+    Attributes
     ----------
-    X, y, qid, sample_weight, query_weight, ideal_gains, groups, people
-        As in :meth:`rerank.Reranker.fit`.
-    options : mapping
-        Parameters of the reranker.
-    estimator : object
-        Gets scikit-learn's record of names and number of the columns.
     names : tuple of str
         Names of the columns, where X has none.
+    there : Present
+        Which rows of the user's table these are; see :meth:`present`.
     """
-    X, y = held(X), held(y)
-    ids, own, stage = lists_of(X, qid), lists_of(X, groups, "groups"), options["first_stage"]
-    kinds, named = lists_of(X, people, "people"), [name for name in (qid, groups, people) if isinstance(name, str)]
-    used = names_in(stage)
-    if np.ndim(y) == 2:
-        message = "A column-vector y was passed when a 1d array was expected; pass y.ravel()."
-        warnings.warn(message, DataConversionWarning, stacklevel=4)
-    gain = gain_of(options["stat"], options["gain"], sample_weight)
-    for name in dict.fromkeys(named):
-        X = without(X, name)
-    given = Given.of(X, y, ids, sample_weight, query_weight, own, kinds)
-    with given.counted():
-        rows = columns_of(given.X, given.y, options["features"], used)
-        validate_data(estimator, rows.given, given.y, reset=True, skip_check_array=True)
-        frame = hasattr(estimator, "feature_names_in_")
-        lists = qid if isinstance(qid, str) else ""
-        columns = replace(rows.columns, frame=frame, lists=lists, aside=tuple(dict.fromkeys(named)))
-        if names and not frame:
-            columns = columns.called(names)
-        if qid is not None and options["list_length"] is not None:
-            raise InputError(
-                f"list_length is {options['list_length']}, and with qid every list has its own length; leave it out."
-            )
-        data, weights = checked(
-            replace(rows, columns=columns, there=given.there),
-            given.y,
-            given.qid,
-            given.sample_weight,
-            given.query_weight,
-            gain,
-            options["pos_label"],
-            ideal_gains,
-            given.groups,
-            given.kinds,
-        )
-    every = stage is not None or columns.transformer is not None  # a first stage learns from every column
-    which = range(len(columns.inputs)) if every else columns.chosen
-    notes = leaks(data.rows.given, columns.inputs, which, data.y)
-    for note in notes:
-        warnings.warn(note, LeakWarning, stacklevel=4)
-    return replace(data, notes=tuple(notes)), weights
-
-
-@dataclass(frozen=True, eq=False)
-class Given:
-    """What a user gives for each row, of the rows that are there; ``there`` says which of the table those are."""
 
     X: Any
     y: Any
-    qid: Any
-    sample_weight: Any
-    query_weight: Weights
-    groups: Any
-    kinds: Any
-    there: Present
+    qid: Any = None
+    sample_weight: Any = None
+    query_weight: Weights = None
+    ideal_gains: IdealGains = None
+    groups: Any = None
+    people: Any = None
+    names: tuple[str, ...] = ()
+    there: Present = field(default_factory=Present)
 
     @classmethod
-    def of(
-        cls, X: Any, y: Any, qid: Any, sample_weight: Any, query_weight: Weights, groups: Any = None, kinds: Any = None
-    ) -> Given:
-        """The rows with a weight, of a table with all rows; the lists are one id a row."""
-        table = as_table(X)
-        there = present(table.shape[0], sample_weight, query_weight, qid)
-        own = there.of(qid, "qid")
-        if there.mask is not None and isinstance(query_weight, Mapping):
-            gone = set(np.asarray(qid).tolist()) - set(own.tolist())
-            query_weight = {name: weight for name, weight in query_weight.items() if name not in gone}
-        return cls(
-            there.of(table),
-            there.of(y, "y"),
-            own,
-            there.of(sample_weight),
-            there.of(query_weight, "query_weight"),
-            there.of(groups, "groups"),
-            there.of(kinds, "people"),
-            there,
-        )
+    def of_file(cls, table: Table) -> Arguments:
+        """Those of a table that was read from a file, whose columns have names."""
+        weights = table.sample_weight, None, table.ideal_gains
+        return cls(table.X, table.y, table.qid, *weights, table.groups, table.people, table.feature_names)
+
+    def present(self) -> Arguments:
+        """Those of the rows with a weight; the lists are one id a row."""
+        table = as_table(self.X)
+        there = present(table.shape[0], self.sample_weight, self.query_weight, self.qid)
+        found = {name: there.of(getattr(self, name), name) for name in ("y", "qid", "groups", "people")}
+        weights = self.query_weight
+        if there.mask is not None and isinstance(weights, Mapping):
+            gone = set(np.asarray(self.qid).tolist()) - set(found["qid"].tolist())
+            weights = {name: weight for name, weight in weights.items() if name not in gone}
+        found |= {"sample_weight": there.of(self.sample_weight), "query_weight": there.of(weights, "query_weight")}
+        return replace(self, X=there.of(table), there=there, **found)
 
     @contextmanager
     def counted(self) -> Iterator[None]:
@@ -279,19 +236,49 @@ class Given:
             raise type(error)(f"{error} (Rows are counted from 0 without those of weight 0.)") from error
 
 
-def checked(
-    rows: Rows,
-    y: ArrayLike,
-    qid: ArrayLike | None,
-    sample_weight: ArrayLike | None,
-    query_weight: Weights,
-    gain: Gain,
-    pos_label: Any = None,
-    ideal_gains: IdealGains = None,
-    groups: ArrayLike | None = None,
-    kinds: ArrayLike | None = None,
-) -> tuple[Data, Floats | None]:
-    """Training data, checked for consistent numbers of rows, lists and weights; and the weights of the rows.
+def data_of(given: Arguments, options: Mapping[str, Any], estimator: Any) -> Data:
+    """Training data as a user gives them, checked. Rows of weight 0 are not there.
+
+    Parameters
+    ----------
+    options : mapping
+        Parameters of the reranker.
+    estimator : object
+        Gets scikit-learn's record of names and number of the columns.
+    """
+    X, y, stage = held(given.X), held(given.y), options["first_stage"]
+    sides = {name: getattr(given, name) for name in ("qid", "groups", "people")}
+    named = tuple(dict.fromkeys(side for side in sides.values() if isinstance(side, str)))
+    sides = {name: lists_of(X, side, name) for name, side in sides.items()}
+    used = names_in(stage)
+    if np.ndim(y) == 2:
+        message = "A column-vector y was passed when a 1d array was expected; pass y.ravel()."
+        warnings.warn(message, DataConversionWarning, stacklevel=4)
+    gain = gain_of(options["stat"], options["gain"], given.sample_weight)
+    there = replace(given, X=without(X, *named), y=y, **sides).present()
+    with there.counted():
+        rows = columns_of(there.X, there.y, options["features"], used)
+        validate_data(estimator, rows.given, there.y, reset=True, skip_check_array=True)
+        frame = hasattr(estimator, "feature_names_in_")
+        lists = given.qid if isinstance(given.qid, str) else ""
+        columns = replace(rows.columns, frame=frame, lists=lists, aside=named)
+        if given.names and not frame:
+            columns = columns.called(given.names)
+        if given.qid is not None and options["list_length"] is not None:
+            raise InputError(
+                f"list_length is {options['list_length']}, and with qid every list has its own length; leave it out."
+            )
+        data = checked(replace(rows, columns=columns, there=there.there), there, gain, options["pos_label"])
+    every = stage is not None or columns.transformer is not None  # a first stage learns from every column
+    which = range(len(columns.inputs)) if every else columns.chosen
+    notes = leaks(data.rows.given, columns.inputs, which, data.y)
+    for note in notes:
+        warnings.warn(note, LeakWarning, stacklevel=4)
+    return replace(data, notes=tuple(notes))
+
+
+def checked(rows: Rows, given: Arguments, gain: Gain, pos_label: Any = None) -> Data:
+    """Training data, checked for consistent numbers of rows, lists and weights.
 
     Raises
     ------
@@ -299,20 +286,28 @@ def checked(
         Naming what is not consistent.
     """
     n = rows.n
-    grades, labels = read_labels(y, n, pos_label, utilities=gain == "order")
+    grades, labels = read_labels(given.y, n, pos_label, utilities=gain == "order")
     names: tuple[Any, ...] = (0,)
     lists = None
-    if qid is not None:
-        names, lists = number_lists(check_qid(qid, n))
-    weights = None if sample_weight is None else check_weights(sample_weight, n)
-    gains, by_list = gains_and_weights(grades, gain, weights, query_weight, names, lists)
-    missed = tuple(missed_gains(ideal_gains, names, gain)) if ideal_gains else ()
-    by_number = numbered(ideal_gains, names)
-    table = rows.reranked(rows.columns.chosen)
-    people = None if groups is None else number_lists(check_qid(groups, n, "groups"))[1]
-    texts = None if kinds is None else np.array(list(map(written, check_qid(kinds, n, "people").tolist())))
-    found = Data(rows, table, grades, gains, lists, by_list, missed, by_number, labels, groups=people, kinds=texts)
-    return found, weights
+    if given.qid is not None:
+        names, lists = number_lists(check_qid(given.qid, n))
+    weights = None if given.sample_weight is None else check_weights(given.sample_weight, n)
+    gains, by_list = gains_and_weights(grades, gain, weights, given.query_weight, names, lists)
+    groups, people = given.groups, given.people
+    return Data(
+        rows=rows,
+        X=rows.reranked(rows.columns.chosen),
+        y=grades,
+        gains=gains,
+        qid=lists,
+        list_weight=by_list,
+        sample_weight=weights,
+        missed=tuple(missed_gains(given.ideal_gains, names, gain)) if given.ideal_gains else (),
+        ideal_gains=numbered(given.ideal_gains, names),
+        labels=labels,
+        groups=None if groups is None else number_lists(check_qid(groups, n, "groups"))[1],
+        kinds=None if people is None else np.array(list(map(written, check_qid(people, n, "people").tolist()))),
+    )
 
 
 def written(kind: Any) -> str:

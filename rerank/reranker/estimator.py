@@ -16,7 +16,7 @@ from rerank.errors.stops import enough_memory
 from rerank.io.options import without
 from rerank.ranks.row_gains import IdealGains
 from rerank.reranker.clock import Clock
-from rerank.reranker.data import Indices, Weights, data_of
+from rerank.reranker.data import Arguments, Indices, Weights, data_of
 from rerank.reranker.describe import audit_of
 from rerank.reranker.fit import UNUSED, fit
 from rerank.reranker.options import Options
@@ -223,36 +223,21 @@ class Reranker(Options, Ranker):
             For a first stage whose score decides nothing, because lists are reordered whole and there is no radius.
         """
         self._refuse(others)
-        self._fit_named(X, y, qid, sample_weight, query_weight, ideal_gains, groups=groups, people=people)
+        self._fit_on(Arguments(X, y, qid, sample_weight, query_weight, ideal_gains, groups, people))
         for note in self.result_.notes:
             if UNUSED in note:
                 warnings.warn(note, InputWarning, stacklevel=2)
         return self
 
-    def _fit_named(
-        self,
-        X: Any,
-        y: Any,
-        qid: Any,
-        sample_weight: Any,
-        query_weight: Weights,
-        ideal_gains: IdealGains,
-        names: tuple[str, ...] = (),
-        groups: Any = None,
-        fold: Indices | None = None,
-        people: Any = None,
-    ) -> Self:
-        """Fit columns with these ``names``, unless X has names of its own; ``fold`` is as in :class:`Data`."""
+    def _fit_on(self, given: Arguments, fold: Indices | None = None) -> Self:
+        """Fit, with ``fold`` as in :class:`Data`."""
         with enough_memory():
             clock = Clock(self.time_limit)
             options = self.get_params(deep=False)
-            given = (X, y, qid, sample_weight, query_weight, ideal_gains)
-            data, weights = data_of(*given, options, self, names, groups, people)
-            data = replace(data, fold=fold)
-            fitted = fit(data, task_of(options, data.X.shape[1]), clock, weights)
-            named = data.rows.columns.frame or bool(names)
-            self._rows_given = given, names, groups, people
-            return self._adopt(replace(fitted, named=named))
+            data = replace(data_of(given, options, self), fold=fold)
+            fitted = fit(data, task_of(options, data.X.shape[1]), clock)
+            self._arguments = given
+            return self._adopt(replace(fitted, named=data.rows.columns.frame or bool(given.names)))
 
     def build_model(self, **choices: Any) -> Any:
         """The Pyomo ConcreteModel of the fitted problem; ``choices`` go to the builder (``linking``, ``big_m``, ...).
@@ -349,14 +334,13 @@ class Reranker(Options, Ranker):
         """
         from rerank.reranker.selection.frontier import frontier_of
 
-        rows: Any = (X, y, qid, sample_weight, query_weight, ideal_gains), (), groups, people
+        given = Arguments(X, y, qid, sample_weight, query_weight, ideal_gains, groups, people)
         if X is None:
             check_is_fitted(self, "result_")
-            if not hasattr(self, "_rows_given"):
+            if not hasattr(self, "_arguments"):
                 raise InputError("A Reranker that was loaded holds no rows; pass X and y, the rows of the fit.")
-            rows = self._rows_given
-        given, names, own_groups, own_people = rows
-        return frontier_of(self, given, names, own_groups, own_people, k_max, folds, time_limit)
+            given = self._arguments
+        return frontier_of(self, given, k_max, folds, time_limit)
 
     def audit(self, time_limit: float | None = 60.0) -> str:
         """The statistic now, that of the fit, and what no allowed weights exceed on these lists, for people.
@@ -471,7 +455,7 @@ class Reranker(Options, Ranker):
 
     def __getstate__(self) -> Any:
         """Without the rows of the fit."""
-        return {name: value for name, value in super().__getstate__().items() if name != "_rows_given"}
+        return {name: value for name, value in super().__getstate__().items() if name != "_arguments"}
 
     def __getattr__(self, name: str) -> Any:
         """Say of a method that is gone what to use."""
@@ -523,5 +507,4 @@ def restored(state: FittedState) -> Reranker:
 
 def fit_table(est: Reranker, table: Table) -> Reranker:
     """Fit on a table read from a file, whose columns have names."""
-    given = (table.X, table.y, table.qid, table.sample_weight, None, table.ideal_gains)
-    return est._fit_named(*given, table.feature_names, table.groups, people=table.people)
+    return est._fit_on(Arguments.of_file(table))

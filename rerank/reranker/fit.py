@@ -62,19 +62,11 @@ ROUNDING = 1e-12
 """Relative difference that sums of the same doubles may have on two machines: a smaller lead is none."""
 
 
-def fit(data: Data, task: Task, clock: Clock, sample_weight: Floats | None, given: Staged | None = None) -> FittedState:
-    """Fit on checked data.
-
-    Parameters
-    ----------
-    sample_weight : float64 array (n,) or None
-        For the first stage.
-    given : Staged, optional
-        The first stage, where others share it.
-    """
+def fit(data: Data, task: Task, clock: Clock, first: Staged | None = None) -> FittedState:
+    """Fit on checked data; with a first stage that others share it is not fitted again."""
     with clock.phase("first_stage"):
         with limited(clock.share(FIRST_STAGE_SHARE)):
-            first = staged(data, task, sample_weight, clock) if given is None else given
+            first = staged(data, task, clock) if first is None else first
         task, training = stated(data, task, first)
     return concluded(data, task, clock, first, training)
 

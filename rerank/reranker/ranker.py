@@ -23,7 +23,7 @@ from rerank.ranks import evaluate
 from rerank.ranks.lists import number_lists, places_by_list
 from rerank.ranks.row_gains import IdealGains, gain_of
 from rerank.reranker.columns import Rows, lists_of
-from rerank.reranker.data import Given, Weights, gains_and_weights, numbered
+from rerank.reranker.data import Arguments, Weights, gains_and_weights, numbered
 from rerank.reranker.describe import describe
 from rerank.reranker.learners import GROUPED, names_optional
 from rerank.reranker.result import Result
@@ -137,7 +137,7 @@ class Ranker(ShownMixin, BaseEstimator):
         """
         X = held(X)
         rows = self._rows(X, qid)
-        given = Given.of(rows.given, y, lists_of(X, qid), sample_weight, query_weight)
+        given = Arguments(rows.given, y, lists_of(X, qid), sample_weight, query_weight).present()
         rows = rows if given.there.mask is None else Rows(given.X, rows.columns)
         with given.counted():
             statistic = self.state_.task.quoted

@@ -13,7 +13,7 @@ from sklearn.svm import LinearSVC
 from rerank import Reranker, RerankerCV
 from rerank.reranker.columns import columns_of
 from rerank.reranker.cross_fit import on_one_scale
-from rerank.reranker.data import checked
+from rerank.reranker.data import Arguments, checked
 from rerank.reranker.first_stage import FirstStage, fit_first_stage
 from rerank.reranker.selection.folds import splits_of
 from rerank.reranker.selection.held_out import part_of, priors
@@ -105,10 +105,10 @@ def test_scores_that_are_no_log_odds_are_put_on_one_scale():
 def test_no_candidate_learns_from_scores_of_models_that_saw_its_fold_or_the_row(k):
     X, y = numbered()
     rows = columns_of(X, features=[1, 2])
-    data, _ = checked(rows, y, None, None, None, "exponential")
+    data = checked(rows, Arguments(X, y), "exponential")
     options = Reranker("auc", first_stage=Memory(), radius=0.1, cross_fit=k > 2).get_params(deep=False)
     splits = splits_of(data.X, y > 0, None, k, 2, 0)
-    parts = [part_of(data, split, None, "exponential", "a fold") for split in splits]
+    parts = [part_of(data, split, "exponential", "a fold") for split in splits]
     SEEN.clear()
     calls = []
 
@@ -116,7 +116,7 @@ def test_no_candidate_learns_from_scores_of_models_that_saw_its_fold_or_the_row(
         calls.append(len(jobs))
         return [function(*given) for function, given in jobs]
 
-    found = priors(data, task_of(options, 2), None, splits, parts, call)
+    found = priors(data, task_of(options, 2), splits, parts, call)
     for prior in found:
         assert not prior.held.any()
         assert prior.staged.scores.any() == (k == 2)  # with two folds no row is left for a model without both

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rerank import Reranker, RerankerCV
 from rerank.errors import InputError
-from rerank.reranker.data import data_of
+from rerank.reranker.data import Arguments, data_of
 from rerank.reranker.evidence import Evidence
 from rerank.reranker.selection.options import (
     FEW,
@@ -44,8 +44,7 @@ def leads(pairs, alone=0.5):
 
 def tried_by(base, d=5, grid=None):
     X, y = drawn(40, d)
-    rows = (X, y, None, None, None, None)
-    return options_of(grid, base, data_of(*rows, base.get_params(deep=False), base)[0])
+    return options_of(grid, base, data_of(Arguments(X, y), base.get_params(deep=False), base))
 
 
 # -- the rule ---------------------------------------------------------------------------------------------------------

@@ -182,14 +182,14 @@ def test_a_last_fit_that_fails_leaves_what_was_there(monkeypatch):
     X, y = noise()
     est = RerankerCV(FAST, grid={}, cv=2).fit(X, y)
     before = dict(vars(est))
-    real = Reranker._fit_named
+    real = Reranker._fit_on
 
-    def fit(self, X, *args, **options):
-        if len(X) == 40:
+    def fit(self, given, fold=None):
+        if len(given.X) == 40:
             raise InputError("the last fit")
-        return real(self, X, *args, **options)
+        return real(self, given, fold)
 
-    monkeypatch.setattr(Reranker, "_fit_named", fit)
+    monkeypatch.setattr(Reranker, "_fit_on", fit)
     with pytest.raises(InputError, match="the last fit"):
         est.fit(np.column_stack([X, X[:, 0] ** 2])[:40], y[:40])
     after = vars(est)

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
-from rerank.io.labels import TwoLabels
 from rerank.ranks.row_gains import gain_of
 from rerank.reranker.cross_fit import Staged, folds_of
-from rerank.reranker.data import Data, Given, Weights, checked
+from rerank.reranker.data import Arguments, Data, Weights, checked
 from rerank.reranker.files.document import columns_of, state_of, statistic_of
 from rerank.reranker.files.model_file import ModelDocument
 from rerank.reranker.fit import stated
 from rerank.reranker.state import FittedState
-from rerank.reranker.task import Task
-from rerank.reranker.training import Training
 
 if TYPE_CHECKING:
     from rerank.io import Table
@@ -26,34 +23,10 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
-class Refit:
-    """What a fit starts from, by a model file and the table of the fit, and the problem that follows.
-
-    Attributes
-    ----------
-    state : FittedState
-        That of the file.
-    task : Task
-    data : Data
-    weights : float64 array (n,) or None
-    words : TwoLabels or None
-        What stands for 0 and 1 in the table's file.
-    first : Staged or None
-    training : Training
-    """
-
-    state: FittedState
-    task: Task
-    data: Data
-    weights: Floats | None
-    words: TwoLabels | None
-    first: Staged | None
-    training: Training
-
-
-def refit(doc: ModelDocument, table: Table, where: str, first_stage: Any = None, query_weight: Weights = None) -> Refit:
-    """The training data and the problem that the document was fitted on.
+def refit(
+    doc: ModelDocument, table: Table, where: str, first_stage: Any = None, query_weight: Weights = None
+) -> tuple[FittedState, Data, Staged | None]:
+    """The state with its problem, as right after the fit; the training data, and the first stage.
 
     Parameters
     ----------
@@ -87,20 +60,10 @@ def refit(doc: ModelDocument, table: Table, where: str, first_stage: Any = None,
     labels = state.labels
     positive = None if labels is None or labels.by_grades(table.y) else labels.positive
     gain = gain_of(statistic_of(doc), state.task.gain, table.sample_weight)
-    kinds = table.people if state.task.quotas else None
-    given = Given.of(table.X, table.y, table.qid, table.sample_weight, query_weight, kinds=kinds)
+    people = table.people if state.task.quotas else None
+    given = replace(Arguments.of_file(table), query_weight=query_weight, groups=None, people=people).present()
     rows = state.columns.rows(given.X)
-    data, weights = checked(
-        rows,
-        given.y,
-        given.qid,
-        given.sample_weight,
-        given.query_weight,
-        gain,
-        pos_label=positive,
-        ideal_gains=table.ideal_gains,
-        kinds=given.kinds,
-    )
+    data = checked(rows, given, gain, positive)
     scores = doc.prior_scores if doc.prior_scores is not None else state.first(rows)
     if scores is not None and scores.size != rows.n:
         raise InputError(
@@ -112,7 +75,7 @@ def refit(doc: ModelDocument, table: Table, where: str, first_stage: Any = None,
         folds = 0 if doc.prior_scores is None else folds_of(data, task)
         first = Staged(state.first_stage, scores, folds)
     task, training = stated(data, task, first)
-    return Refit(state, task, data, weights, table.labels, first, training)
+    return replace(state, task=task, training=training), data, first
 
 
 def refitted(doc: ModelDocument, table: Table, where: str) -> FittedState:
@@ -123,18 +86,18 @@ def refitted(doc: ModelDocument, table: Table, where: str) -> FittedState:
     InputError
         If the table is not the one on which the model was fitted.
     """
-    found = refit(doc, table, where)
-    if found.training.problem is None or not same_scaling(doc, found.training):
+    state, _, _ = refit(doc, table, where)
+    if state.problem is None or not same_scaling(doc, state):
         raise InputError(
             f"The table is not the one {where} was fitted on: another shortlist follows from it; give that one."
         )
-    return replace(found.state, training=found.training)
+    return state
 
 
-def same_scaling(doc: ModelDocument, training: Training) -> bool:
+def same_scaling(doc: ModelDocument, state: FittedState) -> bool:
     """Whether columns and ranges of the shortlist are those of the document."""
-    problem = training.problem
-    if problem is None:
+    training = state.training
+    if training is None or (problem := training.problem) is None:
         return doc.low.size == 0
     return (
         np.array_equal(doc.features, columns_of(doc).chosen[training.features])

@@ -28,7 +28,8 @@ from rerank.ranks.row_gains import Gain, gain_of, weighted_gains
 from rerank.reranker.classes import WORD
 from rerank.reranker.clock import Clock
 from rerank.reranker.columns import Rows, columns_of
-from rerank.reranker.data import Weights
+from rerank.reranker.cross_fit import Staged
+from rerank.reranker.data import Data, Weights
 from rerank.reranker.files.document import (
     TABLE,
     UNFITTED,
@@ -39,7 +40,7 @@ from rerank.reranker.files.document import (
     state_of,
 )
 from rerank.reranker.files.model_file import SQUARES, ModelDocument, usable
-from rerank.reranker.files.refit import Refit, refit, same_scaling
+from rerank.reranker.files.refit import refit, same_scaling
 from rerank.reranker.fit import concluded
 from rerank.reranker.learners import name_of
 from rerank.reranker.options import KEPT
@@ -258,11 +259,11 @@ def verify(
         warnings.simplefilter("ignore")  # what the fit had to say, it has said
         opaque, findings = missing_first_stage(doc), _Findings(doc)
         if table is not None and (opaque is None or first_stage is not None):
-            found = refit(doc, table, where, first_stage, query_weight)
-            again = _fitted_again(found, table, proof, findings)
+            state, data, first = refit(doc, table, where, first_stage, query_weight)
+            again = _fitted_again(state, data, first, table, proof, findings)
             named = name_of(first_stage) if opaque is not None else None
             if again is not None:
-                findings.given |= _given(found, without_data, findings)
+                findings.given |= _given(state, data, first, table, without_data, findings)
         else:
             stand_in = object() if first_stage is None and opaque is not None else first_stage
             state = state_of(doc, stand_in, where)
@@ -362,21 +363,23 @@ def _alone(
     return replace(state, reranks=reranks, result=again)
 
 
-def _fitted_again(found: Refit, table: Table, proof: Proof | None, findings: _Findings) -> FittedState | None:
+def _fitted_again(
+    state: FittedState, data: Data, first: Staged | None, table: Table, proof: Proof | None, findings: _Findings
+) -> FittedState | None:
     """The fit of this table that has the file's weights; None if they belong to another problem."""
-    doc, result, state, data = findings.doc, findings.result, found.state, found.data
-    if not same_scaling(doc, found.training):
+    doc, result, training = findings.doc, findings.result, state.training
+    if training is None or not same_scaling(doc, state):
         findings.check("scaling of the shortlist", "as stored", "another", False)
         findings.remarks.append("Another problem follows from the table, so the rest was not recomputed.")
         return None
-    solver = "file" if result.solver == "file" or result.changed else found.task.solver
-    task = replace(found.task, solver=solver)
+    solver = "file" if result.solver == "file" or result.changed else state.task.solver
+    task = replace(state.task, solver=solver)
 
     def solve(problem: Problem, *_: Any) -> Solution:
         return _of_file(problem, proof, findings)
 
     try:
-        again = concluded(data, task, Clock(), found.first, found.training, solve, result.ties)
+        again = concluded(data, task, Clock(), first, training, solve, result.ties)
     except CertificateError as error:
         findings.check("weights", "allowed", error, False)
         return None
@@ -499,24 +502,25 @@ def _impossible(doc: ModelDocument, result: Result, named: str | None) -> dict[s
     return found
 
 
-def _given(found: Refit, without_digest: bool, findings: _Findings) -> dict[str, str]:
+def _given(
+    state: FittedState, data: Data, first: Staged | None, table: Table, without_digest: bool, findings: _Findings
+) -> dict[str, str]:
     """The entries that are taken as given besides records, with the reason: what changes nothing on these rows."""
-    doc, result, problem = findings.doc, findings.result, found.training.problem
-    nothing = result.status == "nothing_to_find"
+    doc, result, problem = findings.doc, findings.result, state.problem
     given = {
         "result.evidence": "held-out rows were ranked by other fits, which are not repeated here",
         "result.grouped": "that rows of a group were kept in one fold is taken as given",
         "result.statistic_bound": "a search of its own found it; no proof file covers a tied pair as one half",
         "settings.cross_fit": "how many folds were asked for",
     }
-    if found.first is not None:
+    if first is not None:
         given |= dict.fromkeys(STAGE, "the first stage is taken as given; what follows from it was recomputed")
     if doc.prior_scores is not None:
         given["prior_scores"] = "out-of-fold scores are taken as given; what follows from them was recomputed"
     if result.left_out == ():
         given["result.left_out"] = "columns to rerank may have been named, and then none is left out"
-    stated = found.state.labels
-    if stated is None or (isinstance(stated.positive, str) and found.words is None):
+    stated = state.labels
+    if stated is None or (isinstance(stated.positive, str) and table.labels is None):
         pair = ("settings.label_negative", "settings.label_positive")
         given |= dict.fromkeys(pair, "the table holds grades, not words")
     if quoted_statistic_of(doc).counts_pairs:
@@ -525,7 +529,7 @@ def _given(found: Refit, without_digest: bool, findings: _Findings) -> dict[str,
         given["settings.margin"] = "a margin of 0 is the smallest, as it is without one"
     if doc.settings.get("radius") is not None and (problem is None or not problem.anchored):
         given["settings.radius"] = "the first stage's scores are equal, so that nothing depends on it"
-    if nothing:
+    if result.status == "nothing_to_find":
         given |= dict.fromkeys(STATISTIC, "nothing can be found, whatever the statistic")
     if problem is None:
         names = ("epsilon", "C", "signs", "max_features", "gain", "settings.positive")
@@ -533,10 +537,9 @@ def _given(found: Refit, without_digest: bool, findings: _Findings) -> dict[str,
     if problem.max_features is None:
         given["max_features"] = "there are not more columns than that, so it limits nothing"
     other: Gain = "linear" if doc.gain == "exponential" else "exponential"
-    grades = found.data.y
-    if other == "linear" or grades.max() <= 1000:
-        gains = weighted_gains(grades, gain_of(found.task.statistic, other), found.weights)
-        if np.array_equal(gains, found.data.gains):
+    if other == "linear" or data.y.max() <= 1000:
+        gains = weighted_gains(data.y, gain_of(state.task.statistic, other), data.sample_weight)
+        if np.array_equal(gains, data.gains):
             given["gain"] = "the labels are worth the same by both gains"
     if doc.data_sha256 is None and without_digest:
         open_names = ("data_sha256", "max_features", "gain", "epsilon", "C", "signs", "settings.radius", *STATISTIC)

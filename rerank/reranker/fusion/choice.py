@@ -319,7 +319,7 @@ class _Trial:
                 break
             some = range(len(found), min(len(found) + workers, len(weights)))
             seconds = self._left() / math.ceil(fits / workers) if self._clock.limited else None
-            parts = [part_of(data, splits[k], None, gain, "a fold").data for k in some]
+            parts = [part_of(data, splits[k], gain, "a fold").data for k in some]
             made = [self._make(weights[k], radius).set_params(n_jobs=None) for k in some]
             given = [(est, part, seconds) for est, part in zip(made, parts)]
             if workers == 1:
@@ -337,7 +337,7 @@ def corrected(est: Reranker, data: Data, seconds: float | None) -> tuple[Floats,
     task = task_of(est.get_params(deep=False), data.X.shape[1])
     limit = 0 if task.node_limit is None else task.node_limit
     with untold():
-        state = fit(data, replace(task, node_limit=limit, proof=False, verbose=0, judged=True), Clock(seconds), None)
+        state = fit(data, replace(task, node_limit=limit, proof=False, verbose=0, judged=True), Clock(seconds))
     found = state.coef if np.any(state.coef) or est.radius is None else np.asarray(est.prior, dtype=np.float64)
     return found, any(LATE in note for note in state.result.notes)
 

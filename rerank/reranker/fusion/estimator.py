@@ -52,7 +52,7 @@ from rerank.reranker.fusion.nulls import prior_weights
 from rerank.reranker.fusion.points import Values, of_size_one, point, telling
 from rerank.reranker.options import FusionOptions
 from rerank.reranker.result import Result
-from rerank.reranker.selection.held_out import rows_of, took
+from rerank.reranker.selection.held_out import took
 from rerank.reranker.selection.options import Option
 from rerank.reranker.state import FittedState, first_stage_kept
 from rerank.statistics import parse
@@ -239,7 +239,7 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         ranks = judged.table(replace(plain, normaliser="rank", missing="zero", k=K)).X.T
         assert data.qid is not None
         some = np.flatnonzero(data.qid < MANY_QUERIES)
-        part = rows_of(data, some)
+        part = data.some(some)
         worse = [note for name, own in zip(names, ranks) for note in turned(name, part, statistic, own[some])]
         cut = DEPTH_TOLD if judged.cut and self.depth == "auto" else ""
         notes = tuple(note for note in (statistic.remark, *judged.notes, cut, *worse, choice.note) if note)

@@ -16,10 +16,9 @@ from rerank.io.runs import qrels_of, run_of, runs_by_name
 from rerank.io.table import words
 from rerank.ranks.lists import number_lists
 from rerank.ranks.row_gains import asks_relevance
-from rerank.reranker.data import Data, data_of
+from rerank.reranker.data import Arguments, Data, data_of
 from rerank.reranker.estimator import Reranker
 from rerank.reranker.fusion.model import FusionModel
-from rerank.reranker.selection.held_out import rows_of
 from rerank.statistics import RankStatistic
 
 
@@ -76,9 +75,7 @@ class JudgedRuns:
 
     def data(self, model: FusionModel, est: Reranker) -> Data:
         """The same, checked, for a reranker."""
-        table, options = self.table(model), est.get_params(deep=False)
-        assert table.y is not None
-        return data_of(table.X, table.y, table.qid, None, None, table.ideal_gains, options, est, table.feature_names)[0]
+        return data_of(Arguments.of_file(self.table(model)), est.get_params(deep=False), est)
 
 
 def some_rows(data: Data, kept: NDArray[np.intp]) -> Data:
@@ -87,7 +84,7 @@ def some_rows(data: Data, kept: NDArray[np.intp]) -> Data:
     ideal = _with(data.ideal_gains, data.qid, data.y, kept)
     gains = _with(dict(enumerate(data.missed)), data.qid, data.gains, kept) or {}
     missed = tuple(np.array(gains.get(number, ()), dtype=np.float64) for number in range(int(data.qid.max()) + 1))
-    return replace(rows_of(data, kept), missed=missed, ideal_gains=ideal)
+    return replace(data.some(kept), missed=missed, ideal_gains=ideal)
 
 
 def _with(

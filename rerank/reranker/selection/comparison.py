@@ -25,7 +25,7 @@ from rerank.io.options import seed, whole
 from rerank.io.page import Cells, Part, Words, as_html, as_text
 from rerank.ranks.row_gains import IdealGains
 from rerank.reranker.clock import Clock
-from rerank.reranker.data import Data, Weights, data_of
+from rerank.reranker.data import Arguments, Data, Weights, data_of
 from rerank.reranker.estimator import Reranker
 from rerank.reranker.evidence import WIDTH, short
 from rerank.reranker.learners import name_of
@@ -292,8 +292,8 @@ def compare(
     base = Reranker(
         stat, solver="search", gain=gain, pos_label=pos_label, n_jobs=1, random_state=number, time_limit=None
     )
-    given = (X, y, qid, sample_weight, query_weight, ideal_gains)
-    data, weights = data_of(*given, base.get_params(deep=False), Reranker(), groups=groups)
+    given = Arguments(X, y, qid, sample_weight, query_weight, ideal_gains, groups)
+    data = data_of(given, base.get_params(deep=False), Reranker())
     refuse_fixed_length(base, data)
     by_places = parse(stat).depth is not None and not parse(stat).weighs_hits
     length = data.y.size if data.qid is None and by_places else None
@@ -301,13 +301,12 @@ def compare(
     if "guard" in methods:
         scores = [(name, one) for name, one in stages if name in STAGES]
         every += [_guard(name, one, base, length) for name, one in scores]
-    unit = "list" if groups is None else "group" if qid is None else "joined list"
-    splits = splits_of(data.X, judged_by(data), data.units, whole("folds", folds, 2), 1, number, unit)
+    splits = splits_of(data.X, judged_by(data), data.units, whole("folds", folds, 2), 1, number, data.unit)
     # Scores of several fits have no common scale, so the folds of one list are ranked each by itself.
     judged = splits if data.qid is not None else [replace(split, repeat=-1) for split in splits]
     with enough_memory():
         judge = Judge(data, judged, parse(stat))
-        trial = _Trial(every, Folds(base, splits, data, weights, clock, n_jobs), judge, clock, verbose)
+        trial = _Trial(every, Folds(base, splits, data, clock, n_jobs), judge, clock, verbose)
         _, interrupted = protected(trial.run)
     if interrupted and not trial.ranked:
         raise KeyboardInterrupt

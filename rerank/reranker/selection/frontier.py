@@ -15,7 +15,7 @@ from rerank.io.options import whole
 from rerank.problem import Problem
 from rerank.reranker.clock import Clock
 from rerank.reranker.cross_fit import staged
-from rerank.reranker.data import Data, data_of
+from rerank.reranker.data import Arguments, Data, data_of
 from rerank.reranker.describe import listed
 from rerank.reranker.fit import concluded, stated
 from rerank.reranker.options import Options, values_of
@@ -37,30 +37,21 @@ POINTS_SHARE = 0.5
 """Share of the time of a fit, at most, for good weights without a proof, with which the search begins."""
 
 
-def frontier_of(
-    est: Options,
-    given: tuple[Any, Any, Any, Any, Any, Any],
-    names: tuple[str, ...],
-    groups: Any,
-    people: Any,
-    k_max: int,
-    folds: int | None,
-    time_limit: float | None,
-) -> Frontier:
+def frontier_of(est: Options, given: Arguments, k_max: int, folds: int | None, time_limit: float | None) -> Frontier:
     """The frontier of an estimator's columns on rows; see :meth:`rerank.Reranker.frontier`."""
     clock, most = Clock(time_limit), whole("k_max", k_max, 1)
     options = values_of(est)
     options |= {"solver": "search", "presolve": True, "proof": False, "checkpoint": None, "time_limit": None}
     if options["radius"] is None:  # a first stage that is kept would rank by all columns
         options["first_stage"] = None
-    data, weights = data_of(*given, options, Ranker(), names, groups, people)
+    data = data_of(given, options, Ranker())
     most = min(most, data.X.shape[1])
     held_out = dict[int, tuple[float, float]]()
 
     def found() -> list[Step]:
-        steps = _fits(data, weights, options, most, Clock(clock.share(FITS_SHARE if folds else 1.0)))
+        steps = _fits(data, options, most, Clock(clock.share(FITS_SHARE if folds else 1.0)))
         if folds and not current().asked.is_set():
-            held_out.update(_held_out(data, weights, options, most, folds, clock, groups, given[2]))
+            held_out.update(_held_out(data, options, most, folds, clock))
         return steps
 
     with enough_memory():
@@ -79,10 +70,10 @@ def frontier_of(
     return Frontier(name, "column", nested(steps), by, tuple(notes))
 
 
-def _fits(data: Data, weights: Floats | None, options: dict[str, Any], most: int, clock: Clock) -> list[Step]:
+def _fits(data: Data, options: dict[str, Any], most: int, clock: Clock) -> list[Step]:
     """The fits on all rows, each begun with the weights of the one before."""
     steps, before = list[Step](), np.zeros(0)
-    first = staged(data, task_of(options, data.X.shape[1]), weights, clock)
+    first = staged(data, task_of(options, data.X.shape[1]), clock)
 
     def solve(problem: Problem, task: Task, clock: Clock, start: Floats | None) -> Solution:
         start = before if before.size == problem.n_features else start
@@ -115,24 +106,17 @@ def _fits(data: Data, weights: Floats | None, options: dict[str, Any], most: int
 
 
 def _held_out(
-    data: Data,
-    weights: Floats | None,
-    options: dict[str, Any],
-    most: int,
-    folds: int,
-    clock: Clock,
-    groups: Any,
-    qid: Any,
+    data: Data, options: dict[str, Any], most: int, folds: int, clock: Clock
 ) -> dict[int, tuple[float, float]]:
     """Held-out value and seconds by size: columns and weights chosen anew without each fold."""
     base = Options(**options)
     refuse_fixed_length(base, data)
-    unit = "list" if groups is None else "group" if qid is None else "joined list"
-    splits = splits_of(data.X, judged_by(data), data.units, whole("folds", folds, 2), 1, options["random_state"], unit)
+    seed = options["random_state"]
+    splits = splits_of(data.X, judged_by(data), data.units, whole("folds", folds, 2), 1, seed, data.unit)
     judge = Judge(data, splits, task_of(options, data.X.shape[1]).quoted, base.list_length)
     if data.qid is None:  # scores of several fits have no common scale
         judge = replace(judge, splits=[replace(split, repeat=-1) for split in splits])
-    trial = Folds(base, splits, data, weights, clock, None)
+    trial = Folds(base, splits, data, clock)
     found = dict[int, tuple[float, float]]()
     for size in range(1, most + 1):
         began = clock.spent

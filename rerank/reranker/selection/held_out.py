@@ -20,7 +20,7 @@ from rerank.problem.quotas import scaled_quotas
 from rerank.ranks.row_gains import gain_of
 from rerank.reranker.clock import Clock
 from rerank.reranker.cross_fit import Staged, asked_folds, held_out_scores, on_one_scale, staged
-from rerank.reranker.data import Data, checked
+from rerank.reranker.data import Arguments, Data, checked
 from rerank.reranker.first_stage import fit_first_stage
 from rerank.reranker.fit import fit
 from rerank.reranker.options import Options, values_of
@@ -42,33 +42,22 @@ They are fewer than the functions if the time is over.
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """The training rows of a fold, checked, their weights, and a name for messages such as "fold 2 of 5"."""
+    """The training rows of a fold, checked, and a name for messages such as "fold 2 of 5"."""
 
     data: Data
-    weights: Floats | None
     name: str
 
 
-def part_of(data: Data, split: Split, sample_weight: Floats | None, gain: Any, name: str) -> Part:
+def part_of(data: Data, split: Split, gain: Any, name: str) -> Part:
     """The training rows of a fold; an error if nothing can be learned from them."""
-    rows = split.train
-    ideal = data.ideal_gains
-    if ideal and data.qid is not None:  # grades of lists that are all held out belong to no row here
-        here = set(data.qid[rows].tolist())
+    own, ideal = data.some(split.train), data.ideal_gains
+    if ideal and own.qid is not None:  # grades of lists that are all held out belong to no row here
+        here = set(own.qid.tolist())
         ideal = {number: grades for number, grades in ideal.items() if number in here} or None
+    weights = own.sample_weight, own.list_weight
     with naming(f"the training rows of {name}"):
-        learn, weights = checked(
-            data.rows.some(rows),
-            data.y[rows],
-            None if data.qid is None else data.qid[rows],
-            None if sample_weight is None else sample_weight[rows],
-            None if data.list_weight is None else data.list_weight[rows],
-            gain,
-            ideal_gains=ideal,
-            groups=None if data.groups is None else data.groups[rows],
-            kinds=None if data.kinds is None else data.kinds[rows],
-        )
-    return Part(learn, weights, name)
+        given = Arguments(None, own.y, own.qid, *weights, ideal, own.groups, own.kinds)
+        return Part(checked(own.rows, given, gain), name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,9 +68,7 @@ class Prior:
     held: Floats
 
 
-def priors(
-    data: Data, task: Task, sample_weight: Floats | None, splits: Sequence[Split], parts: Sequence[Part], call: Call
-) -> list[Prior | None]:
+def priors(data: Data, task: Task, splits: Sequence[Split], parts: Sequence[Part], call: Call) -> list[Prior | None]:
     """The prior of each fold; None where there is no first stage. They are fewer than the folds if the time is over.
 
     With ``task.cross_fit`` a candidate of fold ``a`` learns from scores by models that have seen neither ``a`` nor the
@@ -106,7 +93,7 @@ def priors(
         if len(singles) < len(folds):
             break
         if len(folds) > 2:  # of two folds nothing is left without both
-            singles = _by_pairs(data, task, sample_weight, [splits[k].test for k in folds], singles, call)
+            singles = _by_pairs(data, task, [splits[k].test for k in folds], singles, call)
         found += singles
         if not singles:
             break
@@ -116,7 +103,7 @@ def priors(
 def _ready(data: Data, task: Task) -> Staged | None:
     """Scores that do not depend on the folds: of a first stage that was ready when it came, or of given weights."""
     if task.first_stage is None:
-        return staged(data, task, None)
+        return staged(data, task)
     stage = task.first_stage
     if isinstance(stage, str) and stage not in data.rows.columns.inputs:
         return None
@@ -131,14 +118,12 @@ def _ready(data: Data, task: Task) -> Staged | None:
 def _prior(task: Task, part: Part, held: Any) -> Prior:
     """A first stage of the part, its scores of these rows and of the rows held out."""
     with naming(f"the training rows of {part.name}"):
-        found = staged(part.data, task, part.weights)
+        found = staged(part.data, task)
     assert found is not None
     return Prior(found, found.stage.scores(held))
 
 
-def _by_pairs(
-    data: Data, task: Task, sample_weight: Floats | None, tests: list[Indices], singles: list[Prior], call: Call
-) -> list[Prior]:
+def _by_pairs(data: Data, task: Task, tests: list[Indices], singles: list[Prior], call: Call) -> list[Prior]:
     """The priors of one repeat, from models without two of its folds; none of them if the time is over."""
     fold = np.empty(data.y.size, dtype=np.intp)
     for k, test in enumerate(tests):
@@ -146,12 +131,8 @@ def _by_pairs(
     pairs = [(a, b) for a in range(len(tests)) for b in range(a)]
     both = [np.flatnonzero((fold == a) | (fold == b)) for a, b in pairs]
     others = [np.flatnonzero((fold != a) & (fold != b)) for a, b in pairs]
-    scored = call(
-        [
-            (held_out_scores, (task.first_stage, data, train, test, sample_weight, task.seed))
-            for train, test in zip(others, both)
-        ]
-    )
+    jobs = [(task.first_stage, data, train, test, task.seed) for train, test in zip(others, both)]
+    scored = call([(held_out_scores, job) for job in jobs])
     if len(scored) < len(pairs):
         return []
     without = np.full((len(tests), data.y.size), np.nan)
@@ -225,13 +206,7 @@ class Folds:
     """
 
     def __init__(
-        self,
-        base: Options,
-        splits: Sequence[Split],
-        data: Data,
-        sample_weight: Floats | None,
-        clock: Clock,
-        n_jobs: int | None = None,
+        self, base: Options, splits: Sequence[Split], data: Data, clock: Clock, n_jobs: int | None = None
     ) -> None:
         self.splits, self.data = splits, data
         self._given = values_of(base) | {"checkpoint": None, "pos_label": None}
@@ -239,11 +214,11 @@ class Folds:
         if data.qid is None and base.list_length is None and statistic.depth is not None and not statistic.weighs_hits:
             # Lists to come are as long as this one; a fold is shorter, and there the first N are fewer.
             self._given["list_length"] = data.y.size
-        self._weights, self._clock = sample_weight, clock
-        gain = gain_of(base.stat, base.gain, sample_weight)
+        self._clock = clock
+        gain = gain_of(base.stat, base.gain, data.sample_weight)
         names = fold_names(splits)
-        parts = [part_of(data, split, sample_weight, gain, name) for split, name in zip(splits, names)]
-        self._own = Divided(data, parts, [rows_of(data, split.test) for split in splits])
+        parts = [part_of(data, split, gain, name) for split, name in zip(splits, names)]
+        self._own = Divided(data, parts, [data.some(split.test) for split in splits])
         if data.rows.columns.transformer is not None:
             self._own = self._own.reranking(base.features)
         self._others: dict[int, Divided] = {}
@@ -292,7 +267,7 @@ class Folds:
         kind = (named, task.cross_fit, task.radius is None, id(divided), *folds)
         if kind not in self._priors:
             splits, parts = [self.splits[k] for k in folds], [divided.parts[k] for k in folds]
-            found = priors(divided.data, task, self._weights, splits, parts, self._call)
+            found = priors(divided.data, task, splits, parts, self._call)
             if len(found) < len(folds):
                 return found
             self._priors[kind] = found
@@ -345,7 +320,7 @@ def _fold(task: Task, part: Part, held: Data, own: Prior | None, null: Prior | N
         share = part.data.y.size / (part.data.y.size + held.y.size)
         task = replace(task, quotas=scaled_quotas(task.quotas, part.data.kinds, share))
     with naming(f"the training rows of {part.name}"):
-        state = fit(part.data, task, Clock(seconds), part.weights, None if own is None else own.staged)
+        state = fit(part.data, task, Clock(seconds), None if own is None else own.staged)
     with naming(f"the rows held out in {part.name}"):
         return _ranked(state, held, None if own is None else own.held, None if null is None else null.held)
 
@@ -389,19 +364,6 @@ def refuse_fixed_length(base: Options, data: Data) -> None:
             f"stat holds {statistic.length} coefficients for a list of that length, and folds of its rows are shorter; "
             "give a function of (rank, length) or a statistic by name."
         )
-
-
-def rows_of(data: Data, rows: Indices) -> Data:
-    """Some of the rows; their lists keep their numbers."""
-    return replace(
-        data,
-        rows=data.rows.some(rows),
-        X=data.X[rows],
-        y=data.y[rows],
-        gains=data.gains[rows],
-        qid=None if data.qid is None else data.qid[rows],
-        list_weight=None if data.list_weight is None else data.list_weight[rows],
-    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -449,7 +411,7 @@ class Judge:
         statistic, unit = self.statistic, 1.0
         if self.data.qid is None:
             statistic, unit = in_lists_of(statistic, self.list_length or self.data.y.size, rows.size)
-        evaluator = rows_of(self.data, rows).evaluator(statistic)
+        evaluator = self.data.some(rows).evaluator(statistic)
         value = unit * evaluator.mean(own, "average")
         if np.isnan(alone).any():
             return Lead(value, math.nan, math.nan, math.nan)

@@ -27,7 +27,7 @@ from rerank.ranks.row_gains import IdealGains
 from rerank.reranker.clock import Clock
 from rerank.reranker.columns import lists_of
 from rerank.reranker.cross_fit import asked_folds
-from rerank.reranker.data import Data, Weights, data_of
+from rerank.reranker.data import Arguments, Data, Weights, data_of
 from rerank.reranker.estimator import Reranker, restored
 from rerank.reranker.evidence import Evidence, option_names, short
 from rerank.reranker.first_stage import too_many
@@ -189,41 +189,28 @@ class RerankerCV(Ranker):
             rows no model can be fitted or evaluated.
         """
         self._refuse(others)
-        return self._fit_named(X, y, qid, sample_weight, query_weight, ideal_gains, groups=groups, people=people)
+        return self._fit_on(Arguments(X, y, qid, sample_weight, query_weight, ideal_gains, groups, people))
 
-    def _fit_named(
-        self,
-        X: Any,
-        y: Any,
-        qid: Any,
-        sample_weight: Any,
-        query_weight: Weights,
-        ideal_gains: IdealGains,
-        names: tuple[str, ...] = (),
-        groups: Any = None,
-        people: Any = None,
-    ) -> RerankerCV:
-        """Columns get these ``names``, unless X has names of its own."""
-        clock, X = Clock(self.time_limit), held(X)
+    def _fit_on(self, given: Arguments) -> RerankerCV:
+        clock, given = Clock(self.time_limit), replace(given, X=held(given.X))
         base = Reranker() if self.reranker is None else self.reranker
         if not isinstance(base, Reranker):
             raise InputError(f"reranker is {base!r}; it must be None or a Reranker.")
-        safeguard, given = check_safeguard(self.safeguard), base.get_params(deep=False)
-        rows = (X, y, qid, sample_weight, query_weight, ideal_gains)
-        data, weights = data_of(*rows, given, clone(base), names, groups, people)
+        safeguard, params = check_safeguard(self.safeguard), base.get_params(deep=False)
+        data, grouped = data_of(given, params, clone(base)), given.groups is not None
         base = limited(base, data)
         options = options_of(self.grid, base, data)
         for option in options:
             table = data.reranking(option.params["features"]) if "features" in option.params else data
-            task_of(given | option.params, table.X.shape[1])
+            task_of(params | option.params, table.X.shape[1])
         refuse_fixed_length(base, data)
-        splits = self._splits(data, X, qid, groups)
-        fold = fold_of_each(splits, data.y.size) if splits[0].repeat < 0 and groups is None else None
+        splits = self._splits(data, given)
+        fold = fold_of_each(splits, data.y.size) if splits[0].repeat < 0 and not grouped else None
         data = data if fold is None else replace(data, fold=fold)
         judge = Judge(data, splits, parse(base.stat), base.list_length)
         with enough_memory():
             part = Clock(clock.share(FOLDS_SHARE))
-            trial = _Trial(Folds(base, splits, data, weights, part, self.n_jobs), judge, self.verbose)
+            trial = _Trial(Folds(base, splits, data, part, self.n_jobs), judge, self.verbose)
             trial.take(options)
             if self.grid is None and (simple := trial.best_simple(safeguard)) is not None:
                 trial.take(corrections(base, data, simple))
@@ -236,7 +223,7 @@ class RerankerCV(Ranker):
             if fold is not None and asked_folds(task_of(best.get_params(deep=False), data.X.shape[1])):
                 best.set_params(cross_fit=len(splits))
             best.set_params(time_limit=clock.least(best.time_limit, 1))
-            return params, best._fit_named(*rows, names, groups, fold, people)
+            return params, best._fit_on(given, fold)
 
         # Where the first stage breaks the constraints, or ranks by more columns than max_features, the best option is
         # taken that does neither.
@@ -244,9 +231,9 @@ class RerankerCV(Ranker):
         try:
             params, best = fitted(chosen)
             state = best.state_
-            given = (state.problem, state.task, state.first_stage, state.columns)
             many = too_many(state.first_stage, base.max_features, state.columns)
-            breaks = chosen is None and (many is not None or broken_by_first_stage(*given) is not None)
+            broken = broken_by_first_stage(state.problem, state.task, state.first_stage, state.columns)
+            breaks = chosen is None and (many is not None or broken is not None)
         except InfeasibleError:
             if chosen is not None or other is None:
                 raise
@@ -263,7 +250,7 @@ class RerankerCV(Ranker):
         result = replace(best.result_, evidence=self._evidence(trial, safeguard, best))
         if any(LATE in note for note in result.notes):
             result = result.noting(took(spent, self.time_limit))
-        if fold is None and splits[0].repeat < 0 and groups is None and result.folds and not result.grouped:
+        if fold is None and splits[0].repeat < 0 and not grouped and result.folds and not result.grouped:
             result = result.noting(
                 "The folds of cv do not hold out every row once, so the first stage's scores of the last fit are by "
                 f"{result.folds} folds of its own; give groups, if rows belong together."
@@ -272,13 +259,13 @@ class RerankerCV(Ranker):
         self.result_ = best.result_
         return self
 
-    def _splits(self, data: Data, X: Any, qid: Any, groups: Any) -> list[Split]:
+    def _splits(self, data: Data, given: Arguments) -> list[Split]:
         """The folds: whole lists and groups, a splitter gets what the user calls them."""
-        ids = lists_of(X, qid) if groups is None else lists_of(X, groups, "groups")
-        joined = data.qid is not None and groups is not None
+        grouped = given.groups is not None
+        ids = lists_of(given.X, given.groups, "groups") if grouped else lists_of(given.X, given.qid)
+        joined = data.qid is not None and grouped
         units = data.units if ids is None or joined else data.rows.there.of(np.asarray(ids))
-        unit = "list" if groups is None else "group" if qid is None else "joined list"
-        dealing = (self.cv, self.n_repeats, self.random_state, unit, data.rows.there)
+        dealing = (self.cv, self.n_repeats, self.random_state, data.unit, data.rows.there)
         return splits_of(data.X, judged_by(data), units, *dealing)
 
     def _publish(self, best: Reranker, trial: _Trial, chosen: int | None, params: dict[str, Any]) -> None:
@@ -432,5 +419,4 @@ class _Trial:
 
 def fit_table_by_folds(search: RerankerCV, table: Table) -> RerankerCV:
     """Choose on a table read from a file, whose columns have names."""
-    given = (table.X, table.y, table.qid, table.sample_weight, None, table.ideal_gains)
-    return search._fit_named(*given, table.feature_names, table.groups, table.people)
+    return search._fit_on(Arguments.of_file(table))
