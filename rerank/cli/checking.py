@@ -103,7 +103,7 @@ def verify(
 
 def _drawn(doc: ModelDocument, table: Table, where: str, proof: Proof) -> Any:
     """The proof as a picture; its boxes are made anew, since the checks keep none."""
-    from rerank.reranker.files.refit import refitted
+    from rerank.reranker.files.verify import refitted
     from rerank.reranker.weight_space import proof_drawn
 
     return proof_drawn(refitted(doc, table, where), proof)

@@ -201,8 +201,8 @@ def expressed(target: str, names: tuple[str, ...], options: dict[str, Any]) -> d
     """
     import numpy as np
 
+    from rerank.reranker.fusion.estimator import AUTO
     from rerank.reranker.fusion.exports import expressible
-    from rerank.reranker.fusion.fit import AUTO
     from rerank.reranker.fusion.model import FusionModel
 
     weights = np.full(len(names), 1.0 if options.get("positive", True) else -1.0)

@@ -59,7 +59,7 @@ def export(
     """Write the program of a model and its data as an .mps file."""
     from rerank.io.paths import check_outputs
     from rerank.reranker.files.export import export as write_program
-    from rerank.reranker.files.refit import refitted
+    from rerank.reranker.files.verify import refitted
     from rerank.reranker.solve.program import chosen_formulation
 
     if output.suffix != ".mps":
@@ -217,8 +217,7 @@ def take(
     """Read a solver's solution back into a model. Its value is recomputed exactly, a bound of the solver is not."""
     from rerank.io.paths import check_outputs
     from rerank.reranker.files.document import save
-    from rerank.reranker.files.export import imported
-    from rerank.reranker.files.support import Support
+    from rerank.reranker.files.export import Support, imported
 
     check_outputs([program, program.with_suffix(".json"), solution], {"--model": model})
     state = imported(program, solution, dialect, Support(bound, by, prove))

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InfeasibleError, InputError
-from rerank.problem import Problem, WeightRow, Written
+from rerank.problem import Problem, Quota, WeightRow, Written
 
 Floats = NDArray[np.float64]
 
@@ -141,3 +141,31 @@ def first_stage_keeps(problem: Problem, texts: Sequence[str], names: Sequence[st
         if not WeightRow(dense, row.lower, row.upper).keeps(coef.tolist()):
             return text
     return None
+
+
+Indices = NDArray[np.intp]
+
+
+def worst(quota: Quota, lists: Sequence[Indices], scores: Floats) -> int:
+    """Rows of the group among the first of a list, tied ones against the quota, in the list that is worst for it."""
+    found = []
+    for rows in lists:
+        member = np.isin(rows, quota.rows)
+        last = member if quota.least is not None else ~member  # of equal scores
+        found.append(int(member[np.lexsort((last, -scores[rows]))[: quota.first]].sum()))
+    return min(found) if quota.least is not None else max(found)
+
+
+def broken(quotas: Sequence[Quota], lists: Sequence[Indices], scores: Floats) -> Quota | None:
+    """The first quota that an order does not meet; None if it meets all."""
+    for quota in quotas:
+        count = worst(quota, lists, scores)
+        if count < (quota.least or 0) or (quota.most is not None and count > quota.most):
+            return quota
+    return None
+
+
+def in_words(quotas: Sequence[Quota], lists: Sequence[Indices], scores: Floats) -> list[str]:
+    """What an order makes of each quota, as sentences."""
+    where = "" if len(lists) == 1 else " in the list where that is closest"
+    return [f"Quota '{quota}': there are {worst(quota, lists, scores)}{where}." for quota in quotas]

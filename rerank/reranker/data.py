@@ -161,10 +161,6 @@ class Data:
         """The same of the best order of each list."""
         return self.evaluate(statistic, self.gains)
 
-    def missed_by(self, number: int) -> Floats:
-        """Gains of the relevant items that are not among the rows of a list."""
-        return self.missed[number] if self.missed else np.empty(0)
-
 
 def units_of(qid: ArrayLike | None, groups: ArrayLike) -> Indices:
     """Numbers of the groups; with lists, of the smallest sets of rows that hold whole lists and whole groups.
@@ -236,7 +232,7 @@ class Arguments:
             raise type(error)(f"{error} (Rows are counted from 0 without those of weight 0.)") from error
 
 
-def data_of(given: Arguments, options: Mapping[str, Any], estimator: Any) -> Data:
+def data_of(arguments: Arguments, options: Mapping[str, Any], estimator: Any) -> Data:
     """Training data as a user gives them, checked. Rows of weight 0 are not there.
 
     Parameters
@@ -246,29 +242,29 @@ def data_of(given: Arguments, options: Mapping[str, Any], estimator: Any) -> Dat
     estimator : object
         Gets scikit-learn's record of names and number of the columns.
     """
-    X, y, stage = held(given.X), held(given.y), options["first_stage"]
-    sides = {name: getattr(given, name) for name in ("qid", "groups", "people")}
+    X, y, stage = held(arguments.X), held(arguments.y), options["first_stage"]
+    sides = {name: getattr(arguments, name) for name in ("qid", "groups", "people")}
     named = tuple(dict.fromkeys(side for side in sides.values() if isinstance(side, str)))
     sides = {name: lists_of(X, side, name) for name, side in sides.items()}
     used = names_in(stage)
     if np.ndim(y) == 2:
         message = "A column-vector y was passed when a 1d array was expected; pass y.ravel()."
         warnings.warn(message, DataConversionWarning, stacklevel=4)
-    gain = gain_of(options["stat"], options["gain"], given.sample_weight)
-    there = replace(given, X=without(X, *named), y=y, **sides).present()
-    with there.counted():
-        rows = columns_of(there.X, there.y, options["features"], used)
-        validate_data(estimator, rows.given, there.y, reset=True, skip_check_array=True)
+    gain = gain_of(options["stat"], options["gain"], arguments.sample_weight)
+    weighed = replace(arguments, X=without(X, *named), y=y, **sides).present()
+    with weighed.counted():
+        rows = columns_of(weighed.X, weighed.y, options["features"], used)
+        validate_data(estimator, rows.given, weighed.y, reset=True, skip_check_array=True)
         frame = hasattr(estimator, "feature_names_in_")
-        lists = given.qid if isinstance(given.qid, str) else ""
+        lists = arguments.qid if isinstance(arguments.qid, str) else ""
         columns = replace(rows.columns, frame=frame, lists=lists, aside=named)
-        if given.names and not frame:
-            columns = columns.called(given.names)
-        if given.qid is not None and options["list_length"] is not None:
+        if arguments.names and not frame:
+            columns = columns.called(arguments.names)
+        if arguments.qid is not None and options["list_length"] is not None:
             raise InputError(
                 f"list_length is {options['list_length']}, and with qid every list has its own length; leave it out."
             )
-        data = checked(replace(rows, columns=columns, there=there.there), there, gain, options["pos_label"])
+        data = checked(replace(rows, columns=columns, there=weighed.there), weighed, gain, options["pos_label"])
     every = stage is not None or columns.transformer is not None  # a first stage learns from every column
     which = range(len(columns.inputs)) if every else columns.chosen
     notes = leaks(data.rows.given, columns.inputs, which, data.y)
@@ -277,7 +273,7 @@ def data_of(given: Arguments, options: Mapping[str, Any], estimator: Any) -> Dat
     return replace(data, notes=tuple(notes))
 
 
-def checked(rows: Rows, given: Arguments, gain: Gain, pos_label: Any = None) -> Data:
+def checked(rows: Rows, arguments: Arguments, gain: Gain, pos_label: Any = None) -> Data:
     """Training data, checked for consistent numbers of rows, lists and weights.
 
     Raises
@@ -286,14 +282,14 @@ def checked(rows: Rows, given: Arguments, gain: Gain, pos_label: Any = None) -> 
         Naming what is not consistent.
     """
     n = rows.n
-    grades, labels = read_labels(given.y, n, pos_label, utilities=gain == "order")
+    grades, labels = read_labels(arguments.y, n, pos_label, utilities=gain == "order")
     names: tuple[Any, ...] = (0,)
     lists = None
-    if given.qid is not None:
-        names, lists = number_lists(check_qid(given.qid, n))
-    weights = None if given.sample_weight is None else check_weights(given.sample_weight, n)
-    gains, by_list = gains_and_weights(grades, gain, weights, given.query_weight, names, lists)
-    groups, people = given.groups, given.people
+    if arguments.qid is not None:
+        names, lists = number_lists(check_qid(arguments.qid, n))
+    weights = None if arguments.sample_weight is None else check_weights(arguments.sample_weight, n)
+    gains, by_list = gains_and_weights(grades, gain, weights, arguments.query_weight, names, lists)
+    groups, people = arguments.groups, arguments.people
     return Data(
         rows=rows,
         X=rows.reranked(rows.columns.chosen),
@@ -302,8 +298,8 @@ def checked(rows: Rows, given: Arguments, gain: Gain, pos_label: Any = None) -> 
         qid=lists,
         list_weight=by_list,
         sample_weight=weights,
-        missed=tuple(missed_gains(given.ideal_gains, names, gain)) if given.ideal_gains else (),
-        ideal_gains=numbered(given.ideal_gains, names),
+        missed=tuple(missed_gains(arguments.ideal_gains, names, gain)) if arguments.ideal_gains else (),
+        ideal_gains=numbered(arguments.ideal_gains, names),
         labels=labels,
         groups=None if groups is None else number_lists(check_qid(groups, n, "groups"))[1],
         kinds=None if people is None else np.array(list(map(written, check_qid(people, n, "people").tolist()))),

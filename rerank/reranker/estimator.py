@@ -229,15 +229,15 @@ class Reranker(Options, Ranker):
                 warnings.warn(note, InputWarning, stacklevel=2)
         return self
 
-    def _fit_on(self, given: Arguments, fold: Indices | None = None) -> Self:
+    def _fit_on(self, arguments: Arguments, fold: Indices | None = None) -> Self:
         """Fit, with ``fold`` as in :class:`Data`."""
         with enough_memory():
             clock = Clock(self.time_limit)
             options = self.get_params(deep=False)
-            data = replace(data_of(given, options, self), fold=fold)
+            data = replace(data_of(arguments, options, self), fold=fold)
             fitted = fit(data, task_of(options, data.X.shape[1]), clock)
-            self._arguments = given
-            return self._adopt(replace(fitted, named=data.rows.columns.frame or bool(given.names)))
+            self._arguments = arguments
+            return self._adopt(replace(fitted, named=data.rows.columns.frame or bool(arguments.names)))
 
     def build_model(self, **choices: Any) -> Any:
         """The Pyomo ConcreteModel of the fitted problem; ``choices`` go to the builder (``linking``, ``big_m``, ...).
@@ -431,8 +431,7 @@ class Reranker(Options, Ranker):
             For a file that cannot be read or is of another program, weights that break a row that was added, and a
             bound below what the weights are worth.
         """
-        from rerank.reranker.files.export import load_solution
-        from rerank.reranker.files.support import Support
+        from rerank.reranker.files.export import Support, load_solution
 
         given = (path, dialect, Support(bound, by, prove), choices)
         return self._adopt(load_solution(self._fitted(), self._program(), *given, model))

@@ -19,9 +19,18 @@ from rerank.errors.compiling import uncounted
 from rerank.io.frames import is_sparse
 from rerank.problem.scaling import deviations
 from rerank.ranks.positions import affine
-from rerank.reranker.affine import affine_part, standardised, thawed
 from rerank.reranker.columns import Columns, Rows
-from rerank.reranker.learners import finite, fitted, is_fitted, log_odds, name_of, scores_of
+from rerank.reranker.learners import (
+    affine_part,
+    finite,
+    fitted,
+    is_fitted,
+    log_odds,
+    name_of,
+    scores_of,
+    standardised,
+    thawed,
+)
 
 Floats = NDArray[np.float64]
 
@@ -97,6 +106,12 @@ class FirstStage:
             )
         seen = rows.given if self.numeric is None else rows.inputs(self.numeric)
         return (scores_of(self.estimator, seen, rows.n) - self.centre) / self.scale
+
+    def weights_of(self, columns: Columns) -> Floats | None:
+        """Weights of the columns that can be reranked; None where the score is not affine in these alone."""
+        if self.coef is None or columns.transformer is not None or np.delete(self.coef, columns.chosen).any():
+            return None
+        return self.coef[columns.chosen]
 
     @property
     def is_given(self) -> bool:

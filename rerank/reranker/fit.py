@@ -20,15 +20,13 @@ from rerank.problem import Problem
 from rerank.problem.quotas import groups_of, unmet
 from rerank.ranks.evaluator import Ties
 from rerank.ranks.rationals import is_closed
-from rerank.reranker.anchored import anchor_of
 from rerank.reranker.clock import Clock
 from rerank.reranker.columns import Columns
-from rerank.reranker.constraints import first_stage_keeps
+from rerank.reranker.constraints import broken, first_stage_keeps, in_words, worst
 from rerank.reranker.cross_fit import Staged, staged
 from rerank.reranker.data import Data
 from rerank.reranker.describe import amount_of, corrections_in_words
 from rerank.reranker.first_stage import FirstStage, is_own_name, too_many
-from rerank.reranker.quotas import broken, in_words, worst
 from rerank.reranker.result import Result
 from rerank.reranker.solution import KEEPING, Solution, status_of
 from rerank.reranker.solve.margin import SMALLEST_DEFAULT, notes_on_exact_pairs, notes_on_near_rows, safe_epsilon
@@ -36,7 +34,7 @@ from rerank.reranker.solve.optimise import solve as best_weights
 from rerank.reranker.solve.verified import meets, verified
 from rerank.reranker.state import FittedState
 from rerank.reranker.task import Task
-from rerank.reranker.training import Training, fitted_scores, prepare, start_weights, theorem_of
+from rerank.reranker.training import Training, fitted_scores, start_weights, stated, theorem_of
 from rerank.search.domain import allowed
 
 Floats = NDArray[np.float64]
@@ -69,30 +67,6 @@ def fit(data: Data, task: Task, clock: Clock, first: Staged | None = None) -> Fi
             first = staged(data, task, clock) if first is None else first
         task, training = stated(data, task, first)
     return concluded(data, task, clock, first, training)
-
-
-def stated(data: Data, task: Task, first: Staged | None) -> tuple[Task, Training]:
-    """The problem of a first stage's shortlist, and the task with its size."""
-    whole = first is None or task.first_stage is None
-    n_candidates = None if whole else task.candidates(data.longest_list)
-    task = replace(task, n_candidates=n_candidates)
-    training = prepare(
-        data,
-        task.statistic,
-        None if first is None else first.scores,
-        n_candidates,
-        anchor_of(data.rows.columns, task, None if first is None else first.stage),
-        epsilon=task.epsilon or SMALLEST_DEFAULT,
-        C=task.C,
-        max_features=task.max_features,
-        signs=task.signs,
-        count_repeats=not task.judged,
-        constraints=task.constraints,
-        by_sum=task.normalise == "sum",
-        by_score=task.by_score,
-        quotas=task.quotas,
-    )
-    return task, training
 
 
 def concluded(
@@ -263,7 +237,7 @@ def _unused(data: Data, task: Task, stage: FirstStage | None, training: Training
     columns = data.rows.columns
     if stage is None or is_own_name(stage.name) or task.radius is not None or training.info.n_head < data.y.size:
         return ""
-    if stage.coef is not None and columns.transformer is None and not np.delete(stage.coef, columns.chosen).any():
+    if stage.weights_of(columns) is not None:
         return ""  # its weights are among those that were compared
     whole = "the list is reordered whole" if data.qid is None else "all lists are reordered whole"
     fixed = task.normalise is not None or task.formulation == "resolved_rank"
@@ -294,14 +268,8 @@ def unsolved(problem: Problem, task: Task, clock: Clock, start: Floats | None) -
     if task.judged:
         return Solution(weights=w, value=-math.inf, bound=problem.ideal, bound_source="ideal", gave_up=True)
     best = verified(problem, w)
-    solution = Solution(
-        weights=best.weights,
-        value=best.value,
-        certificate=best.certificate,
-        start_value=best.value,
-        bound=max(problem.ideal, best.value),
-        bound_source="ideal",
-    )
+    bound = max(problem.ideal, best.value)
+    solution = Solution(**best.figures, start_value=best.value, bound=bound, bound_source="ideal")
     if task.solver != "none":
         return solution
     return replace(solution, gave_up=not is_closed(solution.gap, solution.value)).noting(NOTHING_SOLVED)

@@ -80,11 +80,8 @@ class Ranker(ShownMixin, BaseEstimator):
         other rows are; :meth:`rank` and :meth:`score` use the same rule. After a fit on several lists, the head is the
         K best rows of each list, which needs ``qid``. Without ``qid`` the threshold is used, which is approximate.
         """
-        X = held(X)
-        rows = self._rows(X, qid)
-        if qid is None:
-            return self.state_.single_scores(rows)
-        return self.state_.list_scores(rows, numbered_lists(X, qid, rows.n))
+        rows, lists = self._listed(X, qid)
+        return self.state_.single_scores(rows) if lists is None else self.state_.list_scores(rows, lists)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Label of each row: one of ``classes_``, by cuts on the score.
@@ -103,9 +100,7 @@ class Ranker(ShownMixin, BaseEstimator):
 
     def list_scores(self, X: Any, qid: ArrayLike | str | None = None) -> Floats:
         """Scores that order each list as :meth:`rank` does, ties included; comparable within a list only."""
-        X = held(X)
-        rows = self._rows(X, qid)
-        return self.state_.list_scores(rows, numbered_lists(X, qid, rows.n))
+        return self.state_.list_scores(*self._listed(X, qid))
 
     def first_stage_scores(self, X: Any) -> Floats | None:
         """Scores of the first stage alone; None if there is none."""
@@ -116,9 +111,7 @@ class Ranker(ShownMixin, BaseEstimator):
 
         Equal scores keep the order of the rows.
         """
-        X = held(X)
-        rows = self._rows(X, qid)
-        lists = numbered_lists(X, qid, rows.n)
+        rows, lists = self._listed(X, qid)
         return places_by_list(self.state_.list_scores(rows, lists), lists)
 
     def score(
@@ -168,6 +161,12 @@ class Ranker(ShownMixin, BaseEstimator):
             validate_data(self, rows.given, reset=False, skip_check_array=True)
         return rows
 
+    def _listed(self, X: Any, qid: ArrayLike | str | None) -> tuple[Rows, NDArray[np.intp] | None]:
+        """The rows, and the number of each one's list."""
+        X = held(X)
+        rows = self._rows(X, qid)
+        return rows, None if qid is None else number_lists(check_qid(lists_of(X, qid), rows.n))[1]
+
     def top(self, X: Any, n: int, qid: ArrayLike | str | None = None) -> NDArray[Any]:
         """Rows at places 1 to ``n``, best first: labels of the index of a pandas frame, else numbers from 0.
 
@@ -198,9 +197,9 @@ class Ranker(ShownMixin, BaseEstimator):
 
     def _top(self, X: Any, n: int, qid: ArrayLike | str | None = None) -> NDArray[np.intp]:
         """Numbers of these rows."""
-        wanted, places = whole("n", n), self.rank(X, qid)
+        wanted, (table, lists) = whole("n", n), self._listed(X, qid)
+        places = places_by_list(self.state_.list_scores(table, lists), lists)
         rows = np.flatnonzero(places <= wanted)
-        lists = numbered_lists(X, qid, places.size)
         return rows[np.lexsort((places[rows],) if lists is None else (places[rows], lists[rows]))]
 
     def contributions(self, X: Any) -> Any:
@@ -328,11 +327,6 @@ class Ranker(ShownMixin, BaseEstimator):
         from rerank.reranker.weight_space import weights_drawn
 
         return weights_drawn(self.state_, self.result_.proof, every, ax)
-
-
-def numbered_lists(X: Any, qid: ArrayLike | str | None, n: int) -> NDArray[np.intp] | None:
-    """Number of each row's list."""
-    return None if qid is None else number_lists(check_qid(lists_of(X, qid), n))[1]
 
 
 def _constant(state: FittedState) -> float:

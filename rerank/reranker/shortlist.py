@@ -35,16 +35,13 @@ class Shortlist:
         Rows of each list, best place first; equal scores in the tail with the smaller gain first.
     threshold : float
         Least first-stage score of the head, for single rows; ``-inf`` if every row is in the head.
-    n_candidates : int or None
-        The K asked for.
     n_tied : int
-        Rows in the heads beyond ``n_candidates`` because they share the score at the cut.
+        Rows in the heads beyond the K asked for because they share the score at the cut.
     """
 
     heads: tuple[Indices, ...]
     tails: tuple[Indices, ...]
     threshold: float
-    n_candidates: int | None
     n_tied: int
 
     @property
@@ -87,7 +84,7 @@ def shortlist(
     if scores is None or n_candidates is None:
         order = scores if scores is not None else np.zeros(n)
         heads = tuple(rows[np.argsort(-order[rows], kind="stable")] for rows in lists)
-        return Shortlist(heads, tuple(rows[:0] for rows in lists), -math.inf, n_candidates, 0)
+        return Shortlist(heads, tuple(rows[:0] for rows in lists), -math.inf, 0)
     heads_, tails, tied = [], [], 0
     for rows in lists:
         own = scores[rows]
@@ -98,7 +95,7 @@ def shortlist(
         heads_.append(best_first[head])
         tails.append(best_first[~head])
     threshold = cut(scores, sum(head.size for head in heads_))
-    return Shortlist(tuple(heads_), tuple(tails), threshold, n_candidates, tied)
+    return Shortlist(tuple(heads_), tuple(tails), threshold, tied)
 
 
 def stack(first: Floats, head: Floats, is_head: NDArray[np.bool_], threshold: float, size: int) -> Floats:

@@ -120,7 +120,10 @@ def task_of(options: Mapping[str, Any], n_features: int) -> Task:
     """
     quoted = parse(options["stat"])
     statistic = fitted_statistic(quoted, options.get("window"), options.get("list_length"))
-    check_solver(options["solver"])
+    if (solver := options["solver"]) not in SOLVERS:
+        raise InputError(
+            f"Unknown solver {solver!r}; did you mean {nearest(str(solver), SOLVERS)!r}? Known: {', '.join(SOLVERS)}."
+        )
     formulation = chosen_formulation(options["formulation"], statistic)
     radius = options.get("radius")
     if radius is not None:
@@ -275,14 +278,6 @@ def _solver_options(given: Any, solver: str) -> Mapping[str, Any]:
 
 def _verbosity(value: Any) -> int:
     return int(value) if isinstance(value, bool | np.bool_) else whole("verbose", value, 0)
-
-
-def check_solver(name: Any) -> None:
-    """Refuse a name that is not the name of a solver."""
-    if name not in SOLVERS:
-        raise InputError(
-            f"Unknown solver {name!r}; did you mean {nearest(str(name), SOLVERS)!r}? Known: {', '.join(SOLVERS)}."
-        )
 
 
 def _candidates(n_candidates: Any) -> int | str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -14,20 +14,26 @@ from rerank.certificate import average_of
 from rerank.errors import InputError, nearest
 from rerank.problem import Problem, Quota, RankedList, ranked_lists
 from rerank.problem.quotas import groups_of
-from rerank.problem.scaling import snapped_scores
+from rerank.problem.reduced import depth_of, reduced_problem
+from rerank.problem.scaling import deviations, snapped_scores
 from rerank.ranks.lists import rows_by_list
 from rerank.ranks.perturb import duplicates, theorem_applies
-from rerank.reranker.anchored import Anchor, corrections
 from rerank.reranker.constraints import constrained
+from rerank.reranker.cross_fit import Staged
 from rerank.reranker.data import Data
-from rerank.reranker.first_stage import FirstStage
+from rerank.reranker.first_stage import FirstStage, top_of
 from rerank.reranker.shortlist import Shortlist, joined, shortlist
 from rerank.reranker.solution import ShortlistInfo
+from rerank.reranker.solve.margin import SMALLEST_DEFAULT
 from rerank.reranker.solve.program import normalised
+from rerank.reranker.task import Task
 from rerank.statistics import RankStatistic
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
+
+LARGEST = 1e150
+"""Largest number whose square is one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,8 +67,8 @@ class Training:
     n_empty_lists: int
     info: ShortlistInfo
     nothing: str
-    counted: tuple[Indices, ...] = ()
-    tied_tails: float = 0.0
+    counted: tuple[Indices, ...]
+    tied_tails: float
 
     def average(self, weights: Floats) -> float:
         """The statistic of weights with tied rows in the mean of their orders, where it counts ties so."""
@@ -70,48 +76,29 @@ class Training:
         return float(average_of(self.problem, weights)) + self.tied_tails
 
 
-def prepare(
-    data: Data,
-    statistic: RankStatistic,
-    scores: Floats | None,
-    n_candidates: int | None,
-    anchor: Anchor | None = None,
-    count_repeats: bool = True,
-    constraints: tuple[str, ...] = (),
-    by_sum: bool = False,
-    by_score: bool = False,
-    **options: Any,
-) -> Training:
+def stated(data: Data, task: Task, first: Staged | None) -> tuple[Task, Training]:
     """Cut the shortlist, drop the columns that are constant on it, and state the problem.
 
-    Parameters
-    ----------
-    scores : float64 array (n,) or None
-        First-stage scores; None makes every row a candidate.
-    anchor : Anchor, optional
-        States the problem of correcting the scores, if these are not all equal; else the free problem.
-    count_repeats : bool
-        Whether rows are counted that are equal to others.
-    constraints : tuple of str
-        Linear rows on the weights by column name.
-    by_sum, by_score : bool
-        Whether weights of sum 1 are meant, and whether the margin is in units of their score.
-    **options
-        ``epsilon``, ``C``, ``max_features`` and ``signs`` (one a column of ``data.X``) of :meth:`Problem.build`, and
-        its ``quotas``, without rows.
+    With a radius it is that of correcting the first stage's scores, if these are not all equal; else the free one. The
+    task gets the number of rows of a list that are reranked.
 
     Raises
     ------
     InputError
         If no list holds anything to rank.
     """
+    statistic, columns = task.statistic, data.rows.columns
+    scores, stage = (None, None) if first is None else (first.scores, first.stage)
+    whole = first is None or task.first_stage is None
+    n_candidates = None if whole else task.candidates(data.longest_list)
+    task = replace(task, n_candidates=n_candidates)
     short = shortlist(scores, data.gains, data.qid, n_candidates)
     start = np.cumsum([0, *(head.size for head in short.heads)])
     lists = []
-    for number, (head, tail, first) in enumerate(zip(short.heads, short.tails, start, strict=False)):
+    for number, (head, tail, place) in enumerate(zip(short.heads, short.tails, start, strict=False)):
         weight = 1.0 if data.list_weight is None else float(data.list_weight[head[0]])
-        rows = np.arange(first, first + head.size, dtype=np.intp)
-        missed, alone = data.missed_by(number), len(short.heads) == 1
+        rows = np.arange(place, place + head.size, dtype=np.intp)
+        missed, alone = data.missed[number] if data.missed else np.empty(0), len(short.heads) == 1
         lists.append(ranked_lists(statistic, rows, data.gains[head], data.gains[tail], weight, missed, alone))
     counted = [item for own in lists for item in own]
     if not counted:
@@ -125,27 +112,30 @@ def prepare(
     # A column may vary only in lists that do not count. It changes no value, and it has no range in the problem.
     used = table[np.concatenate([item.rows for item in weighed])]
     features = np.flatnonzero(used.max(axis=0) > used.min(axis=0)).astype(np.intp)
+    # Weights of the score that is corrected, where it is affine in the columns; it may be one of few columns.
+    coef = None if task.radius is None or stage is None else stage.weights_of(columns)
     others: set[int] = set()
-    if anchor is not None and anchor.within and anchor.coef is not None:
-        others = set(features[anchor.coef[features] == 0].tolist())
-        features = features[anchor.coef[features] != 0]
-    problem, cut, rows = None, False, head_rows
-    options["quotas"] = _on_heads(groups_of(options.get("quotas", ()), data.kinds), short, head_rows)
-    if features.size:
-        signs = options.pop("signs")[features]
-        if anchor is not None and scores is not None and scores.min() < scores.max():
-            found = corrections(data, statistic, scores, weighed, head_rows, features, anchor, signs, options)
-            problem, features, rows, cut = found.problem, found.features, found.rows, found.cut
-        else:
-            problem = Problem.build(table[:, features], weighed, signs=signs, by_sum=by_sum, **options)
-            if by_score:
-                width = Fraction(float(problem.high[0])) - Fraction(float(problem.low[0]))
-                problem = problem.with_epsilon(problem.epsilon.exact / width)
-    if problem is not None and constraints:
-        coef = None if anchor is None else anchor.coef
-        names, left_out = data.feature_names, data.rows.columns.left_out
-        problem = constrained(problem, features, constraints, names, coef, left_out)
-    if cut and problem is not None:
+    if coef is not None and stage is not None and top_of(stage.name) is not None:
+        others = set(features[coef[features] == 0].tolist())
+        features = features[coef[features] != 0]
+    options: dict[str, Any] = {
+        "epsilon": task.epsilon or SMALLEST_DEFAULT,
+        "C": task.C,
+        "max_features": task.max_features,
+        "quotas": _on_heads(groups_of(task.quotas, data.kinds), short, head_rows),
+    }
+    problem, cut = None, None
+    if features.size and task.radius is not None and scores is not None and scores.min() < scores.max():
+        problem, features, cut = _corrections(data, task, scores, coef, weighed, head_rows, features, options)
+    elif features.size:
+        by_sum = task.normalise == "sum"
+        problem = Problem.build(table[:, features], weighed, signs=task.signs[features], by_sum=by_sum, **options)
+        if task.by_score:
+            width = Fraction(float(problem.high[0])) - Fraction(float(problem.low[0]))
+            problem = problem.with_epsilon(problem.epsilon.exact / width)
+    if problem is not None and task.constraints:
+        problem = constrained(problem, features, task.constraints, data.feature_names, coef, columns.left_out)
+    if cut is not None and problem is not None:
         # Where rows are left out the order of the others matters, or the first stage's is as good as any.
         (item,) = problem.lists
         nothing = _nothing([item], problem.n_features - 1) if item.rows.size == data.y.size else ""
@@ -157,7 +147,9 @@ def prepare(
             data.gains[head_rows],
             np.repeat(np.arange(len(lists)), np.diff(start)),
         )
-    n_duplicates, n_conflicts = _repeats(*repeated) if count_repeats else (0, 0)
+    n_duplicates, n_conflicts = (0, 0) if task.judged else _repeats(*repeated)
+    longest = max(head.size for head in short.heads)
+    varying = others.union(features.tolist())
     info = ShortlistInfo(
         n_candidates=n_candidates,
         n_rows=data.y.size,
@@ -168,28 +160,86 @@ def prepare(
         n_duplicates=n_duplicates,
         n_conflicts=n_conflicts,
         n_features=int(features.size),
-        constant_features=tuple(
-            name for j, name in enumerate(data.feature_names) if j not in others.union(features.tolist())
-        ),
-        least_candidates=_least_candidates(data, statistic, scores, max(h.size for h in short.heads))
-        if nothing
-        else None,
+        constant_features=tuple(name for j, name in enumerate(data.feature_names) if j not in varying),
+        least_candidates=_least_candidates(data, statistic, scores, longest) if nothing else None,
     )
     parts = zip(lists, short.heads, short.tails, strict=True)
-    whole = tuple(np.concatenate([head, tail]) for own, head, tail in parts if any(one.weight > 0 for one in own))
-    labels = data.rows.labels(rows)
-    return Training(
-        problem,
-        short,
-        features,
-        labels,
-        len(lists),
-        lists.count([]),
-        info,
-        nothing,
-        whole,
-        _tied_tails(data, statistic, scores, short),
+    return task, Training(
+        problem=problem,
+        shortlist=short,
+        features=features,
+        rows=data.rows.labels(head_rows if cut is None else cut),
+        n_lists=len(lists),
+        n_empty_lists=lists.count([]),
+        info=info,
+        nothing=nothing,
+        counted=tuple(np.concatenate([head, tail]) for own, head, tail in parts if any(one.weight > 0 for one in own)),
+        tied_tails=_tied_tails(data, statistic, scores, short),
     )
+
+
+def _corrections(
+    data: Data,
+    task: Task,
+    scores: Floats,
+    coef: Floats | None,
+    lists: list[RankedList],
+    head_rows: Indices,
+    features: Indices,
+    options: dict[str, Any],
+) -> tuple[Problem | None, Indices, Indices | None]:
+    """The problem of correcting the scores, the columns that it has, and its rows where it may leave some out.
+
+    Deviations are those of all training rows, not of the heads alone. None for the problem if no column varies. Of one
+    list in which only the first places count, the problem holds the rows that some allowed corrections bring near these
+    places (:mod:`rerank.problem.reduced`), in the order of the list.
+
+    Parameters
+    ----------
+    coef : float64 array (columns,) or None
+        Weights of the score, where it is affine in the columns of ``data.X``.
+    lists : list of RankedList
+        Their rows are places in ``head_rows``.
+    features : intp array (p,)
+        Columns of ``data.X``.
+    options : dict
+        ``epsilon``, ``C``, ``max_features`` and ``quotas`` of :meth:`Problem.build`.
+    """
+    table = np.column_stack([scores, data.X[:, features]])
+    spread = np.concatenate([deviations(scores[:, None]), data.spread[features]])
+    used = head_rows[np.concatenate([item.rows for item in lists])]
+    low = table[used].min(axis=0)
+    high = low + spread
+    moving = np.flatnonzero(high[1:] > low[1:])
+    columns = np.concatenate([[0], moving + 1])
+    features, spread, low, high = features[moving], spread[columns], low[columns], high[columns]
+    if not features.size:
+        return None, features, None
+    own = np.zeros(features.size) if coef is None else coef[features] * spread[1:] / spread[0]
+    limits, table = _limits(float(task.radius or 0.0), own, task.signs[features]), table[:, columns]
+    if _is_cut(data, task.statistic, head_rows, table):
+        options |= {"quotas": [quota.of(head_rows[quota.rows]) for quota in options["quotas"]]}
+        problem, rows = reduced_problem(table, data.gains, task.statistic, low, high, limits, **options)
+        return problem, features, rows
+    return Problem.build(table[head_rows], lists, low=low, high=high, limits=limits, **options), features, None
+
+
+def _limits(radius: float, own: Floats, signs: NDArray[np.int8]) -> tuple[Floats, Floats]:
+    """Smallest and largest weight of the score and of each correction, in its deviations.
+
+    A sign is one of the total weight where the score is affine and has ``own`` weights, else of the correction. No
+    correction is always allowed.
+    """
+    lower, upper = np.full(own.size, -radius), np.full(own.size, radius)
+    lower = np.where(signs > 0, np.minimum(np.maximum(lower, -own), 0.0), lower)
+    upper = np.where(signs < 0, np.maximum(np.minimum(upper, -own), 0.0), upper)
+    return np.concatenate([[1.0], lower]), np.concatenate([[1.0], upper])
+
+
+def _is_cut(data: Data, statistic: RankStatistic, head_rows: Indices, table: Floats) -> bool:
+    """Whether rows that no correction brings near the first places are left out: of one whole list."""
+    whole = data.qid is None and not data.missed and head_rows.size == data.y.size
+    return whole and np.abs(table).max() <= LARGEST and depth_of(statistic) is not None
 
 
 def _tied_tails(data: Data, statistic: RankStatistic, scores: Floats | None, short: Shortlist) -> float:

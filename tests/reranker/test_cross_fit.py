@@ -16,7 +16,7 @@ from rerank.reranker.cross_fit import on_one_scale
 from rerank.reranker.data import Arguments, checked
 from rerank.reranker.first_stage import FirstStage, fit_first_stage
 from rerank.reranker.selection.folds import splits_of
-from rerank.reranker.selection.held_out import part_of, priors
+from rerank.reranker.selection.held_out import Fold, part_of, priors
 from rerank.reranker.task import task_of
 
 SEEN: list[np.ndarray] = []
@@ -108,7 +108,8 @@ def test_no_candidate_learns_from_scores_of_models_that_saw_its_fold_or_the_row(
     data = checked(rows, Arguments(X, y), "exponential")
     options = Reranker("auc", first_stage=Memory(), radius=0.1, cross_fit=k > 2).get_params(deep=False)
     splits = splits_of(data.X, y > 0, None, k, 2, 0)
-    parts = [part_of(data, split, "exponential", "a fold") for split in splits]
+    parts = [part_of(data, split.train, "exponential", "a fold") for split in splits]
+    folds = [Fold(part, data.some(split.test), "a fold") for part, split in zip(parts, splits)]
     SEEN.clear()
     calls = []
 
@@ -116,7 +117,7 @@ def test_no_candidate_learns_from_scores_of_models_that_saw_its_fold_or_the_row(
         calls.append(len(jobs))
         return [function(*given) for function, given in jobs]
 
-    found = priors(data, task_of(options, 2), splits, parts, call)
+    found = priors(data, task_of(options, 2), splits, folds, call)
     for prior in found:
         assert not prior.held.any()
         assert prior.staged.scores.any() == (k == 2)  # with two folds no row is left for a model without both

@@ -92,7 +92,7 @@ def test_a_solver_that_fails_takes_nothing_away(monkeypatch, d, n, options, note
 
     X, y, _ = table(60, d)
     plain = Reranker("auc", n_candidates=n, solver="search", epsilon=1e-4, **options).fit(X, y).result_
-    monkeypatch.setattr("rerank.reranker.solve.by_program.run", failing)
+    monkeypatch.setattr("rerank.reranker.solve.optimise.run", failing)
     est = Reranker("auc", n_candidates=n, solver="highs", **options).fit(X, y)
     assert any(f"{note}: The licence has expired." in one for one in est.result_.notes)
     assert est.result_.bound_source == "search" and est.result_.bound >= est.result_.value

@@ -13,9 +13,9 @@ from typer.testing import CliRunner
 from rerank import Reranker, RerankerCV, load
 from rerank.cli import app
 from rerank.errors import InputError
-from rerank.reranker.affine import affine_part
 from rerank.reranker.files import model_file
 from rerank.reranker.files.verify import verify
+from rerank.reranker.learners import affine_part
 from rerank.scorers import TableLogistic
 from tests.cases.drawn import as_table, drawn
 from tests.cases.mixed import LIBRARIES, mixed

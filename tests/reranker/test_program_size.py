@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from formulations import auc
 from rerank import Reranker
-from rerank.reranker.solve.by_program import seconds_to_state
+from rerank.reranker.solve.optimise import seconds_to_state
 from rerank.reranker.solve.program import counted_pairs, estimated_size, state
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rerank import Reranker
 from rerank.certificate import certify
 from rerank.io import Table
-from rerank.reranker import anchored
+from rerank.reranker import training
 from rerank.reranker.files import model_file
 from rerank.reranker.files.verify import verify
 
@@ -51,7 +51,7 @@ def test_the_rows_left_out_change_no_value(seed: int, stat: str) -> None:
     X, y = listed(seed, 300, graded=True)
     few = fitted(X, y, stat)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(anchored, "_is_cut", lambda *_: False)
+        patch.setattr(training, "_is_cut", lambda *_: False)
         whole = fitted(X, y, stat)
     every = whole.state_.problem
     assert len(few.state_.problem.X) < len(every.X) == 300

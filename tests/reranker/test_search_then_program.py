@@ -10,7 +10,7 @@ from rerank import Reranker, search
 from rerank.problem import Problem
 from rerank.reranker.clock import Clock
 from rerank.reranker.solution import Solution
-from rerank.reranker.solve import by_program, optimise
+from rerank.reranker.solve import optimise
 from rerank.reranker.task import task_of
 from rerank.search.loop import BranchAndBound
 from tests.cases.search import noisy_problem
@@ -27,7 +27,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(BranchAndBound, "_over", lambda *_: True)
     monkeypatch.setattr(search, "solve", counted("search", search.solve))
-    monkeypatch.setattr(by_program, "run", counted("program", by_program.run))
+    monkeypatch.setattr(optimise, "run", counted("program", optimise.run))
     return made
 
 

@@ -14,8 +14,7 @@ from rerank.io import Table
 from rerank.reranker.files import document as files
 from rerank.reranker.files import model_file
 from rerank.reranker.files.document import document, state_of
-from rerank.reranker.files.refit import refitted
-from rerank.reranker.files.verify import verify
+from rerank.reranker.files.verify import refitted, verify
 from tests.cases.drawn import as_table
 from tests.cases.models import CASES, PROVED, fitted, noisy, surviving
 from tests.cases.mutants import signed

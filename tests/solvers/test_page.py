@@ -11,8 +11,7 @@ import pytest
 
 from formulations.solutions import NAMES
 from rerank import Reranker
-from rerank.reranker.files.export import imported
-from rerank.reranker.files.support import Support
+from rerank.reranker.files.export import Support, imported
 from rerank.solvers.outcome import COMMON
 
 PAGE = (Path(__file__).parents[2] / "docs" / "solvers.md").read_text(encoding="utf-8")

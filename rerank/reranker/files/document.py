@@ -18,7 +18,7 @@ from rerank.io.labels import TwoLabels
 from rerank.problem import Margin
 from rerank.reranker.classes import WORD, from_flat
 from rerank.reranker.columns import Columns, all_columns
-from rerank.reranker.evidence import Evidence, evidence_of
+from rerank.reranker.evidence import evidence_of
 from rerank.reranker.files import model_file
 from rerank.reranker.files.model_file import MAX_TEXT, SQUARES, ModelDocument, usable
 from rerank.reranker.first_stage import FirstStage, is_own_name, of_tables, variant_name
@@ -54,11 +54,16 @@ _KINDS: dict[str, tuple[type, str]] = {
     "str": (str, "a text"),
     "bool": (bool, "true or false"),
 }
+_SEVERAL: dict[str, tuple[str, Any]] = {
+    "tuple[str, ...]": ("str", list),
+    "Mapping[str, float]": ("float", dict),
+    "Mapping[str, int]": ("int", dict),
+}
 
 
 def document(state: FittedState) -> ModelDocument:
     """The fitted state as a model document."""
-    stage, options = state.first_stage, state.task.given
+    stage, options, labels = state.first_stage, state.task.given, state.labels
     squares = state.columns.squares
     if state.columns.transformer is not squares:
         raise NotSupportedError(
@@ -110,7 +115,7 @@ def document(state: FittedState) -> ModelDocument:
             **{f"constraint.{number}": text for number, text in enumerate(state.task.constraints)},
             **_table(stage),
             **({} if squares is None else flattened(squares.to_dict(), SQUARES)),
-            **_two_labels(state),
+            **({} if labels is None else {"label_negative": labels.negative, "label_positive": labels.positive}),
             **({} if state.classes is None else state.classes.to_flat()),
             "named_features": state.columns.frame,
             **({"qid_column": state.columns.lists} if state.columns.lists else {}),
@@ -125,11 +130,6 @@ def document(state: FittedState) -> ModelDocument:
 def _table(stage: FirstStage | None) -> dict[str, Any]:
     table = None if stage is None or stage.coef is not None else of_tables(stage.estimator)
     return {} if table is None else flattened(table.to_dict(), TABLE)
-
-
-def _two_labels(state: FittedState) -> dict[str, Any]:
-    labels = state.labels
-    return {} if labels is None else {"label_negative": labels.negative, "label_positive": labels.positive}
 
 
 def _positive(given: Any, signs: np.ndarray) -> bool | str:
@@ -357,7 +357,9 @@ def result_to_flat(result: Result) -> dict[str, Any]:
         if str(field.type).startswith("float") and body.get(field.name) is not None:
             body[field.name] = float(body[field.name])
     if result.certificate is not None:
-        body["certificate"] = certificate_entries(result.certificate)
+        # With hundreds of lists its fractions are too long for a file.
+        entries = flattened(result.certificate.to_dict())
+        body["certificate"] = {name: _shortened(value) for name, value in entries.items()}
     return flattened({**body, "message": _shortened(result.message)})
 
 
@@ -368,19 +370,15 @@ def _shortened(text: Any) -> Any:
     return "sha256:" + hashlib.sha256(str(text).encode()).hexdigest()
 
 
-def certificate_entries(certificate: Any) -> dict[str, Any]:
-    """Every entry of a certificate by dotted name; with hundreds of lists its fractions are too long for a file."""
-    return {key: _shortened(value) for key, value in flattened(certificate.to_dict()).items()}
-
-
 def _certificate(entries: Mapping[str, Any]) -> Any:
     """The certificate of a file; None if there is none, or if its fractions were too long for the file."""
     from rerank.certificate import Certificate
 
     if not entries or any(str(value).startswith("sha256:") for value in entries.values()):
         return None
+    weights = entries.get("weights", [])
     try:
-        return Certificate.from_dict({**entries, "weights": _row(entries, "weights")})
+        return Certificate.from_dict({**entries, "weights": weights if isinstance(weights, list) else None})
     except InputError:
         raise _unusable("its certificate lacks an entry, or one is no number") from None
 
@@ -435,24 +433,6 @@ def _sequences(node: Any) -> Any:
     return [inner[key] for key in numbered] if set(inner) == set(numbered) else inner
 
 
-def _evidence(entries: Mapping[str, Any], statistic: str) -> Evidence | None:
-    """What held-out rows said, by the entries of a file; None if it says nothing of them."""
-    if not entries:
-        return None
-    rows = {name: _row(entries, name) for name in {key.partition(".")[0] for key in entries if "." in key}}
-    plain = {key: value for key, value in entries.items() if "." not in key}
-    return evidence_of(plain | rows, statistic)
-
-
-def _row(flat: Mapping[str, Any], prefix: str) -> list[Any]:
-    """Numbered entries in order."""
-    entries = gathered(flat, prefix)
-    try:
-        return [entries[str(number)] for number in range(len(entries))]
-    except KeyError as error:
-        raise _unusable(f"{prefix} has no entry {error}") from None
-
-
 def result_from_flat(
     flat: Mapping[str, Any], weights: NDArray[np.float64], names: tuple[str, str], gain: str, epsilon: float, C: float
 ) -> Result:
@@ -463,56 +443,50 @@ def result_from_flat(
     InputError
         If an entry is missing or of another kind, or if the status or the source of the bound is unknown.
     """
-    short, size = gathered(flat, "shortlist"), gathered(flat, "model_size")
-    constant, notes = tuple(_row(short, "constant_features")), tuple(_row(flat, "notes"))
-    left_out = tuple(_row(flat, "left_out"))
-    short = {key: value for key, value in short.items() if "." not in key}
-    plain = {key: value for key, value in flat.items() if "." not in key and key != "model_size"}
-    seconds, message = gathered(flat, "seconds"), plain.pop("message", None)
-    if not isinstance(message, str):
+    body: dict[str, Any] = {"seconds": {}} | nested(flat)
+    certificate, evidence, short = (body.pop(name, {}) for name in ("certificate", "evidence", "shortlist"))
+    if not isinstance(body.pop("message", None), str):
         raise _unusable("it has no message")
-    _check_kinds(Result, plain, "")
-    _check_kinds(ShortlistInfo, short, "shortlist.")
-    for kind, values in (
-        ("str", constant),
-        ("float", seconds.values()),
-        ("int", size.values()),
-        ("str", (*notes, *left_out)),
-    ):
-        for value in values:
-            _check_kind(kind, "shortlist, seconds, model_size or notes", value)
+    body = _typed(Result, body, "")
     try:
         result = Result(
-            **plain,
+            **body,
             weights=weights,
             statistic_name=names[0],
             fitted_name=names[1],
             gain=gain,
             epsilon=epsilon,
             C=C,
-            certificate=_certificate(gathered(flat, "certificate")),
-            evidence=_evidence(gathered(flat, "evidence"), names[0]),
-            shortlist=ShortlistInfo(**short, constant_features=constant),
-            seconds=seconds,
-            model_size=size or None,
-            notes=notes,
-            left_out=left_out,
+            certificate=_certificate(certificate),
+            evidence=evidence_of(evidence, names[0]) if evidence else None,
+            shortlist=ShortlistInfo(**_typed(ShortlistInfo, short, "shortlist.")),
         )
     except (TypeError, ValueError) as error:
         raise (error if isinstance(error, InputError) else _unusable(str(error)[:160])) from None
     for name, known in (("status", STATUSES), ("bound_source", SOURCES)):
-        if plain[name] not in known:
-            raise _unusable(f"the {name} {plain[name][:40]!r} is unknown")
+        if body[name] not in known:
+            raise _unusable(f"the {name} {body[name][:40]!r} is unknown")
     return result
 
 
-def _check_kinds(kind: type, values: Mapping[str, Any], prefix: str) -> None:
-    """Check that each entry has the type that the class declares."""
-    annotations = {field.name: str(field.type) for field in fields(kind)}
-    for name, value in values.items():
-        word, _, none = annotations.get(name, "").partition(" | ")
-        if word in _KINDS and not (none == "None" and value is None):
-            _check_kind(word, prefix + name, value)
+def _typed(kind: type, body: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+    """The entries, each of the type that the class declares; sequences as tuples."""
+    found = dict(body)
+    for field in fields(kind):
+        word, _, none = str(field.type).partition(" | ")
+        if field.name not in body or (none == "None" and body[field.name] is None):
+            continue
+        name, value = prefix + field.name, body[field.name]
+        if word in _KINDS:
+            _check_kind(word, name, value)
+        elif word in _SEVERAL:
+            inner, holder = _SEVERAL[word]
+            if not isinstance(value, holder):
+                raise _unusable(f"{name} is {str(value)[:40]!r}, not several entries")
+            found[field.name] = value if holder is dict else tuple(value)
+            for one in value.values() if holder is dict else value:
+                _check_kind(inner, name, one)
+    return found
 
 
 def _check_kind(word: str, name: str, value: Any) -> None:

@@ -1,10 +1,17 @@
-"""Programs out and solutions back: an export holds all that is needed to verify the solution of another solver."""
+"""Programs out and solutions back: an export holds all that is needed to verify the solution of another solver.
+
+The program that was solved has to be that of the exported problem, or of the model that was given. Its names and
+numbers are compared with those of the problem stated again, and the rows that a solution file counts with the rows of
+that program: rows or columns of the user's own are refused where nothing says that they are the user's.
+"""
 
 from __future__ import annotations
 
 import math
 import os
-from dataclasses import replace
+import re
+from dataclasses import dataclass, replace
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +22,7 @@ from rerank.certificate import digest
 from rerank.errors import CertificateError, InputError, SolverError
 from rerank.io.atomic import together, writing_bytes
 from rerank.io.bounded import read_bytes
+from rerank.io.options import real
 from rerank.problem import Problem
 from rerank.problem.json import problem_from_json, problem_to_json
 from rerank.ranks.rationals import is_closed
@@ -22,19 +30,17 @@ from rerank.reranker.clock import Clock
 from rerank.reranker.files import model_file
 from rerank.reranker.files.document import document, state_of
 from rerank.reranker.files.model_file import usable
-from rerank.reranker.files.own_rows import check_claim, check_point, check_program, check_rows
-from rerank.reranker.files.support import NOTHING, Support
 from rerank.reranker.result import Result
 from rerank.reranker.solution import Moment, history_of, status_of
-from rerank.reranker.solve.by_program import run, seconds_to_state
+from rerank.reranker.solve.optimise import run, seconds_to_state, solve
 from rerank.reranker.solve.own import OwnProgram, check_model, choices_of, own_program
 from rerank.reranker.solve.program import build_model, chosen_formulation, normalised, shares_optimum
 from rerank.reranker.solve.program import state as stated_program
 from rerank.reranker.solve.verified import Verified, outside, polished, summed
 from rerank.reranker.state import FittedState
-from rerank.reranker.task import task_of
+from rerank.reranker.task import Task, task_of
 from rerank.search.domain import allowed
-from rerank.solvers.outcome import Outcome, Progress
+from rerank.solvers.outcome import ACCEPTED, AGREE, Outcome, Progress
 
 if TYPE_CHECKING:
     from formulations.program import Program
@@ -42,6 +48,96 @@ if TYPE_CHECKING:
 
 MOST_SECONDS = 20.0
 """A program that takes longer to state is not stated again when a solution of it is read."""
+
+
+@dataclass(frozen=True)
+class Support:
+    """What is asked for besides the weights.
+
+    Attributes
+    ----------
+    bound : float, optional
+        A solver's bound, as it prints it for the file of the program, which minimises and holds no constant.
+    by : str, optional
+        Whose word that is: solver and version.
+    prove : float, optional
+        Seconds for a search that starts from the weights.
+    """
+
+    bound: float | None = None
+    by: str | None = None
+    prove: float | None = None
+
+    def __post_init__(self) -> None:
+        if (self.bound is None) != (not self.by):
+            raise InputError(
+                "A bound on a solver's word needs both the number and the solver; give bound and by, or neither "
+                "(--bound and --by)."
+            )
+        if self.bound is not None and not (isinstance(self.bound, Real) and math.isfinite(self.bound)):
+            raise InputError(f"bound is {self.bound!r}; it must be a finite number.")
+        if self.prove is not None:
+            real("prove", self.prove, 0.0)
+
+    def bounded(self, result: Result, program: Program, bounds: bool) -> Result:
+        """The result with the bound on the solver's word, if that program ``bounds`` the value."""
+        if self.bound is None or self.by is None:
+            return result
+        bound, value = program.constant - self.bound, result.value
+        result = replace(result, program_bound=bound)
+        if not bounds:
+            return result.noting(
+                f"{self.by} bounds the {result.formulation} program, as it was stated, by {bound:.9g}; that program "
+                "asks more than the problem, so this is no bound on the value."
+            )
+        self.check(bound, value, program.constant)
+        if is_closed(result.bound - max(bound, value), value):
+            return result.noting(
+                f"The bound that the model had, {result.bound:.9g}, is kept: that of {self.by} is not smaller."
+            )
+        return replace(result, bound=max(bound, value), bound_source="solver", bound_solver=self.by)
+
+    def check(self, bound: float, value: float, constant: float) -> None:
+        """Refuse a bound on the value below the value; ``constant`` is what the program's file lacks of it."""
+        if bound < value - AGREE * max(1.0, abs(value)):
+            raise InputError(
+                f"A bound of {self.bound:.9g} by {self.by} would mean that no value exceeds {bound:.9g}, and these "
+                f"weights are worth {value:.9g}; give the bound as {self.by} prints it for the program's file, in "
+                f"which they are worth {constant - value:.9g}."
+            )
+
+    def proved(self, result: Result, problem: Problem, task: Task) -> Result:
+        """The result after a search from its weights; better weights take their place, and that is said."""
+        if self.prove is None:
+            return result
+        clock = Clock(self.prove)
+        asked = replace(task, solver="search", presolve=True, node_limit=None, checkpoint=None, judged=False)
+        found = solve(problem, asked, clock, result.weights)
+        if not is_closed(result.value - found.bound, found.bound, summed(problem)):
+            raise CertificateError(
+                f"The search says that no value exceeds {found.bound:.12g}, but these weights are worth "
+                f"{result.value:.12g} when recomputed exactly; please report this."
+            )
+        proof, more = found.proof, found.value - result.value
+        result = replace(result, nodes=found.nodes, proof=proof, gave_up=found.gave_up, seconds=clock.report()).noting(
+            *found.notes
+        )
+        if not is_closed(more, result.value, summed(problem)) and found.certificate is not None:
+            result = replace(
+                result,
+                weights=found.weights,
+                value=found.value,
+                certificate=found.certificate,
+                statistic=float(found.certificate.statistic),
+            ).noting(f"The search found weights that are worth {more:.6g} more than those of the file; they are taken.")
+        bound = max(found.bound, result.value)
+        if is_closed(bound - result.bound, bound, summed(problem)):
+            result = replace(result, bound=bound, bound_source=found.bound_source, bound_solver=None)
+        end = Moment(clock.spent, result.value, result.bound)
+        return replace(result, history=history_of([*found.history, end], *end[1:]))
+
+
+NOTHING = Support()
 
 
 def export(
@@ -240,24 +336,8 @@ def _kept(
             f"earn, so the bound {limit:.9g} is that of all weights, with or without your rows."
         )
     told += [*own.remarks(point), *own.scale_remarks(found), *notes]
-    result = replace(
-        old,
-        weights=found.weights,
-        value=value,
-        certificate=found.certificate,
-        statistic=float(found.certificate.statistic),
-        bound=max(limit, value),
-        bound_source=source,
-        bound_solver=by,
-        gave_up=False,
-        changed=True,
-        formulation=own.base.formulation,
-        start_value=None,
-        evidence=None,
-        proof=None,
-        notes=tuple(told),
-        **{"history": (), **reported},
-    ).within_bound()
+    own_figures = {"changed": True, "formulation": own.base.formulation, "proof": None, **reported}
+    result = _taken(old, found, (limit, source, by), told, **own_figures).within_bound()
     return _with_weights(state, replace(result, history=history_of(result.history, value, result.bound)))
 
 
@@ -275,6 +355,26 @@ def _check_bound(value: float, bound: float, problem: Problem, name: str) -> Non
             f"The weights of {name} are worth {value:.12g} when recomputed exactly, above the bound "
             f"{bound:.12g} of the model: one of the two is wrong, so neither is used; fit the model again."
         )
+
+
+def _taken(
+    old: Result, best: Verified, limit: tuple[float, str, str | None], told: list[str], **reported: Any
+) -> Result:
+    """The result with other weights, a bound with its source and whose word it is, and what is told and reported."""
+    bound, source, by = limit
+    return replace(
+        old,
+        **best.figures,
+        statistic=float(best.certificate.statistic),
+        bound=max(bound, best.value),
+        bound_source=source,
+        bound_solver=by,
+        gave_up=False,
+        start_value=None,
+        evidence=None,
+        notes=tuple(told),
+        **{"history": (), **reported},
+    )
 
 
 def _with_weights(state: FittedState, result: Result) -> FittedState:
@@ -458,26 +558,17 @@ def _solved_by_file(
         )
     if best.value < old.value and not is_closed(old.value - best.value, old.value, summed(problem)):
         told.append(f"The weights that the model had are worth more: {old.value:.9g}, and these {best.value:.9g}.")
-    result = replace(
+    result = _taken(
         old,
-        weights=best.weights,
-        value=best.value,
-        certificate=best.certificate,
-        statistic=float(best.certificate.statistic),
-        bound=max(bound, best.value),
-        bound_source=source,
-        bound_solver=by,
-        gave_up=False,
+        best,
+        (bound, source, by),
+        told,
         changed=False,
         program_value=claim,
         program_bound=None,
         formulation=formulation,
         solver="file",
-        start_value=None,
-        history=(),
         start_accepted=None,
-        evidence=None,
-        notes=tuple(told),
     )
     result = support.bounded(result, program, bounds)
     return _with_weights(state, support.proved(result, problem, state.task).within_bound())
@@ -538,3 +629,118 @@ def _read(
         raise InputError(str(error)) from error
     check_point(solution, x, program, Path(path).name)
     return solution, x
+
+
+ADVICE = "for rows, columns or bounds of your own give the model, as in load_solution(path, model=m), or export_mps"
+
+# How many rows the program had, in the solution files of HiGHS and GLPK; those of other solvers do not say.
+_COUNTS = (
+    re.compile(rb"^# Rows (\d{1,12})\s*$", re.M),
+    re.compile(rb"\A\s*\d{1,12} (\d{1,12}) : Number of columns and rows"),
+    re.compile(rb"^s (?:mip|bas|ipt) (\d{1,12}) \d{1,12} ", re.M),
+    re.compile(rb"\AProblem:[^\n]*\nRows: +(\d{1,12})\s*$", re.M),
+)
+GAP = 1e-3
+"""Relative gap at which no solver calls a point optimal unless it was asked to; 1e-4 is a common default."""
+# Sums of the same doubles, on another machine.
+_CLOSE = 1e-9
+
+
+def check_program(read: Program, own: Program, source: str) -> None:
+    """Refuse a program that is not the problem's own.
+
+    Parameters
+    ----------
+    read : Program
+        That of a file.
+    own : Program
+        The problem stated again.
+    source : str
+        Name of the file in messages.
+
+    Raises
+    ------
+    InputError
+        Naming a row or column too many or too few, or saying that the numbers differ.
+    """
+    for kind in ("rows", "columns"):
+        there, wanted = getattr(read, kind), getattr(own, kind)
+        if there == wanted:
+            continue
+        odd = sorted(set(there) ^ set(wanted)) or ["their order"]
+        raise InputError(
+            f"{source} has {len(there)} {kind} where the problem's program has {len(wanted)}; they differ in "
+            f"{odd[0][:40]!r}: {ADVICE}."
+        )
+    names = ("cost", "row_lower", "row_upper", "lower", "upper", "integer", "weights")
+    pairs = [(getattr(read, name), getattr(own, name)) for name in names]
+    pairs += [(getattr(read.matrix, name), getattr(own.matrix, name)) for name in ("indptr", "indices", "data")]
+    if not all(a.shape == b.shape and np.allclose(a, b, rtol=_CLOSE, atol=_CLOSE) for a, b in pairs):
+        raise InputError(f"{source} holds other numbers than the program of its problem: {ADVICE}.")
+
+
+def check_rows(solution: str | os.PathLike[str], own: Program) -> bool:
+    """Refuse a solution file of a program with more or fewer rows, where the file counts them.
+
+    A program file of the same name beside the solution is compared, too. Returns whether anything counted the rows.
+    """
+    from formulations import mps
+    from formulations.errors import FormulationError
+    from formulations.files import file_bytes
+
+    name = Path(solution).name
+    try:
+        content = file_bytes(solution)
+        beside = Path(solution).with_suffix(".mps")
+        there = beside.is_file() and beside != Path(solution)
+        program = mps.read(beside, sidecar=False) if there else None
+        ours = mps.read(beside) if there and mps.sidecar_path(beside).is_file() else None
+    except FormulationError as error:
+        raise InputError(str(error)) from error
+    split = np.isfinite(own.row_lower) & np.isfinite(own.row_upper) & (own.row_lower < own.row_upper)
+    # A file states a row with two sides as two; a solution that was written from arrays counts it once.
+    wanted = (len(own.rows) + int(split.sum()), len(own.rows))
+    found = [(name, int(match.group(1))) for match in (count.search(content) for count in _COUNTS) if match]
+    if program is not None:
+        found.append((beside.name, len(program.rows)))
+    for source, count in found:
+        if count not in wanted:
+            raise InputError(
+                f"{source} is of a program with {count} rows where the problem's has {wanted[0]}: {ADVICE}."
+            )
+    if ours is not None:
+        check_program(ours, own, beside.name)
+    return bool(found)
+
+
+def check_point(solution: FileSolution, x: NDArray[np.float64], own: Program, source: str) -> None:
+    """Refuse a point that violates the problem's program, and an objective that is not the point's."""
+    violated = own.violation(x)
+    if not violated <= ACCEPTED:
+        raise InputError(
+            f"The point of {source} violates the problem's program by {violated:.3g}, and {ACCEPTED:g} is allowed: it "
+            f"is of another program; {ADVICE}."
+        )
+    paid = float(own.cost @ x)
+    # A file minimises the negated cost; a model in memory is maximised, with or without its constant.
+    fits = (-paid, paid, paid + own.constant)
+    near = AGREE * max(1.0, float(np.abs(own.cost) @ np.abs(x)) + abs(own.constant))
+    if solution.objective is not None and min(abs(solution.objective - one) for one in fits) > near:
+        raise InputError(
+            f"{source} states the objective {solution.objective:.9g}, and its columns are worth {-paid:.9g} in the "
+            f"problem's program: it is of another program; {ADVICE}."
+        )
+
+
+def check_claim(solution: FileSolution, claim: float, known: float, source: str) -> None:
+    """Refuse the optimum of a program whose optimum is the problem's, if a better value is known.
+
+    Raises
+    ------
+    InputError
+    """
+    if solution.optimal and known - claim > GAP * max(1.0, abs(known)):
+        raise InputError(
+            f"{source} calls {claim:.9g} optimal, and weights worth {known:.9g} are known, which the problem's program "
+            f"admits: it is of another program; {ADVICE}."
+        )

@@ -24,9 +24,6 @@ EQUAL = 1e-12
 POINTS = 101
 """Alphas of the table and of the picture."""
 
-WIDTH = 1.96
-"""Standard errors on each side of a lead."""
-
 Steps = tuple[Floats, Floats]
 """Lower ends of intervals from 0 to 1, and the value on each."""
 
@@ -123,8 +120,7 @@ class AlphaCurve:
 
 def _told(lead: Lead) -> str:
     """A held-out value, that of alpha .5, and the lead with its interval."""
-    half = WIDTH * lead.error
-    ends = "" if math.isnan(half) else f" (95 % interval {lead.lead - half:+.4f} to {lead.lead + half:+.4f})"
+    ends = "" if (two := lead.interval) is None else f" (95 % interval {two[0]:+.4f} to {two[1]:+.4f})"
     return f"{lead.value:.4f}, alpha 0.5 {lead.alone:.4f}, a lead of {lead.lead:+.4f}{ends}"
 
 

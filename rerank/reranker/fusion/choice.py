@@ -1,4 +1,7 @@
-"""Normaliser, weights and radius chosen on held-out queries; weights that cost no search come first."""
+"""Normaliser, weights and radius chosen on held-out queries; weights that cost no search come first.
+
+Weights of kinds of queries, such as codes and questions, are averaged with the common ones, and kept where they lead.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,9 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
-import joblib
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,13 +26,11 @@ from rerank.reranker.evidence import Evidence
 from rerank.reranker.fit import LATE, fit
 from rerank.reranker.fusion.lists import some_rows
 from rerank.reranker.fusion.normalise import Floats
-from rerank.reranker.fusion.nulls import Null
-from rerank.reranker.fusion.points import Lists, Values, point
+from rerank.reranker.fusion.points import POOL, Lists, Null, Values, of_size_one, point
 from rerank.reranker.selection.folds import Split, splits_of
-from rerank.reranker.selection.held_out import part_of
+from rerank.reranker.selection.held_out import Workers, part_of
 from rerank.reranker.selection.options import NOT_TRIED, Lead, Option, cv_results
 from rerank.reranker.task import task_of
-from rerank.search.warm import compile_kernels, is_compiled
 from rerank.statistics import parse
 
 FOLDS_SHARE = 0.75
@@ -87,108 +88,6 @@ def title(option: Option, null: Null) -> str:
     return f"{name}, without a limit" if radius is None else words if not radius else f"{words}, radius {radius:g}"
 
 
-def chosen_by_folds(
-    tables: Mapping[str, Data],
-    values: Values,
-    points: Sequence[Option],
-    radii: Sequence[float | None],
-    null: Null,
-    prior: Floats,
-    make: Make,
-    settings: Mapping[str, Any],
-    clock: Clock,
-    kept: NDArray[np.intp] | None = None,
-) -> Chosen:
-    """The option to take, or the null.
-
-    The first kind of weights, with the normaliser of an engine that is best for it on held-out queries, is taken,
-    unless another option leads it there by more than ``BAR`` standard errors of the paired difference.
-
-    Parameters
-    ----------
-    tables : mapping of normaliser to Data
-        The same rows, lists and grades, normalised.
-    values : Values
-        Of their lists.
-    points : sequence of Option
-        Weights without a search, with ``normalise``, ``prior`` (see :func:`rerank.reranker.fusion.points.point`) and
-        ``radius`` 0, the null's not among them.
-    radii : sequence of float or None
-        Of the corrections of the best point.
-    null : Null
-        What has to be led.
-    prior : float64 array (runs,)
-        Weights of the kind "given".
-    settings : mapping
-        Parameters of :class:`rerank.fusion.ScoreFusion`.
-    kept : intp array, optional
-        Rows that a search needs; see :func:`rerank.reranker.fusion.points.telling`.
-    """
-    first = next(iter(tables.values()))
-    relevant = of_mixed_lists(first)
-    assert first.qid is not None
-    there = np.unique(first.qid[relevant]).size
-    home = Option({"normalise": null.normaliser, "prior": "given", "radius": 0.0})
-    if there < 2:
-        what = f"Only {there} judged queries have documents to order, so nothing can be held out"
-        return Chosen(home, kept=True, note=f"{what}, and {null.name} is kept.")
-    few = there < FEW_QUERIES and settings["radius"] == "auto"
-    seed, statistic = settings["random_state"], parse(settings["stat"])
-    repeats = 1 if there >= SOME_QUERIES else 5 if few else 2
-    cv = min(settings["cv"], there)
-    splits = splits_of(first.X, relevant, first.qid, cv, repeats, seed)
-    splits = [fewer_queries(split, first.qid, relevant, seed) for split in splits]
-
-    trial = _Trial(tables, values, kept, splits, prior, make, settings, clock)
-    options = [home, *(one for one in points if not (few and one.params["prior"] in UNSURE))]
-    held = [trial.of(option, 1) for option in options]
-    like = (*points, home)[0].params["prior"]
-    firsts = [k for k, option in enumerate(options) if option.params["prior"] == like]
-    firsts = [k for k in firsts if options[k].params["normalise"] not in NO_ENGINE] or firsts
-    around = options[best_of(held, firsts)].params
-    corrections = [] if few else [Option({**around, "radius": radius}) for radius in radii if radius != 0]
-    for left, option in zip(range(len(corrections), 0, -1), corrections):
-        held.append(trial.of(option, left * len(splits)))
-    options += corrections
-
-    safeguard, strict = float(settings["safeguard"]), settings["rule"] == "strict"
-    leads = [lead_of(one, held[0]) for one in held]
-    if math.isinf(safeguard):
-        best = 0 if safeguard > 0 else max(range(len(held)), key=lambda k: np.nan_to_num(leads[k].value, nan=-1.0))
-    else:
-        best, safeguard = best_of(held, firsts), safeguard if strict else 0.0
-        if strict and not leads[best].lead > safeguard * leads[best].error:
-            best = 0
-    notes = [FEW_TOLD.format(there)] if few else []
-    if lost := sum(math.isnan(lead.value) for lead in leads[1:]):
-        notes.append(f"{lost} of {len(options) - 1} options were not tried on held-out queries: {trial.over}")
-    if trial.late:
-        notes.append(f"{trial.late} fits on folds had no time to search, and stand where they began.")
-    results = cv_results([option.params for option in options[1:]], leads[1:], [False] * (len(options) - 1))
-    evidence = Evidence.of(
-        results,
-        statistic=statistic.name,
-        chosen=best - 1 if best else None,
-        folds=cv,
-        rounds=repeats,
-        safeguard=safeguard,
-        null=null.name,
-        remark=_rule(title(home, null) if firsts == [0] else TOLD[like], strict),
-    )
-    evidence = replace(evidence, options=tuple(title(option, null) for option in options[1:]))
-    return Chosen(
-        options[best],
-        best == 0,
-        " ".join(notes),
-        results,
-        evidence,
-        title(options[best], null),
-        trial.lists,
-        held[best],
-        trial.weights[best],
-    )
-
-
 OVER = f"the {FOLDS_SHARE:.0%} of the time_limit of {{}} s that folds have were over; give more time_limit."
 """Why options were not tried."""
 
@@ -242,29 +141,126 @@ def lead_of(own: Floats, other: Floats) -> Lead:
     return Lead(alone + float(ahead.mean()), alone, float(ahead.mean()), error)
 
 
-class _Trial:
-    """Options tried on all folds, one after the other, until the time of the folds is over."""
+@dataclass(eq=False)
+class Trial:
+    """Options tried on all folds, one after the other, until the time of the folds is over.
 
-    def __init__(
-        self,
-        tables: Mapping[str, Data],
-        values: Values,
-        kept: NDArray[np.intp] | None,
-        splits: Sequence[Split],
-        prior: Floats,
-        make: Make,
-        settings: Mapping[str, Any],
-        clock: Clock,
-    ) -> None:
-        self._tables, self._splits, self._prior, self._make = tables, splits, prior, make
-        self._values, self._kept, self._settings, self._clock = values, kept, settings, clock
-        self._end = clock.remaining * (1 - FOLDS_SHARE) if clock.limited else 0.0
-        first = next(iter(tables.values()))
-        assert first.qid is not None
-        self.lists = [(np.unique(first.qid[split.train]), np.unique(first.qid[split.test])) for split in splits]
+    Attributes
+    ----------
+    tables : mapping of normaliser to Data
+        The same rows, lists and grades, normalised.
+    values : Values
+        Of their lists.
+    prior : float64 array (runs,)
+        Weights of the kind "given".
+    make : callable
+        See :data:`Make`.
+    settings : mapping
+        Parameters of :class:`rerank.fusion.ScoreFusion`.
+    clock : Clock
+    kept : intp array, optional
+        Rows that a search needs; see :func:`rerank.reranker.fusion.points.telling`.
+    """
+
+    tables: Mapping[str, Data]
+    values: Values
+    prior: Floats
+    make: Make
+    settings: Mapping[str, Any]
+    clock: Clock
+    kept: NDArray[np.intp] | None = None
+
+    def __post_init__(self) -> None:
+        self.splits: list[Split] = []
+        self.lists: list[tuple[Lists, Lists]] = []
         self._points: dict[tuple[str, str], list[Floats]] = {}
         self.weights: list[list[Floats]] = []  # of each fold, for each option; none where the time was over
-        self.over, self.late = "", 0
+        self.over, self.late, self._end = "", 0, 0.0
+
+    def choose(self, points: Sequence[Option], radii: Sequence[float | None], null: Null) -> Chosen:
+        """The option to take, or the null.
+
+        The first kind of weights, with the normaliser of an engine that is best for it on held-out queries, is taken,
+        unless another option leads it there by more than ``BAR`` standard errors of the paired difference.
+
+        Parameters
+        ----------
+        points : sequence of Option
+            Weights without a search, with ``normalise``, ``prior`` (see :func:`rerank.reranker.fusion.points.point`)
+            and ``radius`` 0, the null's not among them.
+        radii : sequence of float or None
+            Of the corrections of the best point.
+        null : Null
+            What has to be led.
+        """
+        first = next(iter(self.tables.values()))
+        relevant, settings = of_mixed_lists(first), self.settings
+        assert first.qid is not None
+        there = np.unique(first.qid[relevant]).size
+        home = Option({"normalise": null.normaliser, "prior": "given", "radius": 0.0})
+        if there < 2:
+            what = f"Only {there} judged queries have documents to order, so nothing can be held out"
+            return Chosen(home, kept=True, note=f"{what}, and {null.name} is kept.")
+        few = there < FEW_QUERIES and settings["radius"] == "auto"
+        seed, statistic = settings["random_state"], parse(settings["stat"])
+        repeats = 1 if there >= SOME_QUERIES else 5 if few else 2
+        cv = min(settings["cv"], there)
+        splits = splits_of(first.X, relevant, first.qid, cv, repeats, seed)
+        self.splits = [fewer_queries(split, first.qid, relevant, seed) for split in splits]
+        self.lists = [(np.unique(first.qid[split.train]), np.unique(first.qid[split.test])) for split in self.splits]
+        self._end = self.clock.remaining * (1 - FOLDS_SHARE) if self.clock.limited else 0.0
+
+        options = [home, *(one for one in points if not (few and one.params["prior"] in UNSURE))]
+        held = [self.of(option, 1) for option in options]
+        like = (*points, home)[0].params["prior"]
+        firsts = [k for k, option in enumerate(options) if option.params["prior"] == like]
+        firsts = [k for k in firsts if options[k].params["normalise"] not in NO_ENGINE] or firsts
+        around = options[best_of(held, firsts)].params
+        corrections = [] if few else [Option({**around, "radius": radius}) for radius in radii if radius != 0]
+        for left, option in zip(range(len(corrections), 0, -1), corrections):
+            held.append(self.of(option, left * len(self.splits)))
+        options += corrections
+
+        safeguard, strict = float(settings["safeguard"]), settings["rule"] == "strict"
+        leads = [lead_of(one, held[0]) for one in held]
+        if math.isinf(safeguard):
+            best = 0 if safeguard > 0 else max(range(len(held)), key=lambda k: np.nan_to_num(leads[k].value, nan=-1.0))
+        else:
+            best, safeguard = best_of(held, firsts), safeguard if strict else 0.0
+            if strict and not leads[best].lead > safeguard * leads[best].error:
+                best = 0
+        notes = [FEW_TOLD.format(there)] if few else []
+        if lost := sum(math.isnan(lead.value) for lead in leads[1:]):
+            notes.append(f"{lost} of {len(options) - 1} options were not tried on held-out queries: {self.over}")
+        if self.late:
+            notes.append(f"{self.late} fits on folds had no time to search, and stand where they began.")
+        results = cv_results([option.params for option in options[1:]], leads[1:], [False] * (len(options) - 1))
+        evidence = Evidence.of(
+            results,
+            statistic=statistic.name,
+            chosen=best - 1 if best else None,
+            folds=cv,
+            rounds=repeats,
+            safeguard=safeguard,
+            null=null.name,
+            remark=_rule(title(home, null) if firsts == [0] else TOLD[like], strict),
+        )
+        evidence = replace(evidence, options=tuple(title(option, null) for option in options[1:]))
+        return Chosen(
+            options[best],
+            best == 0,
+            " ".join(notes),
+            results,
+            evidence,
+            title(options[best], null),
+            self.lists,
+            held[best],
+            self.weights[best],
+        )
+
+    @cached_property
+    def _workers(self) -> Workers:
+        return Workers(self.settings["n_jobs"])
 
     def of(self, option: Option, fits: int) -> Floats:
         """Mean value of each list over the deals of the folds; NaN where the time was over.
@@ -272,16 +268,16 @@ class _Trial:
         The fits that may still come, these included, share the time.
         """
         name, kind, radius = (option.params[key] for key in ("normalise", "prior", "radius"))
-        data, found = self._tables[name], np.full(len(self._values.evaluator.lists), np.nan)
+        data, found = self.tables[name], np.full(len(self.values.evaluator.lists), np.nan)
         self.weights.append([])
         try:
             if not self.over and self._left() <= 0:
-                self.over = OVER.format(f"{self._clock.limit:g}")
+                self.over = OVER.format(f"{self.clock.limit:g}")
             if self.over:
                 return found
             if (name, kind) not in self._points:
                 self._points[name, kind] = [
-                    point(kind, self._values, data.X, train, self._prior) for train, _ in self.lists
+                    point(kind, self.values, data.X, train, self.prior) for train, _ in self.lists
                 ]
             weights = self._points[name, kind]
             if radius != 0:
@@ -289,43 +285,37 @@ class _Trial:
         except KeyboardInterrupt:
             self.over = "the fit was interrupted."
             return found
-        if len(weights) < len(self._splits):
+        if len(weights) < len(self.splits):
             return found
         self.weights[-1] = weights
         total = np.zeros(found.size)
         for one, (_, test) in zip(weights, self.lists):
-            total[test] += self._values.of(data.X, one[None], test)[0]
-        found = total / (1 + max(split.repeat for split in self._splits))
-        if self._settings["verbose"]:
+            total[test] += self.values.of(data.X, one[None], test)[0]
+        found = total / (1 + max(split.repeat for split in self.splits))
+        if self.settings["verbose"]:
             say(f"{', '.join(f'{key} {value}' for key, value in option.params.items())}: {np.nanmean(found):.4g}")
         return found
 
     def _left(self) -> float:
-        return self._clock.remaining - self._end
+        return self.clock.remaining - self._end
 
     def _corrected(self, name: str, weights: Sequence[Floats], radius: float | None, fits: int) -> list[Floats]:
         """The weights of each fold corrected, or free ones; fewer where the time was over."""
-        data, found, jobs = self._tables[name], list[Floats](), self._settings["n_jobs"]
-        gain, splits = gain_of(self._settings["stat"], self._settings["gain"]), self._splits
-        if self._kept is not None:
-            data, place = some_rows(data, self._kept), np.cumsum(np.isin(np.arange(data.y.size), self._kept)) - 1
-            splits = [replace(one, train=place[np.intersect1d(one.train, self._kept)]) for one in splits]
-        workers = joblib.effective_n_jobs(jobs)
-        if workers > 1 and not is_compiled():
-            compile_kernels()  # else each process compiles them for itself
+        data, found = self.tables[name], list[Floats]()
+        gain, splits = gain_of(self.settings["stat"], self.settings["gain"]), self.splits
+        if self.kept is not None:
+            data, place = some_rows(data, self.kept), np.cumsum(np.isin(np.arange(data.y.size), self.kept)) - 1
+            splits = [replace(one, train=place[np.intersect1d(one.train, self.kept)]) for one in splits]
         while len(found) < len(weights):
             if self._left() <= 0:
-                self.over = OVER.format(f"{self._clock.limit:g}")
+                self.over = OVER.format(f"{self.clock.limit:g}")
                 break
-            some = range(len(found), min(len(found) + workers, len(weights)))
-            seconds = self._left() / math.ceil(fits / workers) if self._clock.limited else None
-            parts = [part_of(data, splits[k], gain, "a fold").data for k in some]
-            made = [self._make(weights[k], radius).set_params(n_jobs=None) for k in some]
-            given = [(est, part, seconds) for est, part in zip(made, parts)]
-            if workers == 1:
-                pairs = [corrected(*each) for each in given]
-            else:
-                pairs = joblib.Parallel(n_jobs=jobs)(joblib.delayed(corrected)(*each) for each in given)
+            count = self._workers.count
+            some = range(len(found), min(len(found) + count, len(weights)))
+            seconds = self._left() / math.ceil(fits / count) if self.clock.limited else None
+            parts = [part_of(data, splits[k].train, gain, "a fold") for k in some]
+            made = [self.make(weights[k], radius).set_params(n_jobs=None) for k in some]
+            pairs = self._workers.run([(corrected, (est, part, seconds)) for est, part in zip(made, parts)])
             found += [one for one, _ in pairs]
             self.late += sum(late for _, late in pairs)
             fits -= len(some)
@@ -367,3 +357,73 @@ def of_mixed_lists(data: Data) -> NDArray[np.bool_]:
     count = np.bincount(data.qid)
     mixed = np.bincount(data.qid, relevant) < count
     return relevant & mixed[data.qid]
+
+
+@dataclass(frozen=True, eq=False)
+class Kind:
+    """A kind of queries, and what its own weights are worth on held-out queries of the kind.
+
+    Attributes
+    ----------
+    name : str
+    queries : int
+        Judged queries of the kind.
+    weights : float64 array (runs,)
+        The average of the common weights, which count as ``POOL`` queries, and those of logistic regression on the
+        queries of the kind.
+    lead : Lead
+        Held-out statistic by such weights and by the common ones, and the paired lead.
+    taken : bool
+        Whether they lead the common ones by the rule of the choice.
+    """
+
+    name: str
+    queries: int
+    weights: Floats
+    lead: Lead
+    taken: bool
+
+
+def weights_by_kind(
+    kinds: Sequence[str | None], values: Values, X: Floats, common: Floats, choice: Chosen, settings: Mapping[str, Any]
+) -> list[Kind]:
+    """Each kind, in the order of names.
+
+    Parameters
+    ----------
+    kinds : sequence of str or None
+        Of each list; None for one without a kind.
+    X : float64 array (rows, runs)
+    common : float64 array (runs,)
+        Weights of all queries.
+    choice : Chosen
+        Has the folds, and the weights that the same way of fitting has from the training lists of each.
+    settings : mapping
+        ``positive``, and the ``safeguard``, of which ``inf`` keeps the common weights.
+    """
+    found, bar = [], math.inf if settings["safeguard"] == math.inf else BAR
+    positive = bool(settings["positive"])
+    for name in sorted({kind for kind in kinds if kind is not None}):
+        own = np.flatnonzero([kind == name for kind in kinds])
+        sums = np.zeros((2, len(kinds)))
+        count = np.zeros(len(kinds))
+        for weights, (train, test) in zip(choice.by_fold, choice.folds):
+            here = np.intersect1d(test, own)
+            both = np.stack([of_size_one(weights), _pooled(weights, values, X, np.intersect1d(train, own), positive)])
+            sums[:, here] += values.of(X, both, here)
+            count[here] += 1
+        held = np.divide(sums, count, out=np.full_like(sums, np.nan), where=count > 0)
+        weights = _pooled(common, values, X, own, positive)
+        tried = not np.isnan(held).all()
+        taken = tried and best_of(list(held), [0], bar) == 1
+        found.append(Kind(name, own.size, weights, lead_of(held[1], held[0]), taken))
+    return found
+
+
+def _pooled(common: Floats, values: Values, X: Floats, lists: Lists, positive: bool) -> Floats:
+    """The common weights, averaged with those of logistic regression on some lists."""
+    common = of_size_one(common)
+    if not any((values.evaluator.lists[number].gains > 0).any() for number in lists):
+        return common
+    own = point("logistic alone" if positive else "logistic of any sign", values, X, lists, common)
+    return of_size_one(POOL * common + lists.size * own)

@@ -1,12 +1,18 @@
-"""Weights that cost no search (equal, of logistic regression, the best run alone), and what many weights are worth."""
+"""Weights that cost no search, what many weights are worth, and the null hypotheses: fusions that learn nothing.
+
+RRF is the null that leads are told over: it uses ranks alone, so no scale and no outlier of a score can spoil it.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.errors import InputError, unknown
 from rerank.ranks.evaluator import Evaluator
 from rerank.reranker.fusion.model import rounded
 from rerank.reranker.fusion.normalise import Floats
@@ -157,50 +163,32 @@ def of_size_one(weights: Floats) -> Floats:
 def logistic(X: Floats, relevant: NDArray[np.bool_], positive: bool = True) -> Floats:
     """Weights of the logistic regression of relevance on normalised scores; their sizes sum to 1.
 
-    Newton's method with halved steps; with ``positive`` on the weights that are not held at 0.
-
     Parameters
     ----------
     X : float64 array (n, runs)
     relevant : bool array (n,)
+    positive : bool
+        Whether no weight is below 0.
     """
+    from scipy.optimize import minimize
+
     m, share = X.shape[1], float(relevant.mean())
     scale = float(np.sqrt(X.var(axis=0).mean()))
     if not 0.0 < share < 1.0 or not scale > 0.0:
         return np.full(m, 1.0 / m)
     A = np.column_stack([(X - X.mean(axis=0)) / scale, np.ones(len(X))])
     ridge = np.append(np.full(m, RIDGE), 0.0)
-    weights = np.append(np.zeros(m), np.log(share / (1.0 - share)))
 
-    def loss(given: Floats, margins: Floats) -> float:
-        return float(np.logaddexp(0.0, margins).sum() - margins[relevant].sum() + 0.5 * ridge @ given**2)
+    def loss(w: Floats) -> tuple[float, Floats]:
+        margins = A @ w
+        value = np.logaddexp(0.0, margins).sum() - margins[relevant].sum() + 0.5 * ridge @ w**2
+        return float(value), A.T @ (1.0 / (1.0 + np.exp(-margins)) - relevant) + ridge * w
 
-    margins = A @ weights
-    value = loss(weights, margins)
-    for _ in range(100):
-        chance = 1.0 / (1.0 + np.exp(-margins))
-        slope = A.T @ (chance - relevant) + ridge * weights
-        held = (weights <= 0.0) & (slope > 0.0) if positive else np.zeros(m + 1, dtype=bool)
-        held[-1] = False
-        free = np.flatnonzero(~held)
-        curvature = (A[:, free].T * (chance * (1.0 - chance))) @ A[:, free] + np.diag(ridge[free] + 1e-12)
-        step = np.zeros(m + 1)
-        step[free] = np.linalg.solve(curvature, -slope[free])
-        length = 1.0
-        while True:
-            tried = weights + length * step
-            if positive:
-                tried[:m] = np.maximum(tried[:m], 0.0)
-            margins = A @ tried
-            after = loss(tried, margins)
-            if after <= value or length < 1e-9:
-                break
-            length /= 2.0
-        done = value - after <= 1e-10 * abs(value)
-        weights, value = tried, after
-        if done:
-            break
-    return of_size_one(weights[:m])
+    start = np.append(np.zeros(m), np.log(share / (1.0 - share)))
+    bounds = [(0.0 if positive else None, None)] * m + [(None, None)]
+    options = {"ftol": 1e-15, "gtol": 1e-9, "maxiter": 1000}
+    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    return of_size_one(found.x[:m])
 
 
 def point(kind: str, values: Values, X: Floats, lists: Lists, given: Floats) -> Floats:
@@ -224,3 +212,56 @@ def point(kind: str, values: Values, X: Floats, lists: Lists, given: Floats) -> 
     if kind != "logistic":
         return found
     return (POOL / m + lists.size * found) / (POOL + lists.size)
+
+
+PRIORS = ("auto", "equal", "logistic", "rrf")
+"""Words for the weights that a fit corrects."""
+
+
+@dataclass(frozen=True, eq=False)
+class Null:
+    """A fusion that learns nothing from the judgements.
+
+    Attributes
+    ----------
+    name : str
+        In words.
+    normaliser : str
+    values : float64 array (lists,)
+        Statistic of each judged query, NaN for one with nothing to order.
+    """
+
+    name: str
+    normaliser: str
+    values: Floats
+
+    @property
+    def mean(self) -> float:
+        """Mean statistic of the judged queries."""
+        return float(np.nanmean(self.values))
+
+
+def prior_weights(prior: object, names: Sequence[str]) -> Floats:
+    """Weights of a prior in the order of the names, which sum to 1 in size.
+
+    Raises
+    ------
+    InputError
+        For a prior that is no word of :data:`PRIORS`, nor a weight for each run.
+    """
+    if isinstance(prior, str) and prior in PRIORS:
+        return np.full(len(names), 1.0 / len(names))
+    if not isinstance(prior, Mapping):
+        words = ", ".join(map(repr, PRIORS))
+        raise InputError(f"prior is {prior!r}; it must be {words}, or a mapping from each run to its weight.")
+    for name in prior:
+        if name not in names:
+            raise unknown("run in prior", name, names)
+    try:
+        weights = np.array([float(prior.get(name, 0.0)) for name in names])
+    except (TypeError, ValueError):
+        raise InputError("prior holds a weight that is no number; give one number for each run.") from None
+    size = float(np.abs(weights).sum())
+    if not (math.isfinite(size) and size > 0):
+        raise InputError("prior holds no weight other than 0, or one that is not finite; give numbers.")
+    return weights / size

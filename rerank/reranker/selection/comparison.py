@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Any, Self
 
@@ -21,16 +21,15 @@ from rerank.errors.compiling import working_time
 from rerank.errors.stops import current, enough_memory, protected
 from rerank.errors.telling import say
 from rerank.io.frames import is_sparse, names_of
-from rerank.io.options import seed, whole
+from rerank.io.options import seed
 from rerank.io.page import Cells, Part, Words, as_html, as_text
 from rerank.ranks.row_gains import IdealGains
 from rerank.reranker.clock import Clock
 from rerank.reranker.data import Arguments, Data, Weights, data_of
 from rerank.reranker.estimator import Reranker
 from rerank.reranker.evidence import WIDTH, short
-from rerank.reranker.learners import name_of
-from rerank.reranker.selection.folds import splits_of
-from rerank.reranker.selection.held_out import Folds, Judge, Ranked, judged_by, refuse_fixed_length
+from rerank.reranker.learners import fitted, name_of
+from rerank.reranker.selection.held_out import Folds, Judge, Ranked, dealt
 from rerank.reranker.selection.options import MARGIN, WINDOW, Lead
 from rerank.reranker.selection.reranker_cv import RerankerCV
 from rerank.statistics import fitted_statistic, parse
@@ -70,7 +69,7 @@ class Boosted(ClassifierMixin, BaseEstimator):
     def __init__(self, random_state: int = 0) -> None:
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Floats, qid: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, X: Any, y: Floats, qid: Any = None, sample_weight: Floats | None = None) -> Self:
         """Learn the encoding and the trees."""
         from rerank.scorers.encoding import learned
 
@@ -78,18 +77,11 @@ class Boosted(ClassifierMixin, BaseEstimator):
         self.rules_ = learned(X, None, self.names_)[0]
         if not self.rules_:
             raise InputError("LightGBM has no column that it can learn from; give columns of numbers, or of few texts.")
-        options = {"n_jobs": 1, "random_state": self.random_state, "verbose": -1}
-        grades, weight = np.asarray(y), None if sample_weight is None else np.asarray(sample_weight)
-        order, sizes, kind = np.arange(grades.size), None, "LGBMRegressor"
-        if qid is not None:
-            order = np.argsort(qid, kind="stable")
-            sizes, kind = np.unique(qid, return_counts=True)[1], "LGBMRanker"
-        elif np.unique(grades).size == 2:
-            grades, kind = (grades > grades.min()).astype(np.intp), "LGBMClassifier"
-        model = getattr(importlib.import_module("lightgbm"), kind)(**options)
-        more = {} if sizes is None else {"group": sizes}
-        weight = None if weight is None else weight[order]
-        self.model_ = model.fit(self._encoded(X)[order], grades[order], sample_weight=weight, **more)
+        two = np.unique(y).size == 2
+        kind = "LGBMRanker" if qid is not None else "LGBMClassifier" if two else "LGBMRegressor"
+        model = getattr(importlib.import_module("lightgbm"), kind)
+        learner = model(n_jobs=1, random_state=self.random_state, verbose=-1)
+        self.model_ = fitted(learner, self._encoded(X), np.asarray(y), qid, sample_weight)
         return self
 
     def decision_function(self, X: Any) -> Floats:
@@ -294,19 +286,14 @@ def compare(
     )
     given = Arguments(X, y, qid, sample_weight, query_weight, ideal_gains, groups)
     data = data_of(given, base.get_params(deep=False), Reranker())
-    refuse_fixed_length(base, data)
     by_places = parse(stat).depth is not None and not parse(stat).weighs_hits
     length = data.y.size if data.qid is None and by_places else None
-    every = [*(_method(name, one, stat, data, length, number) for name, one in stages)]
-    if "guard" in methods:
-        scores = [(name, one) for name, one in stages if name in STAGES]
-        every += [_guard(name, one, base, length) for name, one in scores]
-    splits = splits_of(data.X, judged_by(data), data.units, whole("folds", folds, 2), 1, number, data.unit)
-    # Scores of several fits have no common scale, so the folds of one list are ranked each by itself.
-    judged = splits if data.qid is not None else [replace(split, repeat=-1) for split in splits]
     with enough_memory():
-        judge = Judge(data, judged, parse(stat))
-        trial = _Trial(every, Folds(base, splits, data, clock, n_jobs), judge, clock, verbose)
+        judged = dealt(base, data, folds, number, clock, n_jobs)
+        every = [_method(name, one, stat, data, length, number) for name, one in stages]
+        if "guard" in methods:
+            every += [_guard(name, one, base, length) for name, one in stages if name in STAGES]
+        trial = _Trial(every, *judged, clock, verbose)
         _, interrupted = protected(trial.run)
     if interrupted and not trial.ranked:
         raise KeyboardInterrupt
@@ -453,9 +440,5 @@ def _ready(stage: Any, given: dict[str, Any]) -> Any:
 
 def _ends(lead: Lead) -> str:
     """A lead with its interval."""
-    ends = (
-        ""
-        if math.isnan(lead.error)
-        else (f", 95 % interval {lead.lead - WIDTH * lead.error:+.3g} to {lead.lead + WIDTH * lead.error:+.3g}")
-    )
+    ends = "" if (two := lead.interval) is None else f", 95 % interval {two[0]:+.3g} to {two[1]:+.3g}"
     return f"a difference of {lead.lead:+.4g}{ends}"

@@ -17,14 +17,14 @@ from rerank.reranker.clock import Clock
 from rerank.reranker.cross_fit import staged
 from rerank.reranker.data import Arguments, Data, data_of
 from rerank.reranker.describe import listed
-from rerank.reranker.fit import concluded, stated
+from rerank.reranker.fit import concluded
 from rerank.reranker.options import Options, values_of
 from rerank.reranker.ranker import Ranker
-from rerank.reranker.selection.folds import splits_of
-from rerank.reranker.selection.held_out import Folds, Judge, judged_by, refuse_fixed_length
+from rerank.reranker.selection.held_out import dealt
 from rerank.reranker.solution import Solution
 from rerank.reranker.solve.optimise import solve as best_weights
 from rerank.reranker.task import Task, task_of
+from rerank.reranker.training import stated
 from rerank.scorecard.frontier import OVER, Frontier, Step, nested
 from rerank.scorecard.result import four, rounded_up
 
@@ -37,14 +37,16 @@ POINTS_SHARE = 0.5
 """Share of the time of a fit, at most, for good weights without a proof, with which the search begins."""
 
 
-def frontier_of(est: Options, given: Arguments, k_max: int, folds: int | None, time_limit: float | None) -> Frontier:
+def frontier_of(
+    est: Options, arguments: Arguments, k_max: int, folds: int | None, time_limit: float | None
+) -> Frontier:
     """The frontier of an estimator's columns on rows; see :meth:`rerank.Reranker.frontier`."""
     clock, most = Clock(time_limit), whole("k_max", k_max, 1)
     options = values_of(est)
     options |= {"solver": "search", "presolve": True, "proof": False, "checkpoint": None, "time_limit": None}
     if options["radius"] is None:  # a first stage that is kept would rank by all columns
         options["first_stage"] = None
-    data = data_of(given, options, Ranker())
+    data = data_of(arguments, options, Ranker())
     most = min(most, data.X.shape[1])
     held_out = dict[int, tuple[float, float]]()
 
@@ -109,22 +111,16 @@ def _held_out(
     data: Data, options: dict[str, Any], most: int, folds: int, clock: Clock
 ) -> dict[int, tuple[float, float]]:
     """Held-out value and seconds by size: columns and weights chosen anew without each fold."""
-    base = Options(**options)
-    refuse_fixed_length(base, data)
-    seed = options["random_state"]
-    splits = splits_of(data.X, judged_by(data), data.units, whole("folds", folds, 2), 1, seed, data.unit)
-    judge = Judge(data, splits, task_of(options, data.X.shape[1]).quoted, base.list_length)
-    if data.qid is None:  # scores of several fits have no common scale
-        judge = replace(judge, splits=[replace(split, repeat=-1) for split in splits])
-    trial = Folds(base, splits, data, clock)
+    trial, judge = dealt(Options(**options), data, folds, options["random_state"], clock)
+    every = range(len(judge.splits))
     found = dict[int, tuple[float, float]]()
     for size in range(1, most + 1):
         began = clock.spent
         try:
-            ranked = trial.take({"max_features": size}, range(len(splits)), len(splits) * (most + 1 - size))
+            ranked = trial.take({"max_features": size}, every, len(every) * (most + 1 - size))
         except KeyboardInterrupt:
             break
-        if len(ranked) < len(splits) or current().asked.is_set():
+        if len(ranked) < len(every) or current().asked.is_set():
             break
-        found[size] = judge.lead([(range(len(splits)), ranked)]).value, clock.spent - began
+        found[size] = judge.lead([(every, ranked)]).value, clock.spent - began
     return found

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.errors.compiling import compiling_time, uncounted, waited, working_time
+from rerank.io.options import whole
 from rerank.problem.quotas import scaled_quotas
 from rerank.ranks.row_gains import gain_of
 from rerank.reranker.clock import Clock
@@ -24,7 +25,7 @@ from rerank.reranker.data import Arguments, Data, checked
 from rerank.reranker.first_stage import fit_first_stage
 from rerank.reranker.fit import fit
 from rerank.reranker.options import Options, values_of
-from rerank.reranker.selection.folds import Indices, Split, fold_names, fold_of_each
+from rerank.reranker.selection.folds import Indices, Split, fold_names, fold_of_each, splits_of
 from rerank.reranker.selection.options import NOT_TRIED, Lead
 from rerank.reranker.state import FittedState
 from rerank.reranker.task import Task, jobs_of, task_of
@@ -41,23 +42,32 @@ They are fewer than the functions if the time is over.
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
-    """The training rows of a fold, checked, and a name for messages such as "fold 2 of 5"."""
+class Fold:
+    """The rows that a fold learns from, checked, those that it holds out, and its name, such as "fold 2 of 5"."""
 
-    data: Data
+    learn: Data
+    held: Data
     name: str
 
+    def reranking(self, features: Any) -> Fold:
+        """The same rows with other columns to rerank. What a transformer learns, it learns of the training rows."""
+        with naming(f"the training rows of {self.name}"):
+            learn = self.learn.reranking(features)
+        return replace(
+            self, learn=learn, held=replace(self.held, rows=replace(self.held.rows, columns=learn.rows.columns))
+        )
 
-def part_of(data: Data, split: Split, gain: Any, name: str) -> Part:
-    """The training rows of a fold; an error if nothing can be learned from them."""
-    own, ideal = data.some(split.train), data.ideal_gains
+
+def part_of(data: Data, rows: Indices, gain: Any, name: str) -> Data:
+    """The training rows of a fold, checked; an error if nothing can be learned from them."""
+    own, ideal = data.some(rows), data.ideal_gains
     if ideal and own.qid is not None:  # grades of lists that are all held out belong to no row here
         here = set(own.qid.tolist())
         ideal = {number: grades for number, grades in ideal.items() if number in here} or None
     weights = own.sample_weight, own.list_weight
     with naming(f"the training rows of {name}"):
-        given = Arguments(None, own.y, own.qid, *weights, ideal, own.groups, own.kinds)
-        return Part(checked(own.rows, given, gain), name)
+        arguments = Arguments(None, own.y, own.qid, *weights, ideal, own.groups, own.kinds)
+        return checked(own.rows, arguments, gain)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +78,7 @@ class Prior:
     held: Floats
 
 
-def priors(data: Data, task: Task, splits: Sequence[Split], parts: Sequence[Part], call: Call) -> list[Prior | None]:
+def priors(data: Data, task: Task, splits: Sequence[Split], folds: Sequence[Fold], call: Call) -> list[Prior | None]:
     """The prior of each fold; None where there is no first stage. They are fewer than the folds if the time is over.
 
     With ``task.cross_fit`` a candidate of fold ``a`` learns from scores by models that have seen neither ``a`` nor the
@@ -83,17 +93,17 @@ def priors(data: Data, task: Task, splits: Sequence[Split], parts: Sequence[Part
     # Folds of a splitter that do not divide the rows have folds of their own for out-of-fold scores.
     undivided = splits[0].repeat < 0 and fold_of_each(splits, data.y.size) is None
     one_stage = task if undivided else replace(task, cross_fit=0)
-    jobs = [(_prior, (one_stage, part, data.rows.some(split.test))) for split, part in zip(splits, parts)]
+    jobs = [(_prior, (one_stage, fold)) for fold in folds]
     if undivided or not task.cross_fit:
         return call(jobs)
     found: list[Prior | None] = []
     for repeat in sorted({split.repeat for split in splits}):
-        folds = [number for number, split in enumerate(splits) if split.repeat == repeat]
-        singles = call([jobs[k] for k in folds])
-        if len(singles) < len(folds):
+        numbers = [number for number, split in enumerate(splits) if split.repeat == repeat]
+        singles = call([jobs[k] for k in numbers])
+        if len(singles) < len(numbers):
             break
-        if len(folds) > 2:  # of two folds nothing is left without both
-            singles = _by_pairs(data, task, [splits[k].test for k in folds], singles, call)
+        if len(numbers) > 2:  # of two folds nothing is left without both
+            singles = _by_pairs(data, task, [splits[k].test for k in numbers], singles, call)
         found += singles
         if not singles:
             break
@@ -115,12 +125,12 @@ def _ready(data: Data, task: Task) -> Staged | None:
     return Staged(*found) if found is not None and found[0].frozen else None
 
 
-def _prior(task: Task, part: Part, held: Any) -> Prior:
-    """A first stage of the part, its scores of these rows and of the rows held out."""
-    with naming(f"the training rows of {part.name}"):
-        found = staged(part.data, task)
+def _prior(task: Task, fold: Fold) -> Prior:
+    """A first stage of a fold, its scores of the rows to learn from and of those held out."""
+    with naming(f"the training rows of {fold.name}"):
+        found = staged(fold.learn, task)
     assert found is not None
-    return Prior(found, found.stage.scores(held))
+    return Prior(found, found.stage.scores(fold.held.rows))
 
 
 def _by_pairs(data: Data, task: Task, tests: list[Indices], singles: list[Prior], call: Call) -> list[Prior]:
@@ -178,24 +188,50 @@ class Ranked:
 
 @dataclass(frozen=True, eq=False)
 class Divided:
-    """The columns to rerank of an option: of all rows, of the training rows of each fold, of the rows held out there.
-
-    What a transformer learns, it learns of the training rows.
-    """
+    """The columns to rerank of an option, of all rows and in each fold."""
 
     data: Data
-    parts: Sequence[Part]
-    held: Sequence[Data]
+    folds: Sequence[Fold]
 
     def reranking(self, features: Any) -> Divided:
         """The same folds with other columns to rerank."""
-        parts = []
-        for part in self.parts:
-            with naming(f"the training rows of {part.name}"):
-                parts.append(replace(part, data=part.data.reranking(features)))
-        seen = (replace(each.rows, columns=part.data.rows.columns) for each, part in zip(self.held, parts))
-        held = [replace(each, rows=rows) for each, rows in zip(self.held, seen)]
-        return Divided(self.data.reranking(features), parts, held)
+        return Divided(self.data.reranking(features), [fold.reranking(features) for fold in self.folds])
+
+
+def _timed(function: Callable[..., Any], given: Sequence[Any]) -> tuple[Any, int, float, float]:
+    """What a function returns, the process, and the seconds: in all, and of making kernels ready."""
+    began, before = time.perf_counter(), compiling_time()
+    result = function(*given)
+    return result, os.getpid(), time.perf_counter() - began, compiling_time() - before
+
+
+class Workers:
+    """Calls functions, ``n_jobs`` at a time, in this process or in others, whose time to make kernels is not counted.
+
+    Attributes
+    ----------
+    count : int
+        Functions at a time.
+    """
+
+    def __init__(self, n_jobs: int | None, searches: bool = True) -> None:
+        jobs_of(n_jobs)
+        self._n_jobs, self.count = n_jobs, joblib.effective_n_jobs(n_jobs)
+        if self.count > 1:
+            if searches and not is_compiled():
+                compile_kernels()  # else each process compiles them for itself
+            with uncounted():  # processes start, and load what every fit needs
+                joblib.Parallel(n_jobs=n_jobs)(joblib.delayed(_timed)(Clock, ()) for _ in range(self.count))
+
+    def run(self, jobs: Sequence[tuple[Callable[..., Any], tuple[Any, ...]]]) -> list[Any]:
+        """Results of functions with their arguments, in order."""
+        if self.count == 1:
+            return [function(*given) for function, given in jobs]
+        done = joblib.Parallel(n_jobs=self._n_jobs)(joblib.delayed(_timed)(*job) for job in jobs)
+        times = [(seconds, ready) for _, process, seconds, ready in done if process != os.getpid()]
+        if times:
+            waited(max(seconds for seconds, _ in times) - max(seconds - ready for seconds, ready in times))
+        return [result for result, *_ in done]
 
 
 class Folds:
@@ -217,19 +253,14 @@ class Folds:
         self._clock = clock
         gain = gain_of(base.stat, base.gain, data.sample_weight)
         names = fold_names(splits)
-        parts = [part_of(data, split, gain, name) for split, name in zip(splits, names)]
-        self._own = Divided(data, parts, [data.some(split.test) for split in splits])
+        parts = [part_of(data, split.train, gain, name) for split, name in zip(splits, names)]
+        folds = [Fold(part, data.some(split.test), name) for part, split, name in zip(parts, splits, names)]
+        self._own = Divided(data, folds)
         if data.rows.columns.transformer is not None:
             self._own = self._own.reranking(base.features)
         self._others: dict[int, Divided] = {}
-        jobs_of(n_jobs)
-        self._n_jobs, self._workers = n_jobs, joblib.effective_n_jobs(n_jobs)
-        if self._workers > 1:
-            searches = base.solver == "search" or (base.presolve and base.solver != "none")
-            if searches and not is_compiled():
-                compile_kernels()  # else each process compiles them for itself
-            with uncounted():  # processes start, and load what every fit needs
-                joblib.Parallel(n_jobs=n_jobs)(joblib.delayed(_timed)(Clock, ()) for _ in range(self._workers))
+        searches = base.solver == "search" or (base.presolve and base.solver != "none")
+        self._workers = Workers(n_jobs, searches)
         self._priors: dict[Any, list[Prior | None]] = {}
 
     def take(self, option: Mapping[str, Any], folds: Sequence[int], fits: int) -> list[Ranked]:
@@ -241,12 +272,12 @@ class Folds:
         task = _resolved(task_of(given, divided.data.X.shape[1]))
         own = self._prior(task, folds, divided)
         null = self._prior(replace(task, first_stage=self._given["first_stage"]), folds, self._own)
-        jobs = [(task, divided.parts[k], divided.held[k], prior, led) for k, prior, led in zip(folds, own, null)]
+        jobs = [(task, divided.folds[k], prior, led) for k, prior, led in zip(folds, own, null)]
         found: list[Ranked] = []
         while len(found) < len(jobs) and self._clock.remaining > 0:
-            some = jobs[len(found) : len(found) + self._workers]
-            limit = self._clock.least(given["time_limit"], max(1, math.ceil(fits / self._workers)))
-            found += self._run([(_fold, (*job, limit)) for job in some])
+            some = jobs[len(found) : len(found) + self._workers.count]
+            limit = self._clock.least(given["time_limit"], max(1, math.ceil(fits / self._workers.count)))
+            found += self._workers.run([(_fold, (*job, limit)) for job in some])
             fits -= len(some)
         return found
 
@@ -266,8 +297,8 @@ class Folds:
         named = stage if isinstance(stage, str) else id(stage)
         kind = (named, task.cross_fit, task.radius is None, id(divided), *folds)
         if kind not in self._priors:
-            splits, parts = [self.splits[k] for k in folds], [divided.parts[k] for k in folds]
-            found = priors(divided.data, task, splits, parts, self._call)
+            splits, those = [self.splits[k] for k in folds], [divided.folds[k] for k in folds]
+            found = priors(divided.data, task, splits, those, self._call)
             if len(found) < len(folds):
                 return found
             self._priors[kind] = found
@@ -278,26 +309,10 @@ class Folds:
         found: list[Any] = []
         longest = 0.0
         while len(found) < len(jobs) and self._clock.remaining >= longest:
-            began, some = working_time(), jobs[len(found) : len(found) + self._workers]
-            found += self._run(some)
+            began, some = working_time(), jobs[len(found) : len(found) + self._workers.count]
+            found += self._workers.run(some)
             longest = max(longest, working_time() - began)
         return found
-
-    def _run(self, jobs: list[Any]) -> list[Any]:
-        if self._workers == 1:
-            return [function(*given) for function, given in jobs]
-        done = joblib.Parallel(n_jobs=self._n_jobs)(joblib.delayed(_timed)(*job) for job in jobs)
-        times = [(seconds, ready) for _, process, seconds, ready in done if process != os.getpid()]
-        if times:
-            waited(max(seconds for seconds, _ in times) - max(seconds - ready for seconds, ready in times))
-        return [result for result, *_ in done]
-
-
-def _timed(function: Callable[..., Any], given: Sequence[Any]) -> tuple[Any, int, float, float]:
-    """What a function returns, the process, and the seconds: in all, and of making kernels ready."""
-    began, before = time.perf_counter(), compiling_time()
-    result = function(*given)
-    return result, os.getpid(), time.perf_counter() - began, compiling_time() - before
 
 
 def _resolved(task: Task) -> Task:
@@ -314,14 +329,16 @@ def _resolved(task: Task) -> Task:
     return replace(task, cross_fit=folds, node_limit=limit, proof=False, verbose=0, judged=True)
 
 
-def _fold(task: Task, part: Part, held: Data, own: Prior | None, null: Prior | None, seconds: float | None) -> Ranked:
+def _fold(task: Task, fold: Fold, own: Prior | None, null: Prior | None, seconds: float | None) -> Ranked:
     """One option on one fold; quotas on a single list are those of its part."""
-    if task.quotas and part.data.qid is None and part.data.kinds is not None:
-        share = part.data.y.size / (part.data.y.size + held.y.size)
-        task = replace(task, quotas=scaled_quotas(task.quotas, part.data.kinds, share))
-    with naming(f"the training rows of {part.name}"):
-        state = fit(part.data, task, Clock(seconds), None if own is None else own.staged)
-    with naming(f"the rows held out in {part.name}"):
+    learn, held = fold.learn, fold.held
+    if task.quotas and learn.qid is None and learn.kinds is not None:
+        task = replace(
+            task, quotas=scaled_quotas(task.quotas, learn.kinds, learn.y.size / (learn.y.size + held.y.size))
+        )
+    with naming(f"the training rows of {fold.name}"):
+        state = fit(learn, task, Clock(seconds), None if own is None else own.staged)
+    with naming(f"the rows held out in {fold.name}"):
         return _ranked(state, held, None if own is None else own.held, None if null is None else null.held)
 
 
@@ -354,6 +371,17 @@ def judged_by(data: Data) -> NDArray[np.bool_]:
     """Rows above the lowest grade with a positive weight."""
     relevant = (data.y > data.y.min()) & (data.gains > 0)
     return relevant if data.list_weight is None else relevant & (data.list_weight > 0)
+
+
+def dealt(
+    base: Options, data: Data, folds: int, seed: Any, clock: Clock, n_jobs: int | None = None
+) -> tuple[Folds, Judge]:
+    """Folds of whole lists and groups that are dealt once, for options beside those of ``base``, and their judge."""
+    refuse_fixed_length(base, data)
+    splits = splits_of(data.X, judged_by(data), data.units, whole("folds", folds, 2), 1, seed, data.unit)
+    # Scores of several fits have no common scale, so the folds of one list are ranked each by itself.
+    judged = splits if data.qid is not None else [replace(split, repeat=-1) for split in splits]
+    return Folds(base, splits, data, clock, n_jobs), Judge(data, judged, parse(base.stat), base.list_length)
 
 
 def refuse_fixed_length(base: Options, data: Data) -> None:

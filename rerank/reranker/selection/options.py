@@ -13,6 +13,7 @@ from sklearn.model_selection import ParameterGrid
 from rerank.errors import InputError
 from rerank.io.frames import is_sparse
 from rerank.reranker.data import Data
+from rerank.reranker.evidence import WIDTH
 from rerank.reranker.first_stage import TOP, is_logistic, is_own_name, top_of, variant_options
 from rerank.reranker.options import Options, values_of
 from rerank.statistics import parse
@@ -132,6 +133,12 @@ class Lead(NamedTuple):
     alone: float
     lead: float
     error: float
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The lead less and plus 1.96 standard errors; None where its error is not known."""
+        half = WIDTH * self.error
+        return None if math.isnan(half) else (self.lead - half, self.lead + half)
 
 
 NOT_TRIED = Lead(math.nan, math.nan, math.nan, math.nan)

@@ -191,20 +191,20 @@ class RerankerCV(Ranker):
         self._refuse(others)
         return self._fit_on(Arguments(X, y, qid, sample_weight, query_weight, ideal_gains, groups, people))
 
-    def _fit_on(self, given: Arguments) -> RerankerCV:
-        clock, given = Clock(self.time_limit), replace(given, X=held(given.X))
+    def _fit_on(self, arguments: Arguments) -> RerankerCV:
+        clock, arguments = Clock(self.time_limit), replace(arguments, X=held(arguments.X))
         base = Reranker() if self.reranker is None else self.reranker
         if not isinstance(base, Reranker):
             raise InputError(f"reranker is {base!r}; it must be None or a Reranker.")
         safeguard, params = check_safeguard(self.safeguard), base.get_params(deep=False)
-        data, grouped = data_of(given, params, clone(base)), given.groups is not None
+        data, grouped = data_of(arguments, params, clone(base)), arguments.groups is not None
         base = limited(base, data)
         options = options_of(self.grid, base, data)
         for option in options:
             table = data.reranking(option.params["features"]) if "features" in option.params else data
             task_of(params | option.params, table.X.shape[1])
         refuse_fixed_length(base, data)
-        splits = self._splits(data, given)
+        splits = self._splits(data, arguments)
         fold = fold_of_each(splits, data.y.size) if splits[0].repeat < 0 and not grouped else None
         data = data if fold is None else replace(data, fold=fold)
         judge = Judge(data, splits, parse(base.stat), base.list_length)
@@ -223,7 +223,7 @@ class RerankerCV(Ranker):
             if fold is not None and asked_folds(task_of(best.get_params(deep=False), data.X.shape[1])):
                 best.set_params(cross_fit=len(splits))
             best.set_params(time_limit=clock.least(best.time_limit, 1))
-            return params, best._fit_on(given, fold)
+            return params, best._fit_on(arguments, fold)
 
         # Where the first stage breaks the constraints, or ranks by more columns than max_features, the best option is
         # taken that does neither.
@@ -259,10 +259,10 @@ class RerankerCV(Ranker):
         self.result_ = best.result_
         return self
 
-    def _splits(self, data: Data, given: Arguments) -> list[Split]:
+    def _splits(self, data: Data, arguments: Arguments) -> list[Split]:
         """The folds: whole lists and groups, a splitter gets what the user calls them."""
-        grouped = given.groups is not None
-        ids = lists_of(given.X, given.groups, "groups") if grouped else lists_of(given.X, given.qid)
+        grouped = arguments.groups is not None
+        ids = lists_of(arguments.X, arguments.groups, "groups") if grouped else lists_of(arguments.X, arguments.qid)
         joined = data.qid is not None and grouped
         units = data.units if ids is None or joined else data.rows.there.of(np.asarray(ids))
         dealing = (self.cv, self.n_repeats, self.random_state, data.unit, data.rows.there)

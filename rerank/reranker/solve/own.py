@@ -7,7 +7,7 @@ equalities, which doubles can seldom keep, have a tolerance.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -29,6 +29,7 @@ from rerank.reranker.solve.verified import (
     summed,
     verified,
     within_tolerance,
+    within_tolerance_only,
     won_pairs,
 )
 from rerank.search.domain import allowed, sides_of
@@ -378,7 +379,7 @@ class OwnProgram:
         begun = self.rounded(x)
         still = p.integer[at]
         bare = begun.copy()
-        bare[at] = np.where(still, begun[at], normalised_zeros(begun[at], problem.limits))
+        bare[at] = np.where(still | (normalised(begun[at], problem.limits) != 0), begun[at], 0.0)
         bare = np.clip(bare, p.lower, p.upper)
         w = bare[at]
         points = [bare, begun]
@@ -413,14 +414,8 @@ class OwnProgram:
         lost = np.array([ik for ik in self.base.model.z if x[self._at("z", ik)] < 0.5], np.intp).reshape(-1, 2)
         scaled = self.problem.scaled
         apart = np.pad(scaled[lost[:, 0]] - scaled[lost[:, 1]], ((0, 0), (0, kept.low.size)))
-        return Kept(
-            np.vstack([kept.left, apart]),
-            np.r_[kept.right, np.zeros(len(lost))],
-            kept.equal,
-            kept.sides,
-            kept.low,
-            kept.high,
-        )
+        right = np.r_[kept.right, np.zeros(len(lost))]
+        return replace(kept, left=np.vstack([kept.left, apart]), right=right)
 
     def _allowed(self, x: Floats) -> Floats:
         """A point with the weights moved to what the constraints of the problem allow."""
@@ -485,14 +480,7 @@ class OwnProgram:
                 f"{who} claims {claim:.9g}, but its weights are worth {found.value:.9g} when recomputed exactly, and "
                 "polishing inside your rows does not restore the claim; leave some room in the rows."
             )
-        return (
-            found,
-            point,
-            (
-                f"{who} claims {claim:.9g} for weights whose value is {found.value:.9g}: they win some pairs "
-                "by the margin only within the solver's tolerance.",
-            ),
-        )
+        return found, point, (within_tolerance_only(who, claim, found.value),)
 
     def _verified(self, point: Floats) -> Verified | None:
         """The weights of a point, recomputed; None where a solver's rounding gives too many features a weight."""
@@ -500,11 +488,6 @@ class OwnProgram:
             return verified(self.problem, point[self.weights], as_given=True)
         except CertificateError:
             return None
-
-
-def normalised_zeros(w: Floats, limits: tuple[Floats, Floats] | None) -> Floats:
-    """The weights with those that :func:`normalised` takes for 0 set to 0, and not scaled."""
-    return np.where(normalised(w, limits) == 0, 0.0, w)
 
 
 def own_program(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -53,6 +53,11 @@ class Verified:
     def value(self) -> float:
         """Exact value, rounded down."""
         return float(self.certificate.value_down)
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        """Weights, value and certificate by the names that a solution has for them."""
+        return {"weights": self.weights, "value": self.value, "certificate": self.certificate}
 
 
 def summed(problem: Problem) -> float:
@@ -134,6 +139,14 @@ def within_tolerance(problem: Problem, w: Floats, claim: float, as_given: bool =
     return is_closed(claim - verified(loose, w, as_given).value, claim, summed(problem))
 
 
+def within_tolerance_only(who: str, claim: float, value: float) -> str:
+    """What is said of a claim that weights reach so."""
+    return (
+        f"{who} claims {claim:.9g} for weights whose value is {value:.9g}: they win some pairs by the margin only "
+        "within the solver's tolerance."
+    )
+
+
 def won_pairs(problem: Problem, w: Floats, margin: float) -> Pairs:
     """Pairs (p, 2) of a row above a row of smaller gain in the same list, ahead by at least ``margin``.
 
@@ -184,13 +197,12 @@ def polish(
     if not pairs.size or not free.any():
         return given
     low, high = np.where(free & (sign <= 0), least, 0.0), np.where(free & (sign >= 0), most, 0.0)
-    kept = None
-    if rows:
-        none = np.empty((0, d))
-        left, right = np.array([-a for a, *_ in rows]), np.array([-side for _, side, _ in rows])
-        kept = Kept(left, right, none, none[:, 0], none[:, 0], none[:, 0])
-    best = _widest(table, pairs.astype(np.intp), given, low, high, kept)
-    if best is None or not best.any():
+    none = np.empty((0, d))
+    left, right = np.array([-a for a, *_ in rows]).reshape(-1, d), np.array([-side for _, side, _ in rows])
+    kept = Kept(left, right, none, none[:, 0], none[:, 0], none[:, 0])
+    best, margin = _widest(table, pairs.astype(np.intp), given, low, high, kept)
+    # With a smallest margin of 0 or below some pair is not won, and a larger scale would not help.
+    if best is None or not best.any() or not (rows or margin > 0):
         return given
     if limits is None:
         best = best / np.max(np.abs(best))
@@ -226,7 +238,7 @@ def polish_within(
 
     None if the linear program has no solution. Nothing is scaled.
     """
-    found = _widest(X, pairs_won, w, low, high, kept)
+    found, _ = _widest(X, pairs_won, w, low, high, kept)
     return None if found is None else (found[: w.size], found[w.size :])
 
 
@@ -241,10 +253,11 @@ def _margins(X: Floats, pairs: Pairs, w: Floats) -> Floats:
     return margins
 
 
-def _widest(X: Floats, pairs: Pairs, w: Floats, low: Floats, high: Floats, kept: Kept | None = None) -> Floats | None:
-    """Weights for all pairs, from linear programs over some of them; the most violated pairs are added in rounds.
+def _widest(X: Floats, pairs: Pairs, w: Floats, low: Floats, high: Floats, kept: Kept) -> tuple[Floats | None, float]:
+    """Weights for all pairs and their smallest margin, from linear programs over some of them.
 
-    Further columns follow them. None where nothing better than ``w`` is found; with rows to keep any point is better.
+    The most violated pairs are added in rounds. Further columns follow the weights, which are None where no program
+    was solved.
     """
     best, best_margin, d = None, -np.inf, w.size
     active = _lowest(_margins(X, pairs, w), 4 * d + 20)
@@ -263,8 +276,7 @@ def _widest(X: Floats, pairs: Pairs, w: Floats, low: Floats, high: Floats, kept:
         if not violated.size:
             break
         active = np.concatenate([active, violated])
-    # With a smallest margin of 0 or below some pair is not won, and a larger scale would not help.
-    return best if kept is not None or (best is not None and best_margin > 0 and best.any()) else None
+    return best, best_margin
 
 
 def _lowest(margins: Floats, count: int) -> Pairs:
@@ -273,44 +285,26 @@ def _lowest(margins: Floats, count: int) -> Pairs:
     return np.argpartition(margins, count)[:count]
 
 
-def _solve(differences: Floats, low: Floats, high: Floats, kept: Kept | None) -> tuple[Floats, float] | None:
+def _solve(differences: Floats, low: Floats, high: Floats, kept: Kept) -> tuple[Floats, float] | None:
     """Maximise delta over ``differences @ w >= delta`` in the box and the rows to keep; None if the solver gives up.
 
     Of the columns, the weights come first, the further ones next, and then delta and the room of each row.
     """
     from scipy.optimize import linprog
 
-    d = low.size
+    n, e, m = len(differences), kept.low.size, len(kept.left)
+    d = low.size + e
+    low, high = np.r_[low, kept.low], np.r_[high, kept.high]
     largest = float(np.abs(differences).sum(axis=1).max(initial=0.0))
-    bounds = [*zip(low, high, strict=True), (-largest, largest)]
-    rows, right, equal = np.column_stack([-differences, np.ones(len(differences))]), np.zeros(len(differences)), {}
-    cost = np.r_[np.zeros(d), -1.0]
-    if kept is not None:
-        e, m = kept.low.size, len(kept.left)
-        room = ROOM * np.maximum(1.0, np.abs(kept.left).max(axis=1, initial=0.0))
-        rows = np.block(
-            [
-                [
-                    -differences,
-                    np.zeros((len(differences), e)),
-                    np.ones((len(differences), 1)),
-                    np.zeros((len(differences), m)),
-                ],
-                [kept.left, np.zeros((m, 1)), np.eye(m)],
-            ]
-        )
-        right = np.r_[right, kept.right]
-        equal = {"A_eq": np.pad(kept.equal, ((0, 0), (0, 1 + m))), "b_eq": kept.sides} if kept.sides.size else {}
-        further = [(a if np.isfinite(a) else None, b if np.isfinite(b) else None) for a, b in zip(kept.low, kept.high)]
-        bounds = [*bounds[:d], *further, bounds[d], *((0.0, own) for own in room)]
-        cost = np.r_[np.zeros(d + e), -1.0, np.full(m, -ROOM_FIRST)]
-        d += e
-        low, high = np.r_[low, kept.low], np.r_[high, kept.high]
+    room = ROOM * np.maximum(1.0, np.abs(kept.left).max(axis=1, initial=0.0))
+    ends = [(a if np.isfinite(a) else None, b if np.isfinite(b) else None) for a, b in zip(low, high, strict=True)]
+    pairs = np.hstack([-differences, np.zeros((n, e)), np.ones((n, 1)), np.zeros((n, m))])
+    equal = {"A_eq": np.pad(kept.equal, ((0, 0), (0, 1 + m))), "b_eq": kept.sides} if kept.sides.size else {}
     answer = linprog(
-        cost,
-        A_ub=rows,
-        b_ub=right,
-        bounds=bounds,
+        np.r_[np.zeros(d), -1.0, np.full(m, -ROOM_FIRST)],
+        A_ub=np.vstack([pairs, np.hstack([kept.left, np.zeros((m, 1)), np.eye(m)])]),
+        b_ub=np.r_[np.zeros(n), kept.right],
+        bounds=[*ends, (-largest, largest), *((0.0, own) for own in room)],
         method="highs",
         **equal,
         options={"primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9},
