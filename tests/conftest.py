@@ -1,6 +1,7 @@
 """What every test process needs before the first test."""
 
 import gc
+import os
 import signal
 import threading
 
@@ -9,6 +10,18 @@ import pytest
 # A shell that starts the suite in the background ignores Ctrl-C for it, and tests that send one would wait for ever.
 if threading.current_thread() is threading.main_thread():
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+# pytest has a process for each core, and threads of BLAS and LightGBM would only wait for each other.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+
+def pytest_sessionstart(session):
+    """The search is compiled before there are processes which would each do it."""
+    if session.config.getoption("numprocesses", None) and not hasattr(session.config, "workerinput"):
+        from rerank.search import compile_kernels
+
+        compile_kernels()
 
 
 @pytest.fixture

@@ -202,33 +202,41 @@ def test_numbers_in_the_text_are_computed(script):
 
 
 @pytest.fixture(scope="module")
-def compiled():
-    """Kernels are compiled once on a machine; that is not the examples' time."""
+def kernel(tmp_path_factory):
+    """One kernel for all notebooks, where the site's build gives each its own; compiling is not their time.
+
+    Pictures are shown inside a notebook, as a reader sees them, and the kernel writes nothing outside the test.
+    """
     compile_kernels()
+    options = {"timeout": SECONDS, "interrupt_on_timeout": True}
+    client = NotebookClient(nbformat.v4.new_notebook(), kernel_name="python3", **options)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("MPLBACKEND", raising=False)
+        patch.setenv("PYTHONPATH", str(ROOT))
+        for variable in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR"):
+            patch.setenv(variable, str(tmp_path_factory.mktemp(variable.lower())))
+        yield client
+        client.nb = nbformat.v4.new_notebook()
+        client.execute(cleanup_kc=True)
 
 
 @pytest.mark.parametrize(("script", "promise"), list(zip(SCRIPTS, PROMISES)), ids=[path.stem for path in SCRIPTS])
-def test_an_example_runs_and_draws(script, promise, tmp_path, monkeypatch, compiled):
-    work, home = tmp_path / "work", tmp_path / "home"
-    shutil.copytree(ROOT / "examples" / "runs", work / "runs")
-    before = {path: path.read_bytes() for path in work.rglob("*") if path.is_file()}
-    home.mkdir()
-    # Pictures are shown inside the notebook, as a reader sees them, and the kernel writes nothing outside the test.
-    monkeypatch.delenv("MPLBACKEND", raising=False)
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    for variable in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR"):
-        monkeypatch.setenv(variable, str(home / variable.lower()))
+def test_an_example_runs_and_draws(script, promise, tmp_path, kernel):
+    shutil.copytree(ROOT / "examples" / "runs", tmp_path / "runs")
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     notebook = nbformat.read(script.with_suffix(".ipynb"), as_version=4)
+    alone = f"%reset -f\nimport os\nos.chdir({str(tmp_path)!r})\ndel os"
+    notebook.cells.insert(0, nbformat.v4.new_code_cell(alone))
+    kernel.nb = notebook
     began = time.monotonic()
-    place = {"metadata": {"path": str(work)}}
-    NotebookClient(notebook, timeout=SECONDS, kernel_name="python3", resources=place).execute()
+    kernel.execute(cleanup_kc=False)
     assert time.monotonic() - began < SECONDS
     outputs = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
     assert [output.text for output in outputs if output.get("name") == "stderr"] == []
     pictures = [output.data["image/png"] for output in outputs if "image/png" in output.get("data", {})]
     assert pictures and all(is_drawn(picture) for picture in pictures)
     promise("\n".join(output.get("text") or output.get("data", {}).get("text/plain", "") for output in outputs))
-    assert {path: path.read_bytes() for path in work.rglob("*") if path.is_file()} == before
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
 def is_drawn(picture):

@@ -1,6 +1,7 @@
 """Names, streams and signals that a command has to survive."""
 
 import csv
+import json
 import os
 import signal
 import subprocess
@@ -124,17 +125,29 @@ def test_an_interrupt_while_the_commands_are_imported_has_its_exit_code():
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
-def test_python_without_docstrings_fits_verifies_and_says_what_it_cannot_do(fitted):
-    plain = {"PYTHONOPTIMIZE": "2", "NUMBA_DISABLE_JIT": "1"}
-    (fitted / "few.csv").write_text("a,y\n1,0\n2,1\n3,0\n4,1\n", encoding="utf-8")
-    words = ("fit", "few.csv", "--free", "--label", "y", "--stat", "dcg@2", "--model", "o.json")
-    done = command(fitted, *words, "--proof", "o.proof", **plain)
-    assert done.returncode == 0 and "PYTHONOPTIMIZE=2), so no program confirms the proof" in done.stdout, done.stderr
-    done = command(fitted, "verify", "o.json", "few.csv", "--proof", "o.proof", **plain)
-    assert done.returncode == 0 and "FAILED" not in done.stdout
-    done = command(fitted, *words, "--no-presolve", **plain)
-    assert done.returncode == 2 and "only solver='search' needs no program" in done.stderr
-    assert command(fitted, *words, "--solver", "search", **plain).returncode == 0
+PLAIN = """
+import json
+from typer.testing import CliRunner
+from rerank.cli import app
+words = "fit few.csv --free --label y --stat dcg@2 --model o.json".split()
+rest = [["--proof", "o.proof"], None, ["--no-presolve"], ["--solver", "search"]]
+verify = ["verify", "o.json", "few.csv", "--proof", "o.proof"]
+done = [CliRunner().invoke(app, verify if more is None else [*words, *more]) for more in rest]
+print(json.dumps([(one.exit_code, one.output) for one in done]))
+"""
+
+
+def test_python_without_docstrings_fits_verifies_and_says_what_it_cannot_do(tmp_path):
+    (tmp_path / "few.csv").write_text("a,y\n1,0\n2,1\n3,0\n4,1\n", encoding="utf-8")
+    environment = os.environ | {"PYTHONOPTIMIZE": "2", "NUMBA_DISABLE_JIT": "1"}
+    ran = subprocess.run(
+        [sys.executable, "-c", PLAIN], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+    )
+    fit, verify, programs, search = json.loads(ran.stdout)
+    assert fit[0] == 0 and "PYTHONOPTIMIZE=2), so no program confirms the proof" in fit[1], fit
+    assert verify[0] == 0 and "FAILED" not in verify[1]
+    assert programs[0] == 2 and "only solver='search' needs no program" in programs[1]
+    assert search[0] == 0
 
 
 @pytest.mark.parametrize("stream", [None, "closed", "full"])

@@ -261,7 +261,7 @@ def test_tables_that_are_not_in_memory_are_read(kind):
     ):
         call = getattr(est, name)
         np.testing.assert_array_equal(call(make(), *more), call(in_memory, *more))
-    cv = RerankerCV(Reranker("dcg@10", solver="search", time_limit=0.3), cv=3, n_repeats=1)
+    cv = RerankerCV(Reranker("dcg@10", solver="search", node_limit=0), grid={"radius": [0.1]}, cv=2, n_repeats=1)
     assert cv.fit(make(), Y).rank(make()).size == N
     for scorer in (TableLogistic(), RankSVM()):
         own = clone(scorer).fit(plain.to_pandas(), Y).decision_function(plain.to_pandas())

@@ -96,7 +96,8 @@ RADII = [(None, None), *((name, radius) for name in NAMES for radius in (None, 0
 @pytest.mark.parametrize(("stage", "radius"), RADII)
 def test_columns_of_any_size_give_what_the_scaled_table_gives(stage, radius):
     X, y = table(60, 3)
-    options = {"first_stage": stage, "radius": radius, "time_limit": None, "node_limit": 50, "solver": "search"}
+    options = {"first_stage": stage, "radius": radius, "cross_fit": 2 if stage else "auto"}
+    options |= {"time_limit": None, "node_limit": 50, "solver": "search"}
     plain = Reranker("dcg@3", **options).fit(X, y)
     # Powers of two scale exactly. 2^1010 times 300 is 3e306, and the last is 1e-300.
     for sizes in ([2.0**515] * 3, [2.0**1010, 1.0, 2.0**-990], [2.0**-997] * 3):

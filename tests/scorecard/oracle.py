@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from itertools import combinations, product
+from itertools import accumulate, combinations, product
 from typing import Any
 
 import numpy as np
@@ -93,16 +93,23 @@ def worths(stat: str, n: int) -> list[Fraction]:
     raise ValueError(stat)
 
 
-def blocks(totals: Any, y: Any, weight: Any) -> tuple[tuple[Fraction, Fraction], ...]:
+@cache
+def first_places(stat: str, n: int) -> list[Fraction]:
+    """What relevant rows at all of the first places earn together, for no place to n."""
+    return list(accumulate(worths(stat, n), initial=Fraction(0)))
+
+
+def blocks(totals: Any, y: Any, weight: Any) -> tuple[tuple[float, float], ...]:
     """Relevant and other rows of each block of equal totals, from the top; weights are sums of powers of 2."""
     _, number = np.unique(-np.asarray(totals), return_inverse=True)
     sides = (np.bincount(number, weight * (np.asarray(y) == side)).tolist() for side in (1, 0))
-    return tuple((Fraction(p), Fraction(q)) for p, q in zip(*sides))
+    return tuple(zip(*sides))
 
 
 @cache
-def of_list(stat: str, parts: Sequence[tuple[Fraction, Fraction]]) -> Fraction | None:
+def of_list(stat: str, floats: Sequence[tuple[float, float]]) -> Fraction | None:
     """Value of one list; None where it has none."""
+    parts = [(Fraction(p), Fraction(q)) for p, q in floats]
     P, Q = sum(p for p, _ in parts), sum(q for _, q in parts)
     name, _, at = stat.partition("@")
     if name in ("auc", "pauc_fpr"):
@@ -118,17 +125,19 @@ def of_list(stat: str, parts: Sequence[tuple[Fraction, Fraction]]) -> Fraction |
         return area
     if not P:
         return None
-    earned = worths(stat, math.ceil(P + Q))
+    earned = first_places(stat, math.ceil(P + Q))
 
     def first(x: Fraction) -> Fraction:
         whole = math.floor(x)
-        return sum(earned[:whole], Fraction(0)) + (x - whole) * (earned[whole] if whole < len(earned) else 0)
+        return earned[whole] + (x - whole) * (earned[whole + 1] - earned[whole] if x > whole else 0)
 
-    value, place = Fraction(0), Fraction(0)
+    value, place, below = Fraction(0), Fraction(0), Fraction(0)
     for p, q in parts:
-        if p + q:
-            value += p / (p + q) * (first(place + p + q) - first(place))
         place += p + q
+        above = first(place)
+        if p:
+            value += p / (p + q) * (above - below)
+        below = above
     return value / {"ndcg": first(P), "recall": P}.get(name, Fraction(1))
 
 

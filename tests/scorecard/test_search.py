@@ -122,13 +122,15 @@ def test_rows_and_lists_of_weight_zero_are_not_there():
     assert one.result_.value == two.result_.value and str(one.card_) == str(two.card_)
 
 
-@settings(max_examples=8, **QUICK)
-@given(rows=TABLES, stat=st.sampled_from(["auc", "dcg@6"]))
+@pytest.mark.parametrize("stat", ["auc", "dcg@6"])
+@settings(max_examples=2, **QUICK)
+@given(rows=TABLES)
 def test_threads_and_runs_change_nothing(rows, stat):
-    runs = [fitted(rows, stat, n_jobs=n_jobs) for n_jobs in (1, 2, 1)]
-    assert len({str(one.card_) for one in runs}) == len({(one.result_.value, one.result_.bound) for one in runs}) == 1
-    pools = [[str(card) for card in one.pool(0.02)] for one in runs]
-    assert pools[0] == pools[1] == pools[2]
+    cards = [fitted(rows, stat, n_jobs=n_jobs) for n_jobs in (1, 2)]
+    one, two = (
+        (str(card.card_), card.result_.value, card.result_.bound, list(map(str, card.pool(0.02)))) for card in cards
+    )
+    assert one == two
 
 
 def wide(n: int = 300, d: int = 40) -> oracle.Rows:
