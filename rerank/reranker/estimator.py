@@ -325,7 +325,8 @@ class Reranker(Options, Ranker):
         -------
         Frontier
             By the search alone. Without a radius there is no first stage: the columns order all rows. Each search
-            begins with the best weights of fewer columns; a value never falls with the size, nor does a bound.
+            begins with the best weights of fewer columns; a value never falls with the size, nor does a bound. Where a
+            tied pair is one half, as in AUC, value and bound count it so; the weights are the best with ties as lost.
 
         Raises
         ------

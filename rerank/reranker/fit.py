@@ -153,7 +153,7 @@ def concluded(
             ]
         status = status_of(solution)
         if status == "optimal" and ties == "average" and searched and not task.judged:
-            solution = replace(solution, statistic_bound=_half_bound(problem, task, clock, training, solution))
+            solution = replace(solution, statistic_bound=half_bound(problem, task, clock, training, solution))
         if status == "feasible" and not solution.gave_up:
             notes += notes_on_exact_pairs(problem)
         quoted = _quoted(data, task, fitted, after, ties)
@@ -275,7 +275,7 @@ def unsolved(problem: Problem, task: Task, clock: Clock, start: Floats | None) -
     return replace(solution, gave_up=not is_closed(solution.gap, solution.value)).noting(NOTHING_SOLVED)
 
 
-def _half_bound(problem: Problem, task: Task, clock: Clock, training: Training, solution: Solution) -> float | None:
+def half_bound(problem: Problem, task: Task, clock: Clock, training: Training, solution: Solution) -> float | None:
     """A bound on the statistic with a tied pair as one half, by a search of its own; None where there is no time."""
     from rerank.search import statistic_bound
 

@@ -17,71 +17,14 @@ from rerank.reranker.clock import Clock
 from rerank.reranker.cross_fit import staged
 from rerank.reranker.data import Arguments, Data, data_of
 from rerank.reranker.describe import listed
-from rerank.reranker.fit import concluded
-from rerank.reranker.options import Options, values_of
-from rerank.reranker.ranker import Ranker
-from rerank.reranker.selection.held_out import dealt
-from rerank.reranker.solution import Solution
-from rerank.reranker.solve.optimise import solve as best_weights
-from rerank.reranker.task import Task, task_of
-from rerank.reranker.training import stated
-from rerank.scorecard.frontier import OVER, Frontier, Step, nested
-from rerank.scorecard.result import four, rounded_up
-
-Floats = NDArray[np.float64]
-
-FITS_SHARE = 0.6
-"""Share of the time for the fits on all rows; the rest is for the folds."""
-
-POINTS_SHARE = 0.5
-"""Share of the time of a fit, at most, for good weights without a proof, with which the search begins."""
-
-
-def frontier_of(
-    est: Options, arguments: Arguments, k_max: int, folds: int | None, time_limit: float | None
-) -> Frontier:
-    """The frontier of an estimator's columns on rows; see :meth:`rerank.Reranker.frontier`."""
-    clock, most = Clock(time_limit), whole("k_max", k_max, 1)
-    options = values_of(est)
-    options |= {"solver": "search", "presolve": True, "proof": False, "checkpoint": None, "time_limit": None}
-    if options["radius"] is None:  # a first stage that is kept would rank by all columns
-        options["first_stage"] = None
-    data = data_of(arguments, options, Ranker())
-    most = min(most, data.X.shape[1])
-    held_out = dict[int, tuple[float, float]]()
-
-    def found() -> list[Step]:
-        steps = _fits(data, options, most, Clock(clock.share(FITS_SHARE if folds else 1.0)))
-        if folds and not current().asked.is_set():
-            held_out.update(_held_out(data, options, most, folds, clock))
-        return steps
-
-    with enough_memory():
-        steps, interrupted = protected(found)
-    if interrupted and steps[0].value is None:
-        raise KeyboardInterrupt
-    for place, one in enumerate(steps):
-        if one.size in held_out:
-            value, seconds = held_out[one.size]
-            steps[place] = replace(one, held_out=value, seconds=one.seconds + seconds)
-    statistic, index = task_of(options, data.X.shape[1]).statistic, data.rows.columns.index
-    name = f"{statistic.name}{' with ties counted as lost' if statistic.ties == 'average' else ''}"
-    by, left = f"{folds} folds, each with its own columns" if held_out else "", data.rows.columns.left_out
-    notes = [*([index_note(index)] if index else []), *data.notes]
-    notes += [f"Left out, because they hold no numbers or miss some: {listed(left)}."] if left else []
-    return Frontier(name, "column", nested(steps), by, tuple(notes))
-
-
-def _fits(data: Data, options: dict[str, Any], most: int, clock: Clock) -> list[Step]:
-    """The fits on all rows, each begun with the weights of the one before."""
-    steps, before = list[Step](), np.zeros(0)
+    halves = task_of(options, data.X.shape[1]).statistic.ties == "average"
     first = staged(data, task_of(options, data.X.shape[1]), clock)
 
     def solve(problem: Problem, task: Task, clock: Clock, start: Floats | None) -> Solution:
         start = before if before.size == problem.n_features else start
         points = best_weights(problem, replace(task, node_limit=0), Clock(clock.share(POINTS_SHARE)), start)
         try:
-            return best_weights(problem, task, clock, points.weights)
+            return best_weights(problem, task, Clock(clock.share(WEIGHTS_SHARE)) if halves else clock, points.weights)
         except KeyboardInterrupt:  # of a search that would begin after Ctrl-C
             return points
 
@@ -97,14 +40,27 @@ def _fits(data: Data, options: dict[str, Any], most: int, clock: Clock) -> list[
             steps.append(Step(size, why=OVER))
             continue
         found, problem = state.result, training.problem
-        before = found.weights
+        before, value, bound = found.weights, found.value, found.bound
+        if halves:  # as the field counts ties
+            value = bound = found.statistic
+            if problem is not None:
+                bound = max(value, _bound(problem, task, own, training, found))
         moved = before[1:] if problem is not None and problem.anchored else before
         names = tuple(data.feature_names[j] for j, weight in zip(training.features, moved) if weight)
-        steps.append(Step(size, found.value, found.bound, False, names, None, own.spent))
+        steps.append(Step(size, value, bound, False, names, None, own.spent))
         if options["verbose"]:
-            said = f"{four(found.value)}, none above {rounded_up(found.bound)}, {own.spent:.2g} s"
+            said = f"{four(value)}, none above {rounded_up(bound)}, {own.spent:.2g} s"
             say(f"columns, at most {size}: {found.fitted_name} {said}")
     return steps
+
+
+def _bound(problem: Problem, task: Task, clock: Clock, training: Training, found: Solution) -> float:
+    """What no columns exceed with a tied pair as one half; the ideal where no time is left, and after Ctrl-C."""
+    try:
+        bound = half_bound(problem, task, clock, training, found)
+    except KeyboardInterrupt:
+        bound = None
+    return problem.ideal + training.tied_tails if bound is None else bound
 
 
 def _held_out(
