@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,14 @@ from sklearn.svm import LinearSVC
 from rerank.io.options import one_of, real
 from rerank.scorers.base import Floats, Ints, LinearRanker, RankingData, Solution
 from rerank.scorers.linalg import Loss, minimise
+
+
+def boosted(X: Any, y: Any) -> Callable[[Any], Any]:
+    """LightGBM's classifier as it comes: what scores rows."""
+    from lightgbm import LGBMClassifier
+
+    found = LGBMClassifier(n_jobs=1, random_state=0, verbose=-1).fit(X, y)
+    return lambda rows: found.predict(rows, raw_score=True)
 
 
 class PNormPush(LinearRanker):

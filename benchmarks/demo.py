@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.baselines import boosted
 from rerank import Reranker, RerankerCV, datasets
 from rerank.fusion import ScoreFusion
 from rerank.ranks import evaluate
@@ -32,14 +33,6 @@ N, RADIUS = 100, 0.1
 def stage(name: str) -> Fit:
     """A first stage by itself."""
     return lambda X, y: Reranker("auc", first_stage=name, radius=0, cross_fit=False).fit(X, y).decision_function
-
-
-def boosted(X: Any, y: Any) -> Scores:
-    """LightGBM's classifier as it comes."""
-    from lightgbm import LGBMClassifier
-
-    found = LGBMClassifier(n_jobs=1, random_state=0, verbose=-1).fit(X, y)
-    return lambda rows: found.predict(rows, raw_score=True)
 
 
 def tools() -> dict[str, Fit]:

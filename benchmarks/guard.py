@@ -11,25 +11,17 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
+from benchmarks.baselines import boosted
 from rerank import Reranker, RerankerCV
 from rerank.cli.demo import SEED, TOP, guarded
 
 TABLES = ((10_000, 30, "precision@100"), (5_000, 19, "precision@50"))
 """Rows, columns and statistic of the choices that are timed."""
-
-
-def boosted(X: Any, y: Any) -> Callable[[Any], Any]:
-    """LightGBM's classifier as it comes."""
-    from lightgbm import LGBMClassifier
-
-    found = LGBMClassifier(n_jobs=1, random_state=0, verbose=-1).fit(X, y)
-    return lambda rows: found.predict(rows, raw_score=True)
 
 
 def drawn(n: int, d: int, seed: int = 0) -> tuple[Any, Any]:

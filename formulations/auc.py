@@ -46,7 +46,8 @@ from formulations.errors import FormulationError
 from formulations.options import Instance, instance_of
 from formulations.wins import Layout, asked_pairs, pair_layout, wins_of
 
-DOCS = dict.fromkeys(("statistic", "w", "gamma", "z", "above_by_margin", "switch_up", "switch_down"), "A.1")
+NAMES = ("statistic", "w", "gamma", "z", "above_by_margin", "switch_up", "switch_down")
+PARTS = dict.fromkeys(NAMES, ("", "A.1"))
 """Appendix of [RudinWang2018] that states the component."""
 
 
@@ -72,9 +73,9 @@ def build(
     """
     paid = _ranks if coefficients is None else coefficients
     layout = _layout(instance_of(X, y, paid, qid=qid, units=units, **options))
-    model = new_model("auc", name, layout, {})
+    model = new_model("auc", name, layout, PARTS)
     model.statistic = statistic(model, model.z)
-    return documented(model, DOCS)
+    return documented(model, PARTS)
 
 
 def most_nonzeros(X: ArrayLike, y: Any = None, coefficients: Any = None, **options: Any) -> int:

@@ -74,7 +74,7 @@ import pyomo.environ as pyo
 from numpy.typing import ArrayLike
 
 from formulations import mixed
-from formulations.common import SHORT, Assignment, Info, Term, documented, family, linear, maximised, named
+from formulations.common import Assignment, Info, Term, documented, family, linear, maximised, named, prefixes
 from formulations.data import Coefficients, Floats, Indices
 from formulations.errors import FormulationError, ModelTooLarge
 from formulations.options import rows_of
@@ -84,61 +84,34 @@ __all__ = ["Card", "build", "build_pessimistic", "most_nonzeros", "assignment"]
 MARGIN = 0.5
 """Points by which a total must be above another one: whole numbers differ by 1, and solvers round."""
 
-PREFIXES = {
-    "u": "u",
-    "d": "d",
-    "v": "v",
-    "f": "f",
-    "e": "e",
-    "points_least": "PL",
-    "points_most": "PM",
-    "points_are": "PA",
-    "points_side": "PS",
-    "one_sign": "OS",
-    "most_questions": "QM",
-    "some_question": "QS",
-    "needed": "RN",
-    "apart": "RA",
-    "column_asked": "CA",
-    "most_columns": "CM",
-    "one_of_column": "CO",
-    "column_sign": "CS",
-    "above": "AB",
-    "not_below": "NB",
-    "win_asked": "WA",
-    "above_if": "AI",
-    "not_below_if": "NI",
-    "area_inside": "AR",
+PARTS = {
+    "u": ("u", "ours: 1 when question j has points above 0"),
+    "d": ("d", "ours: 1 when question j has points below 0"),
+    "v": ("v", "ours: 1 when question j has exactly m points"),
+    "f": ("f", "ours: 1 when column c is asked about"),
+    "e": ("e", "ours: 1 when the total of kind g is not below that of kind h"),
+    "points_least": ("PL", "ours: a question that is asked has no fewer points than its least"),
+    "points_most": ("PM", "ours: a question that is asked has no more points than its most"),
+    "points_are": ("PA", "ours: the points of a question are one of its numbers"),
+    "points_side": ("PS", "ours: points above 0, or below 0, have their switch"),
+    "one_sign": ("OS", "ours: points are above 0 or below 0"),
+    "most_questions": ("QM", "ours: a card asks at most so many questions"),
+    "some_question": ("QS", "ours: a card asks a question"),
+    "needed": ("RN", "ours: who asks a question asks one of those that it needs"),
+    "apart": ("RA", "ours: two questions exclude each other"),
+    "column_asked": ("CA", "ours: a question is about its column"),
+    "most_columns": ("CM", "ours: a card is about at most so many columns"),
+    "one_of_column": ("CO", "ours: one question of a column"),
+    "column_sign": ("CS", "ours: points of a column have one sign"),
+    "above": ("AB", "ours: to be above is half a point more"),
+    "not_below": ("NB", "ours: not to be below is no point less"),
+    "win_asked": ("WA", "ours: a win has a reason among the questions that are asked"),
+    "above_if": ("AI", "ours: half a point more is above"),
+    "not_below_if": ("NI", "ours: no point less is not below"),
+    "area_inside": ("AR", "ours: the AUC among the rows of each kind of people, in pairs of rows"),
 }
-"""Prefixes of the short names of columns and rows of cards."""
+"""Prefixes of the short names of columns and rows of cards, and what they mean."""
 
-DOCS = {
-    "u": "ours: 1 when question j has points above 0",
-    "d": "ours: 1 when question j has points below 0",
-    "v": "ours: 1 when question j has exactly m points",
-    "f": "ours: 1 when column c is asked about",
-    "e": "ours: 1 when the total of kind g is not below that of kind h",
-    "points_least": "ours: a question that is asked has no fewer points than its least",
-    "points_most": "ours: a question that is asked has no more points than its most",
-    "points_are": "ours: the points of a question are one of its numbers",
-    "points_side": "ours: points above 0, or below 0, have their switch",
-    "one_sign": "ours: points are above 0 or below 0",
-    "most_questions": "ours: a card asks at most so many questions",
-    "some_question": "ours: a card asks a question",
-    "needed": "ours: who asks a question asks one of those that it needs",
-    "apart": "ours: two questions exclude each other",
-    "column_asked": "ours: a question is about its column",
-    "most_columns": "ours: a card is about at most so many columns",
-    "one_of_column": "ours: one question of a column",
-    "column_sign": "ours: points of a column have one sign",
-    "above": "ours: to be above is half a point more",
-    "not_below": "ours: not to be below is no point less",
-    "win_asked": "ours: a win has a reason among the questions that are asked",
-    "above_if": "ours: half a point more is above",
-    "not_below_if": "ours: no point less is not below",
-    "area_inside": "ours: the AUC among the rows of each kind of people, in pairs of rows",
-}
-"""What the components mean."""
 
 Need = tuple[Iterable[int] | None, Iterable[int]]
 """A card that asks some of the first questions asks some of the second ones; None: it asks some of these."""
@@ -285,7 +258,7 @@ def build(
             "fewer questions, so that more rows are alike, or raise max_nonzeros."
         )
     model = pyo.ConcreteModel(name)
-    model.rerank_info = Info("card", layout, SHORT | PREFIXES, 1.0)
+    model.rerank_info = Info("card", layout, prefixes(PARTS), 1.0)
     domains = layout.domains
     model.w = w = pyo.Var(
         range(len(domains)),
@@ -331,7 +304,7 @@ def build(
             for number, (own, least) in enumerate(layout.inside)
         }
     )
-    return documented(model, DOCS)
+    return documented(model, PARTS)
 
 
 def build_pessimistic(
@@ -370,10 +343,10 @@ def build_pessimistic(
     most = int(np.abs(box).max())
     model = mixed.build(answers, y, coefficients, name=name, points=most, box=box, epsilon=MARGIN, **options)
     info = model.rerank_info
-    model.rerank_info = replace(info, kind="card_pessimistic", short=info.short | PREFIXES)
+    model.rerank_info = replace(info, kind="card_pessimistic", short=info.short | prefixes(PARTS))
     _add_points(model, domains)
     _add_questions(model, chosen, len(domains))
-    return documented(model, mixed.DOCS | {**DOCS, "z": "ours"})
+    return documented(model, mixed.PARTS | {**PARTS, "z": ("", "ours")})
 
 
 def most_nonzeros(X: ArrayLike, y: ArrayLike, card: Card | None = None, **options: Any) -> int:

@@ -63,15 +63,23 @@ SHARED = {
 """What a component means, where programs share it."""
 
 
-def documented(model: pyo.ConcreteModel, docs: Mapping[str, str]) -> pyo.ConcreteModel:
-    """The model, with a ``doc`` on every variable, family and objective: its equation in the paper and what it says.
+Parts = Mapping[str, tuple[str, str]]
+"""Of each component the prefix of its short names, empty where :data:`SHORT` has it, and a text: what it says, or for
+those in :data:`SHARED` its equation alone, which may be left out if it is ours."""
 
-    ``docs`` has the text of each component; of those in ``SHARED`` only the equation, and not even that if it is ours.
-    """
+
+def prefixes(parts: Parts) -> dict[str, str]:
+    """Prefixes of short names in every program, and of these components."""
+    return SHORT | {name: prefix for name, (prefix, _) in parts.items() if prefix}
+
+
+def documented(model: pyo.ConcreteModel, parts: Parts) -> pyo.ConcreteModel:
+    """The model, with a ``doc`` on every variable, family and objective: its equation in the paper and what it says."""
     for component in model.component_objects((pyo.Var, pyo.Constraint, pyo.Objective)):
         name = component.name
         model.rerank_info.kinds[name] = component.ctype
-        component.doc = f"{docs.get(name, 'ours')}: {SHARED[name]}" if name in SHARED else docs[name]
+        text = parts[name][1] if name in parts or name not in SHARED else "ours"
+        component.doc = f"{text}: {SHARED[name]}" if name in SHARED else text
     return model
 
 
@@ -132,12 +140,11 @@ class Info:
 
 
 def new_model(
-    kind: str, name: str, layout: Layout, rows: Mapping[str, str], divisors: Iterable[float] | None = None
+    kind: str, name: str, layout: Layout, parts: Parts, divisors: Iterable[float] | None = None
 ) -> pyo.ConcreteModel:
     """A model with ``w``, ``z`` (and ``gamma``) and the families on them that every program has.
 
-    ``rows`` are the prefixes of the short names of the program's own families. A program without pairs gives its own
-    ``divisors`` of rows with a margin, and gets no ``z``.
+    A program without pairs gives its own ``divisors`` of rows with a margin, and gets no ``z``.
     """
     instance, epsilon, limit = layout.instance, layout.instance.options.epsilon, layout.instance.options.max_nonzeros
     if instance.options.quotas and kind != "resolved_rank":
@@ -163,7 +170,7 @@ def new_model(
             FormulationWarning,
             stacklevel=3,
         )
-    model.rerank_info = Info(kind, layout, SHORT | dict(rows), divisor)
+    model.rerank_info = Info(kind, layout, prefixes(parts), divisor)
     _add_weights(model, instance)
     if divisors is not None:
         return model

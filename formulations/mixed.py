@@ -80,31 +80,20 @@ Index = tuple[int, int, int]
 
 __all__ = ["build", "most_nonzeros", "assignment"]
 
-ROWS = {
-    "win_count": "S",
-    "few_lost": "B",
-    "few_lost_order": "O",
-    "place_count": "C",
-    "enough_placed": "Y",
-    "enough_placed_order": "P",
-    "wider_top": "X",
+PARTS = {
+    "s": ("", "ours: how many negatives of unit u item i beats"),
+    "b": ("", "ours: 1 when item i loses to at most q negatives of unit u"),
+    "c": ("", "ours: how many positives of unit u lose to at most q negatives"),
+    "y": ("", "ours: 1 when at least j positives of unit u stand in the top p"),
+    "win_count": ("S", "ours: s is the sum of the z of its negatives, less the wins that are certain"),
+    "few_lost": ("B", "ours: to lose to at most q negatives is to beat all others"),
+    "few_lost_order": ("O", "ours: who loses to at most q negatives loses to at most q + 1"),
+    "place_count": ("C", "ours: c is the sum of b over the positives of the unit"),
+    "enough_placed": ("Y", "ours: j positives are in the top p when j of them lose to at most p - j negatives"),
+    "enough_placed_order": ("P", "ours: where j positives are, j - 1 are"),
+    "wider_top": ("X", "ours: who is in the top p is in a wider one"),
 }
-"""Prefixes of the short names of this program's own families."""
-
-DOCS = {
-    "s": "ours: how many negatives of unit u item i beats",
-    "b": "ours: 1 when item i loses to at most q negatives of unit u",
-    "c": "ours: how many positives of unit u lose to at most q negatives",
-    "y": "ours: 1 when at least j positives of unit u stand in the top p",
-    "win_count": "ours: s is the sum of the z of its negatives, less the wins that are certain",
-    "few_lost": "ours: to lose to at most q negatives is to beat all others",
-    "few_lost_order": "ours: who loses to at most q negatives loses to at most q + 1",
-    "place_count": "ours: c is the sum of b over the positives of the unit",
-    "enough_placed": "ours: j positives are in the top p when j of them lose to at most p - j negatives",
-    "enough_placed_order": "ours: where j positives are, j - 1 are",
-    "wider_top": "ours: who is in the top p is in a wider one",
-}
-"""What the components mean."""
+"""Prefixes of the short names of this program's own families, and what the components mean."""
 
 
 def build(
@@ -128,7 +117,7 @@ def build(
     """
     layout = _layout(instance_of(X, y, coefficients, qid=qid, units=units, **options))
     chosen, few, placed = layout.instance.options, layout.few, layout.placed
-    model = new_model("mixed", name, layout, ROWS)
+    model = new_model("mixed", name, layout, PARTS)
     z = model.z
     model.s = s = pyo.Var(list(few), bounds={ui: (ladder.sure, ladder.most) for ui, ladder in few.items()})
     model.b = b = pyo.Var([uiq for open_ in layout.losers.values() for uiq in open_], domain=pyo.Binary)
@@ -148,7 +137,7 @@ def build(
     )
     model.enough_placed, model.enough_placed_order = level_rows(placed, y_, c, chosen)
     model.wider_top = family({p: linear((1, y_[p]), (-1, y_[wider])) <= 0 for p, wider in layout.wider})
-    return documented(model, DOCS)
+    return documented(model, PARTS)
 
 
 def most_nonzeros(*data: Any, **options: Any) -> int:

@@ -227,17 +227,9 @@ def read_sidecar(path: str | PathLike[str]) -> dict[str, Any]:
         raise FileFormatError(f"{beside.name} is not the sidecar of a program; read the .mps with sidecar=False.")
     if type(card.get("schema")) is not int or card["schema"] != SCHEMA:
         raise FileFormatError(f"{beside.name} has schema {str(card.get('schema'))[:40]}; this version reads {SCHEMA}.")
-    kinds: dict[str, type | tuple[type, ...]] = {
-        "name": str,
-        "sense": str,
-        "offset": (int, float),
-        "sha256": str,
-        "weights": list,
-        "split_rows": dict,
-        "renamed_columns": dict,
-        "renamed_rows": dict,
-    }
-    for key, kind in kinds.items():
+    texts, maps = ("name", "sense", "sha256"), ("split_rows", "renamed_columns", "renamed_rows")
+    kinds: dict[str, Any] = {**dict.fromkeys(texts, str), "offset": (int, float), "weights": list}
+    for key, kind in (kinds | dict.fromkeys(maps, dict)).items():
         if not isinstance(card.get(key), kind) or isinstance(card[key], bool):
             raise FileFormatError(f"{beside.name} has no valid entry {key!r}; export the model again.")
     if card["sense"] not in ("max", "min") or not -MOST_CONSTANT < card["offset"] < MOST_CONSTANT:

@@ -48,7 +48,8 @@ from formulations.wins import Layout, mutual_pairs, pair_layout, wins_of
 Preferences: TypeAlias = ArrayLike | tuple[ArrayLike, ArrayLike]
 """Also a sparse matrix; SciPy has no types for one."""
 
-DOCS = dict.fromkeys(("statistic", "w", "gamma", "z", "above_by_margin", "switch_up", "switch_down"), "A.2")
+NAMES = ("statistic", "w", "gamma", "z", "above_by_margin", "switch_up", "switch_down")
+PARTS = dict.fromkeys(NAMES, ("", "A.2")) | {"one_above": ("X", "ours")}
 """Appendix of [RudinWang2018] that states the component."""
 
 
@@ -106,12 +107,12 @@ def build(X: ArrayLike, preferences: Preferences, *, name: str = "pairwise", **o
         If the program may have more than ``max_nonzeros`` non-zeros.
     """
     layout = _layout(X, preferences, options)
-    model = new_model("pairwise", name, layout, {"one_above": "X"})
+    model = new_model("pairwise", name, layout, PARTS)
     z = model.z
     model.statistic = statistic(model, z)
     both = mutual_pairs(layout.wins) if layout.instance.options.extra_cuts else []
     model.one_above = family({(i, k): linear((1, z[i, k]), (1, z[k, i])) <= 1 for i, k in both})
-    return documented(model, DOCS)
+    return documented(model, PARTS)
 
 
 def most_nonzeros(X: ArrayLike, preferences: Preferences, **options: Any) -> int:

@@ -54,13 +54,13 @@ Key = tuple[int, int]
 
 __all__ = ["build", "most_nonzeros", "assignment"]
 
-DOCS = {
-    "h": "ours: no negative of unit u is scored above it",
-    "a": "ours: 1 when item i is scored at least the margin above every negative of unit u",
-    "threshold": "ours: the threshold of a unit is at least the score of each of its negatives",
-    "above_threshold": "ours: an item counts when it is the margin above the threshold; row divided by M_ui",
+PARTS = {
+    "h": ("h", "ours: no negative of unit u is scored above it"),
+    "a": ("a", "ours: 1 when item i is scored at least the margin above every negative of unit u"),
+    "threshold": ("H", "ours: the threshold of a unit is at least the score of each of its negatives"),
+    "above_threshold": ("A", "ours: an item counts when it is the margin above the threshold; row divided by M_ui"),
 }
-"""What the components mean."""
+"""Prefixes of short names, and what the components mean."""
 
 
 def build(
@@ -85,9 +85,7 @@ def build(
     """
     layout = _layout(instance_of(X, y, _top if coefficients is None else coefficients, qid=qid, units=units, **options))
     rows, epsilon, divisors = layout.instance.X.tolist(), layout.instance.options.epsilon, layout.divisors
-    model = new_model(
-        "pos_top", name, layout, {"h": "h", "a": "a", "threshold": "H", "above_threshold": "A"}, divisors.values()
-    )
+    model = new_model("pos_top", name, layout, PARTS, divisors.values())
     w = list(model.w.values())
     model.h = h = pyo.Var(list(layout.limits), bounds=layout.limits)
     model.a = a = pyo.Var(list(layout.gains), domain=pyo.Binary)
@@ -106,7 +104,7 @@ def build(
             for (u, i), M in divisors.items()
         }
     )
-    return documented(model, DOCS)
+    return documented(model, PARTS)
 
 
 def most_nonzeros(X: ArrayLike, y: Any = None, coefficients: Any = None, **options: Any) -> int:

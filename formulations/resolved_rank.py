@@ -85,43 +85,34 @@ from formulations.wins import LOST, OPEN, WON, Pair, Wins, asked_pairs, mutual_p
 
 __all__ = ["build", "most_nonzeros", "assignment"]
 
-ROWS = {
-    "win_when_above": "A",
-    "rank_from_wins": "S",
-    "winner_higher": "H",
-    "tie_to_lower_gain": "L",
-    "tie_to_later": "E",
-    "reach_level": "R",
-    "level_order": "O",
-    "distinct_ranks": "P",
-    "one_above": "X",
-    "p": "p",
-    "quota_place": "Q",
-    "quota_count": "N",
+PARTS = {
+    "statistic": ("", "(11), (10)"),
+    "w": ("", "(21)"),
+    "gamma": ("", "(21)"),
+    "z": ("", "(21)"),
+    "t": ("", "(21)"),
+    "above_by_margin": ("", "(12)"),
+    "switch_up": ("", "(14)"),
+    "switch_down": ("", "(15)"),
+    "r": ("", "(21): ResolvedRank, how many rows stand below item i once ties are resolved"),
+    "win_when_above": ("A", "(13): whoever is above wins; row divided by U_ik, in the literal form 1"),
+    "rank_from_wins": ("S", "ours, for (16)-(19): r_i counts the rows that i stands above"),
+    "winner_higher": ("H", "(16): a winner has the higher rank"),
+    "tie_to_lower_gain": ("L", "(17): who does not win stands below a row of lower gain"),
+    "tie_to_later": (
+        "E",
+        "(18) for relevant rows, (19) for others: of two tied rows of one gain the later one is higher",
+    ),
+    "reach_level": ("R", "(20): a level needs its rank; row times l - 1, one for all levels unless linking='paper'"),
+    "p": ("p", "ours: row i stands among the first N of a quota"),
+    "quota_place": ("Q", "ours: who stands among the first N has at most so many others at or above it"),
+    "quota_count": ("N", "ours: so many rows of a kind, or of the others, stand among the first N"),
+    "level_order": ("O", "ours"),
+    "distinct_ranks": ("P", "ours"),
+    "one_above": ("X", "ours"),
 }
-"""Prefixes of the short names of this program's own families."""
+"""Prefixes of short names; equations of [RudinWang2018], and what the other components mean."""
 
-DOCS = {
-    "statistic": "(11), (10)",
-    "w": "(21)",
-    "gamma": "(21)",
-    "z": "(21)",
-    "t": "(21)",
-    "above_by_margin": "(12)",
-    "switch_up": "(14)",
-    "switch_down": "(15)",
-    "r": "(21): ResolvedRank, how many rows stand below item i once ties are resolved",
-    "win_when_above": "(13): whoever is above wins; row divided by U_ik, in the literal form 1",
-    "rank_from_wins": "ours, for (16)-(19): r_i counts the rows that i stands above",
-    "winner_higher": "(16): a winner has the higher rank",
-    "tie_to_lower_gain": "(17): who does not win stands below a row of lower gain",
-    "tie_to_later": "(18) for relevant rows, (19) for others: of two tied rows of one gain the later one is higher",
-    "reach_level": "(20): a level needs its rank; row times l - 1, one for all levels unless linking='paper'",
-    "p": "ours: row i stands among the first N of a quota",
-    "quota_place": "ours: who stands among the first N has at most so many others at or above it",
-    "quota_count": "ours: so many rows of a kind, or of the others, stand among the first N",
-}
-"""Equations of [RudinWang2018], and what the other components mean."""
 
 WIDE = 1e-3
 """Margin above which the gap between 0 and it is likely to cost something."""
@@ -152,7 +143,7 @@ def build(
     instance = instance_of(X, y, coefficients, qid=qid, units=units, **options)
     _check(instance.options)
     layout = _layout(instance)
-    model = new_model("resolved_rank", name, layout, ROWS)
+    model = new_model("resolved_rank", name, layout, PARTS)
     w, z, m = list(model.w.values()), model.z, layout.length
     model.r = r = pyo.Var(list(layout.ranges), bounds=layout.ranges)
     model.t = t = pyo.Var(list(layout.gains), domain=pyo.Binary)
@@ -208,7 +199,7 @@ def build(
         model.quota_count = family(
             {d: linear(*((1, p[d, i]) for i in one.ahead)) >= one.wanted for d, one in enumerate(layout.quotas)}
         )
-    return documented(model, DOCS)
+    return documented(model, PARTS)
 
 
 def most_nonzeros(*data: Any, **options: Any) -> int:

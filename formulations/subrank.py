@@ -66,26 +66,23 @@ from formulations.levels import RankLayout, Standing, climbed, level_rows, rank_
 from formulations.options import Instance, instance_of
 from formulations.wins import OPEN, WON, asked_pairs, mutual_pairs, nonzeros_bound, wins_of
 
-ROWS = {"win_count": "S", "reach_level": "R", "level_order": "O", "distinct_ranks": "P", "one_above": "X"}
-"""Prefixes of the short names of this program's own families."""
-
-DOCS = {
-    "statistic": "(22), (10)",
-    "w": "as in (21)",
-    "gamma": "as in (21)",
-    "t": "as in (21)",
-    "z": "(30)",
-    "above_by_margin": "(24)",
-    "switch_up": "(25)",
-    "switch_down": "(26)",
-    "level_order": "(28)",
-    "distinct_ranks": "ours, for (29)",
-    "one_above": "half of (27)",
-    "s": "ours: Subrank, how many rows item i beats: the sum in (23)",
-    "win_count": "ours: s_i is the sum of z in (23), less the wins that are certain",
-    "reach_level": "(23): a level needs its rank; row times l - 1, one for all levels unless linking='paper'",
+PARTS = {
+    "statistic": ("", "(22), (10)"),
+    "w": ("", "as in (21)"),
+    "gamma": ("", "as in (21)"),
+    "t": ("", "as in (21)"),
+    "z": ("", "(30)"),
+    "above_by_margin": ("", "(24)"),
+    "switch_up": ("", "(25)"),
+    "switch_down": ("", "(26)"),
+    "level_order": ("O", "(28)"),
+    "distinct_ranks": ("P", "ours, for (29)"),
+    "one_above": ("X", "half of (27)"),
+    "s": ("", "ours: Subrank, how many rows item i beats: the sum in (23)"),
+    "win_count": ("S", "ours: s_i is the sum of z in (23), less the wins that are certain"),
+    "reach_level": ("R", "(23): a level needs its rank; row times l - 1, one for all levels unless linking='paper'"),
 }
-"""Equations of [RudinWang2018], and what the other components mean."""
+"""Prefixes of short names; equations of [RudinWang2018], and what the other components mean."""
 
 
 def build(
@@ -130,7 +127,7 @@ def build(
         If the program may have more than ``max_nonzeros`` non-zeros.
     """
     layout = _layout(instance_of(X, y, coefficients, qid=qid, units=units, **options))
-    model = new_model("subrank", name, layout, ROWS)
+    model = new_model("subrank", name, layout, PARTS)
     z, ladders = model.z, layout.ladders
     model.s = s = pyo.Var(list(ladders), bounds={i: (ladder.sure, ladder.most) for i, ladder in ladders.items()})
     model.t = t = pyo.Var(list(layout.gains), domain=pyo.Binary)
@@ -141,7 +138,7 @@ def build(
     )
     model.reach_level, model.level_order = level_rows(ladders, t, s, layout.instance.options)
     rank_cuts(model, layout)
-    return documented(model, DOCS)
+    return documented(model, PARTS)
 
 
 def most_nonzeros(*data: Any, **options: Any) -> int:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.stats import t as student
 
 from benchmarks.evidence.cells import FIXED, SIMPLE, SPLITS, STAGES, STATISTICS, all_cells
@@ -24,9 +25,9 @@ KEPT_OF_BEST = 0.75
 """Share of the best fixed option's lead that is aimed at."""
 
 
-def summary(leads: Sequence[float], share: float = SHARE) -> tuple[float, float, float, float]:
+def summary(leads: ArrayLike, share: float = SHARE) -> tuple[float, float, float, float]:
     """Mean, half-width of the 95 % interval, and the one-sided p of "not worse" and of "not better"."""
-    values = np.asarray(leads)
+    values = np.asarray(leads, dtype=np.float64)
     n = values.size
     error = values.std(ddof=1) * math.sqrt(1 / n + share) if n > 1 else math.nan
     if not error > 0:

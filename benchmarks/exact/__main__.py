@@ -11,11 +11,13 @@ folder of data (``--data``).
 from __future__ import annotations
 
 import argparse
+import importlib
 import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -67,30 +69,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Print the tables asked for; the exit code is 1 where a goal was missed."""
     asked = parsed(arguments)
     where = folder(asked.data)
-    if asked.compile:
-        from benchmarks.exact.compile import report
-
-        return report()
-    if asked.whole_lists:
-        from benchmarks.exact.whole_list import report as whole_lists
-
-        return whole_lists()
-    if asked.scaling:
-        from benchmarks.exact.scaling import report as scaling
-
-        return scaling(asked.seeds)
-    if asked.incumbents:
-        from benchmarks.exact.incumbents import report as incumbents
-
-        return incumbents(where, asked.seconds, asked.seeds, asked.only)
-    if asked.nested:
-        from benchmarks.exact.incumbents import nested
-
-        return nested(where, asked.seconds[0], asked.seeds)
-    if asked.large:
-        from benchmarks.exact.large import report as large
-
-        return large()
+    alone: dict[str, tuple[str, str, tuple[Any, ...]]] = {
+        "compile": ("compile", "report", ()),
+        "whole_lists": ("whole_list", "report", ()),
+        "scaling": ("scaling", "report", (asked.seeds,)),
+        "incumbents": ("incumbents", "report", (where, asked.seconds, asked.seeds, asked.only)),
+        "nested": ("incumbents", "nested", (where, asked.seconds[0], asked.seeds)),
+        "large": ("large", "report", ()),
+    }
+    for part, (module, function, given) in alone.items():
+        if getattr(asked, part):
+            return int(getattr(importlib.import_module(f"benchmarks.exact.{module}"), function)(*given))
     return table(rows(asked, where), range(1 if asked.quick else asked.seeds), asked.jobs, asked.limit)
 
 
@@ -121,20 +110,12 @@ def rows(asked: argparse.Namespace, where: Path | None) -> list[Row]:
         chosen += long_lists()
     if every or asked.hard:
         chosen += hard()
-    if every or asked.lists:
-        if where is None:
-            print("Lists are left out: there is no folder of data; give one with --data.")
-        else:
-            chosen += many_lists(where)
-    if every or asked.anchored:
-        if where is None:
-            print("Given scores are left out: there is no folder of data; give one with --data.")
-        else:
-            chosen += anchored_lists(where)
-    if every or asked.supports:
-        if where is None:
-            print("Spambase is left out: there is no folder of data; give one with --data.")
-        chosen += supports(where)
+    real = (("Lists are", asked.lists, many_lists), ("Given scores are", asked.anchored, anchored_lists))
+    for what, wanted, made in (*real, ("Spambase is", asked.supports, supports)):
+        if every or wanted:
+            if where is None:
+                print(f"{what} left out: there is no folder of data; give one with --data.")
+            chosen += made(where)
     if asked.quick:
         chosen = [row for row in chosen if row.goal is not None and row.goal <= 5.0]
     wanted = asked.only.split(",")

@@ -41,9 +41,11 @@ GOALS: tuple[tuple[int, float, float | None, float | None], ...] = (
 SECONDS = 10.0  # of a row without a goal
 
 
-def anchored_lists(where: Path) -> list[Row]:
-    """Rows of the table, one for each data set, statistic, prior, number of columns and radius."""
-    rows = []
+def anchored_lists(where: Path | None) -> list[Row]:
+    """Rows of the table, one for each data set, statistic, prior, number of columns and radius; none without data."""
+    rows = list[Row]()
+    if where is None:
+        return rows
     for prior in PRIORS:
         for name in TABLES:
             for k, radius, *goals in GOALS:

@@ -20,7 +20,8 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from threadpoolctl import threadpool_limits
 
-from benchmarks.data import arrays, folder
+from benchmarks.data import folder
+from benchmarks.first_stage.data import bipartite
 from benchmarks.first_stage.ranksvm_peers import LIBLINEAR, Done, Floats, Run, liblinear, logistic, survival
 from rerank.scorers import RankSVM
 
@@ -145,13 +146,6 @@ def sizes(text: str) -> list[int]:
     return [int(float(part)) for part in text.split(",") if part]
 
 
-def standard(data: dict[str, Any]) -> tuple[Floats, Floats]:
-    """Standardised features, and labels."""
-    spread = data["X"].std(axis=0)
-    X = (data["X"] - data["X"].mean(axis=0)) / np.where(spread > 0, spread, 1)
-    return X, data["y"].astype(np.float64)
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the tables."""
     options = argparse.ArgumentParser(prog="python -m benchmarks.first_stage.ranksvm", description=__doc__)
@@ -170,7 +164,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if where is not None:
             path_table(*text_like(1000), "sparse, m = 1,000", 1e-6, chosen.repeats)
             path_table(*text_like(8000), "sparse, m = 8,000", 1e-6, chosen.repeats)
-            path_table(*standard(arrays(where, "spambase")), "spambase", 1e-5, chosen.repeats)
+            path_table(*bipartite(where, "spambase"), "spambase", 1e-5, chosen.repeats)
 
 
 if __name__ == "__main__":

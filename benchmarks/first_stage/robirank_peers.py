@@ -60,67 +60,48 @@ def linear(kind: type[LinearRanker], alphas: Floats, **options: Any) -> Method:
     return scored
 
 
-def rounds_of(small: bool) -> tuple[int, ...]:
-    """Numbers of rounds that are tried."""
-    return ROUNDS[:-1] if small else ROUNDS
-
-
-def lightgbm(split: Split, small: bool) -> Iterator[Scored]:
+def lightgbm(package: Any, split: Split, leaves: int, rounds: int) -> Any:
     """``lambdarank``."""
-    package = importlib.import_module("lightgbm")
-    for leaves in (7, 31)[: 1 if small else 2]:
-        ranker = package.LGBMRanker(
-            n_estimators=rounds_of(small)[-1],
-            num_leaves=leaves,
-            learning_rate=RATE,
-            n_jobs=1,
-            random_state=0,
-            verbose=-1,
-        )
-        ranker.fit(split.X[0], split.y[0].astype(int), group=split.sizes)
-        for rounds in rounds_of(small):
-            valid, test = (ranker.booster_.predict(X, num_iteration=rounds) for X in split.X[1:])
-            yield f"{leaves} leaves, {rounds} rounds", valid, test
+    common: dict[str, Any] = {"learning_rate": RATE, "n_jobs": 1, "random_state": 0, "verbose": -1}
+    ranker = package.LGBMRanker(n_estimators=rounds, num_leaves=leaves, **common)
+    ranker.fit(split.X[0], split.y[0].astype(int), group=split.sizes)
+    return lambda X, first: ranker.booster_.predict(X, num_iteration=first)
 
 
-def xgboost(split: Split, small: bool) -> Iterator[Scored]:
+def xgboost(package: Any, split: Split, depth: int, rounds: int) -> Any:
     """``rank:ndcg``."""
-    package = importlib.import_module("xgboost")
-    for depth in (3, 6)[: 1 if small else 2]:
-        ranker = package.XGBRanker(
-            objective="rank:ndcg",
-            n_estimators=rounds_of(small)[-1],
-            max_depth=depth,
-            learning_rate=RATE,
-            n_jobs=1,
-            random_state=0,
-        )
-        ranker.fit(split.X[0], split.y[0].astype(int), group=split.sizes)
-        for rounds in rounds_of(small):
-            valid, test = (ranker.predict(X, iteration_range=(0, rounds)) for X in split.X[1:])
-            yield f"depth {depth}, {rounds} rounds", valid, test
+    common: dict[str, Any] = {"learning_rate": RATE, "n_jobs": 1, "random_state": 0}
+    ranker = package.XGBRanker(objective="rank:ndcg", n_estimators=rounds, max_depth=depth, **common)
+    ranker.fit(split.X[0], split.y[0].astype(int), group=split.sizes)
+    return lambda X, first: ranker.predict(X, iteration_range=(0, first))
 
 
-def catboost(split: Split, small: bool) -> Iterator[Scored]:
+def catboost(package: Any, split: Split, depth: int, rounds: int) -> Any:
     """``YetiRank``."""
-    package = importlib.import_module("catboost")
-    for depth in (4, 6)[: 1 if small else 2]:
-        ranker = package.CatBoost(
-            dict(
-                loss_function="YetiRank",
-                iterations=rounds_of(small)[-1],
-                depth=depth,
-                learning_rate=RATE,
-                thread_count=1,
-                random_seed=0,
-                verbose=False,
-                allow_writing_files=False,
-            )
-        )
-        ranker.fit(package.Pool(split.X[0], split.y[0], group_id=split.qid[0]))
-        for rounds in rounds_of(small):
-            valid, test = (ranker.predict(X, ntree_end=rounds) for X in split.X[1:])
-            yield f"depth {depth}, {rounds} rounds", valid, test
+    common: dict[str, Any] = {"learning_rate": RATE, "thread_count": 1, "random_seed": 0, "verbose": False}
+    asked = {"loss_function": "YetiRank", "iterations": rounds, "depth": depth, "allow_writing_files": False}
+    ranker = package.CatBoost({**asked, **common})
+    ranker.fit(package.Pool(split.X[0], split.y[0], group_id=split.qid[0]))
+    return lambda X, first: ranker.predict(X, ntree_end=first)
+
+
+TREES: dict[str, tuple[Callable[..., Any], tuple[int, int], str]] = {
+    "lightgbm": (lightgbm, (7, 31), "{} leaves"),
+    "xgboost": (xgboost, (3, 6), "depth {}"),
+    "catboost": (catboost, (4, 6), "depth {}"),
+}
+"""By package: what fits and gives the predictions of the first so many rounds, the sizes that are tried, in words."""
+
+
+def trees(split: Split, name: str, small: bool) -> Iterator[Scored]:
+    """Boosted trees of a package; ``small`` spares the larger ones and the last number of rounds."""
+    fit, sizes, words = TREES[name]
+    tried = ROUNDS[:-1] if small else ROUNDS
+    for size in sizes[: 1 if small else 2]:
+        predict = fit(importlib.import_module(name), split, size, tried[-1])
+        for rounds in tried:
+            valid, test = (predict(X, rounds) for X in split.X[1:])
+            yield f"{words.format(size)}, {rounds} rounds", valid, test
 
 
 def methods(small: bool = False) -> dict[str, Method]:
@@ -133,9 +114,9 @@ def methods(small: bool = False) -> dict[str, Method]:
         "logistic, y > 0": linear(CostSensitive, sums),
         "RankSVM": linear(RankSVM, means),
     }
-    for name, method in {"lightgbm": lightgbm, "xgboost": xgboost, "catboost": catboost}.items():
+    for name in TREES:
         if importlib.util.find_spec(name) is None:
             print(f"{name} is left out: it is not installed.")
         else:
-            found[f"{name} {importlib.import_module(name).__version__}"] = partial(method, small=small)
+            found[f"{name} {importlib.import_module(name).__version__}"] = partial(trees, name=name, small=small)
     return found

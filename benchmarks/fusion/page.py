@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.stats import t as student
 
-from benchmarks.evidence.page import holm
+from benchmarks.evidence.page import holm, summary
 from benchmarks.fusion.collections import CHANCE, DEPTH, FOLDS, KINDS, REAL, VARYING
 
 METHODS = ("guarded", "logistic", "ascent >= 0", "exact >= 0", "min-max", "z", "best single", "LightGBM")
@@ -72,14 +71,8 @@ def places(rows: Sequence[dict[str, Any]]) -> list[Where]:
 
 def interval(values: np.ndarray) -> tuple[float, float, float]:
     """Mean, half-width of Student's 95 % interval over folds, and the one-sided p of "not below"."""
-    n = values.size
-    if n < 2:
-        return float(values.mean()), math.nan, 1.0
-    error = float(values.std(ddof=1)) / math.sqrt(n)
-    if error == 0:
-        return float(values.mean()), 0.0, 1.0
-    p = float(student.cdf(float(values.mean()) / error, n - 1))
-    return float(values.mean()), float(student.ppf(0.975, n - 1)) * error, p
+    mean, half, p, _ = summary(values, 0.0)
+    return mean, half, p
 
 
 def pooled(rows: Sequence[dict[str, Any]], names: Sequence[str], size: int, method: str, base: str) -> np.ndarray:

@@ -67,11 +67,9 @@ SCRIPTS = {
     "robirank": _script(_SCORER.format(name="RoBiRank", options="alpha=1e-9, tol=1e-12"), 50_000),
     "toppush": _script(_SCORER.format(name="TopPush", options="alpha=1e-7, tol=1e-14"), 50_000),
     "latent": _script(
-        "from scipy.sparse import random as drawn\n"
-        "from rerank.latent import LatentRoBiRank\n"
-        "log = drawn(2000, 500, .02, random_state=0, format='csr')\n"
-        "log.data[:] = 1\n"
-        "print(LatentRoBiRank(n_factors=16, n_epochs=500, random_state=0).fit(log).stopped_)"
+        "from scipy.sparse import random as drawn\nfrom rerank.latent import LatentRoBiRank\nlog = drawn(2000, 500, "
+        ".02, random_state=0, format='csr')\nlog.data[:] = 1\nprint(LatentRoBiRank(n_factors=16, n_epochs=500, "
+        "random_state=0).fit(log).stopped_)"
     ),
 }
 _TABLE = "\n".join(f"{int(i % 3 == 0)},{i * 37 % 101},{i * 53 % 97},{i * i % 89},{i * 71 % 83}" for i in range(300))
