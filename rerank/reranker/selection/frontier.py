@@ -17,6 +17,66 @@ from rerank.reranker.clock import Clock
 from rerank.reranker.cross_fit import staged
 from rerank.reranker.data import Arguments, Data, data_of
 from rerank.reranker.describe import listed
+from rerank.reranker.fit import concluded, half_bound
+from rerank.reranker.options import Options, values_of
+from rerank.reranker.ranker import Ranker
+from rerank.reranker.selection.held_out import dealt
+from rerank.reranker.solution import Solution
+from rerank.reranker.solve.optimise import solve as best_weights
+from rerank.reranker.task import Task, task_of
+from rerank.reranker.training import Training, stated
+from rerank.scorecard.frontier import OVER, Frontier, Step, nested
+from rerank.scorecard.result import four, rounded_up
+
+Floats = NDArray[np.float64]
+
+FITS_SHARE = 0.6
+"""Share of the time for the fits on all rows; the rest is for the folds."""
+
+POINTS_SHARE = 0.5
+"""Share of the time of a fit, at most, for good weights without a proof, with which the search begins."""
+
+WEIGHTS_SHARE = 0.5
+"""Share of the rest for the search, where a tied pair is one half and the bound has a search of its own."""
+
+
+def frontier_of(
+    est: Options, arguments: Arguments, k_max: int, folds: int | None, time_limit: float | None
+) -> Frontier:
+    """The frontier of an estimator's columns on rows; see :meth:`rerank.Reranker.frontier`."""
+    clock, most = Clock(time_limit), whole("k_max", k_max, 1)
+    options = values_of(est)
+    options |= {"solver": "search", "presolve": True, "proof": False, "checkpoint": None, "time_limit": None}
+    if options["radius"] is None:  # a first stage that is kept would rank by all columns
+        options["first_stage"] = None
+    data = data_of(arguments, options, Ranker())
+    most = min(most, data.X.shape[1])
+    held_out = dict[int, tuple[float, float]]()
+
+    def found() -> list[Step]:
+        steps = _fits(data, options, most, Clock(clock.share(FITS_SHARE if folds else 1.0)))
+        if folds and not current().asked.is_set():
+            held_out.update(_held_out(data, options, most, folds, clock))
+        return steps
+
+    with enough_memory():
+        steps, interrupted = protected(found)
+    if interrupted and steps[0].value is None:
+        raise KeyboardInterrupt
+    for place, one in enumerate(steps):
+        if one.size in held_out:
+            value, seconds = held_out[one.size]
+            steps[place] = replace(one, held_out=value, seconds=one.seconds + seconds)
+    statistic, index = task_of(options, data.X.shape[1]).statistic, data.rows.columns.index
+    by, left = f"{folds} folds, each with its own columns" if held_out else "", data.rows.columns.left_out
+    notes = [*([index_note(index)] if index else []), *data.notes]
+    notes += [f"Left out, because they hold no numbers or miss some: {listed(left)}."] if left else []
+    return Frontier(statistic.name, "column", nested(steps), by, tuple(notes))
+
+
+def _fits(data: Data, options: dict[str, Any], most: int, clock: Clock) -> list[Step]:
+    """The fits on all rows, each begun with the weights of the one before."""
+    steps, before = list[Step](), np.zeros(0)
     halves = task_of(options, data.X.shape[1]).statistic.ties == "average"
     first = staged(data, task_of(options, data.X.shape[1]), clock)
 
