@@ -53,7 +53,7 @@ ROOMS = {
 # that has become smaller gets its number.  There is no limit on a file or a body: a file ends where its idea ends.
 # The formatter writes every line; the numbers rose by two in a hundred when it came.
 LEDGER: dict[str, int] = {
-    "formulations": 4645,  # the equation of each component, names of the table; forms of solution files; cards; Pos@Top
+    "formulations": 4594,  # the equation of each component, names of the table; forms of solution files; cards; Pos@Top
     "errors": 500,  # one home of text for people and of streams that end no call; loading stops the clock
     "io": 4535,  # saved indices, decimals, labels, margins as written; runs of all forms; kinds of queries
     "statistics": 1019,  # a refusal names the share that was written; pairs of labels in order; ties as quoted; Pos@Top
@@ -66,8 +66,8 @@ LEDGER: dict[str, int] = {
     "plots": 1447,  # the risks of a card, and the card on paper; curves of a list as SVG; steps by the weight of a run
     "scorecard": 5179,  # cards of points, their files and exports, the check of their proof; the best card of each size
     "latent": 3466,  # an evaluation refuses what it cannot judge
-    "reranker": 15146,  # one record that describes a fit; fusion by logistic regression, alpha, kinds; comparison
-    "cli": 3571,  # six commands for cards; compare and frontier; a report of one screen
+    "reranker": 14623,  # one record that describes a fit; fusion by logistic regression, alpha, kinds; comparison
+    "cli": 3588,  # six commands for cards; compare and frontier; a report of one screen
     "rerank": 116,  # public names
 }
 
