@@ -29,6 +29,8 @@ class Clock:
 
     Attributes
     ----------
+    limit : float
+        Seconds in all; infinite without a limit.
     seconds : dict of str to float
         Wall time of each phase so far, without that of compiling and loading.
     cut : bool
@@ -43,44 +45,29 @@ class Clock:
         load(*NEEDED)
         watch()
         self._set_out = working_time()
-        self._limit = math.inf if time_limit is None else float(time_limit)
+        self.limit = math.inf if time_limit is None else float(time_limit)
         self.seconds: dict[str, float] = {}
         self.cut: bool = False
 
     @property
-    def elapsed(self) -> float:
-        """Seconds since the clock was made."""
-        return time.monotonic() - self._began
-
-    @property
     def remaining(self) -> float:
         """Seconds left, at least 0; infinite without a limit, and 0 after Ctrl-C where a call is protected from it."""
-        return 0.0 if current().asked.is_set() else max(0.0, self._limit - self.spent)
+        return 0.0 if current().asked.is_set() else max(0.0, self.limit - self.spent)
 
     @property
     def spent(self) -> float:
         """Seconds that count so far."""
         return working_time() - self._set_out
 
-    @property
-    def limit(self) -> float:
-        """Seconds in all; infinite without a limit."""
-        return self._limit
-
-    @property
-    def limited(self) -> bool:
-        """Whether there is a limit."""
-        return math.isfinite(self._limit)
-
     def report(self) -> dict[str, float]:
         """``seconds``, those of compiling and loading if they show, and all that have passed."""
         compiling = compiling_time() - self._compiled
         shown = {"compile": compiling} if compiling >= 0.005 else {}
-        return {**self.seconds, **shown, "total": self.elapsed}
+        return {**self.seconds, **shown, "total": time.monotonic() - self._began}
 
     def share(self, fraction: float, reserve: float = 0.0) -> float | None:
         """A fraction of the remaining seconds after a reserve; None without a limit."""
-        if math.isinf(self._limit):
+        if math.isinf(self.limit):
             return None
         return max(0.0, self.remaining - reserve) * fraction
 

@@ -1,7 +1,8 @@
-"""Constraints as a person writes them, and the rows on scaled weights that say the same, exactly.
+"""Constraints as a person writes them, and the rows on scaled weights that say the same, exactly; counts of quotas.
 
 In a free problem a row is one on the weights of the columns. In an anchored one it is a row on the total weights where
-the prior is affine in the columns, else on the corrections, both in units of the first stage's score.
+the prior is affine in the columns, else on the corrections, both in units of the first stage's score. Quotas are
+counted over all rows of a training list, tied rows against the quota.
 """
 
 from __future__ import annotations
@@ -146,7 +147,7 @@ def first_stage_keeps(problem: Problem, texts: Sequence[str], names: Sequence[st
 Indices = NDArray[np.intp]
 
 
-def worst(quota: Quota, lists: Sequence[Indices], scores: Floats) -> int:
+def worst_count(quota: Quota, lists: Sequence[Indices], scores: Floats) -> int:
     """Rows of the group among the first of a list, tied ones against the quota, in the list that is worst for it."""
     found = []
     for rows in lists:
@@ -156,16 +157,16 @@ def worst(quota: Quota, lists: Sequence[Indices], scores: Floats) -> int:
     return min(found) if quota.least is not None else max(found)
 
 
-def broken(quotas: Sequence[Quota], lists: Sequence[Indices], scores: Floats) -> Quota | None:
+def broken_quota(quotas: Sequence[Quota], lists: Sequence[Indices], scores: Floats) -> Quota | None:
     """The first quota that an order does not meet; None if it meets all."""
     for quota in quotas:
-        count = worst(quota, lists, scores)
+        count = worst_count(quota, lists, scores)
         if count < (quota.least or 0) or (quota.most is not None and count > quota.most):
             return quota
     return None
 
 
-def in_words(quotas: Sequence[Quota], lists: Sequence[Indices], scores: Floats) -> list[str]:
+def quotas_in_words(quotas: Sequence[Quota], lists: Sequence[Indices], scores: Floats) -> list[str]:
     """What an order makes of each quota, as sentences."""
     where = "" if len(lists) == 1 else " in the list where that is closest"
-    return [f"Quota '{quota}': there are {worst(quota, lists, scores)}{where}." for quota in quotas]
+    return [f"Quota '{quota}': there are {worst_count(quota, lists, scores)}{where}." for quota in quotas]

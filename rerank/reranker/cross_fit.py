@@ -64,9 +64,8 @@ def staged(data: Data, task: Task, clock: Clock | None = None) -> Staged | None:
         return Staged(*linear_stage(prior, data.rows))
     began = working_time()
     learner, notes = learner_of(task, data.y)
-    found = fit_first_stage(learner, data.rows, data.y, data.qid, data.sample_weight, task.seed)
-    assert found is not None
-    stage, scores = replace(found[0], notes=(*found[0].notes, *notes)), found[1]
+    stage, scores = fit_first_stage(learner, data.rows, data.y, data.qid, data.sample_weight, task.seed)
+    stage = replace(stage, notes=(*stage.notes, *notes))
     anchored = task.radius is not None
     if stage.frozen:
         word = f"The first stage {stage.name} is taken at its word: if it has seen these rows, rows to come fare worse."
@@ -153,9 +152,8 @@ def fold_of(data: Data, folds: int, seed: int) -> NDArray[np.intp]:
 def held_out_scores(first_stage: Any, data: Data, train: NDArray[np.intp], test: NDArray[np.intp], seed: int) -> Floats:
     """Scores of the ``test`` rows by a first stage fitted on the ``train`` rows."""
     own = data.some(train)
-    found = fit_first_stage(first_stage, own.rows, own.y, own.qid, own.sample_weight, seed)
-    assert found is not None
-    return found[0].scores(data.rows.some(test))
+    stage, _ = fit_first_stage(first_stage, own.rows, own.y, own.qid, own.sample_weight, seed)
+    return stage.scores(data.rows.some(test))
 
 
 def on_one_scale(

@@ -17,6 +17,10 @@ WIDTH = 1.96
 LONGEST, DRAWN = 100, 40
 """Signs of a name that is kept, and of one in a picture."""
 
+LOST = (
+    "The fit of that on all rows found nothing better in training than the first stage that it corrects, which is kept."
+)
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Evidence:
@@ -134,7 +138,7 @@ class Evidence:
             more += f": a lead of {short(lead)}"
         if ends is not None:
             more += f" (95 % interval {short(ends[0])} to {short(ends[1])})"
-        kept = [self._lost] if self.fit_keeps else []
+        kept = [LOST] if self.fit_keeps else []
         kept += [self.reason] if self._unclear(self.chosen) else []
         return [f"Held-out rows ({often}), {self.statistic}: {said}{more}.", *kept, *self._of_rivals()]
 
@@ -142,13 +146,6 @@ class Evidence:
         """Whether an option does not lead by what the safeguard asks, so that something else kept the null away."""
         lead, error = self.leads[option], self.errors[option]
         return self.safeguard > -math.inf and lead is not None and not lead - self.safeguard * (error or 0.0) > 0
-
-    @property
-    def _lost(self) -> str:
-        return (
-            "The fit of that on all rows found nothing better in training than the first stage that it corrects, which "
-            "is kept."
-        )
 
     @property
     def ending(self) -> str:
@@ -160,7 +157,7 @@ class Evidence:
         if self.first_stage is not None and value is not None:
             option += f"; {self.statistic} {short(self.first_stage)} -> {short(value)} on held-out rows"
         if self.fit_keeps:
-            return f"Held-out rows spoke for {option}. {self._lost}"
+            return f"Held-out rows spoke for {option}. {LOST}"
         return f"Chosen (*): {option}. {self.reason}"
 
     @property

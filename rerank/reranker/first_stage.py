@@ -200,14 +200,14 @@ def fit_first_stage(
     qid: NDArray[Any] | None = None,
     sample_weight: Floats | None = None,
     random_state: Any = None,
-) -> tuple[FirstStage, Floats] | None:
+) -> tuple[FirstStage, Floats]:
     """The fitted first stage and its scores; an estimator that is already fitted is used as it is.
 
     Parameters
     ----------
-    first_stage : str, estimator, callable, array or None
+    first_stage : str, estimator, callable or array
         ``"logistic"``, also with ``"+"`` and :data:`VARIANTS`, a scorer of this package, a column of the table, any
-        scikit-learn estimator, a function from a table to scores, or one score for each row. None gives None.
+        scikit-learn estimator, a function from a table to scores, or one score for each row.
     y : float64 array (n,)
         0/1 or grades; see :func:`rerank.reranker.learners.fitted`.
 
@@ -216,8 +216,6 @@ def fit_first_stage(
     InputError
         For an unknown name or an estimator that gives no usable score.
     """
-    if first_stage is None:
-        return None
     ready = _ready(first_stage, rows)
     if ready is not None:
         return ready
@@ -277,9 +275,9 @@ def fit_first_stage(
 
 def _strongest(name: str, top: int, numeric: NDArray[np.intp], given: Any) -> NDArray[np.intp]:
     """The columns that move the score of a logistic regression most, by a deviation of each."""
-    found = fit_first_stage(name, *given)
-    assert found is not None and found[0].coef is not None
-    strength = np.abs(found[0].coef[numeric]) * deviations(given[0].inputs(numeric))
+    stage, _ = fit_first_stage(name, *given)
+    assert stage.coef is not None
+    strength = np.abs(stage.coef[numeric]) * deviations(given[0].inputs(numeric))
     return np.sort(numeric[np.argsort(-strength, kind="stable")[:top]])
 
 

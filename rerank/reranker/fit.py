@@ -22,7 +22,7 @@ from rerank.ranks.evaluator import Ties
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.clock import Clock
 from rerank.reranker.columns import Columns
-from rerank.reranker.constraints import broken, first_stage_keeps, in_words, worst
+from rerank.reranker.constraints import broken_quota, first_stage_keeps, quotas_in_words, worst_count
 from rerank.reranker.cross_fit import Staged, staged
 from rerank.reranker.data import Data
 from rerank.reranker.describe import amount_of, corrections_in_words
@@ -104,7 +104,7 @@ def concluded(
     breaks = broken_by_first_stage(problem, task, stage, columns)
     over = too_many(stage, task.max_features, columns) if task.radius is None else None
     quotas, lists = groups_of(task.quotas, data.kinds), training.counted
-    missed = broken(quotas, lists, np.zeros(data.y.size) if scores is None else scores)
+    missed = broken_quota(quotas, lists, np.zeros(data.y.size) if scores is None else scores)
     may_stay = breaks is None and over is None  # the first stage may be the answer
     settled = problem is None or bool(training.nothing) or (_is_ideal(before, problem) and may_stay)
     if settled and missed is not None:
@@ -163,10 +163,10 @@ def concluded(
             before, ahead = quoted_before, quoted - quoted_before
         if missed is not None and scores is not None:
             notes += [
-                f"The first stage alone does not meet the quota '{missed}' ({worst(missed, lists, scores)} of "
+                f"The first stage alone does not meet the quota '{missed}' ({worst_count(missed, lists, scores)} of "
                 f"{missed.name}), so it is not kept."
             ]
-        notes += in_words(quotas, lists, fitted)
+        notes += quotas_in_words(quotas, lists, fitted)
         led = ahead <= ROUNDING * abs(after) and task.solver not in ("none", "file")
         if led and may_stay and missed is None and quoted_before is not None:
             status, quoted = "first_stage_kept", quoted_before

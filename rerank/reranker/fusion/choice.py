@@ -208,7 +208,7 @@ class Trial:
         splits = splits_of(first.X, relevant, first.qid, cv, repeats, seed)
         self.splits = [fewer_queries(split, first.qid, relevant, seed) for split in splits]
         self.lists = [(np.unique(first.qid[split.train]), np.unique(first.qid[split.test])) for split in self.splits]
-        self._end = self.clock.remaining * (1 - FOLDS_SHARE) if self.clock.limited else 0.0
+        self._end = self.clock.share(1 - FOLDS_SHARE) or 0.0
 
         options = [home, *(one for one in points if not (few and one.params["prior"] in UNSURE))]
         held = [self.of(option, 1) for option in options]
@@ -312,7 +312,7 @@ class Trial:
                 break
             count = self._workers.count
             some = range(len(found), min(len(found) + count, len(weights)))
-            seconds = self._left() / math.ceil(fits / count) if self.clock.limited else None
+            seconds = None if math.isinf(self.clock.limit) else self._left() / math.ceil(fits / count)
             parts = [part_of(data, splits[k].train, gain, "a fold") for k in some]
             made = [self.make(weights[k], radius).set_params(n_jobs=None) for k in some]
             pairs = self._workers.run([(corrected, (est, part, seconds)) for est, part in zip(made, parts)])

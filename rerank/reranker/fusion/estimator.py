@@ -49,6 +49,28 @@ from rerank.statistics import RankStatistic, parse
 
 AUDIT_FILES = "table.csv", "model.json", "fit.proof"
 
+RADII = (0.1, 0.3, 1.0)
+"""Radii that are tried by default, in deviations of the prior."""
+
+AUTO = ("minmax", "rank", "z")
+"""Normalisers that are tried by default, those that engines have before the other."""
+
+DEPTH, PLACES = 100, 20
+"""Documents of each run that count by default, where a statistic looks at no more than so many places."""
+
+DEPTH_TOLD = f"The first {DEPTH} documents of each run count, as in all statistics of at most {PLACES} places (depth)."
+
+MESSAGES = {
+    "optimal": "Proved optimal: no weights within the limits have a larger {name} on the judged queries, margin "
+    "included.",
+    "feasible": "Stopped with a gap of {gap:.6g} in {name}: weights with a larger value may exist within the limits, "
+    "larger by at most this gap; more time_limit may close it.",
+    "first_stage_kept": "The prior is kept: no weights that were found have a larger {name} on the judged queries.",
+    "already_ideal": "The prior is kept: no weights within the limits have a larger {name} on the judged queries.",
+    "nothing_to_find": "The prior is kept: the documents of the judged queries hold nothing to find.",
+    "nothing_to_reorder": "The prior is kept: no weights change the {name} of the judged queries.",
+}
+
 
 class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
     """Fuses runs by the weights that are best on held-out queries: equal ones, fitted ones, or those of RRF.
@@ -406,29 +428,6 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
             *([Words(bounds)] if self.model_.about["radius"] != 0 else []),
             Items(list(dict.fromkeys((*self.notes_, *result.notes)))),
         ]
-
-
-RADII = (0.1, 0.3, 1.0)
-"""Radii that are tried by default, in deviations of the prior."""
-
-AUTO = ("minmax", "rank", "z")
-"""Normalisers that are tried by default, those that engines have before the other."""
-
-DEPTH, PLACES = 100, 20
-"""Documents of each run that count by default, where a statistic looks at no more than so many places."""
-
-DEPTH_TOLD = f"The first {DEPTH} documents of each run count, as in all statistics of at most {PLACES} places (depth)."
-
-MESSAGES = {
-    "optimal": "Proved optimal: no weights within the limits have a larger {name} on the judged queries, margin "
-    "included.",
-    "feasible": "Stopped with a gap of {gap:.6g} in {name}: weights with a larger value may exist within the limits, "
-    "larger by at most this gap; more time_limit may close it.",
-    "first_stage_kept": "The prior is kept: no weights that were found have a larger {name} on the judged queries.",
-    "already_ideal": "The prior is kept: no weights within the limits have a larger {name} on the judged queries.",
-    "nothing_to_find": "The prior is kept: the documents of the judged queries hold nothing to find.",
-    "nothing_to_reorder": "The prior is kept: no weights change the {name} of the judged queries.",
-}
 
 
 def check(options: Mapping[str, Any]) -> None:

@@ -121,8 +121,8 @@ def _ready(data: Data, task: Task) -> Staged | None:
 
     if hasattr(stage, "fit") and not is_fitted(stage):
         return None
-    found = fit_first_stage(stage, data.rows, data.y)
-    return Staged(*found) if found is not None and found[0].frozen else None
+    found = Staged(*fit_first_stage(stage, data.rows, data.y))
+    return found if found.stage.frozen else None
 
 
 def _prior(task: Task, fold: Fold) -> Prior:
