@@ -67,7 +67,7 @@ def constrained(
     """
     from dataclasses import replace
 
-    from rerank.search.clash import check_room
+    from rerank.search.domain import check_room
 
     written = [Written.read(text, names, left_out) for text in texts]
     if problem.by_sum:

@@ -168,7 +168,7 @@ def stored(loop: BranchAndBound) -> tuple[dict[str, Any], Arrays]:
     run, boxes = loop.run, loop.boxes
     # Before the search has begun only its first climb is under way.
     lines, points = stored_lines(run.states if run.begun else [run.lines.state])
-    following, part, waiting = boxes.unexplored.place()
+    waiting = boxes.unexplored.screened
     header = {
         "begun": run.begun,
         "start_value": float(run.start_value).hex(),
@@ -178,8 +178,8 @@ def stored(loop: BranchAndBound) -> tuple[dict[str, Any], Arrays]:
         **{name: float(getattr(boxes, name)).hex() for name in BOUNDS},
         "top_bound": float(run.top_bound).hex(),
         **{name: int(getattr(boxes, name)) for name in MOST},
-        "next_support": int(following),
-        "supports_of_a_job": int(part),
+        "next_support": int(boxes.unexplored.following),
+        "supports_of_a_job": int(boxes.unexplored.part),
         "loop": {name: float(number).hex() for name, number in loop.counters().items()},
         "lines": lines,
     }
@@ -245,7 +245,8 @@ def restore(loop: BranchAndBound, header: dict[str, Any], arrays: Arrays) -> Non
     ]
     if any(batch is not None and batch.support != s for _, s, batch in order):
         raise ValueError("its screened boxes are of other supports")
-    boxes.unexplored.go_on((following, _count(header["supports_of_a_job"]), order))
+    supports = boxes.unexplored
+    supports.following, supports.part, supports.screened = following, _count(header["supports_of_a_job"]), order
 
 
 # ---- boxes
@@ -400,7 +401,7 @@ def restored_lines(stored: Sequence[dict[str, Any]], points: Floats) -> list[Sta
 def _state(stored: dict[str, Any], rows: list[Floats]) -> State:
     """One series of climbs; its points are taken from the end of ``rows``."""
     state = State(np.random.default_rng(0), random_start=bool(stored["random_start"]))
-    state.owed = float(finite(np.array(float.fromhex(stored["owed"]))))
+    state.owed = _number(stored["owed"])
     state.rng.bit_generator.state = stored["rng"]
     state.elite = [(float.fromhex(value), rows.pop()) for value in stored["elite"]]
     if stored["climb"] is not None:

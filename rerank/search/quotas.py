@@ -194,10 +194,10 @@ def _leads(one: Demand, quotas: ExactQuotas, features: Indices, point: list[Frac
     return scores(one.ahead)[-one.wanted] > scores(one.others)[-one.rival]
 
 
-def line_points(low: float, high: float, n: int = ANGLES) -> Floats:
-    """The tangents in the middles of ``n`` equal angles between two directions, given by theirs."""
+def middles(low: float, high: float, n: int = ANGLES) -> Floats:
+    """The middles of ``n`` equal angles between two directions, given by their tangents."""
     ends = np.linspace(np.arctan(low), np.arctan(high), n + 1)
-    return np.asarray(np.tan(0.5 * (ends[1:] + ends[:-1])))
+    return np.asarray(0.5 * (ends[1:] + ends[:-1]))
 
 
 def lifted(
@@ -237,7 +237,7 @@ def lifted(
             if step % 2:
                 u = np.zeros(d)
                 u[rng.choice(np.flatnonzero(free))] = 1.0
-            taus = line_points(*domain.interval(point, u))
+            taus = np.tan(middles(*domain.interval(point, u)))
             tried = np.array([domain.normal(point + tau * u) for tau in taus])
             leads = rows.leads(tried)
             best = int(np.argmax(leads))

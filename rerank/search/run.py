@@ -74,12 +74,17 @@ class Run:
             check_rows(problem, sum(unit.coefficients.size for unit in problem.units), workers)
             self.tables = row_tables(problem, self.domain.scale)
             self.lines = RowLines(self.tables, self.domain, random_state, quick=points)
-            self.exact = RowExact(problem, self.lines, self.domain, self._listed(proof))
         if pairs is not None:
             self.tables = tables(problem, pairs, self.domain.scale)
-            self.exact = Exact(problem, self.tables, self.domain, self._listed(proof))
-            if not row_lines:
-                self.lines = LineSearch(self.tables, self.domain, random_state, exact=self.exact.value)
+        self.quotas = ExactQuotas(problem, self.domain, self.tables.quotas)
+        # Quotas decide which cells of boxes count; a proof lists vertices, which have no sides.
+        listed = None if proof or not self.tables.quotas.any else self.quotas
+        if isinstance(self.tables, RowTables):
+            self.exact = RowExact(problem, self.lines, self.domain, listed)
+        else:
+            self.exact = Exact(problem, self.tables, self.domain, listed)
+        if not row_lines:
+            self.lines = LineSearch(self.tables, self.domain, random_state, exact=self.exact.value)
         self.unit = self.tables.grain if self.tables.integral else 1.0
         self.price = problem.C / self.unit
         self.top_bound = np.inf  # in the tables' unit, by the levels at the top,
@@ -89,7 +94,6 @@ class Run:
         self.among = np.arange(int(anchored), d) if proof else moving(problem)
         columns, self.left_out = supports(self.among.size, problem.max_features, problem.C > 0, anchored, self.among)
         prices = np.asarray(self.price * columns.sizes, dtype=np.float64)
-        self.quotas = ExactQuotas(problem, self.domain, self.tables.quotas)
         begin = self.domain.begin if self.quotas.meets(self.domain.begin) else None
         nothing = -1.0 - self.tables.ideal - self.price * d  # less than any weights are worth
         self.boxes = OpenBoxes(
@@ -108,12 +112,6 @@ class Run:
         self.share = Share(share)
         self.lines_first = isinstance(self.lines, RowLines) and (len(problem.lists) > FEW_LISTS or d > MANY)
         self.states = states(0 if self.limited else series, random_state)
-
-    def _listed(self, proof: bool) -> ExactQuotas | None:
-        """The quotas, if they decide which cells of boxes count; a proof lists vertices, which have no sides."""
-        if proof or not self.tables.quotas.any:
-            return None
-        return ExactQuotas(self.problem, self.domain, self.tables.quotas)
 
     @property
     def limited(self) -> bool:

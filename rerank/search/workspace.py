@@ -66,9 +66,17 @@ class PairSpace(NamedTuple):
     count: Any  # int64, of items at a place; all zero between boxes
     mark: Any  # bool, of lists; none between boxes
     groups: Any  # float64 (3, groups + 1): side chosen; weight forward and backward
-    axes: Any  # float64 (5, k): centre and half-widths, the best point, two sums of the relaxation
+    axes: Any  # float64 (6, k): centre and half-widths, the best point, what a split moves, where, and on row limits
     side: Any  # int64
     quotas: Any  # QuotaSpace
+
+
+class ListSpace(NamedTuple):
+    """What is computed of the positives of one list, from the largest scores of its negatives."""
+
+    heap: Any
+    lost: Any  # int64: negatives that each positive loses to
+    count: Any  # int64, of positives by lost pairs; all zero between lists
 
 
 class RowSpace(NamedTuple):
@@ -79,14 +87,26 @@ class RowSpace(NamedTuple):
     base: Any  # float64 (LEVELS,): value of the lists that are decided
     units: Any  # int32 (LEVELS, 4, U): lists, negatives that every positive has lost to, positives, and rows of each
     ends: Any  # float64 (3, n): lower and upper ends of scores, and the scores at the centre
-    heap: Any
-    lost: Any
-    count: Any  # of positives by lost pairs; all zero between lists
+    memory: Any  # ListSpace
     kept: Any
     columns: Any  # float64 (k + 2, m): negatives that are left, feature by feature; ends of one positive's differences
     tallies: Any  # int64 (2, m): positives that lost to each of them, and that beat each, in the whole box
     axes: Any  # float64 (6, k): centre and half-widths, the best point, what a split moves, where, and on row limits
     quotas: Any  # QuotaSpace
+
+
+class LinePairs(NamedTuple):
+    """Tables of pairs as lines read them (:class:`rerank.search.tables.Tables`), on some features."""
+
+    pairs: Any
+    slot: Any
+    span: Any
+    weight: Any
+    slots: Any
+    count_start: Any
+    linear: bool
+    total: float
+    epsilon: float
 
 
 class Margin(NamedTuple):
@@ -111,9 +131,7 @@ class LineScratch(NamedTuple):
     parts: Any  # of the line, which are still to be searched
     lower: Any
     upper: Any
-    heap: Any
-    lost: Any
-    count: Any
+    memory: Any  # ListSpace, for the positives of all its binary lists
     upto: Any
     steps: Any  # (3, n): where, of which pair, and what the value gains
     changes: Any  # (2, n): where the value changes, and by how much
@@ -123,7 +141,7 @@ class LineScratch(NamedTuple):
 
     def larger(self) -> LineScratch:
         """The scratch with room for twice as many steps and changes."""
-        steps, changes, order = (np.empty((*x.shape[:-1], 2 * x.shape[-1]), x.dtype) for x in self[8:11])
+        steps, changes, order = (np.empty((*x.shape[:-1], 2 * x.shape[-1]), x.dtype) for x in self[6:9])
         return self._replace(steps=steps, changes=changes, order=order)
 
 
@@ -201,7 +219,7 @@ def pair_space(t: Tables, support: Support, n_sides: int) -> PairSpace:
         count=np.zeros(int(np.diff(t.slots.coef_start).max(initial=1)) + 1, np.int64),
         mark=np.zeros(n_units + 1, np.bool_),
         groups=np.zeros((3, groups.count + 1)),
-        axes=np.zeros((5, k)),
+        axes=np.zeros((6, k)),
         side=np.zeros(n_sides, np.int64),
         quotas=quota_space(t, k),
     )
@@ -231,9 +249,7 @@ def row_space(t: RowTables, features: int) -> RowSpace:
         base=np.zeros(LEVELS),
         units=np.zeros((LEVELS, 4, units), np.int32),
         ends=np.empty((3, n)),
-        heap=np.empty(places + 1),
-        lost=np.zeros(n, np.int64),
-        count=np.zeros(places + 1, np.int64),
+        memory=ListSpace(np.empty(places + 1), np.zeros(n, np.int64), np.zeros(places + 1, np.int64)),
         kept=np.empty(n, np.int32),
         columns=np.empty((features + 2, refined)),
         tallies=np.zeros((2, refined), np.int64),
@@ -245,18 +261,23 @@ def row_space(t: RowTables, features: int) -> RowSpace:
     return made
 
 
+def line_pairs(t: Tables, features: Any = None) -> LinePairs:
+    """The pairs on some features, or on all."""
+    pairs = t.pairs if features is None else np.ascontiguousarray(t.pairs[features])
+    return LinePairs(pairs, t.slot, t.span, t.weight, t.slots, t.count_start, t.linear, t.total, t.epsilon)
+
+
 def line_scratch(lists: Lists, features: int) -> LineScratch:
     """Memory for lines on the lists."""
     sizes, units = np.diff(lists.begin), np.diff(lists.first_unit)
     n, places = int(sizes.max(initial=1)), int(lists.paid.places.max(initial=1))
+    lost = np.empty(int((units * sizes).max(initial=1)), np.int64)
     return LineScratch(
         which=np.empty(6 * n + 64, np.int32),
         parts=np.empty((96, 5)),
         lower=np.empty(n),
         upper=np.empty(n),
-        heap=np.empty(places + 1),
-        lost=np.empty(int((units * sizes).max(initial=1)), np.int64),
-        count=np.zeros(places + 1, np.int64),
+        memory=ListSpace(np.empty(places + 1), lost, np.zeros(places + 1, np.int64)),
         upto=np.empty(int(units.max(initial=1)) * (places + 1), np.int64),
         steps=np.empty((3, 4096)),
         changes=np.empty((2, 4096)),

@@ -12,7 +12,7 @@ from rerank.certificate import certify, verify_proof
 from rerank.errors import InputError
 from rerank.problem import Problem, WeightRow, problem_of
 from rerank.search import solve
-from rerank.search.clash import check_room
+from rerank.search.domain import check_room
 from rerank.statistics import parse
 from tests.cases.search import by_rows
 from tests.oracles.weight_rows import allowed, best, value, weights_of

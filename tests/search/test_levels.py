@@ -53,7 +53,7 @@ def domain_of(rng: np.random.Generator, d: int) -> Domain:
 
 @examples(80, SEEDS)
 def test_the_widest_margin_is_that_of_another_solver_and_the_shares_show_it(seed: int) -> None:
-    from rerank.search.top.simplex import basis_of, shares, widest
+    from rerank.search.top.simplex import Blocks, basis_of, shares, widest
 
     rng = np.random.default_rng(seed)
     d, blocks = int(rng.integers(1, 8)), int(rng.integers(1, 4))
@@ -64,7 +64,8 @@ def test_the_widest_margin_is_that_of_another_solver_and_the_shares_show_it(seed
     dropped = np.zeros(positive.size, np.bool_)
     dropped[2 * blocks :] = rng.random(positive.size - 2 * blocks) < 0.3
     basis = basis_of(positive.size, d, blocks)
-    found = widest(rows, positive, block, dropped, domain.lower, domain.upper, basis, 10**9)
+    given = Blocks(rows, positive, block, np.ones(positive.size, np.int64), domain.lower, domain.upper, 0.0, 0.0)
+    found = widest(given, dropped, basis, 10**9)
     left = ~dropped
     expected, _ = margin(rows[left], positive[left], block[left], domain)
     assert found == pytest.approx(expected, abs=1e-7)
@@ -75,7 +76,7 @@ def test_the_widest_margin_is_that_of_another_solver_and_the_shares_show_it(seed
         ahead = scores[left & positive & (block == b)].min() - scores[left & ~positive & (block == b)].max()
         assert ahead >= found - 1e-6
     share = np.zeros(basis.x.size)
-    most = shares(rows, positive, block, domain.lower, domain.upper, basis, share)
+    most = shares(given, basis, share)
     assert most == pytest.approx(expected, abs=1e-6)
     used = basis.column[share > 0]
     assert left[used].all() and used.size <= d + blocks + 1

@@ -21,6 +21,7 @@ from rerank.search.lines.search import LineSearch
 from rerank.search.rows.lines import RowLines
 from rerank.search.rows.smooth import sampled, smoothed
 from rerank.search.tables import RowTables, Tables, row_tables, tables
+from rerank.search.workspace import line_pairs
 from rerank.statistics import parse
 from tests.cases.examples import SEEDS, examples
 from tests.cases.instances import draw, with_hits
@@ -65,41 +66,9 @@ def slow_best(t: Tables, w: Floats, u: Floats, low: float, high: float) -> float
 
 def swept(t: Tables, w: Floats, u: Floats, low: float = -np.inf, high: float = np.inf) -> tuple[float, float]:
     at, who, lost = np.empty(2 * t.size), np.empty(2 * t.size, np.int64), np.zeros(t.slots.unit_of.size, np.int64)
-    n, value = line_kernel.ends(
-        t.pairs,
-        t.slot,
-        t.span,
-        t.weight,
-        w,
-        u,
-        w.size,
-        low,
-        high,
-        t.epsilon,
-        t.linear,
-        t.total,
-        np.empty((2, 5, 2 * w.size + 1)),
-        np.zeros((2, t.size)),
-        at,
-        who,
-        lost,
-    )
-    return line_kernel.sweep(
-        np.argsort(at[:n]),
-        at,
-        who,
-        value,
-        lost,
-        t.slot,
-        t.span,
-        t.weight,
-        low,
-        high,
-        t.linear,
-        t.slots,
-        t.count_start,
-        np.zeros(t.count_start[-1], np.int64),
-    )
+    memory, upto = (np.empty((2, 5, 2 * w.size + 1)), np.zeros((2, t.size))), np.zeros(t.count_start[-1], np.int64)
+    n, value = line_kernel.ends(line_pairs(t), w, u, w.size, low, high, memory, at, who, lost)
+    return line_kernel.sweep(line_pairs(t), np.argsort(at[:n]), at, who, value, lost, low, high, upto)
 
 
 def smooth(seed: int) -> Problem:

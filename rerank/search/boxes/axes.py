@@ -66,16 +66,16 @@ class Axes:
         """The batch's support; antiparallel pairs are searched for if a first job did not fathom it."""
         i = batch.support
         features = self.columns[i]
-        none = self.tables.by_rows or self.domain.by_sum  # weights may win antiparallel pairs that include the margin
         ends = self.domain.within(features), self.domain.part(features).walls
-        if none:
-            return Support(features, self.basis(i), NO_GROUPS, *ends)
+        plain = Support(features, self.basis(i), NO_GROUPS, *ends)
+        if self.tables.by_rows or self.domain.by_sum:  # weights may win antiparallel pairs that include the margin
+            return plain
         pairs = self.pairs(i)
-        if i not in self.antiparallel and pairs is self.tables:
-            fresh = (batch.halves >= 0.5).any() or not batch.names.any()  # boxes of screening are all named 0
-            if batch.sides.shape[1] == 0 and len(self.columns) > 1 and fresh:
-                return Support(features, self.basis(i), NO_GROUPS, *ends)
-        return Support(features, self.basis(i), self.grouped(i), *ends, pairs)
+        fresh = (batch.halves >= 0.5).any() or not batch.names.any()  # boxes of screening are all named 0
+        first = fresh and len(self.columns) > 1 and batch.sides.shape[1] == 0
+        if first and i not in self.antiparallel and pairs is self.tables:
+            return plain
+        return replace(plain, antiparallel=self.grouped(i), pairs=pairs)
 
     def pairs(self, support: int) -> Any:
         """The tables with pairs merged that are equal on the support, where those are few."""

@@ -23,11 +23,9 @@ from rerank.search.boxes.nodes import GROUPED, IDLE, LEVEL, NAME, QUOTAS, SIDES
 from rerank.search.boxes.pairs import (
     allowed,
     beyond,
-    coordinate,
     copy,
     count_lost,
     count_runs,
-    crossing,
     decided,
     excluded,
     find_runs,
@@ -38,11 +36,13 @@ from rerank.search.boxes.pairs import (
     lost_weight,
     mark_lists,
     matters,
+    movements,
     norms,
     put,
     reach,
     total_value,
     undecided,
+    widest,
 )
 from rerank.search.boxes.quotas import NONE, standing, steered
 from rerank.search.boxes.relaxation import HOPE, must_lose
@@ -227,8 +227,8 @@ def explorer(linear: bool) -> Any:
             if not linear:
                 importance(slot, span, weight, lost, active, slots, slope, middle)
                 weight = middle
-            crossed = crossing(c, h, walls, axes[3])
-            which, upward = coordinate(D, a, n, weight, h, smallest, axes[3:], crossed)
+            movements(D, a, n, weight, h, smallest, axes[3], axes[4])
+            which, upward = widest(c, h, smallest, walls, axes[3], axes[4], axes[5])
             if in_doubt > 0 and (not met or kept == 0):
                 which, upward = steered(quotas.amount, h, smallest, which, upward)
             # Two splits by groups in a row only if the first brought the bound down; otherwise the box has to shrink.

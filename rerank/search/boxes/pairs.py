@@ -115,38 +115,34 @@ def moved(row: Any, weight: Any) -> Any:
 
 
 @inner()
-def coordinate(D: Any, a: int, n: int, weight: Any, h: Any, smallest: float, amounts: Any, crossed: float) -> Any:
-    """Coordinate whose halving moves the undecided pairs most, and whether they gain more in its upper half.
+def movements(D: Any, a: int, n: int, weight: Any, h: Any, smallest: float, amount: Any, balance: Any) -> None:
+    """How much each coordinate that can be split moves the pairs, and in which direction on balance."""
+    for j in range(h.size):
+        amount[j], balance[j] = 0.0, 0.0
+        if h[j] > smallest:
+            amount[j], balance[j] = moved(D[j, a : a + n], weight)
 
-    Rows on the weights that cross the box count as much as all pairs: ``amounts[0]`` holds what they move, ``crossed``
-    in all (:func:`crossing`).  The coordinate is -1 if all are too small to be split.
+
+@inner()
+def widest(c: Any, h: Any, smallest: float, walls: Any, amount: Any, balance: Any, crossed: Any) -> Any:
+    """Coordinate whose halving moves pairs, or rows, most, and whether they gain more in its upper half.
+
+    Rows on the weights that cross the box count as much as all pairs: ``crossed`` is memory for what they move.  The
+    coordinate is -1 if all are too small to be split.
     """
     which = -1
     most = -1.0
-    upward = True
     total = 0.0
+    every = crossing(c, h, walls, crossed)
     for j in range(h.size):
-        if h[j] > smallest:
-            size, balance = moved(D[j, a : a + n], weight)
-            amounts[1, j] = size
-            total += size
-            if h[j] * size > most:
-                most = h[j] * size
-                which = j
-                upward = balance > 0.0
-    if crossed > 0.0:
-        most = -1.0
-        total = max(total, 1e-300)  # where all pairs are decided
-        for j in range(h.size):
-            if h[j] > smallest:
-                size = h[j] * (amounts[1, j] / total + amounts[0, j] / crossed)
-                if size > most:
-                    most = size
-                    which = j
-        if which >= 0:
-            size, balance = moved(D[which, a : a + n], weight)
-            upward = balance > 0.0
-    return which, upward
+        total += amount[j]
+    share = (total if total > 0.0 else 1.0) / every if every > 0.0 else 0.0
+    for j in range(h.size):
+        size = h[j] * (amount[j] + share * crossed[j])
+        if h[j] > smallest and size > most:
+            most = size
+            which = j
+    return which, which < 0 or balance[which] > 0.0
 
 
 @inner()
@@ -364,7 +360,7 @@ def mark_lists(S: Any, Q: Any, unit_of: Any, mark: Any) -> None:
 
 
 @inner()
-def unit_value(total: float, u: int, lost: Any, slots: Any, count: Any) -> float:
+def unit_value(total: float, u: Any, lost: Any, slots: Any, count: Any) -> float:
     """``total + sum_j hits[j] coef[j + lost_(j)]`` of one binary list by counting sort.
 
     ``coef`` ends with the last place that earns something; ``count`` is scratch space, all zero before and after.
@@ -399,7 +395,7 @@ def total_value(units: Any, lost: Any, slots: Any, count: Any) -> float:
     """Value of the binary lists ``units``."""
     total = 0.0
     for i in range(units.size):
-        total += unit_value(0.0, units[i], lost, slots, count)
+        total += unit_value(0.0, np.int64(units[i]), lost, slots, count)
     return total
 
 
@@ -408,7 +404,7 @@ def decided(value: float, units: Any, mark: Any, lost: Any, slots: Any, count: A
     """``value`` and that of the lists not marked; how many are, which come to ``undecided``; ``mark`` is cleared."""
     m = 0
     for q in range(units.size):
-        u = units[q]
+        u: Any = np.int64(units[q])
         if mark[u]:
             undecided[m] = u
             m += 1

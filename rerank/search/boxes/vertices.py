@@ -73,11 +73,8 @@ class Exact:
     def difference(self, p: int) -> list[Fraction]:
         """Scaled difference of pair ``p`` in the tables' columns, exactly."""
         if p not in self.known:
-            self.known[p] = self._difference(p)
+            self.known[p] = [self._entry(p, j) for j in range(self.problem.n_features)]
         return self.known[p]
-
-    def _difference(self, p: int) -> list[Fraction]:
-        return [self._entry(p, j) for j in range(self.problem.n_features)]
 
     def _entry(self, p: int, j: int) -> Fraction:
         """Scaled difference of pair ``p`` in column ``j``, less the margin where that is a part of it."""

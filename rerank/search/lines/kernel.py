@@ -73,42 +73,29 @@ def won_from(A: float, B: float, epsilon: float, n: int, pieces: Any) -> float:
 
 @kernel()
 def ends(
-    pairs: Any,
-    slot: Any,
-    span: Any,
-    weight: Any,
-    w: Any,
-    u: Any,
-    norming: int,
-    lowest: float,
-    highest: float,
-    epsilon: float,
-    linear: bool,
-    total: float,
-    pieces: Any,
-    scores: Any,
-    at: Any,
-    who: Any,
-    lost: Any,
+    t: Any, w: Any, u: Any, norming: int, low: float, high: float, memory: Any, at: Any, who: Any, lost: Any
 ) -> Any:
-    """Ends of the intervals on which the pairs are won, between ``lowest`` and ``highest``.
+    """Ends of the intervals on which the pairs are won, between ``low`` and ``high``.
 
     The margin is multiplied by the largest size of the first ``norming`` weights.
 
     Parameters
     ----------
-    pieces, scores : float64 (2, 5, 2 norming + 1), float64 (2, P)
-        Memory; the scores are 0.
+    t : LinePairs
+    memory : pair of float64 arrays (2, 5, 2 norming + 1) and (2, P)
+        For the pieces of the norm and the scores, which are 0.
     at, who : float64 (2 P,), int64 (2 P,)
         Set to the place of each end, and ``p + 1`` where pair ``p`` begins to be won or ``-(p + 1)`` where it ceases.
     lost : int64 (n_slots,)
-        Zeros; set to the lost pairs of each slot at ``lowest``, but for linear problems.
+        Zeros; set to the lost pairs of each slot at ``low``, but for linear problems.
 
     Returns
     -------
     n, value : int, float
-        How many ends there are, and the value of linear problems at ``lowest``.
+        How many ends there are, and the value of linear problems at ``low``.
     """
+    pieces, scores = memory
+    pairs, slot, span, weight, linear = t.pairs, t.slot, t.span, t.weight, t.linear
     k, P = pairs.shape
     n_left = envelope(w, u, 1.0, norming, pieces[0])
     n_right = envelope(w, u, -1.0, norming, pieces[1])
@@ -120,12 +107,12 @@ def ends(
             A[p] += wj * pairs[j, p]
             B[p] += uj * pairs[j, p]
     n = 0
-    value = total if linear else 0.0
+    value = t.total if linear else 0.0
     for p in range(P):
-        left = won_from(A[p], B[p], epsilon, n_left, pieces[0])
-        right = -won_from(A[p], -B[p], epsilon, n_right, pieces[1])
-        never = not left < right or left > highest or right < lowest
-        if never or left > lowest:
+        left = won_from(A[p], B[p], t.epsilon, n_left, pieces[0])
+        right = -won_from(A[p], -B[p], t.epsilon, n_right, pieces[1])
+        never = not left < right or left > high or right < low
+        if never or left > low:
             if linear:
                 value -= weight[p]
             else:
@@ -133,11 +120,11 @@ def ends(
                     lost[s] += np.int64(weight[p])
         if never:
             continue
-        if left > lowest:
+        if left > low:
             at[n] = left
             who[n] = p + 1
             n += 1
-        if right < highest:
+        if right < high:
             at[n] = right
             who[n] = -(p + 1)
             n += 1
@@ -145,29 +132,14 @@ def ends(
 
 
 @kernel()
-def sweep(
-    order: Any,
-    at: Any,
-    who: Any,
-    value: float,
-    lost: Any,
-    slot: Any,
-    span: Any,
-    weight: Any,
-    lowest: float,
-    highest: float,
-    linear: bool,
-    slots: Any,
-    count_start: Any,
-    upto: Any,
-) -> Any:
+def sweep(t: Any, order: Any, at: Any, who: Any, value: float, lost: Any, low: float, high: float, upto: Any) -> Any:
     """Best value on a line and the middle of the widest interval that has it, from the :func:`ends` in ``order``.
 
-    ``count_start`` says where the cumulative counts of each unit begin (:class:`rerank.search.tables.Tables`), and
-    ``upto`` is memory for these, all zero.
+    ``upto`` is memory for the cumulative counts of the lists, all zero.
     """
     n = order.size
-    unit_start, unit_slots, unit_of, coef_start, coef, hits = slots
+    slot, span, weight, linear, count_start = t.slot, t.span, t.weight, t.linear, t.count_start
+    unit_start, unit_slots, unit_of, coef_start, coef, hits = t.slots
     if not linear:
         for v in range(unit_start.size - 1):
             first = count_start[v]
@@ -184,20 +156,20 @@ def sweep(
     best = -np.inf
     best_width = 0.0
     best_tau = 0.0
-    previous = lowest
+    previous = low
     for e in range(n + 1):
-        t = highest if e == n else at[order[e]]
-        width = t - previous
-        wide = width == np.inf or width > 1e-12 * (1.0 + abs(t))
+        end = high if e == n else at[order[e]]
+        width = end - previous
+        wide = width == np.inf or width > 1e-12 * (1.0 + abs(end))
         if wide and (value > best or (value == best and width > best_width)):
             best = value
             best_width = width
-            best_tau = _inside(previous, t)
+            best_tau = _inside(previous, end)
         if e == n:
             break
         signed = who[order[e]]
         p = abs(signed) - 1
-        previous = t
+        previous = end
         if linear:
             value += weight[p] if signed > 0 else -weight[p]
             continue

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from rerank.errors.stops import current
 from rerank.search.domain import Domain
-from rerank.search.quotas import line_points
+from rerank.search.quotas import middles
+from rerank.search.workspace import line_pairs
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -127,46 +128,15 @@ class LineSearch:
         w_, u_ = w[cols], u[cols]
         domain = self.domain if features is None else self.domain.part(features)
         low, high = domain.interval(w_, u_)
-        pairs = t.pairs if features is None else np.ascontiguousarray(t.pairs[features])
-        norming, lost = domain.norming(w_).size, np.zeros(t.slots.unit_of.size, np.int64)
+        table, lost = line_pairs(t, features), np.zeros(t.slots.unit_of.size, np.int64)
         at, who = np.empty(2 * t.size), np.empty(2 * t.size, np.int64)
-        n, value = ends(
-            pairs,
-            t.slot,
-            t.span,
-            t.weight,
-            w_,
-            u_,
-            norming,
-            low,
-            high,
-            t.epsilon,
-            t.linear,
-            t.total,
-            np.empty((2, 5, 2 * norming + 1)),
-            np.zeros((2, t.size)),
-            at,
-            who,
-            lost,
-        )
+        norming = domain.norming(w_).size
+        memory = np.empty((2, 5, 2 * norming + 1)), np.zeros((2, t.size))
+        n, value = ends(table, w_, u_, norming, low, high, memory, at, who, lost)
 
         def best(at: Floats) -> tuple[float, float]:
-            found: tuple[float, float] = sweep(
-                np.argsort(at),
-                at,
-                who,
-                value,
-                lost.copy(),
-                t.slot,
-                t.span,
-                t.weight,
-                low,
-                high,
-                t.linear,
-                t.slots,
-                t.count_start,
-                np.zeros(t.count_start[-1], np.int64),
-            )
+            upto = np.zeros(t.count_start[-1], np.int64)
+            found: tuple[float, float] = sweep(table, np.argsort(at), at, who, value, lost.copy(), low, high, upto)
             return found
 
         most, tau = best(at[:n])
@@ -189,7 +159,7 @@ class LineSearch:
         quotas = self.tables.quotas
         if not quotas.any or quotas.lead(point[1]) > 0:
             return point
-        tried = np.array([self.domain.normal(w + tau * u) for tau in line_points(low, high)])
+        tried = np.array([self.domain.normal(w + tau * u) for tau in np.tan(middles(low, high))])
         leads = quotas.leads(tried)
         self.work += tried.shape[0] * quotas.rows.shape[0]
         good = np.flatnonzero(leads > 0)
@@ -343,18 +313,15 @@ class Share:
     by_boxes: float = 0.0
 
     def judge(self, done: float, least: float, blind: bool) -> None:
-        """Judge anew whenever the work on boxes has doubled, and at first after the ``least`` work."""
-        if done >= 2.0 * self.judged + least:
-            self.now = following(self.now, self.by_lines, self.by_boxes, blind)
-            self.judged, self.by_lines, self.by_boxes = done, 0.0, 0.0
+        """Judge anew whenever the work on boxes has doubled, and at first after the ``least`` work.
 
-
-def following(share: float, by_lines: float, by_boxes: float, blind: bool) -> float:
-    """The share of lines after a period in which lines raised the value, and boxes closed the gap, by so much.
-
-    It is doubled where the work on lines brought more and halved where that on boxes did.  It stays where neither
-    brought anything, unless boxes are ``blind``: their bound is still that of the ideal lists after much work.
-    """
-    if by_lines > share * by_boxes or (by_boxes <= 0.0 and blind):
-        return max(share, min(2.0 * share, MOST_SHARE))
-    return share if by_boxes <= 0.0 else min(share, max(0.5 * share, LEAST_SHARE))
+        The share is doubled where the work on lines brought more and halved where that on boxes did.  It stays where
+        neither brought anything, unless boxes are ``blind``: their bound is still that of the ideal lists.
+        """
+        if done < 2.0 * self.judged + least:
+            return
+        if self.by_lines > self.now * self.by_boxes or (self.by_boxes <= 0.0 and blind):
+            self.now = max(self.now, min(2.0 * self.now, MOST_SHARE))
+        elif self.by_boxes > 0.0:
+            self.now = min(self.now, max(0.5 * self.now, LEAST_SHARE))
+        self.judged, self.by_lines, self.by_boxes = done, 0.0, 0.0

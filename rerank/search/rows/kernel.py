@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from rerank.search.boxes.nodes import IDLE, LEVEL, NAME, QUOTAS
-from rerank.search.boxes.pairs import allowed, beyond, copy, crossing, excluded, norms, put
+from rerank.search.boxes.pairs import allowed, beyond, copy, excluded, norms, put, widest
 from rerank.search.boxes.quotas import NONE, standing, steered
 from rerank.search.compiled import inner, kernel
-from rerank.search.rows.unit import add_unit, enough, filtered, measure, refine, worth
+from rerank.search.rows.unit import add_unit, filtered, measure, refine, worth
 from rerank.search.workspace import GONE, LEVELS, LISTS, POSITIVES, ROWS, SIZE, START, UNIT
 
 STUCK = 25  # splits a feature that let no row leave, after which a box is unresolved
@@ -35,7 +35,6 @@ def assess(given: Any, space: Any, v: int, beaten: float) -> Any:
     Pairs are not formed for a single list whose bound is at most ``beaten``.
     """
     c, h, level, paid = space.axes[0], space.axes[1], space.level, given.paid
-    heap, lost, count, kept_rows = space.heap, space.lost, space.count, space.kept
     lower, upper, middle = space.ends[0], space.ends[1], space.ends[2]
     low, high, here = 1.0, 1.0, 1.0
     if given.basis.size > 0:
@@ -54,29 +53,15 @@ def assess(given: Any, space: Any, v: int, beaten: float) -> Any:
     level[v + 1, SIZE] = 0
     level[v + 1, LISTS] = 0
     for at in range(level[v, LISTS]):
-        u = units[UNIT, at]
-        gone: Any = np.int64(units[GONE, at])  # one type of counts, so that nothing is compiled twice
+        u: Any = np.int64(units[UNIT, at])  # one type of whole numbers, so that nothing is compiled twice
+        gone: Any = np.int64(units[GONE, at])
         positives: Any = np.int64(units[POSITIVES, at])
         rows: Any = np.int64(units[ROWS, at])
         work += rows
         measure(given.rows, space.which, begin, rows, c, h, space.ends)
-        value += worth(paid, u, gone, middle, middle, positives, rows, here, heap, lost, count)
-        mine = worth(paid, u, gone, upper, lower, positives, rows, least, heap, lost, count)
-        kept, positives, more = filtered(
-            space.which,
-            begin,
-            positives,
-            rows,
-            paid.places[u] - gone,
-            enough(paid, u, gone),
-            least,
-            most,
-            given.tolerance,
-            space.ends,
-            heap,
-            lost,
-            kept_rows,
-        )
+        value += worth(paid, u, gone, middle, middle, positives, rows, here, space.memory)
+        mine = worth(paid, u, gone, upper, lower, positives, rows, least, space.memory)
+        kept, positives, more = filtered(given, u, gone, begin, positives, rows, least, most, space)
         pairs = positives * (kept - positives)
         open_ = level[v, LISTS] > 1 or bound + mine > beaten
         if open_ and 0 < pairs <= FEW + PER_ROW * kept and kept - positives <= space.columns.shape[1]:
@@ -92,43 +77,13 @@ def assess(given: Any, space: Any, v: int, beaten: float) -> Any:
             children[GONE, made] = gone + more
             children[POSITIVES, made] = positives
             children[ROWS, made] = kept
-            add_unit(
-                given.rows,
-                kept_rows,
-                kept,
-                positives,
-                paid.coef[paid.coef_start[u]],
-                space.which,
-                level[v + 1, START] + level[v + 1, SIZE],
-                space.axes,
-            )
+            top = paid.coef[paid.coef_start[u]]
+            add_unit(given.rows, kept, positives, top, level[v + 1, START] + level[v + 1, SIZE], space)
             level[v + 1, LISTS] = made + 1
             level[v + 1, SIZE] += kept
         begin += rows
     space.base[v + 1] = decided
     return bound, value, work
-
-
-@inner()
-def widest(h: Any, amount: Any, smallest: float, crossed: Any) -> int:
-    """The feature whose halving moves the rows most; -1 if all are too small to be split.
-
-    Rows on the weights that cross the box move by ``crossed``, and count as much as all rows of the table.
-    """
-    which = -1
-    most = -1.0
-    total = 0.0
-    every = 0.0
-    for j in range(h.size):
-        total += amount[j]
-        every += crossed[j]
-    share = (total if total > 0.0 else 1.0) / every if every > 0.0 else 0.0
-    for j in range(h.size):
-        size = h[j] * (amount[j] + share * crossed[j])
-        if h[j] > smallest and size > most:
-            most = size
-            which = j
-    return which
 
 
 @kernel()
@@ -191,10 +146,7 @@ def explore(
         idle = idle + 1 if left == n and in_doubt == asked else 0
         if 5 * left <= 4 * n and v + 2 < LEVELS:
             v += 1
-        crossing(c, h, given.walls, axes[5])
-        which, upward = widest(h, amount, smallest, axes[5]), True
-        if which >= 0:
-            upward = balance[which] > 0.0
+        which, upward = widest(c, h, smallest, given.walls, amount, balance, axes[5])
         if in_doubt > 0 and (not met or left == 0):
             which, upward = steered(quotas.amount, h, smallest, which, upward)
         if which < 0 or (idle > STUCK * k and left <= FEW and in_doubt <= FEW):

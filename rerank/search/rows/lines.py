@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from rerank.search.compiled import writable
 from rerank.search.lines.ascent import WIDTHS, Ascent
 from rerank.search.lines.search import PATIENCE, ROUNDS, Climb, LineSearch, Point
+from rerank.search.quotas import middles
 from rerank.search.tables import Lists, RowTables
 from rerank.search.workspace import LineScratch, line_scratch
 
@@ -224,12 +225,6 @@ def lines_on(tables: Tables | RowTables, domain: Domain, random_state: int = 0, 
     if tables.by_rows:
         return RowLines(tables, domain, random_state, deadline)
     return LineSearch(tables, domain, random_state, deadline)
-
-
-def middles(low: float, high: float, n: int) -> Floats:
-    """The middles of ``n`` equal angles between two directions, given by their tangents."""
-    ends = np.linspace(np.arctan(low), np.arctan(high), n + 1)
-    return np.asarray(0.5 * (ends[1:] + ends[:-1]))
 
 
 def sought(

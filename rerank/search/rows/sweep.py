@@ -127,17 +127,17 @@ def best_of_line(
                     before += steps[2, e]
                     n += 1
     # ---- the best piece; pieces that are equal but for rounding of sums of steps are told apart by their width
-    argsort(changes[0], n, scratch.order[0], scratch.order[1])
+    put_in_order(changes[0], changes[1], n, steps[2], scratch.order)
     best, best_width, left, right = -np.inf, 0.0, low, high
     value, previous = base, low
     for e in range(n + 1):
-        t = high if e == n else changes[0, scratch.order[0, e]]
+        t = high if e == n else changes[0, e]
         width = t - previous
         wide = width > 1e-12 * (1.0 + abs(t))
         if wide and (value > best + slack or (value > best - slack and width > best_width)):
             best, best_width, left, right = value, width, previous, t
         if e < n:
-            value += changes[1, scratch.order[0, e]]
+            value += changes[1, e]
             previous = t
     return best, left, right, work + n
 
@@ -164,7 +164,7 @@ def _filtered(
 
     They are written behind ``which[start : start + count]``, which holds the rows to choose from.
     """
-    which, lower, upper, heap = scratch.which, scratch.lower, scratch.upper, scratch.heap
+    which, lower, upper, heap = scratch.which, scratch.lower, scratch.upper, scratch.memory.heap
     for i in range(count):
         row = which[start + i]
         left = A[row] + a * B[row]
@@ -240,19 +240,7 @@ def middle(
         t = u - lists.first_unit[q]
         while positives > 0 and lists.level[which[start + positives - 1]] <= t:
             positives -= 1
-        value += worth(
-            lists.paid,
-            u,
-            0,
-            scratch.lower,
-            scratch.lower,
-            positives,
-            m,
-            margin.most,
-            scratch.heap,
-            scratch.lost,
-            scratch.count,
-        )
+        value += worth(lists.paid, u, 0, scratch.lower, scratch.lower, positives, m, margin.most, scratch.memory)
     return value
 
 
@@ -261,7 +249,7 @@ def crossings(
     A: Any, B: Any, lists: Any, q: int, a: float, z: float, margin: Any, start: int, m: int, scratch: Any
 ) -> int:
     """How many steps the value of a list takes on ``a .. z``, -1 if there is no room; its lost pairs at ``a``."""
-    here, there, lost = scratch.lower, scratch.upper, scratch.lost
+    here, there, lost = scratch.lower, scratch.upper, scratch.memory.lost
     which, level = scratch.which[start : start + m], lists.level
     steps, n = scratch.steps, 0
     for i in range(m):
@@ -341,7 +329,7 @@ def _won_on(A: Any, B: Any, i: int, k: int, first: bool, last: bool, margin: Any
 @inner()
 def followed(lists: Any, q: int, n: int, start: int, m: int, scratch: Any) -> float:
     """Value of a list with the ``lost`` pairs of its rows, and the gain of each of the ``n`` steps in their order."""
-    value, lost, upto, level, paid = 0.0, scratch.lost, scratch.upto, lists.level, lists.paid
+    value, lost, upto, level, paid = 0.0, scratch.memory.lost, scratch.upto, lists.level, lists.paid
     which = scratch.which[start : start + m]
     pair, gain = scratch.steps[1], scratch.steps[2]
     units = lists.first_unit[q + 1] - lists.first_unit[q]

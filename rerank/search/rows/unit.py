@@ -95,8 +95,9 @@ def above(heap: Any, n: int, limit: float) -> int:
 
 
 @inner()
-def earned(paid: Any, u: int, gone: int, lost: Any, n: int, count: Any) -> float:
-    """``sum_j h_j coef[step j + gone + lost_(j)]`` over the positives whose place earns something."""
+def earned(paid: Any, u: int, gone: int, n: int, memory: Any) -> float:
+    """``sum_j h_j coef[step j + gone + lost_(j)]`` over the positives whose place earns something; ``memory.lost``."""
+    lost, count = memory.lost, memory.count
     places = paid.places[u] - gone
     base = paid.coef_start[u] + gone
     hits, weighs, step = paid.hit_start[u], paid.hits.size > 0, paid.step[u]
@@ -126,23 +127,14 @@ def enough(paid: Any, u: int, gone: int) -> int:
 
 @inner()
 def worth(
-    paid: Any,
-    u: int,
-    gone: int,
-    ahead: Any,
-    behind: Any,
-    positives: int,
-    n: int,
-    margin: float,
-    heap: Any,
-    lost: Any,
-    count: Any,
+    paid: Any, u: int, gone: int, ahead: Any, behind: Any, positives: int, n: int, margin: float, memory: Any
 ) -> float:
     """Value of a list where positive i loses to negative k if ``ahead[i] - behind[k] < margin``.
 
     With upper ends against lower ends it is a bound on the box, with the scores at the centre the value there.
     Where only the best positive earns something, the others are given its lost pairs.
     """
+    lost = memory.lost
     if paid.counted[u] == 1:
         best = -np.inf
         for i in range(positives):
@@ -151,19 +143,17 @@ def worth(
         for i in range(positives, n):
             behind_them += 1 if behind[i] > best - margin else 0
         lost[:positives] = behind_them
-        return earned(paid, u, gone, lost, positives, count)
-    known = largest(behind, positives, n, paid.places[u] - gone, heap)
+        return earned(paid, u, gone, positives, memory)
+    known = largest(behind, positives, n, paid.places[u] - gone, memory.heap)
     for i in range(positives):
-        lost[i] = above(heap, known, ahead[i] - margin)
-    return earned(paid, u, gone, lost, positives, count)
+        lost[i] = above(memory.heap, known, ahead[i] - margin)
+    return earned(paid, u, gone, positives, memory)
 
 
 @inner()
-def add_unit(
-    rows: Any, kept_rows: Any, kept: int, positives: int, weight: float, which: Any, at: int, axes: Any
-) -> None:
-    """Write the kept rows of a list to ``which`` from ``at`` on, and add to the axes what a split would move."""
-    amount, balance = axes[3], axes[4]
+def add_unit(rows: Any, kept: int, positives: int, weight: float, at: int, space: Any) -> None:
+    """Write the kept rows of a list to the levels' rows from ``at`` on, and add to the axes what a split would move."""
+    amount, balance, kept_rows, which = space.axes[3], space.axes[4], space.kept, space.which
     up = weight / max(positives, 1)
     down = weight / max(kept - positives, 1)
     for i in range(kept):
@@ -178,26 +168,16 @@ def add_unit(
 
 @inner()
 def filtered(
-    which: Any,
-    begin: int,
-    positives: int,
-    n: int,
-    places: int,
-    most_paid: int,
-    least: float,
-    most: float,
-    tolerance: float,
-    ends: Any,
-    heap: Any,
-    lost: Any,
-    left: Any,
+    given: Any, u: int, gone: int, begin: int, positives: int, n: int, least: float, most: float, space: Any
 ) -> Any:
     """The rows that are left: ``kept`` in all, how many of them positives, negatives gone from the top.
 
-    A positive leaves that has lost every place, or that ``most_paid`` others are above; a negative that
+    A positive leaves that has lost every place, or that all positives that can be paid are above; a negative that
     all other positives have lost to, or that so many beat.
     """
-    lower, upper = ends[0], ends[1]
+    places, most_paid = given.paid.places[u] - gone, enough(given.paid, u, gone)
+    which, lower, upper = space.which, space.ends[0], space.ends[1]
+    heap, lost, left = space.memory.heap, space.memory.lost, space.kept
     mine = 0
     top, bottom = -np.inf, np.inf
     for i in range(positives):
@@ -212,7 +192,7 @@ def filtered(
         bottom = heap[0]
         kept = 0
         for i in range(mine):
-            if upper[i] - bottom >= -tolerance:
+            if upper[i] - bottom >= -given.tolerance:
                 lost[kept], left[kept] = lost[i], left[i]
                 kept += 1
         mine = kept
@@ -232,7 +212,7 @@ def refine(
     rows: Any, paid: Any, u: int, gone: int, kept: int, positives: int, least: float, most: float, space: Any
 ) -> Any:
     """The bound by intervals of pairs among the kept rows, and the rows that are left; see :func:`filtered`."""
-    c, h, left_rows, columns, lost_of = space.axes[0], space.axes[1], space.kept, space.columns, space.lost
+    c, h, left_rows, columns, lost_of = space.axes[0], space.axes[1], space.kept, space.columns, space.memory.lost
     k = c.size
     by_all, beaten = space.tallies[0], space.tallies[1]
     places = paid.places[u] - gone
@@ -254,7 +234,7 @@ def refine(
                 beaten[q] += 1 if lowest[q] >= most else 0
             lost_of[alive], left_rows[alive] = lost, row
             alive += 1
-    bound = earned(paid, u, gone, lost_of, alive, space.count)
+    bound = earned(paid, u, gone, alive, space.memory)
     left = alive
     needed = min(alive, enough(paid, u, gone))
     again = 0

@@ -188,6 +188,13 @@ class Waiting:
     signed : bool (d,)
     screens : callable, optional
         Makes what supports are screened with; only a sequence :class:`Supports` is screened.
+
+    Attributes
+    ----------
+    screened : list of (float, int, Boxes)
+        A heap of the supports left open: penalty minus bound, support, boxes.
+    following, part : int
+        The next support, and how many supports a job is given, 0 until the first.
     """
 
     tables: Tables | RowTables
@@ -195,46 +202,38 @@ class Waiting:
     prices: Floats
     signed: NDArray[np.bool_]
     screens: Callable[[], Screens | None] | None
-    _open: list[tuple[float, int, Boxes]] = field(default_factory=list)  # a heap: penalty minus bound, support, boxes
-    _next: int = 0
-    _part: int = 0  # supports of a job; 0 until the first
+    screened: list[tuple[float, int, Boxes]] = field(default_factory=list)
+    following: int = 0
+    part: int = 0
     _made: Screens | None = None
 
     def __len__(self) -> int:
-        return len(self.columns) - self._next + len(self._open)
+        return len(self.columns) - self.following + len(self.screened)
 
     def bound(self) -> float:
         """What no value minus penalty on a support that waits exceeds; -inf if none waits."""
-        most = -self._open[0][0] if self._open else -np.inf
-        if self._next < len(self.columns):
-            most = max(most, self.tables.ideal + self.tables.slack - float(self.prices[self._next]))
+        most = -self.screened[0][0] if self.screened else -np.inf
+        if self.following < len(self.columns):
+            most = max(most, self.tables.ideal + self.tables.slack - float(self.prices[self.following]))
         return most
 
     def take(self) -> tuple[int, float, Boxes]:
         """Remove the next support; returns it with the bound of its values, and its open boxes."""
-        if self._open:
-            low, s, boxes = heapq.heappop(self._open)
+        if self.screened:
+            low, s, boxes = heapq.heappop(self.screened)
             return s, float(self.prices[s]) - low, boxes
-        self._next += 1
-        return self._next - 1, self.tables.ideal + self.tables.slack, None
+        self.following += 1
+        return self.following - 1, self.tables.ideal + self.tables.slack, None
 
     @property
     def unscreened(self) -> int:
         """For how many supports coarse boxes are still to come."""
-        return 0 if self._made is None or self._made.pairs is None else len(self.columns) - self._next
+        return 0 if self._made is None or self._made.pairs is None else len(self.columns) - self.following
 
     def clear(self) -> None:
         """Drop all of them."""
-        self._open.clear()
-        self._next = len(self.columns)
-
-    def place(self) -> tuple[int, int, list[tuple[float, int, Boxes]]]:
-        """How far screening is: the next support, supports of a job, and those left open."""
-        return self._next, self._part, list(self._open)
-
-    def go_on(self, place: tuple[int, int, list[tuple[float, int, Boxes]]]) -> None:
-        """Go on at a :meth:`place`."""
-        self._next, self._part, self._open = place[0], place[1], list(place[2])
+        self.screened.clear()
+        self.following = len(self.columns)
 
     def shares(self, limit: float, count: int, blind: bool = False) -> list[tuple[Any, ...]]:
         """Arguments of ``screen_supports`` for ``count`` jobs; empty if screening is not possible or has to wait.
@@ -247,17 +246,17 @@ class Waiting:
             return []
         if self._made is None and self.screens is not None:
             self._made, self.screens = self.screens(), None
-        wait = blind or len(self._open) >= max(ENOUGH, len(columns) // 2)
+        wait = blind or len(self.screened) >= max(ENOUGH, len(columns) // 2)
         if self._made is None or (wait and self._made.pairs is not None):
             return []
-        if self._part == 0:
+        if self.part == 0:
             from rerank.search.supports.screening_kernel import MOST_BOXES
 
-            self._part = int(np.clip(WORK / self._made.cost(MOST_BOXES), self._fewest, FIRST))
+            self.part = int(np.clip(WORK / self._made.cost(MOST_BOXES), self._fewest, FIRST))
         shares: list[tuple[Any, ...]] = []
-        begin = self._next
+        begin = self.following
         while begin < len(columns) and len(shares) < count:
-            some = columns.rows(begin, begin + self._part)
+            some = columns.rows(begin, begin + self.part)
             limits = limit + self.prices[begin : begin + len(some)]
             shares.append((self._made, some, limits, self.signed))
             begin += len(some)
@@ -270,17 +269,17 @@ class Waiting:
 
     def merge(self, results: Iterable[tuple[Floats, list[Boxes], int]]) -> int:
         """Keep the supports that the jobs did not fathom; returns the number of boxes that they took."""
-        boxes, begin, ideal = 0, self._next, self.tables.ideal
+        boxes, begin, ideal = 0, self.following, self.tables.ideal
         for bounds, batches, needed in results:
             for i in np.flatnonzero(bounds > -np.inf):
-                s, batch = self._next + int(i), batches[i]
+                s, batch = self.following + int(i), batches[i]
                 most = min(float(bounds[i]), ideal) + self.tables.slack
                 if batch is not None:
                     batch = replace(batch.bounded(np.minimum(batch.bounds, ideal) + self.tables.slack), support=s)
-                heapq.heappush(self._open, (float(self.prices[s]) - most, s, batch))
-            self._next += bounds.size
+                heapq.heappush(self.screened, (float(self.prices[s]) - most, s, batch))
+            self.following += bounds.size
             boxes += needed
         if self._made is not None:
-            cost = self._made.cost(max(boxes / max(self._next - begin, 1), 1.0))
-            self._part = int(np.clip(WORK / cost, self._fewest, 2 * self._part))
+            cost = self._made.cost(max(boxes / max(self.following - begin, 1), 1.0))
+            self.part = int(np.clip(WORK / cost, self._fewest, 2 * self.part))
         return boxes

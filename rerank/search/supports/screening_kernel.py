@@ -265,7 +265,7 @@ def memory(layout: Any, s: int) -> Memory:
         np.empty(depth),
         np.empty((3, s)),
         np.zeros(layout.lane_slot.size, np.int16),
-        np.zeros(layout.slots.unit_of.size, np.int64),
+        np.zeros(layout.slots.unit_of.size, np.int32),
         np.zeros(places + 1, np.int64),
         np.empty(room, np.int64),
         np.empty((room, 2 * s + 1)),

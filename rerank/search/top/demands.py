@@ -122,12 +122,14 @@ class Demands:
         w : float64 (d,)
         """
         from rerank.search.top.removal import OUTCOMES, PAUSED, beginning, removal
-        from rerank.search.top.simplex import basis_of
+        from rerank.search.top.simplex import Blocks, basis_of
 
-        stop, w, blocks = current(), np.zeros(self.rows.shape[1]), len(asked)
+        stop, blocks = current(), len(asked)
         conflicts = self.conflicts if blocks == 1 else self._for(blocks)
         rows, positive, copies = (np.concatenate([x] * blocks) for x in (self.rows, self.positive, self.copies))
-        block = np.repeat(np.arange(blocks), self.copies.size)
+        block, epsilon = np.repeat(np.arange(blocks), self.copies.size), float(self.problem.epsilon)
+        ends = self.domain.lower, self.domain.upper
+        given = Blocks(rows, positive, block, copies, *ends, epsilon, epsilon - 2.0 * self.tolerance)
         spare = [x for j, lost in asked for x in (lost, self.positives - j)]
         state, basis = beginning(positive, spare), basis_of(len(rows), rows.shape[1], blocks)
         programs = int(np.clip(NUMBERS / rows.size, 1, PROGRAMS))
@@ -135,31 +137,14 @@ class Demands:
         while True:
             steps = int(np.clip((until - time.perf_counter()) * NUMBERS_A_SECOND / each, 1, 1e9))
             nodes = int(np.clip(min(most, CONFLICTS) / (1.0 + conflicts.count[0]), 1, NODES))
-            answer = removal(
-                rows,
-                positive,
-                block,
-                2 * block + positive,
-                copies,
-                self.domain.lower,
-                self.domain.upper,
-                float(self.problem.epsilon),
-                2.0 * self.tolerance,
-                conflicts,
-                state,
-                basis,
-                programs,
-                nodes,
-                steps,
-                w,
-            )
+            answer = removal(given, conflicts, state, basis, programs, nodes, steps)
             late = stop.now or time.perf_counter() > until
             if answer != PAUSED or late or state.at[2] > min(most, self.left):
                 break
         self.looks += int(state.at[2])
         if blocks > 1:
             self._learn(conflicts, int(self.conflicts.count[0]) * blocks)
-        return OUTCOMES.get(answer), w
+        return OUTCOMES.get(answer), -basis.price[: rows.shape[1]]
 
     def _for(self, blocks: int) -> Conflicts:
         """The conflicts known, in each of the blocks, and room for more."""

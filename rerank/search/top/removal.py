@@ -63,23 +63,29 @@ def beginning(positive: NDArray[np.bool_], spare: Sequence[int]) -> State:
 
 
 @inner()
-def _may_leave(e: int, kind: Any, copies: Any, state: Any) -> bool:
+def kind(e: int, given: Any) -> int:
+    """The number of a row's block and class, by which rows that may still leave are counted."""
+    return 2 * given.block[e] + (1 if given.positive[e] else 0)
+
+
+@inner()
+def _may_leave(e: int, given: Any, state: Any) -> bool:
     if state.status[e] != FREE:
         return False
     while e >= 0 and state.status[e] != GONE:
-        if copies[e] > state.spare[kind[e]]:
+        if given.copies[e] > state.spare[kind(e, given)]:
             return False
         e = state.after[e]
     return True
 
 
 @inner()
-def _urgent(kind: Any, copies: Any, conflicts: Any, state: Any, turn: int) -> int:
+def _urgent(given: Any, conflicts: Any, state: Any, turn: int) -> int:
     """The conflict not met in which the fewest rows may leave; -1 if all are met, -2 if they cannot all be met."""
     which = -1
-    fewest = kind.size + 1
+    fewest = given.copies.size + 1
     apart = 0
-    for e in range(kind.size):
+    for e in range(given.copies.size):
         state.often[e] = 0
     for c in range(conflicts.count[0]):
         met = False
@@ -90,7 +96,7 @@ def _urgent(kind: Any, copies: Any, conflicts: Any, state: Any, turn: int) -> in
             if state.status[e] == GONE:
                 met = True
                 break
-            if _may_leave(e, kind, copies, state):
+            if _may_leave(e, given, state):
                 choices += 1
                 alone = alone and state.mark[e] != turn
         if met:
@@ -103,7 +109,7 @@ def _urgent(kind: Any, copies: Any, conflicts: Any, state: Any, turn: int) -> in
         apart += 1 if alone else 0
         for q in range(conflicts.size[c]):
             e = conflicts.members[c, q]
-            if _may_leave(e, kind, copies, state):
+            if _may_leave(e, given, state):
                 state.often[e] += 1
                 if alone:
                     state.mark[e] = turn
@@ -114,14 +120,14 @@ def _urgent(kind: Any, copies: Any, conflicts: Any, state: Any, turn: int) -> in
 
 
 @inner()
-def _decide(e: int, status: int, kind: Any, copies: Any, state: Any) -> None:
+def _decide(e: int, status: int, given: Any, state: Any) -> None:
     """Let a row leave, with those that follow it, or keep it, with those that it would follow."""
     entry = e
     while e >= 0 and state.status[e] == FREE:
         state.status[e] = status
         state.dropped[e] = status == GONE
         if status == GONE:
-            state.spare[kind[e]] -= copies[e]
+            state.spare[kind(e, given)] -= given.copies[e]
         state.trail[state.at[0]] = entry
         state.at[0] += 1
         e = state.after[e] if status == GONE else state.ahead[e]
@@ -129,18 +135,18 @@ def _decide(e: int, status: int, kind: Any, copies: Any, state: Any) -> None:
 
 
 @inner()
-def _branch(c: int, kind: Any, copies: Any, conflicts: Any, state: Any) -> None:
+def _branch(c: int, given: Any, conflicts: Any, state: Any) -> None:
     """Remove the row of a conflict that meets the most conflicts."""
     which = -1
     for q in range(conflicts.size[c]):
         e = conflicts.members[c, q]
-        if _may_leave(e, kind, copies, state) and (which < 0 or state.often[e] > state.often[which]):
+        if _may_leave(e, given, state) and (which < 0 or state.often[e] > state.often[which]):
             which = e
-    _decide(which, GONE, kind, copies, state)
+    _decide(which, GONE, given, state)
 
 
 @inner()
-def _back(kind: Any, copies: Any, state: Any) -> bool:
+def _back(given: Any, state: Any) -> bool:
     """Keep the last row that was chosen to leave; False if there is none."""
     while state.at[0] > 0:
         state.at[0] -= 1
@@ -148,25 +154,23 @@ def _back(kind: Any, copies: Any, state: Any) -> bool:
         e = entry if entry >= 0 else -1 - entry
         left = state.status[e] == GONE
         if left:
-            state.spare[kind[e]] += copies[e]
+            state.spare[kind(e, given)] += given.copies[e]
         state.status[e] = FREE
         state.dropped[e] = False
         if left and entry >= 0:
-            _decide(e, KEPT, kind, copies, state)
+            _decide(e, KEPT, given, state)
             return True
     return False
 
 
 @inner()
-def _added(
-    rows: Any, positive: Any, block: Any, lower: Any, upper: Any, below: float, conflicts: Any, basis: Any
-) -> bool:
+def _added(given: Any, conflicts: Any, basis: Any) -> bool:
     """Keep the rows of the basis as a conflict, if rounding does not forbid that or memory end."""
     at = conflicts.count[0]
     if at == conflicts.size.size:
         return False
     share = conflicts.shares[at]
-    if shares(rows, positive, block, lower, upper, basis, share) >= below:
+    if shares(given, basis, share) >= given.below:
         return False
     n = 0
     for q in range(share.size):
@@ -180,74 +184,43 @@ def _added(
 
 
 @kernel()
-def removal(
-    rows: Any,
-    positive: Any,
-    block: Any,
-    kind: Any,
-    copies: Any,
-    lower: Any,
-    upper: Any,
-    epsilon: float,
-    tolerance: float,
-    conflicts: Any,
-    state: Any,
-    basis: Any,
-    most_programs: int,
-    most_nodes: int,
-    most_steps: int,
-    w: Any,
-) -> int:
+def removal(given: Any, conflicts: Any, state: Any, basis: Any, programs: int, nodes: int, steps: int) -> int:
     """Whether so few rows can leave that the others are in order.
 
     Parameters
     ----------
-    rows : float64 (n, d)
-    positive : bool (n,)
-    block, kind : int64 (n,)
-        The block of each row, and twice that, one more for positives.
-    copies : int64 (n,)
-        How many equal rows each stands for.
-    lower, upper : float64 (d,)
-        Ends of the weights.
-    epsilon, tolerance : float
-        The margin, and the rounding of a difference of scores.
+    given : Blocks
     conflicts : Conflicts
         Those known; new ones are added.
     state : State
         From :func:`beginning`, or as an earlier call left it.
     basis : Basis
-        Memory of the programs.
-    most_programs, most_nodes : int
+        Memory of the programs; where the rows left are in order it holds weights that do it.
+    programs, nodes : int
         Linear programs and nodes after which to pause.
-    most_steps : int
+    steps : int
         Steps of the simplex method after which a program stays open.
-    w : float64 (d,)
-        Set to weights that order the rows left, if there are any.
 
     Returns
     -------
     int
-        ``REFUTED``, ``REACHED``, ``PAUSED``, or ``UNKNOWN`` where rounding, memory or ``most_steps`` left it open.
+        ``REFUTED``, ``REACHED``, ``PAUSED``, or ``UNKNOWN`` where rounding, memory or ``steps`` left it open.
     """
-    programs = 0
-    until = state.at[1] + most_nodes
-    while state.at[1] < until and programs < most_programs:
+    until = state.at[1] + nodes
+    while state.at[1] < until and programs > 0:
         state.at[1] += 1
         state.at[2] += conflicts.count[0]
-        c = _urgent(kind, copies, conflicts, state, state.at[1])
+        c = _urgent(given, conflicts, state, state.at[1])
         if c == -1:
-            programs += 1
-            state.at[2] += rows.size
-            margin = widest(rows, positive, block, state.dropped, lower, upper, basis, most_steps)
-            if margin >= epsilon:
-                for j in range(w.size):
-                    w[j] = -basis.price[j]
+            programs -= 1
+            state.at[2] += given.rows.size
+            margin = widest(given, state.dropped, basis, steps)
+            if margin >= given.epsilon:
                 return REACHED
-            if not _added(rows, positive, block, lower, upper, epsilon - tolerance, conflicts, basis):
+            if not _added(given, conflicts, basis):
                 return UNKNOWN
         elif c >= 0:
-            _branch(c, kind, copies, conflicts, state)
-        elif not _back(kind, copies, state):
+            _branch(c, given, conflicts, state)
+        elif not _back(given, state):
             return REFUTED
     return PAUSED

@@ -25,6 +25,19 @@ MOST_STEPS = 60  # times the number of equations
 NOUGHT = 1e-9  # a smaller share of a row is left out
 
 
+class Blocks(NamedTuple):
+    """What is to be put in order: rows, block by block, and by which weights."""
+
+    rows: Any  # float64 (n, d)
+    positive: Any  # bool (n,)
+    block: Any  # int64 (n,)
+    copies: Any  # int64 (n,): how many equal rows each stands for
+    lower: Any  # float64 (d,): ends of the weights
+    upper: Any
+    epsilon: float  # the margin, and what no rounding lifts to it
+    below: float
+
+
 class Basis(NamedTuple):
     """The basis of a program of ``m`` equations: ``d``, then one for each block, then the sum of shares."""
 
@@ -52,8 +65,9 @@ def basis_of(n: int, d: int, blocks: int) -> Basis:
 
 
 @inner()
-def _begin(rows: Any, positive: Any, block: Any, dropped: Any, basis: Any) -> None:
+def _begin(given: Blocks, dropped: Any, basis: Any) -> None:
     """Begin with all shares on a positive and a negative of block 0; other blocks have a negative without a share."""
+    rows, positive, block = given.rows, given.positive, given.block
     n, d = rows.shape
     last = basis.x.size - 1
     for c in range(basis.inside.size):
@@ -89,21 +103,23 @@ def _begin(rows: Any, positive: Any, block: Any, dropped: Any, basis: Any) -> No
 
 
 @inner()
-def _prices(n: int, lower: Any, upper: Any, basis: Any) -> None:
-    d, m = lower.size, basis.x.size
+def _prices(given: Blocks, basis: Any) -> None:
+    n, d = given.rows.shape
+    m = basis.x.size
     for r in range(m):
         basis.price[r] = 0.0
     for at in range(m):
         c = basis.column[at]
         if c >= n:
-            cost = upper[c - n] if c < n + d else -lower[c - n - d]
+            cost = given.upper[c - n] if c < n + d else -given.lower[c - n - d]
             for r in range(m):
                 basis.price[r] += cost * basis.inverse[at, r]
 
 
 @inner()
-def _entering(rows: Any, positive: Any, block: Any, dropped: Any, lower: Any, upper: Any, basis: Any) -> int:
+def _entering(given: Blocks, dropped: Any, basis: Any) -> int:
     """The column of least reduced cost; -1 if none is negative."""
+    rows, positive, block = given.rows, given.positive, given.block
     n, d = rows.shape
     price = basis.price
     margin = price[price.size - 1]
@@ -119,7 +135,7 @@ def _entering(rows: Any, positive: Any, block: Any, dropped: Any, lower: Any, up
                 best = cost
                 which = e
     for j in range(d):
-        for c, cost in ((n + j, upper[j] + price[j]), (n + d + j, -lower[j] - price[j])):
+        for c, cost in ((n + j, given.upper[j] + price[j]), (n + d + j, -given.lower[j] - price[j])):
             if cost < best and not basis.inside[c]:
                 best = cost
                 which = c
@@ -127,8 +143,9 @@ def _entering(rows: Any, positive: Any, block: Any, dropped: Any, lower: Any, up
 
 
 @inner()
-def _direction(rows: Any, positive: Any, block: Any, c: int, basis: Any) -> None:
+def _direction(given: Blocks, c: int, basis: Any) -> None:
     """What one unit of a column takes from the basis."""
+    rows = given.rows
     n, d = rows.shape
     last = basis.x.size - 1
     for at in range(last + 1):
@@ -137,10 +154,10 @@ def _direction(rows: Any, positive: Any, block: Any, c: int, basis: Any) -> None
         elif c >= n:
             total = -basis.inverse[at, c - n]
         else:
-            total = basis.inverse[at, d + block[c]]
+            total = basis.inverse[at, d + given.block[c]]
             for j in range(d):
                 total += basis.inverse[at, j] * rows[c, j]
-            total = total + basis.inverse[at, last] if positive[c] else -total
+            total = total + basis.inverse[at, last] if given.positive[c] else -total
         basis.step[at] = total
 
 
@@ -176,32 +193,31 @@ def _exchange(c: int, basis: Any) -> bool:
 
 
 @inner()
-def widest(
-    rows: Any, positive: Any, block: Any, dropped: Any, lower: Any, upper: Any, basis: Any, most_steps: int
-) -> float:
+def widest(given: Blocks, dropped: Any, basis: Any, most_steps: int) -> float:
     """The largest margin by which in all blocks the positives lead the negatives, without the rows that are dropped.
 
     A row of both classes has to be left in every block.  The basis holds the solution: ``-price[:d]`` are the weights,
     ``x`` the shares of the rows among its columns.  NaN where rounding or ``most_steps`` keeps the method from an end.
     """
-    _begin(rows, positive, block, dropped, basis)
+    _begin(given, dropped, basis)
     for _ in range(min(most_steps, MOST_STEPS * basis.x.size)):
-        _prices(rows.shape[0], lower, upper, basis)
-        c = _entering(rows, positive, block, dropped, lower, upper, basis)
+        _prices(given, basis)
+        c = _entering(given, dropped, basis)
         if c < 0:
             return basis.price[basis.price.size - 1]
-        _direction(rows, positive, block, c, basis)
+        _direction(given, c, basis)
         if not _exchange(c, basis):
             return np.nan
     return np.nan
 
 
 @inner()
-def shares(rows: Any, positive: Any, block: Any, lower: Any, upper: Any, basis: Any, share: Any) -> float:
+def shares(given: Blocks, basis: Any, share: Any) -> float:
     """The shares of the rows, small ones left out, and the largest ``w.y`` for them, in doubles.
 
     Every block has equally large shares of both classes again, and their sum is 1; ``inf`` where that is not possible.
     """
+    rows, positive, block = given.rows, given.positive, given.block
     n, d = rows.shape
     m = basis.x.size
     total = basis.total
@@ -229,5 +245,5 @@ def shares(rows: Any, positive: Any, block: Any, lower: Any, upper: Any, basis: 
             if share[at] > 0.0:
                 e = basis.column[at]
                 y += share[at] * rows[e, j] if positive[e] else -share[at] * rows[e, j]
-        most += max(lower[j] * y, upper[j] * y)
+        most += max(given.lower[j] * y, given.upper[j] * y)
     return most if whole > 0.0 else np.inf
