@@ -4,6 +4,7 @@ import gc
 import os
 import signal
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +15,10 @@ if threading.current_thread() is threading.main_thread():
 
 # pytest has a process for each core, and threads of BLAS and LightGBM would only wait for each other.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Processes of tests have the package of this folder, as pytest has it, and so its compiled kernels.
+os.environ["PYTHONPATH"] = os.pathsep.join(
+    [str(Path(__file__).parent.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+)
 
 
 def pytest_sessionstart(session):

@@ -212,7 +212,6 @@ def kernel(tmp_path_factory):
     client = NotebookClient(nbformat.v4.new_notebook(), kernel_name="python3", **options)
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("MPLBACKEND", raising=False)
-        patch.setenv("PYTHONPATH", str(ROOT))
         for variable in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR"):
             patch.setenv(variable, str(tmp_path_factory.mktemp(variable.lower())))
         yield client

@@ -22,25 +22,13 @@ pytestmark = pytest.mark.filterwarnings("ignore:ResolvedRank forbids")
 CLOSE = 1e-6
 
 
-@pytest.mark.parametrize("seed", range(32))
-def test_every_program_attains_the_enumerated_optimum(seed):
-    case = draw(seed)
-    for name in case.names:
-        best, _ = case.best(name)
-        assert case.optimum(name) == pytest.approx(best, abs=CLOSE), name
+KINDS = {"any": draw, "whole numbers": on_grid, "three features": lambda seed: draw(500 + seed, d=3, n=4, plain=True)}
+MANY = {"any": 32, "whole numbers": 24, "three features": 3}
 
 
-@pytest.mark.parametrize("seed", range(24))
-def test_every_program_attains_it_on_whole_numbers(seed):
-    case = on_grid(seed)
-    for name in case.names:
-        best, _ = case.best(name)
-        assert case.optimum(name) == pytest.approx(best, abs=CLOSE), name
-
-
-@pytest.mark.parametrize("seed", range(500, 503))
-def test_three_features(seed):
-    case = draw(seed, d=3, n=4, plain=True)
+@pytest.mark.parametrize(("kind", "seed"), [(kind, seed) for kind in KINDS for seed in range(MANY[kind])])
+def test_every_program_attains_the_enumerated_optimum(kind, seed):
+    case = KINDS[kind](seed)
     for name in case.names:
         assert case.optimum(name) == pytest.approx(case.best(name)[0], abs=CLOSE), name
 

@@ -100,7 +100,7 @@ def check_programs(instance: Instance, time_limit: float = 30.0) -> Verdict:
     problem, bad, seen = instance.problem, [], []
     if not problem.units:
         return Verdict((), ("nothing to order",))  # all gains stand in the fixed tail
-    ceiling = _optimum(replace(problem, epsilon=problem.epsilon - SLACK))
+    ceiling, most = _optimum(replace(problem, epsilon=problem.epsilon - SLACK)), _optimum(problem)
     kept_apart = optimum(replace(problem, epsilon=problem.epsilon + SLACK), "apart")
     apart = None if kept_apart is None else kept_apart.value
     for name in applicable(instance):
@@ -122,11 +122,11 @@ def check_programs(instance: Instance, time_limit: float = 30.0) -> Verdict:
         if name == "subrank" and apart == ceiling and abs(value - float(ceiling)) > room:
             bad.append(f"subrank: {value!r}, though optimal weights keep the relevant items apart")
         x = np.asarray(outcome.x)[program.weights]
-        if objective_at(problem, x) > _optimum(problem):
+        if objective_at(problem, x) > most:
             bad.append(f"{name}: weights {x.tolist()} beat the oracle")
         if instance.kind == ON_GRID and abs(value - exact) > room:
             bad.append(f"{name}: {value!r}, but its own optimum is {exact!r} by the margin as it was written")
-        whole = abs(exact - float(_optimum(problem))) <= room
+        whole = abs(exact - float(most)) <= room
         seen.append(f"{name} {'=' if whole else '<'} problem")
     seen.append("apart" if apart == ceiling else "not apart")
     return Verdict(tuple(bad), tuple(seen))

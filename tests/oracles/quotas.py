@@ -21,19 +21,15 @@ ZERO, ONE = Fraction(0), Fraction(1)
 
 def best(problem: Problem) -> tuple[Fraction | None, Point | None]:
     """The largest objective of weights that meet the quotas, and such weights; None, None if there are none."""
-    points, found, seen = scaled(problem), None, {}
-    where = None
-    lines = _lines(problem, points)
+    found, where, seen, lines = None, None, set(), _lines(problem, scaled(problem))
     for w in _visited(problem, lines):
         key = tuple(_side(line, w) for line in lines)
         if key in seen:
             continue
-        seen[key] = True
-        if not meets(problem, w, points):
-            continue
-        value = objective_at(problem, w)
-        if found is None or value > found:
-            found, where = value, w
+        seen.add(key)
+        if meets(problem, w):
+            value = objective_at(problem, w)
+            found, where = (value, w) if found is None or value > found else (found, where)
     return found, where
 
 
@@ -53,16 +49,15 @@ def gap_free(problem: Problem) -> Fraction | None:
         rows = [item.rows.tolist() for item in problem.lists]
         if any(ZERO < scores[i] - scores[k] < margin for own in rows for i in own for k in own):
             continue
-        if meets(problem, w, points):
+        if meets(problem, w):
             value = objective_at(problem, w)
             most = value if most is None or value > most else most
     return most
 
 
-def meets(problem: Problem, w: Point, points: list[list[Fraction]] | None = None) -> bool:
+def meets(problem: Problem, w: Point) -> bool:
     """Whether the order by weights meets every quota on every list, whatever the order of tied rows."""
-    points = scaled(problem) if points is None else points
-    scores = [sum((Fraction(a) * b for a, b in zip(w, row, strict=True)), ZERO) for row in points]
+    scores = [sum((Fraction(a) * b for a, b in zip(w, row, strict=True)), ZERO) for row in scaled(problem)]
     for quota in problem.quotas:
         group = set(quota.rows.tolist())
         for item in problem.lists:

@@ -36,6 +36,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from math import gcd, lcm
 from typing import Literal
 
@@ -59,6 +60,7 @@ class Optimum:
     weights: tuple[Fraction, ...]
 
 
+@lru_cache(maxsize=8)  # asked for each point of a problem
 def scaled(problem: Problem) -> list[list[Fraction]]:
     """``(x - low) / (high - low)`` as rationals, one row per item."""
     low = [Fraction(float(v)) for v in problem.low]

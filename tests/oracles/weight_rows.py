@@ -13,39 +13,18 @@ from itertools import combinations
 import numpy as np
 
 from rerank.problem import Problem
+from tests.oracles.oracle import statistic_at
+from tests.oracles.vertices import scaled
 
 Vector = list[Fraction]
 Plane = tuple[Vector, Fraction]
 
 
-def points(problem: Problem) -> list[Vector]:
-    """Rows of the table in scaled features."""
-    low, high = ([Fraction(float(x)) for x in side] for side in (problem.low, problem.high))
-    return [[(Fraction(float(x)) - a) / (b - a) for x, a, b in zip(row, low, high, strict=True)] for row in problem.X]
-
-
-def value(problem: Problem, w: Vector, X: list[Vector]) -> Fraction:
+def value(problem: Problem, w: Vector) -> Fraction:
     """``V(w) - C |w|_0`` from its definition."""
     margin = problem.epsilon.exact * (sum(w) if problem.by_sum else 1)
-    scores = [sum((a * b for a, b in zip(w, row, strict=True)), Fraction(0)) for row in X]
-    total, mass = Fraction(0), sum(Fraction(float(q.weight)) for q in problem.lists)
-    for q in problem.lists:
-        rows, raw, previous = q.rows.tolist(), Fraction(float(q.constant)), Fraction(0)
-        gains = [Fraction(float(g)) for g in q.gains]
-        for level in sorted({g for g in gains if g > 0}):
-            ahead = [i for i, g in zip(rows, gains, strict=True) if g >= level]
-            behind = [k for k, g in zip(rows, gains, strict=True) if g < level]
-            lost = sorted(sum(scores[i] - scores[k] < margin for k in behind) for i in ahead)
-            earned = Fraction(0)
-            for j, missed in enumerate(lost):
-                hit = 1 if q.hits is None else int(q.hits[j])
-                place = missed if q.alone else j + missed
-                earned += hit * Fraction(float(q.coefficients[len(rows) - 1 - place]))
-            raw += (level - previous) * earned
-            previous = level
-        total += Fraction(float(q.weight)) * raw / Fraction(float(q.scale))
     used = sum(x != 0 for x in (w[1:] if problem.anchored else w))
-    return total / mass - Fraction(problem.C) * used
+    return statistic_at(problem, tuple(w), margin) - Fraction(problem.C) * used
 
 
 def allowed(problem: Problem, w: Vector) -> bool:
@@ -67,7 +46,7 @@ def allowed(problem: Problem, w: Vector) -> bool:
 
 def best(problem: Problem) -> tuple[Fraction | None, Vector]:
     """The largest value of allowed weights, and weights that have it; None where none are allowed."""
-    X, d = points(problem), problem.n_features
+    X, d = scaled(problem), problem.n_features
     planes: dict[tuple[Fraction, ...], None] = {}
     for q in problem.lists:
         members = list(zip(q.rows.tolist(), q.gains.tolist(), strict=True))
@@ -86,7 +65,7 @@ def best(problem: Problem) -> tuple[Fraction | None, Vector]:
         candidates += _vertices([(list(p[:-1]), p[-1]) for p in planes], d, axis, Fraction(side))
     for w in {tuple(w): None for w in candidates}:
         if allowed(problem, list(w)):
-            found = value(problem, list(w), X)
+            found = value(problem, list(w))
             most, where = (found, list(w)) if most is None or found > most else (most, where)
     return most, where
 

@@ -75,12 +75,16 @@ def problem_of(seed: int, kind: str) -> Problem:
     return Problem.build(X, lists, **given)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def compiled() -> None:
+    compile_kernels()
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(12))
 def test_the_bound_with_halves_is_the_largest_of_all_cells(kind: str, seed: int) -> None:
     problem = problem_of(seed, kind)
-    most, seconds = most_with_halves(problem), 3.0 if "row" in kind else 60.0
-    compile_kernels()
+    most, seconds = most_with_halves(problem), 1.0 if kind == "radius and row" else 60.0
     began = time.perf_counter()
     bound = statistic_bound(problem, seconds, n_jobs=1, ties="average")
     assert bound >= most - 1e-12
@@ -128,7 +132,7 @@ def test_lists_taken_twice_bound_the_same_where_edges_are_too_many(kind: str, mo
     closed = 0
     for seed in range(6):
         problem = problem_of(seed, kind)
-        most, bound = most_with_halves(problem), statistic_bound(problem, 1.0, n_jobs=1, ties="average")
+        most, bound = most_with_halves(problem), statistic_bound(problem, 0.4, n_jobs=1, ties="average")
         assert bound >= most - 1e-12
         closed += bound <= most + 1e-9
     assert closed >= 2  # others stay open in that time; with a sum, weights of 0 are let in here
