@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rerank.errors import InputError, NotSupportedError, unknown
 from rerank.io.arrays import check_qid, held
-from rerank.io.frames import expect_columns, frame_like, is_frame, without
+from rerank.io.frames import by_name, frame_like, is_frame, without
 from rerank.io.labels import labels_of
 from rerank.io.options import whole
 from rerank.io.page import Part, ShownMixin
@@ -162,8 +162,8 @@ class Ranker(ShownMixin, BaseEstimator):
         check_is_fitted(self, "result_")
         columns, X = self.state_.columns, held(X)
         rows = columns.rows(without(X, qid) if isinstance(qid, str) and qid not in columns.inputs else X)
-        if columns.frame and is_frame(rows.given):
-            expect_columns(rows.given, columns.inputs)
+        if is_frame(rows.given):
+            rows = Rows(by_name(rows.given, columns.inputs, columns.frame), columns)
         with names_optional():
             validate_data(self, rows.given, reset=False, skip_check_array=True)
         return rows

@@ -130,9 +130,13 @@ def test_a_first_stage_that_held_out_rows_keep_is_a_success_and_told_the_same_ev
     head = told.splitlines()[2]
     assert head in shown.stdout and head not in printed.stdout
     assert "logistic+squares: auc " in printed.stderr and "over the first stage" in printed.stderr
-    checked = run("verify", "m.json", "table.csv", "--label", "label", code=3).output
-    assert "All that could be checked holds" in checked and "settings.reranks" in checked
+    checked = run("verify", "m.json", "table.csv", "--label", "label").output
+    assert "Everything stated holds" in checked and "settings.reranks" in checked
     assert "FAILED" not in checked
+    wrong = json.loads(Path("m.json").read_text())
+    wrong["result"]["bound"] = {"hex": (0.5).hex()}
+    Path("w.json").write_text(json.dumps(signed(wrong)))
+    run("verify", "w.json", "table.csv", "--label", "label", code=5)
     run("report", "m.json", "table.csv", "-o", "r.html")
     assert last.split(". ", 1)[1] in Path("r.html").read_text()
 
