@@ -6,6 +6,7 @@ but the columns that are asked for. None of these packages is imported here.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -315,6 +316,22 @@ def found_numbers(X: Any, which: Sequence[int] | NDArray[np.intp]) -> Floats:
         table[:, place] = values
     refuse_gaps(table, chosen, names, "fill or drop them, or leave the column out with features=[...]")
     return table
+
+
+_DATE = re.compile(
+    r"(\d{4}([-/.])\d{1,2}\2\d{1,2}|\d{1,2}([-/.])\d{1,2}\3\d{4})"
+    r"([T ]\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?\s?(Z|[+-]\d{2}:?\d{2})?)?"
+)
+
+
+def are_dates(found: Iterable[Any]) -> bool:
+    """Whether all of these are dates or times, or texts that are written like a date."""
+    return all(
+        hasattr(one, "isoformat")
+        or type(one).__name__.startswith("timedelta")
+        or (isinstance(one, str) and _DATE.fullmatch(one.strip()) is not None)
+        for one in found
+    )
 
 
 def entries(values: Any) -> list[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from inspect import signature
 from typing import Any
@@ -12,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rerank.errors import InputError, NotSupportedError, unknown
+from rerank.errors import InputError, InputWarning, NotSupportedError, unknown
 from rerank.io.arrays import check_qid, held
 from rerank.io.frames import by_name, frame_like, is_frame, without
 from rerank.io.labels import labels_of
@@ -166,6 +167,8 @@ class Ranker(ShownMixin, BaseEstimator):
             rows = Rows(by_name(rows.given, columns.inputs, columns.frame), columns)
         with names_optional():
             validate_data(self, rows.given, reset=False, skip_check_array=True)
+        for note in () if self.state_.first_stage is None else self.state_.first_stage.unseen(rows):
+            warnings.warn(note, InputWarning, stacklevel=3)
         return rows
 
     def top(self, X: Any, n: int, qid: ArrayLike | str | None = None) -> NDArray[Any]:

@@ -1,6 +1,7 @@
 """``rerank fit`` with a radius, with folds that choose it, and with rows held out."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -129,6 +130,8 @@ def test_a_first_stage_that_held_out_rows_keep_is_a_success_and_told_the_same_ev
     assert last in printed.stdout and "Chosen" not in printed.stdout
     head = told.splitlines()[2]
     assert head in shown.stdout and head not in printed.stdout
+    for value, lead, base in re.findall(r": auc (\S+), (\S+) over the first stage's (\S+) on the same", printed.stderr):
+        assert float(value) - float(lead) == pytest.approx(float(base), abs=2e-3)
     assert "logistic+squares: auc " in printed.stderr and "over the first stage" in printed.stderr
     checked = run("verify", "m.json", "table.csv", "--label", "label").output
     assert "Everything stated holds" in checked and "settings.reranks" in checked
