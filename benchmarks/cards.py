@@ -1,7 +1,7 @@
 """Cards of points: seconds to the proof beside FasterRisk, and values on held-out rows beside simple scores.
 
 ``python -m benchmarks.cards --data FOLDER`` prints the seconds; with ``--held-out`` it compares on held-out rows, cell
-by cell into ``benchmarks/cards.jsonl``, and prints the table of ``docs/scorecards.md``.  FasterRisk asks for an old
+by cell into ``benchmarks/cards.jsonl``, and prints the table of ``docs/cards-measured.md``.  FasterRisk asks for an old
 scikit-learn, so it runs in an environment of its own: ``--fasterrisk PYTHON`` is the Python of that.
 """
 

@@ -7,6 +7,7 @@ import json
 import math
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -160,6 +161,16 @@ def silence() -> None:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
         os.close(nowhere)
+
+
+@contextmanager
+def warnings_said(kind: type[Warning]) -> Iterator[None]:
+    """Warnings of a kind as lines on standard error, each once."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", kind)
+        yield
+    for text in dict.fromkeys(str(one.message) for one in caught if issubclass(one.category, kind)):
+        say(text)
 
 
 def tell(text: str) -> None:

@@ -24,7 +24,7 @@ from rerank.cli.common import (
     with_columns,
     with_ideal,
 )
-from rerank.errors import LeakWarning
+from rerank.errors import LeakWarning, unknown
 from rerank.reranker.options import STATISTICS
 
 if TYPE_CHECKING:
@@ -46,6 +46,10 @@ def compare(
     methods: Annotated[
         str, typer.Option(help="Of logistic, squares, lightgbm, card, guard, with commas between; all by default.")
     ] = "logistic,squares,lightgbm,card,guard",
+    first_stage: Annotated[
+        str | None,
+        typer.Option(help="Column of the score in use: what the others have to lead; a guard corrects it, too."),
+    ] = None,
     folds: Folds = 5,
     time_limit: Limit = 120.0,
     plot: Plot = None,
@@ -56,7 +60,13 @@ def compare(
     """Compare methods on held-out rows, and say which to take."""
     from rerank.reranker.selection import comparison
 
+    in_use = [] if first_stage is None else [first_stage]
+    chosen = columns["features"] = split_names(columns["features"])
+    if chosen is not None:
+        chosen += [name for name in in_use if name not in chosen]
     table = _table(data, columns, plot)
+    if first_stage is not None and first_stage not in table.feature_names:
+        raise unknown(f"column of {data.name}", first_stage, table.feature_names)
     say(f"Comparing by {stat} on {len(table)} rows of {data.name}, at most {time_limit:g} s ...")
     assert table.y is not None
     with warnings.catch_warnings(record=True) as caught:
@@ -70,7 +80,7 @@ def compare(
             None,
             table.ideal_gains,
             table.groups,
-            methods=split_names(methods) or (),
+            methods=[*in_use, *(split_names(methods) or ())],
             folds=folds,
             time_limit=time_limit,
             n_jobs=jobs,

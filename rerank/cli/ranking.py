@@ -20,12 +20,13 @@ from rerank.cli.common import (
     say,
     tell,
     there,
+    warnings_said,
     with_columns,
     with_ideal,
     working,
 )
 from rerank.cli.pictures import check_one_list, check_picture, list_drawn, write_picture
-from rerank.errors import InputError, RerankError
+from rerank.errors import InputError, InputWarning, RerankError
 
 if TYPE_CHECKING:
     from rerank.io import Table
@@ -69,7 +70,8 @@ def rank(
         say(f"The picture is drawn without labels: {error}")
     check_one_list(plot, table)
     est = ranker(doc, model)
-    places, scores = est.rank(table.X, table.qid), est.list_scores(table.X, table.qid)
+    with warnings_said(InputWarning):
+        places, scores = est.rank(table.X, table.qid), est.list_scores(table.X, table.qid)
     names = row_names(table)
     lists = [(str(name), rows[places[rows].argsort()]) for name, rows in rows_by_list(table.qid, len(table))]
     if output is not None:

@@ -6,6 +6,7 @@ but the columns that are asked for. None of these packages is imported here.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -225,29 +226,34 @@ def without(X: Any, *names: str) -> Any:
     return X.drop(dropped)
 
 
-def _first(names: Iterable[str]) -> str:
-    every = list(names)
-    return ", ".join(every[:5]) + (", ..." if len(every) > 5 else "")
-
-
 def _listed(names: Sequence[str]) -> str:
     """The first names of some columns."""
-    return f"the {f'{len(names)} columns' if len(names) > 1 else 'column'} {_first(map(repr, names))}"
+    shown = ", ".join(map(repr, names[:5])) + (", ..." if len(names) > 5 else "")
+    return f"the {f'{len(names)} columns' if len(names) > 1 else 'column'} {shown}"
 
 
-def expect_columns(X: Any, wanted: Sequence[str]) -> None:
-    """Check that a data frame has the columns of a fit, in their order; names that are no texts are not looked at."""
-    found = names_of(X)
-    if not all(isinstance(name, str) for name in (X.column_names if hasattr(X, "column_names") else X.columns)):
-        return
+def by_name(X: Any, wanted: Sequence[str], named: bool) -> Any:
+    """The columns of a fit, in their order, from a data frame that may have others; as it is if names are no texts.
+
+    Without ``named`` the fit was on numbers of a file or an array, and a table of as many columns, none of which is
+    called like one of the fit's, is taken in its own order.
+
+    Raises
+    ------
+    InputError
+        If a column is missing.
+    """
+    own, found = list(X.column_names if hasattr(X, "column_names") else X.columns), names_of(X)
+    if found == tuple(wanted) or not all(isinstance(name, str) for name in own):
+        return X
     missing = [name for name in wanted if name not in found]
-    more = [name for name in found if name not in wanted]
+    if missing and not named and len(found) == len(wanted) == len(missing):
+        return X
     if missing:
         raise InputError(f"X lacks {_listed(missing)} of the fit; add what is missing, under the name it had.")
-    if more:
-        raise InputError(f"X has {_listed(more)} that the fit did not have; drop what was added.")
-    if found != tuple(wanted):
-        raise InputError(f"X has the columns of the fit in another order; bring them into theirs: {_first(wanted)}.")
+    if isinstance(X, Frame):
+        return Frame({name: X.columns[name] for name in wanted})
+    return X[list(wanted)] if hasattr(X, "iloc") else X.select(list(wanted))
 
 
 def complete(table: Any) -> tuple[NDArray[np.intp], tuple[str, ...]]:
@@ -310,6 +316,22 @@ def found_numbers(X: Any, which: Sequence[int] | NDArray[np.intp]) -> Floats:
         table[:, place] = values
     refuse_gaps(table, chosen, names, "fill or drop them, or leave the column out with features=[...]")
     return table
+
+
+_DATE = re.compile(
+    r"(\d{4}([-/.])\d{1,2}\2\d{1,2}|\d{1,2}([-/.])\d{1,2}\3\d{4})"
+    r"([T ]\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?\s?(Z|[+-]\d{2}:?\d{2})?)?"
+)
+
+
+def are_dates(found: Iterable[Any]) -> bool:
+    """Whether all of these are dates or times, or texts that are written like a date."""
+    return all(
+        hasattr(one, "isoformat")
+        or type(one).__name__.startswith("timedelta")
+        or (isinstance(one, str) and _DATE.fullmatch(one.strip()) is not None)
+        for one in found
+    )
 
 
 def entries(values: Any) -> list[Any]:

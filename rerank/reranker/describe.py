@@ -374,9 +374,12 @@ def audit_of(r: Numbers, bound: float, found: float | None) -> str:
     if asked.smoothed:
         told.append(f"That count is fitted in place of {r.statistic_name}.")
     if bound > r.bound and not is_closed(bound - r.bound, bound):
+        lost = ", ties counted as lost" if halves else ""
+        apart = f"{'ties or ' if halves else ''}smaller differences of scores"
         told.append(
-            f"With {'ties counted as lost, ' if halves else ''}margin and penalty the bound is {up(r.bound)}: orders "
-            f"between the two rest on {'ties, ' if halves else ''}smaller differences of scores, or on a penalty."
+            f"Of {asked.them} that keep the fit's margin of {r.epsilon:.3g} none is above {up(r.bound)}{lost}"
+            f"{', the penalty taken off' if r.C else ''}: orders between the two rest on {apart}"
+            f"{', or on what the penalty takes' if r.C else ''}."
         )
     return " ".join(told)
 

@@ -113,6 +113,14 @@ class FirstStage:
             return None
         return self.coef[columns.chosen]
 
+    def unseen(self, rows: Rows) -> list[str]:
+        """A sentence for each column with texts that no row of the fit had."""
+        from rerank.scorers.table_logistic import TableLogistic
+
+        return (
+            self.estimator.unseen(rows.given, rows.columns.inputs) if isinstance(self.estimator, TableLogistic) else []
+        )
+
     @property
     def is_given(self) -> bool:
         """Whether it is a function or ready scores, and no estimator."""

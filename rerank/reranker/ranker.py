@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from inspect import signature
 from typing import Any
@@ -12,9 +13,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rerank.errors import InputError, NotSupportedError, unknown
+from rerank.errors import InputError, InputWarning, NotSupportedError, unknown
 from rerank.io.arrays import check_qid, held
-from rerank.io.frames import expect_columns, frame_like, is_frame, without
+from rerank.io.frames import by_name, frame_like, is_frame, without
 from rerank.io.labels import labels_of
 from rerank.io.options import whole
 from rerank.io.page import Part, ShownMixin
@@ -155,10 +156,12 @@ class Ranker(ShownMixin, BaseEstimator):
         check_is_fitted(self, "result_")
         columns, X = self.state_.columns, held(X)
         rows = columns.rows(without(X, qid) if isinstance(qid, str) and qid not in columns.inputs else X)
-        if columns.frame and is_frame(rows.given):
-            expect_columns(rows.given, columns.inputs)
+        if is_frame(rows.given):
+            rows = Rows(by_name(rows.given, columns.inputs, columns.frame), columns)
         with names_optional():
             validate_data(self, rows.given, reset=False, skip_check_array=True)
+        for note in () if self.state_.first_stage is None else self.state_.first_stage.unseen(rows):
+            warnings.warn(note, InputWarning, stacklevel=3)
         return rows
 
     def _listed(self, X: Any, qid: ArrayLike | str | None) -> tuple[Rows, NDArray[np.intp] | None]:

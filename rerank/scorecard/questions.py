@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError, nearest
-from rerank.io.frames import column, entries, names_of, numbers
+from rerank.io.frames import are_dates, column, entries, names_of, numbers
 from rerank.io.lines import is_number, number
 from rerank.io.options import real, whole
 
@@ -35,7 +35,7 @@ MOST_TEXTS, LEAST_ROWS = 50, 10
 """Texts of a column that become questions: the most frequent ones, each in so many rows (of small tables 2 %)."""
 
 DATE, CONSTANT, OWN, NO_VALUE, OTHER, NEVER = (
-    "dates",
+    "dates; give them as numbers, such as days since the first of them",
     "constant",
     "nearly a text for each row",
     "no value",
@@ -372,11 +372,13 @@ def _texts(name: str, found: list[Any], weight: Floats) -> list[Question] | str:
             counts[str(one)] = counts.get(str(one), 0.0) + rows
     many = sum(counts.values())
     if len(counts) > 0.9 * many and many > LEAST_ROWS:
-        return OWN
+        return DATE if are_dates(counts) else OWN
     least = min(LEAST_ROWS, float(weight.sum()) / 50)
     frequent = [one for one, count in counts.items() if count >= least]
     frequent = sorted(sorted(frequent, key=lambda one: (-counts[one], one))[:MOST_TEXTS])
     gaps = [Question(name, MISSING)] if len(seen) < len(found) else []
+    if not gaps and (len(counts) == 1 or not frequent) and are_dates(counts):
+        return DATE
     if len(counts) == 1 and not gaps:
         return CONSTANT
     return [*(Question(name, "=", one) for one in frequent), *gaps]

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
-from rerank.io.frames import column, entries, numbers
+from rerank.io.frames import are_dates, column, entries, numbers
 from rerank.scorers.base import Floats
 
 LEAST_ROWS, LEAST_SHARE, MOST_LEVELS, LONGEST = 10, 0.005, 50, 1000
@@ -143,13 +143,13 @@ def _of_texts(j: int, found: list[Any]) -> Rule | str:
         counts[one] = counts.get(one, 0) + 1
     gaps = len(seen) < len(found)
     if len(counts) == 1 and not gaps:
-        return CONSTANT
+        return DATE if are_dates(counts) else CONSTANT
     if len(counts) > NEARLY_ALL * len(seen) and len(seen) > LEAST_ROWS:
-        return OWN
+        return DATE if are_dates(counts) else OWN
     least = max(LEAST_ROWS, LEAST_SHARE * len(found))
     frequent = [one for one, count in counts.items() if count >= least and len(one) <= LONGEST]
     if not frequent:
-        return RARE
+        return DATE if are_dates(counts) else RARE
     kept = sorted(sorted(frequent, key=lambda one: (-counts[one], one))[:MOST_LEVELS])
     return Texts(j, tuple(kept), len(kept) < len(counts), gaps)
 
@@ -187,6 +187,23 @@ def coded(X: Any, rules: Sequence[Rule], names: Sequence[str]) -> Iterator[tuple
 def encoded(X: Any, rules: Sequence[Rule], names: Sequence[str]) -> Floats:
     """The encoded columns (n, m) of a table; see :func:`coded`."""
     return np.hstack([block if codes is None else block[codes] for block, codes in coded(X, rules, names)])
+
+
+def unseen(X: Any, rules: Sequence[Rule], names: Sequence[str]) -> list[str]:
+    """A sentence for each column with texts that no row of the fit had, as far as the rules tell."""
+    told = []
+    for rule in rules:
+        if isinstance(rule, Texts) and not rule.others:
+            found = [str(one) for one in entries(column(X, rule.at)) if one is not None]
+            if new := [one for one in found if one not in rule.levels]:
+                first = list(dict.fromkeys(new))
+                shown = ", ".join(repr(one[:40]) for one in first[:3]) + (", ..." if len(first) > 3 else "")
+                rows = "1 row holds a text" if len(new) == 1 else f"{len(new):,} rows hold texts"
+                told.append(
+                    f"Column {names[rule.at]!r}: {rows} that no row of the fit had ({shown}), ranked as having none of "
+                    "its known texts; correct what is misspelt, or fit again with such rows."
+                )
+    return told
 
 
 def _among_others(found: list[Any], mixed: bool) -> Floats | None:
@@ -228,4 +245,5 @@ def told(rules: Sequence[Rule], left_out: dict[int, str], names: Sequence[str]) 
     left = [f"{names[j]} ({why})" for j, why in left_out.items()]
     more = f", and {len(left) - 10} more" if len(left) > 10 else ""
     tail = f"; left out: {', '.join(left[:10])}{more}" if left else ""
-    return f"Logistic regression learned from {whole}{parts}{tail}."
+    cure = " Give dates as numbers, such as days since the first of them." if DATE in left_out.values() else ""
+    return f"Logistic regression learned from {whole}{parts}{tail}.{cure}"

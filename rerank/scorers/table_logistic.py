@@ -23,7 +23,19 @@ from rerank.io.options import real, whole
 from rerank.ranks.present import Present, present
 from rerank.ranks.rationals import unit
 from rerank.scorers.base import Floats, weights_of
-from rerank.scorers.encoding import LONGEST, MOST_LEVELS, REASONS, Numbers, Rule, Texts, coded, encoded, learned, told
+from rerank.scorers.encoding import (
+    LONGEST,
+    MOST_LEVELS,
+    REASONS,
+    Numbers,
+    Rule,
+    Texts,
+    coded,
+    encoded,
+    learned,
+    told,
+    unseen,
+)
 
 PARAMETERS = ("squares", "head", "balanced", "C", "max_iter")
 
@@ -275,6 +287,16 @@ class TableLogistic(ClassifierMixin, BaseEstimator):
         """The more probable class of each row of ``X`` (n, d)."""
         likely = self.predict_proba(X)[:, 1]
         return self.classes_[(likely > 0.5).astype(np.intp)]
+
+    def unseen(self, X: Any, input_features: Sequence[str] | None = None) -> list[str]:
+        """A sentence for each column of ``X`` (n, d) with texts that no row of the fit had.
+
+        Parameters
+        ----------
+        input_features : sequence of str, optional
+            As in :meth:`get_feature_names_out`.
+        """
+        return unseen(X, self.rules_ or (), list(self._names() if input_features is None else input_features))
 
     def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> NDArray[Any]:
         """Names of the encoded columns (m,).

@@ -1,6 +1,7 @@
 """``rerank fit`` with a radius, with folds that choose it, and with rows held out."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -129,10 +130,16 @@ def test_a_first_stage_that_held_out_rows_keep_is_a_success_and_told_the_same_ev
     assert last in printed.stdout and "Chosen" not in printed.stdout
     head = told.splitlines()[2]
     assert head in shown.stdout and head not in printed.stdout
+    for value, lead, base in re.findall(r": auc (\S+), (\S+) over the first stage's (\S+) on the same", printed.stderr):
+        assert float(value) - float(lead) == pytest.approx(float(base), abs=2e-3)
     assert "logistic+squares: auc " in printed.stderr and "over the first stage" in printed.stderr
-    checked = run("verify", "m.json", "table.csv", "--label", "label", code=3).output
-    assert "All that could be checked holds" in checked and "settings.reranks" in checked
+    checked = run("verify", "m.json", "table.csv", "--label", "label").output
+    assert "Everything stated holds" in checked and "settings.reranks" in checked
     assert "FAILED" not in checked
+    wrong = json.loads(Path("m.json").read_text())
+    wrong["result"]["bound"] = {"hex": (0.5).hex()}
+    Path("w.json").write_text(json.dumps(signed(wrong)))
+    run("verify", "w.json", "table.csv", "--label", "label", code=5)
     run("report", "m.json", "table.csv", "-o", "r.html")
     assert last.split(". ", 1)[1] in Path("r.html").read_text()
 

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from rerank import Reranker, load
+from rerank.errors import InputWarning
 from rerank.io import read_table
 from rerank.io.columns import Kind
 from rerank.io.frames import Frame
@@ -143,3 +144,25 @@ def test_another_first_stage_reads_numbers_only(folder):
     frame.to_csv("t.csv", index=False)
     done = fit("t.csv", "--first-stage", "toppush")
     assert "Left out because they hold text: 'name', 'maker', 'hall'." in done.stderr
+
+
+def test_dates_of_a_file_are_named_with_the_cure_and_texts_that_the_fit_did_not_have_when_rows_are_ranked(folder):
+    known = machines()
+    days = pd.date_range("2024-01-01", periods=len(known)).astype(str)
+    known = known.assign(hall=known["hall"].fillna("y"), built=days, week=days.str[:8] + "01", read="2024-05-06 10:30")
+    known.assign(week=[f"{1 + row // 8}/3/2024" for row in range(len(known))]).to_csv("t.csv", index=False)
+    told = " ".join(fit("t.csv").stdout.split())
+    for name in ("built", "week", "read"):
+        assert f"{name} (a date)" in told
+    assert "Give dates as numbers, such as days since the first of them." in told
+    card = ("card", "fit", "t.csv", "--label", "failed", "--questions", 1, "--validation", "none", "-o", "c.json")
+    done = run(*card, code=None).stderr
+    for name in ("built", "read"):
+        assert f"The column {name!r} gives no question: dates; give them as numbers" in done
+    later = known.assign(hall=["cellar", "cellar", "roof", *known["hall"][3:]])
+    later.to_csv("later.csv", index=False)
+    done = run("rank", "m.json", "later.csv").stderr
+    assert done.count("Column 'hall': 3 rows hold texts that no row of the fit had ('cellar', 'roof')") == 1
+    assert "no row of the fit had" not in run("rank", "m.json", "t.csv").stderr
+    with pytest.warns(InputWarning, match="^Column 'hall': 1 row holds a text .*'roof'.*; correct what is misspelt"):
+        load("m.json").rank(later.iloc[2:])

@@ -16,6 +16,7 @@ matplotlib.use("Agg")
 import rerank
 from rerank import RerankerCV
 from rerank.errors import InputError
+from rerank.ranks import evaluate
 from rerank.reranker.selection import comparison
 from rerank.reranker.selection.folds import splits_of
 from tests.cases.refuses import refuses
@@ -226,3 +227,24 @@ def test_the_command_prints_the_table_and_what_to_take(tmp_path, monkeypatch):
     assert json.loads(json.dumps({**body["methods"][1], "seconds": None})) == pytest.approx(told)
     assert run("compare", "data.csv", "--label", "hit", "--methods", "trees", code=2).stdout == ""
     assert "raise time_limit" in run("compare", "data.csv", *options, "--time-limit", 0, code=2).stderr
+
+
+def test_a_score_in_use_is_a_row_of_the_comparison_and_a_guard_over_it_another(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    X, y = drawn(1, bent=True, n=240)
+    frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1]})
+    frame["b"] = frame["b"].where(rng.random(240) > 0.1)  # gaps are for those that can use them
+    frame["good"], frame["poor"] = y + 0.1 * rng.normal(size=240), rng.normal(size=240)
+    frame.assign(hit=y).to_csv("data.csv", index=False)
+    options = ["--label", "hit", "--stat", "precision@20", "--methods", "squares,guard", "--folds", 3]
+    body = answer(run("compare", "data.csv", *options, "--first-stage", "good", "--json"))
+    names = [one["method"] for one in body["methods"]]
+    assert names == ["column good", "squares", "column good, guarded", "squares, guarded"]
+    assert body["take"] == "column good" and all(one["value"] is not None for one in body["methods"])
+    few = answer(run("compare", "data.csv", *options, "--features", "a,b", "--first-stage", "poor", "--json"))
+    assert few["take"] != "column poor" and few["methods"][0]["method"] == "column poor"
+    found = rerank.compare(frame, y, "precision@20", methods=["good", "squares"], folds=3)
+    assert found.take == "column good" and found.estimator.first_stage == "good"
+    assert found.estimator.fit(frame, y).score(frame, y) == evaluate("precision@20", y, frame["good"])
+    assert "did you mean 'good'" in run("compare", "data.csv", *options, "--first-stage", "godo", code=2).stderr

@@ -48,7 +48,7 @@ def test_a_frame_whose_other_columns_say_nothing_keeps_weights_of_numbers():
     assert (est.state_.first_stage.coef[:2] == whole.state_.first_stage.coef).all()
     assert (
         "Logistic regression learned from 2 columns of numbers; left out: name (nearly a text for each row), seen "
-        "(a date)."
+        "(a date). Give dates as numbers, such as days since the first of them."
     ) in est.result_.notes
 
 

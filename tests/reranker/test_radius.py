@@ -72,7 +72,8 @@ def test_no_allowed_weights_exceed_the_bound_of_the_statistic(options):
     name = result.fitted_name if whole else "count of hits around place 8"
     assert said.startswith(f"{name}: ") and f"none above {most}" in said and f"for any {who}" in said
     assert not whole or f"{result.first_stage_statistic:g} now, by logistic regression, " in said
-    assert ("With margin and penalty the bound is" in said) == (bound > result.bound + 1e-6)  # one bound, or two joined
+    joined = f"that keep the fit's margin of {result.epsilon:.3g} none is above "  # one bound, or two joined
+    assert (joined in said) == (bound > result.bound + 1e-6) and ("penalty" in said) <= (result.C > 0)
 
 
 def test_radius_0_is_the_first_stage_itself():

@@ -154,7 +154,7 @@ def test_columns_without_questions_are_named_with_a_reason():
     assert {one.column for one in card.questions_} == {"n"}
     assert set(card.left_out_) == set(table) - {"n"}
     for names, reason in (
-        (("date", "time", "zone", "wait"), "dates"),
+        (("date", "time", "zone", "wait"), "dates; give them as numbers, such as days since the first of them"),
         (("same", "word"), "constant"),
         (("empty",), "no value"),
         (("name",), "nearly a text for each row"),

@@ -64,7 +64,7 @@ def test_it_says_which_columns_it_saw():
     fitted = TableLogistic(squares=True).fit(X, y)
     assert fitted.told() == (
         "Logistic regression learned from 4 columns: 3 of numbers, 1 of text; left out: name (nearly a text for each "
-        "row), seen (a date), one (constant)."
+        "row), seen (a date), one (constant). Give dates as numbers, such as days since the first of them."
     )
     assert fitted.get_feature_names_out().tolist() == [
         "age",

@@ -115,6 +115,8 @@ ROUNDED = (
 WIDE = 60
 """Signs of what is stated that a table shows."""
 
+KEPT_BY_ROWS = "held-out rows kept the first stage, so that nothing is said of other weights"
+
 CLOSE = 1e-12
 """Relative difference that two sums of the same doubles may have on two machines."""
 
@@ -442,6 +444,8 @@ def _of_file(problem: Problem, proof: Proof | None, findings: _Findings) -> Solu
     elif source == "search" and proof is not None:
         bound = max(float(proof.bound), best.value)
         findings.check("bound is the proof's", result.bound, bound, result.bound == bound)
+    elif result.evidence is not None and result.evidence.guarded:
+        findings.given |= dict.fromkeys(("result.bound", "result.bound_source"), KEPT_BY_ROWS)
     else:
         searched = source == "search"
         who = "the search's proof, which fit --proof writes" if searched else "trusting the solver that gave it"

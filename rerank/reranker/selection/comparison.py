@@ -20,7 +20,7 @@ from rerank.errors import InputError, unknown
 from rerank.errors.compiling import working_time
 from rerank.errors.stops import current, enough_memory, protected
 from rerank.errors.telling import say
-from rerank.io.frames import is_sparse, names_of
+from rerank.io.frames import is_frame, is_sparse, names_of
 from rerank.io.options import seed
 from rerank.io.page import Cells, Part, Words, as_html, as_text
 from rerank.ranks.row_gains import IdealGains
@@ -43,8 +43,12 @@ STAGES = {"logistic": "logistic", "squares": "logistic+squares", "lightgbm": "Li
 
 GUARDED = "{}, guarded"
 
+IN_USE = "column {}"
+"""A score in use, which is a column of the table."""
+
 SIMPLEST = ("logistic", "squares", "card", "logistic, guarded", "squares, guarded", "lightgbm", "lightgbm, guarded")
-"""Of methods that held-out rows cannot tell apart the first of these is taken; estimators of others come last."""
+"""Of methods that held-out rows cannot tell apart the first of these is taken; estimators of others come last, and a
+score in use, with its guard, first."""
 
 SIZES, INNER = (0.1, 0.3, 1.0), 3
 """Radii that a guard tries, beside free weights, and its folds inside the training rows: fewer than it has alone."""
@@ -249,8 +253,9 @@ def compare(
     methods : sequence of str or estimators
         ``"logistic"``, ``"squares"`` (logistic regression with squares of the columns), ``"lightgbm"`` where it is
         installed, ``"card"`` (four questions, points of -5 to 5, two seconds of search on a fold), and ``"guard"``:
-        over each score before it a correction of the size that three folds inside the training rows choose, if any. An
-        estimator of scikit-learn's kind is a method of its own.
+        over each score before it a correction of the size that three folds inside the training rows choose, if any. The
+        name of a column is a score in use, which stays unless another method clearly leads it; an estimator of
+        scikit-learn's kind is a method of its own.
     folds : int
         Whole lists and groups, else rows, with the relevant ones spread evenly.
     time_limit : float or None
@@ -278,7 +283,8 @@ def compare(
     if is_sparse(X):
         raise InputError("X is sparse, and a card and corrections need dense columns; pass X.toarray().")
     clock, number = Clock(time_limit), seed(random_state)
-    stages = [_stage(one, number) for one in methods if one != "guard"]
+    names = names_of(X) if is_frame(X) else ()
+    stages = [_stage(one, number, names) for one in methods if one != "guard"]
     if not stages:
         raise InputError("methods name no score; add one to compare, such as 'logistic'.")
     base = Reranker(
@@ -292,7 +298,8 @@ def compare(
         judged = dealt(base, data, folds, number, clock, n_jobs)
         every = [_method(name, one, stat, data, length, number) for name, one in stages]
         if "guard" in methods:
-            every += [_guard(name, one, base, length) for name, one in stages if name in STAGES]
+            scores = [(name, one) for name, one in stages if name in STAGES or isinstance(one, str)]
+            every += [_guard(name, one, base, length) for name, one in scores]
         trial = _Trial(every, *judged, clock, verbose)
         _, interrupted = protected(trial.run)
     if interrupted and not trial.ranked:
@@ -300,10 +307,12 @@ def compare(
     return trial.told(length, {"stat": stat, "gain": gain, "pos_label": pos_label, "random_state": number})
 
 
-def _stage(given: Any, number: int) -> tuple[str, Any]:
+def _stage(given: Any, number: int, columns: Sequence[str]) -> tuple[str, Any]:
     """Name and first stage of a score, or what stands for the card."""
     if not isinstance(given, str):
         return name_of(given), given
+    if given in columns and given not in METHODS:
+        return IN_USE.format(given), given
     if given not in METHODS:
         raise unknown("method", given, METHODS)
     return given, Boosted(number) if given == "lightgbm" else STAGES.get(given)
@@ -407,7 +416,8 @@ class _Trial:
     def _chosen(self, values: dict[str, float]) -> tuple[str, str]:
         """The simplest method that held-out rows cannot tell from the best, and why in a sentence."""
         statistic, ranks = self._judge.statistic.name, {name: place for place, name in enumerate(SIMPLEST)}
-        order = sorted(values, key=lambda name: ranks.get(name, len(ranks)))
+        in_use, last = IN_USE.format(""), len(ranks)
+        order = sorted(values, key=lambda name: -1 if name.startswith(in_use) else ranks.get(name, last))
         best = max(order, key=values.__getitem__)
         leads = {name: self._lead(best, name) for name in order if name != best}
         # An error that is not known, of a single list, is no reason for a method that is less simple.

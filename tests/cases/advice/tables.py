@@ -212,11 +212,6 @@ FRAMES = [
         lambda: len(fit(FRAME).rank(FRAME[["a"]].assign(b=X[:, 1]))) == 40,
     ),
     row(
-        "that the fit did not have; drop what was added",
-        lambda: fit(FRAME).rank(frame_with(c=1.0)),
-        lambda: len(fit(FRAME).rank(frame_with(c=1.0).drop(columns="c"))) == 40,
-    ),
-    row(
         "X has two columns {}; give every column its own name",
         lambda: fit(FRAME.set_axis(["a", "a"], axis=1)),
         lambda: same(fit(FRAME.set_axis(["a", "b"], axis=1))),
