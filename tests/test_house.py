@@ -64,7 +64,7 @@ LEDGER: dict[str, int] = {
     "solvers": 1879,  # own sense of objectives, unbounded programs; own options of solvers
     "scorers": 4123,
     "plots": 1447,  # the risks of a card, and the card on paper; curves of a list as SVG; steps by the weight of a run
-    "scorecard": 5179,  # cards of points, their files and exports, the check of their proof; the best card of each size
+    "scorecard": 4974,  # cards of points, their files and exports, the check of their proof; the best card of each size
     "latent": 3466,  # an evaluation refuses what it cannot judge
     "reranker": 15146,  # one record that describes a fit; fusion by logistic regression, alpha, kinds; comparison
     "cli": 3571,  # six commands for cards; compare and frontier; a report of one screen
