@@ -18,6 +18,8 @@ from tests.cases.adversarial import adversarial
 from tests.cases.instances import Instance, draw, on_grid
 from tests.oracles.anchored import corrected
 
+Floats = NDArray[np.float64]
+
 KINDS = (
     "weights of 24 orders of magnitude",
     "gains of 24 orders of magnitude",
