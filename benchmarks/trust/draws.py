@@ -70,7 +70,8 @@ def _changed(rng: np.random.Generator, kind: str, p: Problem) -> Problem:
     if kind.startswith("weights"):
         lists = tuple(replace(q, weight=float(10.0 ** rng.integers(-12, 13))) for q in lists)
     elif kind.startswith("gains"):
-        lists = tuple(_regained(q, q.gains * 10.0 ** rng.integers(-12, 13, size=q.gains.size)) for q in lists)
+        # Scales and constants of the lists stay, which any list may hold.
+        lists = tuple(replace(q, gains=q.gains * 10.0 ** rng.integers(-12, 13, size=q.gains.size)) for q in lists)
     elif kind.startswith("subnormal"):
         X = rng.integers(0, 6, size=X.shape) * np.float64(5e-324)
     elif kind.startswith("columns"):
@@ -79,11 +80,6 @@ def _changed(rng: np.random.Generator, kind: str, p: Problem) -> Problem:
         i, k = rng.choice(X.shape[0], size=2, replace=False)
         epsilon = float(np.abs(p.scaled[i] - p.scaled[k]).max()) or epsilon
     return Problem.build(X, lists, epsilon=epsilon, C=p.C, max_features=p.max_features, signs=p.signs)
-
-
-def _regained(q: RankedList, gains: Floats) -> RankedList:
-    """The list with other gains; its scale and constant stay, which any list may hold."""
-    return replace(q, gains=gains)
 
 
 def _named(rng: np.random.Generator, seed: int, kind: str) -> Instance:

@@ -333,7 +333,7 @@ def _kinds_of(questions: Sequence[Question]) -> Kinds:
     stand in a column of texts or of truth values, which its first entry tells.
     """
     from rerank.io.columns import Kind
-    from rerank.scorecard.questions import TRUTH
+    from rerank.io.lines import TRUTH
 
     kinds: dict[str, Kind] = {}
     for question in questions:

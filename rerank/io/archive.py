@@ -28,19 +28,8 @@ HEADER = "header.json"
 MOST_HEADER = 1 << 16
 MOST_DIRECTORY = 1 << 12
 DAMAGES = (
-    zipfile.BadZipFile,
-    zipfile.LargeZipFile,
-    zlib.error,
-    EOFError,
-    KeyError,
-    ValueError,
-    TypeError,
-    AttributeError,
-    OverflowError,
-    NotImplementedError,
-    RuntimeError,
-    IndexError,
-    SyntaxError,
+    *(zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, EOFError, RuntimeError),  # of the zip
+    *(LookupError, ValueError, TypeError, AttributeError, OverflowError, SyntaxError),  # of what it holds
 )
 
 Arrays = Mapping[str, NDArray[Any]]

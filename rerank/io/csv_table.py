@@ -20,6 +20,7 @@ from rerank.io.frames import joined
 from rerank.io.labels import POSITIVE, word_to_find
 from rerank.io.lines import (
     MISSING,
+    TRUTH,
     Path,
     is_number,
     named,
@@ -37,7 +38,6 @@ _FORMULA = re.compile("'*[=+\\-@\t\r\uff0b\uff0d\uff1d\uff20]")
 _MIXED = "correct the column, or have all of it read as texts (--texts)"
 _WORD = frozenset({"none"})
 """What is no number, and a word like others in a column of texts."""
-_TRUTH = {"True": 1.0, "TRUE": 1.0, "true": 1.0, "False": 0.0, "FALSE": 0.0, "false": 0.0}
 
 
 @within_memory
@@ -99,7 +99,7 @@ def read_csv(
         cell = first[1][column].strip()
         if cell.lower() in MISSING:
             raise no_number(path, first[0], named(names[column]), cell)
-        return cell in _TRUTH or is_number(cell)
+        return cell in TRUTH or is_number(cell)
 
     roles = {"label": label, "qid": qid, "id": id, "weight": weight, "groups": groups, "people": people}
     columns = choose_columns(path, names, roles, features, positive, numeric)
@@ -158,7 +158,7 @@ class _Rows:
         """Take the cells up to the first entry of a column as what this one is."""
         cells = self.waiting.pop(column)
         first = cells[-1].strip()
-        self.kinds[column] = kind = Kind(texts=not (first in _TRUTH or is_number(first)))
+        self.kinds[column] = kind = Kind(texts=not (first in TRUTH or is_number(first)))
         if kind.texts:
             self.words[column] = [self._text(line, column, cell) for cell in cells]
         else:
@@ -328,7 +328,7 @@ def _value(cell: str) -> float:
     try:
         return number(cell)
     except ValueError:
-        if (truth := _TRUTH.get(cell.strip())) is None:
+        if (truth := TRUTH.get(cell.strip())) is None:
             raise
         return truth
 

@@ -187,9 +187,8 @@ def unjudged(joined: Joined, known: Judged, qrels: Qrels) -> tuple[str, ...]:
             continue
         row = int(np.argmax(column & known.judged)) if (column & known.judged).any() else int(np.argmax(column))
         other = qrels.docid[qrels.qid == joined.qid[row]][:1].tolist()
-        what, mine, theirs = (
-            ("document", joined.docid[row], other[0]) if other else ("query", joined.qid[row], qrels.qid[0])
-        )
+        found = ("document", joined.docid[row], other[0]) if other else ("query", joined.qid[row], qrels.qid[0])
+        what, mine, theirs = found
         notes.append(
             f"No {what} of the run {name} is judged: it has {mine!r:.40}, and the judgements have {theirs!r:.40}; "
             "check that their ids are spelled alike."

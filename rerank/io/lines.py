@@ -25,6 +25,8 @@ MAX_LINES = 2**22
 """Lines that a gzip file may hold, or one for each of its bytes if that is more."""
 
 _PART = 2**18
+TRUTH = {"True": 1.0, "TRUE": 1.0, "true": 1.0, "False": 0.0, "FALSE": 0.0, "false": 0.0}
+"""Words for the numbers of a column of truth values."""
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "."})
 
 

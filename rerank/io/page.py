@@ -250,6 +250,20 @@ def page(title: str, sections: Sequence[tuple[str, Sequence[Part]]]) -> str:
     )
 
 
+class Readable:
+    """Text and HTML of what says its parts."""
+
+    def parts(self) -> Iterable[Part]:
+        """What a person reads."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return as_text(self.parts())
+
+    def _repr_html_(self) -> str:
+        return as_html(self.parts())
+
+
 class ShownMixin:
     """Text and HTML of a fitted estimator of scikit-learn's kind; before the fit scikit-learn's own."""
 

@@ -335,13 +335,10 @@ def _by_lines(path: Path, raw: bytes, start: int, width: int, layout: Layout) ->
             continue
         parts = found
         if len(parts) != width:
-            raise (
-                _no_layout(path, line, len(parts), layout)
-                if width == layout.width
-                else wrong(
-                    path, line, f"there are {len(parts)} columns, and 3 in the lines above", "write every line alike"
-                )
-            )
+            if width == layout.width:
+                raise _no_layout(path, line, len(parts), layout)
+            said = f"there are {len(parts)} columns, and 3 in the lines above"
+            raise wrong(path, line, said, "write every line alike")
         pair = parts[query], parts[document]
         if (first := seen.setdefault(pair, line)) != line:
             said = f"the document {pair[1][:40]!r} of query {pair[0][:40]!r} already stands in line {first}"
@@ -351,9 +348,8 @@ def _by_lines(path: Path, raw: bytes, start: int, width: int, layout: Layout) ->
             raise no_number(path, line, repr(layout.value), parts[place])
         if layout is QRELS and no_grades(values[-1]):
             said = f"the grade {parts[place]!r} is not a whole number up to {LARGEST}"
-            raise wrong(
-                path, line, said, "correct it, or exchange the files if this is a run" if width == 3 else "correct it"
-            )
+            more = ", or exchange the files if this is a run" if width == 3 else ""
+            raise wrong(path, line, said, f"correct it{more}")
     if not seen:
         raise InputError(f"{path} is empty; pass a file with lines such as: {layout.line}.")
     queries, documents = (words([pair[side] for pair in seen]) for side in (0, 1))

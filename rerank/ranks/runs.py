@@ -18,7 +18,7 @@ import numpy as np
 
 from rerank.errors import InputError, InputWarning
 from rerank.io.options import one_of, whole
-from rerank.io.page import Cells, Part, Words, as_html, as_text
+from rerank.io.page import Cells, Part, Readable, Words
 from rerank.io.runs import qrels_rows_of, run_rows_of, runs_by_name
 from rerank.io.trec import Rows
 from rerank.ranks.field import Measure, Placed, Pool, RunTies, chance_of, measure_of, values_of
@@ -241,7 +241,7 @@ def differences(run: RunValues, base: RunValues) -> list[Difference]:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Evaluation:
+class Evaluation(Readable):
     """Several runs by the same judgements.
 
     Attributes
@@ -275,18 +275,11 @@ class Evaluation:
         for name, own in self.runs.items():
             leads = self.differences.get(name, [None] * len(own.measures))
             for measure, value, lead in zip(own.measures, own.means.tolist(), leads):
-                more = (
-                    {}
-                    if lead is None
-                    else {
-                        "difference": lead.mean,
-                        "low": lead.mean - lead.half,
-                        "high": lead.mean + lead.half,
-                        "wins": lead.wins,
-                        "losses": lead.losses,
-                    }
-                )
-                records.append({"run": name, "measure": measure, "value": value, **more})
+                record = {"run": name, "measure": measure, "value": value}
+                if lead is not None:
+                    ends = {"low": lead.mean - lead.half, "high": lead.mean + lead.half}
+                    record |= {"difference": lead.mean, **ends, "wins": lead.wins, "losses": lead.losses}
+                records.append(record)
         return records
 
     @property
@@ -298,7 +291,8 @@ class Evaluation:
             for query, values in zip(own.queries, own.values.tolist())
         ]
 
-    def _parts(self) -> Iterator[Part]:
+    def parts(self) -> Iterator[Part]:
+        """What a person reads."""
         first = self.runs[self.base]
         rows = [["measure", *self.runs]]
         for k, measure in enumerate(first.measures):
@@ -311,27 +305,13 @@ class Evaluation:
             for one in apart:
                 far = abs(one.mean) > one.half
                 clear = clear or far
-                reach = f"+- {one.half:.4f}" if several else ""
-                lines.append(
-                    [
-                        f"  {one.measure}",
-                        f"{one.mean:+.4f}",
-                        reach,
-                        f"{one.wins} won, {one.losses} lost",
-                        "*" if far else "",
-                    ]
-                )
+                reach, count = f"+- {one.half:.4f}" if several else "", f"{one.wins} won, {one.losses} lost"
+                lines.append([f"  {one.measure}", f"{one.mean:+.4f}", reach, count, "*" if far else ""])
             yield Cells(lines, ["left", "right", "right", "left", "left"])
         if several and clear:
             yield Words("* The 95 % interval does not hold 0. Of many comparisons one in twenty is so by chance.")
 
-    def __str__(self) -> str:
-        return as_text(self._parts())
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return as_html(self._parts())
+    __repr__ = Readable.__str__
 
 
 def evaluate_runs(

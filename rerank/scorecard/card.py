@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rerank.errors import InputError
 from rerank.io.frames import as_table
 from rerank.io.options import whole
-from rerank.io.page import Cells, Part, Words, as_html, as_markdown, as_text
+from rerank.io.page import Cells, Part, Readable, Words, as_markdown
 from rerank.scorecard.questions import Question
 
 MOST_POINTS = 10**6
@@ -36,7 +36,7 @@ class Total(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Card:
+class Card(Readable):
     """Points of yes/no questions; a row's total is the sum of the points of the questions it answers by yes.
 
     Attributes
@@ -276,12 +276,6 @@ class Card:
             half = [one for one in every if one.precision >= 0.5]
             chosen += half[-1:]
         return sorted(set(chosen), key=lambda one: -one.total)[:4]
-
-    def __str__(self) -> str:
-        return as_text(self.parts())
-
-    def _repr_html_(self) -> str:
-        return as_html(self.parts())
 
 
 class Cut(NamedTuple):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
-from rerank.scorecard.kernels import AREA, PARTIAL, PLACES, Worth, count_groups
+from rerank.scorecard.kernels import AREA, PARTIAL, PLACES, Bits, Worth, count_groups
 from rerank.scorecard.value import NOTHING, gains_of
 from rerank.statistics import AUC, RankStatistic, presentation
 
@@ -35,10 +35,7 @@ class Data:
     lists, people : int64 (rows,)
         Number of the list and of the kind of people.
     unit : int
-    bits : uint64 (questions, words)
-        Answers again, a bit for each row and each binary digit of how many it stands for.
-    starts, factor, cell : int64 (parts + 1,), (parts,), (parts,)
-        Parts of the words: how much a bit counts, and for which class of which list.
+    bits : Bits
     """
 
     answers: NDArray[np.uint8]
@@ -47,10 +44,7 @@ class Data:
     lists: NDArray[np.int64]
     people: NDArray[np.int64]
     unit: int
-    bits: NDArray[np.uint64]
-    starts: NDArray[np.int64]
-    factor: NDArray[np.int64]
-    cell: NDArray[np.int64]
+    bits: Bits
 
     @property
     def cells(self) -> int:
@@ -74,27 +68,20 @@ class Data:
 def counted(
     answers: NDArray[np.bool_],
     relevant: NDArray[np.bool_],
-    weight: NDArray[np.float64] | None = None,
-    lists: NDArray[Any] | None = None,
-    people: NDArray[Any] | None = None,
+    weight: NDArray[np.float64],
+    lists: NDArray[np.int64],
+    people: NDArray[np.int64],
 ) -> Data:
     """Count the rows of a table by their answers (questions, n), class, list and kind of people."""
-    n = relevant.size
-    units, unit = in_units(weight) if weight is not None else (np.ones(n, np.int64), 1)
-    one_list = np.zeros(n, np.int64) if lists is None else np.asarray(lists, np.int64)
-    one_kind = np.zeros(n, np.int64) if people is None else np.asarray(people, np.int64)
-    key = np.hstack(
-        [np.packbits(answers.T, axis=1), one_list[:, None].view(np.uint8), one_kind[:, None].view(np.uint8)]
-    )
+    units, unit = in_units(weight)
+    key = np.hstack([np.packbits(answers.T, axis=1), lists[:, None].view(np.uint8), people[:, None].view(np.uint8)])
     _, row, number = np.unique(
         np.ascontiguousarray(key).view(f"V{key.shape[1]}")[:, 0], return_index=True, return_inverse=True
     )
     sides = [np.bincount(number, units * side, row.size).astype(np.int64) for side in (relevant, ~relevant)]
     different = np.ascontiguousarray(answers[:, row])
-    bits, starts, factor, cell = _bits(different, sides, one_list[row])
-    return Data(
-        different.view(np.uint8), sides[0], sides[1], one_list[row], one_kind[row], unit, bits, starts, factor, cell
-    )
+    bits = _bits(different, sides, lists[row])
+    return Data(different.view(np.uint8), sides[0], sides[1], lists[row], people[row], unit, bits)
 
 
 def in_units(weight: NDArray[np.float64]) -> tuple[NDArray[np.int64], int]:
@@ -115,14 +102,13 @@ def in_units(weight: NDArray[np.float64]) -> tuple[NDArray[np.int64], int]:
     found = np.array([round(value * unit) for value in exact], dtype=np.float64)
     if found @ np.bincount(number) >= 2.0**53:
         raise InputError(
-            f"The weights of the rows add up to {float(weight.sum()):.3g}, which is too much to count; divide "
-            f"them by "
+            f"The weights of the rows add up to {float(weight.sum()):.3g}, which is too much to count; divide them by "
             "a common number."
         )
     return found.astype(np.int64)[number], unit
 
 
-def _bits(answers: NDArray[np.bool_], sides: Any, lists: NDArray[np.int64]) -> Any:
+def _bits(answers: NDArray[np.bool_], sides: Any, lists: NDArray[np.int64]) -> Bits:
     """The rows as bits, part by part; each part begins with a word of its own."""
     blocks, starts, factor, cell = [], [0], [], []
     for of in range(int(lists.max()) + 1):
@@ -138,12 +124,11 @@ def _bits(answers: NDArray[np.bool_], sides: Any, lists: NDArray[np.int64]) -> A
                 starts.append(starts[-1] + blocks[-1].shape[1])
                 factor.append(1 << power)
                 cell.append(2 * of + which)
-    return np.ascontiguousarray(np.hstack(blocks)), *(np.array(part, np.int64) for part in (starts, factor, cell))
+    words = np.ascontiguousarray(np.hstack(blocks))
+    return Bits(words, *(np.array(part, np.int64) for part in (starts, factor, cell)))
 
 
-def worth_of(
-    statistic: RankStatistic, rate: float | None, data: Data, list_weight: NDArray[np.float64] | None = None
-) -> Worth:
+def worth_of(statistic: RankStatistic, rate: float | None, data: Data, list_weight: NDArray[np.float64]) -> Worth:
     """The statistic on the lists of a table; ``rate`` is the greatest false positive rate of a partial area.
 
     Lists that have nothing to order (for areas no row of a class, for normalised statistics no relevant row) count
@@ -155,29 +140,20 @@ def worth_of(
         For a statistic whose places pay by the relevant rows above, and if no list counts.
     """
     totals = data.totals.astype(np.float64)
-    weight = np.ones(len(totals)) if list_weight is None else np.asarray(list_weight, np.float64)
-    pairs = totals[:, 0] * totals[:, 1]
+    pairs, others, unit = totals[:, 0] * totals[:, 1], totals[:, 1].copy(), float(data.unit)
     if rate is not None or isinstance(statistic, AUC):
-        weight = np.where(pairs > 0, weight, 0.0)
-        limit = totals[:, 1] * (rate or 0.0)
+        weight = np.where(pairs > 0, list_weight, 0.0)
+        limit = others * (rate or 0.0)
         kind = AREA if rate is None else PARTIAL
-        return Worth(
-            kind,
-            float(data.unit),
-            0.0,
-            _divisors(pairs, weight),
-            totals[:, 1].copy(),
-            limit,
-            np.zeros(1),
-            np.zeros(len(pairs), np.int64),
-        )
+        nothing = np.zeros(1), np.zeros(len(pairs), np.int64)  # what places earn
+        return Worth(kind, unit, 0.0, _divisors(pairs, weight), others, limit, *nothing)
     if statistic.weighs_hits:
         raise InputError(
             f"{statistic.name} pays a relevant row by those above it, and no bound of a card is known for such "
             "statistics; use auc, dcg@N or precision@N."
         )
     earned, starts, shown = [], [0], []
-    for (relevant, other), own in zip((totals / data.unit).tolist(), weight.tolist()):
+    for (relevant, other), own in zip((totals / data.unit).tolist(), list_weight.tolist()):
         n = math.ceil(relevant + other)
         if n > LONGEST:
             raise InputError(f"A list has {n} rows, and {statistic.name} counts {LONGEST} at most; use auc.")
@@ -187,18 +163,10 @@ def worth_of(
         earned[-1][-1] = earned[-1][-2]
         starts.append(starts[-1] + earned[-1].size)
     offset, each = np.array(shown).T
-    weight = np.where(each > 0, weight, 0.0)
+    weight = np.where(each > 0, list_weight, 0.0)
     scale = _divisors(each, weight)
-    return Worth(
-        PLACES,
-        float(data.unit),
-        -math.fsum(offset / scale),
-        scale,
-        totals[:, 1].copy(),
-        np.zeros(len(scale)),
-        np.concatenate(earned),
-        np.array(starts[:-1]),
-    )
+    constant, places = -math.fsum(offset / scale), (np.concatenate(earned), np.array(starts[:-1]))
+    return Worth(PLACES, unit, constant, scale, others, np.zeros(len(scale)), *places)
 
 
 def _divisors(each: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -33,7 +33,7 @@ from rerank.scorecard.regret import Regret, regret_of
 from rerank.scorecard.result import CardResult, HeldOut, exact, result_of
 from rerank.scorecard.rows import Rows, cut_of
 from rerank.scorecard.search import Found, Search
-from rerank.scorecard.statement import Stated, Wishes, measure, stated
+from rerank.scorecard.statement import measure, stated
 from rerank.scorecard.verify import Claim, Verified, verify
 
 RULES = ("must", "at_least_one", "not_both", "together", "constraints")
@@ -199,11 +199,10 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         search, found = self._searched(rows)
         if search.best is None:
             raise self._none(search, rows)
-        card = Card(tuple(found.questions[j] for j in search.best.members), search.best.points)
         self.questions_, self.left_out_ = found.questions, found.left_out
         self._rows, self._stated, self._found = rows, found, search.best
         seconds = working_time() - began
-        self.card_ = self._told(card, rows)
+        self.card_ = self._told(found.card(search.best), rows)
         held_out = None if search.stop.asked.is_set() else self._corrected(rows)
         self.result_ = result_of(self.stat, rows, self.card_, search, len(found.questions), seconds, held_out)
         return self
@@ -225,29 +224,21 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         kinds = np.unique(grades)
         if kinds.size > 2 or kinds[-1] != 1.0:
             raise InputError(
-                f"y holds {kinds.size} labels up to {kinds[-1]:g}, and a card is for two. Only binary "
-                f"classification is "
-                "supported. The type of the target is multiclass; mark the rows to find by 1 and the others by 0."
+                f"y holds {kinds.size} labels up to {kinds[-1]:g}, and a card is for two. Only binary classification "
+                "is supported. The type of the target is multiclass; mark the rows to find by 1 and the others by 0."
             )
         self.classes_ = np.array([0, 1]) if labels is None else np.array([labels.negative, labels.positive])
         return Rows.of(X, grades > 0, qid, weight, query_weight, people)
 
-    def _stated_of(self, rows: Rows, card: Card | None = None, size: int | None = None) -> Stated:
-        """The problem of some rows; with the questions and points of a card, or for cards of another size."""
-        wishes = Wishes(**{one.name: getattr(self, one.name) for one in fields(Wishes)})
-        if size is not None:
-            wishes = replace(wishes, n_questions=size)
-        return stated(
-            wishes, self.stat, rows.X, rows.relevant, rows.weight, rows.lists, rows.list_weight, rows.people, card
-        )
+    def _like(self, **changes: Any) -> Self:
+        """An estimator that is not fitted, with the parameters of this one but for changes."""
+        return self.__class__(**{**self.get_params(), **changes})
 
-    def _searched(
-        self, rows: Rows, card: Card | None = None, size: int | None = None, best: Found | None = None
-    ) -> Any:
+    def _searched(self, rows: Rows, card: Card | None = None, best: Found | None = None) -> Any:
         """A search that has ended, and the problem as stated; it may begin with the best of smaller cards."""
         watch()
         limit = None if self.time_limit is None else real("time_limit", self.time_limit, 0.0)
-        found = self._stated_of(rows, card, size)
+        found = stated(self, rows, card)
         search = Search(found.problem, Stop(), self._threads(), bool(self.verbose), best)
 
         def run() -> None:
@@ -275,7 +266,7 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         each = [one for one in each if "constraints" not in one[1]]
         each += [(f"the constraint {text!r}", {"constraints": [text], "cut": self.cut}) for text in texts]
         for said, alone in each:
-            if clone(self).set_params(**{**free, **alone})._searched(rows)[0].best is None:
+            if self._like(**{**free, **alone})._searched(rows)[0].best is None:
                 return InputError(f"No card of {self.n_questions} questions keeps {said}; loosen it.")
         return InputError(
             "No card keeps all rules and constraints together, though each alone leaves some; loosen one."
@@ -398,8 +389,8 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         ------
         InputError
         """
-        rows = self._fitted_rows() if X is None else self._new_rows(X, y, qid, sample_weight, query_weight, people)
-        return frontier_of(self.__class__(**self.get_params()), rows, k_max, time_limit)
+        rows = self._rows_of(X, y, qid, sample_weight, query_weight, people)
+        return frontier_of(self._like(), rows, k_max, time_limit)
 
     def regret(
         self,
@@ -427,7 +418,7 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         ------
         InputError
         """
-        judged = self.__class__(**self.get_params())
+        judged = self._like()
         rows = judged._entered(X, y, qid, sample_weight, query_weight, people)
         return regret_of(judged, Card.of(card, names_of(rows.X)), rows, most)
 
@@ -457,43 +448,28 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         CertificateError
             One sentence, if the result is contradicted.
         """
-        return verify(self._claim(self._fitted_rows(X, y, qid, sample_weight, query_weight, people)))
+        check_is_fitted(self, "card_")
+        return verify(self._claim(self._rows_of(X, y, qid, sample_weight, query_weight, people)))
 
     def _claim(self, rows: Rows) -> Claim:
-        problem = self._stated.problem
-        statistic, rate = measure(self.stat)
-        counts, unit = rows.units
-        weight = np.ones(rows.n) if rows.weight is None else rows.weight
+        answers = np.array([question.answers(rows.X) for question in self.questions_])
         return Claim(
             self.result_,
             self.card_,
             tuple(self.questions_),
-            statistic,
-            rate,
-            np.array([question.answers(rows.X) for question in self.questions_]),
+            *measure(self.stat),
+            answers,
             self.card_.answers(rows.X),
-            rows.relevant,
-            weight,
-            counts,
-            unit,
-            np.zeros(rows.n, np.int64) if rows.lists is None else rows.lists,
-            rows.list_weight,
-            np.zeros(rows.n, np.int64) if rows.people is None else rows.people.codes,
-            problem.domains,
-            problem.size,
-            problem.rules,
-            problem.limits,
+            rows,
+            *rows.units,
+            self._stated.problem,
         )
 
-    def _new_rows(self, X: Any, *given: Any) -> Rows:
-        """Rows that are given in place of those of the fit."""
-        return self.__class__(**self.get_params())._entered(X, *given)
-
-    def _fitted_rows(self, X: Any = None, *given: Any) -> Rows:
-        """The rows of the fit, or those that are given in their place."""
-        check_is_fitted(self, "card_")
+    def _rows_of(self, X: Any, *given: Any) -> Rows:
+        """The rows that are given, or those of the fit."""
         if X is not None:
-            return self._new_rows(X, *given)
+            return self._like()._entered(X, *given)
+        check_is_fitted(self, "card_")
         if not hasattr(self, "_rows"):
             raise InputError("A Scorecard that was loaded holds no rows; pass X and y, the rows of the fit.")
         return self._rows
@@ -516,7 +492,7 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         NotSupportedError
             For limits at a cut and among the first rows, and for other statistics with ``ties="average"``.
         """
-        rows = self._fitted_rows()
+        rows = self._rows_of(None)
         answers = np.array([question.answers(rows.X) for question in self.questions_])
         one = self.one_per_column is True
         model = model_of(self._stated.problem, self.stat, answers, rows, one, ties, **choices)

@@ -10,8 +10,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from rerank.errors import InputError, nearest
+from rerank.io.lines import TRUTH
 from rerank.io.options import whole
-from rerank.scorecard.questions import MISSING, TRUTH, Question, number_of, written
+from rerank.scorecard.questions import MISSING, Question, number_of, written
 
 LONGEST_FORMULA, LONGEST_LITERAL = 8192, 255
 """Signs of a formula, and of a text in one [Excel specifications and limits, Microsoft]."""

@@ -10,9 +10,8 @@ from typing import Any
 from rerank.errors.compiling import watch, working_time
 from rerank.errors.telling import say
 from rerank.io.options import real, seed, whole
-from rerank.io.page import Cells, Items, Part, Words, as_html, as_text
+from rerank.io.page import Cells, Items, Part, Readable, Words
 from rerank.ranks.rationals import is_closed
-from rerank.scorecard.card import Card
 from rerank.scorecard.held_out import corrected
 from rerank.scorecard.points import MOST_QUESTIONS
 from rerank.scorecard.result import four, result_of, rounded_up
@@ -57,7 +56,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Frontier:
+class Frontier(Readable):
     """The best value by the number of columns or questions.
 
     Attributes
@@ -124,12 +123,6 @@ class Frontier:
         units = f"{self.unit} has" if best.size == 1 else f"{self.unit}s have"
         return f"On held-out rows {best.size} {units} the most, {four(best.held_out or 0.0)}."
 
-    def __str__(self) -> str:
-        return as_text(self.parts())
-
-    def _repr_html_(self) -> str:
-        return as_html(self.parts())
-
     def plot(self, ax: Any = None) -> Any:
         """Value, bound and held-out value by size; returns the axes (:func:`rerank.plots.by_option`)."""
         from rerank.plots import by_option
@@ -185,7 +178,7 @@ def frontier_of(estimator: Any, rows: Rows, k_max: int, time_limit: float | None
             why = "no card of this size keeps the rules" if search.complete else "no card was found in the time"
             steps.append(Step(size, bound=math.inf if not search.complete else -math.inf, why=why))
             continue
-        card = Card(tuple(found.questions[j] for j in best.members), best.points)
+        card = found.card(best)
         held_out = None if stopped or how is None else corrected(estimator, rows, how, seed(estimator.random_state))
         result = result_of(estimator.stat, rows, card, search, len(found.questions), working_time() - began, held_out)
         names = tuple(f"{question} {points:+d}" for question, points in zip(card.questions, card.points) if points)

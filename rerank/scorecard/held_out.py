@@ -16,7 +16,7 @@ from rerank.scorecard.card import Card
 from rerank.scorecard.result import HeldOut, exact
 from rerank.scorecard.rows import Rows
 from rerank.scorecard.search import Search, first_card
-from rerank.scorecard.statement import measure
+from rerank.scorecard.statement import measure, stated
 
 REFITS = 40
 """Of the bootstrap."""
@@ -28,7 +28,7 @@ def quick_card(estimator: Any, rows: Rows) -> Card | None:
     None of rows that cannot be asked what those of the fit can: that have nothing to order, or one answer alone.
     """
     try:
-        found = estimator._stated_of(rows)
+        found = stated(estimator, rows)
     except InputError:
         return None
     search = Search(found.problem, current(), estimator._threads())
@@ -36,20 +36,18 @@ def quick_card(estimator: Any, rows: Rows) -> Card | None:
     if search.best is None:
         with limited(estimator.time_limit) as search.stop:
             search.run()
-    if search.best is None:
-        return None
-    return Card(tuple(found.questions[j] for j in search.best.members), search.best.points)
+    return None if search.best is None else found.card(search.best)
 
 
 def folds_of(rows: Rows, many: int, seed: int) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
     """Rows of each fold and the others: whole lists, or both classes in their shares."""
-    if rows.lists is None:
+    if not rows.by_list:
         fewest = int(min(rows.relevant.sum(), (~rows.relevant).sum()))
         if fewest < 2:
             return []
         split = StratifiedKFold(min(many, fewest), shuffle=True, random_state=seed)
         return [(train, test) for train, test in split.split(np.zeros(rows.n), rows.relevant)]
-    lists = int(rows.lists.max()) + 1
+    lists = rows.list_weight.size
     place = np.random.default_rng(seed).permutation(lists) % min(many, lists)
     parts = [place[rows.lists] == fold for fold in range(min(many, lists))]
     return [(np.flatnonzero(~part), np.flatnonzero(part)) for part in parts if not part.all()]
@@ -67,7 +65,7 @@ def corrected(estimator: Any, rows: Rows, how: int | str, seed: int) -> HeldOut 
         raise InputError(f"validation is {spelled(how)}; it must be a number of folds, 'bootstrap' or None.")
     folds = folds_of(rows, whole("validation", how, 2, 1000), seed)
     statistic, rate = measure(estimator.stat)
-    whole_lists = rate is not None or statistic.counts_pairs or rows.lists is not None
+    whole_lists = rate is not None or statistic.counts_pairs or rows.by_list
     values, pooled = [], np.full(rows.n, -1.0)
     for train, test in folds:
         part = rows.some(train)
@@ -100,14 +98,13 @@ def _bootstrap(estimator: Any, rows: Rows, seed: int) -> HeldOut | None:
     draw = np.random.default_rng(seed)
     leads = []
     for _ in range(REFITS):
-        if rows.lists is None:
+        if not rows.by_list:
             part = rows.some(draw.integers(rows.n, size=rows.n))
         else:
-            chosen = draw.integers(rows.lists.max() + 1, size=rows.lists.max() + 1)
+            chosen = draw.integers(rows.list_weight.size, size=rows.list_weight.size)
             each = [np.flatnonzero(rows.lists == one) for one in chosen]
-            weight = None if rows.list_weight is None else rows.list_weight[chosen]
             number = np.repeat(np.arange(len(each)), [one.size for one in each])
-            part = replace(rows.some(np.concatenate(each)), lists=number, list_weight=weight)
+            part = replace(rows.some(np.concatenate(each)), lists=number, list_weight=rows.list_weight[chosen])
         if not part.relevant.any() or part.relevant.all():
             continue
         card = quick_card(estimator, part)

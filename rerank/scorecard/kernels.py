@@ -158,11 +158,6 @@ class Limits(NamedTuple):
     one_sign: bool  # questions of one column have points of one sign
 
 
-def no_limits(kinds: int = 1) -> Limits:
-    """Limits that every card keeps."""
-    return Limits(NO_CUT, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0, 0.0, np.zeros(kinds), False)
-
-
 @njit(cache=True, nogil=True)
 def keeps(place: Any, start: int, k: int, limits: Any, band: Any, people: Any) -> bool:
     """Whether the card keeps the limits whose order of the groups of ``k`` questions begins at ``start``.
@@ -261,6 +256,18 @@ def cut_below(by_block: Any, blocks: int, limits: Any) -> int:
     return at
 
 
+class Bits(NamedTuple):
+    """Answers as bits, for kernels: a bit for each row and each binary digit of how many it stands for.
+
+    The words come in parts, each of one class of one list.
+    """
+
+    words: NDArray[np.uint64]  # (questions, words)
+    starts: NDArray[np.int64]  # (parts + 1,): first word of each part
+    factor: NDArray[np.int64]  # (parts,): how much a bit counts
+    cell: NDArray[np.int64]  # (parts,): for which class of which list
+
+
 PIECE = 1024
 """Words of each question that are counted at a time."""
 
@@ -299,16 +306,16 @@ def fill(words: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def count_children(
-    low: int, high: int, size: int, bits: Any, starts: Any, factor: Any, cell: Any, elements: Any, held: Any, out: Any
-) -> None:
+def count_children(low: int, high: int, size: int, bits: Any, elements: Any, held: Any, out: Any) -> None:
     """Rows that answer yes to all ``size`` questions of the children of the nodes ``low`` to ``high``, by cell.
 
     The words are taken piece by piece, so that a piece of all questions stays near the processor.
     """
-    n = bits.shape[0]
+    words, starts = bits.words, bits.starts
+    n = words.shape[0]
     out[:] = 0
-    for part in range(factor.size):
+    for part in range(bits.factor.size):
+        factor, cell = bits.factor[part], bits.cell[part]
         for begin in range(starts[part], starts[part + 1], PIECE):
             end = min(begin + PIECE, starts[part + 1])
             child = 0
@@ -318,9 +325,9 @@ def count_children(
                 if size > 1:
                     last = elements[prefix, size - 2]
                     for i in range(size - 1):
-                        common(held[begin:end], bits[elements[prefix, i], begin:end], held[begin:end])
+                        common(held[begin:end], words[elements[prefix, i], begin:end], held[begin:end])
                 for d in range(last + 1, n):
-                    out[child, cell[part]] += count(held[begin:end], bits[d, begin:end]) * factor[part]
+                    out[child, cell] += count(held[begin:end], words[d, begin:end]) * factor
                     child += 1
 
 
@@ -346,10 +353,7 @@ def bound_children(
     counts: Any,
     first: Any,
     elements: Any,
-    clash: Any,
-    asked: Any,
-    needed: Any,
-    places: Any,
+    rules: Any,
     worth: Any,
     out_set: Any,
     out_bound: Any,
@@ -359,6 +363,7 @@ def bound_children(
     Sets that break a rule, or whose bound is below ``limit``, are left out.  ``all_yes`` are the numbers of
     :func:`count_children`, ``counts`` those of all smaller sets.  Returns the number of sets kept.
     """
+    clash = rules.clash
     n, cells = clash.shape[0], counts.shape[1]
     subsets = 1 << (size - 1)
     node = np.empty(subsets, np.int64)
@@ -386,7 +391,7 @@ def bound_children(
             barred = clashing
             for i in range(size - 1):
                 barred |= clash[elements[prefix, i], d]
-            if barred or not allowed(elements, prefix, size, d, asked, needed, places):
+            if barred or not allowed(elements, prefix, size, d, rules):
                 continue
             for c in range(cells):
                 for s in range(subsets - 1):
@@ -406,15 +411,16 @@ def bound_children(
 
 
 @njit(cache=True, nogil=True)
-def bound_more(members: Any, bits: Any, starts: Any, factor: Any, cell: Any, totals: Any, worth: Any, out: Any) -> None:
+def bound_more(members: Any, bits: Any, totals: Any, worth: Any, out: Any) -> None:
     """Bounds of some questions with one more, for each that there is, to ``out`` (questions,)."""
-    n, W = bits.shape
+    starts, factor, cell = bits.starts, bits.factor, bits.cell
+    n, W = bits.words.shape
     cells, size = totals.size, 1 << members.size
     words = np.empty((size, W), np.uint64)
     fill(words[0])
     for i in range(members.size):
         for s in range(1 << i):
-            common(words[s], bits[members[i]], words[s | (1 << i)])
+            common(words[s], bits.words[members[i]], words[s | (1 << i)])
     whole = np.empty((cells, 2 * size))
     p, q = np.empty(2 * size), np.empty(2 * size)
     for d in range(n):
@@ -423,7 +429,7 @@ def bound_more(members: Any, bits: Any, starts: Any, factor: Any, cell: Any, tot
             for part in range(factor.size):
                 low, high = starts[part], starts[part + 1]
                 whole[cell[part], s] += count(words[s, low:high], words[s, low:high]) * factor[part]
-                whole[cell[part], s | size] += count(words[s, low:high], bits[d, low:high]) * factor[part]
+                whole[cell[part], s | size] += count(words[s, low:high], bits.words[d, low:high]) * factor[part]
         for c in range(cells):
             whole[c, 0] = totals[c]  # words are padded
             groups(whole[c])
@@ -431,11 +437,9 @@ def bound_more(members: Any, bits: Any, starts: Any, factor: Any, cell: Any, tot
 
 
 @njit(cache=True, nogil=True)
-def allowed(elements: Any, prefix: int, size: int, d: int, asked: Any, needed: Any, places: Any) -> bool:
-    """Whether the questions of a node and ``d`` keep the rules, but for clashes.
-
-    ``places`` are the columns of the questions, behind them how many of them there may be.
-    """
+def allowed(elements: Any, prefix: int, size: int, d: int, rules: Any) -> bool:
+    """Whether the questions of a node and ``d`` keep the rules, but for clashes; see :class:`.rules.Rules`."""
+    asked, needed, places = rules.asked, rules.needed, rules.places
     for rule in range(len(asked)):
         begun, met = asked[rule, d], needed[rule, d]
         for i in range(size - 1):

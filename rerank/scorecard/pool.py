@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rerank.errors.stops import Stop, current, limited, protected
 from rerank.io.options import whole
-from rerank.io.page import Cells, Part, Words, as_html, as_text
+from rerank.io.page import Cells, Part, Readable, Words
 from rerank.scorecard.card import Card
 from rerank.scorecard.questions import Question
 from rerank.scorecard.search import Found, Problem, Search, cards_of
@@ -20,7 +20,7 @@ from rerank.scorecard.statement import Stated
 
 
 @dataclass(frozen=True, eq=False)
-class Pool:
+class Pool(Readable):
     """Cards within ``delta`` of the best one, the best first.
 
     Attributes
@@ -111,12 +111,6 @@ class Pool:
             for question, many, low, high in self.counts()[:20]
         ]
         return [Words(head + end, strong=True), Cells(lines, ("left", "right", "right"), named=True)]
-
-    def __str__(self) -> str:
-        return as_text(self.parts())
-
-    def _repr_html_(self) -> str:
-        return as_html(self.parts())
 
 
 class Collector:

@@ -15,7 +15,7 @@ from rerank.scorecard.kernels import NO_CUT
 from rerank.scorecard.questions import Question
 from rerank.scorecard.rows import Rows
 from rerank.scorecard.search import Problem
-from rerank.scorecard.statement import measure
+from rerank.scorecard.statement import measure, name_of
 from rerank.statistics import AUC, RankStatistic, presentation
 
 
@@ -71,7 +71,7 @@ def model_of(
             weight=rows.weight,
             qid=rows.lists,
             query_weight=rows.list_weight,
-            people=None if rows.people is None else rows.people.codes,
+            people=rows.people.codes,
             least_area=limits.area,
             **choices,
         )
@@ -94,12 +94,10 @@ def _pessimistic(statistic: RankStatistic, rate: float | None, rows: Rows) -> tu
             )
         )
     repeated = np.repeat(np.arange(rows.n), counts)
-    lists = np.zeros(rows.n, np.int64) if rows.lists is None else rows.lists
     found = []
-    for of in range(int(lists.max()) + 1):
-        own = np.flatnonzero(lists[repeated] == of)
+    for of, weight in enumerate(rows.list_weight.tolist()):
+        own = np.flatnonzero(rows.lists[repeated] == of)
         relevant = rows.relevant[repeated[own]]
-        weight = 1.0 if rows.list_weight is None else float(rows.list_weight[of])
         offset, scale = presentation(statistic, own.size, np.sort(relevant.astype(np.float64)))
         if relevant.any() and scale > 0 and weight > 0:
             places = statistic.coefficients(own.size)
@@ -127,6 +125,4 @@ def export(model: Any, path: str | os.PathLike[str], data: dict[str, Any]) -> tu
 
 def asked(questions: list[Question], stat: Any, ties: str) -> dict[str, Any]:
     """What the columns of a program mean, for its sidecar."""
-    statistic, rate = measure(stat)
-    name = statistic.name if rate is None else f"pauc_fpr@{rate:g}"
-    return {"questions": [str(question) for question in questions], "statistic": name, "ties": ties}
+    return {"questions": [str(question) for question in questions], "statistic": name_of(stat), "ties": ties}

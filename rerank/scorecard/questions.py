@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError, nearest
 from rerank.io.frames import are_dates, column, entries, names_of, numbers
-from rerank.io.lines import is_number, number
+from rerank.io.lines import TRUTH, is_number, number
 from rerank.io.options import real, whole
 
 Floats = NDArray[np.float64]
@@ -23,8 +23,6 @@ Answers = NDArray[np.bool_]
 
 SIGNS = (">=", "<=", ">", "<", "=")
 MISSING = "is missing"
-TRUTH = {"True": 1.0, "TRUE": 1.0, "true": 1.0, "False": 0.0, "FALSE": 0.0, "false": 0.0}
-"""Words for the numbers of a column of truth values."""
 
 _QUOTED = re.compile(r'\s*"((?:[^"]|"")*)"\s*(.+)$', re.DOTALL)
 _PLAIN = re.compile(rf"\s*(.+?)\s*({'|'.join(SIGNS)}|{MISSING})\s*(.*)$", re.DOTALL)
@@ -76,8 +74,7 @@ class Question:
             )
         elif not isinstance(self.value, str) or self.sign != "=":
             raise InputError(
-                f"The question {self.column!r} {self.sign} {self.value!r} compares with no number; give a "
-                f"number, or a "
+                f"The question {self.column!r} {self.sign} {self.value!r} compares with no number; give a number, or a "
                 "text with the sign '='."
             )
 

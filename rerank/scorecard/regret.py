@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rerank.io.options import whole
-from rerank.io.page import Part, Words, as_html, as_text
+from rerank.io.page import Part, Readable, Words
 from rerank.ranks.evaluator import Evaluator
 from rerank.ranks.lists import split
 from rerank.scorecard.card import Card, Z
@@ -23,7 +23,7 @@ from rerank.scorecard.statement import measure
 
 
 @dataclass(frozen=True)
-class Regret:
+class Regret(Readable):
     """A card beside the best of its size on the same rows.
 
     Attributes
@@ -84,12 +84,6 @@ class Regret:
             found += [Words("The best card:"), *self.best.parts()]
         return found
 
-    def __str__(self) -> str:
-        return as_text(self.parts())
-
-    def _repr_html_(self) -> str:
-        return as_html(self.parts())
-
 
 def regret_of(estimator: Any, card: Card, rows: Rows, most: int) -> Regret:
     """The regret of a card on rows that came in; ``estimator`` is changed."""
@@ -98,12 +92,12 @@ def regret_of(estimator: Any, card: Card, rows: Rows, most: int) -> Regret:
     used = [(question, own) for question, own in zip(plain.questions, plain.points) if own]
     plain = Card(tuple(one for one, _ in used), tuple(own for _, own in used)) if used else plain
     size = whole("The number of questions of the card", max(1, len(used)), 1, MOST_QUESTIONS)
-    search, found = estimator._searched(rows, plain, size)
+    search, found = estimator._like(n_questions=size)._searched(rows, plain)
     totals = card.total(rows.X)
     value = float(exact(estimator.stat, rows, totals))
     best, best_value = card, value
     if search.best is not None:
-        other = Card(tuple(found.questions[j] for j in search.best.members), search.best.points)
+        other = found.card(search.best)
         other_value = float(exact(estimator.stat, rows, other.total(rows.X)))
         if other_value > value + found.problem.slack:
             best, best_value = other, other_value
@@ -111,28 +105,11 @@ def regret_of(estimator: Any, card: Card, rows: Rows, most: int) -> Regret:
     bound = best_value if proved else max(search.bound, best_value)
     better, counted = 0, True
     if best is not card:
-        take, counted = collected(
-            found.problem,
-            value + found.problem.slack,
-            whole("most", most),
-            estimator._threads(),
-            estimator.time_limit,
-            strict=True,
-        )
+        least, ends = value + found.problem.slack, (estimator._threads(), estimator.time_limit)
+        take, counted = collected(found.problem, least, whole("most", most), *ends, strict=True)
         better = max(1, min(len(take.known), most))
-    lead, error = _held_out(estimator, card, rows)
-    return Regret(
-        card,
-        value,
-        best.with_totals(best.total(rows.X), *rows.counts),
-        best_value,
-        bound,
-        proved,
-        better,
-        counted,
-        lead,
-        error,
-    )
+    best, leads = best.with_totals(best.total(rows.X), *rows.counts), _held_out(estimator, card, rows)
+    return Regret(card, value, best, best_value, bound, proved, better, counted, *leads)
 
 
 def _held_out(estimator: Any, card: Card, rows: Rows) -> tuple[float | None, float | None]:

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
-from rerank.io.page import Part, Words, as_html, as_text
+from rerank.io.page import Part, Readable, Words
 from rerank.scorecard.card import Card
 from rerank.scorecard.rows import Rows
 from rerank.scorecard.search import Search
-from rerank.scorecard.statement import measure
+from rerank.scorecard.statement import measure, name_of
 from rerank.scorecard.value import value_of
 
 
@@ -27,7 +25,7 @@ class HeldOut:
 
 
 @dataclass(frozen=True)
-class CardResult:
+class CardResult(Readable):
     """A fitted card in numbers.
 
     Attributes
@@ -101,12 +99,6 @@ class CardResult:
             found.append(Words(f"With tied rows against the relevant ones it is {four(self.pessimistic)}.", small=True))
         return found
 
-    def __str__(self) -> str:
-        return as_text(self.parts())
-
-    def _repr_html_(self) -> str:
-        return as_html(self.parts())
-
 
 def four(value: float) -> str:
     """Four digits, as a person reads a value."""
@@ -123,12 +115,9 @@ def rounded_up(bound: float) -> str:
 
 def exact(stat: Any, rows: Rows, totals: Any, ties: str = "average") -> Fraction | float:
     """The statistic of totals on rows."""
-    statistic, rate = measure(stat)
     counts, unit = rows.units
-    lists = np.zeros(rows.n, np.int64) if rows.lists is None else rows.lists
-    return value_of(
-        statistic, rate, totals, counts * rows.relevant, counts * ~rows.relevant, lists, unit, rows.list_weight, ties
-    )
+    sides = counts * rows.relevant, counts * ~rows.relevant
+    return value_of(*measure(stat), totals, *sides, rows.lists, unit, rows.list_weight, ties)
 
 
 def result_of(
@@ -137,22 +126,9 @@ def result_of(
     """The numbers of a search that has ended; the value is computed anew from the card's totals."""
     totals = card.total(rows.X)
     value = float(exact(stat, rows, totals))
-    statistic, rate = measure(stat)
     optimal = search.complete
     bound = value if optimal and not search.problem.slack else max(value, search.bound)
-    name = statistic.name if rate is None else f"pauc_fpr@{rate:g}"
-    return CardResult(
-        name,
-        value,
-        float(exact(stat, rows, totals, "pessimistic")),
-        bound,
-        "optimal" if optimal else "feasible",
-        search.problem.size,
-        n_questions,
-        search.sets,
-        search.bounded,
-        search.searched,
-        search.left,
-        seconds,
-        held_out,
-    )
+    least, status = float(exact(stat, rows, totals, "pessimistic")), "optimal" if optimal else "feasible"
+    counts = search.sets, search.bounded, search.searched, search.left
+    asked = search.problem.size, n_questions
+    return CardResult(name_of(stat), value, least, bound, status, *asked, *counts, seconds, held_out)

@@ -16,7 +16,19 @@ from rerank.ranks.present import present
 from rerank.scorecard.data import in_units
 from rerank.scorecard.kernels import Limits, cut_below
 from rerank.scorecard.questions import written
-from rerank.scorecard.statement import People
+
+
+@dataclass(frozen=True, eq=False)
+class People:
+    """Kinds of people: names, none where nobody named them, and the number of each row's kind."""
+
+    names: tuple[str, ...]
+    codes: NDArray[np.int64]
+
+    @property
+    def kinds(self) -> int:
+        """How many kinds there are: one without names."""
+        return max(1, len(self.names))
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,18 +40,21 @@ class Rows:
     X : table (n, d)
         Without columns of lists and of kinds of people.
     relevant : bool (n,)
-    weight : float64 (n,) or None
-    lists : int64 (n,) or None
-    list_weight : float64 (lists,) or None
-    people : People or None
+    weight : float64 (n,)
+    lists : int64 (n,)
+    list_weight : float64 (lists,)
+    people : People
+    by_list : bool
+        Whether lists were named; if not, all rows are one list.
     """
 
     X: Any
     relevant: NDArray[np.bool_]
-    weight: NDArray[np.float64] | None = None
-    lists: NDArray[np.int64] | None = None
-    list_weight: NDArray[np.float64] | None = None
-    people: People | None = None
+    weight: NDArray[np.float64]
+    lists: NDArray[np.int64]
+    list_weight: NDArray[np.float64]
+    people: People
+    by_list: bool
 
     @classmethod
     def of(cls, X: Any, relevant: NDArray[np.bool_], qid: Any, weight: Any, query_weight: Any, people: Any) -> Rows:
@@ -51,11 +66,12 @@ class Rows:
         there = present(n, weight, query_weight, qid)
         X = X if is_frame(X) or not taken else Frame(dict(zip(names_of(X), X.T)))
         X, relevant = there.of(without(X, *taken), "X"), there.of(relevant)
-        weight = None if weight is None else there.of(check_weights(weight, n))
-        lists = list_weight = kinds = None
+        weight = np.ones(relevant.size) if weight is None else there.of(check_weights(weight, n))
+        lists, list_weight = np.zeros(relevant.size, np.int64), np.ones(1)
+        kinds = People((), np.zeros(relevant.size, np.int64))
         if qid is not None:
-            names, lists = number_lists(there.of(qid))
-            lists = lists.astype(np.int64)
+            names, numbers = number_lists(there.of(qid))
+            lists, list_weight = numbers.astype(np.int64), np.ones(len(names))
             if query_weight is not None:
                 list_weight = weights_of_lists(there.of(query_weight), names, lists)
         if people is not None:
@@ -67,7 +83,7 @@ class Rows:
             kinds = People(known, np.array([known.index(one) for one in texts], np.int64))
         if not relevant.any() or relevant.all():
             raise InputError("y holds 1 class only among the rows with a weight; a card needs rows of both.")
-        return cls(X, relevant, weight, lists, list_weight, kinds)
+        return cls(X, relevant, weight, lists, list_weight, kinds, qid is not None)
 
     @property
     def n(self) -> int:
@@ -77,35 +93,31 @@ class Rows:
     @property
     def units(self) -> tuple[NDArray[np.int64], int]:
         """How many units each row counts, and units to a row."""
-        return (np.ones(self.n, np.int64), 1) if self.weight is None else in_units(self.weight)
+        return in_units(self.weight)
 
     @property
     def counts(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """How many relevant and how many other rows each row stands for."""
-        weight = np.ones(self.n) if self.weight is None else self.weight
-        return weight * self.relevant, weight * ~self.relevant
+        return self.weight * self.relevant, self.weight * ~self.relevant
 
     def some(self, which: NDArray[np.intp]) -> Rows:
         """Some of the rows, in the order given, which may repeat."""
-
-        def of(values: Any) -> Any:
-            return None if values is None else values[which]
-
-        lists, list_weight = of(self.lists), self.list_weight
-        if lists is not None:
-            known, lists = np.unique(lists, return_inverse=True)
-            lists = lists.astype(np.int64)
-            list_weight = None if list_weight is None else list_weight[known]
-        people = None if self.people is None else replace(self.people, codes=self.people.codes[which])
-        return Rows(some_rows(self.X, which), self.relevant[which], of(self.weight), lists, list_weight, people)
+        known, lists = np.unique(self.lists[which], return_inverse=True)
+        return replace(
+            self,
+            X=some_rows(self.X, which),
+            relevant=self.relevant[which],
+            weight=self.weight[which],
+            lists=lists.astype(np.int64),
+            list_weight=self.list_weight[known],
+            people=replace(self.people, codes=self.people.codes[which]),
+        )
 
 
 def cut_of(totals: NDArray[np.int64], rows: Rows, limits: Limits) -> int:
     """The least total that is flagged, by totals of a card that keeps the limits."""
     levels, block = np.unique(-totals, return_inverse=True)
-    kinds = 1 if rows.people is None else len(rows.people.names)
-    codes = np.zeros(rows.n, np.int64) if rows.people is None else rows.people.codes
     counts, _ = rows.units
-    by_block = np.zeros((levels.size, 2 * kinds))
-    np.add.at(by_block, (block, 2 * codes + ~rows.relevant), counts)
+    by_block = np.zeros((levels.size, 2 * rows.people.kinds))
+    np.add.at(by_block, (block, 2 * rows.people.codes + ~rows.relevant), counts)
     return int(-levels[cut_below(by_block, levels.size, limits)])

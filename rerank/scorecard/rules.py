@@ -8,16 +8,15 @@ belong together.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 
-@dataclass(frozen=True, eq=False)
-class Rules:
-    """Rules on sets of questions.
+class Rules(NamedTuple):
+    """Rules on sets of questions, for kernels, too.
 
     Attributes
     ----------

@@ -95,9 +95,8 @@ class Problem:
 
     def bounds_with_one_more(self, members: Any) -> NDArray[np.float64]:
         """The values that no score on these questions and one more exceeds, (questions,)."""
-        data, out = self.data, np.empty(len(self.domains))
-        own = np.asarray(members, np.int64)
-        bound_more(own, data.bits, data.starts, data.factor, data.cell, data.totals.ravel(), self.worth, out)
+        out = np.empty(len(self.domains))
+        bound_more(np.asarray(members, np.int64), self.data.bits, self.data.totals.ravel(), self.worth, out)
         return out
 
     def listed(self, members: Any) -> bool:
@@ -263,8 +262,8 @@ class Search:
     def _level(self, pool: Any, tree: Tree, s: int, least: float | None) -> Any:
         """Bounds of the sets of ``s`` questions that are not fathomed, with the sets, the largest first."""
         problem = self.problem
-        data, rules = problem.data, problem.rules
-        jobs = list(tree.jobs(s, data.bits.shape[1]))
+        data, words = problem.data, problem.data.bits.words.shape[1]
+        jobs = list(tree.jobs(s, words))
 
         def job(low: int, high: int, children: int) -> Any:
             if self.stop.now:
@@ -275,24 +274,11 @@ class Search:
             own = (
                 np.empty((children, data.cells), np.int64) if s == tree.size else tree.counts[begin : begin + children]
             )
-            held = np.empty(data.bits.shape[1], np.uint64)
-            count_children(low, high, s, data.bits, data.starts, data.factor, data.cell, tree.elements, held, own)
+            held = np.empty(words, np.uint64)
+            count_children(low, high, s, data.bits, tree.elements, held, own)
+            nodes = own, tree.counts, tree.first, tree.elements
             found = bound_children(
-                low,
-                high,
-                s,
-                limit - problem.slack,
-                own,
-                tree.counts,
-                tree.first,
-                tree.elements,
-                rules.clash,
-                rules.asked,
-                rules.needed,
-                rules.places,
-                problem.worth,
-                sets,
-                bounds,
+                low, high, s, limit - problem.slack, *nodes, problem.rules, problem.worth, sets, bounds
             )
             return bounds[:found].copy(), sets[:found].copy()
 
@@ -384,26 +370,10 @@ def cards_of(
         return stepped(problem, members, by_list, by_kind, limit)
     own = problem.orders_of(members)
     together = np.stack([by_kind[:, ::2].sum(axis=1), by_kind[:, 1::2].sum(axis=1)], axis=1)
-    flagged, hits = problem.flagged
-    band = problem.rules.places[np.asarray(members)]
+    asked = problem.limits, problem.rules.places[np.asarray(members)], by_kind, together, *problem.flagged
     while True:
         leaf, value = np.empty(1 if rise else most, np.int64), np.empty(1 if rise else most)
-        n = best_points(
-            own,
-            by_list,
-            problem.worth,
-            limit,
-            strict,
-            rise,
-            problem.limits,
-            band,
-            by_kind,
-            together,
-            flagged,
-            hits,
-            leaf,
-            value,
-        )
+        n = best_points(own, by_list, problem.worth, limit, strict, rise, *asked, leaf, value)
         if rise or n < most:
             break
         most *= 8

@@ -15,12 +15,14 @@ from numpy.typing import NDArray
 from rerank.errors import InputError, nearest
 from rerank.io.frames import names_of
 from rerank.io.options import spelled, whole
+from rerank.scorecard.card import Card
 from rerank.scorecard.data import Data, counted, worth_of
 from rerank.scorecard.kernels import FREE, NO_CUT, TOP, Limits
 from rerank.scorecard.points import MOST_QUESTIONS, few
 from rerank.scorecard.questions import Question, candidates
+from rerank.scorecard.rows import People, Rows
 from rerank.scorecard.rules import Rules, rules_of
-from rerank.scorecard.search import Problem
+from rerank.scorecard.search import Found, Problem
 from rerank.statistics import RankStatistic, parse
 
 LARGEST = 10**6
@@ -53,25 +55,10 @@ def measure(stat: Any) -> tuple[RankStatistic, float | None]:
     return parse("auc"), rate
 
 
-@dataclass(frozen=True)
-class Wishes:
-    """What a user asks of a card; the parameters of :class:`rerank.scorecard.Scorecard` of the same names."""
-
-    n_questions: int = 4
-    points: Any = 5
-    thresholds: Any = "quantiles"
-    max_levels: int = 10
-    max_columns: int | None = None
-    one_per_column: bool | str = False
-    signs: Any = None
-    bounds: Any = None
-    must: Any = ()
-    never: Any = ()
-    at_least_one: Any = ()
-    not_both: Any = ()
-    together: Any = ()
-    constraints: Any = ()
-    cut: Any = None
+def name_of(stat: Any) -> str:
+    """What a statistic of :func:`measure` is called."""
+    statistic, rate = measure(stat)
+    return statistic.name if rate is None else f"pauc_fpr@{rate:g}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,36 +70,32 @@ class Stated:
     answers: NDArray[np.bool_]
     left_out: dict[str, str]
 
+    def card(self, found: Found) -> Card:
+        """The questions and points that a search found."""
+        return Card(tuple(self.questions[j] for j in found.members), found.points)
 
-def stated(
-    wishes: Wishes,
-    stat: Any,
-    X: Any,
-    relevant: NDArray[np.bool_],
-    weight: Any,
-    lists: Any,
-    list_weight: Any,
-    people: Any,
-    card: Any = None,
-) -> Stated:
-    """The problem of a table; the questions and points of a given ``card`` join those of the table.
+
+def stated(wishes: Any, rows: Rows, card: Any = None) -> Stated:
+    """The problem of some rows; the questions and points of a given ``card`` join those of the table.
+
+    ``wishes`` has the parameters of :class:`rerank.scorecard.Scorecard` as attributes.
 
     Raises
     ------
     InputError
     """
     size = whole("n_questions", wishes.n_questions, 1, MOST_QUESTIONS)
-    names = names_of(X)
+    names = names_of(rows.X)
     named = [*([] if card is None else card.questions), *_questions_named(wishes, names)]
     never = [str(one) if _is_column(one, names) else _question(one, names) for one in _texts("never", wishes.never)]
     points = domain_of(wishes.points)
     questions, answers, left_out = candidates(
-        X,
+        rows.X,
         wishes.thresholds,
         whole("max_levels", wishes.max_levels, 2),
         named,
         never,
-        weight,
+        rows.weight,
         both_ways=points[0] * points[-1] > 0,
     )
     if not questions:
@@ -120,14 +103,13 @@ def stated(
         raise InputError(
             f"X gives no question that some rows answer by yes and others by no ({why}); give a column that varies."
         )
-    places = _Places(X, questions, answers, left_out)
+    places = _Places(rows.X, questions, answers, left_out)
     column = np.array([names.index(one.column) for one in questions])
     domains = _domains(wishes, places, card)
     rules = _rules(wishes, places, column)
-    data = counted(answers, relevant, weight, lists, None if people is None else people.codes)
-    limits = _limits(wishes, data, people)
-    statistic, rate = measure(stat)
-    problem = Problem(data, worth_of(statistic, rate, data, list_weight), domains, size, rules, limits)
+    data = counted(answers, rows.relevant, rows.weight, rows.lists, rows.people.codes)
+    limits = _limits(wishes, data, rows.people)
+    problem = Problem(data, worth_of(*measure(wishes.stat), data, rows.list_weight), domains, size, rules, limits)
     return Stated(problem, questions, answers, left_out)
 
 
@@ -147,7 +129,7 @@ def _sets(option: str, given: Any) -> list[list[Any]]:
     return [_texts(option, one) for one in own] if several else [own] if own else []
 
 
-def _questions_named(wishes: Wishes, names: Sequence[str]) -> list[Question]:
+def _questions_named(wishes: Any, names: Sequence[str]) -> list[Question]:
     """Questions that the user names and that may not be among those of the table."""
     every = [*_texts("must", wishes.must)]
     for option in ("at_least_one", "not_both", "together"):
@@ -223,7 +205,7 @@ def domain_of(points: Any) -> tuple[int, ...]:
     return found
 
 
-def _domains(wishes: Wishes, places: _Places, card: Any) -> tuple[tuple[int, ...], ...]:
+def _domains(wishes: Any, places: _Places, card: Any) -> tuple[tuple[int, ...], ...]:
     every = domain_of(wishes.points)
     if card is not None:
         wide = tuple(sorted({*every, *card.points} - {0}))
@@ -250,7 +232,7 @@ def _domains(wishes: Wishes, places: _Places, card: Any) -> tuple[tuple[int, ...
     return tuple(domains)
 
 
-def _rules(wishes: Wishes, places: _Places, column: Any) -> Rules:
+def _rules(wishes: Any, places: _Places, column: Any) -> Rules:
     if wishes.one_per_column not in (False, True, "monotone"):
         raise InputError(f"one_per_column is {spelled(wishes.one_per_column)}; it must be True, False or 'monotone'.")
     several = places.sets("at_least_one", wishes.at_least_one)
@@ -267,20 +249,11 @@ def _rules(wishes: Wishes, places: _Places, column: Any) -> Rules:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class People:
-    """Kinds of people: names, and the number of each row's kind."""
-
-    names: tuple[str, ...]
-    codes: NDArray[np.int64]
-
-
-def _limits(wishes: Wishes, data: Data, people: People | None) -> Limits:
-    kinds = 1 if people is None else len(people.names)
+def _limits(wishes: Any, data: Data, people: People) -> Limits:
     rows = float(data.totals.sum())
     cut, top = _cut(wishes.cut, rows, data.unit)
     found = {what: float(sign == "<=") for what, sign in WANTED.items()}
-    quota, first = np.zeros(kinds), 0.0
+    quota, first = np.zeros(people.kinds), 0.0
     for text in _texts("constraints", wishes.constraints):
         match, own = CONSTRAINT.match(str(text).strip()), QUOTA.match(str(text).strip())
         if match is not None and match["sign"] == WANTED[match["what"]]:
@@ -289,8 +262,8 @@ def _limits(wishes: Wishes, data: Data, people: People | None) -> Limits:
                 raise InputError(f"The constraint {text!r} has a share above 1; write a part of 1, or one such as 80%.")
             found[match["what"]] = (max if match["sign"] == ">=" else min)(found[match["what"]], share)
         elif own is not None:
-            if people is None or own["kind"] not in people.names:
-                known = "none are given" if people is None else ", ".join(people.names)
+            if own["kind"] not in people.names:
+                known = ", ".join(people.names) or "none are given"
                 raise InputError(
                     f"The constraint {text!r} names the kind {own['kind']!r}, and the kinds of people are: "
                     f"{known}; pass people=."
@@ -303,29 +276,18 @@ def _limits(wishes: Wishes, data: Data, people: People | None) -> Limits:
         else:
             raise InputError(
                 f"The constraint {text!r} cannot be read; write one such as 'sensitivity >= 0.8', 'flagged <= 20%', "
-                "'flagged gap <= 0.1', 'sensitivity gap <= 0.1', 'auc inside >= 0.6' or '20 of A among the "
-                "first 200'."
+                "'flagged gap <= 0.1', 'sensitivity gap <= 0.1', 'auc inside >= 0.6' or '20 of A among the first 200'."
             )
     asked = {what for what, sign in WANTED.items() if found[what] != float(sign == "<=")}
-    if people is None and asked & {"sensitivity gap", "flagged gap", "auc inside"}:
+    if not people.names and asked & {"sensitivity gap", "flagged gap", "auc inside"}:
         raise InputError("The constraints compare kinds of people, and none are given; pass people=.")
     if cut == NO_CUT and asked - {"auc inside"}:
         cut = FREE
     sensitivity, flagged, gap, flagged_gap, area = (
         found[what] + (ROUNDING if sign == "<=" else -ROUNDING) for what, sign in WANTED.items()
     )
-    return Limits(
-        cut,
-        top * (1.0 + ROUNDING),
-        sensitivity,
-        flagged,
-        flagged_gap,
-        gap,
-        area,
-        first,
-        quota,
-        wishes.one_per_column == "monotone",
-    )
+    one_sign, most = wishes.one_per_column == "monotone", top * (1.0 + ROUNDING)
+    return Limits(cut, most, sensitivity, flagged, flagged_gap, gap, area, first, quota, one_sign)
 
 
 def _cut(cut: Any, rows: float, unit: int) -> tuple[int, float]:

@@ -110,8 +110,8 @@ def value_of(
     relevant: NDArray[np.int64],
     other: NDArray[np.int64],
     lists: NDArray[np.int64],
-    unit: int = 1,
-    list_weight: Any = None,
+    unit: int,
+    list_weight: Any,
     ties: str = "average",
 ) -> Fraction | float:
     """Weighted mean over the lists of the value of a card that gives rows these totals; see :func:`value_of_list`.
@@ -119,10 +119,9 @@ def value_of(
     ``relevant`` and ``other`` say how many rows of each class a row stands for, in units.
     """
     parts, weights = [], []
-    for of in range(int(lists.max()) + 1):
+    for of, weight in enumerate(list_weight.tolist()):
         own = lists == of
         value = value_of_list(statistic, rate, blocks(np.asarray(totals)[own], relevant[own], other[own]), unit, ties)
-        weight = 1.0 if list_weight is None else float(list_weight[of])
         if value is not None and weight > 0:
             parts.append(value)
             weights.append(Fraction(weight))

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import CertificateError
-from rerank.io.page import Part, Words, as_html, as_text
+from rerank.io.page import Part, Readable, Words
 from rerank.scorecard.value import value_of
 from rerank.statistics import AUC, RankStatistic, presentation
 
@@ -60,19 +60,12 @@ class Claim:
         See :func:`rerank.scorecard.value.value_of`.
     answers : bool (questions, n)
     of_card : bool (questions of the card, n)
-    relevant : bool (n,)
-    weight : float64 (n,)
+    rows : Rows
     counts : int64 (n,)
         The weights in parts of ``unit`` to a row.
     unit : int
-    lists, people : int64 (n,)
-    list_weight : float64 (lists,) or None
-    domains : tuple of tuple of int
-        Points that each candidate may have.
-    size : int
-        Most questions.
-    rules : Rules
-    limits : Limits
+    problem : Problem
+        Of which the points that each candidate may have, the most questions, the rules and the limits are read.
     """
 
     result: Any
@@ -82,26 +75,20 @@ class Claim:
     rate: float | None
     answers: NDArray[np.bool_]
     of_card: NDArray[np.bool_]
-    relevant: NDArray[np.bool_]
-    weight: NDArray[np.float64]
+    rows: Any
     counts: Ints
     unit: int
-    lists: Ints
-    list_weight: NDArray[np.float64] | None
-    people: Ints
-    domains: tuple[tuple[int, ...], ...]
-    size: int
-    rules: Any
-    limits: Any
+    problem: Any
 
     def value(self, totals: Any, ties: str = "average") -> Fraction | float:
         """The exact value of totals of the rows."""
-        sides = self.counts * self.relevant, self.counts * ~self.relevant
-        return value_of(self.statistic, self.rate, totals, *sides, self.lists, self.unit, self.list_weight, ties)
+        rows, relevant = self.rows, self.rows.relevant
+        sides = self.counts * relevant, self.counts * ~relevant
+        return value_of(self.statistic, self.rate, totals, *sides, rows.lists, self.unit, rows.list_weight, ties)
 
 
 @dataclass(frozen=True)
-class Verified:
+class Verified(Readable):
     """What was checked, and found right.
 
     Attributes
@@ -143,12 +130,6 @@ class Verified:
             ),
         ]
 
-    def __str__(self) -> str:
-        return as_text(self.parts())
-
-    def _repr_html_(self) -> str:
-        return as_html(self.parts())
-
 
 class Measure(NamedTuple):
     """How a list is valued: ``scale`` times what its groups earn."""
@@ -187,9 +168,9 @@ def verify(claim: Claim) -> Verified:
         top, rounding = float(limit), _rounding(measures, constant, claim)
     cells = _cells(claim)
     sets = allowed = above = vectors = 0
-    for members in _sets(len(claim.domains), claim.size, cells.shape[1]):
+    for members in _sets(len(claim.problem.domains), claim.problem.size, cells.shape[1]):
         sets += len(members)
-        members = members[_allowed(claim.rules, members)]
+        members = members[_allowed(claim.problem.rules, members)]
         allowed += len(members)
         groups = _groups(claim.answers, cells, claim.counts, 2 * len(measures), members)
         bounds = constant * (not exact) + _best(measures, groups)
@@ -205,7 +186,7 @@ def verify(claim: Claim) -> Verified:
 def _check_card(claim: Claim) -> Fraction | float:
     """The exact value of the card, which is the one of the result, and allowed."""
     card, result = claim.card, claim.result
-    if (np.abs(claim.weight * claim.unit - claim.counts) > 0.5).any():
+    if (np.abs(claim.rows.weight * claim.unit - claim.counts) > 0.5).any():
         raise CertificateError("The rows are not counted as their weights say; fit again.")
     totals = np.asarray(card.points, np.int64) @ claim.of_card
     for ties, told in (("average", result.value), ("pessimistic", result.pessimistic)):
@@ -216,13 +197,13 @@ def _check_card(claim: Claim) -> Fraction | float:
             )
     value = claim.value(totals)
     for question, points in zip(card.questions, card.points):
-        if question not in claim.questions or points not in claim.domains[claim.questions.index(question)]:
+        if question not in claim.questions or points not in claim.problem.domains[claim.questions.index(question)]:
             raise CertificateError(f"The card gives {points:+d} points for '{question}', which is not allowed.")
     members = np.array(sorted(map(claim.questions.index, card.questions)))
     if (
-        members.size > claim.size
+        members.size > claim.problem.size
         or np.unique(members).size < members.size
-        or not _allowed(claim.rules, members[None])[0]
+        or not _allowed(claim.problem.rules, members[None])[0]
     ):
         raise CertificateError("The questions of the card break a rule; fit again.")
     order = np.array([claim.questions.index(question) for question in card.questions])
@@ -231,7 +212,7 @@ def _check_card(claim: Claim) -> Fraction | float:
         raise CertificateError("The card breaks a limit or a constraint; fit again.")
     for one in card.totals:
         there = totals == one.total
-        own = [float(claim.weight[there & side].sum()) for side in (claim.relevant, ~claim.relevant)]
+        own = [float(claim.rows.weight[there & side].sum()) for side in (claim.rows.relevant, ~claim.rows.relevant)]
         if not np.allclose(own, [one.relevant, one.other], rtol=1e-9, atol=1e-9):
             raise CertificateError(
                 f"The card counts {one.relevant:g} relevant rows and {one.other:g} others at the total {one.total}, "
@@ -249,10 +230,9 @@ def _check_card(claim: Claim) -> Fraction | float:
 def _measures(claim: Claim) -> tuple[list[Measure], float]:
     """How each list is valued, and the constant of the sum."""
     found, weights, offsets = [], [], []
-    for of in range(int(claim.lists.max()) + 1):
-        own = claim.lists == of
-        P, Q = (int(claim.counts[own & side].sum()) for side in (claim.relevant, ~claim.relevant))
-        weight = 1.0 if claim.list_weight is None else float(claim.list_weight[of])
+    for of, weight in enumerate(claim.rows.list_weight.tolist()):
+        own = claim.rows.lists == of
+        P, Q = (int(claim.counts[own & side].sum()) for side in (claim.rows.relevant, ~claim.rows.relevant))
         offset, scale, earned, limit = 0.0, 2.0 * P * Q, None, None
         if claim.rate is not None:
             scale, limit = float(P * Q), float(Fraction(repr(float(claim.rate))) * Q)
@@ -278,7 +258,7 @@ def _rounding(measures: Sequence[Measure], constant: float, claim: Claim) -> flo
         one.scale * (2.0 * one.relevant * one.others if one.earned is None else one.relevant * float(one.earned.max()))
         for one in measures
     )
-    return (2.0 ** min(claim.size, 30) + len(measures) + 16) * 2.0**-52 * max(1.0, most)
+    return (2.0 ** min(claim.problem.size, 30) + len(measures) + 16) * 2.0**-52 * max(1.0, most)
 
 
 def _sets(n: int, size: int, rows: int) -> Iterator[Ints]:
@@ -305,7 +285,7 @@ def _allowed(rules: Any, members: Ints) -> NDArray[np.bool_]:
 
 def _cells(claim: Claim) -> Ints:
     """Of each row the place of its class in its list, and in its kind of people, (2, n)."""
-    return 2 * np.stack([claim.lists, claim.people]) + ~claim.relevant
+    return 2 * np.stack([claim.rows.lists, claim.rows.people.codes]) + ~claim.rows.relevant
 
 
 def _groups(answers: NDArray[np.bool_], cells: Ints, counts: Ints, width: int, members: Ints, which: int = 0) -> Ints:
@@ -366,7 +346,7 @@ def _orders(domains: tuple[tuple[int, ...], ...], begin: int, end: int) -> tuple
 
 def _check_points(claim: Claim, members: Ints, groups: Ints, measures: Any, constant: float, top: float) -> int:
     """Value every vector of points of a set; one above the limit that is allowed is a contradiction."""
-    domains = tuple(claim.domains[j] for j in members)
+    domains = tuple(claim.problem.domains[j] for j in members)
     many, some = math.prod(map(len, domains)), max(1, CELLS // 4 ** len(domains))
     for begin in range(0, many, some):
         points, more, same = _orders(domains, begin, min(begin + some, many))
@@ -387,16 +367,16 @@ def _check_points(claim: Claim, members: Ints, groups: Ints, measures: Any, cons
 
 def _kept(claim: Claim, members: Ints, points: Ints) -> NDArray[np.bool_]:
     """Which vectors of points keep the limits, (vectors,)."""
-    limits, k = claim.limits, members.size
+    limits, k = claim.problem.limits, members.size
     good = np.ones(len(points), bool)
     if limits.one_sign:
-        column = claim.rules.places[members]
+        column = claim.problem.rules.places[members]
         for i, j in combinations(range(k), 2):
             if column[i] == column[j]:
                 good &= (points[:, i] > 0) == (points[:, j] > 0)
     if not (limits.area > 0 or limits.first > 0 or limits.cut):
         return good
-    kinds = int(claim.people.max()) + 1
+    kinds = int(claim.rows.people.codes.max()) + 1
     (people,) = _groups(claim.answers, _cells(claim), claim.counts, 2 * kinds, members[None], 1)
     total = points @ ((np.arange(1 << k)[:, None] >> np.arange(k)) & 1).T
     for begin in range(0, len(points), some := max(1, CELLS // 4**k)):

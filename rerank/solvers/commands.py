@@ -330,35 +330,28 @@ def names() -> tuple[str, ...]:
     return ("highs", *SOLVERS, *ONLY_PULP)
 
 
+def _printed(words: Sequence[str]) -> tuple[str, str]:
+    """What a command that ends soon prints, and what it prints as errors."""
+    done = subprocess.run(
+        words, capture_output=True, text=True, timeout=20, stdin=subprocess.DEVNULL, errors="replace", check=False
+    )
+    return done.stdout, done.stderr
+
+
 def installed_version(solver: Solver, command: Iterable[str]) -> str:
     """The version that a solver prints when it is asked."""
     try:
-        done = subprocess.run(
-            [*command, *solver.ask],
-            capture_output=True,
-            text=True,
-            timeout=20,
-            stdin=subprocess.DEVNULL,
-            errors="replace",
-        )
+        return solver.version_in("".join(_printed([*command, *solver.ask])))
     except (OSError, subprocess.TimeoutExpired):
         return "unknown"
-    return solver.version_in(done.stdout + done.stderr)
 
 
 def _check_raw(solver: Solver, command: list[str], options: Options) -> None:
     """Ask a solver that goes on without an option that it does not know whether it knows these."""
     if not options.raw or solver.refusal == NEVER:
         return
-    done = subprocess.run(
-        [*command, *_raw(options, DASHED), *solver.ask],
-        capture_output=True,
-        text=True,
-        timeout=20,
-        stdin=subprocess.DEVNULL,
-        errors="replace",
-    )
-    if match := re.search(solver.refusal, done.stdout, re.M):
+    said, _ = _printed([*command, *_raw(options, DASHED), *solver.ask])
+    if match := re.search(solver.refusal, said, re.M):
         raise SolverError(f"{solver.title} refuses an option: {match[0].strip()}.")
 
 

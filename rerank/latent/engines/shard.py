@@ -119,23 +119,7 @@ class Shard:
         s = self.settings
         step = warp if s.loss == "warp" else robirank
         who = self.who[records]
-        return int(
-            step(
-                who,
-                self.where[records],
-                self.xi[records],
-                visits.visit_starts(who, s.visit_size, rng),
-                self.U,
-                self.GU,
-                V,
-                GV,
-                self.log.n_items,
-                np.float32(s.rate(epoch)),
-                np.float32(s.alpha),
-                s.optimizer == "adagrad",
-                s.visit_size,
-                s.n_negatives,
-                s.popular,
-                np.uint64(rng.integers(2**63)),
-            )
-        )
+        visited = who, self.where[records], self.xi[records], visits.visit_starts(who, s.visit_size, rng)
+        rates = np.float32(s.rate(epoch)), np.float32(s.alpha), s.optimizer == "adagrad"
+        drawn = s.visit_size, s.n_negatives, s.popular, np.uint64(rng.integers(2**63))
+        return int(step(*visited, self.U, self.GU, V, GV, self.log.n_items, *rates, *drawn))
