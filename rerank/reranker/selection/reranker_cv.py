@@ -413,7 +413,7 @@ class _Trial:
         lead = self.leads[number]
         name = option_names([option.params for option in self.options])[number]
         # The base differs from line to line: options are tried on one or more deals, and folds joined in two ways.
-        base = f"the first stage's {short(lead.alone)} on the same held-out rows"
+        base = f"the first stage's {short(lead.value - lead.lead)} on the same held-out rows"
         led = "" if math.isnan(lead.lead) else f", {lead.lead:+.4g} over {base}"
         spent = time.perf_counter() - self._began
         say(f"{name}: {self.judge.statistic.name} {short(lead.value)}{led}, {spent:.1f} s in all")
