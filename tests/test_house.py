@@ -55,19 +55,19 @@ ROOMS = {
 LEDGER: dict[str, int] = {
     "formulations": 4645,  # the equation of each component, names of the table; forms of solution files; cards; Pos@Top
     "errors": 500,  # one home of text for people and of streams that end no call; loading stops the clock
-    "io": 4535,  # saved indices, decimals, labels, margins as written; runs of all forms; kinds of queries
+    "io": 4557,  # columns by name; decimals, labels, margins as written; runs of all forms; kinds of queries
     "statistics": 1019,  # a refusal names the share that was written; pairs of labels in order; ties as quoted; Pos@Top
     "ranks": 2370,  # rows that are there, the error of a lead; pairs won; the field's measures of runs, with intervals
     "problem": 1675,  # rows on the weights, as a person writes them; quotas, and which clash; directions
     "certificate": 2145,  # rows on the weights exclude leaves and vertices; ties as halves
     "search": 10570,  # rows on the weights; quotas; a bound with ties as halves
     "solvers": 1879,  # own sense of objectives, unbounded programs; own options of solvers
-    "scorers": 4123,
+    "scorers": 4163,  # texts that the fit did not have
     "plots": 1447,  # the risks of a card, and the card on paper; curves of a list as SVG; steps by the weight of a run
-    "scorecard": 5179,  # cards of points, their files and exports, the check of their proof; the best card of each size
+    "scorecard": 5181,  # cards of points, their files and exports, the check of their proof; the best card of each size
     "latent": 3466,  # an evaluation refuses what it cannot judge
-    "reranker": 15146,  # one record that describes a fit; fusion by logistic regression, alpha, kinds; comparison
-    "cli": 3571,  # six commands for cards; compare and frontier; a report of one screen
+    "reranker": 15193,  # one record that describes a fit; fusion by logistic regression, alpha, kinds; comparison
+    "cli": 3612,  # six commands for cards; compare and frontier; a report of one screen
     "rerank": 116,  # public names
 }
 
