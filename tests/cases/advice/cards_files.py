@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 from scipy.sparse import csr_array
 
 from formulations import card as program
@@ -15,6 +16,7 @@ from tests.cases.advice.programs import build, solved
 
 PLAIN = {"n_questions": 2, "points": 2, "validation": None, "time_limit": 20}
 CONSTANT = FRAME.assign(c=1.0)
+DAYS = pd.date_range("2024-01-01", periods=len(Y))
 KINDS = np.resize(["m", "f"], len(Y))
 
 
@@ -65,6 +67,11 @@ OPTIONS = [
         lambda: proved(signs={"a": 1}) and proved(signs={"a >= 0": 1}),
     ),
     row("which gives no question: {}; drop it", lambda: fit(CONSTANT, must="c"), lambda: same(table=CONSTANT)),
+    row(
+        "dates; give them as numbers, such as days since the first of them",
+        lambda: fit(FRAME.assign(c=DAYS), must="c"),
+        lambda: proved(table=FRAME.assign(c=(DAYS - DAYS[0]).days), must="c"),
+    ),
     row("which never excludes or all rows answer alike; drop it", lambda: fit(must="a >= 99"), same),
     row(
         "is no question; write one such as 'age >= 60', 'sex = male' or 'age {}'",

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.dataset
 import pyarrow.parquet
@@ -31,6 +32,8 @@ from rerank.io import (
 )
 from rerank.perturb import perturb_rows
 from tests.cases.advice import FRAME, QID, X, Y, command, fit, model_file, promised, row, same, table_file, write
+
+WARDS, DAYS = [*"xy"] * 20, pd.date_range("2024-01-01", periods=40)
 
 
 def with_hole(value=np.nan):
@@ -210,6 +213,16 @@ FRAMES = [
         "of the fit; add what is missing, under the name it had",
         lambda: fit(FRAME).rank(FRAME[["a"]]),
         lambda: len(fit(FRAME).rank(FRAME[["a"]].assign(b=X[:, 1]))) == 40,
+    ),
+    row(
+        "that no row of the fit had ({}), ranked as having none of its known texts; correct what is misspelt, or fit again",
+        lambda: fit(frame_with(ward=WARDS)).rank(frame_with(ward=["cellar", *WARDS[1:]])),
+        lambda: len(fit(frame_with(ward=WARDS)).rank(frame_with(ward=WARDS))) == 40,
+    ),
+    row(
+        "Give dates as numbers, such as days since the first of them.",
+        lambda: fit(frame_with(ward=WARDS, day=DAYS.astype(str)), first_stage="logistic"),
+        lambda: fit(frame_with(ward=WARDS, day=(DAYS - DAYS[0]).days), first_stage="logistic"),
     ),
     row(
         "X has two columns {}; give every column its own name",
