@@ -105,7 +105,9 @@ def test_a_point_just_beyond_a_limit_is_none(rows: bool, limit: float, share: fl
         X = np.array([[0.0, side], [ahead, 0.0], [-5.0, 0.3], [-6.0, -0.4]])
         problem = Problem.build(X, [item], epsilon=1e-9, limits=limits)
         spread = problem.high - problem.low
-        ahead = wanted * spread[0] / spread[1]
+        last, ahead = ahead, wanted * spread[0] / spread[1]
+        if ahead == last:
+            break
     with by_rows() if rows else nullcontext():
         for nodes in (0, 50):
             found = solve(problem, time_limit=None, n_jobs=1, node_limit=nodes)

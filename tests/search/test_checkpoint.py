@@ -111,11 +111,15 @@ def test_a_search_that_goes_on_meets_the_enumerated_optimum(tmp_path_factory, se
 
 
 def test_a_search_that_time_ends_closes_later_at_the_same_value(tmp_path: Path) -> None:
-    problem = noisy_problem(100, 5, "mrr", 0.35, 0)
-    whole, found, parts = answer(problem), None, 0
+    problem, path = noisy_problem(100, 5, "mrr", 0.35, 0), tmp_path / "c"
+    whole, found, parts, kept = answer(problem), None, 0, []
     while found is None or not found.closed:
-        found, parts = answer(problem, checkpoint=tmp_path / "c", time_limit=0.04), parts + 1
+        found, parts = answer(problem, checkpoint=path, time_limit=0.04 * 1.5**parts), parts + 1
         assert found.value <= whole.value + 1e-12 and whole.value <= found.bound + 1e-12
+        if path.exists() and not found.closed:
+            kept.append(read_archive(path, FORM)[0]["boxes"])
+            assert kept[-1] == found.boxes
+    assert kept == sorted(kept) and kept[-1] > 0
     # Other steps may end at another place of the same value, and add up its terms in another order.
     assert parts > 1 and found.value == pytest.approx(whole.value, rel=1e-14)
     assert found.bound == pytest.approx(whole.bound, rel=1e-14)
