@@ -216,7 +216,7 @@ def test_options_without_time_in_the_folds_are_not_tried_and_not_chosen(monkeypa
 
     def take(self, option, *rest):  # no time is left for the second option
         if option["epsilon"] == SMALL["epsilon"][1]:
-            self._clock._limit = 0.0
+            self._clock.limit = 0.0
         return real(self, option, *rest)
 
     monkeypatch.setattr(held_out.Folds, "take", take)
