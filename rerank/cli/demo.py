@@ -39,7 +39,7 @@ SIMPLE = ("logistic+squares", "logistic+head20")
 """What is compared on the lists to come: squares as columns, and a refit on the first 20 % of its own list."""
 
 RADII = (0.1, 1.0)
-"""Two of the default radii, in deviations of the first stage's score."""
+"""Two of the default radii, in standard deviations of the first stage's score."""
 
 WORK = "Fitting logistic regression, simple rivals and corrections, on folds and on all rows ..."
 AGAIN = "The same on machines that fail in one way ..."

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rerank.io.page import Cells, Part, Words, as_html, as_text
+from rerank.io.page import Cells, Part, Readable, Words
 from rerank.reranker.fusion.choice import Folds, lead_of
 from rerank.reranker.fusion.normalise import Floats
 from rerank.reranker.fusion.points import Values
@@ -29,7 +29,7 @@ Steps = tuple[Floats, Floats]
 
 
 @dataclass(frozen=True, eq=False)
-class AlphaCurve:
+class AlphaCurve(Readable):
     """Mean statistic of ``(1 - alpha) * first + alpha * second``, the normalised scores of two runs.
 
     Between two alphas at which documents change places the mean is constant, and at them equal scores count against the
@@ -92,7 +92,8 @@ class AlphaCurve:
             self.ends, self.steps, self.best, runs=self.runs, fitted=self.fitted, unit=self.statistic, ax=ax
         )
 
-    def _parts(self) -> list[Part]:
+    def parts(self) -> list[Part]:
+        """What a person reads."""
         first, second = self.runs
         low, high = self.best
         rows = [("alpha", self.statistic), ("0", f"{self.means[0]:.4f}"), ("0.5", f"{self.means[POINTS // 2]:.4f}")]
@@ -110,12 +111,6 @@ class AlphaCurve:
             Words(f"No alpha has more than {most:.6f} on these queries.", strong=True),
             *(Words(f"Held-out queries, {words}: {_told(lead)}.") for words, lead in told),
         ]
-
-    def __str__(self) -> str:
-        return as_text(self._parts())
-
-    def _repr_html_(self) -> str:
-        return f"<div>{as_html(self._parts())}</div>"
 
 
 def _told(lead: Lead) -> str:

@@ -22,7 +22,7 @@ from rerank.errors.stops import current, enough_memory, protected
 from rerank.errors.telling import say
 from rerank.io.frames import is_frame, is_sparse, names_of
 from rerank.io.options import seed
-from rerank.io.page import Cells, Part, Words, as_html, as_text
+from rerank.io.page import Cells, Part, Readable, Words
 from rerank.ranks.row_gains import IdealGains
 from rerank.reranker.clock import Clock
 from rerank.reranker.data import Arguments, Data, Weights, data_of
@@ -138,7 +138,7 @@ class Compared:
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(Readable):
     """Methods on the same held-out rows, and which to take.
 
     Attributes
@@ -204,12 +204,6 @@ class Comparison:
             rows.append((name, short(one.value), lead, ends, f"{one.seconds:.2g}"))
         sides = ("left", "right", "right", "left", "right")
         return [Words(first), Cells(rows, sides, named=True), Words(self.sentence, strong=True)]
-
-    def __str__(self) -> str:
-        return as_text(self.parts())
-
-    def _repr_html_(self) -> str:
-        return as_html(self.parts())
 
     def plot(self, ax: Any = None) -> Any:
         """Lead and interval of every method that was tried; returns the axes (:func:`rerank.plots.leads`)."""
