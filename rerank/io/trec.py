@@ -348,8 +348,8 @@ def _by_lines(path: Path, raw: bytes, start: int, width: int, layout: Layout) ->
             raise no_number(path, line, repr(layout.value), parts[place])
         if layout is QRELS and no_grades(values[-1]):
             said = f"the grade {parts[place]!r} is not a whole number up to {LARGEST}"
-            more = ", or exchange the files if this is a run" if width == 3 else ""
-            raise wrong(path, line, said, f"correct it{more}")
+            cure = "correct it, or exchange the files if this is a run" if width == 3 else "correct it"
+            raise wrong(path, line, said, cure)
     if not seen:
         raise InputError(f"{path} is empty; pass a file with lines such as: {layout.line}.")
     queries, documents = (words([pair[side] for pair in seen]) for side in (0, 1))

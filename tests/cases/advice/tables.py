@@ -216,8 +216,8 @@ FRAMES = [
     ),
     row(
         "that no row of the fit had ({}), ranked as having none of its known texts; correct what is misspelt, or fit again",
-        lambda: fit(frame_with(ward=WARDS)).rank(frame_with(ward=["cellar", *WARDS[1:]])),
-        lambda: len(fit(frame_with(ward=WARDS)).rank(frame_with(ward=WARDS))) == 40,
+        lambda: fit(frame_with(ward=WARDS), first_stage="logistic").rank(frame_with(ward=["cellar", *WARDS[1:]])),
+        lambda: len(fit(frame_with(ward=WARDS), first_stage="logistic").rank(frame_with(ward=WARDS))) == 40,
     ),
     row(
         "Give dates as numbers, such as days since the first of them.",
