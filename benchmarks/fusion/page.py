@@ -24,12 +24,10 @@ CURVES = "robust03"
 FINDINGS = """\
 What follows from it: take `ScoreFusion` from five judged queries on. Over all six collections its mean lead over RRF
 has an interval above 0 from ten queries on, and so has its lead over logistic regression at five, 20, 50 and 80
-queries. On the real runs alone the lead over RRF is above 0 at every number of queries, with such an interval at 50
-only, and from ten queries on logistic regression on min-max scores, in a hundredth of a second, is as good; with
-five it falls below RRF. On TREC Deep Learning 2020 nothing has an interval above 0. Fits of the statistic itself
-(ascent, exact) need some 50 queries to be level. Equal weights of min-max scores are level with RRF. Boosted trees are
-behind RRF up to 20 queries. With fewer than 20 queries no weights are searched for, and beyond it was seldom worth
-its time."""
+queries. On the real runs alone the lead over RRF has such an interval at 50 only, on TREC Deep Learning 2020 nowhere.
+There logistic regression on min-max scores, in a hundredth of a second, is as good from ten queries on, and falls below
+RRF with five. Fits of the statistic itself (ascent, exact) need some 50 queries to be level, boosted trees more
+than 20. From 20 queries on a search for weights was seldom worth its time."""
 
 
 METHOD = f"""\
@@ -38,15 +36,13 @@ RepBERT on TREC Deep Learning 2020 (54 queries, grades 0 to 3). MQ2007-agg (LETO
 (1,692 queries). Of the three others (OHSUMED with 106 queries, 36 queries of MSLR, LightGBM's example with 251), single
 columns stand for runs: those whose nDCG@10 is {CHANCE:g} above that of a random order, and which differ within
 {VARYING:.0%} of the queries. In each of five folds some runs and some training queries are drawn, and the queries of
-the fold are the test. A number is the mean lead in nDCG@10 (linear gain; a query without a hit counts 0) over RRF
-(k = 60), with Student's 95 % interval over folds, so that it includes the draw of queries and runs.
+the fold are the test. Leads are means in nDCG@10 (linear gain; a query without a hit counts 0) over RRF (k = 60), with
+Student's 95 % interval over folds.
 
 guarded is `ScoreFusion` with its defaults and at most 10 CPU seconds. logistic is scikit-learn's logistic regression
 of relevance on min-max scores (C = 100, both signs). Coordinate ascent (.5 CPU seconds) and the exact fit without folds
-(1 CPU second) have min-max scores and weights >= 0; LightGBM's lambdarank has reciprocal ranks. The rule of the choice
-was made on other draws of TREC 2003 Robust and of the four sets of columns, queries of the same sets; figures of TREC
-Deep Learning 2020 were seen beside them and not used
-([decision 0028](decisions/0028-the-null-of-score-fusion.md)).
+(1 CPU second) have min-max scores and weights >= 0; LightGBM's lambdarank has reciprocal ranks. How the rule of the
+choice was made, on other draws of the same sets: [decision 0028](decisions/0028-the-null-of-score-fusion.md).
 """
 
 
