@@ -152,22 +152,23 @@ class Ranker(ShownMixin, BaseEstimator):
                 ideal_gains=numbered(ideal_gains, names),
             )
 
-    def _rows(self, X: Any, qid: Any = None) -> Rows:
+    def _rows(self, X: Any, qid: Any = None, level: int = 3) -> Rows:
+        """The rows as the fit saw its own; ``level`` is the caller's, for warnings."""
         check_is_fitted(self, "result_")
         columns, X = self.state_.columns, held(X)
         rows = columns.rows(without(X, qid) if isinstance(qid, str) and qid not in columns.inputs else X)
-        if is_frame(rows.given):
+        if is_frame(rows.given) and self.state_.named:  # a fit on an array takes columns by place
             rows = Rows(by_name(rows.given, columns.inputs, columns.frame), columns)
         with names_optional():
             validate_data(self, rows.given, reset=False, skip_check_array=True)
         for note in () if self.state_.first_stage is None else self.state_.first_stage.unseen(rows):
-            warnings.warn(note, InputWarning, stacklevel=3)
+            warnings.warn(note, InputWarning, stacklevel=level)
         return rows
 
-    def _listed(self, X: Any, qid: ArrayLike | str | None) -> tuple[Rows, NDArray[np.intp] | None]:
+    def _listed(self, X: Any, qid: ArrayLike | str | None, level: int = 4) -> tuple[Rows, NDArray[np.intp] | None]:
         """The rows, and the number of each one's list."""
         X = held(X)
-        rows = self._rows(X, qid)
+        rows = self._rows(X, qid, level)
         return rows, None if qid is None else number_lists(check_qid(lists_of(X, qid), rows.n))[1]
 
     def top(self, X: Any, n: int, qid: ArrayLike | str | None = None) -> NDArray[Any]:
@@ -200,7 +201,7 @@ class Ranker(ShownMixin, BaseEstimator):
 
     def _top(self, X: Any, n: int, qid: ArrayLike | str | None = None) -> NDArray[np.intp]:
         """Numbers of these rows."""
-        wanted, (table, lists) = whole("n", n), self._listed(X, qid)
+        wanted, (table, lists) = whole("n", n), self._listed(X, qid, level=5)
         places = places_by_list(self.state_.list_scores(table, lists), lists)
         rows = np.flatnonzero(places <= wanted)
         return rows[np.lexsort((places[rows],) if lists is None else (places[rows], lists[rows]))]

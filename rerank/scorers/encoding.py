@@ -194,8 +194,8 @@ def unseen(X: Any, rules: Sequence[Rule], names: Sequence[str]) -> list[str]:
     told = []
     for rule in rules:
         if isinstance(rule, Texts) and not rule.others:
-            found = [str(one) for one in entries(column(X, rule.at)) if one is not None]
-            if new := [one for one in found if one not in rule.levels]:
+            found = [one for one in entries(column(X, rule.at)) if one is not None]
+            if not _no_texts(found) and (new := [text for text in map(str, found) if text not in rule.levels]):
                 first = list(dict.fromkeys(new))
                 shown = ", ".join(repr(one[:40]) for one in first[:3]) + (", ..." if len(first) > 3 else "")
                 rows = "1 row holds a text" if len(new) == 1 else f"{len(new):,} rows hold texts"
@@ -216,7 +216,7 @@ def _among_others(found: list[Any], mixed: bool) -> Floats | None:
 
 
 def _codes(rule: Texts, found: list[Any], name: str) -> NDArray[np.intp]:
-    if wrong := sorted(kind.__name__ for kind in _types(found) if issubclass(kind, _DATES) or _is_container(kind)):
+    if wrong := _no_texts(found):
         raise InputError(
             f"Column {name!r} held texts at the fit and holds values of the type {wrong[0]} now; give texts."
         )
@@ -224,6 +224,11 @@ def _codes(rule: Texts, found: list[Any], name: str) -> NDArray[np.intp]:
     other = len(rule.levels) if rule.others else rule.width
     missing = rule.width - 1 if rule.gaps else rule.width
     return np.array([missing if one is None else place.get(str(one), other) for one in found], dtype=np.intp)
+
+
+def _no_texts(found: list[Any]) -> list[str]:
+    """Types among the values of a column that are never taken as texts."""
+    return sorted(kind.__name__ for kind in _types(found) if issubclass(kind, _DATES) or _is_container(kind))
 
 
 def _types(found: list[Any]) -> set[type]:

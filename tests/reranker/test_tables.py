@@ -216,6 +216,15 @@ def test_a_model_of_a_file_takes_columns_of_a_frame_by_name(tmp_path):
             est.rank(other)
 
 
+def test_a_fit_on_an_array_takes_columns_of_a_frame_by_place():
+    """Its columns have no names of the user's; those that a result shows for them name nothing in a frame."""
+    pd = pytest.importorskip("pandas")
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    est = Reranker("dcg@10", solver="none", first_stage="logistic").fit(X, (X[:, 0] > 0.5).astype(int))
+    for names in (["x1", "x0"], ["x1", "x2"], ["a", "b"]):
+        np.testing.assert_array_equal(est.rank(pd.DataFrame(X, columns=names)), est.rank(X))
+
+
 @pytest.mark.parametrize("module, name", [("lightgbm", "LGBM"), ("xgboost", "XGB"), ("catboost", "CatBoost")])
 @pytest.mark.parametrize("kind", ["Classifier", "Regressor", "Ranker"])
 def test_boosted_trees_are_first_stages(module, name, kind):
