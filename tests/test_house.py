@@ -66,7 +66,7 @@ LEDGER: dict[str, int] = {
     "plots": 1447,  # the risks of a card, and the card on paper; curves of a list as SVG; steps by the weight of a run
     "scorecard": 4976,  # cards of points, their files and exports, the check of their proof; the best card of each size
     "latent": 3450,  # an evaluation refuses what it cannot judge
-    "reranker": 14623,  # one record that describes a fit; fusion by logistic regression, alpha, kinds; comparison
+    "reranker": 14627,  # one record that describes a fit; fusion by logistic regression, alpha, kinds; comparison
     "cli": 3611,  # six commands for cards; compare and frontier; a report of one screen
     "rerank": 116,  # public names
 }

@@ -161,7 +161,7 @@ def _answer(r: Numbers) -> str:
     if r.keeps_first_stage:
         name = f"{r.asked.first_stage[:1].upper()}{r.asked.first_stage[1:]}"
         why = "taken as it is and" if _was_chosen(r) else "kept: it"
-        by = " by scores of folds that had not seen them" if r.folds else ""
+        by = " by scores of one deal of folds that had not seen them" if r.folds else ""
         return f"{name} is {why} {phrase.format(shown(r.statistic))}{by}{limit}."
     rest = "" if first is None else f"; {r.asked.first_stage} {shown(first)}"
     return f"The new order {phrase.format(shown(r.statistic))}{rest}{limit}."
@@ -393,7 +393,10 @@ def _remarks(r: Numbers) -> list[str]:
             "shortlist."
         )
     if r.left_out:
-        lines.append(f"Not reranked, because they hold no numbers or miss some: {listed(r.left_out)}.")
+        lines.append(
+            f"Not reranked, because they hold no numbers or miss some: {listed(r.left_out)}. "
+            "A column with a number in every row is reranked."
+        )
     if short.constant_features:
         lines.append(f"Constant on the shortlist and left out: {listed(short.constant_features)}.")
     if short.n_duplicates:

@@ -175,7 +175,8 @@ def test_two_fits_agree_and_tell_their_options(capsys):
     assert len(lines) == 4
     for k, line in zip([0, 1] * 2, lines, strict=True):
         assert line.startswith(f"epsilon {SMALL['epsilon'][k]}: {parse(one.stat).name} ")
-        assert f", {one.cv_results_['lead'][k]:+.4g} over the first stage's " in line and line.endswith(" s in all")
+        assert f" {one.cv_results_['lead'][k]:+.4g} over the first stage on held-out rows, " in line
+        assert line.endswith(" s in all")
 
 
 def test_a_last_fit_that_fails_leaves_what_was_there(monkeypatch):

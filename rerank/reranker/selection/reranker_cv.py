@@ -103,7 +103,7 @@ class RerankerCV(Ranker):
     random_state : int, RandomState, Generator or None
         Seed of the folds; None is 0, so that two fits give the same result.
     verbose : int, default 0
-        1 writes a line to standard error for each option: its statistic, and the first stage's on the same rows.
+        1 writes a line to standard error for each option: its lead over the first stage on held-out rows.
 
     Attributes
     ----------
@@ -412,11 +412,12 @@ class _Trial:
     def _say(self, number: int) -> None:
         lead = self.leads[number]
         name = option_names([option.params for option in self.options])[number]
-        # The base differs from line to line: options are tried on one or more deals, and folds joined in two ways.
-        base = f"the first stage's {short(lead.value - lead.lead)} on the same held-out rows"
-        led = "" if math.isnan(lead.lead) else f", {lead.lead:+.4g} over {base}"
+        # No value beside a lead: deals and ways to join folds differ from line to line, and the report has one base.
+        what = f"{self.judge.statistic.name} {short(lead.value)}"
+        if not math.isnan(lead.lead):
+            what = f"{self.judge.statistic.name} {lead.lead:+.4g} over the first stage"
         spent = time.perf_counter() - self._began
-        say(f"{name}: {self.judge.statistic.name} {short(lead.value)}{led}, {spent:.1f} s in all")
+        say(f"{name}: {what} on held-out rows, {spent:.1f} s in all")
 
 
 def fit_table_by_folds(search: RerankerCV, table: Table) -> RerankerCV:
