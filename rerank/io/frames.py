@@ -72,7 +72,8 @@ def is_sparse(X: Any) -> bool:
 def names_of(X: Any) -> tuple[str, ...]:
     """Names of the columns; ``x0``, ``x1``, ... where they have none."""
     if is_frame(X):
-        return tuple(str(name) for name in (X.column_names if hasattr(X, "column_names") else X.columns))
+        named = hasattr(type(X), "column_names")  # not X: a column of a pandas frame may be called so
+        return tuple(str(name) for name in (X.column_names if named else X.columns))
     return tuple(f"x{j}" for j in range(X.shape[1]))
 
 

@@ -95,16 +95,18 @@ def _explored(
 
 def _kernel(t: Tables | RowTables, support: Support, batch: NodeBatch) -> tuple[Callable[..., None], Floats, int]:
     """The kernel for pairs or for rows, where it puts the best point, and how many sides a box has: none by rows."""
+    ruled = t.quotas.any or len(support.walls) > 0
     if isinstance(t, RowTables):
-        from rerank.search.rows.kernel import explore
+        from rerank.search.rows.kernel import explore, explore_ruled
 
-        by_rows = row_space(t, support.features.size)
-        return partial(explore, given(t, support), by_rows), by_rows.axes[2], 0
-    from rerank.search.boxes.kernel import explore_linear, explore_lists
+        rows = row_space(t, support.features.size)
+        return partial(explore_ruled if ruled else explore, given(t, support), rows), rows.axes[2], 0
+    from rerank.search.boxes.kernel import explore_linear, explore_linear_ruled, explore_lists, explore_lists_ruled
 
+    kinds = (explore_lists, explore_lists_ruled), (explore_linear, explore_linear_ruled)
     sides = MOST_SIDES if support.antiparallel.count else batch.sides.shape[1]
-    space, by_pairs = pair_space(t, support, sides), explore_linear if t.linear else explore_lists
-    return partial(by_pairs, given(t, support), space), space.axes[2], sides
+    space = pair_space(t, support, sides)
+    return partial(kinds[t.linear][ruled], given(t, support), space), space.axes[2], sides
 
 
 def screen_supports(

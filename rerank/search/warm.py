@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from fractions import Fraction
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -42,15 +43,19 @@ if TYPE_CHECKING:
 
 PARTS = {
     "row lines": 13,
-    "row boxes": 9,
-    "linear boxes": 8,
-    "pair boxes": 7,
     "supports": 7,
+    "row boxes": 6,
+    "linear boxes": 6,
     "levels": 6,
+    "pair boxes": 5,
     "pair lines": 3,
     "smooth": 3,
 }
 """What is compiled apart, the dearest first, and the seconds that it takes on one core of a usual machine."""
+RULED = " with rules"
+PARTS_OF_RULES = {"row boxes" + RULED: 9, "linear boxes" + RULED: 8, "pair boxes" + RULED: 7}
+"""What is compiled for rows on the weights and quotas alone, when the first problem has some."""
+SECONDS = PARTS | PARTS_OF_RULES
 KINDS = {"linear boxes": ["auc"], "pair boxes": ["dcg"]}  # other parts serve both with one signature
 TYPES = "rerank.search.tables", "rerank.search.workspace"  # where what kernels are given is defined
 LINE = "Compiling the search, once for this machine: about {} seconds on two cores; kept in {}."
@@ -85,6 +90,9 @@ def entries(parts: Iterable[str] = tuple(PARTS)) -> list[Any]:
         "linear boxes": [boxes.explore_linear],
         "pair lines": [lines.ends, lines.sweep],
         "row boxes": [row_boxes.explore],
+        "pair boxes" + RULED: [boxes.explore_lists_ruled],
+        "linear boxes" + RULED: [boxes.explore_linear_ruled],
+        "row boxes" + RULED: [row_boxes.explore_ruled],
         "row lines": [sweep.best_of_line, sweep.value_of],
         "smooth": [smoothed],
         "supports": [screen, lower_bounds],
@@ -153,25 +161,27 @@ def announce(verbose: bool = False, parts: Iterable[str] = tuple(PARTS)) -> bool
     """
     if is_compiled(parts := list(parts)):
         return False
-    seconds = max(sum(PARTS[part] for part in share) for share in _shares(parts))
+    seconds = max(sum(SECONDS[part] for part in share) for share in _shares(parts))
     kept = os.path.commonpath([cache_of(kernel) for kernel in entries()])
     say(LINE.format(5 * math.ceil(seconds / 5), kept), verbose)
     return True
 
 
-def compile_kernels(verbose: bool = False) -> float:
+def compile_kernels(verbose: bool = False, rules: bool = False) -> float:
     """Compile or load every kernel of the search, and return the seconds it took.
 
     Parameters
     ----------
     verbose : bool
         Announce compiling on standard error even if that is no terminal.
+    rules : bool
+        Also those for constraints and quotas.
     """
-    return unbroken(lambda: _compiled(verbose))
+    return unbroken(lambda: _compiled(verbose, SECONDS if rules else PARTS))
 
 
 @uncounted()
-def _compiled(verbose: bool, parts: Iterable[str] = tuple(PARTS)) -> float:
+def _compiled(verbose: bool, parts: Iterable[str]) -> float:
     began = time.perf_counter()
     here, there = _shares(parts)
     helper = _helper(there) if announce(verbose, [*here, *there]) and there else None
@@ -199,22 +209,24 @@ def _unless_asked() -> None:
 def _shares(parts: Iterable[str]) -> tuple[list[str], list[str]]:
     """The parts for two processes, which take about as long."""
     shares: tuple[list[str], list[str]] = [], []
-    for part in sorted(parts, key=list(PARTS).index):
-        min(shares, key=lambda share: sum(PARTS[part] for part in share)).append(part)
+    for part in sorted(parts, key=lambda part: -SECONDS[part]):
+        min(shares, key=lambda share: sum(SECONDS[part] for part in share)).append(part)
     return shares
 
 
 def _compile(parts: Iterable[str]) -> None:
-    from rerank.problem import problem_of
+    from rerank.problem import WeightRow, problem_of
     from rerank.statistics import parse
 
     X, gains, often = [[0.0, 1.0], [1.0, 0.2], [0.4, 0.4]], [1.0, 2.0, 0.0], gc.get_threshold()
     gc.set_threshold(100_000)  # numba makes so many objects that looking for unused ones took a twentieth of the time
     try:
         for part in parts:
-            for statistic in KINDS.get(part, ["auc", "dcg"]):
-                problem = problem_of(X, gains, parse(statistic))
-                _COMPILE[part](problem, Domain.of(problem))
+            kind = part.removesuffix(RULED)
+            rows = [WeightRow((Fraction(1), Fraction(1)), Fraction(0), None)] if kind != part else []
+            for statistic in KINDS.get(kind, ["auc", "dcg"]):
+                problem = problem_of(X, gains, parse(statistic), rows=rows)
+                _COMPILE[kind](problem, Domain.of(problem))
     finally:
         gc.set_threshold(*often)
 
@@ -236,10 +248,10 @@ def _rows(problem: Problem) -> RowTables:
 
 
 _COMPILE: dict[str, Callable[[Problem, Domain], object]] = {
-    "linear boxes": lambda problem, _: _explored(tables(problem)),
-    "pair boxes": lambda problem, _: _explored(tables(problem)),
+    "linear boxes": lambda problem, domain: _explored(tables(problem), domain),
+    "pair boxes": lambda problem, domain: _explored(tables(problem), domain),
     "pair lines": lambda problem, domain: LineSearch(tables(problem), domain).climb(np.ones(2), rounds=1),
-    "row boxes": lambda problem, _: _explored(_rows(problem)),
+    "row boxes": lambda problem, domain: _explored(_rows(problem), domain),
     "row lines": lambda problem, domain: lines_on(_rows(problem), domain).climb(np.ones(2), rounds=1),
     "smooth": lambda problem, domain: Ascent(_rows(problem), domain).reached(np.ones(2), 1.0),
     "supports": _supports,
@@ -247,11 +259,11 @@ _COMPILE: dict[str, Callable[[Problem, Domain], object]] = {
 }
 
 
-def _explored(t: Tables | RowTables) -> None:
+def _explored(t: Tables | RowTables, domain: Domain) -> None:
     """Explore a few boxes of two features."""
-    centres, halves = Domain.free(2).roots()
+    centres, halves = domain.roots()
     batch = NodeBatch.of(0, centres, halves, np.full(len(centres), t.ideal + t.slack), np.arange(len(centres)))
-    support = Support(np.arange(2), None, NO_GROUPS)
+    support = Support(np.arange(2), None, NO_GROUPS, walls=domain.walls)
     explore_batches(t, [support], [batch], [0.0], [-np.inf], t.slack, 1e4, 1e4, False, 1)
 
 
@@ -289,9 +301,10 @@ def ready(problem: Problem, points: bool = False, proof: bool = False) -> None:
 def _needed(problem: Problem, points: bool, proof: bool) -> set[str]:
     """The parts that a search is going to call."""
     supports = problem.max_features is not None or problem.C > 0
+    ruled = RULED if problem.rows or problem.quotas else ""
     if rows_alone(problem, points, proof):
-        return {"row boxes", "row lines", "smooth"}
+        return {"row boxes" + ruled, "row lines", "smooth"}
     by_rows = not problem.by_sum and rough(problem) if supports else lines_by_rows(problem)
     lines = {"row lines", "smooth"} if by_rows else {"pair lines"}
     boxes = "linear boxes" if is_linear(problem) else "pair boxes"
-    return {boxes} | lines | ({"supports"} if supports else set())
+    return {boxes + ruled} | lines | ({"supports"} if supports else set())

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from numba import njit
 from rerank.errors import compiling
 from rerank.errors.compiling import compiling_time, uncounted, watch
 from rerank.errors.stops import limited
+from rerank.problem import WeightRow
 from rerank.reranker.clock import Clock
 from rerank.search import warm
 from rerank.search.warm import PARTS
@@ -55,9 +57,11 @@ def same(x):
 
 SIGNATURES = """
 import json, sys
+from fractions import Fraction
+from rerank.problem import WeightRow
 from rerank.search import compile_kernels, solve
 from tests.cases.search import drawn_lists, noisy_problem
-compile_kernels()
+compile_kernels(rules=True)
 def signatures():
     found = {}
     for name, module in list(sys.modules.items()):
@@ -67,8 +71,9 @@ def signatures():
                     found[f"{name}.{key}"] = len(f.signatures)
     return found
 before = signatures()
+row = WeightRow((Fraction(1), Fraction(-1), Fraction(0)), Fraction(0), None)
 for statistic in ("auc", "mrr", "dcg@5"):
-    for options in ({}, {"C": 0.01}, {"max_features": 2}, {"signs": [1, -1, 0]}):
+    for options in ({}, {"C": 0.01}, {"max_features": 2}, {"signs": [1, -1, 0]}, {"rows": [row]}):
         solve(noisy_problem(30, 3, statistic, 0.3, 0, **options), n_jobs=2)
         solve(drawn_lists(0, 4, 8, 3, statistic, **options), n_jobs=1, time_limit=0.5)
     solve(noisy_problem(30, 3, statistic, 0.3, 0), proof=True, n_jobs=1)
@@ -99,7 +104,7 @@ def test_a_first_solve_costs_little_once_kernels_are_cached(tmp_path: Path, monk
 
 
 def test_one_signature_serves_every_kind_of_problem() -> None:
-    warm.compile_kernels()
+    warm.compile_kernels(rules=True)
     before, after = run(SIGNATURES)
     assert before == after, "a solve compiled something that compile_kernels does not"
     assert after["rerank.search.boxes.kernel.explore_lists"] == after["rerank.search.lines.kernel.sweep"] == 1
@@ -346,7 +351,10 @@ def test_a_search_compiles_what_it_needs_and_that_once(monkeypatch: pytest.Monke
     assert asked(short) == {"pair lines"} and asked(long) == asked(short) == set()
     assert asked(noisy_problem(30, 3, "dcg@10", 0.3, 0, C=0.01)) == {"supports"}
     assert asked(noisy_problem(30, 3, "auc", 0.3, 0)) == {"linear boxes"}
+    row = WeightRow((Fraction(1), Fraction(-1), Fraction(0)), Fraction(0), None)
+    assert asked(noisy_problem(30, 3, "auc", 0.3, 0, rows=[row])) == {"linear boxes with rules"}
     warm.compile_kernels()
+    assert asked(noisy_problem(30, 3, "dcg@10", 0.3, 0, rows=[row])) == {"pair boxes with rules"}
     assert asked(noisy_problem(30, 3, "auc", 0.3, 0, max_features=2)) == set()
 
 

@@ -26,6 +26,7 @@ from rerank.search.boxes.pairs import (
     copy,
     count_lost,
     count_runs,
+    crossing,
     decided,
     excluded,
     find_runs,
@@ -54,8 +55,11 @@ FEW = 16  # if no more pairs, and rows of quotas, than this are undecided in it;
 WHOLE = 1e-6  # by how much a loss must pass a whole number to be rounded up to the next
 
 
-def explorer(linear: bool) -> Any:
-    """The kernel for linear problems, or for the others: each is compiled without what only the other needs."""
+def explorer(linear: bool, ruled: bool) -> Any:
+    """The kernel for linear problems or for the others, with rows on the weights and quotas or without.
+
+    Each is compiled without what only another needs: rules alone took a quarter of compiling.
+    """
 
     def explore(
         given: Any,
@@ -127,7 +131,7 @@ def explorer(linear: bool) -> Any:
             for j in range(k):
                 c[j] = numbers[top, j]
                 h[j] = numbers[top, k + j]
-            if excluded(c, h, walls):
+            if ruled and excluded(c, h, walls):
                 continue
             for j in range(n_sides):
                 side[j] = labels[top, SIDES + j]
@@ -137,10 +141,12 @@ def explorer(linear: bool) -> Any:
             n = level[v, SIZE]
             a = level[v, START]
             work += n + 32
-            asked_at, asked, in_doubt, met, looked = standing(given.quotas, quotas, labels[top, QUOTAS], c, h)
-            work += looked
-            if in_doubt == NONE:
-                continue
+            asked_at, asked, in_doubt, met = labels[top, QUOTAS], 0, 0, True
+            if ruled:
+                asked_at, asked, in_doubt, met, looked = standing(given.quotas, quotas, asked_at, c, h)
+                work += looked
+                if in_doubt == NONE:
+                    continue
             if whitened:
                 least, largest, here = norms(given.basis, c, h)
                 margin = given.epsilon * least
@@ -228,8 +234,9 @@ def explorer(linear: bool) -> Any:
                 importance(slot, span, weight, lost, active, slots, slope, middle)
                 weight = middle
             movements(D, a, n, weight, h, smallest, axes[3], axes[4])
-            which, upward = widest(c, h, smallest, walls, axes[3], axes[4], axes[5])
-            if in_doubt > 0 and (not met or kept == 0):
+            crossed = crossing(c, h, walls, axes[5]) if ruled else 0.0
+            which, upward = widest(h, smallest, crossed, axes[3], axes[4], axes[5])
+            if ruled and in_doubt > 0 and (not met or kept == 0):
                 which, upward = steered(quotas.amount, h, smallest, which, upward)
             # Two splits by groups in a row only if the first brought the bound down; otherwise the box has to shrink.
             group = 0
@@ -273,8 +280,10 @@ def explorer(linear: bool) -> Any:
         counts[0], counts[1], counts[2], counts[3], counts[4] = top, n_small, n_splits, boxes, next_name
         sums[0], sums[1], sums[2] = found, aside, work
 
-    explore.__name__ = explore.__qualname__ = "explore_linear" if linear else "explore_lists"
+    named = f"explore_{'linear' if linear else 'lists'}{'_ruled' if ruled else ''}"
+    explore.__name__ = explore.__qualname__ = named
     return kernel()(explore)
 
 
-explore_linear, explore_lists = explorer(linear=True), explorer(linear=False)
+explore_linear, explore_linear_ruled = explorer(linear=True, ruled=False), explorer(linear=True, ruled=True)
+explore_lists, explore_lists_ruled = explorer(linear=False, ruled=False), explorer(linear=False, ruled=True)

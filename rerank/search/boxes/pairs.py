@@ -124,16 +124,15 @@ def movements(D: Any, a: int, n: int, weight: Any, h: Any, smallest: float, amou
 
 
 @inner()
-def widest(c: Any, h: Any, smallest: float, walls: Any, amount: Any, balance: Any, crossed: Any) -> Any:
+def widest(h: Any, smallest: float, every: float, amount: Any, balance: Any, crossed: Any) -> Any:
     """Coordinate whose halving moves pairs, or rows, most, and whether they gain more in its upper half.
 
-    Rows on the weights that cross the box count as much as all pairs: ``crossed`` is memory for what they move.  The
-    coordinate is -1 if all are too small to be split.
+    Rows on the weights that cross the box count as much as all pairs: ``crossed`` is what :func:`crossing` says of
+    each coordinate, and ``every`` of all.  The coordinate is -1 if all are too small to be split.
     """
     which = -1
     most = -1.0
     total = 0.0
-    every = crossing(c, h, walls, crossed)
     for j in range(h.size):
         total += amount[j]
     share = (total if total > 0.0 else 1.0) / every if every > 0.0 else 0.0

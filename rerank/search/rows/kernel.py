@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from rerank.search.boxes.nodes import IDLE, LEVEL, NAME, QUOTAS
-from rerank.search.boxes.pairs import allowed, beyond, copy, excluded, norms, put, widest
+from rerank.search.boxes.pairs import allowed, beyond, copy, crossing, excluded, norms, put, widest
 from rerank.search.boxes.quotas import NONE, standing, steered
 from rerank.search.compiled import inner, kernel
 from rerank.search.rows.unit import add_unit, filtered, measure, refine, worth
@@ -86,86 +86,97 @@ def assess(given: Any, space: Any, v: int, beaten: float) -> Any:
     return bound, value, work
 
 
-@kernel()
-def explore(
-    given: Any,
-    space: Any,
-    stack: Any,
-    unresolved: Any,
-    splits: Any,
-    counts: Any,
-    sums: Any,
-    slack: float,
-    target: float,
-    work_limit: float,
-    smallest: float,
-) -> None:
-    """Explore boxes, the last one first, until none is left, the work is spent, or memory for boxes ends.
+def explorer(ruled: bool) -> Any:
+    """The kernel with rows on the weights and quotas, or without them, which compiles in less time."""
 
-    Parameters are those of :func:`rerank.search.boxes.kernel.explorer`, but no split is recorded; work counts
-    evaluations of a row, or of a pair where pairs are formed.
-    """
-    level, axes, quotas = space.level, space.axes, space.quotas
-    c, h, amount, balance = axes[0], axes[1], axes[3], axes[4]
-    k = c.size
-    numbers, labels = stack
-    small_numbers, small_labels = unresolved
-    top, n_small, boxes, next_name = counts[0], counts[1], counts[3], counts[4]
-    found, aside, work = sums[0], sums[1], sums[2]
-    limit = max(found + slack, target)
-    while top > 0 and work < work_limit and top < numbers.shape[0] and n_small < small_numbers.shape[0]:
-        top -= 1
-        above = numbers[top, 2 * k]
-        if above <= limit:
-            aside = max(aside, above)
-            continue
-        boxes += 1
-        for j in range(k):
-            c[j] = numbers[top, j]
-            h[j] = numbers[top, k + j]
-            amount[j] = 0.0
-            balance[j] = 0.0
-        if excluded(c, h, given.walls):
-            continue
-        v, idle = labels[top, LEVEL], labels[top, IDLE]
-        asked_at, asked, in_doubt, met, looked = standing(given.quotas, quotas, labels[top, QUOTAS], c, h)
-        work += looked
-        if in_doubt == NONE:
-            continue
-        bound, value, done = assess(given, space, v, limit)
-        work += done
-        bound = min(above, bound)
-        if value > found and met and allowed(c, given.within, given.walls):
-            found = value
-            limit = max(found + slack, target)
-            copy(c, axes[2])
-        if bound <= limit:
-            aside = max(aside, bound)
-            continue
-        n, left = level[v, SIZE], level[v + 1, SIZE]
-        idle = idle + 1 if left == n and in_doubt == asked else 0
-        if 5 * left <= 4 * n and v + 2 < LEVELS:
-            v += 1
-        which, upward = widest(c, h, smallest, given.walls, amount, balance, axes[5])
-        if in_doubt > 0 and (not met or left == 0):
-            which, upward = steered(quotas.amount, h, smallest, which, upward)
-        if which < 0 or (idle > STUCK * k and left <= FEW and in_doubt <= FEW):
-            put(small_numbers, n_small, c, h, bound)
-            copy(labels[top], small_labels[n_small])
-            n_small += 1
-            continue
-        # The child that lifts the positives comes last and is explored first.
-        centre = c[which]
-        h[which] *= 0.5
-        for turn in range(2):
-            up = (turn == 1) == upward
-            c[which] = centre + h[which] if up else centre - h[which]
-            put(numbers, top, c, h, bound)
-            labels[top, NAME] = next_name + (0 if up else 1)
-            labels[top, LEVEL] = v
-            labels[top, IDLE] = idle
-            labels[top, QUOTAS] = asked_at
-            top += 1
-        next_name += 2
-    counts[0], counts[1], counts[3], counts[4] = top, n_small, boxes, next_name
-    sums[0], sums[1], sums[2] = found, aside, work
+    def explore(
+        given: Any,
+        space: Any,
+        stack: Any,
+        unresolved: Any,
+        splits: Any,
+        counts: Any,
+        sums: Any,
+        slack: float,
+        target: float,
+        work_limit: float,
+        smallest: float,
+    ) -> None:
+        """Explore boxes, the last one first, until none is left, the work is spent, or memory for boxes ends.
+
+        Parameters are those of :func:`rerank.search.boxes.kernel.explorer`, but no split is recorded; work counts
+        evaluations of a row, or of a pair where pairs are formed.
+        """
+        level, axes, quotas = space.level, space.axes, space.quotas
+        c, h, amount, balance = axes[0], axes[1], axes[3], axes[4]
+        k = c.size
+        numbers, labels = stack
+        small_numbers, small_labels = unresolved
+        top, n_small, boxes, next_name = counts[0], counts[1], counts[3], counts[4]
+        found, aside, work = sums[0], sums[1], sums[2]
+        limit = max(found + slack, target)
+        while top > 0 and work < work_limit and top < numbers.shape[0] and n_small < small_numbers.shape[0]:
+            top -= 1
+            above = numbers[top, 2 * k]
+            if above <= limit:
+                aside = max(aside, above)
+                continue
+            boxes += 1
+            for j in range(k):
+                c[j] = numbers[top, j]
+                h[j] = numbers[top, k + j]
+                amount[j] = 0.0
+                balance[j] = 0.0
+            if ruled and excluded(c, h, given.walls):
+                continue
+            v, idle = labels[top, LEVEL], labels[top, IDLE]
+            asked_at, asked, in_doubt, met = labels[top, QUOTAS], 0, 0, True
+            if ruled:
+                asked_at, asked, in_doubt, met, looked = standing(given.quotas, quotas, asked_at, c, h)
+                work += looked
+                if in_doubt == NONE:
+                    continue
+            bound, value, done = assess(given, space, v, limit)
+            work += done
+            bound = min(above, bound)
+            if value > found and met and allowed(c, given.within, given.walls):
+                found = value
+                limit = max(found + slack, target)
+                copy(c, axes[2])
+            if bound <= limit:
+                aside = max(aside, bound)
+                continue
+            n, left = level[v, SIZE], level[v + 1, SIZE]
+            idle = idle + 1 if left == n and in_doubt == asked else 0
+            if 5 * left <= 4 * n and v + 2 < LEVELS:
+                v += 1
+            crossed = crossing(c, h, given.walls, axes[5]) if ruled else 0.0
+            which, upward = widest(h, smallest, crossed, amount, balance, axes[5])
+            if ruled and in_doubt > 0 and (not met or left == 0):
+                which, upward = steered(quotas.amount, h, smallest, which, upward)
+            if which < 0 or (idle > STUCK * k and left <= FEW and in_doubt <= FEW):
+                put(small_numbers, n_small, c, h, bound)
+                copy(labels[top], small_labels[n_small])
+                n_small += 1
+                continue
+            # The child that lifts the positives comes last and is explored first.
+            centre = c[which]
+            h[which] *= 0.5
+            for turn in range(2):
+                up = (turn == 1) == upward
+                c[which] = centre + h[which] if up else centre - h[which]
+                put(numbers, top, c, h, bound)
+                labels[top, NAME] = next_name + (0 if up else 1)
+                labels[top, LEVEL] = v
+                labels[top, IDLE] = idle
+                labels[top, QUOTAS] = asked_at
+                top += 1
+            next_name += 2
+        counts[0], counts[1], counts[3], counts[4] = top, n_small, boxes, next_name
+        sums[0], sums[1], sums[2] = found, aside, work
+
+    explore.__name__ = explore.__qualname__ = "explore_ruled" if ruled else "explore"
+    return kernel()(explore)
+
+
+explore, explore_ruled = explorer(ruled=False), explorer(ruled=True)
