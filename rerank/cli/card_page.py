@@ -17,13 +17,7 @@ MOST_LINES = 100
 
 
 def sections(card: Card, X: Any, table: Table, stat: str, fitted: str | None) -> tuple[list[Section], float]:
-    """The sections of the page, and the value of the card on the labelled rows of a table (X by names).
-
-    Raises
-    ------
-    InputError
-        For grades, for labels of one kind only, and where no list has anything to order.
-    """
+    """The sections of the page, and the value of the card on the labelled rows of a table (X by names)."""
     from rerank.plots import card_risks
     from rerank.scorecard.result import exact, four
     from rerank.scorecard.rows import Rows

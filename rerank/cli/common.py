@@ -174,13 +174,7 @@ def warnings_said(kind: type[Warning]) -> Iterator[None]:
 
 
 def tell(text: str) -> None:
-    """Lines of an answer, on standard output. A reader that has gone, as of ``| head``, is no error.
-
-    Raises
-    ------
-    OutputError
-        If it cannot be written.
-    """
+    """Lines of an answer, on standard output. A reader that has gone, as of ``| head``, is no error."""
     try:
         print(harmless(text), flush=True)
     except BrokenPipeError:
@@ -267,11 +261,6 @@ def read_data(
 
     Features are names, or a text of names with commas between. With ``kinds`` it may have texts and gaps
     (:func:`rerank.io.read_csv`).
-
-    Raises
-    ------
-    InputError
-        If the reader refuses the file, or a label is needed and there is none.
     """
     table = _read(
         path,
@@ -411,15 +400,7 @@ def flags_of(columns: Mapping[str, object]) -> dict[str, object]:
 
 
 def refuse_idle(given: Mapping[str, object], why: str) -> None:
-    """Refuse options that would change nothing.
-
-    Parameters
-    ----------
-    given : mapping from option to value
-        None stands for an option that was not given.
-    why : str
-        Why none of them has a meaning, and what to do.
-    """
+    """Refuse options that would change nothing: those with a value that is not None. ``why`` ends the sentence."""
     for name, value in given.items():
         if value is not None:
             raise InputError(f"{name} is given, and {why}.")

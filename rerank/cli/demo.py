@@ -87,38 +87,19 @@ class Place:
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """One guarded fit and what it is worth on lists to come.
+    """One guarded fit and what it is worth on lists to come."""
 
-    Attributes
-    ----------
-    ways : int
-        How many ways the machines have to fail.
-    n_rows, n_failed : int
-        Of the training list.
-    kept : bool
-        Whether the guard kept the first stage.
-    result : Result
-    report : str
-        Held-out lead of each option.
-    first, ours : int arrays (lists,)
-        Failures among the first ``TOP`` of each list to come, by logistic regression and by what was chosen.
-    others : mapping of str to int array (lists,)
-        Failures by other simple scores, fitted to all rows.
-    before, after : tuples of Place
-        The top of the first list to come, by the same two.
-    """
-
-    ways: int
-    n_rows: int
+    ways: int  # how many ways the machines have to fail
+    n_rows: int  # of the training list
     n_failed: int
-    kept: bool
+    kept: bool  # whether the guard kept the first stage
     result: Result
-    report: str
-    first: NDArray[np.intp]
-    ours: NDArray[np.intp]
-    others: dict[str, NDArray[np.intp]]
-    before: tuple[Place, ...]
-    after: tuple[Place, ...]
+    report: str  # held-out lead of each option
+    first: NDArray[np.intp]  # (lists,), failures among the first TOP of each list to come, by logistic regression
+    ours: NDArray[np.intp]  # (lists,), by what was chosen
+    others: dict[str, NDArray[np.intp]]  # by other simple scores, fitted to all rows
+    before: tuple[Place, ...]  # the top of the first list to come, by logistic regression
+    after: tuple[Place, ...]  # by what was chosen
 
     @property
     def lead(self) -> tuple[float, float]:
@@ -148,13 +129,7 @@ class Case:
 
 
 def cases(time_limit: float = 40.0, n_jobs: int | None = None) -> Iterator[Case]:
-    """Fit one case after the other: that where corrections pay first. Few options are tried, so that it takes seconds.
-
-    Parameters
-    ----------
-    time_limit : float
-        Seconds for each guarded fit.
-    """
+    """Fit one case after the other: that where corrections pay first. Few options are tried, to take seconds."""
     from rerank.reranker.selection.options import MARGIN, WINDOW
 
     few = [{"first_stage": SIMPLE, "radius": [0.0]}, {"radius": RADII, "margin": [MARGIN], "window": [WINDOW]}]
@@ -172,16 +147,8 @@ def guarded(
 ) -> Case:
     """Fit on one made-up list and rank lists to come, which are the same for every seed.
 
-    Parameters
-    ----------
-    seed, ways : int
-        As for :func:`rerank.io.machines.machines`.
-    n_jobs : int or None
-        As for :class:`rerank.Reranker`.
-    others : mapping
-        Further scores to compare with: functions from rows and labels to a function that scores rows.
-    **choice
-        As for :class:`rerank.RerankerCV`, whose defaults hold otherwise.
+    ``others`` are further scores to compare with: functions from rows and labels to a function that scores rows, and
+    ``choice`` holds parameters of :class:`rerank.RerankerCV`.
     """
     import numpy as np
     from sklearn.base import clone

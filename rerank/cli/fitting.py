@@ -207,13 +207,7 @@ def check_meant(
     presolve: bool,
     **_: Any,
 ) -> None:
-    """Refuse a share that is none, and options of ``rerank fit`` that have no meaning beside the others.
-
-    Raises
-    ------
-    InputError
-        Naming the first of them.
-    """
+    """Refuse a share that is none, and options of ``rerank fit`` that have no meaning beside the others."""
     if holdout is not None and not 0 < holdout < 1:
         raise InputError(f"--holdout is {holdout:g}; it must be a share of the rows between 0 and 1, such as 0.3.")
     if free:
@@ -236,12 +230,7 @@ def check_meant(
 def held_out_gain(fitted: Callable[[Table], Reranker], table: Table, share: float, est: Reranker) -> str:
     """A sentence: the statistic of rows that a second fit did not see, by the first stage and by the fit.
 
-    Parameters
-    ----------
-    fitted : callable
-        Makes the fit of a table, choices by folds included.
-    est : Reranker
-        Statistic, gain and seed.
+    ``fitted`` makes the fit of a table, choices by folds included; ``est`` has statistic, gain and seed.
     """
     from rerank.ranks import evaluate
     from rerank.reranker.data import units_of

@@ -192,13 +192,7 @@ def _described(model: FusionModel) -> dict[str, Any]:
 
 
 def expressed(target: str, names: tuple[str, ...], options: dict[str, Any]) -> dict[str, Any]:
-    """The normalisers that a fit may choose so that a target can express it.
-
-    Raises
-    ------
-    InputError
-        For an unknown target, and a fit that it cannot express; before the time of the fit is spent.
-    """
+    """Normalisers that a fit may choose so that a target can express it; else an error, before the time is spent."""
     import numpy as np
 
     from rerank.reranker.fusion.estimator import AUTO

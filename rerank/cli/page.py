@@ -53,31 +53,17 @@ LABEL = 14
 
 @dataclass(frozen=True, eq=False)
 class Ranked:
-    """A table ranked by a model.
-
-    Attributes
-    ----------
-    scores : float64 array (n,)
-        What orders the lists.
-    places, first, before : arrays (n,)
-        Places, and scores and places of the first stage, None without one.
-    depth : int or None
-        Places that count.
-    lead : Lead or None
-        None without labels.
-    own : bool
-        Whether these are the rows of the fit.
-    """
+    """A table ranked by a model."""
 
     est: Reranker
     table: Table
-    scores: Any
-    places: Any
-    first: Any
-    before: Any
-    depth: int | None
-    lead: Lead | None
-    own: bool
+    scores: Any  # (n,), what orders the lists
+    places: Any  # (n,), each in its list
+    first: Any  # (n,), scores of the first stage; None without one
+    before: Any  # (n,), its places
+    depth: int | None  # places that count
+    lead: Lead | None  # None without labels
+    own: bool  # whether these are the rows of the fit
 
     @property
     def n_lists(self) -> int:
@@ -126,15 +112,7 @@ def question(found: Ranked) -> str:
 
 
 def sections(found: Ranked, data: str, doc: ModelDocument, checked: Report) -> tuple[str, list[Section]]:
-    """The question, and all that answers it, in the order in which it is read.
-
-    Parameters
-    ----------
-    data : str
-        Name of the table.
-    checked : Report
-        Of the numbers of the model.
-    """
+    """The question, and all that answers it, in the order in which it is read; ``data`` is the name of the table."""
     from rerank.reranker.describe import describe
 
     state = found.est.state_
@@ -354,22 +332,12 @@ def evidence(found: Ranked) -> Section:
 
 
 class Lead(NamedTuple):
-    """What a list is worth on labelled rows; NaN if unknown.
+    """What a list is worth on labelled rows; NaN if unknown."""
 
-    Attributes
-    ----------
-    value, first : float
-        The statistic of the list and of the first stage's; None without a first stage.
-    chance : float
-        Its mean over all orders of the rows.
-    low, high : float
-        Ends of the 95 % interval of the difference.
-    """
-
-    value: float
-    first: float | None
-    chance: float
-    low: float
+    value: float  # the statistic of the list
+    first: float | None  # of the first stage's; None without one
+    chance: float  # its mean over all orders of the rows
+    low: float  # ends of the 95 % interval of the difference
     high: float
 
 
@@ -378,13 +346,6 @@ def lead_of(est: Reranker, table: Table, scores: NDArray[Any], first: NDArray[An
 
     The error is that of paired differences of rows, or of lists where there are several
     (:meth:`rerank.ranks.evaluator.Evaluator.lead`). Rows of equal score count as in any order, on average.
-
-    Parameters
-    ----------
-    table : Table
-        With labels.
-    scores, first : arrays (n,)
-        Scores that order each list, by the model and by its first stage.
     """
     import numpy as np
 

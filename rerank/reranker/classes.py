@@ -25,20 +25,12 @@ WORD = "cuts"
 class Classes:
     """Labels from irrelevant to most relevant, and the cuts between them.
 
-    Attributes
-    ----------
-    grades : tuple of int
-        Ascending; the first is 0.
-    labels : TwoLabels or None
-        What stands for the grades 0 and 1.
-    cuts : float64 array (grades - 1,) or None
-        Least score of each grade but the first, ascending. None where scores are compared within lists only, or
-        weights were read from a solution file.
+    Scores that are compared within lists only, and weights that were read from a solution file, have no cuts.
     """
 
-    grades: tuple[int, ...]
-    labels: TwoLabels | None
-    cuts: Floats | None
+    grades: tuple[int, ...]  # ascending; the first is 0
+    labels: TwoLabels | None  # what stands for the grades 0 and 1
+    cuts: Floats | None  # (grades - 1,), least score of each grade but the first, ascending
 
     @property
     def names(self) -> NDArray[Any]:
@@ -63,14 +55,8 @@ def classes_of(y: Floats, labels: TwoLabels | None, scores: Floats | None) -> Cl
     """The classes of training rows; None where a label is no grade: no whole number from 0 on that doubles count.
 
     A grade is given from the score on that as many training rows reach as have the grade or a higher one. Equal scores
-    are on one side. A cut is halfway to the next lower score, so that rounding moves no training row across it.
-
-    Parameters
-    ----------
-    y : float64 array (n,)
-        Grades; the least is 0.
-    scores : float64 array (n,) or None
-        None for no cuts.
+    are on one side. A cut is halfway to the next lower score, so that rounding moves no training row across it. Without
+    scores there are no cuts.
     """
     grades = np.unique(y)
     if np.any(grades != np.floor(grades)) or grades[0] != 0 or grades[-1] > LARGEST:
@@ -87,13 +73,7 @@ def classes_of(y: Floats, labels: TwoLabels | None, scores: Floats | None) -> Cl
 
 
 def from_flat(found: Mapping[str, Any], labels: TwoLabels | None) -> Classes | None:
-    """The classes of a model file by its entries; None if it holds none, as files of earlier versions.
-
-    Raises
-    ------
-    InputError
-        For entries that no fit writes.
-    """
+    """The classes of a model file by its entries; None if it holds none, as files of earlier versions."""
     if not found:
         return None
     usable = all(

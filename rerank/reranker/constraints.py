@@ -21,13 +21,7 @@ Floats = NDArray[np.float64]
 
 
 def texts_of(constraints: Any) -> tuple[str, ...]:
-    """The constraints as texts; one alone may be given by itself.
-
-    Raises
-    ------
-    InputError
-        For anything else.
-    """
+    """The constraints as texts; one alone may be given by itself."""
     given = [constraints] if isinstance(constraints, str) else constraints
     if not isinstance(given, Sequence) or not all(isinstance(text, str) for text in given):
         raise InputError(
@@ -44,26 +38,11 @@ def constrained(
     coef: Floats | None,
     left_out: Sequence[str] = (),
 ) -> Problem:
-    """The problem with its constraints.
+    """The problem with its constraints; an error for a text that is no row, rows without room, and a side without
+    scale.
 
-    Parameters
-    ----------
-    problem : Problem
-    features : intp array (p,)
-        Places among ``names`` of the columns that the problem has; the weights of the others are 0, or the prior's.
-    texts : sequence of str
-    names : sequence of str
-    coef : float64 array (len(names),) or None
-        Weights of the prior of an anchored problem, where it is affine in the columns.
-    left_out : sequence of str
-        Columns of the table that get no weight because they hold no numbers, or miss some.
-
-    Raises
-    ------
-    InputError
-        For a text that is no row on the columns.
-    InfeasibleError
-        Where the rows leave no room, or a side has no scale.
+    ``features`` (p,) are the places among ``names`` of the columns that the problem has; the weights of the others are
+    0, or those of the prior: ``coef``, where that is affine in the columns. Columns that were left out get no weight.
     """
     from dataclasses import replace
 
@@ -123,12 +102,7 @@ def _by_sum(features: NDArray[np.intp], row: Written) -> list[WeightRow]:
 def first_stage_keeps(problem: Problem, texts: Sequence[str], names: Sequence[str], coef: Floats | None) -> str | None:
     """The first constraint that the first stage itself does not satisfy; None if it satisfies all.
 
-    In a free problem a first stage that is not affine in the columns has no weights that could satisfy any.
-
-    Parameters
-    ----------
-    coef : float64 array (len(names),) or None
-        Weights of the first stage where it is affine in the columns.
+    ``coef`` are its weights where it is affine in the columns; else it satisfies none in a free problem.
     """
     if problem.anchored:
         return next((row.text for row in problem.rows if not row.keeps(problem.unchanged)), None)

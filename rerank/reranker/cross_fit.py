@@ -29,21 +29,12 @@ Floats = NDArray[np.float64]
 class Staged:
     """A fitted first stage, and its scores of the training rows.
 
-    Attributes
-    ----------
-    stage : FirstStage
-        For rows to come.
-    scores : float64 array (n,)
-        Out-of-fold if ``folds`` is not 0.
-    folds : int
-    notes : tuple of str
-    stopped : bool
-        Whether the time was over before all folds were scored. The scores are then those of rows it has seen, and
-        nothing may be corrected by them.
+    ``stopped`` where the time was over before all folds were scored: the scores are then those of rows it has seen, and
+    nothing may be corrected by them.
     """
 
-    stage: FirstStage
-    scores: Floats
+    stage: FirstStage  # for rows to come
+    scores: Floats  # (n,), out-of-fold if ``folds`` is not 0
     folds: int = 0
     notes: tuple[str, ...] = ()
     stopped: bool = False
@@ -52,10 +43,7 @@ class Staged:
 def staged(data: Data, task: Task, clock: Clock | None = None) -> Staged | None:
     """The first stage of a fit, cross-fitted if the task say so; None if every row is a candidate.
 
-    Parameters
-    ----------
-    clock : Clock, optional
-        No fold is begun that would not end in time.
+    No fold is begun that would not end in the time of the clock.
     """
     if task.first_stage is None:
         if task.radius is None:
@@ -92,13 +80,7 @@ def staged(data: Data, task: Task, clock: Clock | None = None) -> Staged | None:
 
 
 def learner_of(task: Task, y: Floats) -> tuple[Any, tuple[str, ...]]:
-    """The first stage to fit, and a note where it is RankSVM in place of logistic regression, which knows two classes.
-
-    Raises
-    ------
-    InputError
-        For a variant of logistic regression where pairs of more than two labels are counted.
-    """
+    """The first stage to fit, with a note where it is RankSVM for logistic regression, which knows two classes."""
     named, labels = task.first_stage, np.unique(y).size
     if not (task.statistic.by_order and is_logistic(named) and labels > 2):
         return named, ()

@@ -38,54 +38,22 @@ BY_ROW = ("X", "y", "gains", "qid", "list_weight", "sample_weight", "groups", "f
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """Checked training data: features, gains, lists and weights of lists.
+    """Checked training data: features, gains, lists and weights of lists."""
 
-    Attributes
-    ----------
-    rows : Rows
-        The table as it was given.
-    X : float64 array (n, d)
-        Columns that can be reranked.
-    y : float64 array (n,)
-        Grades, where 0 is irrelevant, or utilities.
-    gains : float64 array (n,)
-        Gain of each row: that of its label, times the weight of the row.
-    qid : intp array (n,) or None
-        Number of each row's list.
-    list_weight : float64 array (n,) or None
-        Weight of each row's list, the same on all its rows.
-    sample_weight : float64 array (n,) or None
-        Weight of each row, for the first stage.
-    missed : tuple of float64 arrays
-        Gains of the relevant items that are not among the rows, by the list's number; empty if none was given.
-    ideal_gains : mapping of list number to grades, or None
-        The grades of these items.
-    labels : TwoLabels or None
-        How two labels were mapped to 0 and 1; None if labels are grades.
-    notes : tuple of str
-        Sentences on columns that tell the label.
-    groups : intp array (n,) or None
-        Number of the group, such as a person, of each row.
-    fold : intp array (n,) or None
-        Fold of each row for out-of-fold scores, where a splitter says it.
-    kinds : array of str (n,) or None
-        What kind a row is of, for quotas.
-    """
-
-    rows: Rows
-    X: Floats
-    y: Floats
-    gains: Floats
-    qid: Indices | None
-    list_weight: Floats | None
-    sample_weight: Floats | None = None
-    missed: tuple[Floats, ...] = ()
-    ideal_gains: IdealGains = None
-    labels: TwoLabels | None = None
-    notes: tuple[str, ...] = ()
-    groups: Indices | None = None
-    fold: Indices | None = None
-    kinds: NDArray[Any] | None = None
+    rows: Rows  # the table as it was given
+    X: Floats  # (n, d), columns that can be reranked
+    y: Floats  # (n,), grades, where 0 is irrelevant, or utilities
+    gains: Floats  # (n,), that of each label, times the weight of the row
+    qid: Indices | None  # (n,), number of each row's list
+    list_weight: Floats | None  # (n,), the same on all rows of a list
+    sample_weight: Floats | None = None  # (n,), for the first stage
+    missed: tuple[Floats, ...] = ()  # by list, gains of the relevant items that are not among the rows
+    ideal_gains: IdealGains = None  # the grades of these items by number of the list
+    labels: TwoLabels | None = None  # how two labels were mapped to 0 and 1; None for grades
+    notes: tuple[str, ...] = ()  # sentences on columns that tell the label
+    groups: Indices | None = None  # (n,), number of the group, such as a person
+    fold: Indices | None = None  # (n,), for out-of-fold scores, where a splitter says it
+    kinds: NDArray[Any] | None = None  # (n,), what kind a row is of, for quotas
 
     @cached_property
     def units(self) -> Indices | None:
@@ -163,10 +131,7 @@ class Data:
 
 
 def units_of(qid: ArrayLike | None, groups: ArrayLike) -> Indices:
-    """Numbers of the groups; with lists, of the smallest sets of rows that hold whole lists and whole groups.
-
-    A group that is in several lists makes one unit of them.
-    """
+    """Numbers of the groups; with lists, of the smallest sets of rows that hold whole lists and whole groups."""
     people = number_lists(groups)[1]
     if qid is None:
         return people
@@ -182,15 +147,7 @@ def units_of(qid: ArrayLike | None, groups: ArrayLike) -> Indices:
 
 @dataclass(frozen=True, eq=False)
 class Arguments:
-    """The arguments of :meth:`rerank.Reranker.fit`: a table, and an entry for each of its rows.
-
-    Attributes
-    ----------
-    names : tuple of str
-        Names of the columns, where X has none.
-    there : Present
-        Which rows of the user's table these are; see :meth:`present`.
-    """
+    """The arguments of :meth:`rerank.Reranker.fit`: a table, and an entry for each of its rows."""
 
     X: Any
     y: Any
@@ -200,8 +157,8 @@ class Arguments:
     ideal_gains: IdealGains = None
     groups: Any = None
     people: Any = None
-    names: tuple[str, ...] = ()
-    there: Present = field(default_factory=Present)
+    names: tuple[str, ...] = ()  # of the columns, where X has none
+    there: Present = field(default_factory=Present)  # which rows of the user's table these are; see `present`
 
     @classmethod
     def of_file(cls, table: Table) -> Arguments:
@@ -233,14 +190,9 @@ class Arguments:
 
 
 def data_of(arguments: Arguments, options: Mapping[str, Any], estimator: Any) -> Data:
-    """Training data as a user gives them, checked. Rows of weight 0 are not there.
+    """Training data as a user gives them, checked, by the ``options`` of the reranker. Rows of weight 0 are not there.
 
-    Parameters
-    ----------
-    options : mapping
-        Parameters of the reranker.
-    estimator : object
-        Gets scikit-learn's record of names and number of the columns.
+    The ``estimator`` gets scikit-learn's record of names and number of the columns.
     """
     X, y, stage = held(arguments.X), held(arguments.y), options["first_stage"]
     sides = {name: getattr(arguments, name) for name in ("qid", "groups", "people")}
@@ -274,13 +226,7 @@ def data_of(arguments: Arguments, options: Mapping[str, Any], estimator: Any) ->
 
 
 def checked(rows: Rows, arguments: Arguments, gain: Gain, pos_label: Any = None) -> Data:
-    """Training data, checked for consistent numbers of rows, lists and weights.
-
-    Raises
-    ------
-    InputError
-        Naming what is not consistent.
-    """
+    """Training data, checked for consistent numbers of rows, lists and weights."""
     n = rows.n
     grades, labels = read_labels(arguments.y, n, pos_label, utilities=gain == "order")
     names: tuple[Any, ...] = (0,)
@@ -329,8 +275,7 @@ def gains_and_weights(
 ) -> tuple[Floats, Floats | None]:
     """Gain of each row and weight of its list.
 
-    ``query_weight`` is a mapping from list id to weight (1 for a list that it does not hold), or one number for each
-    row, the same for all rows of a list.
+    ``query_weight`` maps list ids to weights (1 for others), or has a number for each row, the same in all of a list.
     """
     gains = weighted_gains(y, gain, sample_weight)
     if not np.any(gains > 0):

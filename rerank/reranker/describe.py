@@ -298,12 +298,8 @@ def message(r: Numbers) -> str:
 
 
 def proof_of(r: Numbers, them: str = "allowed weights", name: str = "") -> str:
-    """What is proved of the weights, and whose the proof is.
-
-    Parameters
-    ----------
-    them, name : str
-        What the bound speaks of, and what is fitted, in words.
+    """What is proved of the weights, and whose the proof is; ``them`` is what the bound speaks of, ``name`` what is
+    fitted.
     """
     status, name, who = status_of(r), name or _valued(r), r.bound_solver or "the solver"
     read, gap = r.solver == "file", up(r.gap)
@@ -356,12 +352,8 @@ def proof_of(r: Numbers, them: str = "allowed weights", name: str = "") -> str:
 def audit_of(r: Numbers, bound: float, found: float | None) -> str:
     """What no allowed weights exceed on the lists of the fit, whatever the margin.
 
-    Parameters
-    ----------
-    bound : float
-        On what is fitted, without margin and penalty.
-    found : float or None
-        The same of the weights that were found.
+    The ``bound`` is on what is fitted, without margin and penalty; ``found`` is the same of the weights that were
+    found.
     """
     asked, whole, halves = r.asked, _counts(r) and not r.asked.smoothed, r.ties == "average"
     numbers = [] if found is None else [f"{four(found)} found"]
@@ -463,12 +455,7 @@ def numbers_table(r: Numbers) -> Cells:
 def corrections_in_words(names: Sequence[str], weights: Floats, spread: Floats) -> str:
     """One sentence on what a fit changed, the largest corrections first; ``""`` if it changed nothing.
 
-    Parameters
-    ----------
-    weights : float64 array (p,)
-        In standard deviations of the first stage's score for one of the column.
-    spread : float64 array (p,)
-        Standard deviation of each column.
+    Weights are in standard deviations of the first stage's score for one of the column; ``spread`` has the columns'.
     """
     order = [int(j) for j in np.argsort(-np.abs(weights), kind="stable") if weights[j] != 0]
     if not order:

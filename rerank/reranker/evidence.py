@@ -276,14 +276,10 @@ def _option_name(params: Mapping[str, Any], varied: Sequence[str]) -> str:
 
 
 def evidence_of(entries: Mapping[str, Any], statistic: str) -> Evidence | None:
-    """The evidence that :meth:`Evidence.to_dict` wrote, from a file that nobody vouches for.
+    """The evidence that :meth:`Evidence.to_dict` wrote, from a file that nobody vouches for: ValueError for what is
+    odd.
 
     None for the evidence of a version that judged by other numbers, with ``judge`` among its entries.
-
-    Raises
-    ------
-    ValueError
-        For an entry that is missing, unknown, or of another kind than a choice writes.
     """
     if "judge" in entries:
         return None

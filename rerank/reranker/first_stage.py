@@ -58,39 +58,18 @@ TOP = "top"
 
 @dataclass(frozen=True, eq=False)
 class FirstStage:
-    """A fitted first stage.
+    """A fitted first stage."""
 
-    Attributes
-    ----------
-    name : str
-        The name that the user gave, or the estimator's class.
-    estimator : object or None
-        The fitted estimator or function; None when read from a model file, or where ``coef`` says all.
-    coef : float64 array (d,) or None
-        Weights of the input columns in original units if the score is affine, else None.
-    intercept : float
-    numeric : intp array or None
-        Columns that the estimator was fitted on, as numbers; None for the table as it is.
-    centre, scale : float
-        A score that is not affine is the estimator's, minus ``centre``, divided by ``scale``.
-    frozen : bool
-        Whether it was ready when it came, and so was not fitted here.
-    log_odds : bool
-        Whether scores of models that were fitted on other rows can be compared with these.
-    notes : tuple of str
-        Sentences for the result.
-    """
-
-    name: str
-    estimator: Any
-    coef: Floats | None
+    name: str  # what the user gave, or the estimator's class
+    estimator: Any  # fitted, or a function; None when read from a model file, or where ``coef`` says all
+    coef: Floats | None  # (d,), weights of the input columns in original units if the score is affine
     intercept: float = 0.0
-    numeric: NDArray[np.intp] | None = None
-    centre: float = 0.0
+    numeric: NDArray[np.intp] | None = None  # columns that it was fitted on, as numbers; None for the table as it is
+    centre: float = 0.0  # subtracted from a score that is not affine, which is then divided by the scale
     scale: float = 1.0
-    frozen: bool = False
-    log_odds: bool = False
-    notes: tuple[str, ...] = ()
+    frozen: bool = False  # whether it was ready when it came, and so was not fitted here
+    log_odds: bool = False  # whether scores of models that were fitted on other rows can be compared with these
+    notes: tuple[str, ...] = ()  # sentences for the result
 
     def scores(self, rows: Rows) -> Floats:
         """Score of each row, larger is better."""
@@ -162,13 +141,7 @@ def too_many(stage: FirstStage | None, max_features: int | None, columns: Column
 
 
 def variant_options(name: str) -> dict[str, Any]:
-    """The options of a logistic regression by its name, such as ``"logistic+squares+head20"``.
-
-    Raises
-    ------
-    InputError
-        For an unknown part, one that is given twice, and two shares of rows.
-    """
+    """The options of a logistic regression by its name, such as ``"logistic+squares+head20"``."""
     options: dict[str, Any] = {}
     top = top_of(name)
     for part in name.split("+")[1:]:
@@ -211,18 +184,8 @@ def fit_first_stage(
 ) -> tuple[FirstStage, Floats]:
     """The fitted first stage and its scores; an estimator that is already fitted is used as it is.
 
-    Parameters
-    ----------
-    first_stage : str, estimator, callable or array
-        ``"logistic"``, also with ``"+"`` and :data:`VARIANTS`, a scorer of this package, a column of the table, any
-        scikit-learn estimator, a function from a table to scores, or one score for each row.
-    y : float64 array (n,)
-        0/1 or grades; see :func:`rerank.reranker.learners.fitted`.
-
-    Raises
-    ------
-    InputError
-        For an unknown name or an estimator that gives no usable score.
+    It is ``"logistic"``, also with ``"+"`` and :data:`VARIANTS`, a scorer of this package, a column of the table, any
+    scikit-learn estimator, a function from a table to scores, or one score for each row.
     """
     ready = _ready(first_stage, rows)
     if ready is not None:
@@ -333,11 +296,6 @@ def linear_stage(weights: Any, rows: Rows) -> tuple[FirstStage, Floats]:
     """A prior that is given by weights: one for each column that can be reranked, or ``"equal"``.
 
     Equal weights are of columns divided by their standard deviation.
-
-    Raises
-    ------
-    InputError
-        For another number of weights, or a weight that is not finite.
     """
     chosen = rows.columns.chosen
     if rows.columns.transformer is not None:

@@ -80,12 +80,8 @@ def concluded(
 ) -> FittedState:
     """The fitted state of a stated problem: the better of the weights and the first stage, by what is fitted.
 
-    Parameters
-    ----------
-    solve : callable, optional
-        See :data:`Solve`; by default what ``task.solver`` names.
-    ties : str, optional
-        How equal scores count in the statistic; by default as the statistic says. A value counts them against the row.
+    Without ``solve`` it is what ``task.solver`` names. Equal scores count in the statistic as it says, or by ``ties``;
+    a value counts them against the row.
     """
     problem, statistic, searched = training.problem, task.statistic, solve is None and task.solver != "none"
     scores, stage = (None, None) if first is None else (first.scores, first.stage)

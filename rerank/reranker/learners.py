@@ -51,18 +51,11 @@ def is_fitted(estimator: Any) -> bool:
 
 
 def fitted(estimator: Any, X: Any, y: Floats, qid: NDArray[Any] | None, sample_weight: Floats | None) -> Any:
-    """A fitted clone.
+    """A fitted clone, of a table as the user gave it, or of its numeric columns.
 
-    Parameters
-    ----------
-    X : table
-        As the user gave it, or the numeric columns.
-    y : float64 array (n,)
-        Classifiers learn ``y > min(y)``, which is usually ``y > 0``. Regressors, rankers and scorers that take grades
-        learn the grade itself.
-    qid, sample_weight : arrays (n,), optional
-        Passed to estimators whose ``fit`` takes them. Rankers that take groups get the rows sorted by list; those of
-        XGBoost weigh lists, so weights of rows are not passed to them.
+    Classifiers learn ``y > min(y)``; regressors, rankers and scorers that take grades learn the grade itself. Lists and
+    weights are passed to estimators whose ``fit`` takes them. Rankers that take groups get the rows sorted by list;
+    those of XGBoost weigh lists, so weights of rows are not passed to them.
     """
     from sklearn import config_context, get_config
     from sklearn.base import clone, is_regressor
@@ -123,13 +116,7 @@ def log_odds(estimator: Any, X: Any, scores: Floats) -> bool:
 
 
 def scores_of(estimator: Any, X: Any, n: int) -> Floats:
-    """Score of each row, larger is better: decisions, else the log-odds of the last class, else predictions.
-
-    Raises
-    ------
-    InputError
-        Unless it is one finite number a row.
-    """
+    """Score of each row, larger is better: decisions, else the log-odds of the last class, else predictions."""
     with names_optional():  # a user's estimator fitted on a frame may be given the same columns as an array
         if hasattr(estimator, "decision_function"):
             raw = estimator.decision_function(X)
@@ -151,13 +138,7 @@ def scores_of(estimator: Any, X: Any, n: int) -> Floats:
 
 
 def finite(scores: Floats, name: str) -> Floats:
-    """The scores of a first stage.
-
-    Raises
-    ------
-    InputError
-        For one that is not finite.
-    """
+    """The scores of a first stage, refused where one is not finite."""
     if not np.isfinite(scores).all():
         raise InputError(f"The first stage {name} gives a score that is NaN or inf; it cannot order the rows.")
     return scores
@@ -170,20 +151,10 @@ def name_of(estimator: Any) -> str:
 
 
 def affine_part(estimator: Any, X: Floats, scores: Floats) -> tuple[Floats | None, float]:
-    """Weights in original units, if a fitted estimator's scores are affine in the features.
+    """Weights (d,) in original units and the intercept, if an estimator gives ``scores`` of ``X`` that are affine.
 
-    Parameters
-    ----------
-    estimator : object
-        A linear model, or a pipeline of standard scalers and a linear model; frozen or not.
-    scores : float64 array (n,)
-        The estimator's scores of ``X``; the weights have to give the same.
-
-    Returns
-    -------
-    coef : float64 array (d,) or None
-        None if the scores are not affine, or not known to be.
-    intercept : float
+    That is so of a linear model, or a pipeline of standard scalers and a linear model, frozen or not. None for weights
+    if the scores are not affine, or not known to be.
     """
     from sklearn.pipeline import Pipeline
     from sklearn.preprocessing import StandardScaler
@@ -216,12 +187,7 @@ def standardised(scorer: Any, X: Any, names: Sequence[str]) -> Any:
     """A pipeline that fits the scorer to standardised columns.
 
     Columns of a size whose squares are not finite, or vanish, are divided by a power of two before. That is exact, so
-    the scores are those of the table in such a unit.
-
-    Raises
-    ------
-    InputError
-        For a column of numbers so small that its weight would be no number.
+    the scores are those of the table in such a unit. A column so small that its weight would be no number is refused.
     """
     from sklearn.frozen import FrozenEstimator
     from sklearn.pipeline import make_pipeline

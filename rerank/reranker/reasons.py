@@ -17,14 +17,11 @@ Indices = NDArray[np.intp]
 
 
 class Reason(NamedTuple):
-    """A row's score, in the unit of the weights, and the columns that moved it most.
+    """A row's score, in the unit of the weights, and the columns that moved it most, with what each adds, largest
+    first.
 
-    Attributes
-    ----------
-    score : float
-        Of the first stage where that alone has placed the row, else what the weights give it.
-    columns : tuple of (name, what it adds), or None
-        Largest first; None where the score is no sum over columns, or the row is below the shortlist.
+    The score is that of the first stage where that alone has placed the row. No columns where the score is no sum over
+    columns, or the row is below the shortlist.
     """
 
     score: float
@@ -38,20 +35,10 @@ MOST = 3
 def reasons(
     state: FittedState, rows: Rows, lists: NDArray[np.generic] | None, which: Indices, most: int = MOST
 ) -> list[Reason]:
-    """Score of some rows, and what moved them: weight x (value - mean of the reranked rows of the list).
+    """Score of the rows ``which``, and what moved them: weight x (value - mean of the reranked rows of the list).
 
-    Of a first stage that is corrected the weights are the corrections alone: they moved the row from its place.
-
-    Parameters
-    ----------
-    rows : Rows
-        All rows of the lists.
-    lists : array (n,) or None
-        List of each row.
-    which : intp array (k,)
-        Rows that are told.
-    most : int
-        Columns of each row.
+    ``rows`` are all rows of the lists. Of a first stage that is corrected the weights are the corrections alone: they
+    moved the row from its place.
     """
     stage, moved = state.first_stage, np.ones(rows.n, dtype=bool)
     first = state.first(rows)

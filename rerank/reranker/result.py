@@ -28,10 +28,7 @@ class Result(Numbers):
     def plot_history(self, ax: Any = None) -> Any:
         """Draw value (solid) and bound (dashed) over time on these axes, or on new ones, which are returned.
 
-        Raises
-        ------
-        NotSupportedError
-            If neither search nor solver had a part in the result, or it was read from a file.
+        Not for a result in which neither search nor solver had a part, or that was read from a file.
         """
         from rerank.plots import bound_over_time
 

@@ -88,74 +88,36 @@ def history_of(moments: Iterable[Moment], value: float, bound: float) -> tuple[M
 class Solution:
     """The solution of a problem: weights, their verified value and a bound.
 
-    Attributes
-    ----------
-    weights : float64 array (features,)
-        In the scaled space of the shortlist, ``max|w_j| = 1`` or all 0; empty when nothing was fitted. With rows of the
-        user's own that have a scale, ``max|w_j|`` may be smaller; nothing is divided then.
-    value : float
-        Value of ``weights``, margin and penalty included, recomputed exactly and rounded down. The unit is that of the
-        statistic; the tail is included.
-    bound : float
-        No allowed weights (signs, ``max_features``, radius) have a larger value, margin and penalty included. It does
-        not bound ``statistic``.
-    bound_source : {"ideal", "search", "solver", "rows"}
-        Where the bound comes from: the ideal list, the search in weight space (with rounding on the safe side), or a
-        solver, whose claim is not verified. "rows" is a solver's bound of a program with rows of the user's own: it
-        bounds the value of the weights that this program admits.
-    bound_solver : str or None
-        The solver whose word the bound is, with its version; None where ``bound_source`` is neither "solver" nor
-        "rows".
-    certificate : Certificate or None
-        Exact value, statistic and smallest margin of ``weights``.
-    program_value, program_bound : float or None
-        What the solver reports for its own program. Diagnostics.
-    formulation : str or None
-        The program that was solved.
-    model_size : mapping or None
-        Cells, columns, non-zeros of the program handed to a solver.
-    start_value : float or None
-        Value from which search or solver started.
-    start_accepted : bool or None
-        Whether the solver used the start; None if there was none, or if the solver does not report it.
-    nodes : int
-        Boxes and nodes explored.
-    proof : Proof or None
-        The search's record of splits, if ``proof=True``.
-    notes : tuple of str
-        Further remarks, one sentence each.
-    gave_up : bool
-        Whether the search ended open before its time; more of it changes nothing, and a note says why.
-    changed : bool
-        Whether the weights are of a program of the user's (:meth:`rerank.Reranker.fit_model`).
-    statistic_bound : float or None
-        No allowed weights give the training lists a larger ``statistic`` where that counts a tied pair as one half: by
-        a search of its own (:func:`rerank.search.statistic_bound`). None where none was made: for other statistics,
-        and where the value is not proved.
-    history : tuple of Moment
-        Value and bound over the seconds of search and solver, the last those of the result. Times differ from run to
-        run, so that files and digests leave it out.
+    No allowed weights (signs, ``max_features``, radius) have a value above ``bound``, margin and penalty included; it
+    does not bound ``statistic``. Its source is the ideal list, the search in weight space (with rounding on the safe
+    side), or a solver, whose claim is not verified. "rows" is a solver's bound of a program with rows of the user's
+    own: it bounds the value of the weights that this program admits.
+
+    Times in ``history`` differ from run to run, so that files and digests leave it out. ``statistic_bound`` is by a
+    search of its own (:func:`rerank.search.statistic_bound`): no allowed weights give the training lists a larger
+    ``statistic`` where that counts a tied pair as one half. None for other statistics, and where the value is not
+    proved.
     """
 
-    weights: NDArray[np.float64]
-    value: float
+    weights: NDArray[np.float64]  # (features,), scaled: max|w_j| is 1, less with rows that have a scale; or none
+    value: float  # of the weights, margin and penalty included, exact and rounded down, tail included
     bound: float
-    bound_source: str
-    bound_solver: str | None = None
-    certificate: Certificate | None = None
-    program_value: float | None = None
+    bound_source: str  # ideal, search, solver or rows
+    bound_solver: str | None = None  # the solver whose word the bound is, with its version
+    certificate: Certificate | None = None  # exact value, statistic and smallest margin of the weights
+    program_value: float | None = None  # what the solver reports for its own program, as is its bound
     program_bound: float | None = None
-    formulation: str | None = None
-    model_size: Mapping[str, int] | None = None
-    start_value: float | None = None
-    start_accepted: bool | None = None
-    nodes: int = 0
-    proof: Proof | None = None
-    notes: tuple[str, ...] = ()
-    gave_up: bool = False
-    changed: bool = False
+    formulation: str | None = None  # the program that was solved
+    model_size: Mapping[str, int] | None = None  # cells, columns, non-zeros of the program handed to a solver
+    start_value: float | None = None  # from which search or solver started
+    start_accepted: bool | None = None  # whether the solver used the start; None if it does not report it
+    nodes: int = 0  # boxes and nodes explored
+    proof: Proof | None = None  # the search's record of splits, if ``proof=True``
+    notes: tuple[str, ...] = ()  # further remarks, one sentence each
+    gave_up: bool = False  # whether the search ended open before its time; a note says why
+    changed: bool = False  # whether the weights are of a program of the user's (Reranker.fit_model)
     statistic_bound: float | None = None
-    history: tuple[Moment, ...] = ()
+    history: tuple[Moment, ...] = ()  # over the seconds of search and solver, the last those of the result
 
     @property
     def gap(self) -> float:
@@ -191,37 +153,17 @@ class Solution:
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """What was asked of a fit beside its numbers. It follows from task, columns and first stage, and no file keeps it.
+    """What was asked of a fit beside its numbers. It follows from task, columns and stage; no file keeps it."""
 
-    Attributes
-    ----------
-    statistic : RankStatistic or None
-        The user's own; None where it is not known.
-    who, limits : str, tuple of str
-        What the bound speaks of, such as "weights of these 3 columns", and the limits that it had.
-    first_stage : str
-        In words.
-    smoothed : str
-        What was fitted in place of the statistic, in words; "" if nothing.
-    margin : str
-        A margin that the user or the choice set, in words; "" for the smallest.
-    hits : bool
-        Whether every gain is known to be 0 or 1, so that hits are rows.
-    weights : tuple of (str, float)
-        Columns with their weights.
-    constraints : tuple of str
-        As they were given.
-    """
-
-    statistic: RankStatistic | None = None
-    who: str = "allowed weights"
-    limits: tuple[str, ...] = ()
-    first_stage: str = "the first stage"
-    smoothed: str = ""
-    margin: str = ""
-    hits: bool = False
-    weights: tuple[tuple[str, float], ...] = ()
-    constraints: tuple[str, ...] = ()
+    statistic: RankStatistic | None = None  # the user's own; None where it is not known
+    who: str = "allowed weights"  # what the bound speaks of, such as "weights of these 3 columns"
+    limits: tuple[str, ...] = ()  # those that the bound had
+    first_stage: str = "the first stage"  # in words
+    smoothed: str = ""  # what was fitted in place of the statistic, in words
+    margin: str = ""  # one that the user or the choice set, in words; "" for the smallest
+    hits: bool = False  # whether every gain is known to be 0 or 1, so that hits are rows
+    weights: tuple[tuple[str, float], ...] = ()  # columns with their weights
+    constraints: tuple[str, ...] = ()  # as they were given
 
     @property
     def them(self) -> str:
@@ -233,65 +175,34 @@ class Asked:
 class Numbers(Solution):
     """The numbers of a fit: those of :class:`Solution`, and these.
 
-    Attributes
-    ----------
-    statistic : float
-        The fitted ranking's statistic on the training data: no margin, no penalty, equal scores as ``ties`` says.
-    status : str
-        One of ``STATUSES``.
-    first_stage_statistic : float or None
-        The same of the first stage's order, by out-of-fold scores if ``folds`` is not 0.
-    ties : {"average", "pessimistic"}
-        How equal scores count in ``statistic`` and ``first_stage_statistic``: "average" makes a tied pair one half, as
-        scikit-learn's ``roc_auc_score`` does. ``value`` and ``bound`` count them against the relevant row.
-    statistic_name : str
-    fitted_name : str
-        What is fitted, and has value and bound; another statistic with a window or a list length.
-    solver : str
-        The solver that was asked for.
-    n_lists, n_empty_lists : int
-        Number of lists in the data, and of those left out of the mean because nothing in them can be ranked.
-    gain : str
-    epsilon, C : float
-    shortlist : ShortlistInfo
-    seconds : mapping
-        Wall time of each phase, of compiling and loading kernels if there was something to load, and in all.
-    theorem : str
-        Whether Subrank and ResolvedRank provably share their optimum on this data (corrected Theorem 4.2).
-    folds : int
-        Parts of the training rows for out-of-fold scores; 0 where the first stage's scores are its own.
-    grouped : bool
-        Whether rows belonged to groups, which are never in two folds.
-    left_out : tuple of str
-        Columns that are not reranked because they hold no numbers or miss some.
-    evidence : Evidence or None
-        What held-out rows said of each option, where ``RerankerCV`` or ``--cv`` chose them: ``evidence.report()``
-        prints it and ``evidence.plot()`` draws it.
-    said : str
-        What stands for the message, where the fit is one of something else, such as of runs.
-    asked : Asked
+    ``statistic`` is that of the fitted ranking on the training data, without margin and penalty, equal scores as
+    ``ties`` says: "average" makes a tied pair one half, as scikit-learn's ``roc_auc_score`` does, and "pessimistic"
+    counts it against the relevant row, as value and bound do. ``theorem`` says whether Subrank and ResolvedRank
+    provably share their optimum on this data (corrected Theorem 4.2). ``evidence`` is what held-out rows said of each
+    option, where ``RerankerCV`` or ``--cv`` chose them: ``evidence.report()`` prints it and ``evidence.plot()`` draws
+    it.
     """
 
     statistic: float
-    status: str
+    status: str  # one of STATUSES
     statistic_name: str
-    fitted_name: str
+    fitted_name: str  # what has value and bound; another statistic with a window or a list length
     gain: str
     epsilon: float
     C: float
     n_lists: int
-    n_empty_lists: int
+    n_empty_lists: int  # left out of the mean because nothing in them can be ranked
     shortlist: ShortlistInfo
-    seconds: Mapping[str, float]
-    first_stage_statistic: float | None = None
-    solver: str | None = None
+    seconds: Mapping[str, float]  # wall time of each phase, of compiling and loading kernels, and in all
+    first_stage_statistic: float | None = None  # of the first stage's order, out-of-fold scores if ``folds`` is not 0
+    solver: str | None = None  # the one that was asked for
     theorem: str = ""
-    folds: int = 0
-    grouped: bool = False
-    left_out: tuple[str, ...] = ()
+    folds: int = 0  # for out-of-fold scores; 0 where the first stage's scores are its own
+    grouped: bool = False  # whether rows belonged to groups, which are never in two folds
+    left_out: tuple[str, ...] = ()  # columns that are not reranked: no numbers, or some missing
     ties: Ties = "pessimistic"
     evidence: Evidence | None = None
-    said: str = ""
+    said: str = ""  # what stands for the message, where the fit is one of something else, such as runs
     asked: Asked = Asked()
 
     @classmethod

@@ -33,69 +33,29 @@ NOTABLE = 1e-3
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FittedState:
-    """All that is known after a fit.
-
-    Attributes
-    ----------
-    task : Task
-    columns : Columns
-        Names of the input columns, and which of them can be reranked.
-    named : bool
-        Whether the user knows the columns by name: from a data frame, or from a file.
-    first_stage : FirstStage or None
-    threshold : float
-        Least first-stage score of the head, for single rows; ``-inf`` if every row is in the head.
-    reranks : bool
-        False if the first stage's order is kept.
-    features : intp array (p,)
-        Columns that the problem uses, ascending.
-    low, high, weights : float64 arrays (p,) or (1 + p,)
-        Scaling of these columns, and their weights in scaled space; those of the prior before them if the problem is
-        anchored.
-    result : Result
-    prior_scores : float64 array (n,) or None
-        Out-of-fold scores of the training rows.
-    labels : TwoLabels or None
-        How two labels were mapped to 0 and 1.
-    classes : Classes or None
-        Labels and the scores from which a row gets each of them; None if labels were no whole numbers.
-    weighted_lists : bool
-        Whether lists had weights; a table does not hold these.
-    columns_read : mapping of str to str
-        Names of the columns that a command read: label, list, id, weight.
-    training : Training or None
-        Shortlist and problem; None after reading a file.
-    scores : float64 array (n,) or None
-        First-stage scores of the training rows, out-of-fold where there are folds; None after reading a file.
-    data_sha256 : str or None
-        Digest of the problem that a file states.
-    certificate : mapping
-        Entries of the certificate of a file; fractions that are too long for it are digests.
-    binary : bool or None
-        Whether every gain is 0 or 1, weights of rows included; None after reading a file.
-    """
+    """All that is known after a fit."""
 
     task: Task
-    columns: Columns
+    columns: Columns  # names of the input columns, and which of them can be reranked
     first_stage: FirstStage | None
-    threshold: float
-    reranks: bool
-    features: NDArray[np.intp]
-    low: Floats
+    threshold: float  # least first-stage score of the head, for single rows; -inf if every row is in the head
+    reranks: bool  # False if the first stage's order is kept
+    features: NDArray[np.intp]  # (p,), columns that the problem uses, ascending
+    low: Floats  # (p,), scaling of these columns; anchored (1 + p,), the prior's first
     high: Floats
-    weights: Floats
+    weights: Floats  # in scaled space, as long as ``low``
     result: Result
-    prior_scores: Floats | None = None
-    labels: TwoLabels | None = None
-    classes: Classes | None = None
-    weighted_lists: bool = False
-    named: bool = False
-    columns_read: Mapping[str, Any] = field(default_factory=dict)
-    training: Training | None = None
-    scores: Floats | None = None
-    data_sha256: str | None = None
-    certificate: Mapping[str, Any] = field(default_factory=dict)
-    binary: bool | None = None
+    prior_scores: Floats | None = None  # (n,), out-of-fold scores of the training rows
+    labels: TwoLabels | None = None  # how two labels were mapped to 0 and 1
+    classes: Classes | None = None  # labels and their cuts; None if labels were no whole numbers
+    weighted_lists: bool = False  # whether lists had weights; a table does not hold these
+    named: bool = False  # whether the user knows the columns by name: from a data frame, or from a file
+    columns_read: Mapping[str, Any] = field(default_factory=dict)  # names of columns that a command read
+    training: Training | None = None  # None after reading a file
+    scores: Floats | None = None  # (n,), first-stage scores of the training rows, out-of-fold where there are folds
+    data_sha256: str | None = None  # digest of the problem that a file states
+    certificate: Mapping[str, Any] = field(default_factory=dict)  # entries of a file's; long fractions are digests
+    binary: bool | None = None  # whether every gain is 0 or 1, weights of rows included; None after reading a file
 
     def __post_init__(self) -> None:
         """The result knows what was asked, so that it can be described by itself."""
@@ -157,13 +117,7 @@ class FittedState:
         return None if self.training is None else self.training.problem
 
     def known_problem(self) -> Problem:
-        """The problem of the fit, for programs and solutions.
-
-        Raises
-        ------
-        InputError
-            If there is none.
-        """
+        """The problem of the fit, for programs and solutions; an error if there is none."""
         if self.problem is None:
             raise InputError(
                 "There is no program: the model was read from a file, or no feature varies on the shortlist; fit it "
@@ -249,9 +203,8 @@ class FittedState:
         return self.result.n_lists == 1
 
     def row_scores(self, rows: Rows, first: Floats | None = None) -> Floats:
-        """Scores of single rows: the threshold decides between head and tail.
-
-        ``first`` are the first stage's scores, where they are known.
+        """Scores of single rows: the threshold decides between head and tail; ``first`` are the first stage's, where
+        known.
         """
         first = self.first(rows) if first is None else first
         if first is None or not self.reranks:
@@ -283,13 +236,7 @@ class FittedState:
         return replace(self, classes=classes_of(y, self.labels, scores))
 
     def labels_of(self, rows: Rows) -> NDArray[Any]:
-        """Label of each row by its score.
-
-        Raises
-        ------
-        NotSupportedError
-            If there are no cuts between the classes.
-        """
+        """Label of each row by its score; an error if there are no cuts between the classes."""
         if not self.by_threshold:
             raise NotSupportedError(
                 "The model was fitted on several lists, whose scores are compared within a list only, so no score "

@@ -41,43 +41,20 @@ FOLDS = 5
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Checked parameters of :class:`rerank.Reranker`; its time limit is a :class:`rerank.reranker.clock.Clock`.
+    """Checked parameters of :class:`rerank.Reranker`; its time limit is a :class:`rerank.reranker.clock.Clock`."""
 
-    Attributes
-    ----------
-    quoted : RankStatistic
-        The user's own statistic.
-    statistic : RankStatistic
-        What is fitted: the same, with window and list length.
-    epsilon : Margin or None
-        None for the automatic margin. In units of the score itself where ``margin`` was given with ``normalise``.
-    signs : int8 array (d,)
-        1 where a weight must be >= 0, -1 where it must be <= 0, 0 where it is free.
-    n_jobs : int
-        Number of workers, at least 1.
-    seed : int
-    quotas : tuple of Quota
-        Without rows.
-    judged : bool
-        Whether held-out rows judge the weights, and nothing else of the fit is used: no value is recomputed exactly.
-    given : mapping of str to object
-        The parameters of the estimator, as they were given.
-
-    The other attributes are those of the estimator.
-    """
-
-    quoted: RankStatistic
-    statistic: RankStatistic
+    quoted: RankStatistic  # the user's own statistic
+    statistic: RankStatistic  # what is fitted: the same, with window and list length
     n_candidates: int | str | None
     formulation: str
     solver: str
     presolve: bool
-    epsilon: Margin | None
+    epsilon: Margin | None  # None for the automatic margin; in units of the score where ``by_score``
     C: float
     max_features: int | None
-    signs: NDArray[np.int8]
+    signs: NDArray[np.int8]  # of each column: 1 for a weight >= 0, -1 for one <= 0, 0 for a free one
     gain: Gain
-    n_jobs: int
+    n_jobs: int  # workers, at least 1
     seed: int
     first_stage: Any = None
     proof: bool = False
@@ -88,11 +65,11 @@ class Task:
     prior: Any = "auto"
     cross_fit: int | str = 0
     solver_options: Mapping[str, Any] = field(default_factory=dict)
-    quotas: tuple[Quota, ...] = ()
-    judged: bool = False
+    quotas: tuple[Quota, ...] = ()  # without rows
+    judged: bool = False  # held-out rows judge the weights and nothing else is used: no value is recomputed exactly
     constraints: tuple[str, ...] = ()
     normalise: str | None = None
-    given: Mapping[str, Any] = field(default_factory=dict)
+    given: Mapping[str, Any] = field(default_factory=dict)  # the parameters of the estimator, as they were given
 
     @property
     def by_score(self) -> bool:
@@ -111,13 +88,7 @@ class Task:
 
 
 def task_of(options: Mapping[str, Any], n_features: int) -> Task:
-    """The parameters of an estimator, checked.
-
-    Raises
-    ------
-    InputError
-        Naming the parameter, what it is and what it may be.
-    """
+    """The parameters of an estimator, checked; an error names the parameter, what it is and what it may be."""
     quoted = parse(options["stat"])
     statistic = fitted_statistic(quoted, options.get("window"), options.get("list_length"))
     if (solver := options["solver"]) not in SOLVERS:
@@ -313,13 +284,7 @@ def _signs(positive: Any, n_features: int) -> NDArray[np.int8]:
 
 
 def jobs_of(n_jobs: Any) -> int:
-    """Number of workers; -1 stands for all cores, -2 for all but one.
-
-    Raises
-    ------
-    InputError
-        It is no whole number, or 0.
-    """
+    """Number of workers; -1 stands for all cores, -2 for all but one."""
     count = 1 if n_jobs is None else n_jobs
     if not isinstance(count, Integral) or count == 0:
         raise InputError(f"n_jobs is {n_jobs!r}; it must be None, a whole number of at least 1, or -1 for all cores.")

@@ -38,37 +38,18 @@ LARGEST = 1e150
 
 @dataclass(frozen=True, eq=False)
 class Training:
-    """The shortlist and the problem of ordering it.
+    """The shortlist and the problem of ordering it."""
 
-    Attributes
-    ----------
-    problem : Problem or None
-        None if there is nothing to reorder; ``nothing`` then says why.
-    shortlist : Shortlist
-    features : intp array (p,)
-        Columns used, ascending: those that vary on the shortlist.
-    rows : list
-        What the user's table calls each row of the problem.
-    n_lists, n_empty_lists : int
-    info : ShortlistInfo
-    counted : tuple of intp arrays
-        Rows of the data in each list that counts.
-    tied_tails : float
-        What the problem's value lacks of the statistic because it counts ties of the tails against the relevant row.
-    nothing : str
-        ``""``, or the status of a fit that can change nothing: ``"nothing_to_find"`` or ``"nothing_to_reorder"``.
-    """
-
-    problem: Problem | None
+    problem: Problem | None  # None if there is nothing to reorder; ``nothing`` then says why
     shortlist: Shortlist
-    features: Indices
-    rows: list[Any]
+    features: Indices  # (p,), columns that vary on the shortlist, ascending
+    rows: list[Any]  # what the user's table calls each row of the problem
     n_lists: int
     n_empty_lists: int
     info: ShortlistInfo
-    nothing: str
-    counted: tuple[Indices, ...]
-    tied_tails: float
+    nothing: str  # "", or the status of a fit that can change nothing: nothing_to_find, nothing_to_reorder
+    counted: tuple[Indices, ...]  # rows of the data in each list that counts
+    tied_tails: float  # what the value lacks of the statistic because it counts ties of the tails as lost
 
     def average(self, weights: Floats) -> float:
         """The statistic of weights with tied rows in the mean of their orders, where it counts ties so."""
@@ -81,11 +62,6 @@ def stated(data: Data, task: Task, first: Staged | None) -> tuple[Task, Training
 
     With a radius it is that of correcting the first stage's scores, if these are not all equal; else the free one. The
     task gets the number of rows of a list that are reranked.
-
-    Raises
-    ------
-    InputError
-        If no list holds anything to rank.
     """
     statistic, columns = task.statistic, data.rows.columns
     scores, stage = (None, None) if first is None else (first.scores, first.stage)
@@ -192,18 +168,9 @@ def _corrections(
 
     Deviations are those of all training rows, not of the heads alone. None for the problem if no column varies. Of one
     list in which only the first places count, the problem holds the rows that some allowed corrections bring near these
-    places (:mod:`rerank.problem.reduced`), in the order of the list.
-
-    Parameters
-    ----------
-    coef : float64 array (columns,) or None
-        Weights of the score, where it is affine in the columns of ``data.X``.
-    lists : list of RankedList
-        Their rows are places in ``head_rows``.
-    features : intp array (p,)
-        Columns of ``data.X``.
-    options : dict
-        ``epsilon``, ``C``, ``max_features`` and ``quotas`` of :meth:`Problem.build`.
+    places (:mod:`rerank.problem.reduced`), in the order of the list. ``coef`` are weights of the score where it is
+    affine in the columns of ``data.X``, rows of ``lists`` are places in ``head_rows``, and ``options`` go to
+    `Problem.build`.
     """
     table = np.column_stack([scores, data.X[:, features]])
     spread = np.concatenate([deviations(scores[:, None]), data.spread[features]])
@@ -252,12 +219,8 @@ def _tied_tails(data: Data, statistic: RankStatistic, scores: Floats | None, sho
 
 
 def _on_heads(quotas: tuple[Quota, ...], short: Shortlist, head_rows: Indices) -> tuple[Quota, ...]:
-    """The quotas on the rows of all heads, numbered through.
-
-    Raises
-    ------
-    InputError
-        If a quota looks at more places than a head has above its tail.
+    """The quotas on the rows of all heads, numbered through; none may look at more places than a head has above its
+    tail.
     """
     shortest = min((head.size for head, tail in zip(short.heads, short.tails) if tail.size), default=None)
     for quota in quotas:
@@ -364,11 +327,6 @@ def start_weights(
 
     The first stage's, if it is affine, and in anchored problems the first stage itself; or those that are ``given`` in
     the table's own units, by name or one for each column, as ``coef_`` has them.
-
-    Raises
-    ------
-    InputError
-        For weights of other columns, or that are not finite.
     """
     columns = data.rows.columns
     chosen = columns.chosen[training.features]

@@ -16,15 +16,7 @@ MOST = 3
 
 
 def weights_drawn(state: FittedState, proof: Proof | None = None, every: bool = False, ax: Any = None) -> Any:
-    """The value of the weights that a fit could have, with the boxes of a proof that has some.
-
-    Raises
-    ------
-    InputError
-        If there is no problem, or more weights than a picture shows.
-    CertificateError
-        If the proof does not hold.
-    """
+    """The value of the weights that a fit could have, with the boxes of a proof that has some."""
     from rerank.plots import cells
 
     problem = _problem(state)
@@ -43,15 +35,7 @@ def weights_drawn(state: FittedState, proof: Proof | None = None, every: bool = 
 
 
 def proof_drawn(state: FittedState, proof: Proof, ax: Any = None) -> Any:
-    """The weights with the boxes of a proof; for more than a picture shows, the bounds of the boxes.
-
-    Raises
-    ------
-    NotSupportedError
-        For a proof by circuits on many features: it has no boxes.
-    InputError, CertificateError
-        As :func:`weights_drawn`.
-    """
+    """The weights with the boxes of a proof; for more than a picture shows, the bounds of the boxes."""
     from rerank.plots import box_bounds
 
     problem = _problem(state)

@@ -283,13 +283,7 @@ def _stage_of(doc: ModelDocument, first_stage: Any, columns: Columns) -> FirstSt
 
 
 def state_of(doc: ModelDocument, first_stage: Any = None, where: str = "the model") -> FittedState:
-    """The fitted state that a document describes, without its training data.
-
-    Raises
-    ------
-    InputError
-        For an entry that no fit writes, or a first stage that is not in the file.
-    """
+    """The fitted state that a document describes, without its training data."""
     with usable(where):
         return _state_of(doc, first_stage, where)
 
@@ -404,13 +398,7 @@ def gathered(flat: Mapping[str, Any], prefix: str) -> dict[str, Any]:
 
 
 def nested(flat: Mapping[str, Any]) -> dict[str, Any]:
-    """The mapping that was flattened; a sequence is numbered from 0, and empty ones are not there.
-
-    Raises
-    ------
-    InputError
-        If a name stands for a value and for a mapping.
-    """
+    """The mapping that was flattened; a sequence is numbered from 0, and empty ones are not there."""
     tree: dict[str, Any] = {}
     for key, value in flat.items():
         *path, last = key.split(".")
@@ -436,13 +424,7 @@ def _sequences(node: Any) -> Any:
 def result_from_flat(
     flat: Mapping[str, Any], weights: NDArray[np.float64], names: tuple[str, str], gain: str, epsilon: float, C: float
 ) -> Result:
-    """The result of a model file; ``names`` are those of the quoted and of the fitted statistic.
-
-    Raises
-    ------
-    InputError
-        If an entry is missing or of another kind, or if the status or the source of the bound is unknown.
-    """
+    """The result of a model file; ``names`` are those of the quoted and of the fitted statistic."""
     body: dict[str, Any] = {"seconds": {}} | nested(flat)
     certificate, evidence, short = (body.pop(name, {}) for name in ("certificate", "evidence", "shortlist"))
     if not isinstance(body.pop("message", None), str):

@@ -52,21 +52,11 @@ MOST_SECONDS = 20.0
 
 @dataclass(frozen=True)
 class Support:
-    """What is asked for besides the weights.
+    """What is asked for besides the weights."""
 
-    Attributes
-    ----------
-    bound : float, optional
-        A solver's bound, as it prints it for the file of the program, which minimises and holds no constant.
-    by : str, optional
-        Whose word that is: solver and version.
-    prove : float, optional
-        Seconds for a search that starts from the weights.
-    """
-
-    bound: float | None = None
-    by: str | None = None
-    prove: float | None = None
+    bound: float | None = None  # a solver's, as printed for the program's file: minimised, without the constant
+    by: str | None = None  # whose word that is: solver and version
+    prove: float | None = None  # seconds for a search that starts from the weights
 
     def __post_init__(self) -> None:
         if (self.bound is None) != (not self.by):
@@ -184,13 +174,7 @@ def export(
 
 
 def program_of(model: Any, problem: Problem, choices: dict[str, Any]) -> OwnProgram:
-    """The program of a user's model, beside that of the problem.
-
-    Raises
-    ------
-    InputError
-        For a model of another problem, what is no linear program, or ``choices`` beside a model.
-    """
+    """The program of a user's model, beside that of the problem; ``choices`` are for a model yet to be built."""
     from formulations.compile import compile_model
     from formulations.errors import FormulationError
 
@@ -209,19 +193,8 @@ def program_of(model: Any, problem: Problem, choices: dict[str, Any]) -> OwnProg
 def fit_model(state: FittedState, model: Any, options: dict[str, Any]) -> FittedState:
     """The state with the weights that are best in a user's model, which gets the values of its variables.
 
-    Parameters
-    ----------
-    options : dict
-        Parameters of the estimator as they are now: solver, time limit and the like may differ from those of the fit.
-
-    Raises
-    ------
-    InputError
-        For a model of another problem, or if no weights near the solver's keep the user's rows exactly.
-    SolverError
-        If the solver holds no point.
-    CertificateError
-        If the weights are not worth what the solver claims.
+    ``options`` are the estimator's parameters as they are now: solver, time limit and the like may differ from the
+    fit's.
     """
     from formulations.compile import variables_of
 
@@ -305,14 +278,8 @@ def _kept(
 ) -> FittedState:
     """The state with weights that keep a user's program, and the smallest bound that holds for them.
 
-    Parameters
-    ----------
-    point : float64 array (n,)
-        Columns of the program, of which the weights are some.
-    bound : float
-        Bound of the solver on its objective, in the unit of the value; infinite if there is none.
-    who : str
-        The solver or file.
+    The weights are some columns of the ``point`` (n,). ``bound`` is that of the solver on its objective, in the unit of
+    the value, infinite if there is none, and ``who`` the solver or file.
     """
     old, problem, value = state.result, own.problem, found.value
     limit, source, by = _known_bound(old, problem)
@@ -647,22 +614,7 @@ _CLOSE = 1e-9
 
 
 def check_program(read: Program, own: Program, source: str) -> None:
-    """Refuse a program that is not the problem's own.
-
-    Parameters
-    ----------
-    read : Program
-        That of a file.
-    own : Program
-        The problem stated again.
-    source : str
-        Name of the file in messages.
-
-    Raises
-    ------
-    InputError
-        Naming a row or column too many or too few, or saying that the numbers differ.
-    """
+    """Refuse a program of a file that is not the problem's own, stated again: another row, column or number."""
     for kind in ("rows", "columns"):
         there, wanted = getattr(read, kind), getattr(own, kind)
         if there == wanted:
@@ -733,12 +685,7 @@ def check_point(solution: FileSolution, x: NDArray[np.float64], own: Program, so
 
 
 def check_claim(solution: FileSolution, claim: float, known: float, source: str) -> None:
-    """Refuse the optimum of a program whose optimum is the problem's, if a better value is known.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse the optimum of a program whose optimum is the problem's, if a better value is known."""
     if solution.optimal and known - claim > GAP * max(1.0, abs(known)):
         raise InputError(
             f"{source} calls {claim:.9g} optimal, and weights worth {known:.9g} are known, which the problem's program "

@@ -265,13 +265,7 @@ def refuse(where: str, found: str, advice: str) -> InputError:
 
 @contextmanager
 def usable(where: str) -> Iterator[None]:
-    """Turn an error that values of a file cause in the code that reads them into one sentence.
-
-    Raises
-    ------
-    InputError
-        Naming ``where``.
-    """
+    """Turn an error that values of a file cause in the code that reads them into one sentence that names ``where``."""
     try:
         yield
     except _FOREIGN as error:

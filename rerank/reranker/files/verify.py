@@ -145,19 +145,11 @@ class Unchecked:
 
 @dataclass(frozen=True)
 class Report:
-    """The checks of a model, and the entries that no check covers.
-
-    Attributes
-    ----------
-    checks : tuple of Check
-    remarks : tuple of str
-    not_looked_at : tuple of Unchecked
-        Every entry that could have another value without any check failing.
-    """
+    """The checks of a model, and the entries that no check covers."""
 
     checks: tuple[Check, ...]
     remarks: tuple[str, ...]
-    not_looked_at: tuple[Unchecked, ...]
+    not_looked_at: tuple[Unchecked, ...]  # every entry that could have another value without any check failing
 
     @property
     def holds(self) -> bool:
@@ -610,19 +602,8 @@ def refit(
 ) -> tuple[FittedState, Data, Staged | None]:
     """The state with its problem, as right after the fit; the training data, and the first stage.
 
-    Parameters
-    ----------
-    where : str
-        Name of the model in messages.
-    first_stage : fitted estimator, optional
-        Needed if the model's first stage is not in the file.
-    query_weight : mapping or array, optional
-        Weights of lists as they were given to ``fit``.
-
-    Raises
-    ------
-    InputError
-        For a table without labels or with other columns, or a model whose first stage is not in the file.
+    ``where`` is the model's name in messages. A first stage is needed if it is not in the file, and weights of lists if
+    ``fit`` got some.
     """
     if table.y is None:
         raise InputError("The table has no labels; name the column that holds them.")
@@ -661,13 +642,7 @@ def refit(
 
 
 def refitted(doc: ModelDocument, table: Table, where: str) -> FittedState:
-    """The state with its problem, as right after the fit.
-
-    Raises
-    ------
-    InputError
-        If the table is not the one on which the model was fitted.
-    """
+    """The state with its problem, as right after the fit; an error for a table on which the model was not fitted."""
     state, _, _ = refit(doc, table, where)
     if state.problem is None or not same_scaling(doc, state):
         raise InputError(

@@ -128,19 +128,10 @@ def alpha_curve(
     folds: Folds,
     held: Floats | None,
 ) -> AlphaCurve:
-    """The curve of two runs.
+    """The curve of two runs, by normalised scores ``X`` (rows, 2) and fitted weights (2,).
 
-    Parameters
-    ----------
-    values : Values
-    X : float64 array (rows, 2)
-        Normalised scores.
-    weights : float64 array (2,)
-        The fitted ones.
-    folds : sequence of pairs of intp arrays
-        Training and held-out lists.
-    held : float64 array (lists,), optional
-        Held-out values of the kind of weights that was chosen.
+    ``folds`` are pairs of training and held-out lists, and ``held`` the held-out values (lists,) of the kind of weights
+    that was chosen.
     """
     lists = np.flatnonzero([scale > 0 for _, scale in values.evaluator.shown])
     steps = {number: steps_of(values, X, number) for number in lists.tolist()}

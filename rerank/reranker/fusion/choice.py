@@ -111,14 +111,8 @@ def _rule(first: str, strict: bool) -> str:
 def best_of(held: Sequence[Floats], firsts: Sequence[int], bar: float = BAR) -> int:
     """The first option by its mean, unless another one leads it clearly; then the best of those.
 
-    Parameters
-    ----------
-    held : sequence of float64 arrays (lists,)
-        Held-out values of the options; NaN for all lists where an option was not tried.
-    firsts : sequence of int
-        The options of which the best is first.
-    bar : float
-        Standard errors of the paired difference that a lead has to exceed.
+    ``held`` are held-out values (lists,) of the options, NaN for all lists where one was not tried, and ``firsts`` the
+    options of which the best is first. A lead has to exceed ``bar`` standard errors of the paired difference.
     """
     means = [-math.inf if np.isnan(one).all() else float(np.nanmean(one)) for one in held]
     home = max(firsts, key=means.__getitem__)
@@ -143,32 +137,15 @@ def lead_of(own: Floats, other: Floats) -> Lead:
 
 @dataclass(eq=False)
 class Trial:
-    """Options tried on all folds, one after the other, until the time of the folds is over.
+    """Options tried on all folds, one after the other, until the time of the folds is over."""
 
-    Attributes
-    ----------
-    tables : mapping of normaliser to Data
-        The same rows, lists and grades, normalised.
-    values : Values
-        Of their lists.
-    prior : float64 array (runs,)
-        Weights of the kind "given".
-    make : callable
-        See :data:`Make`.
-    settings : mapping
-        Parameters of :class:`rerank.fusion.ScoreFusion`.
-    clock : Clock
-    kept : intp array, optional
-        Rows that a search needs; see :func:`rerank.reranker.fusion.points.telling`.
-    """
-
-    tables: Mapping[str, Data]
-    values: Values
-    prior: Floats
+    tables: Mapping[str, Data]  # by normaliser the same rows, lists and grades
+    values: Values  # of their lists
+    prior: Floats  # (runs,), weights of the kind "given"
     make: Make
-    settings: Mapping[str, Any]
+    settings: Mapping[str, Any]  # parameters of ScoreFusion
     clock: Clock
-    kept: NDArray[np.intp] | None = None
+    kept: NDArray[np.intp] | None = None  # rows that a search needs; see `points.telling`
 
     def __post_init__(self) -> None:
         self.splits: list[Split] = []
@@ -178,20 +155,12 @@ class Trial:
         self.over, self.late, self._end = "", 0, 0.0
 
     def choose(self, points: Sequence[Option], radii: Sequence[float | None], null: Null) -> Chosen:
-        """The option to take, or the null.
+        """The option to take, or the ``null``, which has to be led.
 
         The first kind of weights, with the normaliser of an engine that is best for it on held-out queries, is taken,
-        unless another option leads it there by more than ``BAR`` standard errors of the paired difference.
-
-        Parameters
-        ----------
-        points : sequence of Option
-            Weights without a search, with ``normalise``, ``prior`` (see :func:`rerank.reranker.fusion.points.point`)
-            and ``radius`` 0, the null's not among them.
-        radii : sequence of float or None
-            Of the corrections of the best point.
-        null : Null
-            What has to be led.
+        unless another option leads it there by more than ``BAR`` standard errors of the paired difference. Points are
+        weights without a search, those of the null not among them, and ``radii`` are of the corrections of the best
+        point.
         """
         first = next(iter(self.tables.values()))
         relevant, settings = of_mixed_lists(first), self.settings
@@ -363,43 +332,23 @@ def of_mixed_lists(data: Data) -> NDArray[np.bool_]:
 class Kind:
     """A kind of queries, and what its own weights are worth on held-out queries of the kind.
 
-    Attributes
-    ----------
-    name : str
-    queries : int
-        Judged queries of the kind.
-    weights : float64 array (runs,)
-        The average of the common weights, which count as ``POOL`` queries, and those of logistic regression on the
-        queries of the kind.
-    lead : Lead
-        Held-out statistic by such weights and by the common ones, and the paired lead.
-    taken : bool
-        Whether they lead the common ones by the rule of the choice.
+    They are the average of the common weights, which count as ``POOL`` queries, and those of logistic regression on the
+    queries of the kind.
     """
 
     name: str
-    queries: int
-    weights: Floats
-    lead: Lead
-    taken: bool
+    queries: int  # judged queries of the kind
+    weights: Floats  # (runs,)
+    lead: Lead  # held-out statistic by such weights and by the common ones, and the paired lead
+    taken: bool  # whether they lead the common ones by the rule of the choice
 
 
 def weights_by_kind(
     kinds: Sequence[str | None], values: Values, X: Floats, common: Floats, choice: Chosen, settings: Mapping[str, Any]
 ) -> list[Kind]:
-    """Each kind, in the order of names.
+    """Each kind, in the order of names; ``kinds`` has that of each list, None for one without.
 
-    Parameters
-    ----------
-    kinds : sequence of str or None
-        Of each list; None for one without a kind.
-    X : float64 array (rows, runs)
-    common : float64 array (runs,)
-        Weights of all queries.
-    choice : Chosen
-        Has the folds, and the weights that the same way of fitting has from the training lists of each.
-    settings : mapping
-        ``positive``, and the ``safeguard``, of which ``inf`` keeps the common weights.
+    The ``choice`` has the folds, and the weights that the same way of fitting has from the training lists of each.
     """
     found, bar = [], math.inf if settings["safeguard"] == math.inf else BAR
     positive = bool(settings["positive"])

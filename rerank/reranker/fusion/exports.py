@@ -85,15 +85,7 @@ def export(model: FusionModel, target: str) -> str:
 
 
 def expressible(target: str, normalisers: Sequence[str], model: FusionModel) -> tuple[str, ...]:
-    """Those of the normalisers with which a target can express such a model.
-
-    Raises
-    ------
-    InputError
-        For an unknown target.
-    NotSupportedError
-        If there is none.
-    """
+    """Those of the normalisers with which a target can express such a model; an error if there is none."""
     found, why = [], None
     for name in normalisers:
         try:

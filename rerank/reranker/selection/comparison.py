@@ -108,25 +108,13 @@ class Method:
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """A method on rows that its fits have not seen.
-
-    Attributes
-    ----------
-    name : str
-    value : float or None
-        None for one that was not tried; ``why`` says so.
-    lead, error : float or None
-        Over the first method, and its standard error; None for that method.
-    seconds : float
-        Of its fits on all folds.
-    why : str
-    """
+    """A method on rows that its fits have not seen."""
 
     name: str
-    value: float | None = None
-    lead: float | None = None
-    error: float | None = None
-    seconds: float = 0.0
+    value: float | None = None  # None for one that was not tried; ``why`` says so
+    lead: float | None = None  # over the first method; None for that one
+    error: float | None = None  # standard error of the lead
+    seconds: float = 0.0  # of its fits on all folds
     why: str = ""
 
     @property
@@ -139,31 +127,15 @@ class Compared:
 
 @dataclass(frozen=True, eq=False)
 class Comparison(Readable):
-    """Methods on the same held-out rows, and which to take.
-
-    Attributes
-    ----------
-    statistic : str
-    methods : tuple of Compared
-        In the order in which they were tried; the first is what the others lead.
-    take : str
-        Name of the simplest method that held-out rows cannot tell from the best.
-    sentence : str
-        What to take, and why.
-    folds : int
-    list_length : int or None
-        Rows of the list for which values are counted; None if the length makes no difference.
-    estimator : estimator
-        What to take, not fitted yet.
-    """
+    """Methods on the same held-out rows, and which to take."""
 
     statistic: str
-    methods: tuple[Compared, ...]
-    take: str
-    sentence: str
+    methods: tuple[Compared, ...]  # in the order in which they were tried; the first is what the others lead
+    take: str  # the simplest method that held-out rows cannot tell from the best
+    sentence: str  # what to take, and why
     folds: int
-    list_length: int | None
-    estimator: Any = field(repr=False)
+    list_length: int | None  # rows for which values are counted; None if the length makes no difference
+    estimator: Any = field(repr=False)  # what to take, not fitted yet
 
     @property
     def table(self) -> list[dict[str, Any]]:

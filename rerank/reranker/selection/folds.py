@@ -51,18 +51,10 @@ def splits_of(
     unit: str = "list",
     there: Present | None = None,
 ) -> list[Split]:
-    """Folds of whole lists or groups, or of rows where there are none.
+    """Folds of whole lists or groups (``units``, called ``unit``), or of rows where there are none.
 
-    Parameters
-    ----------
-    relevant : bool array (n,)
-        Rows that are relevant; a list without one has no value. A splitter gets them as its ``y``.
-    units : array (n,) or None
-        What is kept whole, the list or group of each row; a splitter gets it as its ``groups``.
-    unit : str
-        What a unit is called.
-    there : Present, optional
-        Which rows of the user's table these are; pairs of training and test rows are numbers in that table.
+    A list without a row that is ``relevant`` has no value. A splitter gets these as its ``y``, and the units as its
+    ``groups``; pairs of training and test rows are numbers in the table of which ``there`` says what rows these are.
     """
     dealt = cv is None or isinstance(cv, numbers.Integral)
     if n_repeats is None:

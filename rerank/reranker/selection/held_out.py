@@ -206,12 +206,8 @@ def _timed(function: Callable[..., Any], given: Sequence[Any]) -> tuple[Any, int
 
 
 class Workers:
-    """Calls functions, ``n_jobs`` at a time, in this process or in others, whose time to make kernels is not counted.
-
-    Attributes
-    ----------
-    count : int
-        Functions at a time.
+    """Calls functions, ``count`` of them at a time, in this process or in others, whose time to make kernels is not
+    counted.
     """
 
     def __init__(self, n_jobs: int | None, searches: bool = True) -> None:

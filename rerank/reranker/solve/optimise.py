@@ -69,13 +69,7 @@ INTERRUPTED = "Stopped by Ctrl-C."
 
 
 def solve(problem: Problem, task: Task, clock: Clock, start: Floats | None = None) -> Solution:
-    """Best weights that can be found in the time, verified exactly, and a bound.
-
-    Raises
-    ------
-    CertificateError
-        If a claim of the search or of a solver fails the exact check.
-    """
+    """Best weights that can be found in the time, verified exactly, and a bound."""
     points_only = task.node_limit == 0 and task.presolve
     unstated_quotas = bool(problem.quotas) and task.formulation != "resolved_rank"
     if task.solver == "search" or not has_program(problem) or points_only or unstated_quotas:
@@ -461,13 +455,7 @@ def run(
 def _restored(
     problem: Problem, stated: Stated, outcome: Outcome, claim: float, clock: Clock
 ) -> tuple[Verified, tuple[str, ...]]:
-    """A solver's weights, polished and verified, and a remark if they reach its claim within its tolerance only.
-
-    Raises
-    ------
-    CertificateError
-        If they do not reach it even then.
-    """
+    """A solver's weights, polished and verified, and a remark if they reach its claim within its tolerance only."""
     w = stated.weights(np.asarray(outcome.x))
     with limited(clock.remaining + CLAIM_SECONDS):
         try:

@@ -55,29 +55,14 @@ CHOICES = ("big_m", "linking", "cuts", "extra_cuts", "max_nonzeros")
 
 @dataclass(frozen=True, eq=False)
 class OwnProgram:
-    """A user's program beside that of the problem.
-
-    Attributes
-    ----------
-    problem : Problem
-    base : Stated
-        The program of the problem, stated again.
-    program : Program
-        The user's.
-    place : intp array
-        Column of the user's program of each column of the base.
-    rows : intp array
-        Rows of the user's program that the base has not.
-    titles : dict of str to str
-        What the user calls rows and columns.
-    """
+    """A user's program beside that of the problem."""
 
     problem: Problem
-    base: Stated
-    program: Program
-    place: Indices
-    rows: Indices
-    titles: dict[str, str]
+    base: Stated  # the program of the problem, stated again
+    program: Program  # the user's
+    place: Indices  # column of the user's program of each column of the base
+    rows: Indices  # of the user's program that the base has not
+    titles: dict[str, str]  # what the user calls rows and columns
 
     @property
     def stated(self) -> Stated:
@@ -209,12 +194,8 @@ class OwnProgram:
         return x if self.program.violation(x) <= FEASIBILITY_TOLERANCE else None
 
     def completed(self, w: Floats, name: str) -> Floats:
-        """The point of weights that stand alone in a file.
-
-        Raises
-        ------
-        InputError
-            Where they do not say what the user's columns, or those that the user's rows speak of, are worth.
+        """The point of weights that stand alone in a file; they have to say what all that the user's rows speak of is
+        worth.
         """
         if self.added.any() or self.counts:
             raise InputError(
@@ -432,22 +413,11 @@ class OwnProgram:
         return grown
 
     def inside(self, x: Floats, claim: float | None, who: str) -> tuple[Verified, Floats, tuple[str, ...]]:
-        """The best weights near a point of a solver that keep the user's rows, the point they are of, and remarks.
+        """The best weights near a point (n,) of a solver that keep the user's rows, the point they are of, and remarks.
 
-        Parameters
-        ----------
-        x : float64 array (n,)
-        claim : float or None
-            Value that the solver claims for it; None where its objective is the user's own, or nothing is claimed.
-        who : str
-            Whose point it is.
-
-        Raises
-        ------
-        InputError
-            Where no weights near it keep a row of the user's exactly.
-        CertificateError
-            If they do not reach the claim.
+        ``claim`` is the value that ``who`` claims for it; None where the objective is the user's own, or nothing is
+        claimed. It is an InputError where no weights near it keep a row exactly, a CertificateError if they do not
+        reach the claim.
         """
         best: tuple[Any, Verified, Floats] | None = None
         ours = self.maximises_value
@@ -493,12 +463,8 @@ class OwnProgram:
 def own_program(
     problem: Problem, formulation: str, program: Program, choices: dict[str, Any], titles: dict[str, str]
 ) -> OwnProgram:
-    """A user's program beside that of the problem, which is stated again.
-
-    Raises
-    ------
-    InputError
-        For a program that lacks a column of the problem's, or allows one of them more.
+    """A user's program beside that of the problem, which is stated again: it lacks no column, and allows none of them
+    more.
     """
     base = state(problem, formulation, **choices)
     theirs = {name: j for j, name in enumerate(program.columns)}
@@ -548,12 +514,7 @@ def choices_of(model: Any) -> dict[str, Any]:
 
 
 def check_model(model: Any, problem: Problem) -> None:
-    """Refuse what is no model of the fitted problem, and say in what it differs.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse what is no model of the fitted problem, and say in what it differs."""
     info: Any = getattr(model, "rerank_info", None)
     instance = getattr(getattr(info, "layout", None), "instance", None)
     if instance is None or info.kind not in ("subrank", "resolved_rank", "mixed", "auc", "pairwise", "pos_top"):

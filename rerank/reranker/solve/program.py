@@ -36,12 +36,7 @@ def chosen_formulation(name: str, statistic: RankStatistic) -> str:
     """The program for a formulation asked for: "auto" is that of AUC, of pairs and of Pos@Top, else ``mixed``.
 
     The optimum of each is that of the problem itself, so the solver's bound is one on the value. They also measured
-    best (``docs/modelling.md``).
-
-    Raises
-    ------
-    InputError
-        For an unknown formulation, and one whose objective is not the statistic.
+    best (``docs/modelling.md``). One whose objective is not the statistic is refused.
     """
     if name not in FORMULATIONS:
         raise InputError(

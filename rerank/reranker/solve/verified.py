@@ -89,12 +89,8 @@ def meets(problem: Problem, w: Floats) -> bool:
 def polished(problem: Problem, w: Floats, claim: float | None = None, nearly: bool = False) -> Verified:
     """The better of ``w`` and its polish, both recomputed exactly.
 
-    With a claim, or ``nearly``, pairs that are won by almost the margin are to be won, too.
-
-    Raises
-    ------
-    CertificateError
-        If the weights do not reach the value that a solver claims for them, even after polishing.
+    With a claim, or ``nearly``, pairs that are won by almost the margin are to be won, too. It is a CertificateError if
+    the weights do not reach the claim of a solver even after polishing.
     """
     best = verified(problem, w)
     tried = 0
@@ -211,23 +207,16 @@ def polish(
 
 @dataclass(frozen=True, eq=False)
 class Kept:
-    """Linear rows that weights keep while they are polished, together with further columns ``v``.
+    """Linear rows that weights keep while they are polished, together with further columns ``v`` (e,).
 
     ``left @ (w, v) <= right``, kept with some room where there is any, and ``equal @ (w, v) == sides``.
-
-    Attributes
-    ----------
-    left, equal : float64 arrays (m, d + e) and (k, d + e)
-    right, sides : float64 arrays (m,) and (k,)
-    low, high : float64 arrays (e,)
-        Bounds of the further columns.
     """
 
     left: Floats
     right: Floats
     equal: Floats
     sides: Floats
-    low: Floats
+    low: Floats  # (e,), bounds of the further columns
     high: Floats
 
 
