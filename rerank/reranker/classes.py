@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.io.labels import TwoLabels
-
-Floats = NDArray[np.float64]
+from rerank.problem.lists import Floats
 
 LARGEST = 2**53
 """Grade up to which doubles count; larger ones are told apart by their gains, and are no classes."""

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.io.arrays import held
@@ -26,10 +25,8 @@ from rerank.io.frames import (
     some_rows,
     without,
 )
+from rerank.problem.lists import Floats, Indices
 from rerank.ranks.present import Present
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import InfeasibleError, InputError
 from rerank.problem import Problem, Quota, WeightRow, Written
-
-Floats = NDArray[np.float64]
+from rerank.problem.lists import Floats, Indices
 
 
 def texts_of(constraints: Any) -> tuple[str, ...]:
@@ -116,9 +115,6 @@ def first_stage_keeps(problem: Problem, texts: Sequence[str], names: Sequence[st
         if not WeightRow(dense, row.lower, row.upper).keeps(coef.tolist()):
             return text
     return None
-
-
-Indices = NDArray[np.intp]
 
 
 def worst_count(quota: Quota, lists: Sequence[Indices], scores: Floats) -> int:

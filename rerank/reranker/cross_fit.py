@@ -17,12 +17,11 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.errors.compiling import working_time
+from rerank.problem.lists import Floats
 from rerank.reranker.clock import Clock
 from rerank.reranker.data import Data
 from rerank.reranker.first_stage import FirstStage, fit_first_stage, is_logistic, is_own_name, linear_stage
 from rerank.reranker.task import FOLDS, Task
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

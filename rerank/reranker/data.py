@@ -20,6 +20,7 @@ from rerank.io.frames import as_table, without
 from rerank.io.labels import TwoLabels, read_labels
 from rerank.io.leaks import leaks
 from rerank.io.table import Table
+from rerank.problem.lists import Floats, Indices
 from rerank.problem.scaling import deviations
 from rerank.ranks.evaluator import Evaluator, Ties
 from rerank.ranks.lists import OneList, number_lists, split, weights_of_lists
@@ -28,8 +29,6 @@ from rerank.ranks.row_gains import Gain, IdealGains, gain_of, missed_gains, weig
 from rerank.reranker.columns import Rows, columns_of, lists_of, names_in
 from rerank.statistics import RankStatistic
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 Weights = Mapping[Any, float] | ArrayLike | None
 
 BY_ROW = ("X", "y", "gains", "qid", "list_weight", "sample_weight", "groups", "fold", "kinds")

@@ -12,14 +12,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rerank.io.page import Bar, Cells, Folded, Items, Part, Words, as_html, as_text
+from rerank.problem.lists import Floats
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.solution import ON_WORD, SOURCES, Numbers, status_of
 from rerank.statistics import AUC, Pairs, Precision, Recall
-
-Floats = NDArray[np.float64]
 
 MOST_WEIGHTS = 12
 """Weights that are listed in a line."""

@@ -14,9 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 from rerank.errors import InputError, InputWarning
 from rerank.errors.stops import enough_memory
 from rerank.io.options import without
+from rerank.problem.lists import Indices
 from rerank.ranks.row_gains import IdealGains
 from rerank.reranker.clock import Clock
-from rerank.reranker.data import Arguments, Indices, Weights, data_of
+from rerank.reranker.data import Arguments, Weights, data_of
 from rerank.reranker.describe import audit_of
 from rerank.reranker.fit import UNUSED, fit
 from rerank.reranker.options import Options

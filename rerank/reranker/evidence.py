@@ -290,39 +290,29 @@ def evidence_of(entries: Mapping[str, Any], statistic: str) -> Evidence | None:
     n = len(found.options) if isinstance(found.options, tuple) else 0
     sides = (found.leads, found.errors, found.values)
     rivals = found.rivals if isinstance(found.rivals, tuple) else ()
-    alone, known = found.first_stage is None, type(found.chosen) is int and 0 <= found.chosen < n
+    alone, chosen, length = found.first_stage is None, found.chosen, found.list_length
+    known = type(chosen) is int and any(k == chosen and one is not None for k, one in enumerate(found.values[:n]))
+
+    def finite(value: Any) -> bool:
+        return type(value) is float and math.isfinite(value)
+
     rules = {
-        "each option has a name": n > 0 and all(map(_is_name, found.options)),
+        "each option has a name": n > 0 and all(isinstance(one, str) and one == one_line(one) for one in found.options),
         "each option has its numbers": all(isinstance(side, tuple) and len(side) == n for side in sides)
-        and all(one is None or _finite(one) for side in sides for one in side),
+        and all(one is None or finite(one) for side in sides for one in side),
         "errors are not negative": all(one is None or one >= 0 for one in found.errors),
-        "the first stage has a value": alone or _finite(found.first_stage),
-        "an option that was tried or the first stage is chosen": (
-            found.chosen is None and (not alone or all(one is None for one in found.values))
-        )
-        or (known and any(k == found.chosen and one is not None for k, one in enumerate(found.values))),
+        "the first stage has a value": alone or finite(found.first_stage),
+        "an option that was tried or the first stage is chosen": known
+        or (chosen is None and (not alone or all(one is None for one in found.values))),
         "options that were only compared are marked, and none of them is chosen": len(rivals) == n
         and all(type(one) is bool for one in rivals)
-        and not any(one and k == found.chosen for k, one in enumerate(rivals)),
+        and not any(one and k == chosen for k, one in enumerate(rivals)),
         "whether the fit keeps the first stage is known": type(found.fit_keeps) is bool,
-        "the safeguard is a number": _real(found.safeguard),
+        "the safeguard is a number": type(found.safeguard) is float and not math.isnan(found.safeguard),
         "folds are counted": all(type(k) is int and k >= 0 for k in (found.folds, found.rounds)),
-        "the length of lists is counted": found.list_length is None
-        or (type(found.list_length) is int and found.list_length > 0),
+        "the length of lists is counted": length is None or (type(length) is int and length > 0),
     }
     for rule, holds in rules.items():
         if not holds:
             raise ValueError(f"held-out evidence: a rule is broken: {rule}")
     return found
-
-
-def _is_name(value: Any) -> bool:
-    return isinstance(value, str) and value == one_line(value)
-
-
-def _real(value: Any) -> bool:
-    return type(value) is float and not math.isnan(value)
-
-
-def _finite(value: Any) -> bool:
-    return _real(value) and math.isfinite(value)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from rerank.errors import InputError, nearest
 from rerank.errors.compiling import uncounted
 from rerank.io.frames import is_sparse
+from rerank.problem.lists import Floats
 from rerank.problem.scaling import deviations
 from rerank.ranks.positions import affine
 from rerank.reranker.columns import Columns, Rows
@@ -31,8 +32,6 @@ from rerank.reranker.learners import (
     standardised,
     thawed,
 )
-
-Floats = NDArray[np.float64]
 
 # Scorers of this package, by the name a user types. Zero weights are optimal for TopPush as published on most real
 # tables, and seldom with the mean of the upper half of the irrelevant rows as threshold (docs/decisions/0029).

@@ -12,11 +12,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rerank.errors.stops import limited
 from rerank.io.columns import index_note
 from rerank.problem import Problem
+from rerank.problem.lists import Floats
 from rerank.problem.quotas import groups_of, unmet
 from rerank.ranks.evaluator import Ties
 from rerank.ranks.rationals import is_closed
@@ -37,7 +37,6 @@ from rerank.reranker.task import Task
 from rerank.reranker.training import Training, fitted_scores, start_weights, stated, theorem_of
 from rerank.search.domain import allowed
 
-Floats = NDArray[np.float64]
 Solve = Callable[[Problem, Task, Clock, Floats | None], Solution]
 """From a problem and weights to start from to weights with their exact value and a bound."""
 

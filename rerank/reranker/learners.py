@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.io.frames import is_sparse, some_rows
+from rerank.problem.lists import Floats
 from rerank.ranks.positions import affine
 from rerank.ranks.rationals import unit
-
-Floats = NDArray[np.float64]
 
 GROUPED = ("group", "group_id")
 """Parameters of ``fit`` by which rankers learn where lists end: LightGBM and XGBoost, CatBoost."""

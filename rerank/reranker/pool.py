@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from rerank.errors import InfeasibleError, InputError
 from rerank.io.options import real, whole
 from rerank.problem import Problem
+from rerank.problem.lists import Floats
 from rerank.reranker.solve.verified import verified
 from rerank.reranker.state import FittedState
-
-Floats = NDArray[np.float64]
 
 SAMPLE_SHARE = 0.3
 """Share of the time for the sample; the rest is for proofs of signs."""

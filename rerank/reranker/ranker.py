@@ -19,6 +19,7 @@ from rerank.io.frames import by_name, frame_like, is_frame, without
 from rerank.io.labels import labels_of
 from rerank.io.options import whole
 from rerank.io.page import Part, ShownMixin
+from rerank.problem.lists import Floats
 from rerank.problem.scaling import per_unit
 from rerank.ranks import evaluate
 from rerank.ranks.lists import number_lists, places_by_list
@@ -29,8 +30,6 @@ from rerank.reranker.describe import describe
 from rerank.reranker.learners import GROUPED, names_optional
 from rerank.reranker.result import Result
 from rerank.reranker.state import FittedState, free_name
-
-Floats = NDArray[np.float64]
 
 
 class Ranker(ShownMixin, BaseEstimator):

@@ -7,13 +7,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.problem.lists import Indices
 from rerank.ranks.lists import rows_by_list
 from rerank.reranker.columns import Rows
 from rerank.reranker.shortlist import list_heads
 from rerank.reranker.state import FittedState
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 
 class Reason(NamedTuple):

@@ -46,27 +46,8 @@ class Result(Numbers):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values, for ``--json`` and the model file."""
-        skip = {
-            "certificate",
-            "weights",
-            "shortlist",
-            "seconds",
-            "model_size",
-            "proof",
-            "notes",
-            "left_out",
-            "evidence",
-            "said",
-            "history",
-            "asked",
-        }
-        skip |= {"ties"} if self.ties == "pessimistic" else set()
-        skip |= {"statistic_bound"} if self.statistic_bound is None else set()
-        first = ("statistic", "value", "bound")
-        return {
-            **{name: getattr(self, name) for name in first},
-            "gap": self.gap,
-            **{name: value for name, value in vars(self).items() if name not in skip and name not in first},
+        first = {name: getattr(self, name) for name in ("statistic", "value", "bound", "gap")}
+        last = {
             "proved": self.proved,
             "message": self.message,
             "weights": self.weights.tolist(),
@@ -75,5 +56,9 @@ class Result(Numbers):
             "model_size": None if self.model_size is None else dict(self.model_size),
             "notes": list(self.notes),
             "left_out": list(self.left_out),
-            **({} if self.evidence is None else {"evidence": self.evidence.to_dict()}),
         }
+        last |= {} if self.evidence is None else {"evidence": self.evidence.to_dict()}
+        elsewhere = {*first, *last, "certificate", "proof", "evidence", "said", "history", "asked"}
+        elsewhere |= {"ties"} if self.ties == "pessimistic" else set()
+        elsewhere |= {"statistic_bound"} if self.statistic_bound is None else set()
+        return first | {name: value for name, value in vars(self).items() if name not in elsewhere} | last

@@ -16,13 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
+from rerank.problem.lists import Floats, Indices
 from rerank.ranks.lists import rows_by_list
 
 MOST_SCORE = 2.0**1000
 """Of the first stage; head scores are above, and have to be finite."""
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)

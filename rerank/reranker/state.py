@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from rerank.errors import InputError, NotSupportedError
 from rerank.io.labels import TwoLabels
 from rerank.problem import Problem
+from rerank.problem.lists import Floats
 from rerank.problem.scaling import per_unit, snapped_scores
 from rerank.reranker.classes import Classes, classes_of
 from rerank.reranker.columns import Columns, Rows
@@ -24,8 +25,6 @@ from rerank.reranker.solution import Asked
 from rerank.reranker.task import Task
 from rerank.reranker.training import Training
 from rerank.statistics import InLists, Share, Window
-
-Floats = NDArray[np.float64]
 
 NOTABLE = 1e-3
 """Margins from this size on are told."""

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from rerank.certificate import average_of
 from rerank.errors import InputError, nearest
 from rerank.problem import Problem, Quota, RankedList, ranked_lists
+from rerank.problem.lists import Floats, Indices
 from rerank.problem.quotas import groups_of
 from rerank.problem.reduced import depth_of, reduced_problem
 from rerank.problem.scaling import deviations, snapped_scores
@@ -28,9 +29,6 @@ from rerank.reranker.solve.margin import SMALLEST_DEFAULT
 from rerank.reranker.solve.program import normalised
 from rerank.reranker.task import Task
 from rerank.statistics import RankStatistic
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 LARGEST = 1e150
 """Largest number whose square is one."""

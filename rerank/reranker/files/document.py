@@ -6,6 +6,7 @@ import hashlib
 import math
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields, replace
 from typing import Any
 
@@ -42,23 +43,19 @@ TABLE = "table"
 
 # Lists of that state, and of squares, which may be empty, and then have no entry.
 _LISTS, _SQUARES = ("columns", "left_out", "centre", "square_of"), ("centre", "scale", "square_of")
+SAME = ("features", "low", "high", "weights", "prior_scores", "data_sha256")
+ASKED = ("n_candidates", "epsilon", "C", "max_features", "gain", "random_state")
+"""Fields of a document that are those of a state, and those that are parameters."""
+
 UNFITTED = KEEPING[1:]
 """Statuses of a fit without weights."""
 
 # Kept elsewhere in the file, or computed from the rest.
 _ELSEWHERE = {"weights", "gap", "proved", "statistic_name", "fitted_name", "gain", "epsilon", "C"}
-# The part of an annotation before "| None", and what a value of it is.
-_KINDS: dict[str, tuple[type, str]] = {
-    "float": (float, "a finite number"),
-    "int": (int, "a whole number from 0"),
-    "str": (str, "a text"),
-    "bool": (bool, "true or false"),
-}
-_SEVERAL: dict[str, tuple[str, Any]] = {
-    "tuple[str, ...]": ("str", list),
-    "Mapping[str, float]": ("float", dict),
-    "Mapping[str, int]": ("int", dict),
-}
+# The part of an annotation before "| None", and what a value of it is; what holds several, and the kind of each.
+_KINDS = {"float": "a finite number", "int": "a whole number from 0", "str": "a text", "bool": "true or false"}
+_SEVERAL: dict[str, tuple[type, str]] = {f"Mapping[str, {inner}]": (dict, inner) for inner in ("float", "int")}
+_SEVERAL["tuple[str, ...]"] = (list, "str")
 
 
 def document(state: FittedState) -> ModelDocument:
@@ -70,21 +67,23 @@ def document(state: FittedState) -> ModelDocument:
             "A model whose columns are made by a transformer, other than rerank.scorers.Squares, cannot be written to "
             "a file; transform the table first, and fit on what comes out."
         )
-    opaque = stage is not None and stage.coef is None
-    statistic = state.task.quoted
-    custom = isinstance(statistic, Custom)
-    if custom and callable(statistic.a):  # type: ignore[attr-defined]
+    own, opaque = (stage, None) if stage is None or stage.coef is not None else (None, stage)
+    statistic, coefficients = state.task.quoted, None
+    if isinstance(statistic, Custom) and callable(statistic.a):
         raise NotSupportedError(
             "A statistic made of a function cannot be written to a file; give its coefficients a_1..a_n instead."
         )
+    if isinstance(statistic, Custom):
+        coefficients = np.array(statistic.a)
+    table = None if opaque is None else of_tables(opaque.estimator)
     chosen = state.columns.chosen
     signs = state.task.signs[np.searchsorted(chosen, state.features)].astype(np.intp)
     result = result_to_flat(state.result)
     if state.result.certificate is None:
         result |= {f"certificate.{name}": value for name, value in state.certificate.items()}
     return ModelDocument(
-        statistic=None if custom else statistic.name,
-        coefficients=np.array(statistic.a) if custom else None,  # type: ignore[attr-defined]
+        statistic=statistic.name if coefficients is None else None,
+        coefficients=coefficients,
         feature_names=state.columns.inputs,
         features=state.features,
         reranked=None if chosen.size == len(state.feature_names) else chosen,
@@ -96,9 +95,9 @@ def document(state: FittedState) -> ModelDocument:
         C=state.result.C,
         max_features=state.task.max_features,
         signs=signs,
-        first_stage=None if stage is None or opaque else stage.name,
-        first_stage_coef=None if stage is None or opaque else stage.coef,
-        first_stage_intercept=None if stage is None or opaque else stage.intercept,
+        first_stage=None if own is None else own.name,
+        first_stage_coef=None if own is None else own.coef,
+        first_stage_intercept=None if own is None else own.intercept,
         prior_scores=state.prior_scores,
         threshold=state.threshold if math.isfinite(state.threshold) else None,
         n_candidates=state.n_candidates,
@@ -108,12 +107,12 @@ def document(state: FittedState) -> ModelDocument:
             "positive": _positive(options["positive"], signs),
             **({"quota": "\n".join(map(str, state.task.quotas))} if state.task.quotas else {}),
             "reranks": bool(state.reranks),
-            "opaque_first_stage": stage.name if opaque and stage is not None else None,
-            **({"prior_centre": stage.centre, "prior_scale": stage.scale} if opaque and stage is not None else {}),
+            "opaque_first_stage": None if opaque is None else opaque.name,
+            **({} if opaque is None else {"prior_centre": opaque.centre, "prior_scale": opaque.scale}),
             "weighted_lists": state.weighted_lists,
             **({} if state.task.normalise is None else {"normalise": state.task.normalise}),
             **{f"constraint.{number}": text for number, text in enumerate(state.task.constraints)},
-            **_table(stage),
+            **({} if table is None else flattened(table.to_dict(), TABLE)),
             **({} if squares is None else flattened(squares.to_dict(), SQUARES)),
             **({} if labels is None else {"label_negative": labels.negative, "label_positive": labels.positive}),
             **({} if state.classes is None else state.classes.to_flat()),
@@ -125,11 +124,6 @@ def document(state: FittedState) -> ModelDocument:
         data_sha256=_data_sha256(state),
         random_state=state.task.seed,
     )
-
-
-def _table(stage: FirstStage | None) -> dict[str, Any]:
-    table = None if stage is None or stage.coef is not None else of_tables(stage.estimator)
-    return {} if table is None else flattened(table.to_dict(), TABLE)
 
 
 def _positive(given: Any, signs: np.ndarray) -> bool | str:
@@ -158,10 +152,8 @@ def versions(names: Sequence[str] = ("exact-rerank", *NUMBERS)) -> dict[str, str
 
     found = {}
     for name in names:
-        try:
+        with suppress(PackageNotFoundError):
             found[name] = __version__ if name == "exact-rerank" else version(name)
-        except PackageNotFoundError:
-            continue
     return found
 
 
@@ -284,11 +276,6 @@ def _stage_of(doc: ModelDocument, first_stage: Any, columns: Columns) -> FirstSt
 
 def state_of(doc: ModelDocument, first_stage: Any = None, where: str = "the model") -> FittedState:
     """The fitted state that a document describes, without its training data."""
-    with usable(where):
-        return _state_of(doc, first_stage, where)
-
-
-def _state_of(doc: ModelDocument, first_stage: Any, where: str) -> FittedState:
     opaque = missing_first_stage(doc)
     if opaque is not None and first_stage is None:
         raise InputError(
@@ -302,14 +289,9 @@ def _state_of(doc: ModelDocument, first_stage: Any, where: str) -> FittedState:
         if stage is not None and opaque is None and stage.estimator is not None:
             first_stage = stage.name if is_own_name(stage.name) else stage.estimator
         options = {
+            **{name: getattr(doc, name) for name in ASKED},
             "stat": doc.statistic if doc.coefficients is None else np.array(doc.coefficients),
             "first_stage": doc.first_stage or first_stage,
-            "n_candidates": doc.n_candidates,
-            "epsilon": doc.epsilon,
-            "C": doc.C,
-            "max_features": doc.max_features,
-            "gain": doc.gain,
-            "random_state": doc.random_state,
             "positive": signs_of(doc).tolist() if positive == "signs" else positive,
             "features": columns.squares,
             "constraints": constraints_of(doc),
@@ -317,36 +299,29 @@ def _state_of(doc: ModelDocument, first_stage: Any, where: str) -> FittedState:
             **{name: doc.settings.get(name, usual) for name, usual in KEPT.items()},
             "quota": doc.settings.get("quota"),
         }
-        pair = ("label_negative", "label_positive")
-        labels = TwoLabels(*(doc.settings[name] for name in pair)) if set(pair) <= set(doc.settings) else None
+        pair = [doc.settings[name] for name in ("label_negative", "label_positive") if name in doc.settings]
+        labels = TwoLabels(*pair) if len(pair) == 2 else None
         return FittedState(
+            **{name: getattr(doc, name) for name in SAME},
             task=task_of(options, columns.chosen.size),
             columns=columns,
             named=True,
             first_stage=stage,
-            prior_scores=doc.prior_scores,
             threshold=-math.inf if doc.threshold is None else doc.threshold,
             reranks=bool(doc.settings.get("reranks", True)) or stage is None,
-            features=doc.features,
-            low=doc.low,
-            high=doc.high,
-            weights=doc.weights,
             result=result_of(doc),
             labels=labels,
             classes=from_flat(gathered(doc.settings, WORD), labels),
             weighted_lists=bool(doc.settings.get("weighted_lists", False)),
             columns_read={key: doc.settings[key] for key in COLUMNS if key in doc.settings},
-            data_sha256=doc.data_sha256,
             certificate=gathered(doc.result, "certificate"),
         )
 
 
 def result_to_flat(result: Result) -> dict[str, Any]:
     """Numbers, texts, booleans and None by dotted name."""
-    body = {key: value for key, value in result.to_dict().items() if key not in _ELSEWHERE}
-    for name in ("gave_up", "changed"):  # files written before have no such entries
-        if not body[name]:
-            del body[name]
+    new = {name for name in ("gave_up", "changed") if not getattr(result, name)}  # of which older files have no entry
+    body = {key: value for key, value in result.to_dict().items() if key not in _ELSEWHERE | new}
     for field in fields(Result):
         if str(field.type).startswith("float") and body.get(field.name) is not None:
             body[field.name] = float(body[field.name])
@@ -379,15 +354,11 @@ def _certificate(entries: Mapping[str, Any]) -> Any:
 
 def flattened(body: Any, prefix: str = "") -> dict[str, Any]:
     """Values by dotted name; entries of a sequence are numbered."""
-    if isinstance(body, Mapping):
-        items = list(body.items())
-    elif isinstance(body, list):
-        items = list(enumerate(body))
-    else:
+    if not isinstance(body, Mapping | list):
         return {prefix: body}
     return {
         name: value
-        for key, inner in items
+        for key, inner in (body.items() if isinstance(body, Mapping) else enumerate(body))
         for name, value in flattened(inner, f"{prefix}.{key}" if prefix else str(key)).items()
     }
 
@@ -462,22 +433,20 @@ def _typed(kind: type, body: Mapping[str, Any], prefix: str) -> dict[str, Any]:
         if word in _KINDS:
             _check_kind(word, name, value)
         elif word in _SEVERAL:
-            inner, holder = _SEVERAL[word]
+            holder, inner = _SEVERAL[word]
             if not isinstance(value, holder):
                 raise _unusable(f"{name} is {str(value)[:40]!r}, not several entries")
-            found[field.name] = value if holder is dict else tuple(value)
-            for one in value.values() if holder is dict else value:
+            several: Any = value
+            found[field.name] = several if holder is dict else tuple(several)
+            for one in several.values() if holder is dict else several:
                 _check_kind(inner, name, one)
     return found
 
 
 def _check_kind(word: str, name: str, value: Any) -> None:
-    kind, meaning = _KINDS[word]
-    usable = type(value) is kind
-    if usable and word in ("float", "int"):
-        usable = math.isfinite(value) if word == "float" else value >= 0
-    if not usable:
-        raise _unusable(f"{name} is {str(value)[:40]!r}, not {meaning}")
+    in_range = math.isfinite(value) if type(value) is float else type(value) is not int or value >= 0
+    if type(value).__name__ != word or not in_range:
+        raise _unusable(f"{name} is {str(value)[:40]!r}, not {_KINDS[word]}")
 
 
 def _unusable(found: str) -> InputError:

@@ -15,7 +15,6 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
 from rerank.certificate import ideal_value, verify_proof
@@ -28,10 +27,11 @@ from rerank.ranks.rationals import is_closed, value_down
 from rerank.ranks.row_gains import Gain, gain_of, weighted_gains
 from rerank.reranker.classes import WORD
 from rerank.reranker.clock import Clock
-from rerank.reranker.columns import Rows, columns_of
+from rerank.reranker.columns import columns_of
 from rerank.reranker.cross_fit import Staged, folds_of
 from rerank.reranker.data import Arguments, Data, Weights, checked
 from rerank.reranker.files.document import (
+    COLUMNS,
     TABLE,
     UNFITTED,
     document,
@@ -59,57 +59,32 @@ if TYPE_CHECKING:
 __all__ = ["Check", "Report", "Unchecked", "verify"]
 
 RECORD = "a record of how the model was made, which nobody can recompute"
+RUN = ("program_value", "program_bound", "formulation", "model_size", "start_value", "start_accepted", "nodes")
+"""Figures of a program or a search; where there was none, they have their defaults."""
+
 RECORDS = {
-    "random_state",
-    "versions",
-    "result.changed",
-    "result.formulation",
-    "result.gave_up",
-    "result.model_size",
-    "result.nodes",
-    "result.notes",
-    "result.program_bound",
-    "result.program_value",
-    "result.seconds",
-    "result.solver",
-    "result.start_accepted",
-    "result.start_value",
-    "settings.formulation",
-    "settings.id_column",
-    "settings.label_column",
-    "settings.n_jobs",
-    "settings.named_features",
-    "settings.node_limit",
-    "settings.positive_label",
-    "settings.presolve",
-    "settings.qid_column",
-    "settings.solver",
-    "settings.time_limit",
-    "settings.people_column",
-    "settings.verbose",
-    "settings.weight_column",
+    *(
+        "random_state",
+        "versions",
+        "settings.named_features",
+        "settings.solver",
+        *(f"settings.{name}" for name in COLUMNS),
+    ),
+    *(f"result.{name}" for name in (*RUN, "changed", "gave_up", "notes", "seconds", "solver")),
+    *(f"settings.{name}" for name in ("formulation", "n_jobs", "node_limit", "presolve", "time_limit", "verbose")),
 }
 """Entries of which only what cannot be is a contradiction."""
 
 STAGE = (
-    "first_stage",
-    "first_stage_coef",
-    "first_stage_intercept",
-    "settings.opaque_first_stage",
-    "settings.prior_centre",
-    "settings.prior_scale",
-    f"settings.{TABLE}",
+    *("first_stage", "first_stage_coef", "first_stage_intercept"),
+    *(f"settings.{name}" for name in ("opaque_first_stage", "prior_centre", "prior_scale", TABLE)),
 )
 STATISTIC = ("statistic", "coefficients", "settings.window", "settings.list_length")
 """Entries of what is fitted, which the digest of the problem determines."""
 
 ROUNDED = (
-    "result.statistic",
-    "result.first_stage_statistic",
-    "result.value",
-    "result.bound",
-    f"settings.{WORD}",
-    f"settings.{SQUARES}",
+    *(f"result.{name}" for name in ("statistic", "first_stage_statistic", "value", "bound")),
+    *(f"settings.{name}" for name in (WORD, SQUARES)),
 )
 """Sums of doubles, whose last bits depend on the machine, but for the value of weights, which is exact."""
 WIDE = 60
@@ -119,9 +94,6 @@ KEPT_BY_ROWS = "held-out rows kept the first stage, so that nothing is said of o
 
 CLOSE = 1e-12
 """Relative difference that two sums of the same doubles may have on two machines."""
-
-RUN = ("program_value", "program_bound", "formulation", "model_size", "start_value", "start_accepted", "nodes")
-"""Figures of a program or a search; where there was none, they have their defaults."""
 
 
 @dataclass(frozen=True)
@@ -171,10 +143,7 @@ class Report:
     @property
     def verdict(self) -> str:
         """The outcome, and every entry that was not looked at by name."""
-        names: dict[str, list[str]] = {}
-        for each in self.not_looked_at:
-            names.setdefault("not looked at" if each.open else "taken as given", []).append(each.name)
-        lists = [f"{title}: {', '.join(own)}" for title, own in names.items()]
+        lists = [f"{title}: {', '.join(names)}" for title, names in self.reasons(why=False).items()]
         return "; ".join([self.outcome.rstrip("."), *lists]) + "."
 
     def __str__(self) -> str:
@@ -203,14 +172,13 @@ class Report:
         table = Cells([("", "check", "stated", "recomputed"), *cells], ("left",) * 4, named=True)
         return [table, *map(Words, (*self.remarks, self.outcome, *reasons))]
 
-    def reasons(self, given: bool = True) -> dict[str, list[str]]:
+    def reasons(self, given: bool = True, why: bool = True) -> dict[str, list[str]]:
         """The entries that were not looked at, by the reason why; open claims first, and alone unless ``given``."""
         found: dict[str, list[str]] = {}
         for each in self.not_looked_at:
-            if not (each.open or given):
-                continue
-            title = "not looked at" if each.open else "taken as given"
-            found.setdefault(f"{title} ({each.why})", []).append(each.name)
+            if each.open or given:
+                title = "not looked at" if each.open else "taken as given"
+                found.setdefault(f"{title} ({each.why})" if why else title, []).append(each.name)
         return found
 
 
@@ -311,24 +279,19 @@ class _Findings:
                 or not _same(stated.get(name, usual.get(name, _ABSENT)), follows.get(name, _ABSENT), exact)
             ]
             known = any(stated.get(name) is not None or follows.get(name) is not None for name in names)
-            if wrong or (known and top not in self.open and top not in self.given):
-                shown = wrong[0] if wrong else names[0]
-                value, more = _shown(stated.get(shown, "-")), "" if len(names) == 1 else f" and {len(names) - 1} more"
-                if wrong:
-                    self.check(shown, value, follows.get(shown, "-"), False)
-                else:
-                    self.check(top, value + more, "the same", True)
+            if wrong:
+                self.check(wrong[0], stated.get(wrong[0], "-"), follows.get(wrong[0], "-"), False)
+            elif known and top not in self.open and top not in self.given:
+                more = "" if len(names) == 1 else f" and {len(names) - 1} more"
+                self.check(top, _shown(stated.get(names[0], "-")) + more, "the same", True)
 
     def report(self) -> Report:
         """The report: what is neither checked, nor open or given for a reason of its own, stays open."""
         left = []
         for name in dict.fromkeys([*(_top(name) for name, _ in _entries(self.doc)), *self.open]):
-            if name in self.open:
-                left.append(Unchecked(name, self.open[name], True))
-            elif name in self.given:
-                left.append(Unchecked(name, self.given[name], False))
-            elif not self.compared:
-                left.append(Unchecked(name, "no check determines it", True))
+            why = self.open.get(name) or self.given.get(name) or ("" if self.compared else "no check determines it")
+            if why:
+                left.append(Unchecked(name, why, name in self.open or name not in self.given))
         if self.doc.versions:
             left.append(Unchecked("versions", RECORD, False))
         left.sort(key=lambda each: (not each.open, each.why == RECORD, each.name))
@@ -384,15 +347,12 @@ def _fitted_again(
         findings.remarks += [] if proof is None else ["The proof was not looked at."]
     if result.evidence is not None and result.evidence.chosen is None:
         again = first_stage_kept(again)
-    folds, left_out = again.result.folds, _left_out(data.rows, doc)
+    folds, left_out = again.result.folds, _left_out(data.rows.given, doc)
     if result.grouped and 2 <= result.folds < folds:
         folds = result.folds  # groups, which no table holds, may leave fewer of them
     now = replace(
         again.result,
-        evidence=result.evidence,
-        notes=result.notes,
-        seconds=result.seconds,
-        grouped=result.grouped,
+        **{name: getattr(result, name) for name in ("evidence", "notes", "seconds", "grouped")},
         folds=folds,
         left_out=left_out if result.left_out else (),
         solver=result.solver if result.changed else again.result.solver,
@@ -487,10 +447,9 @@ def _impossible(doc: ModelDocument, result: Result, named: str | None) -> dict[s
         "search": set(RUN) - {"start_value", "nodes"},
         "file": {"program_bound", "start_value", "start_accepted"},
     }
-    defaults = {each.name: each.default for each in fields(Result)}
-    for name in idle.get(str(result.solver), ()) if fitted else RUN:
-        if getattr(result, name) != defaults[name]:
-            found[f"result.{name}"] = defaults[name]
+    unused = idle.get(str(result.solver), ()) if fitted else RUN
+    usual = {each.name: each.default for each in fields(Result) if each.name in unused}
+    found |= {f"result.{name}": value for name, value in usual.items() if getattr(result, name) != value}
     if fitted and result.solver == "none" and result.start_value != result.value:
         found["result.start_value"] = result.value
     if named is not None and doc.settings.get("opaque_first_stage") != named:
@@ -553,9 +512,8 @@ def _labels(stated: TwoLabels | None, found: TwoLabels | None, words: TwoLabels 
     return stated if words is None else words
 
 
-def _left_out(rows: Rows, doc: ModelDocument) -> tuple[str, ...]:
+def _left_out(table: Any, doc: ModelDocument) -> tuple[str, ...]:
     """Columns that hold no numbers or miss some, if all others can be reranked; else columns were named."""
-    table = rows.given
     if doc.reranked is None or is_sparse(table) or not (is_frame(table) or table.dtype.kind == "f"):
         return ()
     columns = columns_of(table).columns
@@ -592,9 +550,6 @@ def _shown(value: Any) -> str:
         value = f"{len(value)} entries" if len(value) != 1 else "1 entry"
     text = f"{value:.12g}" if isinstance(value, float) else str(value)
     return text if len(text) <= 100 else text[:97] + "..."
-
-
-Floats = NDArray[np.float64]
 
 
 def refit(
@@ -653,8 +608,7 @@ def refitted(doc: ModelDocument, table: Table, where: str) -> FittedState:
 
 def same_scaling(doc: ModelDocument, state: FittedState) -> bool:
     """Whether columns and ranges of the shortlist are those of the document."""
-    training = state.training
-    if training is None or (problem := training.problem) is None:
+    if (training := state.training) is None or (problem := training.problem) is None:
         return doc.low.size == 0
     return (
         np.array_equal(doc.features, state.columns.chosen[training.features])

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from rerank.errors import InputError, unknown
@@ -23,6 +23,7 @@ from rerank.errors.telling import say
 from rerank.io.frames import is_frame, is_sparse, names_of
 from rerank.io.options import seed
 from rerank.io.page import Cells, Part, Readable, Words
+from rerank.problem.lists import Floats
 from rerank.ranks.row_gains import IdealGains
 from rerank.reranker.clock import Clock
 from rerank.reranker.data import Arguments, Data, Weights, data_of
@@ -33,8 +34,6 @@ from rerank.reranker.selection.held_out import Folds, Judge, Ranked, dealt
 from rerank.reranker.selection.options import MARGIN, WINDOW, Lead
 from rerank.reranker.selection.reranker_cv import RerankerCV
 from rerank.statistics import fitted_statistic, parse
-
-Floats = NDArray[np.float64]
 
 METHODS = ("logistic", "squares", "lightgbm", "card", "guard")
 """What is compared by default; the guard stands for one over each of the scores before it."""

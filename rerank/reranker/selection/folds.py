@@ -14,11 +14,9 @@ from sklearn.model_selection import check_cv
 
 from rerank.errors import InputError
 from rerank.io.options import legacy
+from rerank.problem.lists import Floats, Indices
 from rerank.ranks.lists import number_lists
 from rerank.ranks.present import Present
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)

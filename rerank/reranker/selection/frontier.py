@@ -6,13 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rerank.errors.stops import current, enough_memory, protected
 from rerank.errors.telling import say
 from rerank.io.columns import index_note
 from rerank.io.options import whole
 from rerank.problem import Problem
+from rerank.problem.lists import Floats
 from rerank.reranker.clock import Clock
 from rerank.reranker.cross_fit import staged
 from rerank.reranker.data import Arguments, Data, data_of
@@ -27,8 +27,6 @@ from rerank.reranker.task import Task, task_of
 from rerank.reranker.training import Training, stated
 from rerank.scorecard.frontier import OVER, Frontier, Step, nested
 from rerank.scorecard.result import four, rounded_up
-
-Floats = NDArray[np.float64]
 
 FITS_SHARE = 0.6
 """Share of the time for the fits on all rows; the rest is for the folds."""

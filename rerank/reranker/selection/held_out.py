@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from rerank.errors import InputError
 from rerank.errors.compiling import compiling_time, uncounted, waited, working_time
 from rerank.io.options import whole
+from rerank.problem.lists import Floats, Indices
 from rerank.problem.quotas import scaled_quotas
 from rerank.ranks.row_gains import gain_of
 from rerank.reranker.clock import Clock
@@ -25,14 +26,12 @@ from rerank.reranker.data import Arguments, Data, checked
 from rerank.reranker.first_stage import fit_first_stage
 from rerank.reranker.fit import fit
 from rerank.reranker.options import Options, values_of
-from rerank.reranker.selection.folds import Indices, Split, fold_names, fold_of_each, splits_of
+from rerank.reranker.selection.folds import Split, fold_names, fold_of_each, splits_of
 from rerank.reranker.selection.options import NOT_TRIED, Lead
 from rerank.reranker.state import FittedState
 from rerank.reranker.task import Task, jobs_of, task_of
 from rerank.search.warm import compile_kernels, is_compiled
 from rerank.statistics import InLists, RankStatistic, parse
-
-Floats = NDArray[np.float64]
 
 Call = Callable[[list[tuple[Callable[..., Any], tuple[Any, ...]]]], list[Any]]
 """Calls functions with their arguments, in this process or in others, and returns the results in order.

@@ -14,11 +14,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rerank.errors import CertificateError, SolverError
 from rerank.errors.stops import current, limited, protected
 from rerank.problem import Problem
+from rerank.problem.lists import Floats
 from rerank.problem.quotas import unmet
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.clock import Clock
@@ -53,8 +53,6 @@ from rerank.solvers.progress import claims, live, printed
 
 if TYPE_CHECKING:
     from rerank.search import SearchResult
-
-Floats = NDArray[np.float64]
 
 SEARCH_SHARE, SEARCH_ALONE_SHARE = 0.7, 0.97
 """The search's share of the time before a program is tried, and where none is."""

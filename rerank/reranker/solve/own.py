@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import CertificateError, InputError
 from rerank.problem import Problem
+from rerank.problem.lists import Floats, Indices
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.solve.margin import FEASIBILITY_TOLERANCE
 from rerank.reranker.solve.program import Stated, normalised, state
@@ -39,8 +40,6 @@ if TYPE_CHECKING:
 
     from formulations.program import Program
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
 SAME = 1e-9

@@ -17,13 +17,12 @@ from numpy.typing import NDArray
 from rerank.errors import InputError, nearest
 from rerank.errors.compiling import load
 from rerank.problem import Problem
+from rerank.problem.lists import Floats
 from rerank.search.domain import allowed, sides_of
 from rerank.statistics import RankStatistic
 
 if TYPE_CHECKING:
     from formulations.compile import Program
-
-Floats = NDArray[np.float64]
 
 FORMULATIONS = ("auto", "subrank", "resolved_rank", "mixed", "auc", "pairwise", "pos_top")
 

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from rerank.errors import CertificateError
 from rerank.errors.stops import current
 from rerank.problem import Problem
+from rerank.problem.lists import Floats
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.solve.program import normalised
 from rerank.search.domain import allowed, sides_of
@@ -19,7 +20,6 @@ from rerank.search.domain import allowed, sides_of
 if TYPE_CHECKING:
     from rerank.certificate import Certificate
 
-Floats = NDArray[np.float64]
 Pairs = NDArray[np.intp]
 Sides = Sequence[tuple[Floats, float, str]]
 """Rows on the weights, ``a.w >= b``."""
