@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,6 +16,7 @@ from rerank.cli.common import (
     Data,
     Outputs,
     answer,
+    entries,
     named_table,
     read_data,
     refuse_idle,
@@ -25,10 +25,12 @@ from rerank.cli.common import (
     separator,
     split_names,
     tell,
+    warnings_said,
     with_columns,
     with_ideal,
 )
 from rerank.errors import InputError, LeakWarning
+from rerank.reranker.options import worded
 
 if TYPE_CHECKING:
     from rerank.io import Table
@@ -42,6 +44,8 @@ Points = Annotated[str, typer.Option(help="Points of a question: R for -R to R, 
 People = Annotated[str | None, typer.Option(help="CSV: column of the kind of people, for constraints.")]
 Limit = Annotated[float, typer.Option(help="Seconds of the search.")]
 Jobs = Annotated[int, typer.Option(help="Cores; -1 for all.")]
+
+VALIDATION = "--validation is {}; it must be a number of folds, bootstrap or none."
 
 LANGUAGES = ("sql", "formula", "python", "markdown", "csv")
 
@@ -75,6 +79,7 @@ def fit(
     """Fit a card of points, with a proof."""
     from rerank.io.paths import check_outputs
     from rerank.scorecard import Scorecard
+    from rerank.scorecard.files import FIT
 
     if output.suffix.lower() not in (".json", ".csv"):
         raise InputError(f"{output} names no format of a card; write to a .json, or to a .csv.")
@@ -93,7 +98,7 @@ def fit(
         one_per_column=one_per_column,
         constraints=constraint or (),
         cut=_cut(cut),
-        validation=_validation(validation),
+        validation=worded({"none": None, "bootstrap": "bootstrap"}, VALIDATION, validation),
         time_limit=time_limit,
         n_jobs=jobs,
         random_state=seed,
@@ -102,35 +107,16 @@ def fit(
     assert table.y is not None
     X = named_table(table)
     say(f"Fitting {stat} on {len(table)} rows of {data.name}, at most {time_limit:g} s ...")
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", LeakWarning)
+    with warnings_said(LeakWarning, others=True):
         est.fit(X, table.y, table.qid, table.sample_weight, people=people)
-    for text in dict.fromkeys(str(one.message) for one in caught):
-        say(text)
     outputs, written = Outputs(), {}
     with outputs.one():
         est.card_.save(output, est.result_)
         written["card"] = str(output)
     with outputs.one():
         if as_json:
-            found = est.result_
-            answer(
-                {
-                    **written,
-                    "statistic": found.statistic,
-                    "value": found.value,
-                    "bound": found.bound,
-                    "status": found.status,
-                    "corrected": found.corrected,
-                    "pessimistic": found.pessimistic,
-                    "n_questions": found.n_questions,
-                    "sets": found.sets,
-                    "searched": found.searched,
-                    "seconds": found.seconds,
-                    **_body(est.card_),
-                    "left_out": est.left_out_,
-                }
-            )
+            numbers = entries(est.result_, *FIT, "pessimistic", "n_questions", "sets", "searched", "seconds")
+            answer({**written, **numbers, **_body(est.card_), "left_out": est.left_out_})
         else:
             tell(str(est))
     for name, why in est.left_out_.items():
@@ -255,21 +241,8 @@ def regret(
     est = Scorecard(stat, points=_points(points), time_limit=time_limit, n_jobs=jobs, verbose=1)
     found = est.regret(given, named_table(table), table.y, table.qid, table.sample_weight, most=most)
     if as_json:
-        answer(
-            {
-                "statistic": stat,
-                "value": found.value,
-                "best_value": found.best_value,
-                "bound": found.bound,
-                "proved": found.proved,
-                "regret": found.regret,
-                "better": found.better,
-                "counted": found.counted,
-                "lead": found.lead,
-                "error": found.error,
-                "best": _body(found.best),
-            }
-        )
+        numbers = ("value", "best_value", "bound", "proved", "regret", "better", "counted", "lead", "error")
+        answer({"statistic": stat, **entries(found, *numbers), "best": _body(found.best)})
     else:
         tell(str(found))
     raise typer.Exit(PROVED if found.proved else FEASIBLE)
@@ -335,10 +308,7 @@ def _kinds_of(questions: Sequence[Question]) -> Kinds:
     from rerank.io.columns import Kind
     from rerank.io.lines import TRUTH
 
-    kinds: dict[str, Kind] = {}
-    for question in questions:
-        if question.sign in (">=", "<=", ">", "<"):
-            kinds[question.column] = Kind(texts=False)
+    kinds = {one.column: Kind(texts=False) for one in questions if one.sign in (">=", "<=", ">", "<")}
     for question in questions:
         name, known = question.column, kinds.get(question.column)
         named = isinstance(question.value, str) and question.value not in TRUTH
@@ -375,12 +345,8 @@ def _body(card: Card) -> dict[str, Any]:
     """A card for JSON."""
     from rerank.scorecard.files import TOTAL
 
-    return {
-        "questions": [str(question) for question in card.questions],
-        "points": list(card.points),
-        "cut": card.cut,
-        "totals": [dict(zip(TOTAL, one)) for one in card.totals],
-    }
+    asked = {"questions": [str(question) for question in card.questions], "points": list(card.points)}
+    return asked | {"cut": card.cut, "totals": [dict(zip(TOTAL, one)) for one in card.totals]}
 
 
 def _fitted(document: Document) -> str:
@@ -413,18 +379,7 @@ def _points(text: str) -> Any:
 
 
 def _cut(text: str | None) -> Any:
-    if text is None:
-        return None
     try:
-        return float(text)
+        return None if text is None else float(text)
     except ValueError:
         return text
-
-
-def _validation(text: str) -> Any:
-    if text in ("none", "bootstrap"):
-        return None if text == "none" else text
-    try:
-        return int(text)
-    except ValueError:
-        raise InputError(f"--validation is {text!r}; it must be a number of folds, bootstrap or none.") from None

@@ -41,36 +41,17 @@ Answer = TypeVar("Answer")
 
 Data = Annotated[Path, typer.Argument(help="Table: .csv, .tsv, .svm (svmlight with qid), also .gz, or .parquet.")]
 Model = Annotated[Path, typer.Argument(help="Model file (JSON) written by rerank fit.")]
-Label = Annotated[str | None, typer.Option(help="CSV: column of the label, 0/1 or grades.")]
-Qid = Annotated[str | None, typer.Option(help="CSV: column of the list (query) id.")]
-Id = Annotated[str | None, typer.Option(help="CSV: column of the row's name.")]
-Weight = Annotated[str | None, typer.Option(help="CSV: column of the row's weight.")]
-Groups = Annotated[
-    str | None, typer.Option(help="CSV: column of what rows belong together, such as a person; folds keep it whole.")
-]
-People = Annotated[str | None, typer.Option(help="CSV: column of the kind of row that --quota counts.")]
-Positive = Annotated[
-    str | None, typer.Option("--positive-label", help="CSV: the label of the rows to find, where labels are words.")
-]
-Features = Annotated[
-    str | None,
-    typer.Option(help="CSV: columns to use, with commas between; all by default, those with text for logistic alone."),
-]
-Texts = Annotated[
-    str | None, typer.Option(help="CSV: columns whose numbers are names, such as postal codes, with commas between.")
-]
-Delimiter = Annotated[str | None, typer.Option(help="CSV: what separates the columns, one character or tab.")]
-COLUMNS: dict[str, Any] = {
-    "label": Label,
-    "qid": Qid,
-    "id": Id,
-    "weight": Weight,
-    "groups": Groups,
-    "people": People,
-    "positive": Positive,
-    "features": Features,
-    "texts": Texts,
-    "delimiter": Delimiter,
+COLUMNS = {
+    "label": "column of the label, 0/1 or grades.",
+    "qid": "column of the list (query) id.",
+    "id": "column of the row's name.",
+    "weight": "column of the row's weight.",
+    "groups": "column of what rows belong together, such as a person; folds keep it whole.",
+    "people": "column of the kind of row that --quota counts.",
+    "positive": "the label of the rows to find, where labels are words.",
+    "features": "columns to use, with commas between; all by default, those with text for logistic alone.",
+    "texts": "columns whose numbers are names, such as postal codes, with commas between.",
+    "delimiter": "what separates the columns, one character or tab.",
 }
 """What the options of a command say of the columns of a table, by the names that :func:`read_data` has for it."""
 GIVEN = "given_"
@@ -81,8 +62,17 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 def with_columns(*names: str) -> Callable[[Callable[..., Answer]], Callable[..., Answer]]:
     """A command gets what is said of the columns of a table as ``columns``, by these names of :data:`COLUMNS`."""
-    made = [Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=COLUMNS[name]) for name in names]
-    return lambda command: _extended(command, "columns", made, dict)
+
+    def made(name: str) -> Parameter:
+        told: Any = Annotated[str | None, typer.Option(flag_of(name), help=f"CSV: {COLUMNS[name]}")]
+        return Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=told)
+
+    return lambda command: _extended(command, "columns", list(map(made, names)), dict)
+
+
+def flag_of(name: str) -> str:
+    """The option that says a column."""
+    return "--positive-label" if name == "positive" else f"--{name}"
 
 
 def with_options(options: type[Any], unset: bool = False) -> Callable[[Callable[..., Answer]], Callable[..., Answer]]:
@@ -164,12 +154,12 @@ def silence() -> None:
 
 
 @contextmanager
-def warnings_said(kind: type[Warning]) -> Iterator[None]:
-    """Warnings of a kind as lines on standard error, each once."""
+def warnings_said(kind: type[Warning], others: bool = False) -> Iterator[None]:
+    """Warnings of a kind as lines on standard error, each once; with ``others`` what else Python would show, too."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", kind)
         yield
-    for text in dict.fromkeys(str(one.message) for one in caught if issubclass(one.category, kind)):
+    for text in dict.fromkeys(str(one.message) for one in caught if others or issubclass(one.category, kind)):
         say(text)
 
 
@@ -211,6 +201,11 @@ def answer(body: Mapping[str, Any]) -> None:
     tell(json.dumps(plain(body), indent=1, allow_nan=False))
 
 
+def entries(record: Any, *names: str) -> dict[str, Any]:
+    """Some fields of a record, for an answer."""
+    return {name: getattr(record, name) for name in names}
+
+
 def plain(value: Any) -> Any:
     """The value in types that JSON has."""
     if isinstance(value, Mapping):
@@ -245,38 +240,19 @@ def working(what: str) -> Iterator[None]:
 def read_data(
     path: Path,
     *,
-    label: str | None = None,
-    qid: str | None = None,
-    id: str | None = None,
-    weight: str | None = None,
-    positive: str | None = None,
     features: str | list[str] | None = None,
     delimiter: str | None = None,
     need_label: bool = False,
-    groups: str | None = None,
-    people: str | None = None,
     kinds: Kinds | None = None,
+    **roles: str | None,
 ) -> Table:
     """The table of a file, without rows of weight 0; notes of its reader go to standard error.
 
-    Features are names, or a text of names with commas between. With ``kinds`` it may have texts and gaps
-    (:func:`rerank.io.read_csv`).
+    Features are names, or a text of names with commas between. With ``kinds`` it may have texts and gaps, and ``roles``
+    name the columns of label, list and so on (:func:`rerank.io.read_csv`).
     """
-    table = _read(
-        path,
-        need_label,
-        label=label,
-        qid=qid,
-        id=id,
-        weight=weight,
-        positive=positive,
-        features=split_names(features) if isinstance(features, str) else features,
-        delimiter=separator(delimiter),
-        groups=groups,
-        people=people,
-        kinds=kinds,
-    )
-    return there(table)
+    names = split_names(features) if isinstance(features, str) else features
+    return there(_read(path, need_label, features=names, delimiter=separator(delimiter), kinds=kinds, **roles))
 
 
 def _read(path: Path, need_label: bool, **options: Any) -> Table:
@@ -324,17 +300,13 @@ def read_for(
     model: Path,
     data: Path,
     *,
-    label: str | None = None,
-    qid: str | None = None,
-    id: str | None = None,
-    weight: str | None = None,
-    people: str | None = None,
     positive: str | None = None,
     delimiter: str | None = None,
     need_label: bool = False,
     take_label: bool = False,
+    **roles: str | None,
 ) -> tuple[ModelDocument, Table]:
-    """A model and a table with its columns; a column not named here is that of the fit, if the file has it.
+    """A model and a table with its columns; one that ``roles`` do not name is that of the fit, if the file has it.
 
     Labels are read where they are needed or, with ``take_label``, where the file has them. Rows of weight 0 are left
     out where labels are needed.
@@ -348,7 +320,7 @@ def read_for(
     doc = model_file.read(model)
     kinds, options, label_of_rows = kinds_of(doc), dict[str, Any](), None
     if header := column_names(data, separator(delimiter)):
-        given = {"label": label, "qid": qid, "id": id, "weight": weight, "people": people}
+        given = {role: roles.get(role) for role in ("label", "qid", "id", "weight", "people")}
         for role, name in given.items():
             fitted = doc.settings.get(f"{role}_column")
             wanted = need_label or (take_label and role != "people") or role in ("qid", "id")
@@ -364,16 +336,10 @@ def read_for(
         if positive is None and given["label"] is not None:
             word = doc.settings.get("label_positive")
             positive = doc.settings.get("positive_label") or (word if isinstance(word, str) else None)
-        options = {
-            **given,
-            "positive": positive,
-            "features": list(kinds),
-            "delimiter": separator(delimiter),
-            "kinds": kinds,
-        }
+        options = {**given, "features": list(kinds), "kinds": kinds}
     else:
-        named = {"label": label, "qid": qid, "id": id, "weight": weight, "positive": positive}
-        options = {"n_features": len(doc.feature_names), "delimiter": separator(delimiter), **named}
+        options = {"n_features": len(doc.feature_names), **{r: roles.get(r) for r in ("label", "qid", "id", "weight")}}
+    options |= {"positive": positive, "delimiter": separator(delimiter)}
     try:
         table = _read(data, need_label, **options)
     except InputError:
@@ -396,7 +362,7 @@ def ranker(doc: ModelDocument, model: Path) -> Reranker:
 
 def flags_of(columns: Mapping[str, object]) -> dict[str, object]:
     """What is said of columns, by the options that say it."""
-    return {"--positive-label" if name == "positive" else f"--{name}": value for name, value in columns.items()}
+    return {flag_of(name): value for name, value in columns.items()}
 
 
 def refuse_idle(given: Mapping[str, object], why: str) -> None:

@@ -111,17 +111,12 @@ class Case:
     def to_dict(self) -> dict[str, Any]:
         """Plain values for ``--json``."""
         mean, half = self.lead
+        counts = {"ways_to_fail": self.ways, "n_train": self.n_rows, "n_failed": self.n_failed}
         return {
-            "ways_to_fail": self.ways,
-            "n_train": self.n_rows,
-            "n_failed": self.n_failed,
+            **counts,
             "first_stage_kept": self.kept,
             "result": self.result.to_dict(),
-            "lists_to_come": {
-                "first_stage": self.first.tolist(),
-                "chosen": self.ours.tolist(),
-                **{name: found.tolist() for name, found in self.others.items()},
-            },
+            "lists_to_come": {"first_stage": self.first, "chosen": self.ours, **self.others},
             "lead": {"mean": mean, "low": mean - half, "high": mean + half},
             "before": [vars(place) for place in self.before],
             "after": [vars(place) for place in self.after],
@@ -182,19 +177,9 @@ def guarded(
     ours, found = hits(est.decision_function), {name: hits(score) for name, score in scores.items()}
     orders = [order(score(lists[0].X)) for score in (scores["logistic"], est.decision_function)]
     before, after = _top(lists[0], *orders), _top(lists[0], *reversed(orders))
-    return Case(
-        ways,
-        len(table),
-        int(table.y.sum()),
-        search.first_stage_kept_,
-        search.result_,
-        search.report(),
-        found.pop("logistic"),
-        ours,
-        found,
-        before,
-        after,
-    )
+    counts, first = (ways, len(table), int(table.y.sum())), found.pop("logistic")
+    told = (search.first_stage_kept_, search.result_, search.report())
+    return Case(*counts, *told, first, ours, found, before, after)
 
 
 def _top(table: Table, order: NDArray[np.intp], other: NDArray[np.intp]) -> tuple[Place, ...]:
@@ -232,16 +217,11 @@ def kept(case: Case) -> list[Part]:
     """The case where the guard keeps the first stage."""
     from rerank.io.page import Words
 
-    lines = (
+    first = (
         "Where the first stage is right there is nothing to gain. The same sensors, but one way to fail, with log-odds "
-        "as logistic regression takes them to be:",
-        "",
-        *fitted(case),
-        *to_come(case),
-        "",
-        ONE_DRAW,
+        "as logistic regression takes them to be:"
     )
-    return [Words(line) for line in lines]
+    return [Words(line) for line in (first, "", *fitted(case), *to_come(case), "", ONE_DRAW)]
 
 
 def fitted(case: Case) -> list[str]:
@@ -281,11 +261,10 @@ def side_by_side(case: Case) -> list[Part]:
 
     rows = [("place", "first stage", "failed", "corrected", "failed", "was at")]
     for place, (left, right) in enumerate(zip(case.before, case.after, strict=True), start=1):
-        was = "" if right.other == place else str(right.other)
-        rows.append((str(place), left.name, _mark(left.relevant), right.name, _mark(right.relevant), was))
+        was, marks = (
+            "" if right.other == place else str(right.other),
+            ["yes" if x.relevant else "." for x in (left, right)],
+        )
+        rows.append((str(place), left.name, marks[0], right.name, marks[1], was))
     title = f"The first {len(case.before)} places of a list to come ({', '.join(SHOWN)}):"
     return [Words(title), Cells(rows, ("right", "left", "left", "left", "left", "right"), named=True)]
-
-
-def _mark(relevant: bool) -> str:
-    return "yes" if relevant else "."

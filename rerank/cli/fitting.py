@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +22,7 @@ from rerank.cli.common import (
     some_of,
     split_names,
     tell,
+    warnings_said,
     with_columns,
     with_ideal,
     with_options,
@@ -99,11 +99,8 @@ def fit(
     say(f"Fitting {est.stat} on {len(table)} rows of {data.name}, at most {est.time_limit:g} s ...")
     if checkpoint is not None and checkpoint.exists():
         say(f"The search goes on with {checkpoint}.")
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", LeakWarning)
+    with warnings_said(LeakWarning, others=True):
         est, why, draw = fitted(est, table, folds, safeguard, holdout)
-    for text in dict.fromkeys(str(one.message) for one in caught):
-        say(text)
     roles = ("label", "qid", "id", "weight", *(("people",) if columns["people"] else ()))
     read = {f"{role}_column": columns[role] for role in roles} | {"positive_label": columns["positive"]}
     outputs, record, written = Outputs(), None if proof is None else est.result_.proof, {}
@@ -178,18 +175,10 @@ def chosen(est: Reranker, table: Table, cv: int, safeguard: float | None) -> Rer
     from rerank.reranker.selection.options import SAFEGUARD
     from rerank.reranker.selection.reranker_cv import RerankerCV, fit_table_by_folds
 
-    clear = SAFEGUARD if safeguard is None else safeguard
     # A radius that the user names is the one correction that is compared with the first stage.
-    search = RerankerCV(
-        est,
-        grid=None if est.radius is None else {},
-        cv=cv,
-        safeguard=clear,
-        time_limit=est.time_limit,
-        random_state=est.random_state,
-        verbose=1,
-    )
-    return fit_table_by_folds(search, table)
+    more: dict[str, Any] = {"time_limit": est.time_limit, "random_state": est.random_state, "verbose": 1}
+    more |= {"grid": None if est.radius is None else {}, "safeguard": SAFEGUARD if safeguard is None else safeguard}
+    return fit_table_by_folds(RerankerCV(est, cv=cv, **more), table)
 
 
 def check_meant(

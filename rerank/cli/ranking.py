@@ -14,6 +14,7 @@ from rerank.cli.common import (
     Data,
     Model,
     answer,
+    entries,
     ranker,
     read_for,
     row_names,
@@ -77,13 +78,9 @@ def rank(
     if output is not None:
         _write(output, table, names, scores, places)
         say(f"{len(table)} rows in {len(lists)} list(s) written to {output}.")
+    columns_shown = ("list", "place", "id", "score")
     shown = [
-        {
-            "list": name if table.qid is not None else None,
-            "place": int(places[row]),
-            "id": str(names[row]),
-            "score": scores[row],
-        }
+        dict(zip(columns_shown, (None if table.qid is None else name, int(places[row]), str(names[row]), scores[row])))
         for name, rows in lists
         for row in (rows if top <= 0 else rows[:top])
     ]
@@ -144,26 +141,16 @@ def score(
     assert table.y is not None
     if plot is not None:
         write_picture(plot, lambda: list_drawn(est, table, 0))
-    value = est.score(table.X, table.y, table.qid, sample_weight=table.sample_weight, ideal_gains=table.ideal_gains)
+    stat, weights = est.state_.task.quoted, entries(table, "sample_weight", "ideal_gains")
+    value = est.score(table.X, table.y, table.qid, **weights)
     scores, first, tied = est.first_stage_scores(table.X), None, ""
     if scores is not None:
-        first, even = (
-            evaluate(
-                est.state_.task.quoted,
-                table.y,
-                scores,
-                table.qid,
-                gain=est.gain,
-                ties=ties,
-                sample_weight=table.sample_weight,
-                ideal_gains=table.ideal_gains,
-            )
-            for ties in (None, "average")
-        )
+        given = {"gain": est.gain, **weights}
+        first, even = (evaluate(stat, table.y, scores, table.qid, ties=ties, **given) for ties in (None, "average"))
         if even - first > 1e-6 * max(1.0, abs(even)):
             tied = f", its rows of equal score as lost, and {even:.4g} on average over their orders"
-    empty = count_empty(est.state_.task.quoted, table.y, table.qid, gain=est.gain, sample_weight=table.sample_weight)
-    name = est.state_.task.quoted.name
+    empty = count_empty(stat, table.y, table.qid, gain=est.gain, sample_weight=table.sample_weight)
+    name = stat.name
     if as_json:
         answer({"statistic": name, "value": value, "first_stage": first, "n_rows": len(table), "n_empty_lists": empty})
         return

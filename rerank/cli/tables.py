@@ -45,6 +45,7 @@ def convert(
 
     CSV and svmlight tables into each other or into TREC judgements, and TREC runs into a table of their scores.
     """
+    from rerank.io import fuse, read_qrels, read_run
     from rerank.io.paths import check_outputs
 
     *given, last = files
@@ -70,7 +71,10 @@ def convert(
     if runs:
         named = {name: value for name, value in columns.items() if name != "label"}
         refuse_idle(flags_of(named), "it is about a table, and runs were given; leave it out")
-        table = _fused(runs, qrels, judged)
+        scores = {name: read_run(path) for name, path in runs.items()}  # the features of one table
+        table = fuse(scores, None if qrels is None else read_qrels(qrels), judged=judged)
+        for note in table.notes:
+            say(note)
     elif len(sources) > 1:
         raise InputError(f"{len(sources)} tables were given; convert one at a time.")
     else:
@@ -93,17 +97,6 @@ def _is_run(text: str, judged: bool) -> bool:
     if named_run(text) is not None or suffix_of(text) in RUNS:
         return True
     return not is_table(text) and (judged or reads_as(text) == "a run")
-
-
-def _fused(runs: dict[str, Path], qrels: Path | None, judged: bool) -> Table:
-    """The scores of the runs as the features of one table."""
-    from rerank.io import fuse, read_qrels, read_run
-
-    scores = {name: read_run(path) for name, path in runs.items()}
-    table = fuse(scores, None if qrels is None else read_qrels(qrels), judged=judged)
-    for note in table.notes:
-        say(note)
-    return table
 
 
 def _write(target: Path, table: Table, label: str | None) -> None:

@@ -7,7 +7,8 @@ value.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -148,7 +149,6 @@ def normalised(w: Floats, limits: tuple[Floats, Floats] | None = None) -> Floats
 
 def build_model(problem: Problem, formulation: str, box: Any = None, **choices: Any) -> Any:
     """The Pyomo model of a problem, with further options of the builder such as ``linking`` or ``max_nonzeros``."""
-    from formulations.errors import FormulationError
     from formulations.options import Options
 
     if box is not None and problem.by_sum:
@@ -164,8 +164,17 @@ def build_model(problem: Problem, formulation: str, box: Any = None, **choices: 
                 f"{name!r} is no option of a program; did you mean {nearest(name, free)!r}? Known: box, "
                 f"{', '.join(one for one in free if one != 'box')}."
             )
-    try:
+    with stated_wrong():
         return module.build(problem.scaled, **given, box=box, **choices)
+
+
+@contextmanager
+def stated_wrong() -> Iterator[None]:
+    """What a program or its files refuse is wrong input here."""
+    from formulations.errors import FormulationError
+
+    try:
+        yield
     except FormulationError as error:
         raise InputError(str(error)) from error
 
