@@ -71,13 +71,7 @@ def compare(
     say(f"Comparing by {stat} on {len(table)} rows of {data.name}, at most {time_limit:g} s ...")
     assert table.y is not None
     tried = [*in_use, *(split_names(methods) or ())]
-    asked: dict[str, Any] = {
-        "folds": folds,
-        "time_limit": time_limit,
-        "n_jobs": jobs,
-        "random_state": seed,
-        "verbose": 1,
-    }
+    asked: dict[str, Any] = {"folds": folds, "time_limit": time_limit, "n_jobs": jobs, "random_state": seed}
     given = (table.qid, table.sample_weight, None, table.ideal_gains, table.groups)
     with warnings_said(LeakWarning):
         found = comparison.compare(named_table(table), table.y, stat, *given, methods=tried, verbose=1, **asked)

@@ -259,12 +259,9 @@ def side_by_side(case: Case) -> list[Part]:
     """The tops of two lists side by side: row, label and place in the other list."""
     from rerank.io.page import Cells, Words
 
-    rows = [("place", "first stage", "failed", "corrected", "failed", "was at")]
+    rows, mark = [("place", "first stage", "failed", "corrected", "failed", "was at")], {True: "yes", False: "."}
     for place, (left, right) in enumerate(zip(case.before, case.after, strict=True), start=1):
-        was, marks = (
-            "" if right.other == place else str(right.other),
-            ["yes" if x.relevant else "." for x in (left, right)],
-        )
-        rows.append((str(place), left.name, marks[0], right.name, marks[1], was))
+        was = "" if right.other == place else str(right.other)
+        rows.append((str(place), left.name, mark[left.relevant], right.name, mark[right.relevant], was))
     title = f"The first {len(case.before)} places of a list to come ({', '.join(SHOWN)}):"
     return [Words(title), Cells(rows, ("right", "left", "left", "left", "left", "right"), named=True)]

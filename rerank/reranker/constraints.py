@@ -8,11 +8,11 @@ counted over all rows of a training list, tied rows against the quota.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rerank.errors import InfeasibleError, InputError
 from rerank.problem import Problem, Quota, WeightRow, Written
@@ -31,7 +31,7 @@ def texts_of(constraints: Any) -> tuple[str, ...]:
 
 def constrained(
     problem: Problem,
-    features: NDArray[np.intp],
+    features: Indices,
     texts: Sequence[str],
     names: Sequence[str],
     coef: Floats | None,
@@ -43,25 +43,24 @@ def constrained(
     ``features`` (p,) are the places among ``names`` of the columns that the problem has; the weights of the others are
     0, or those of the prior: ``coef``, where that is affine in the columns. Columns that were left out get no weight.
     """
-    from dataclasses import replace
-
     from rerank.search.domain import check_room
 
     written = [Written.read(text, names, left_out) for text in texts]
-    if problem.by_sum:
-        rows = [part for row in written for part in _by_sum(features, row)]
-    else:
-        own = [_row(problem, features, row, names, coef) for row in written]
-        rows = [row for row in own if row is not None]
+    rows = [part for row in written for part in _rows(problem, features, row, names, coef)]
     found = replace(problem, rows=tuple(rows))
     check_room(found)
     return found
 
 
-def _row(
-    problem: Problem, features: NDArray[np.intp], row: Written, names: Sequence[str], coef: Floats | None
-) -> WeightRow | None:
-    """The row on scaled weights; None if all of them satisfy it."""
+def _rows(
+    problem: Problem, features: Indices, row: Written, names: Sequence[str], coef: Floats | None
+) -> list[WeightRow]:
+    """The rows on scaled weights, none if all of them satisfy it; by sum a side counts as often as the sum is 1."""
+    if problem.by_sum:
+        none, sides = Fraction(0), [side for side in (row.lower, row.upper) if side is not None]
+        moved = [tuple(row.coefficients.get(int(j), none) - side for j in features) for side in sides]
+        ends = [(none, None)] * (row.lower is not None) + [(None, none)] * (row.upper is not None)
+        return [WeightRow(parts, low, high, row.text) for parts, (low, high) in zip(moved, ends)]
     if not problem.anchored and {row.lower, row.upper} - {None, 0}:
         raise InfeasibleError(
             f"The constraint {row.text!r} compares free weights with a number other than 0, and they have no scale: "
@@ -73,29 +72,20 @@ def _row(
     unit = spans[0] if problem.anchored else Fraction(1)
     own = [row.coefficients.get(int(j), Fraction(0)) * unit / scale for j, scale in zip(features, scales, strict=True)]
     if not problem.anchored:
-        return WeightRow(tuple(own), row.lower, row.upper, row.text) if any(own) else None
+        return [WeightRow(tuple(own), row.lower, row.upper, row.text)] if any(own) else []
     fixed = Fraction(0)
     if coef is not None:
         fixed = sum((a * Fraction(float(coef[j])) for j, a in row.coefficients.items()), fixed)
     found = WeightRow((fixed, *own), row.lower, row.upper, row.text)
     if any(own):
-        return found
+        return [found]
     if not found.keeps(problem.unchanged):
         columns = ", ".join(repr(names[j]) for j in row.coefficients)
         raise InfeasibleError(
             f"The constraint {row.text!r} asks for other weights than the first stage has, and its columns ({columns}) "
             "do not vary on the shortlist, so that nothing corrects them; leave it out."
         )
-    return None
-
-
-def _by_sum(features: NDArray[np.intp], row: Written) -> list[WeightRow]:
-    """The row on weights of any sum: a side counts as often as the sum is 1."""
-    own = [row.coefficients.get(int(j), Fraction(0)) for j in features]
-    found = [] if row.lower is None else [WeightRow(tuple(a - row.lower for a in own), Fraction(0), None, row.text)]
-    if row.upper is not None:
-        found.append(WeightRow(tuple(a - row.upper for a in own), None, Fraction(0), row.text))
-    return found
+    return []
 
 
 def first_stage_keeps(problem: Problem, texts: Sequence[str], names: Sequence[str], coef: Floats | None) -> str | None:

@@ -87,11 +87,9 @@ class Data:
         """The same rows with other columns to rerank: those that ``features`` names or makes of them."""
         own = self.rows.columns
         rows = columns_of(self.rows.given, self.y, features, own.inputs)
-        columns = replace(rows.columns, frame=own.frame, lists=own.lists, aside=own.aside, index=own.index).called(
-            own.inputs
-        )
-        rows = replace(rows, columns=columns, there=self.rows.there)
-        return replace(self, rows=rows, X=rows.reranked(columns.chosen))
+        same = {name: getattr(own, name) for name in ("frame", "lists", "aside", "index")}
+        rows = replace(rows, columns=replace(rows.columns, **same).called(own.inputs), there=self.rows.there)
+        return replace(self, rows=rows, X=rows.reranked(rows.columns.chosen))
 
     @property
     def longest_list(self) -> int:
@@ -116,13 +114,8 @@ class Data:
 
     @cached_property
     def _lists(self) -> list[OneList]:
-        return split(
-            self.gains,
-            self.qid,
-            gain="linear",
-            query_weight=self.list_weight,
-            ideal_gains={number: gains.tolist() for number, gains in enumerate(self.missed)},
-        )
+        missed = {number: gains.tolist() for number, gains in enumerate(self.missed)}
+        return split(self.gains, self.qid, gain="linear", query_weight=self.list_weight, ideal_gains=missed)
 
     def best(self, statistic: RankStatistic) -> float:
         """The same of the best order of each list."""
@@ -234,7 +227,7 @@ def checked(rows: Rows, arguments: Arguments, gain: Gain, pos_label: Any = None)
         names, lists = number_lists(check_qid(arguments.qid, n))
     weights = None if arguments.sample_weight is None else check_weights(arguments.sample_weight, n)
     gains, by_list = gains_and_weights(grades, gain, weights, arguments.query_weight, names, lists)
-    groups, people = arguments.groups, arguments.people
+    groups, people, ideal = arguments.groups, arguments.people, arguments.ideal_gains
     return Data(
         rows=rows,
         X=rows.reranked(rows.columns.chosen),
@@ -243,8 +236,8 @@ def checked(rows: Rows, arguments: Arguments, gain: Gain, pos_label: Any = None)
         qid=lists,
         list_weight=by_list,
         sample_weight=weights,
-        missed=tuple(missed_gains(arguments.ideal_gains, names, gain)) if arguments.ideal_gains else (),
-        ideal_gains=numbered(arguments.ideal_gains, names),
+        missed=tuple(missed_gains(ideal, names, gain)) if ideal else (),
+        ideal_gains=numbered(ideal, names),
         labels=labels,
         groups=None if groups is None else number_lists(check_qid(groups, n, "groups"))[1],
         kinds=None if people is None else np.array(list(map(written, check_qid(people, n, "people").tolist()))),

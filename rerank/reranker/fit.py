@@ -101,7 +101,9 @@ def concluded(
     quotas, lists = groups_of(task.quotas, data.kinds), training.counted
     missed = broken_quota(quotas, lists, np.zeros(data.y.size) if scores is None else scores)
     may_stay = breaks is None and over is None  # the first stage may be the answer
-    settled = problem is None or bool(training.nothing) or (_is_ideal(before, problem) and may_stay)
+    settled = problem is None or bool(training.nothing)
+    if problem is not None and before is not None and may_stay:
+        settled |= before >= problem.ideal - ROUNDING * max(1.0, abs(problem.ideal))
     if settled and missed is not None:
         if problem is None or training.nothing == "nothing_to_find":
             raise unmet(quotas, proved=problem is None)
@@ -176,8 +178,7 @@ def concluded(
                     f"The first stage has {before:.4g} by {over} columns and is not kept: max_features is "
                     f"{task.max_features}."
                 ]
-            if unused := _unused(data, task, stage, training):
-                notes += [unused]
+            notes += _unused(data, task, stage, training)
             if problem.anchored:
                 names = [data.feature_names[j] for j in training.features]
                 words = corrections_in_words(names, solution.weights[1:], (problem.high - problem.low)[1:])
@@ -227,20 +228,19 @@ def concluded(
     return state if task.judged else state.with_classes(data.rows, data.y, scores)
 
 
-def _unused(data: Data, task: Task, stage: FirstStage | None, training: Training) -> str:
-    """A sentence where new weights order whole lists and are none of the given first stage's score; else ``""``."""
-    columns = data.rows.columns
+def _unused(data: Data, task: Task, stage: FirstStage | None, training: Training) -> list[str]:
+    """A sentence where new weights order whole lists and are none of the given first stage's score."""
     if stage is None or is_own_name(stage.name) or task.radius is not None or training.info.n_head < data.y.size:
-        return ""
-    if stage.weights_of(columns) is not None:
-        return ""  # its weights are among those that were compared
+        return []
+    if stage.weights_of(data.rows.columns) is not None:
+        return []  # its weights are among those that were compared
     whole = "the list is reordered whole" if data.qid is None else "all lists are reordered whole"
     fixed = task.normalise is not None or task.formulation == "resolved_rank"
-    return (
+    return [
         f"{'The given score' if stage.is_given else f'The score of the first stage {stage.name}'} {UNUSED} here, "
         f"because {whole} by the columns alone; give {'' if fixed else 'radius, such as 0.3, to correct it, or '}"
         f"n_candidates below {data.longest_list:,} to keep its order below the first rows."
-    )
+    ]
 
 
 def broken_by_first_stage(
@@ -287,10 +287,6 @@ def _quoted(data: Data, task: Task, scores: Floats, value: float | None, ties: T
     """The user's own statistic of an order; ``value`` is the fitted one, which mostly is the same."""
     same = task.quoted is task.statistic and ties == "pessimistic"
     return value if same and value is not None else data.evaluate(task.quoted, scores, ties)
-
-
-def _is_ideal(before: float | None, problem: Problem) -> bool:
-    return before is not None and before >= problem.ideal - 1e-12 * max(1.0, abs(problem.ideal))
 
 
 def _notes(data: Data, task: Task, clock: Clock, first: Staged | None, training: Training) -> list[str]:

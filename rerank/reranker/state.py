@@ -79,31 +79,22 @@ class FittedState:
             limits.append("that keep your quotas")
         if self.result.bound_source == "rows":
             limits.append("that keep the rows added to the program")
+        unit = "standard deviations of the score" if self.anchored else "in the scaled score"
+        unit, epsilon = "in the score" if self.by_sum else unit, self.result.epsilon
+        alike = self.binary  # whether hits are known to be rows: labels of two kinds, and no weights
+        if alike is None:
+            alike = self.two_grades and self.columns_read.get("weight_column", "") is None
         return Asked(
             statistic=task.quoted,
             who=who if p else "allowed weights",
             limits=tuple(limits),
             first_stage=name,
             smoothed=_smoothed(task),
-            margin=self._margin(),
-            hits=self._hits(),
+            margin="" if epsilon < NOTABLE else f" by a margin of {epsilon:.4g} {unit}",
+            hits=alike and not self.weighted_lists,
             constraints=task.constraints,
             weights=tuple(self.named_weights().items()),
         )
-
-    def _margin(self) -> str:
-        if self.result.epsilon < NOTABLE:  # as the smallest one is, which keeps scores apart that are
-            return ""
-        unit = "in the score" if self.by_sum else "in the scaled score"
-        if self.anchored:
-            unit = "standard deviations of the score"
-        return f" by a margin of {self.result.epsilon:.4g} {unit}"
-
-    def _hits(self) -> bool:
-        """Whether hits are known to be rows: labels of two kinds, and no weights."""
-        if self.weighted_lists or self.binary is not None:
-            return bool(self.binary) and not self.weighted_lists
-        return self.two_grades and self.columns_read.get("weight_column", "") is None
 
     @property
     def two_grades(self) -> bool:

@@ -107,7 +107,7 @@ def task_of(options: Mapping[str, Any], n_features: int) -> Task:
     if options["gain"] not in ("exponential", "linear"):
         raise InputError(f"gain is {options['gain']!r}; it must be 'exponential' or 'linear'.")
     stated = statistic.alone or not statistic.weighs_hits
-    if not stated and not options["presolve"] and options["solver"] not in ("search", "none"):
+    if not stated and not options["presolve"] and solver not in ("search", "none"):
         raise InputError(
             f"presolve=False asks for a program alone, and no program states {statistic.name!r}; leave presolve at "
             "True, or use solver='search'."
@@ -123,12 +123,13 @@ def task_of(options: Mapping[str, Any], n_features: int) -> Task:
                 "radius, or use epsilon."
             )
         epsilon = _margin("margin", margin, "a number, at least 0")
+    verbose = options["verbose"]
     return Task(
         quoted=quoted,
         statistic=statistic,
         n_candidates=_candidates(options["n_candidates"]),
         formulation=formulation,
-        solver=options["solver"],
+        solver=solver,
         presolve=bool(options["presolve"]),
         epsilon=epsilon,
         C=real("C", options["C"], 0.0),
@@ -139,13 +140,13 @@ def task_of(options: Mapping[str, Any], n_features: int) -> Task:
         seed=seed(options["random_state"]),
         first_stage=options["first_stage"],
         proof=bool(options.get("proof", False)),
-        verbose=_verbosity(options["verbose"]),
+        verbose=int(verbose) if isinstance(verbose, bool | np.bool_) else whole("verbose", verbose, 0),
         node_limit=_count("node_limit", options.get("node_limit"), 0),
-        checkpoint=_checkpoint(options.get("checkpoint"), options["solver"], bool(options["presolve"])),
+        checkpoint=_checkpoint(options.get("checkpoint"), solver, bool(options["presolve"])),
         radius=radius,
         prior=_prior(options.get("prior", "auto"), options["first_stage"], radius),
         cross_fit=_folds(options.get("cross_fit", False)),
-        solver_options=_solver_options(options.get("solver_options"), options["solver"]),
+        solver_options=_solver_options(options.get("solver_options"), solver),
         quotas=_quotas(options, statistic),
         constraints=texts_of(options.get("constraints", ())),
         normalise=normalise,
@@ -245,10 +246,6 @@ def _solver_options(given: Any, solver: str) -> Mapping[str, Any]:
         )
     Options().chosen(given)
     return given
-
-
-def _verbosity(value: Any) -> int:
-    return int(value) if isinstance(value, bool | np.bool_) else whole("verbose", value, 0)
 
 
 def _candidates(n_candidates: Any) -> int | str | None:

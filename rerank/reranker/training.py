@@ -116,11 +116,8 @@ def stated(data: Data, task: Task, first: Staged | None) -> tuple[Task, Training
         repeated = problem.X, item.gains, np.zeros(item.rows.size, dtype=np.intp)
     else:
         nothing = _nothing(weighed, features.size, statistic.by_order)
-        repeated = (
-            table[:, features] if problem is None else problem.X,
-            data.gains[head_rows],
-            np.repeat(np.arange(len(lists)), np.diff(start)),
-        )
+        of_list = np.repeat(np.arange(len(lists)), np.diff(start))
+        repeated = table[:, features] if problem is None else problem.X, data.gains[head_rows], of_list
     n_duplicates, n_conflicts = (0, 0) if task.judged else _repeats(*repeated)
     longest = max(head.size for head in short.heads)
     varying = others.union(features.tolist())
