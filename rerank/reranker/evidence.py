@@ -101,17 +101,14 @@ class Evidence:
         tried = [k for k, lead in enumerate(self.leads) if lead is not None]
         names = [self.options[k] for k in tried]
         names = [name if len(name) <= DRAWN else f"{name[: DRAWN - 3]}..." for name in names]
-        values, errors = (
-            [math.nan if (one := side[k]) is None else one for k in tried] for side in (self.leads, self.errors)
-        )
+        values, errors = (np.array(side, dtype=np.float64)[tried] for side in (self.leads, self.errors))
         chosen = None if self.taken is None else tried.index(self.taken)
         unit, null = f"lead over {self.null}, {self.statistic}", self.null.removeprefix("the ")
         return leads(names, values, errors, chosen, unit=unit, null=null, ax=ax)
 
     def interval(self, option: int) -> tuple[float, float] | None:
         """The lead less and plus 1.96 standard errors; None where it is not known."""
-        lead, error = self.leads[option], self.errors[option]
-        return None if lead is None or error is None else (lead - WIDTH * error, lead + WIDTH * error)
+        return interval(self.leads[option], self.errors[option])
 
     @property
     def taken(self) -> int | None:
@@ -236,6 +233,13 @@ class Evidence:
 def short(value: float) -> str:
     """A number in four digits."""
     return f"{value:.4g}"
+
+
+def interval(lead: float | None, error: float | None) -> tuple[float, float] | None:
+    """A lead less and plus 1.96 standard errors; None where one of the two is not known."""
+    if lead is None or error is None or math.isnan(error):
+        return None
+    return lead - WIDTH * error, lead + WIDTH * error
 
 
 _STORED = {each.name for each in fields(Evidence)} - {"statistic", "null", "remark"}

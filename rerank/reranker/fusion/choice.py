@@ -203,7 +203,7 @@ class Trial:
             notes.append(f"{lost} of {len(options) - 1} options were not tried on held-out queries: {self.over}")
         if self.late:
             notes.append(f"{self.late} fits on folds had no time to search, and stand where they began.")
-        results = cv_results([option.params for option in options[1:]], leads[1:], [False] * (len(options) - 1))
+        results = cv_results(options[1:], leads[1:])
         evidence = Evidence.of(
             results,
             statistic=statistic.name,
@@ -215,17 +215,8 @@ class Trial:
             remark=_rule(title(home, null) if firsts == [0] else TOLD[like], strict),
         )
         evidence = replace(evidence, options=tuple(title(option, null) for option in options[1:]))
-        return Chosen(
-            options[best],
-            best == 0,
-            " ".join(notes),
-            results,
-            evidence,
-            title(options[best], null),
-            self.lists,
-            held[best],
-            self.weights[best],
-        )
+        told = " ".join(notes), results, evidence, title(options[best], null)
+        return Chosen(options[best], best == 0, *told, self.lists, held[best], self.weights[best])
 
     @cached_property
     def _workers(self) -> Workers:
@@ -245,9 +236,8 @@ class Trial:
             if self.over:
                 return found
             if (name, kind) not in self._points:
-                self._points[name, kind] = [
-                    point(kind, self.values, data.X, train, self.prior) for train, _ in self.lists
-                ]
+                made = [point(kind, self.values, data.X, train, self.prior) for train, _ in self.lists]
+                self._points[name, kind] = made
             weights = self._points[name, kind]
             if radius != 0:
                 weights = self._corrected(name, weights, radius, fits)
@@ -314,8 +304,7 @@ def fewer_queries(split: Split, qid: NDArray[np.intp], relevant: NDArray[np.bool
     telling = np.unique(qid[split.train[relevant[split.train]]])
     if telling.size <= MANY_QUERIES:
         return split
-    rng = legacy(0 if random_state is None else random_state)
-    kept = rng.choice(telling, MANY_QUERIES, replace=False)
+    kept = legacy(0 if random_state is None else random_state).choice(telling, MANY_QUERIES, replace=False)
     return replace(split, train=split.train[np.isin(qid[split.train], kept)])
 
 
@@ -323,8 +312,7 @@ def of_mixed_lists(data: Data) -> NDArray[np.bool_]:
     """Relevant rows of the lists that also have others, so that their order matters."""
     assert data.qid is not None
     relevant = data.gains > 0
-    count = np.bincount(data.qid)
-    mixed = np.bincount(data.qid, relevant) < count
+    mixed = np.bincount(data.qid, relevant) < np.bincount(data.qid)
     return relevant & mixed[data.qid]
 
 

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,7 +28,7 @@ from rerank.ranks.row_gains import IdealGains
 from rerank.reranker.clock import Clock
 from rerank.reranker.data import Arguments, Data, Weights, data_of
 from rerank.reranker.estimator import Reranker
-from rerank.reranker.evidence import WIDTH, short
+from rerank.reranker.evidence import WIDTH, interval, short
 from rerank.reranker.learners import fitted, name_of
 from rerank.reranker.selection.held_out import Folds, Judge, Ranked, dealt
 from rerank.reranker.selection.options import MARGIN, WINDOW, Lead
@@ -97,8 +97,7 @@ class Boosted(ClassifierMixin, BaseEstimator):
         return encoded(X, self.rules_, self.names_)
 
 
-@dataclass(frozen=True)
-class Method:
+class Method(NamedTuple):
     """What is compared: its name, and what makes its first stage within so many seconds for one fit."""
 
     name: str
@@ -119,9 +118,7 @@ class Compared:
     @property
     def interval(self) -> tuple[float, float] | None:
         """The lead less and plus 1.96 standard errors; None where it is not known."""
-        if self.lead is None or self.error is None:
-            return None
-        return self.lead - WIDTH * self.error, self.lead + WIDTH * self.error
+        return interval(self.lead, self.error)
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,22 +136,10 @@ class Comparison(Readable):
     @property
     def table(self) -> list[dict[str, Any]]:
         """A mapping for each method, as ``pandas.DataFrame`` takes them; None for what is not known."""
-        found = []
+        head, found = ("method", "statistic", "value", "lead", "low", "high", "seconds", "take", "note"), []
         for one in self.methods:
-            low, high = one.interval or (None, None)
-            found.append(
-                {
-                    "method": one.name,
-                    "statistic": self.statistic,
-                    "value": one.value,
-                    "lead": one.lead,
-                    "low": low,
-                    "high": high,
-                    "seconds": one.seconds,
-                    "take": one.name == self.take,
-                    "note": one.why,
-                }
-            )
+            numbers = (one.value, one.lead, *(one.interval or (None, None)), one.seconds)
+            found.append(dict(zip(head, (one.name, self.statistic, *numbers, one.name == self.take, one.why))))
         return found
 
     def parts(self) -> list[Part]:
@@ -181,13 +166,10 @@ class Comparison(Readable):
         from rerank.plots import leads
 
         first, *others = [one for one in self.methods if one.value is not None]
-        names = [one.name for one in others]
-        means = [math.nan if one.lead is None else one.lead for one in others]
-        errors = [math.nan if one.error is None else one.error for one in others]
+        names, unit = [one.name for one in others], f"lead over {first.name}, {self.statistic}"
+        means, errors = (np.array([getattr(one, side) for one in others], np.float64) for side in ("lead", "error"))
         chosen = names.index(self.take) if self.take in names else None
-        return leads(
-            names, means, errors, chosen, unit=f"lead over {first.name}, {self.statistic}", null=first.name, ax=ax
-        )
+        return leads(names, means, errors, chosen, unit=unit, null=first.name, ax=ax)
 
 
 def compare(

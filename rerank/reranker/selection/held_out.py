@@ -185,16 +185,8 @@ class Ranked:
     joint_alone: Floats
 
 
-@dataclass(frozen=True, eq=False)
-class Divided:
-    """The columns to rerank of an option, of all rows and in each fold."""
-
-    data: Data
-    folds: Sequence[Fold]
-
-    def reranking(self, features: Any) -> Divided:
-        """The same folds with other columns to rerank."""
-        return Divided(self.data.reranking(features), [fold.reranking(features) for fold in self.folds])
+Divided = tuple[Data, list[Fold]]
+"""The columns to rerank of an option, of all rows and in each fold."""
 
 
 def _timed(function: Callable[..., Any], given: Sequence[Any]) -> tuple[Any, int, float, float]:
@@ -250,9 +242,9 @@ class Folds:
         names = fold_names(splits)
         parts = [part_of(data, split.train, gain, name) for split, name in zip(splits, names)]
         folds = [Fold(part, data.some(split.test), name) for part, split, name in zip(parts, splits, names)]
-        self._own = Divided(data, folds)
+        self._own: Divided = data, folds
         if data.rows.columns.transformer is not None:
-            self._own = self._own.reranking(base.features)
+            self._own = self._reranking(base.features)
         self._others: dict[int, Divided] = {}
         searches = base.solver == "search" or (base.presolve and base.solver != "none")
         self._workers = Workers(n_jobs, searches)
@@ -264,10 +256,10 @@ class Folds:
         The fits that may still come, these included, share the time.
         """
         given, divided = self._given | dict(option), self._divided(option)
-        task = _resolved(task_of(given, divided.data.X.shape[1]))
+        task = _resolved(task_of(given, divided[0].X.shape[1]))
         own = self._prior(task, folds, divided)
         null = self._prior(replace(task, first_stage=self._given["first_stage"]), folds, self._own)
-        jobs = [(task, divided.folds[k], prior, led) for k, prior, led in zip(folds, own, null)]
+        jobs = [(task, divided[1][k], prior, led) for k, prior, led in zip(folds, own, null)]
         found: list[Ranked] = []
         while len(found) < len(jobs) and self._clock.remaining > 0:
             some = jobs[len(found) : len(found) + self._workers.count]
@@ -282,8 +274,12 @@ class Folds:
         if features is self._given["features"]:
             return self._own
         if id(features) not in self._others:
-            self._others[id(features)] = self._own.reranking(features)
+            self._others[id(features)] = self._reranking(features)
         return self._others[id(features)]
+
+    def _reranking(self, features: Any) -> Divided:
+        data, folds = self._own
+        return data.reranking(features), [fold.reranking(features) for fold in folds]
 
     def _prior(self, task: Task, folds: Sequence[int], divided: Divided) -> list[Prior | None]:
         """First-stage scores of some folds; fewer if the time is over. A prior of weights has those of the columns."""
@@ -292,8 +288,8 @@ class Folds:
         named = stage if isinstance(stage, str) else id(stage)
         kind = (named, task.cross_fit, task.radius is None, id(divided), *folds)
         if kind not in self._priors:
-            splits, those = [self.splits[k] for k in folds], [divided.folds[k] for k in folds]
-            found = priors(divided.data, task, splits, those, self._call)
+            splits, those = [self.splits[k] for k in folds], [divided[1][k] for k in folds]
+            found = priors(divided[0], task, splits, those, self._call)
             if len(found) < len(folds):
                 return found
             self._priors[kind] = found
@@ -328,9 +324,8 @@ def _fold(task: Task, fold: Fold, own: Prior | None, null: Prior | None, seconds
     """One option on one fold; quotas on a single list are those of its part."""
     learn, held = fold.learn, fold.held
     if task.quotas and learn.qid is None and learn.kinds is not None:
-        task = replace(
-            task, quotas=scaled_quotas(task.quotas, learn.kinds, learn.y.size / (learn.y.size + held.y.size))
-        )
+        share = learn.y.size / (learn.y.size + held.y.size)
+        task = replace(task, quotas=scaled_quotas(task.quotas, learn.kinds, share))
     with naming(f"the training rows of {fold.name}"):
         state = fit(learn, task, Clock(seconds), None if own is None else own.staged)
     with naming(f"the rows held out in {fold.name}"):

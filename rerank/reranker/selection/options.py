@@ -13,7 +13,7 @@ from sklearn.model_selection import ParameterGrid
 from rerank.errors import InputError
 from rerank.io.frames import is_sparse
 from rerank.reranker.data import Data
-from rerank.reranker.evidence import WIDTH
+from rerank.reranker.evidence import interval
 from rerank.reranker.first_stage import TOP, is_logistic, is_own_name, top_of, variant_options
 from rerank.reranker.options import Options, values_of
 from rerank.statistics import parse
@@ -137,8 +137,7 @@ class Lead(NamedTuple):
     @property
     def interval(self) -> tuple[float, float] | None:
         """The lead less and plus 1.96 standard errors; None where its error is not known."""
-        half = WIDTH * self.error
-        return None if math.isnan(half) else (self.lead - half, self.lead + half)
+        return interval(self.lead, self.error)
 
 
 NOT_TRIED = Lead(math.nan, math.nan, math.nan, math.nan)
@@ -153,11 +152,10 @@ def beside(leads: Sequence[Lead], alone: float) -> list[Lead]:
     return [one if math.isnan(one.lead) else Lead(alone + one.lead, alone, one.lead, one.error) for one in leads]
 
 
-def cv_results(params: Sequence[dict[str, Any]], leads: Sequence[Lead], rivals: Sequence[bool]) -> dict[str, Any]:
+def cv_results(options: Sequence[Option], leads: Sequence[Lead]) -> dict[str, Any]:
     """``cv_results_`` of a choice: lists with an entry for each option, as a data frame takes them."""
-    sides = {"value": "value", "first_stage": "alone", "lead": "lead", "error": "error"}
-    numbers = {name: [getattr(one, of) for one in leads] for name, of in sides.items()}
-    return {"params": list(params), **numbers, "rival": list(rivals)}
+    numbers = {name: [lead[k] for lead in leads] for k, name in enumerate(("value", "first_stage", "lead", "error"))}
+    return {"params": [one.params for one in options], **numbers, "rival": [one.rival for one in options]}
 
 
 def best_of(options: Sequence[Option], leads: Sequence[Lead], safeguard: float) -> int | None:

@@ -273,9 +273,7 @@ class RerankerCV(Ranker):
         self.first_stage_kept_, self.chosen_ = chosen is None, chosen
         self.best_params_: dict[str, Any] = params
         self.best_score_: float = trial.alone if chosen is None else trial.leads[chosen].value
-        self.cv_results_: dict[str, list[Any]] = cv_results(
-            [option.params for option in trial.options], trial.leads, [option.rival for option in trial.options]
-        )
+        self.cv_results_: dict[str, list[Any]] = cv_results(trial.options, trial.leads)
         self.__dict__.pop("feature_names_in_", None)
         copied = "result_ coef_ prior_weight_ features_ threshold_ first_stage_ classes_ n_features_in_"
         for name in (*copied.split(), *(["feature_names_in_"] if hasattr(best, "feature_names_in_") else [])):
@@ -337,6 +335,10 @@ class RerankerCV(Ranker):
         self._best().save(path)
 
 
+Deals = list[tuple[Sequence[int], list[Ranked]]]
+"""Folds, and what an option made of them."""
+
+
 class _Trial:
     """Options tried on folds one after the other, each judged when its folds are complete."""
 
@@ -377,16 +379,14 @@ class _Trial:
             if self._verbose:
                 self._say(first + place)
 
-    def _set(self, number: int, deals: Sequence[tuple[Sequence[int], Sequence[Ranked]]]) -> None:
+    def _set(self, number: int, deals: Deals) -> None:
         lead = self.leads[number] = self.judge.lead(deals)
         if len(deals) > self._deals:
             self._deals, self.alone = len(deals), lead.alone
 
-    def _done(
-        self, option: Option, deals: Sequence[Sequence[int]], fits: int
-    ) -> list[tuple[Sequence[int], list[Ranked]]]:
+    def _done(self, option: Option, deals: Sequence[Sequence[int]], fits: int) -> Deals:
         """The deals of folds that are complete, with what the option made of them."""
-        found = []
+        found: Deals = []
         for folds in deals:
             ranked = self._folds.take(option.params, folds, fits)
             if len(ranked) < len(folds):
