@@ -184,12 +184,9 @@ def _by_transformer(table: Any, y: Any, transformer: Any) -> Rows:
 
     fitted = clone(transformer).fit(table, y)
     made = _transformed(fitted, table)
-    names = _made_names(fitted) or names_of(made)
-    numeric, _ = complete(table)
-    every = np.arange(made.shape[1], dtype=np.intp)
-    return Rows(
-        table, Columns(names_of(table), is_frame(table), names, every, numeric, (), fitted), _made={"table": made}
-    )
+    names, every = _made_names(fitted) or names_of(made), np.arange(made.shape[1], dtype=np.intp)
+    columns = Columns(names_of(table), is_frame(table), names, every, complete(table)[0], (), fitted)
+    return Rows(table, columns, _made={"table": made})
 
 
 def _made_names(transformer: Any, inputs: tuple[str, ...] | None = None) -> tuple[str, ...]:

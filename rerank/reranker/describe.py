@@ -154,15 +154,13 @@ def _answer(r: Numbers) -> str:
     if r.status.startswith("nothing"):
         return message(r)
     phrase, shown = _unit(r)
-    first = r.first_stage_statistic
-    limit = _limit(r, shown)
+    does, first, limit = phrase.format(shown(r.statistic)), r.first_stage_statistic, _limit(r, shown)
     if r.keeps_first_stage:
         name = f"{r.asked.first_stage[:1].upper()}{r.asked.first_stage[1:]}"
         why = "taken as it is and" if _was_chosen(r) else "kept: it"
         by = " by scores of one deal of folds that had not seen them" if r.folds else ""
-        return f"{name} is {why} {phrase.format(shown(r.statistic))}{by}{limit}."
-    rest = "" if first is None else f"; {r.asked.first_stage} {shown(first)}"
-    return f"The new order {phrase.format(shown(r.statistic))}{rest}{limit}."
+        return f"{name} is {why} {does}{by}{limit}."
+    return f"The new order {does}{'' if first is None else f'; {r.asked.first_stage} {shown(first)}'}{limit}."
 
 
 def _limit(r: Numbers, shown: Callable[[float], str]) -> str:
@@ -176,13 +174,9 @@ def _limit(r: Numbers, shown: Callable[[float], str]) -> str:
         return ""
     word = f"on the word of {r.bound_solver or 'a solver'} " if r.bound_source in ON_WORD else ""
     such = f"such {r.asked.who.partition(' of ')[0]}" if r.asked.who.partition(" of ")[1] else r.asked.who
-    more = "more" if is_closed(bound - r.statistic, bound) else f"more than {_most(r, bound, shown)}"
+    most = shown(float(math.floor(bound + SLACK))) if _counts(r) else up(bound, shown)  # never below itself
+    more = "more" if is_closed(bound - r.statistic, bound) else f"more than {most}"
     return f"; {word}no {such} have {more}{' by the margin' if r.asked.margin and not halves else ''}"
-
-
-def _most(r: Numbers, bound: float, shown: Callable[[float], str]) -> str:
-    """A bound in the unit of the answer, never below itself."""
-    return shown(float(math.floor(bound + SLACK))) if _counts(r) else up(bound, shown)
 
 
 def _valued(r: Numbers, name: str = "") -> str:
@@ -192,19 +186,17 @@ def _valued(r: Numbers, name: str = "") -> str:
 
 def _unit(r: Numbers) -> tuple[str, Callable[[float], str]]:
     """What an order does, with a place for the number, and how the number is written."""
-    stat, short = r.asked.statistic, r.shortlist
+    stat, half = r.asked.statistic, ", a tie being one half" if r.ties == "average" else ""
     if _counts(r):
         assert isinstance(stat, Precision)
-        return f"finds {{}} of the {short.n_positive:,} relevant rows in its first {stat.at:,}", four
+        return f"finds {{}} of the {r.shortlist.n_positive:,} relevant rows in its first {stat.at:,}", four
     if type(stat) is Precision and r.asked.hits:
         return f"finds {{}} relevant rows in the first {stat.at:,} of a list on average", four
     if type(stat) is Recall and r.asked.hits:
         return f"finds {{}} of the relevant rows in the first {stat.at:,}", percent
     if type(stat) is AUC and r.n_lists == 1 and r.asked.hits:
-        half = ", a tie being one half" if r.ties == "average" else ""
         return f"puts the relevant row first in {{}} of the pairs of a relevant and an irrelevant one{half}", percent
     if _by_order(r) and r.n_lists == 1:
-        half = ", a tie being one half" if r.ties == "average" else ""
         return f"has {{}} of the pairs of rows with different labels in their order{half}", percent
     return f"has a {amount_of(r.statistic_name)} of {{}}", four
 
@@ -251,17 +243,16 @@ def _proof(r: Numbers) -> list[str]:
         return []
     if _unfitted(r):
         return ["Proved: nothing, because the first stage ranks as it is and no weights were fitted on all rows."]
-    name, kept = r.asked.smoothed or amount_of(r.fitted_name), r.keeps_first_stage
+    name = r.asked.smoothed or amount_of(r.fitted_name)
     if r.status == "already_ideal":
         return [f"Proved: no {r.asked.them} give the shortlist an order with a larger {name}."]
     said = [proof_of(r, r.asked.them, _valued(r, r.asked.smoothed))]
-    if kept:
+    if r.keeps_first_stage:
         said.append("That is about the weights that were fitted and not taken.")
     if r.asked.smoothed:
-        own = r.statistic_name
         said.append(
-            f"That count is fitted in place of {own}, as of every statistic of the same places; the bound says nothing "
-            f"of {own}, and audit() bounds the count without the margin."
+            f"That count is fitted in place of {r.statistic_name}, as of every statistic of the same places; the bound "
+            f"says nothing of {r.statistic_name}, and audit() bounds the count without the margin."
         )
     elif r.asked.margin:
         said.append(f"A row stands above another only{r.asked.margin} there; audit() gives the bound without it.")
@@ -279,9 +270,8 @@ def message(r: Numbers) -> str:
         larger = f"larger {amount_of(r.fitted_name)}"
         return f"{kept}no weights within the limits give the shortlist an order with a {larger}."
     if r.status.startswith("nothing"):
-        needed = r.shortlist.least_candidates
         advice = "no n_candidates changes that with these rows and columns."
-        if needed is not None:
+        if (needed := r.shortlist.least_candidates) is not None:
             advice = f"n_candidates must be at least {needed} for an order to matter."
         if r.status == "nothing_to_find":
             return f"The shortlist holds no relevant row, so the first stage is kept: {advice}"
@@ -391,15 +381,11 @@ def _remarks(r: Numbers) -> list[str]:
         lines.append(f"Constant on the shortlist and left out: {listed(short.constant_features)}.")
     if short.n_duplicates:
         apart = f", {short.n_conflicts} of them with another gain, which no weights can tell apart"
-        extra = apart if short.n_conflicts else ""
-        repeat = "repeats" if short.n_duplicates == 1 else "repeat"
-        lines.append(f"{_many(short.n_duplicates, 'row')} of the shortlist {repeat} an earlier one{extra}.")
+        repeat = f"repeat{'s' * (short.n_duplicates == 1)} an earlier one{apart if short.n_conflicts else ''}"
+        lines.append(f"{_many(short.n_duplicates, 'row')} of the shortlist {repeat}.")
     if r.n_empty_lists:
-        one = r.n_empty_lists == 1
-        lines.append(
-            f"{_many(r.n_empty_lists, 'list')} {'holds' if one else 'hold'} nothing to order and "
-            f"{'is' if one else 'are'} not in the mean."
-        )
+        hold, are = ("holds", "is") if r.n_empty_lists == 1 else ("hold", "are")
+        lines.append(f"{_many(r.n_empty_lists, 'list')} {hold} nothing to order and {are} not in the mean.")
     return lines
 
 
@@ -414,14 +400,9 @@ def _details(r: Numbers) -> list[Part]:
     relevant = "" if _by_order(r) else f", {short.n_positive_head:,} of {short.n_positive:,} relevant ones"
     if asked.constraints:
         rows.append(("rows", f"among weights that keep your constraints: {'; '.join(asked.constraints)}"))
-    rows += [
-        (
-            "shortlist",
-            f"{short.n_head:,} of {short.n_rows:,} rows in {_many(r.n_lists, 'list')}{relevant}; "
-            f"{_many(short.n_features, 'feature')}",
-        ),
-        ("seconds", ", ".join(f"{name} {value:.2f}" for name, value in r.seconds.items())),
-    ]
+    of_lists = f"{short.n_head:,} of {short.n_rows:,} rows in {_many(r.n_lists, 'list')}{relevant}"
+    rows.append(("shortlist", f"{of_lists}; {_many(short.n_features, 'feature')}"))
+    rows.append(("seconds", ", ".join(f"{name} {value:.2f}" for name, value in r.seconds.items())))
     bar = [] if r.reached is None else [Bar(r.reached, "The value is {} of the bound.")]
     options = [] if r.evidence is None else r.evidence.parts()
     return [numbers_table(r), *bar, Cells(rows, ("left", "left")), *options]
@@ -458,14 +439,12 @@ def corrections_in_words(names: Sequence[str], weights: Floats, spread: Floats) 
     order = [int(j) for j in np.argsort(-np.abs(weights), kind="stable") if weights[j] != 0]
     if not order:
         return ""
-    told = [_one(names[j], float(weights[j]), float(spread[j])) for j in order[:MOST]]
+    told = []
+    for j in order[:MOST]:
+        step = _round_step(float(spread[j]))
+        told.append(f"{float(weights[j]) * (step / float(spread[j])):+.2g} per {step:g} of {names[j]}")
     more = f", and {len(order) - MOST} smaller ones" if len(order) > MOST else ""
     return f"{CORRECTIONS}, in standard deviations of the first stage's score: {', '.join(told)}{more}."
-
-
-def _one(name: str, weight: float, spread: float) -> str:
-    step = _round_step(spread)
-    return f"{weight * (step / spread):+.2g} per {step:g} of {name}"
 
 
 def _round_step(spread: float) -> float:

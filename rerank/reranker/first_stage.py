@@ -95,9 +95,8 @@ class FirstStage:
         """A sentence for each column with texts that no row of the fit had."""
         from rerank.scorers.table_logistic import TableLogistic
 
-        return (
-            self.estimator.unseen(rows.given, rows.columns.inputs) if isinstance(self.estimator, TableLogistic) else []
-        )
+        own = self.estimator
+        return own.unseen(rows.given, rows.columns.inputs) if isinstance(own, TableLogistic) else []
 
     @property
     def is_given(self) -> bool:
@@ -186,8 +185,7 @@ def fit_first_stage(
     It is ``"logistic"``, also with ``"+"`` and :data:`VARIANTS`, a scorer of this package, a column of the table, any
     scikit-learn estimator, a function from a table to scores, or one score for each row.
     """
-    ready = _ready(first_stage, rows)
-    if ready is not None:
+    if (ready := _ready(first_stage, rows)) is not None:
         return ready
     named, said = isinstance(first_stage, str), ""
     if is_logistic(first_stage):
@@ -269,11 +267,10 @@ def _affine(
 
 def _ready(first_stage: Any, rows: Rows) -> tuple[FirstStage, Floats] | None:
     """Scores that need no fit: a column, an array with one score a row, or what a function makes of the table."""
-    d = len(rows.columns.inputs)
     if isinstance(first_stage, str):
         if is_own_name(first_stage) or first_stage not in rows.columns.inputs:
             return None
-        coef = np.zeros(d)
+        coef = np.zeros(len(rows.columns.inputs))
         coef[rows.columns.inputs.index(first_stage)] = 1.0
         stage = FirstStage(f"column {first_stage}", None, coef, frozen=True)
         return stage, stage.scores(rows)
@@ -284,10 +281,10 @@ def _ready(first_stage: Any, rows: Rows) -> tuple[FirstStage, Floats] | None:
                 f"first_stage is an array of shape {scores.shape}; give one finite score for each of the {rows.n} rows."
             )
         return FirstStage("an array of scores", None, None, frozen=True), scores
-    if callable(first_stage) and not isinstance(first_stage, type):
-        if not (hasattr(first_stage, "fit") or hasattr(first_stage, "predict")):
-            stage = FirstStage(name_of(first_stage), first_stage, None, frozen=True)
-            return stage, stage.scores(rows)
+    learns = any(hasattr(first_stage, each) for each in ("fit", "predict"))
+    if callable(first_stage) and not (learns or isinstance(first_stage, type)):
+        stage = FirstStage(name_of(first_stage), first_stage, None, frozen=True)
+        return stage, stage.scores(rows)
     return None
 
 

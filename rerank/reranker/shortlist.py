@@ -100,8 +100,7 @@ def stack(first: Floats, head: Floats, is_head: NDArray[np.bool_], threshold: fl
 
 def list_heads(first: Floats, qid: NDArray[Any] | None, n_candidates: int | None) -> tuple[NDArray[np.bool_], float]:
     """Which rows are among the K best of their list, and the largest cut over the lists."""
-    is_head = np.zeros(first.size, dtype=bool)
-    highest = -math.inf
+    is_head, highest = np.zeros(first.size, dtype=bool), -math.inf
     for _, rows in rows_by_list(qid, first.size):
         own = cut(first[rows], n_candidates)
         is_head[rows] = first[rows] >= own

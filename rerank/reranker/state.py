@@ -176,8 +176,8 @@ class FittedState:
     @property
     def problem_columns(self) -> list[str]:
         """Names of the columns of the problem; an anchored one has the first stage before them."""
-        names = [self.feature_names[j] for j in self.features]
-        return [free_name("first stage", self.feature_names), *names] if self.anchored else names
+        first = [free_name("first stage", self.feature_names)] if self.anchored else []
+        return first + [self.feature_names[j] for j in self.features]
 
     @property
     def n_candidates(self) -> int | None:

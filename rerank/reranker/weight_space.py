@@ -24,12 +24,8 @@ def weights_drawn(state: FittedState, proof: Proof | None = None, every: bool = 
     columns = columns_drawn(problem, best, proof)
     boxes = leaf_boxes(problem, proof, columns) if proof is not None and proof.supports else None
     unit = state.result.fitted_name
-    named = [state.feature_names[j] for j in state.features]
-    told = (
-        ["weight of the first stage", *(f"scaled correction of {name}" for name in named)]
-        if problem.anchored
-        else [f"scaled weight of {name}" for name in named]
-    )
+    of = "scaled correction of" if problem.anchored else "scaled weight of"
+    told = ["weight of the first stage"] * problem.anchored + [f"{of} {state.feature_names[j]}" for j in state.features]
     names, mark = [told[j] for j in columns], best if best.any() else None
     return cells(problem, mark, features=columns, boxes=boxes, names=names, unit=unit, every=every, ax=ax)
 
@@ -56,12 +52,9 @@ def proof_drawn(state: FittedState, proof: Proof, ax: Any = None) -> Any:
 def columns_drawn(problem: Problem, best: Any, proof: Proof | None) -> list[int]:
     """The first set of the proof that holds the best weights; without one all columns, or those with a weight."""
     used = set(np.flatnonzero(best).tolist())
-    for own in () if proof is None else proof.supports:
-        if used <= set(own.tolist()):
-            return own.tolist()
-    if problem.n_features <= MOST:
-        return list(range(problem.n_features))
-    return sorted(used)
+    every = list(range(problem.n_features)) if problem.n_features <= MOST else sorted(used)
+    supports = [] if proof is None else [own.tolist() for own in proof.supports]
+    return next((own for own in supports if used <= set(own)), every)
 
 
 def _problem(state: FittedState) -> Problem:

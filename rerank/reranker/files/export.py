@@ -41,7 +41,7 @@ from rerank.reranker.solve.verified import Verified, outside, polished, summed
 from rerank.reranker.state import FittedState
 from rerank.reranker.task import Task, task_of
 from rerank.search.domain import allowed
-from rerank.solvers.outcome import ACCEPTED, AGREE, Outcome, Progress
+from rerank.solvers.outcome import ACCEPTED, AGREE, Progress
 
 if TYPE_CHECKING:
     from formulations.program import Program
@@ -201,8 +201,15 @@ def fit_model(state: FittedState, model: Any, options: dict[str, Any]) -> Fitted
     began, course = clock.spent, list[Progress]()
     limit = clock.share(1.0, reserve=0.3)
     outcome = run(own.stated, task, clock, limit, own.start(state.weights), progress=course.append)
+    if outcome.x is None and outcome.stop == "finished":
+        raise SolverError(
+            f"{outcome.who} says that no weights keep your rows together ({own.listed}); leave one of them out, or "
+            "give it more room."
+        )
     if outcome.x is None:
-        raise SolverError(_no_point(own, outcome))
+        raise SolverError(
+            f"{outcome.who} found no point of the program with your rows ({outcome.stop}); raise time_limit."
+        )
     ours = own.maximises_value
     with clock.phase("certificate"):
         found, point, remarks = own.inside(outcome.x, own.claim(outcome.x) if ours else None, outcome.who)
@@ -240,17 +247,6 @@ def fit_model(state: FittedState, model: Any, options: dict[str, Any]) -> Fitted
 
 RUNNING = ("time_limit", "node_limit", "n_jobs", "verbose", "solver_options")
 """Parameters that say how a solver is run, beside which one."""
-
-
-def _no_point(own: OwnProgram, outcome: Outcome) -> str:
-    """Why a solver holds no point of a user's program."""
-    names = ", ".join(own.names[:6]) + (", ..." if len(own.names) > 6 else "")
-    if outcome.stop == "finished":
-        return (
-            f"{outcome.who} says that no weights keep your rows together ({names}); leave one of them out, or give it "
-            "more room."
-        )
-    return f"{outcome.who} found no point of the program with your rows ({outcome.stop}); raise time_limit."
 
 
 def _kept(

@@ -75,6 +75,11 @@ class OwnProgram:
         return [self.title(name) for name in (*(self.program.rows[i] for i in self.rows), *columns)]
 
     @property
+    def listed(self) -> str:
+        """The first of these names, with commas between."""
+        return ", ".join(self.names[:6]) + (", ..." if len(self.names) > 6 else "")
+
+    @property
     def weights(self) -> Indices:
         """Columns of the weights."""
         return self.place[self.base.program.weights]
@@ -149,9 +154,7 @@ class OwnProgram:
         below what its weights would allow, and then so does its objective.
         """
         choices = self.base.model.rerank_info.layout.instance.options
-        if not self.maximises_value or choices.big_m != "pair":
-            return False
-        if self.base.formulation == "subrank":
+        if not self.maximises_value or choices.big_m != "pair" or self.base.formulation == "subrank":
             return False
         p, up = self.program, np.where(self.counted, 1.0, 0.0)
         if hasattr(self.base.model, "gamma"):
@@ -226,11 +229,10 @@ class OwnProgram:
         """What the user's rows are, and how far an equality is missed."""
         if not self.changed:
             return []
-        names = self.names
-        said = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
         told = []
-        if names:
-            told.append(f"The program has {len(names)} row(s), column(s) or bounds of your own, kept exactly: {said}.")
+        if names := self.names:
+            count = f"{len(names)} row(s), column(s) or bounds of your own"
+            told.append(f"The program has {count}, kept exactly: {self.listed}.")
         if (off := self.missed(x)) is not None:
             told.append(
                 f"The equality {off[0]!r} is missed by {off[1]:.3g}: doubles seldom keep one exactly, and "
@@ -263,11 +265,7 @@ class OwnProgram:
         """
         worst: tuple[str, float] | None = None
         for name, low, high, sum_ in self._sums(x):
-            over = max(
-                Fraction(0),
-                *(low - sum_ for low in [low] if low is not None),
-                *(sum_ - high for high in [high] if high is not None),
-            )
+            over = max(Fraction(0) if low is None else low - sum_, Fraction(0) if high is None else sum_ - high)
             allowed = FEASIBILITY_TOLERANCE if low is not None and low == high else 0
             if over > allowed and (worst is None or over > worst[1]):
                 worst = self.title(name), float(over)
@@ -281,11 +279,8 @@ class OwnProgram:
 
     def missed(self, x: Floats) -> tuple[str, float] | None:
         """The equality of the user's that a point misses most; None if it keeps all of them exactly."""
-        off = [
-            (self.title(name), abs(float(sum_ - low)))
-            for name, low, high, sum_ in self._sums(x)
-            if low is not None and low == high and sum_ != low
-        ]
+        equal = [(self.title(name), low, total) for name, low, high, total in self._sums(x) if low == high]
+        off = [(name, abs(float(total - low))) for name, low, total in equal if low is not None and total != low]
         return max(off, key=lambda one: one[1], default=None)
 
     def _sums(self, x: Floats) -> list[tuple[str, Fraction | None, Fraction | None, Fraction]]:
@@ -299,6 +294,7 @@ class OwnProgram:
 
     def _uncounted(self, x: Floats) -> tuple[str, float] | None:
         """A pair or count of the base that is not what the weights of the point earn; None if all are."""
+        from formulations.compile import short_name
         from rerank.certificate.lists import exact_scores
 
         scores, unit = exact_scores(self.problem, x[self.weights])
@@ -312,7 +308,7 @@ class OwnProgram:
                 return f"z[{i},{k}], which counts a pair as not won", float(Fraction(apart) / unit)
         base, point = self.base.program, x[self.place]
         pairs = {
-            self._row(model, family, ik)
+            short_name(model.rerank_info.short[family], ik)
             for family in ("above_by_margin", "win_when_above")
             for ik in (getattr(model, family) if hasattr(model, family) else ())
         }
@@ -322,11 +318,6 @@ class OwnProgram:
         if not off.size or off.max() <= SAME:
             return None
         return base.rows[int(off.argmax())], float(off.max())
-
-    def _row(self, model: Any, family: str, index: Any) -> str:
-        from formulations.compile import short_name
-
-        return short_name(model.rerank_info.short[family], index)
 
     # -- the best point near a solver's -------------------------------------------------------------------------------
 
@@ -405,10 +396,8 @@ class OwnProgram:
         return np.clip(moved, self.program.lower, self.program.upper)
 
     def _scaled(self, x: Floats, movable: Indices) -> Floats:
-        size = float(np.abs(x[self.weights]).max(initial=0.0))
-        grown = x.copy()
-        if 1e-9 < size < 1.0:
-            grown[movable] = x[movable] / size
+        size, grown = float(np.abs(x[self.weights]).max(initial=0.0)), x.copy()
+        grown[movable] /= size if 1e-9 < size < 1.0 else 1.0
         return grown
 
     def inside(self, x: Floats, claim: float | None, who: str) -> tuple[Verified, Floats, tuple[str, ...]]:

@@ -113,13 +113,8 @@ class Stated:
     @property
     def size(self) -> dict[str, int]:
         """Rows, columns, integer columns and non-zeros."""
-        p = self.program
-        return {
-            "rows": len(p.rows),
-            "columns": len(p.columns),
-            "integer_columns": int(p.integer.sum()),
-            "nonzeros": int(p.matrix.nnz),
-        }
+        p, names = self.program, ("rows", "columns", "integer_columns", "nonzeros")
+        return dict(zip(names, (len(p.rows), len(p.columns), int(p.integer.sum()), int(p.matrix.nnz))))
 
     def point(self, w: Floats) -> tuple[Floats | None, str | None]:
         """The column vector of weights ``w``, or the row they violate."""

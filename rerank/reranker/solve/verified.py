@@ -79,11 +79,9 @@ def verified(problem: Problem, w: Floats, as_given: bool = False) -> Verified:
 
 def meets(problem: Problem, w: Floats) -> bool:
     """Whether the order by weights meets the quotas, exactly."""
-    if not problem.quotas:
-        return True
     from rerank.certificate import meets_quotas
 
-    return meets_quotas(problem, w)
+    return not problem.quotas or meets_quotas(problem, w)
 
 
 def polished(problem: Problem, w: Floats, claim: float | None = None, nearly: bool = False) -> Verified:
@@ -100,7 +98,8 @@ def polished(problem: Problem, w: Floats, claim: float | None = None, nearly: bo
             tried = len(pairs)
             # By sum weights are compared as they are, and brought to norm 1 afterwards.
             ends = (np.zeros(w.size), np.ones(w.size)) if problem.by_sum else problem.limits
-            wide = polish(problem.scaled, pairs, w, problem.signs, w != 0, ends, _sides(problem, w))
+            total = [(-np.ones(w.size), -float(w.sum()), "")] if problem.by_sum else []
+            wide = polish(problem.scaled, pairs, w, problem.signs, w != 0, ends, [*sides_of(problem), *total])
             wide = allowed(problem, normalised(wide, problem.limits))
             if meets(problem, wide):
                 best = max(best, verified(problem, wide), key=lambda one: (one.value, one.certificate.margin or 0))
@@ -112,12 +111,6 @@ def polished(problem: Problem, w: Floats, claim: float | None = None, nearly: bo
         f"The solver claims {claim:.9g}, but its weights are worth {best.value:.9g} when recomputed exactly, and "
         "polishing does not restore the claim; fit with solver='search', which has no tolerance."
     )
-
-
-def _sides(problem: Problem, w: Floats) -> Sides:
-    """The rows on weights in doubles, and a limit on their sum where that measures them."""
-    total = [(-np.ones(w.size), -float(w.sum()), "")] if problem.by_sum else []
-    return [*sides_of(problem), *total]
 
 
 def outside(w: Floats, box: tuple[Floats, Floats]) -> int | None:
@@ -238,8 +231,7 @@ def smallest_margin(X: Floats, pairs: Pairs, w: Floats) -> float:
 
 def _margins(X: Floats, pairs: Pairs, w: Floats) -> Floats:
     scores = X @ w
-    margins: Floats = scores[pairs[:, 0]] - scores[pairs[:, 1]]
-    return margins
+    return np.asarray(scores[pairs[:, 0]] - scores[pairs[:, 1]])
 
 
 def _widest(X: Floats, pairs: Pairs, w: Floats, low: Floats, high: Floats, kept: Kept) -> tuple[Floats | None, float]:
@@ -269,9 +261,7 @@ def _widest(X: Floats, pairs: Pairs, w: Floats, low: Floats, high: Floats, kept:
 
 
 def _lowest(margins: Floats, count: int) -> Pairs:
-    if margins.size <= count:
-        return np.arange(margins.size)
-    return np.argpartition(margins, count)[:count]
+    return np.arange(margins.size) if margins.size <= count else np.argpartition(margins, count)[:count]
 
 
 def _solve(differences: Floats, low: Floats, high: Floats, kept: Kept) -> tuple[Floats, float] | None:
