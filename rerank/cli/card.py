@@ -9,28 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rerank.cli.common import (
-    FEASIBLE,
-    PROVED,
-    AsJson,
-    Data,
-    Outputs,
-    answer,
-    entries,
-    named_table,
-    read_data,
-    refuse_idle,
-    row_names,
-    say,
-    separator,
-    split_names,
-    tell,
-    warnings_said,
-    with_columns,
-    with_ideal,
-)
+from rerank.cli.common import FEASIBLE, PROVED, AsJson, Outputs, answer, entries, say, tell, warnings_said
+from rerank.cli.inputs import Data, named_table, read_data, refuse_idle, row_names, separator, with_columns, with_ideal
 from rerank.errors import InputError, LeakWarning
-from rerank.reranker.options import worded
+from rerank.reranker.options import split_names, worded
 
 if TYPE_CHECKING:
     from rerank.io import Table

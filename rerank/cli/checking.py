@@ -8,22 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from rerank.cli.common import (
-    FAILED,
-    FEASIBLE,
-    PROVED,
-    AsJson,
-    Model,
-    answer,
-    entries,
-    flags_of,
-    read_for,
-    refuse_idle,
-    tell,
-    with_columns,
-    with_ideal,
-    working,
-)
+from rerank.cli.common import FAILED, FEASIBLE, PROVED, AsJson, answer, entries, tell, working
+from rerank.cli.inputs import Model, flags_of, read_for, refuse_idle, with_columns, with_ideal
 from rerank.cli.pictures import check_picture, write_picture
 
 

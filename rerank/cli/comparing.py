@@ -7,26 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rerank.cli.common import (
-    FEASIBLE,
-    PROVED,
-    AsJson,
-    Data,
-    Outputs,
-    answer,
-    entries,
-    named_table,
-    read_data,
-    refuse_idle,
-    say,
-    split_names,
-    tell,
-    warnings_said,
-    with_columns,
-    with_ideal,
-)
+from rerank.cli.common import FEASIBLE, PROVED, AsJson, Outputs, answer, entries, say, tell, warnings_said
+from rerank.cli.inputs import Data, named_table, read_data, refuse_idle, with_columns, with_ideal
 from rerank.errors import LeakWarning, unknown
-from rerank.reranker.options import STATISTICS
+from rerank.reranker.options import STATISTICS, split_names
 
 if TYPE_CHECKING:
     from rerank.io import Table

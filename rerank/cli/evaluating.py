@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rerank.cli.common import AsJson, answer, entries, runs_and_qrels, say, tell
+from rerank.cli.common import AsJson, answer, entries, say, tell
+from rerank.cli.inputs import runs_and_qrels
 from rerank.errors import InputError
 from rerank.errors.telling import harmless
 

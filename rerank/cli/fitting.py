@@ -9,26 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rerank.cli.common import (
-    AsJson,
-    Data,
-    Details,
-    Outputs,
-    answer,
-    exit_code,
-    read_data,
-    refuse_idle,
-    say,
-    some_of,
-    split_names,
-    tell,
-    warnings_said,
-    with_columns,
-    with_ideal,
-    with_options,
-)
+from rerank.cli.common import AsJson, Details, Outputs, answer, exit_code, say, tell, warnings_said
+from rerank.cli.inputs import Data, read_data, refuse_idle, some_of, with_columns, with_ideal, with_options
 from rerank.errors import InputError, LeakWarning
-from rerank.reranker.options import Options, parameters
+from rerank.reranker.options import Options, parameters, split_names
 
 if TYPE_CHECKING:
     import numpy as np

@@ -7,18 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rerank.cli.common import (
-    AsJson,
-    Outputs,
-    answer,
-    entries,
-    exit_code,
-    refuse_idle,
-    runs_and_qrels,
-    say,
-    tell,
-    with_options,
-)
+from rerank.cli.common import AsJson, Outputs, answer, entries, exit_code, say, tell
+from rerank.cli.inputs import refuse_idle, runs_and_qrels, with_options
 from rerank.errors import InputError, OutputError
 from rerank.reranker.options import FusionOptions, parameters, spellings
 

@@ -16,19 +16,15 @@ from rerank.cli.common import (
     NO_SOLUTION,
     PROVED,
     AsJson,
-    Data,
     Details,
-    Model,
     answer,
     entries,
     exit_code,
-    read_for,
     say,
     tell,
-    with_columns,
-    with_ideal,
     working,
 )
+from rerank.cli.inputs import Data, Model, read_for, with_columns, with_ideal
 from rerank.errors import InputError
 from rerank.errors.telling import stderr
 from rerank.reranker.options import named_values

@@ -8,24 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rerank.cli.common import (
-    FAILED,
-    AsJson,
-    Data,
-    Model,
-    answer,
-    entries,
-    ranker,
-    read_for,
-    row_names,
-    say,
-    tell,
-    there,
-    warnings_said,
-    with_columns,
-    with_ideal,
-    working,
-)
+from rerank.cli.common import FAILED, AsJson, answer, entries, say, tell, warnings_said, working
+from rerank.cli.inputs import Data, Model, ranker, read_for, row_names, there, with_columns, with_ideal
 from rerank.cli.pictures import check_one_list, check_picture, list_drawn, write_picture
 from rerank.errors import InputError, InputWarning, RerankError
 

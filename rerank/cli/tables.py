@@ -7,20 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rerank.cli.common import (
-    AsJson,
-    answer,
-    flags_of,
-    named_run,
-    read_data,
-    refuse_idle,
-    row_names,
-    runs_of,
-    say,
-    tell,
-    with_columns,
-    with_ideal,
-)
+from rerank.cli.common import AsJson, answer, say, tell
+from rerank.cli.inputs import flags_of, named_run, read_data, refuse_idle, row_names, runs_of, with_columns, with_ideal
 from rerank.errors import InputError
 
 if TYPE_CHECKING:
