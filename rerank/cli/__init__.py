@@ -85,7 +85,8 @@ app.add_typer(cards, name="card", epilog=after_help("card"))
 def main() -> None:
     """Entry point of the ``rerank`` command.  SIGTERM and SIGHUP do what Ctrl-C does: a fit keeps what it found."""
     _open_streams()
-    signals = [number for number in _stops() if signal.getsignal(number) is not signal.SIG_IGN]  # as nohup has it
+    stops = [signal.Signals[name] for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]  # as the system has them
+    signals = [number for number in stops if signal.getsignal(number) is not signal.SIG_IGN]  # as nohup has it
     for number in signals:
         signal.signal(number, signal.default_int_handler)
     try:
@@ -100,11 +101,6 @@ def main() -> None:
         # The exit code says how the command ended, and Python takes the handler away before it exits with that.
         for number in signals:
             signal.signal(number, signal.SIG_IGN)
-
-
-def _stops() -> list[signal.Signals]:
-    """Signals that do what Ctrl-C does, as far as the system has them."""
-    return [signal.Signals[name] for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
 def _open_streams() -> None:

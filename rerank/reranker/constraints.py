@@ -124,9 +124,3 @@ def broken_quota(quotas: Sequence[Quota], lists: Sequence[Indices], scores: Floa
         if count < (quota.least or 0) or (quota.most is not None and count > quota.most):
             return quota
     return None
-
-
-def quotas_in_words(quotas: Sequence[Quota], lists: Sequence[Indices], scores: Floats) -> list[str]:
-    """What an order makes of each quota, as sentences."""
-    where = "" if len(lists) == 1 else " in the list where that is closest"
-    return [f"Quota '{quota}': there are {worst_count(quota, lists, scores)}{where}." for quota in quotas]

@@ -59,7 +59,10 @@ def staged(data: Data, task: Task, clock: Clock | None = None) -> Staged | None:
         return Staged(stage, scores, notes=(word,) if anchored else ())
     folds = folds_of(data, task)
     if folds < 2:
-        return Staged(stage, scores, notes=() if asked_folds(task) < 2 else (_undivided(data),))
+        unit = data.unit.replace("joined list", "list or group")
+        where = "There is one relevant row" if unit == "row" else f"All relevant rows are in one {unit}"
+        seen = "the first stage's scores cannot be out-of-fold: they are of rows that it has seen."
+        return Staged(stage, scores, notes=() if asked_folds(task) < 2 else (f"{where}, so that {seen}",))
     fold, held_out = fold_of(data, folds, task.seed), np.empty(data.y.size)
     for k in range(folds):
         taken = working_time() - began
@@ -90,13 +93,6 @@ def learner_of(task: Task, y: Floats) -> tuple[Any, tuple[str, ...]]:
         )
     note = f"Logistic regression knows two classes, and y holds {labels} labels: the first stage is RankSVM."
     return "ranksvm", (note,)
-
-
-def _undivided(data: Data) -> str:
-    """A sentence on relevant rows that no folds divide."""
-    unit = data.unit.replace("joined list", "list or group")
-    where = "There is one relevant row" if unit == "row" else f"All relevant rows are in one {unit}"
-    return f"{where}, so that the first stage's scores cannot be out-of-fold: they are of rows that it has seen."
 
 
 def folds_of(data: Data, task: Task) -> int:

@@ -211,7 +211,11 @@ def fit_first_stage(
                 f"first_stage is {name!r}, and {TOP}{top} is for tables of numbers that miss none, without squares and "
                 "head; leave it out, or use columns of numbers alone."
             )
-        numeric = _strongest(first_stage.replace(f"+{TOP}{top}", ""), top, numeric, (rows, y, qid, sample_weight))
+        # The columns that move the score of the whole regression most, by a deviation of each.
+        stage, _ = fit_first_stage(first_stage.replace(f"+{TOP}{top}", ""), rows, y, qid, sample_weight)
+        assert stage.coef is not None
+        strength = np.abs(stage.coef[numeric]) * deviations(rows.inputs(numeric))
+        numeric = np.sort(numeric[np.argsort(-strength, kind="stable")[:top]])
     seen = rows.given if numeric is None else rows.inputs(numeric)
     estimator = scorer
     if named and not of_table:
@@ -239,14 +243,6 @@ def fit_first_stage(
     notes = (said,) if said else ()
     stage = FirstStage(name, estimator, coef, intercept, numeric, frozen=frozen, log_odds=odds, notes=notes)
     return stage, scores if coef is None else stage.scores(rows)
-
-
-def _strongest(name: str, top: int, numeric: NDArray[np.intp], given: Any) -> NDArray[np.intp]:
-    """The columns that move the score of a logistic regression most, by a deviation of each."""
-    stage, _ = fit_first_stage(name, *given)
-    assert stage.coef is not None
-    strength = np.abs(stage.coef[numeric]) * deviations(given[0].inputs(numeric))
-    return np.sort(numeric[np.argsort(-strength, kind="stable")[:top]])
 
 
 def _affine(

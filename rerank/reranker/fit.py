@@ -22,7 +22,7 @@ from rerank.ranks.evaluator import Ties
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.clock import Clock
 from rerank.reranker.columns import Columns
-from rerank.reranker.constraints import broken_quota, first_stage_keeps, quotas_in_words, worst_count
+from rerank.reranker.constraints import broken_quota, first_stage_keeps, worst_count
 from rerank.reranker.cross_fit import Staged, staged
 from rerank.reranker.data import Data
 from rerank.reranker.describe import amount_of, corrections_in_words
@@ -163,7 +163,8 @@ def concluded(
                 f"The first stage alone does not meet the quota '{missed}' ({worst_count(missed, lists, scores)} of "
                 f"{missed.name}), so it is not kept."
             ]
-        notes += quotas_in_words(quotas, lists, fitted)
+        where = "" if len(lists) == 1 else " in the list where that is closest"
+        notes += [f"Quota '{one}': there are {worst_count(one, lists, fitted)}{where}." for one in quotas]
         led = ahead <= ROUNDING * abs(after) and task.solver not in ("none", "file")
         if led and may_stay and missed is None and quoted_before is not None:
             status, quoted = "first_stage_kept", quoted_before

@@ -65,7 +65,8 @@ def fitted(estimator: Any, X: Any, y: Floats, qid: NDArray[Any] | None, sample_w
     fresh = clone(estimator)
     last = fresh.steps[-1] if isinstance(fresh, Pipeline) else None
     prefix, taker = (f"{last[0]}__", last[1]) if last else ("", fresh)
-    grouped = _group_parameter(taker)
+    parameters = inspect.signature(taker.fit).parameters
+    grouped = next((name for name in GROUPED if name in parameters), "")  # by which a ranker learns its lists
     graded = grouped or is_regressor(fresh) or getattr(taker, "takes_grades", False)
     target = y if graded else (y > y.min()).astype(np.int64)
     if grouped:
@@ -79,12 +80,6 @@ def fitted(estimator: Any, X: Any, y: Floats, qid: NDArray[Any] | None, sample_w
     # Nothing was requested, so nothing would be routed: the last step gets what it takes, as without routing.
     with config_context(enable_metadata_routing=False):
         return fresh.fit(X, target, **extra)
-
-
-def _group_parameter(estimator: Any) -> str:
-    """The parameter by which a ranker learns its lists, or ``""``."""
-    names = inspect.signature(estimator.fit).parameters
-    return next((name for name in GROUPED if name in names), "")
 
 
 def _fitted_by_groups(

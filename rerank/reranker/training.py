@@ -179,7 +179,8 @@ def _corrections(
         return None, features, None
     own = np.zeros(features.size) if coef is None else coef[features] * spread[1:] / spread[0]
     limits, table = _limits(float(task.radius or 0.0), own, task.signs[features]), table[:, columns]
-    if _is_cut(data, task.statistic, head_rows, table):
+    whole = data.qid is None and not data.missed and head_rows.size == data.y.size
+    if whole and np.abs(table).max() <= LARGEST and depth_of(task.statistic) is not None:
         options |= {"quotas": [quota.of(head_rows[quota.rows]) for quota in options["quotas"]]}
         problem, rows = reduced_problem(table, data.gains, task.statistic, low, high, limits, **options)
         return problem, features, rows
@@ -196,12 +197,6 @@ def _limits(radius: float, own: Floats, signs: NDArray[np.int8]) -> tuple[Floats
     lower = np.where(signs > 0, np.minimum(np.maximum(lower, -own), 0.0), lower)
     upper = np.where(signs < 0, np.maximum(np.minimum(upper, -own), 0.0), upper)
     return np.concatenate([[1.0], lower]), np.concatenate([[1.0], upper])
-
-
-def _is_cut(data: Data, statistic: RankStatistic, head_rows: Indices, table: Floats) -> bool:
-    """Whether rows that no correction brings near the first places are left out: of one whole list."""
-    whole = data.qid is None and not data.missed and head_rows.size == data.y.size
-    return whole and np.abs(table).max() <= LARGEST and depth_of(statistic) is not None
 
 
 def _tied_tails(data: Data, statistic: RankStatistic, scores: Floats | None, short: Shortlist) -> float:

@@ -78,6 +78,9 @@ def document(state: FittedState) -> ModelDocument:
     table = None if opaque is None else of_tables(opaque.estimator)
     chosen = state.columns.chosen
     signs = state.task.signs[np.searchsorted(chosen, state.features)].astype(np.intp)
+    positive = options["positive"] if isinstance(options["positive"], bool) else "signs"
+    if signs.size:  # one value for all used columns, or a sign for each
+        positive = bool(signs[0]) if np.all(signs == signs[0]) and signs[0] >= 0 else "signs"
     result = result_to_flat(state.result)
     if state.result.certificate is None:
         result |= {f"certificate.{name}": value for name, value in state.certificate.items()}
@@ -104,7 +107,7 @@ def document(state: FittedState) -> ModelDocument:
         result=result,
         settings={
             **{name: options[name] for name in KEPT},
-            "positive": _positive(options["positive"], signs),
+            "positive": positive,
             **({"quota": "\n".join(map(str, state.task.quotas))} if state.task.quotas else {}),
             "reranks": bool(state.reranks),
             "opaque_first_stage": None if opaque is None else opaque.name,
@@ -124,13 +127,6 @@ def document(state: FittedState) -> ModelDocument:
         data_sha256=_data_sha256(state),
         random_state=state.task.seed,
     )
-
-
-def _positive(given: Any, signs: np.ndarray) -> bool | str:
-    """The parameter ``positive``: one value for all used columns, or a sign for each."""
-    if not signs.size:
-        return given if isinstance(given, bool) else "signs"
-    return bool(signs[0]) if np.all(signs == signs[0]) and signs[0] >= 0 else "signs"
 
 
 def _data_sha256(state: FittedState) -> str | None:
@@ -229,21 +225,6 @@ def result_of(doc: ModelDocument) -> Result:
     return result
 
 
-def constraints_of(doc: ModelDocument) -> list[str]:
-    """The constraints, in the order in which they were given."""
-    numbered = gathered(doc.settings, "constraint")
-    return [numbered[number] for number in sorted(numbered, key=int)]
-
-
-def signs_of(doc: ModelDocument) -> np.ndarray:
-    """Sign of each column that can be reranked; 0 (free) if the document holds none."""
-    chosen = columns_of(doc).chosen
-    signs = np.zeros(chosen.size, np.int8)
-    if doc.signs is not None:
-        signs[np.searchsorted(chosen, doc.features)] = doc.signs
-    return signs
-
-
 def missing_first_stage(doc: ModelDocument) -> str | None:
     """Name of the first stage, if it is not in the document."""
     opaque = doc.settings.get("opaque_first_stage")
@@ -283,8 +264,12 @@ def state_of(doc: ModelDocument, first_stage: Any = None, where: str = "the mode
             "estimator as rerank.load(path, first_stage=...)."
         )
     with usable(where):
-        positive = doc.settings.get("positive", False)
         columns = columns_of(doc)
+        constraints = sorted(gathered(doc.settings, "constraint").items(), key=lambda one: int(one[0]))
+        signs = np.zeros(columns.chosen.size, np.int8)  # 0 is free
+        if doc.signs is not None:
+            signs[np.searchsorted(columns.chosen, doc.features)] = doc.signs
+        positive = doc.settings.get("positive", False)
         stage = _stage_of(doc, first_stage, columns)
         if stage is not None and opaque is None and stage.estimator is not None:
             first_stage = stage.name if is_own_name(stage.name) else stage.estimator
@@ -292,9 +277,9 @@ def state_of(doc: ModelDocument, first_stage: Any = None, where: str = "the mode
             **{name: getattr(doc, name) for name in ASKED},
             "stat": doc.statistic if doc.coefficients is None else np.array(doc.coefficients),
             "first_stage": doc.first_stage or first_stage,
-            "positive": signs_of(doc).tolist() if positive == "signs" else positive,
+            "positive": signs.tolist() if positive == "signs" else positive,
             "features": columns.squares,
-            "constraints": constraints_of(doc),
+            "constraints": [text for _, text in constraints],
             "normalise": doc.settings.get("normalise"),
             **{name: doc.settings.get(name, usual) for name, usual in KEPT.items()},
             "quota": doc.settings.get("quota"),

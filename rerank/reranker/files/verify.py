@@ -19,7 +19,7 @@ from sklearn.base import clone
 
 from rerank.certificate import ideal_value, verify_proof
 from rerank.errors import CertificateError, InputError
-from rerank.io.frames import is_frame, is_sparse
+from rerank.io.frames import is_frame
 from rerank.io.labels import TwoLabels
 from rerank.io.page import Cells, Part, Words, as_text
 from rerank.problem import Problem
@@ -347,14 +347,18 @@ def _fitted_again(
         findings.remarks += [] if proof is None else ["The proof was not looked at."]
     if result.evidence is not None and result.evidence.chosen is None:
         again = first_stage_kept(again)
-    folds, left_out = again.result.folds, _left_out(data.rows.given, doc)
+    folds, left_out, given = again.result.folds, tuple[str, ...](), data.rows.given
+    plain = not is_sparse(given) and (is_frame(given) or given.dtype.kind == "f")
+    if plain and result.left_out and doc.reranked is not None:
+        every = columns_of(given).columns  # else columns were named
+        left_out = every.left_out if np.array_equal(every.chosen, doc.reranked) else ()
     if result.grouped and 2 <= result.folds < folds:
         folds = result.folds  # groups, which no table holds, may leave fewer of them
     now = replace(
         again.result,
         **{name: getattr(result, name) for name in ("evidence", "notes", "seconds", "grouped")},
         folds=folds,
-        left_out=left_out if result.left_out else (),
+        left_out=left_out,
         solver=result.solver if result.changed else again.result.solver,
     )
     classes = again.classes
@@ -510,14 +514,6 @@ def _labels(stated: TwoLabels | None, found: TwoLabels | None, words: TwoLabels 
         alike = type(stated.negative) is type(stated.positive)  # True is not 1 in a file
         return stated if stated == found and alike else found
     return stated if words is None else words
-
-
-def _left_out(table: Any, doc: ModelDocument) -> tuple[str, ...]:
-    """Columns that hold no numbers or miss some, if all others can be reranked; else columns were named."""
-    if doc.reranked is None or is_sparse(table) or not (is_frame(table) or table.dtype.kind == "f"):
-        return ()
-    columns = columns_of(table).columns
-    return columns.left_out if np.array_equal(columns.chosen, doc.reranked) else ()
 
 
 _ABSENT = object()

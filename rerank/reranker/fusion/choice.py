@@ -101,13 +101,6 @@ TOLD = {"given": "Equal weighting", "logistic": "Logistic regression, averaged w
 """Kinds of weights that are taken unless others lead them."""
 
 
-def _rule(first: str, strict: bool) -> str:
-    """What is taken, in words."""
-    more = ", and what is taken has to lead what is kept by the safeguard" if strict else ""
-    where = "" if first not in TOLD.values() else " with the normaliser of an engine that is best for it,"
-    return f"{first}{where} is taken where nothing else leads it by more than {BAR} standard errors{more}."
-
-
 def best_of(held: Sequence[Floats], firsts: Sequence[int], bar: float = BAR) -> int:
     """The first option by its mean, unless another one leads it clearly; then the best of those.
 
@@ -204,6 +197,9 @@ class Trial:
         if self.late:
             notes.append(f"{self.late} fits on folds had no time to search, and stand where they began.")
         results = cv_results(options[1:], leads[1:])
+        more = ", and what is taken has to lead what is kept by the safeguard" if strict else ""
+        best_for_it = "with the normaliser of an engine that is best for it,"
+        word = title(home, null) if firsts == [0] else f"{TOLD[like]} {best_for_it}"
         evidence = Evidence.of(
             results,
             statistic=statistic.name,
@@ -212,7 +208,7 @@ class Trial:
             rounds=repeats,
             safeguard=safeguard,
             null=null.name,
-            remark=_rule(title(home, null) if firsts == [0] else TOLD[like], strict),
+            remark=f"{word} is taken where nothing else leads it by more than {BAR} standard errors{more}.",
         )
         evidence = replace(evidence, options=tuple(title(option, null) for option in options[1:]))
         told = " ".join(notes), results, evidence, title(options[best], null)

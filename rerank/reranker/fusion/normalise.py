@@ -138,8 +138,7 @@ def _z(unit: Floats, absent: Mask | None) -> Floats:
 def _of_length_one(scores: Floats) -> Floats:
     """Scores divided by the length of the list's vector; 0 stays 0."""
     size = np.fmax.reduce(np.abs(scores), axis=-1, keepdims=True)
-    size = np.where(size > 0, size, 1.0)  # NaN where the run has nothing
-    unit = scores / size
+    unit = scores / np.where(size > 0, size, 1.0)  # NaN where the run has nothing
     length = np.sqrt(np.nansum(unit * unit, axis=-1, keepdims=True))
     return np.asarray(unit / np.where(length > 0, length, 1.0))
 

@@ -56,7 +56,9 @@ def options_of(grid: Any, base: Options, data: Data) -> list[Option]:
         # That program, and weights of sum 1, cannot correct a given score.
         if base.formulation == "resolved_rank" or base.normalise is not None:
             return [Option({"radius": None})]
-        if base.max_features is not None and not _few(base.first_stage, base.max_features, data):
+        most, stage = base.max_features, base.first_stage
+        few = most is None or len(data.rows.columns.inputs) <= most or top_of(stage) == most
+        if not few and is_own_name(stage):  # a score that is given is one column
             return [Option({"radius": None})]  # all others rank by more columns
         own = isinstance(base.first_stage, str) and base.first_stage == "logistic"
         # A first stage that is no sum of the columns would have no weights for constraints.
@@ -88,12 +90,6 @@ def limited(base: Base, data: Data) -> Base:
     if most is None or not plain or not known or len(columns.inputs) <= most:
         return base
     return replace(base, first_stage=f"{name}+{TOP}{most}")
-
-
-def _few(first_stage: Any, most: int, data: Data) -> bool:
-    """Whether a first stage, and corrections of it, rank by no more columns than that; a score that is given is one."""
-    few = len(data.rows.columns.inputs) <= most
-    return few or top_of(first_stage) == most or not is_own_name(first_stage)
 
 
 def corrections(base: Options, data: Data, first_stage: str | None = None) -> list[Option]:

@@ -360,8 +360,8 @@ class OwnProgram:
             pairs = np.unique(np.vstack([pairs, np.array(won, np.intp).reshape(-1, 2)]), axis=0)
         movable = np.r_[at, np.flatnonzero(self.added & ~p.integer)]
         if len(pairs) <= MOST_PAIRS:
-            off = (w == 0) & (p.lower[at] <= 0) & (p.upper[at] >= 0) if self._sparse else np.zeros(at.size, bool)
-            held = still | off
+            sparse = problem.C > 0 or problem.max_features is not None
+            held = still | (sparse & (w == 0) & (p.lower[at] <= 0) & (p.upper[at] >= 0))
             low, high = np.where(held, w, p.lower[at]), np.where(held, w, p.upper[at])
             kept = self.kept(bare, movable, self.maximises_value)
             if self.counts and self.base.formulation == "resolved_rank":
@@ -375,10 +375,6 @@ class OwnProgram:
             points += [self._allowed(point) for point in points]
         fixed = problem.anchored or problem.by_sum or not self.maximises_value
         return points + ([] if fixed else [self._scaled(point, movable) for point in points])
-
-    @property
-    def _sparse(self) -> bool:
-        return self.problem.C > 0 or self.problem.max_features is not None
 
     def _with_lost(self, kept: Kept, x: Floats) -> Kept:
         """Pairs that a point does not win stay level or below, where a difference inside the margin is forbidden."""
@@ -411,8 +407,11 @@ class OwnProgram:
         ours = self.maximises_value
         for share in CLAIMED_SHARES if ours else (1.0,):
             for number, point in enumerate(self.candidates(x, share)):
-                found = None if self.broken(point) else self._verified(point)
-                if found is None:
+                if self.broken(point):
+                    continue
+                try:
+                    found = verified(self.problem, point[self.weights], as_given=True)
+                except CertificateError:  # a solver's rounding gives too many features a weight
                     continue
                 off = self.missed(point)
                 rank = (found.value, off is None or off[1] < SAME, found.certificate.margin or 0)
@@ -439,13 +438,6 @@ class OwnProgram:
                 "polishing inside your rows does not restore the claim; leave some room in the rows."
             )
         return found, point, (within_tolerance_only(who, claim, found.value),)
-
-    def _verified(self, point: Floats) -> Verified | None:
-        """The weights of a point, recomputed; None where a solver's rounding gives too many features a weight."""
-        try:
-            return verified(self.problem, point[self.weights], as_given=True)
-        except CertificateError:
-            return None
 
 
 def own_program(
