@@ -19,7 +19,7 @@ from sklearn.base import clone
 
 from rerank.certificate import ideal_value, verify_proof
 from rerank.errors import CertificateError, InputError
-from rerank.io.frames import is_frame
+from rerank.io.frames import is_frame, is_sparse
 from rerank.io.labels import TwoLabels
 from rerank.io.page import Cells, Part, Words, as_text
 from rerank.problem import Problem
