@@ -59,26 +59,12 @@ class Description:
     """What is said of a fitted model, in the order in which it is read.
 
     ``str`` shows everything but the details, and a notebook has them folded.
-
-    Attributes
-    ----------
-    asked : tuple of str
-        Sentences: what was asked.
-    answer : str
-        The answer in one sentence.
-    held_out : tuple of str
-        What rows say that the fit had not seen.
-    proof : tuple of str
-        What was proved, and what not.
-    notes : tuple of str
-    details : tuple of Part
-        Numbers, weights, options, shortlist and seconds, for those who ask.
     """
 
-    asked: tuple[str, ...]
-    answer: str
-    held_out: tuple[str, ...] = ()
-    proof: tuple[str, ...] = ()
+    asked: tuple[str, ...]  # sentences: what was asked
+    answer: str  # in one sentence
+    held_out: tuple[str, ...] = ()  # what rows say that the fit had not seen
+    proof: tuple[str, ...] = ()  # what was proved, and what not
     notes: tuple[str, ...] = ()
     details: tuple[Part, ...] = field(default=(), repr=False)
 

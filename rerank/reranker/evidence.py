@@ -26,52 +26,26 @@ LOST = (
 class Evidence:
     """Leads of the options over what had to be led, on rows that the fits of the folds had not seen.
 
-    Attributes
-    ----------
-    options : tuple of str
-        Each option by the parameters in which options differ.
-    values : tuple of float or None
-        Statistic of the held-out rows by each option; None for one that was not tried, because the time was over or
-        the fit was interrupted.
-    leads, errors : tuples of float or None
-        Lead of each option, and its standard error. None if it was not tried or there was nothing to lead; an error of
-        a single list among several is None.
-    first_stage : float or None
-        The statistic by what had to be led.
-    statistic : str
-    chosen : int or None
-        Number of the option; None if the first stage was kept.
-    rivals : tuple of bool
-        Whether an option was only compared, and could not be chosen.
-    folds, rounds : int
-        Folds, and how often they were dealt.
-    safeguard : float
-        Standard errors that a lead has to exceed; ``-inf`` keeps the reranking and ``inf`` the first stage.
-    list_length : int or None
-        Cells of the lists to come for which values are counted; None if the length makes no difference.
-    fit_keeps : bool
-        Whether the last fit, on all rows, found nothing better than its first stage, which is then kept.
-    null : str
-        What had to be led.
-    remark : str
-        Another rule than that of the safeguard, in a sentence.
+    Values are the held-out statistic by each option, None for one that was not tried, because the time was over or the
+    fit was interrupted. Leads and their standard errors are None for it, too, and where there was nothing to lead; an
+    error of a single list among several is None.
     """
 
-    options: tuple[str, ...]
+    options: tuple[str, ...]  # each by the parameters in which options differ
     values: tuple[float | None, ...]
     leads: tuple[float | None, ...]
     errors: tuple[float | None, ...]
-    first_stage: float | None
+    first_stage: float | None  # the statistic by what had to be led
     statistic: str
-    rivals: tuple[bool, ...]
-    chosen: int | None
+    rivals: tuple[bool, ...]  # whether an option was only compared, and could not be chosen
+    chosen: int | None  # number of the option; None if the first stage was kept
     folds: int = 0
-    rounds: int = 1
-    safeguard: float = 2.0
-    list_length: int | None = None
-    fit_keeps: bool = False
-    null: str = "the first stage"
-    remark: str = ""
+    rounds: int = 1  # how often the folds were dealt
+    safeguard: float = 2.0  # standard errors that a lead has to exceed; -inf keeps the reranking, inf the first stage
+    list_length: int | None = None  # of the lists to come; None if the length makes no difference
+    fit_keeps: bool = False  # whether the last fit found nothing better than its first stage, which is then kept
+    null: str = "the first stage"  # what had to be led
+    remark: str = ""  # another rule than that of the safeguard, in a sentence
 
     @classmethod
     def of(cls, results: Mapping[str, Any], **rest: Any) -> Evidence:

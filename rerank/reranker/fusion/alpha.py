@@ -35,48 +35,22 @@ class AlphaCurve(Readable):
     Between two alphas at which documents change places the mean is constant, and at them equal scores count against the
     relevant document. So the best of the steps is the best of all alphas. Steps no wider than 2^-40 are left out: there
     scores are equal as they are rounded.
-
-    Attributes
-    ----------
-    statistic : str
-    runs : pair of str
-        The first run, and the second, whose weight alpha is.
-    normaliser : str
-    queries : int
-        Judged queries that have a value.
-    alphas, means : float64 arrays (101,)
-        Alpha from 0 to 1, and the mean as the runs rank by it.
-    ends : float64 array (steps + 1,)
-        Alphas at which the mean changes, with 0 and 1.
-    steps : float64 array (steps,)
-        The mean between two ends.
-    value : float
-        The largest mean of all alphas.
-    best : pair of float
-        Ends of the widest interval with this mean.
-    fitted, fitted_mean : float or None
-        Alpha and mean of the fitted weights; None where one of them is below 0.
-    chosen : Lead or None
-        Held-out statistic of the kind of weights that was chosen and of alpha .5, and the paired lead. None without
-        folds.
-    tuned : Lead or None
-        The same for the alpha that is best on the other folds: the middle of the widest best interval.
     """
 
     statistic: str
-    runs: tuple[str, str]
+    runs: tuple[str, str]  # the first, and the second, whose weight alpha is
     normaliser: str
-    queries: int
-    alphas: Floats
-    means: Floats
-    ends: Floats
-    steps: Floats
-    value: float
-    best: tuple[float, float]
-    fitted: float | None
+    queries: int  # judged queries that have a value
+    alphas: Floats  # (101,), from 0 to 1
+    means: Floats  # (101,), as the runs rank by each
+    ends: Floats  # (steps + 1,), alphas at which the mean changes, with 0 and 1
+    steps: Floats  # (steps,), the mean between two ends
+    value: float  # the largest mean of all alphas
+    best: tuple[float, float]  # ends of the widest interval with this mean
+    fitted: float | None  # alpha of the fitted weights; None where one is below 0
     fitted_mean: float | None
-    chosen: Lead | None
-    tuned: Lead | None
+    chosen: Lead | None  # held-out statistic of the kind of weights that was chosen and of alpha .5; None without folds
+    tuned: Lead | None  # the same for the alpha that is best on the other folds, the middle of its widest interval
 
     @property
     def table(self) -> list[dict[str, float]]:
