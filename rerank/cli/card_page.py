@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from rerank.io import Table
     from rerank.scorecard import Card
 
-MOST_LINES = 100
-"""Totals in the table; the picture has all."""
+MOST_LINES = 100  # totals in the table; the picture has all
 
 
 def sections(card: Card, X: Any, table: Table, stat: str, fitted: str | None) -> tuple[list[Section], float]:

@@ -26,20 +26,14 @@ PLACES = 12
 SHOWN = {"hours": 1, "vibration": 1, "temperature": 0, "load": 0}
 """The first sensors, which matter, with the decimals that are shown."""
 
-LISTS, STUDENT = 50, 2.01
-"""Lists to come, and the 97.5 % point of Student's t for so many."""
-
-TO_COME = 1_000_000
-"""Seed of the first list to come; the fits see smaller seeds."""
-
-SEED = 1
-"""The draw that is shown; ``python -m benchmarks.guard`` has others."""
+LISTS, STUDENT = 50, 2.01  # lists to come, and the 97.5 % point of Student's t for so many
+TO_COME = 1_000_000  # seed of the first list to come; the fits see smaller seeds
+SEED = 1  # the draw that is shown; ``python -m benchmarks.guard`` has others
 
 SIMPLE = ("logistic+squares", "logistic+head20")
 """What is compared on the lists to come: squares as columns, and a refit on the first 20 % of its own list."""
 
-RADII = (0.1, 1.0)
-"""Two of the default radii, in standard deviations of the first stage's score."""
+RADII = (0.1, 1.0)  # two of the default radii, in standard deviations of the first stage's score
 
 WORK = "Fitting logistic regression, simple rivals and corrections, on folds and on all rows ..."
 AGAIN = "The same on machines that fail in one way ..."

@@ -76,8 +76,7 @@ def evaluate(
     tell(str(found))
 
 
-_COMMAS = re.compile(r",(?![^(]*\))")
-"""Those between names, and not in ``AP(rel=2, judged_only=True)``."""
+_COMMAS = re.compile(r",(?![^(]*\))")  # those between names, and not in ``AP(rel=2, judged_only=True)``
 
 
 def _plain(found: Evaluation, per_query: bool) -> dict[str, Any]:

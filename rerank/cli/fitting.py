@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from rerank.reranker.estimator import Reranker
     from rerank.reranker.selection.reranker_cv import RerankerCV
 
-FOLDS = 5
-"""Folds of :class:`rerank.RerankerCV`."""
+FOLDS = 5  # folds of :class:`rerank.RerankerCV`
 
 
 @with_options(Options)

@@ -42,8 +42,7 @@ COLUMNS = {
     "delimiter": "what separates the columns, one character or tab.",
 }
 """What the options of a command say of the columns of a table, by the names that :func:`read_data` has for it."""
-GIVEN = "given_"
-"""What the name of a parameter has before it among a command's own."""
+GIVEN = "given_"  # what the name of a parameter has before it among a command's own
 
 
 def with_columns(*names: str) -> Callable[[Callable[..., Answer]], Callable[..., Answer]]:

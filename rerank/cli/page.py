@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from rerank.reranker.files.verify import Report
     from rerank.reranker.reasons import Reason
 
-Section = tuple[str, list[Part]]
-"""A heading and what stands below it."""
+Section = tuple[str, list[Part]]  # a heading and what stands below it
 
 GIVEN = "Taken as given from the model file"
 """What nobody can recompute from rows and file; ``rerank verify`` lists it under the same name."""
@@ -43,11 +42,9 @@ def picture(draw: Callable[[], Any]) -> Picture:
     return Picture(lambda: svg(draw))
 
 
-SHOWN = 20
-"""Rows of the list, where the statistic has no number of places."""
+SHOWN = 20  # rows of the list, where the statistic has no number of places
 MOST_ROWS = 200
-LABEL = 14
-"""Signs of a column's name beside a row; longer ones are cut in their middle."""
+LABEL = 14  # signs of a column's name beside a row; longer ones are cut in their middle
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
 KINDS = (".png", ".svg", ".pdf")
 
-MOST_ROWS = 30
-"""Bars of a picture."""
+MOST_ROWS = 30  # bars of a picture
 
 
 def check_picture(path: Path | None) -> None:

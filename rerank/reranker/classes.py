@@ -16,8 +16,7 @@ from rerank.problem.lists import Floats
 LARGEST = 2**53
 """Grade up to which doubles count; larger ones are told apart by their gains, and are no classes."""
 
-WORD = "cuts"
-"""Name of the entries of a model file."""
+WORD = "cuts"  # name of the entries of a model file
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,20 +19,11 @@ from rerank.ranks.rationals import is_closed
 from rerank.reranker.solution import ON_WORD, SOURCES, Numbers, status_of
 from rerank.statistics import AUC, Pairs, Precision, Recall
 
-MOST_WEIGHTS = 12
-"""Weights that are listed in a line."""
-
-MOST = 6
-"""Corrections that are told."""
-
-SLACK = 1e-6
-"""What a solver's bound may lack where it is rounded down to a whole number of rows."""
-
-USUALLY_PROVED = 4
-"""Columns up to which a fit is mostly proved."""
-
-CORRECTIONS = "Corrections"
-"""How the sentence on them begins."""
+MOST_WEIGHTS = 12  # weights that are listed in a line
+MOST = 6  # corrections that are told
+SLACK = 1e-6  # what a solver's bound may lack where it is rounded down to a whole number of rows
+USUALLY_PROVED = 4  # columns up to which a fit is mostly proved
+CORRECTIONS = "Corrections"  # how the sentence on them begins
 
 PRESOLVED = "presolve=True with more time_limit lets the search prove it."
 PROVE = "load_solution(..., prove=60), or rerank import --prove 60,"

@@ -11,11 +11,8 @@ import numpy as np
 
 from rerank.io.page import Cells, Part, Words, as_text
 
-WIDTH = 1.96
-"""Standard errors on each side of a lead."""
-
-LONGEST, DRAWN = 100, 40
-"""Signs of a name that is kept, and of one in a picture."""
+WIDTH = 1.96  # standard errors on each side of a lead
+LONGEST, DRAWN = 100, 40  # signs of a name that is kept, and of one in a picture
 
 LOST = (
     "The fit of that on all rows found nothing better in training than the first stage that it corrects, which is kept."

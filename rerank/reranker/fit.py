@@ -40,8 +40,7 @@ from rerank.search.domain import allowed
 Solve = Callable[[Problem, Task, Clock, Floats | None], Solution]
 """From a problem and weights to start from to weights with their exact value and a bound."""
 
-UNUSED = "decides nothing"
-"""What the note says on a first stage whose score is not used."""
+UNUSED = "decides nothing"  # what the note says on a first stage whose score is not used
 
 LATE = "nothing was left for the search"
 """What the note says on a fit whose time was over before its search."""
@@ -51,8 +50,7 @@ BOXES, MORE_BOXES = 5e9, 4
 
 NOTHING_SOLVED = "solver is 'none', which solves nothing; use solver='search' for the best weights."
 
-FIRST_STAGE_SHARE = 0.4
-"""Share of the time for a first stage of this package; others run to their end."""
+FIRST_STAGE_SHARE = 0.4  # share of the time for a first stage of this package; others run to their end
 
 
 ROUNDING = 1e-12

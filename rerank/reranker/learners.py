@@ -20,8 +20,7 @@ from rerank.ranks.rationals import unit
 GROUPED = ("group", "group_id")
 """Parameters of ``fit`` by which rankers learn where lists end: LightGBM and XGBoost, CatBoost."""
 
-LEAST_CHANCE = 1e-15
-"""Probabilities nearer to 0 or 1 are moved here, so that log-odds are finite."""
+LEAST_CHANCE = 1e-15  # probabilities nearer to 0 or 1 are moved here, so that log-odds are finite
 
 LEAST_COLUMN = 2.0**-1000
 """Columns of smaller numbers get no weight in their own unit, which would be beyond the largest number."""

@@ -18,8 +18,7 @@ from typing import Any, get_type_hints
 
 from rerank.errors import InputError
 
-SAME = object()
-"""A default that is the parameter's own."""
+SAME = object()  # a default that is the parameter's own
 
 
 @dataclass(frozen=True)

@@ -26,8 +26,7 @@ class Reason(NamedTuple):
     columns: tuple[tuple[str, float], ...] | None
 
 
-MOST = 3
-"""Columns that are told of a row."""
+MOST = 3  # columns that are told of a row
 
 
 def reasons(

@@ -19,8 +19,7 @@ from rerank.errors import InputError
 from rerank.problem.lists import Floats, Indices
 from rerank.ranks.lists import rows_by_list
 
-MOST_SCORE = 2.0**1000
-"""Of the first stage; head scores are above, and have to be finite."""
+MOST_SCORE = 2.0**1000  # of the first stage; head scores are above, and have to be finite
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
 KEEPING = ("first_stage_kept", "already_ideal", "nothing_to_find", "nothing_to_reorder")
 """Statuses of a fit that ended with the first stage."""
-CLAIM_SLACK = 1e-4
-"""Relative difference between a solver's figures and exact ones that is rounding."""
+CLAIM_SLACK = 1e-4  # relative difference between a solver's figures and exact ones that is rounding
 
 STATUSES = ("optimal", "optimal_by_solver", "feasible", *KEEPING)
 
@@ -34,8 +33,7 @@ SOURCES = {
 }
 """Where a bound may come from, in words."""
 
-ON_WORD = ("solver", "rows")
-"""Sources of bounds that nobody recomputes."""
+ON_WORD = ("solver", "rows")  # sources of bounds that nobody recomputes
 
 
 @dataclass(frozen=True)
@@ -63,8 +61,7 @@ class Moment(NamedTuple):
     bound: float
 
 
-MOST_MOMENTS = 200
-"""Moments that a result keeps."""
+MOST_MOMENTS = 200  # moments that a result keeps
 
 
 def history_of(moments: Iterable[Moment], value: float, bound: float) -> tuple[Moment, ...]:

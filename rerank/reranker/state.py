@@ -26,8 +26,7 @@ from rerank.reranker.task import Task
 from rerank.reranker.training import Training
 from rerank.statistics import InLists, Share, Window
 
-NOTABLE = 1e-3
-"""Margins from this size on are told."""
+NOTABLE = 1e-3  # margins from this size on are told
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

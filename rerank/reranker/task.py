@@ -23,8 +23,7 @@ from rerank.solvers.commands import names
 from rerank.solvers.outcome import Options
 from rerank.statistics import RankStatistic, fitted_statistic, parse
 
-MOST = 2**62
-"""Largest count that a model file holds."""
+MOST = 2**62  # largest count that a model file holds
 
 SOLVERS = (*names(), "search", "none")
 
@@ -32,11 +31,8 @@ SOLVERS = (*names(), "search", "none")
 WHOLE_LIST, LEAST_HEAD = 2000, 50
 """Rows up to which a list is reranked as a whole by default, and the least rows that are reranked of a longer one."""
 
-WHOLE_ANCHORED = 500_000
-"""The same for anchored problems, whose boxes lose most rows at once."""
-
-FOLDS = 5
-"""Parts of the training rows for out-of-fold scores."""
+WHOLE_ANCHORED = 500_000  # the same for anchored problems, whose boxes lose most rows at once
+FOLDS = 5  # parts of the training rows for out-of-fold scores
 
 
 @dataclass(frozen=True, eq=False)

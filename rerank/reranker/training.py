@@ -30,8 +30,7 @@ from rerank.reranker.solve.program import normalised
 from rerank.reranker.task import Task
 from rerank.statistics import RankStatistic
 
-LARGEST = 1e150
-"""Largest number whose square is one."""
+LARGEST = 1e150  # largest number whose square is one
 
 
 @dataclass(frozen=True, eq=False)

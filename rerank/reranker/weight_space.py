@@ -11,8 +11,7 @@ from rerank.errors import InputError, NotSupportedError
 from rerank.problem import Problem, Proof
 from rerank.reranker.state import FittedState
 
-MOST = 3
-"""Columns of weights in a picture of them, the score that is corrected included."""
+MOST = 3  # columns of weights in a picture of them, the score that is corrected included
 
 
 def weights_drawn(state: FittedState, proof: Proof | None = None, every: bool = False, ax: Any = None) -> Any:

@@ -47,8 +47,7 @@ SAME = ("features", "low", "high", "weights", "prior_scores", "data_sha256")
 ASKED = ("n_candidates", "epsilon", "C", "max_features", "gain", "random_state")
 """Fields of a document that are those of a state, and those that are parameters."""
 
-UNFITTED = KEEPING[1:]
-"""Statuses of a fit without weights."""
+UNFITTED = KEEPING[1:]  # statuses of a fit without weights
 
 # Kept elsewhere in the file, or computed from the rest.
 _ELSEWHERE = {"weights", "gap", "proved", "statistic_name", "fitted_name", "gain", "epsilon", "C"}

@@ -34,8 +34,7 @@ from rerank.io.margin import Margin
 FORMAT = "exact-rerank model"
 SCHEMA = 3
 WRITTEN_BY = "pass a file written by save or by rerank fit"
-SINCE_2 = ("prior_scores", "reranked")
-"""Fields that files of schema 1 do not hold."""
+SINCE_2 = ("prior_scores", "reranked")  # fields that files of schema 1 do not hold
 
 SQUARES = "squares"
 """Entries of ``settings`` below this name are the squares of columns, which files of schema 1 and 2 do not hold."""
@@ -48,8 +47,7 @@ MAX_ENTRIES = 1_000_000
 MAX_TEXT = 10_000
 MAX_INTEGER = 2**62
 
-AGAIN = "write it again with save"
-"""What to do about a file that nobody can mend by hand."""
+AGAIN = "write it again with save"  # what to do about a file that nobody can mend by hand
 
 # What numbers and texts of a file may provoke in the code that uses them.
 _FOREIGN = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)

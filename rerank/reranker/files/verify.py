@@ -87,13 +87,11 @@ ROUNDED = (
     *(f"settings.{name}" for name in (WORD, SQUARES)),
 )
 """Sums of doubles, whose last bits depend on the machine, but for the value of weights, which is exact."""
-WIDE = 60
-"""Signs of what is stated that a table shows."""
+WIDE = 60  # signs of what is stated that a table shows
 
 KEPT_BY_ROWS = "held-out rows kept the first stage, so that nothing is said of other weights"
 
-CLOSE = 1e-12
-"""Relative difference that two sums of the same doubles may have on two machines."""
+CLOSE = 1e-12  # relative difference that two sums of the same doubles may have on two machines
 
 
 @dataclass(frozen=True)

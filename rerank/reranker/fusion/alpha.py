@@ -18,14 +18,9 @@ from rerank.reranker.selection.options import Lead
 CLOSE = 2.0**-40
 """Alphas of two crossings that are no further apart are one: fused scores have so many binary places."""
 
-EQUAL = 1e-12
-"""Means that differ by no more are equal: they are sums over queries."""
-
-POINTS = 101
-"""Alphas of the table and of the picture."""
-
-Steps = tuple[Floats, Floats]
-"""Lower ends of intervals from 0 to 1, and the value on each."""
+EQUAL = 1e-12  # means that differ by no more are equal: they are sums over queries
+POINTS = 101  # alphas of the table and of the picture
+Steps = tuple[Floats, Floats]  # lower ends of intervals from 0 to 1, and the value on each
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,8 +33,7 @@ from rerank.reranker.selection.options import NOT_TRIED, Lead, Option, cv_result
 from rerank.reranker.task import task_of
 from rerank.statistics import parse
 
-FOLDS_SHARE = 0.75
-"""Share of the time for the folds; the rest is for the fit on all queries."""
+FOLDS_SHARE = 0.75  # share of the time for the folds; the rest is for the fit on all queries
 
 FEW_QUERIES, SOME_QUERIES, MANY_QUERIES = 20, 50, 200
 """With few queries no weights are searched for, and the folds are dealt five times. From some on they are dealt once,
@@ -48,8 +47,7 @@ FEW_TOLD = (
 BAR = 1.5
 """Standard errors by which anything else must lead the first kind of weights (docs/decisions/0028)."""
 
-Folds = Sequence[tuple[Lists, Lists]]
-"""Training and held-out lists of each fold."""
+Folds = Sequence[tuple[Lists, Lists]]  # training and held-out lists of each fold
 
 Make = Callable[[Floats, float | None], Reranker]
 """What corrects the score of some weights within a radius, or fits free weights without one."""

@@ -49,8 +49,7 @@ from rerank.statistics import RankStatistic, parse
 
 AUDIT_FILES = "table.csv", "model.json", "fit.proof"
 
-RADII = (0.1, 0.3, 1.0)
-"""Radii that are tried by default, in deviations of the prior."""
+RADII = (0.1, 0.3, 1.0)  # radii that are tried by default, in deviations of the prior
 
 AUTO = ("minmax", "rank", "z")
 """Normalisers that are tried by default, those that engines have before the other."""

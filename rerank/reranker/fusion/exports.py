@@ -22,11 +22,8 @@ from rerank.reranker.fusion.model import FusionModel
 
 TARGETS = ("elasticsearch", "opensearch", "vespa", "weaviate", "mongodb", "formula")
 
-WINDOW = 100
-"""Documents that an engine fuses where the model has no depth."""
-
-SUB_QUERIES = 5
-"""Of a hybrid query of OpenSearch."""
+WINDOW = 100  # documents that an engine fuses where the model has no depth
+SUB_QUERIES = 5  # of a hybrid query of OpenSearch
 
 MEANINGS = {
     "none": "the score itself",

@@ -17,8 +17,7 @@ from rerank.io.runs import as_dict, as_frame, kinds_of, run_of
 from rerank.ranks.lists import number_lists
 from rerank.reranker.fusion.normalise import Floats, K, cut, normalised
 
-PLACES = 40
-"""Binary places of a fused score, counted from the largest of its query."""
+PLACES = 40  # binary places of a fused score, counted from the largest of its query
 
 
 @dataclass(frozen=True, eq=False)

@@ -32,8 +32,7 @@ Mask = NDArray[np.bool_]
 
 NORMALISERS = ("none", "minmax", "l2", "z", "rank", "sigmoid")
 MISSING = ("lowest", "zero", "impute")
-K = 60.0
-"""The constant of reciprocal rank fusion [CormackClarkeButtcher2009]."""
+K = 60.0  # the constant of reciprocal rank fusion [CormackClarkeButtcher2009]
 
 CONSTANT = 1.0
 """Min-max value where all scores of a run are equal, one hit alone among them: that of Elasticsearch and OpenSearch."""

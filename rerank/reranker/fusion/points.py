@@ -191,8 +191,7 @@ def point(kind: str, values: Values, X: Floats, lists: Lists, given: Floats) -> 
     return (POOL / m + lists.size * found) / (POOL + lists.size)
 
 
-PRIORS = ("auto", "equal", "logistic", "rrf")
-"""Words for the weights that a fit corrects."""
+PRIORS = ("auto", "equal", "logistic", "rrf")  # words for the weights that a fit corrects
 
 
 @dataclass(frozen=True, eq=False)

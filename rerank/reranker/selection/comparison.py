@@ -42,8 +42,7 @@ STAGES = {"logistic": "logistic", "squares": "logistic+squares", "lightgbm": "Li
 
 GUARDED = "{}, guarded"
 
-IN_USE = "column {}"
-"""A score in use, which is a column of the table."""
+IN_USE = "column {}"  # a score in use, which is a column of the table
 
 SIMPLEST = ("logistic", "squares", "card", "logistic, guarded", "squares, guarded", "lightgbm", "lightgbm, guarded")
 """Of methods that held-out rows cannot tell apart the first of these is taken; estimators of others come last, and a

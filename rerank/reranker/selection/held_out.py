@@ -185,8 +185,7 @@ class Ranked:
     joint_alone: Floats
 
 
-Divided = tuple[Data, list[Fold]]
-"""The columns to rerank of an option, of all rows and in each fold."""
+Divided = tuple[Data, list[Fold]]  # the columns to rerank of an option, of all rows and in each fold
 
 
 def _timed(function: Callable[..., Any], given: Sequence[Any]) -> tuple[Any, int, float, float]:

@@ -61,8 +61,7 @@ GONE = {
 }
 """Parameters of earlier versions, and what to use."""
 
-FOLDS_SHARE = 0.75
-"""Share of the time for the folds; the rest is for the fit on all rows."""
+FOLDS_SHARE = 0.75  # share of the time for the folds; the rest is for the fit on all rows
 
 
 class RerankerCV(Ranker):
@@ -335,8 +334,7 @@ class RerankerCV(Ranker):
         self._best().save(path)
 
 
-Deals = list[tuple[Sequence[int], list[Ranked]]]
-"""Folds, and what an option made of them."""
+Deals = list[tuple[Sequence[int], list[Ranked]]]  # folds, and what an option made of them
 
 
 class _Trial:

@@ -60,8 +60,7 @@ SEARCH_SHARE, SEARCH_ALONE_SHARE = 0.7, 0.97
 A_LIST, A_ROW, A_NUMBER = 2e-4, 5e-6, 1e-6
 """Seconds to recompute a value exactly, for each list, each row and each number in it, on a slow machine."""
 
-POLISH_SHARE = 0.5
-"""Share of the time that is left for polishing what the search found."""
+POLISH_SHARE = 0.5  # share of the time that is left for polishing what the search found
 
 INTERRUPTED = "Stopped by Ctrl-C."
 
@@ -211,8 +210,7 @@ def _shown(verbose: int, name: str, kept: Callable[[Any], None] | None) -> Itera
         yield show if line is not None or kept is not None else None
 
 
-START_SECONDS = 0.5
-"""Most seconds of line search before a program alone."""
+START_SECONDS = 0.5  # most seconds of line search before a program alone
 
 CONFIRM_SECONDS, CONFIRM_SHARE = 3.0, 0.05
 """Most seconds, and largest share of the time left, for a program that confirms a proof."""

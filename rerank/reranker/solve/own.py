@@ -42,8 +42,7 @@ if TYPE_CHECKING:
 
 Mask = NDArray[np.bool_]
 
-SAME = 1e-9
-"""Relative difference of numbers that are the same up to rounding on another machine."""
+SAME = 1e-9  # relative difference of numbers that are the same up to rounding on another machine
 
 TIED = Fraction(1, 10**12)
 """Scores this close are level in a ranking; doubles that make two of them equal can seldom be found."""

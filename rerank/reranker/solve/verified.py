@@ -21,14 +21,12 @@ if TYPE_CHECKING:
     from rerank.certificate import Certificate
 
 Pairs = NDArray[np.intp]
-Sides = Sequence[tuple[Floats, float, str]]
-"""Rows on the weights, ``a.w >= b``."""
+Sides = Sequence[tuple[Floats, float, str]]  # rows on the weights, ``a.w >= b``
 
 MOST_PAIRS = 20_000
 """Largest number of pairs that are polished; the linear program of more pairs takes too long."""
 
-MOST_ROUNDS = 60
-"""Rounds of adding rows to that program; five to fifteen are usual."""
+MOST_ROUNDS = 60  # rounds of adding rows to that program; five to fifteen are usual
 
 ROOM, ROOM_FIRST = 1e-7, 1e3
 """Room that a row of the user's keeps in a polish, so that rounding does not break it, and what room is worth there,
