@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rerank.cli.common import FEASIBLE, PROVED, AsJson, Outputs, answer, entries, say, tell, warnings_said
+from rerank.cli.common import FEASIBLE, PROVED, AsJson, Outputs, answer, entries, say, tell, warnings_said, write_page
 from rerank.cli.inputs import Data, named_table, read_data, refuse_idle, row_names, separator, with_columns, with_ideal
 from rerank.errors import InputError, LeakWarning
 from rerank.reranker.options import split_names, worded
@@ -181,8 +181,6 @@ def report(
     cuts to act on. The page needs no network and runs no code.
     """
     from rerank.cli.card_page import sections
-    from rerank.io.atomic import writing
-    from rerank.io.page import page
     from rerank.io.paths import check_outputs
 
     if output.suffix.lower() not in (".html", ".htm"):
@@ -191,12 +189,7 @@ def report(
     document, found, table = _read_for(card, data, **columns, need_label=True)
     measured = stat or (document.fit or {}).get("statistic", "auc")
     parts, value = sections(found, named_table(table), table, measured, _fitted(document) if document.fit else None)
-    with writing(output) as file:
-        file.write(page(f"A card of points on {data.name}", parts))
-    if as_json:
-        answer({"page": str(output), "statistic": measured, "value": value, "sections": [name for name, _ in parts]})
-    else:
-        say(f"Written to {output}.")
+    write_page(output, f"A card of points on {data.name}", parts, as_json, statistic=measured, value=value)
 
 
 @with_columns("label", "qid", "weight", "positive", "features", "texts", "delimiter")

@@ -10,6 +10,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
@@ -92,6 +93,19 @@ def tell(text: str) -> None:
         raise OutputError(
             f"Cannot write standard output: {error.strerror or error}; the files of this command are not affected."
         ) from None
+
+
+def write_page(output: Path, title: str, sections: Any, as_json: bool, **more: Any) -> None:
+    """Write a page of sections, and say so."""
+    from rerank.io.atomic import writing
+    from rerank.io.page import page
+
+    with writing(output) as file:
+        file.write(page(title, sections))
+    if as_json:
+        answer({"page": str(output), **more, "sections": [heading or title for heading, _ in sections]})
+    else:
+        say(f"Written to {output}.")
 
 
 class Outputs:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rerank.cli.common import FAILED, AsJson, answer, entries, say, tell, warnings_said, working
+from rerank.cli.common import FAILED, AsJson, answer, entries, say, tell, warnings_said, working, write_page
 from rerank.cli.inputs import Data, Model, ranker, read_for, row_names, there, with_columns, with_ideal
 from rerank.cli.pictures import check_one_list, check_picture, list_drawn, write_picture
 from rerank.errors import InputError, InputWarning, RerankError
@@ -161,8 +161,6 @@ def report(
     or these rows.
     """
     from rerank.cli.page import ranked, sections
-    from rerank.io.atomic import writing
-    from rerank.io.page import page
     from rerank.io.paths import check_outputs
 
     if output.suffix not in (".html", ".htm"):
@@ -174,12 +172,7 @@ def report(
     with working(f"Ranking {len(table)} rows, and checking the model's numbers ..."):
         checked, recomputed = _checked(doc, table, str(model))
         title, parts = sections(ranked(est, table, recomputed), data.name, doc, checked)
-    with writing(output) as file:
-        file.write(page(title, parts))
-    if as_json:
-        answer({"page": str(output), "sections": [heading or title for heading, _ in parts]})
-    else:
-        say(f"Written to {output}.")
+    write_page(output, title, parts, as_json)
     if not checked.holds:
         failed = ", ".join(check.name for check in checked.checks if not check.holds)
         say(f"{checked.outcome} What does not hold: {failed}.")

@@ -111,10 +111,8 @@ def concluded(
         value = data.evaluate(statistic, equal, "pessimistic") if before is None else before
         quoted = _quoted(data, task, equal, value, ties) if quoted_before is None else quoted_before
         best = data.best(statistic)
-        status = training.nothing
         ideal = is_closed(best - value, value)
-        if not status or ideal:
-            status = "already_ideal"
+        status = "already_ideal" if ideal or not training.nothing else training.nothing
         if status == "already_ideal" and problem is not None and problem.anchored and not ideal:
             notes += [
                 f"No correction within the radius gives a larger {amount_of(statistic.name)}; the ideal list has "

@@ -11,7 +11,6 @@ from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rerank.errors import InputError, NotSupportedError
 from rerank.io.columns import COMPLETE, Kind
@@ -217,8 +216,26 @@ def kinds_of(doc: ModelDocument) -> dict[str, Kind]:
 def result_of(doc: ModelDocument) -> Result:
     """The result of a document."""
     quoted = quoted_statistic_of(doc)
-    names = quoted.name, statistic_of(doc).name
-    result = result_from_flat(doc.result, doc.weights, names, doc.gain, doc.epsilon, doc.C)
+    body: dict[str, Any] = {"seconds": {}} | nested(doc.result)
+    certificate, evidence, short = (body.pop(name, {}) for name in ("certificate", "evidence", "shortlist"))
+    if not isinstance(body.pop("message", None), str):
+        raise _unusable("it has no message")
+    body = _typed(Result, body, "")
+    try:
+        result = Result(
+            **body,
+            **{name: getattr(doc, name) for name in ("weights", "gain", "epsilon", "C")},
+            statistic_name=quoted.name,
+            fitted_name=statistic_of(doc).name,
+            certificate=_certificate(certificate),
+            evidence=evidence_of(evidence, quoted.name) if evidence else None,
+            shortlist=ShortlistInfo(**_typed(ShortlistInfo, short, "shortlist.")),
+        )
+    except (TypeError, ValueError) as error:
+        raise (error if isinstance(error, InputError) else _unusable(str(error)[:160])) from None
+    for name, known in (("status", STATUSES), ("bound_source", SOURCES)):
+        if body[name] not in known:
+            raise _unusable(f"the {name} {body[name][:40]!r} is unknown")
     if result.ties not in ("pessimistic", quoted.ties):  # earlier versions counted every tie as a loss
         raise _unusable(f"ties are {str(result.ties)[:40]!r}, which are none of {quoted.name}")
     return result
@@ -374,36 +391,6 @@ def _sequences(node: Any) -> Any:
     inner = {key: _sequences(value) for key, value in node.items()}
     numbered = [str(number) for number in range(len(inner))]
     return [inner[key] for key in numbered] if set(inner) == set(numbered) else inner
-
-
-def result_from_flat(
-    flat: Mapping[str, Any], weights: NDArray[np.float64], names: tuple[str, str], gain: str, epsilon: float, C: float
-) -> Result:
-    """The result of a model file; ``names`` are those of the quoted and of the fitted statistic."""
-    body: dict[str, Any] = {"seconds": {}} | nested(flat)
-    certificate, evidence, short = (body.pop(name, {}) for name in ("certificate", "evidence", "shortlist"))
-    if not isinstance(body.pop("message", None), str):
-        raise _unusable("it has no message")
-    body = _typed(Result, body, "")
-    try:
-        result = Result(
-            **body,
-            weights=weights,
-            statistic_name=names[0],
-            fitted_name=names[1],
-            gain=gain,
-            epsilon=epsilon,
-            C=C,
-            certificate=_certificate(certificate),
-            evidence=evidence_of(evidence, names[0]) if evidence else None,
-            shortlist=ShortlistInfo(**_typed(ShortlistInfo, short, "shortlist.")),
-        )
-    except (TypeError, ValueError) as error:
-        raise (error if isinstance(error, InputError) else _unusable(str(error)[:160])) from None
-    for name, known in (("status", STATUSES), ("bound_source", SOURCES)):
-        if body[name] not in known:
-            raise _unusable(f"the {name} {body[name][:40]!r} is unknown")
-    return result
 
 
 def _typed(kind: type, body: Mapping[str, Any], prefix: str) -> dict[str, Any]:

@@ -190,27 +190,11 @@ def verify(
     query_weight: Weights = None,
     without_data: bool = False,
 ) -> Report:
-    """Recompute a model's claims from its training table, and check its bound with the search's proof.
+    """Recompute a model's claims from its training ``table``, and check its bound with the search's proof.
 
-    Parameters
-    ----------
-    table : Table, optional
-        The one of the fit.
-    where : str
-        Name of the model in messages.
-    proof : Proof, optional
-        What the search recorded; see :mod:`rerank.problem.proof`.
-    first_stage : fitted estimator, optional
-        The model's first stage, if it is not in the file. Without it only the file is checked.
-    query_weight : mapping or array, optional
-        Weights of lists as they were given to ``fit``.
-    without_data : bool
-        Allow a missing table, or a model that states no digest of its data. The report names what was not checked.
-
-    Raises
-    ------
-    InputError
-        If the model or the table cannot be used, or if the table is missing.
+    ``where`` is the model's name in messages. Without the first stage of a model that does not hold its own, only the
+    file is checked; weights of lists are as they were given to ``fit``. With ``without_data`` the table may be missing,
+    or the digest of the model's data: the report names what was not checked.
     """
     if table is None and not without_data:
         raise InputError(
