@@ -61,9 +61,8 @@ def flag_of(name: str) -> str:
 
 
 def with_options(options: type[Any], unset: bool = False) -> Callable[[Callable[..., Answer]], Callable[..., Answer]]:
-    """A command gets the options of a fit (:mod:`rerank.reranker.options`) as ``given``, by parameter.
-
-    With ``unset`` these are only the ones that the user gives, and none has a default.
+    """A command gets the options of a fit (:mod:`rerank.reranker.options`) as ``given``, by parameter. With ``unset``
+    these are only the ones that the user gives, and none has a default.
     """
 
     def made(name: str, one: Spelling) -> Parameter:
@@ -269,9 +268,8 @@ def runs_of(given: list[str]) -> dict[str, Path]:
 def runs_and_qrels(
     files: list[str] | None, run: list[str] | None, qrels: Path | None, judged: bool
 ) -> tuple[dict[str, Path], Path | None]:
-    """Runs by name and judgements, of files and of --run and --qrels.
-
-    Without --qrels the last file holds the judgements if they are needed (``judged``), or if it is written as such.
+    """Runs by name and judgements, of files and of --run and --qrels. Without --qrels the last file holds the
+    judgements if they are needed (``judged``), or if it is written as such.
     """
     from rerank.io.trec import reads_as
 

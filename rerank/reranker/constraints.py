@@ -89,9 +89,8 @@ def _rows(
 
 
 def first_stage_keeps(problem: Problem, texts: Sequence[str], names: Sequence[str], coef: Floats | None) -> str | None:
-    """The first constraint that the first stage itself does not satisfy; None if it satisfies all.
-
-    ``coef`` are its weights where it is affine in the columns; else it satisfies none in a free problem.
+    """The first constraint that the first stage itself does not satisfy; None if it satisfies all. ``coef`` are its
+    weights where it is affine in the columns; else it satisfies none in a free problem.
     """
     if problem.anchored:
         return next((row.text for row in problem.rows if not row.keeps(problem.unchanged)), None)

@@ -183,7 +183,6 @@ class Arguments:
 
 def data_of(arguments: Arguments, options: Mapping[str, Any], estimator: Any) -> Data:
     """Training data as a user gives them, checked, by the ``options`` of the reranker. Rows of weight 0 are not there.
-
     The ``estimator`` gets scikit-learn's record of names and number of the columns.
     """
     X, y, stage = held(arguments.X), held(arguments.y), options["first_stage"]
@@ -265,9 +264,8 @@ def gains_and_weights(
     names: tuple[Any, ...],
     qid: Indices | None,
 ) -> tuple[Floats, Floats | None]:
-    """Gain of each row and weight of its list.
-
-    ``query_weight`` maps list ids to weights (1 for others), or has a number for each row, the same in all of a list.
+    """Gain of each row and weight of its list. ``query_weight`` maps list ids to weights (1 for others), or has a
+    number for each row, the same in all of a list.
     """
     gains = weighted_gains(y, gain, sample_weight)
     if not np.any(gains > 0):

@@ -315,10 +315,8 @@ def proof_of(r: Numbers, them: str = "allowed weights", name: str = "") -> str:
 
 
 def audit_of(r: Numbers, bound: float, found: float | None) -> str:
-    """What no allowed weights exceed on the lists of the fit, whatever the margin.
-
-    The ``bound`` is on what is fitted, without margin and penalty; ``found`` is the same of the weights that were
-    found.
+    """What no allowed weights exceed on the lists of the fit, whatever the margin. The ``bound`` is on what is fitted,
+    without margin and penalty; ``found`` is the same of the weights that were found.
     """
     asked, whole, halves = r.asked, _counts(r) and not r.asked.smoothed, r.ties == "average"
     numbers = [] if found is None else [f"{four(found)} found"]
@@ -409,9 +407,8 @@ def numbers_table(r: Numbers) -> Cells:
 
 
 def corrections_in_words(names: Sequence[str], weights: Floats, spread: Floats) -> str:
-    """One sentence on what a fit changed, the largest corrections first; ``""`` if it changed nothing.
-
-    Weights are in standard deviations of the first stage's score for one of the column; ``spread`` has the columns'.
+    """One sentence on what a fit changed, the largest corrections first; ``""`` if it changed nothing. Weights are in
+    standard deviations of the first stage's score for one of the column; ``spread`` has the columns'.
     """
     order = [int(j) for j in np.argsort(-np.abs(weights), kind="stable") if weights[j] != 0]
     if not order:

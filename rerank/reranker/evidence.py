@@ -252,9 +252,7 @@ def _option_name(params: Mapping[str, Any], varied: Sequence[str]) -> str:
 
 def evidence_of(entries: Mapping[str, Any], statistic: str) -> Evidence | None:
     """The evidence that :meth:`Evidence.to_dict` wrote, from a file that nobody vouches for: ValueError for what is
-    odd.
-
-    None for the evidence of a version that judged by other numbers, with ``judge`` among its entries.
+    odd. None for the evidence of a version that judged by other numbers, with ``judge`` among its entries.
     """
     if "judge" in entries:
         return None

@@ -128,9 +128,8 @@ def top_of(name: Any) -> int | None:
 
 
 def too_many(stage: FirstStage | None, max_features: int | None, columns: Columns) -> int | None:
-    """How many columns a first stage of this package ranks by, if that is more than a limit.
-
-    A score that the user gives, ready or as a model of others, is one column.
+    """How many columns a first stage of this package ranks by, if that is more than a limit. A score that the user
+    gives, ready or as a model of others, is one column.
     """
     if stage is None or max_features is None or not is_own_name(stage.name):
         return None
@@ -285,9 +284,8 @@ def _ready(first_stage: Any, rows: Rows) -> tuple[FirstStage, Floats] | None:
 
 
 def linear_stage(weights: Any, rows: Rows) -> tuple[FirstStage, Floats]:
-    """A prior that is given by weights: one for each column that can be reranked, or ``"equal"``.
-
-    Equal weights are of columns divided by their standard deviation.
+    """A prior that is given by weights: one for each column that can be reranked, or ``"equal"``. Equal weights are of
+    columns divided by their standard deviation.
     """
     chosen = rows.columns.chosen
     if rows.columns.transformer is not None:

@@ -26,9 +26,8 @@ class Result(Numbers):
         return describe(self).parts()
 
     def plot_history(self, ax: Any = None) -> Any:
-        """Draw value (solid) and bound (dashed) over time on these axes, or on new ones, which are returned.
-
-        Not for a result in which neither search nor solver had a part, or that was read from a file.
+        """Draw value (solid) and bound (dashed) over time on these axes, or on new ones, which are returned. Not for a
+        result in which neither search nor solver had a part, or that was read from a file.
         """
         from rerank.plots import bound_over_time
 

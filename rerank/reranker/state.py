@@ -138,9 +138,8 @@ class FittedState:
 
     @property
     def coef(self) -> Floats:
-        """Weights in original units: of the head's score, or of the first stage if that is kept and affine.
-
-        In anchored problems the corrections, in units of the first stage's score; with its own weights if it is affine.
+        """Weights in original units: of the head's score, or of the first stage if that is kept and affine. In anchored
+        problems the corrections, in units of the first stage's score; with its own weights if it is affine.
         """
         coef = np.zeros(len(self.feature_names))
         stage = self.first_stage
@@ -185,9 +184,8 @@ class FittedState:
 
     @property
     def by_threshold(self) -> bool:
-        """Whether the threshold decides if a new row is in the head: so after a fit on one list.
-
-        After a fit on several lists, the K best rows of each new list are reranked.
+        """Whether the threshold decides if a new row is in the head: so after a fit on one list. After a fit on several
+        lists, the K best rows of each new list are reranked.
         """
         return self.result.n_lists == 1
 
@@ -217,9 +215,8 @@ class FittedState:
         return self._in_unit(self._head(rows, first))
 
     def with_classes(self, rows: Rows, y: Floats, first: Floats | None) -> FittedState:
-        """The state with the classes of the training rows, and with cuts if rows are scored one by one.
-
-        ``first`` are the first stage's scores of these rows, out-of-fold where there are folds.
+        """The state with the classes of the training rows, and with cuts if rows are scored one by one. ``first`` are
+        the first stage's scores of these rows, out-of-fold where there are folds.
         """
         scores = self.single_scores(rows, first) if self.by_threshold else None
         return replace(self, classes=classes_of(y, self.labels, scores))

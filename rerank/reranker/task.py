@@ -73,9 +73,8 @@ class Task:
         return self.normalise is not None and self.given.get("margin") is not None and self.epsilon is not None
 
     def candidates(self, longest_list: int) -> int | None:
-        """K, which for ``n_candidates="auto"`` depends on the longest list: None for whole lists.
-
-        If every place counts in the statistic, lists of any length are taken whole.
+        """K, which for ``n_candidates="auto"`` depends on the longest list: None for whole lists. If every place counts
+        in the statistic, lists of any length are taken whole.
         """
         if not isinstance(self.n_candidates, str):
             return self.n_candidates

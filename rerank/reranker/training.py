@@ -187,10 +187,8 @@ def _corrections(
 
 
 def _limits(radius: float, own: Floats, signs: NDArray[np.int8]) -> tuple[Floats, Floats]:
-    """Smallest and largest weight of the score and of each correction, in its deviations.
-
-    A sign is one of the total weight where the score is affine and has ``own`` weights, else of the correction. No
-    correction is always allowed.
+    """Smallest and largest weight of the score and of each correction, in its deviations. A sign is one of the total
+    weight where the score is affine and has ``own`` weights, else of the correction. No correction is always allowed.
     """
     lower, upper = np.full(own.size, -radius), np.full(own.size, radius)
     lower = np.where(signs > 0, np.minimum(np.maximum(lower, -own), 0.0), lower)
@@ -249,9 +247,8 @@ def _least_candidates(data: Data, statistic: RankStatistic, scores: Floats | Non
 
 
 def _repeats(table: Floats, gains: Floats, lists: Indices) -> tuple[int, int]:
-    """Rows equal to an earlier row of their list, and those among them whose gain differs from its first row's.
-
-    No weights can order such rows. If their gains differ, no weights reach the ideal value.
+    """Rows equal to an earlier row of their list, and those among them whose gain differs from its first row's. No
+    weights can order such rows. If their gains differ, no weights reach the ideal value.
     """
     groups = duplicates(table, qid=lists) if table.shape[1] else []
     conflicts = sum(int(np.sum(gains[group] != gains[group[0]])) for group in groups)
@@ -274,9 +271,8 @@ def fitted_scores(data: Data, training: Training, scores: Floats | None, w: Floa
 
 
 def theorem_of(problem: Problem | None) -> str:
-    """A sentence: whether Subrank and ResolvedRank provably have the same optimum on the shortlist.
-
-    Empty where neither states the problem.
+    """A sentence: whether Subrank and ResolvedRank provably have the same optimum on the shortlist. Empty where neither
+    states the problem.
     """
     if problem is None or problem.anchored or problem.rows or problem.by_sum:
         return ""

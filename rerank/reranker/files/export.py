@@ -184,10 +184,8 @@ def program_of(model: Any, problem: Problem, choices: dict[str, Any]) -> OwnProg
 
 
 def fit_model(state: FittedState, model: Any, options: dict[str, Any]) -> FittedState:
-    """The state with the weights that are best in a user's model, which gets the values of its variables.
-
-    ``options`` are the estimator's parameters as they are now: solver, time limit and the like may differ from the
-    fit's.
+    """The state with the weights that are best in a user's model, which gets the values of its variables. ``options``
+    are the estimator's parameters as they are now: solver, time limit and the like may differ from the fit's.
     """
     from formulations.compile import variables_of
 

@@ -148,9 +148,8 @@ class Report:
         return as_text(self.parts())
 
     def parts(self, details: bool = False) -> list[Part]:
-        """The checks, one in each line, the remarks, the outcome, and the claims that are open.
-
-        With ``details`` also the entries that are taken as given, with the reasons; else their number.
+        """The checks, one in each line, the remarks, the outcome, and the claims that are open. With ``details`` also
+        the entries that are taken as given, with the reasons; else their number.
         """
         cells = [
             (

@@ -97,10 +97,8 @@ def alpha_curve(
     folds: Folds,
     held: Floats | None,
 ) -> AlphaCurve:
-    """The curve of two runs, by normalised scores ``X`` (rows, 2) and fitted weights (2,).
-
-    ``folds`` are pairs of training and held-out lists, and ``held`` the held-out values (lists,) of the kind of weights
-    that was chosen.
+    """The curve of two runs, by normalised scores ``X`` (rows, 2) and fitted weights (2,). ``folds`` are pairs of
+    training and held-out lists, and ``held`` the held-out values (lists,) of the kind of weights that was chosen.
     """
     lists = np.flatnonzero([scale > 0 for _, scale in values.evaluator.shown])
     steps = {number: steps_of(values, X, number) for number in lists.tolist()}

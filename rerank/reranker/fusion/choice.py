@@ -217,9 +217,8 @@ class Trial:
         return Workers(self.settings["n_jobs"])
 
     def of(self, option: Option, fits: int) -> Floats:
-        """Mean value of each list over the deals of the folds; NaN where the time was over.
-
-        The fits that may still come, these included, share the time.
+        """Mean value of each list over the deals of the folds; NaN where the time was over. The fits that may still
+        come, these included, share the time.
         """
         name, kind, radius = (option.params[key] for key in ("normalise", "prior", "radius"))
         data, found = self.tables[name], np.full(len(self.values.evaluator.lists), np.nan)
@@ -328,9 +327,8 @@ class Kind:
 def weights_by_kind(
     kinds: Sequence[str | None], values: Values, X: Floats, common: Floats, choice: Chosen, settings: Mapping[str, Any]
 ) -> list[Kind]:
-    """Each kind, in the order of names; ``kinds`` has that of each list, None for one without.
-
-    The ``choice`` has the folds, and the weights that the same way of fitting has from the training lists of each.
+    """Each kind, in the order of names; ``kinds`` has that of each list, None for one without. The ``choice`` has the
+    folds, and the weights that the same way of fitting has from the training lists of each.
     """
     found, bar = [], math.inf if settings["safeguard"] == math.inf else BAR
     positive = bool(settings["positive"])

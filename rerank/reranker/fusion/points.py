@@ -62,7 +62,6 @@ class Values:
 
     def of(self, X: Floats, weights: Floats, lists: Lists | None = None) -> Floats:
         """Values (weights, lists) by normalised scores ``X`` and weights (weights, runs), NaN for a list that has none.
-
         ``lists`` are numbers in the order of the evaluator; all of them without it.
         """
         lists = np.arange(len(self._rows)) if lists is None else lists
@@ -84,9 +83,8 @@ class Values:
         return found
 
     def of_places(self, number: int, gains: Floats, places: NDArray[np.intp]) -> Floats:
-        """Values (orders,) of a list whose rows with these gains have these places, 1 on top; others have gain 0.
-
-        The places (orders, rows) differ in each order.
+        """Values (orders,) of a list whose rows with these gains have these places, 1 on top; others have gain 0. The
+        places (orders, rows) differ in each order.
         """
         offset, scale = self.evaluator.shown[number]
         if self._earned is not None:

@@ -250,9 +250,8 @@ class Folds:
         self._priors: dict[Any, list[Prior | None]] = {}
 
     def take(self, option: Mapping[str, Any], folds: Sequence[int], fits: int) -> list[Ranked]:
-        """What an option makes of the rows held out in some folds; fewer folds where the time is over.
-
-        The fits that may still come, these included, share the time.
+        """What an option makes of the rows held out in some folds; fewer folds where the time is over. The fits that
+        may still come, these included, share the time.
         """
         given, divided = self._given | dict(option), self._divided(option)
         task = _resolved(task_of(given, divided[0].X.shape[1]))

@@ -91,9 +91,8 @@ def limited(base: Base, data: Data) -> Base:
 
 
 def corrections(base: Options, data: Data, first_stage: str | None = None) -> list[Option]:
-    """Corrections of a first stage, or of the one that the base has, by growing radius.
-
-    Where the base has squares of columns, the columns alone are tried before.
+    """Corrections of a first stage, or of the one that the base has, by growing radius. Where the base has squares of
+    columns, the columns alone are tried before.
     """
     squares = data.rows.columns.squares is not None
     columns = [{"features": base.features.features}, {"features": base.features}] if squares else [{}]

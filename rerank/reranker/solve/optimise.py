@@ -346,9 +346,8 @@ def _compared(problem: Problem, solution: Solution, stated: Stated, outcome: Out
 def proceed(
     problem: Problem, task: Task, clock: Clock, solution: Solution, name: str, found: SearchResult | None = None
 ) -> Solution:
-    """Solve a program from known weights, for better ones and a bound.
-
-    After a search, which ``found`` them, it goes on with its cut-off and box; its optimum has to be the problem's.
+    """Solve a program from known weights, for better ones and a bound. After a search, which ``found`` them, it goes on
+    with its cut-off and box; its optimum has to be the problem's.
     """
     with clock.phase("build"):
         stated = state(problem, name, box=box_of(problem, found))

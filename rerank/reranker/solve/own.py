@@ -259,7 +259,6 @@ class OwnProgram:
 
     def broken(self, x: Floats) -> tuple[str, float] | None:
         """The row of the user's that a point violates most and by how much, decided in rationals; None if none.
-
         Equalities may be missed by the feasibility tolerance; see :meth:`missed`.
         """
         worst: tuple[str, float] | None = None

@@ -130,9 +130,8 @@ class Stated:
 
 
 def normalised(w: Floats, limits: tuple[Floats, Floats] | None = None) -> Floats:
-    """``w`` divided by its largest absolute value; as it is in an anchored problem, which has ``limits``.
-
-    Weights below 1e-9 of that value are set to 0, and all weights if that value is below 1e-9.
+    """``w`` divided by its largest absolute value; as it is in an anchored problem, which has ``limits``. Weights below
+    1e-9 of that value are set to 0, and all weights if that value is below 1e-9.
     """
     if limits is not None:
         return np.where(np.abs(w) > 1e-9 * np.abs(limits).max(axis=0), w, 0.0)

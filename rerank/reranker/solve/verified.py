@@ -59,9 +59,8 @@ class Verified:
 
 
 def summed(problem: Problem) -> float:
-    """Sum of the sizes of what a value adds up; the rounding error of a value in doubles is relative to it.
-
-    With sample weights of 1e12 and 1e-12 in one list it is 1e12, even where the value is 1e-12.
+    """Sum of the sizes of what a value adds up; the rounding error of a value in doubles is relative to it. With sample
+    weights of 1e12 and 1e-12 in one list it is 1e12, even where the value is 1e-12.
     """
     earned = sum(u.factor * float(np.abs(u.coefficients).max()) * float(u.hits.sum()) for u in problem.units)
     kept = sum(abs(q.weight * q.constant / q.scale) for q in problem.lists) / problem.total_weight
@@ -118,9 +117,8 @@ def outside(w: Floats, box: tuple[Floats, Floats]) -> int | None:
 
 
 def within_tolerance(problem: Problem, w: Floats, claim: float, as_given: bool = False) -> bool:
-    """Whether weights reach a claim with the smallest margin that a solver's tolerance leaves.
-
-    If no doubles win the same pairs by the whole margin, an honest solver's claim cannot be restored.
+    """Whether weights reach a claim with the smallest margin that a solver's tolerance leaves. If no doubles win the
+    same pairs by the whole margin, an honest solver's claim cannot be restored.
     """
     loose = problem.with_epsilon(CLAIMED_SHARES[-1] * problem.epsilon)
     return is_closed(claim - verified(loose, w, as_given).value, claim, summed(problem))
@@ -215,7 +213,6 @@ def polish_within(
     X: Floats, pairs_won: Pairs, w: Floats, low: Floats, high: Floats, kept: Kept
 ) -> tuple[Floats, Floats] | None:
     """Weights between ``low`` and ``high`` with the widest smallest margin that keep rows, and the further columns.
-
     None if the linear program has no solution. Nothing is scaled.
     """
     found, _ = _widest(X, pairs_won, w, low, high, kept)
@@ -233,10 +230,8 @@ def _margins(X: Floats, pairs: Pairs, w: Floats) -> Floats:
 
 
 def _widest(X: Floats, pairs: Pairs, w: Floats, low: Floats, high: Floats, kept: Kept) -> tuple[Floats | None, float]:
-    """Weights for all pairs and their smallest margin, from linear programs over some of them.
-
-    The most violated pairs are added in rounds. Further columns follow the weights, which are None where no program
-    was solved.
+    """Weights for all pairs and their smallest margin, from linear programs over some of them. The most violated pairs
+    are added in rounds. Further columns follow the weights, which are None where no program was solved.
     """
     best, best_margin, d = None, -np.inf, w.size
     active = _lowest(_margins(X, pairs, w), 4 * d + 20)
@@ -263,9 +258,8 @@ def _lowest(margins: Floats, count: int) -> Pairs:
 
 
 def _solve(differences: Floats, low: Floats, high: Floats, kept: Kept) -> tuple[Floats, float] | None:
-    """Maximise delta over ``differences @ w >= delta`` in the box and the rows to keep; None if the solver gives up.
-
-    Of the columns, the weights come first, the further ones next, and then delta and the room of each row.
+    """Maximise delta over ``differences @ w >= delta`` in the box and the rows to keep; None if the solver gives up. Of
+    the columns, the weights come first, the further ones next, and then delta and the room of each row.
     """
     from scipy.optimize import linprog
 
