@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from rerank.io import Table
     from rerank.io.page import Part
-    from rerank.reranker.result import Result
+    from rerank.reranker.describe import Result
 
 ROWS, TOP = 5000, 60
 STAT = f"precision@{TOP}"

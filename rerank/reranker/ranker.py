@@ -26,9 +26,8 @@ from rerank.ranks.lists import number_lists, places_by_list
 from rerank.ranks.row_gains import IdealGains, gain_of
 from rerank.reranker.columns import Rows, lists_of
 from rerank.reranker.data import Arguments, Weights, gains_and_weights, numbered
-from rerank.reranker.describe import describe
+from rerank.reranker.describe import Result, describe
 from rerank.reranker.learners import GROUPED, names_optional
-from rerank.reranker.result import Result
 from rerank.reranker.state import FittedState, free_name
 
 

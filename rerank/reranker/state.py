@@ -17,9 +17,8 @@ from rerank.problem.lists import Floats
 from rerank.problem.scaling import per_unit, snapped_scores
 from rerank.reranker.classes import Classes, classes_of
 from rerank.reranker.columns import Columns, Rows
-from rerank.reranker.describe import GIVEN, stage_in_words
+from rerank.reranker.describe import GIVEN, Result, stage_in_words
 from rerank.reranker.first_stage import FirstStage
-from rerank.reranker.result import Result
 from rerank.reranker.shortlist import joined, list_heads, stack
 from rerank.reranker.solution import Asked
 from rerank.reranker.task import Task

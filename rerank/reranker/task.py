@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import InputError, nearest
-from rerank.io.options import real, seed, whole
+from rerank.errors import InputError, unknown
+from rerank.io.options import one_of, real, seed, whole
 from rerank.problem import Margin, Quota, margin_of
 from rerank.problem.quotas import quotas_of
 from rerank.ranks.row_gains import Gain
@@ -87,9 +87,7 @@ def task_of(options: Mapping[str, Any], n_features: int) -> Task:
     quoted = parse(options["stat"])
     statistic = fitted_statistic(quoted, options.get("window"), options.get("list_length"))
     if (solver := options["solver"]) not in SOLVERS:
-        raise InputError(
-            f"Unknown solver {solver!r}; did you mean {nearest(str(solver), SOLVERS)!r}? Known: {', '.join(SOLVERS)}."
-        )
+        raise unknown("solver", solver, SOLVERS)
     formulation = chosen_formulation(options["formulation"], statistic)
     radius = options.get("radius")
     if radius is not None:
@@ -99,8 +97,7 @@ def task_of(options: Mapping[str, Any], n_features: int) -> Task:
                 "formulation is 'resolved_rank', which forbids scores closer than the margin, and with a radius the "
                 "first stage's scores are given; use 'auto', 'mixed' or 'subrank'."
             )
-    if options["gain"] not in ("exponential", "linear"):
-        raise InputError(f"gain is {options['gain']!r}; it must be 'exponential' or 'linear'.")
+    one_of("gain", options["gain"], ("exponential", "linear"))
     stated = statistic.alone or not statistic.weighs_hits
     if not stated and not options["presolve"] and solver not in ("search", "none"):
         raise InputError(

@@ -18,12 +18,12 @@ from rerank.io.labels import TwoLabels
 from rerank.problem import Margin
 from rerank.reranker.classes import WORD, from_flat
 from rerank.reranker.columns import Columns, all_columns
+from rerank.reranker.describe import Result
 from rerank.reranker.evidence import evidence_of
 from rerank.reranker.files import model_file
 from rerank.reranker.files.model_file import MAX_TEXT, SQUARES, ModelDocument, usable
 from rerank.reranker.first_stage import FirstStage, is_own_name, of_tables, variant_name
 from rerank.reranker.options import KEPT
-from rerank.reranker.result import Result
 from rerank.reranker.solution import KEEPING, SOURCES, STATUSES, ShortlistInfo
 from rerank.reranker.state import FittedState
 from rerank.reranker.task import task_of

@@ -28,10 +28,10 @@ from rerank.problem import Problem
 from rerank.problem.json import problem_from_json, problem_to_json
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.clock import Clock
+from rerank.reranker.describe import Result
 from rerank.reranker.files import model_file
 from rerank.reranker.files.document import document, state_of
 from rerank.reranker.files.model_file import usable
-from rerank.reranker.result import Result
 from rerank.reranker.solution import Moment, history_of, status_of
 from rerank.reranker.solve.optimise import run, seconds_to_state, solve
 from rerank.reranker.solve.own import OwnProgram, check_model, choices_of, own_program

@@ -30,6 +30,7 @@ from rerank.reranker.clock import Clock
 from rerank.reranker.columns import columns_of
 from rerank.reranker.cross_fit import Staged, folds_of
 from rerank.reranker.data import Arguments, Data, Weights, checked
+from rerank.reranker.describe import Result
 from rerank.reranker.files.document import (
     COLUMNS,
     TABLE,
@@ -45,7 +46,6 @@ from rerank.reranker.files.model_file import SQUARES, ModelDocument, usable
 from rerank.reranker.fit import concluded
 from rerank.reranker.learners import name_of
 from rerank.reranker.options import KEPT
-from rerank.reranker.result import Result
 from rerank.reranker.solution import KEEPING, ON_WORD, Solution, status_of
 from rerank.reranker.solve.optimise import bounded_by_ideal
 from rerank.reranker.solve.verified import verified

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import InputError, nearest
+from rerank.errors import InputError, nearest, unknown
 from rerank.errors.compiling import load
 from rerank.problem import Problem
 from rerank.problem.lists import Floats
@@ -39,10 +39,7 @@ def chosen_formulation(name: str, statistic: RankStatistic) -> str:
     best (``docs/modelling.md``). One whose objective is not the statistic is refused.
     """
     if name not in FORMULATIONS:
-        raise InputError(
-            f"Unknown formulation {name!r}; did you mean {nearest(str(name), FORMULATIONS)!r}? "
-            f"Known: {', '.join(FORMULATIONS)}."
-        )
+        raise unknown("formulation", name, FORMULATIONS)
     if name in ("auc", "pairwise") and not statistic.counts_pairs:
         raise InputError(
             f"formulation={name!r} counts pairs, which is stat='auc', not {statistic.name!r}; use stat='auc', or "
