@@ -69,8 +69,7 @@ def fit(
     chosen = columns["features"] = split_names(columns["features"])
     if chosen is not None and people is not None and people not in chosen:
         chosen.append(people)
-    kinds = _kinds(columns.pop("texts"), people)
-    table = read_data(data, **columns, need_label=True, kinds=kinds)
+    table = read_data(data, kinds=_kinds(columns.pop("texts"), people), **columns, need_label=True)
     est = Scorecard(
         stat,
         questions,
@@ -312,8 +311,7 @@ def _read_for(
     if header:
         used = dict.fromkeys(question.column for question in card.questions)
         options = {"features": list(used), "kinds": {**_kinds_of(card.questions), **_kinds(texts)}}
-    table = read_data(data, delimiter=delimiter, need_label=need_label, **roles, **options)
-    return document, card, table
+    return document, card, read_data(data, delimiter=delimiter, need_label=need_label, **roles, **options)
 
 
 def _body(card: Card) -> dict[str, Any]:

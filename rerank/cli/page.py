@@ -98,8 +98,7 @@ def ranked(est: Reranker, table: Table, own: bool) -> Ranked:
     if table.y is not None and (table.y > 0).any():
         lead = lead_of(est, table, scores, first)
     depth = stat.of(len(table)).depth if isinstance(stat, Share) and table.qid is None else stat.depth
-    places = places_by_list(scores, table.qid)
-    return Ranked(est, table, scores, places, first, before, depth, lead, own)
+    return Ranked(est, table, scores, places_by_list(scores, table.qid), first, before, depth, lead, own)
 
 
 def question(found: Ranked) -> str:

@@ -50,8 +50,7 @@ def convert(
     runs = runs_of(named_runs)
     sources = list(runs.values()) or [Path(text) for text in given]
     read = [path for source in sources for path in with_ideal(source)]
-    outputs = dict(zip(("the table", "its ideal grades"), with_ideal(target)))
-    check_outputs([*read, qrels], outputs)
+    check_outputs([*read, qrels], dict(zip(("the table", "its ideal grades"), with_ideal(target))))
     if not runs:
         refuse_idle({"--qrels": qrels}, "it judges the documents of runs; give runs, or leave it out")
     if qrels is None:

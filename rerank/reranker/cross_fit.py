@@ -108,8 +108,7 @@ def folds_of(data: Data, task: Task) -> int:
 def asked_folds(task: Task) -> int:
     """How many folds the task ask for: "auto" is for anchored problems, and for learners of others."""
     if isinstance(task.cross_fit, str):
-        ours = is_own_name(task.first_stage)
-        return FOLDS if task.radius is not None or not ours else 0
+        return FOLDS if task.radius is not None or not is_own_name(task.first_stage) else 0
     return task.cross_fit
 
 

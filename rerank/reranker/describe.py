@@ -7,9 +7,9 @@ and what not, notes, then details. Each number is told once, and every reader sh
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, Self
 
 import numpy as np
 
@@ -17,8 +17,10 @@ from rerank.errors import NotSupportedError
 from rerank.io.page import Bar, Cells, Folded, Items, Part, Words, as_html, as_text
 from rerank.problem.lists import Floats
 from rerank.ranks.rationals import is_closed
-from rerank.reranker.solution import ON_WORD, SOURCES, Numbers, status_of
+from rerank.reranker.evidence import Evidence
+from rerank.reranker.solution import KEEPING, ON_WORD, SOURCES, Asked, ShortlistInfo, Solution, status_of
 from rerank.statistics import AUC, Pairs, Precision, Recall
+from rerank.statistics.base import Ties
 
 MOST_WEIGHTS = 12  # weights that are listed in a line
 MOST = 6  # corrections that are told
@@ -98,7 +100,7 @@ def describe(model: Any) -> Description:
 
     if hasattr(model, "get_params"):
         check_is_fitted(model, "result_")
-    numbers: Numbers = getattr(model, "result_", getattr(model, "result", model))
+    numbers: Result = getattr(model, "result_", getattr(model, "result", model))
     return Description(
         asked=tuple(_asked(numbers)),
         answer=_answer(numbers),
@@ -110,8 +112,60 @@ def describe(model: Any) -> Description:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class Result(Numbers):
-    """The numbers of a fit, :class:`rerank.reranker.solution.Numbers`, which print as sentences."""
+class Result(Solution):
+    """The numbers of a fit, those of a solution and these, which print as sentences.
+
+    ``statistic`` is that of the fitted ranking on the training data, without margin and penalty, equal scores as
+    ``ties`` says: "average" makes a tied pair one half, as scikit-learn's ``roc_auc_score`` does, and "pessimistic"
+    counts it against the relevant row, as value and bound do. ``theorem`` says whether Subrank and ResolvedRank
+    provably share their optimum on this data (corrected Theorem 4.2). ``evidence`` is what held-out rows said of each
+    option, where ``RerankerCV`` or ``--cv`` chose them: ``evidence.report()`` prints it and ``evidence.plot()`` draws
+    it.
+    """
+
+    statistic: float
+    status: str  # one of STATUSES
+    statistic_name: str
+    fitted_name: str  # what has value and bound; another statistic with a window or a list length
+    gain: str
+    epsilon: float
+    C: float
+    n_lists: int
+    n_empty_lists: int  # left out of the mean because nothing in them can be ranked
+    shortlist: ShortlistInfo
+    seconds: Mapping[str, float]  # wall time of each phase, of compiling and loading kernels, and in all
+    first_stage_statistic: float | None = None  # of the first stage's order, out-of-fold scores if ``folds`` is not 0
+    solver: str | None = None  # the one that was asked for
+    theorem: str = ""
+    folds: int = 0  # for out-of-fold scores; 0 where the first stage's scores are its own
+    grouped: bool = False  # whether rows belonged to groups, which are never in two folds
+    left_out: tuple[str, ...] = ()  # columns that are not reranked: no numbers, or some missing
+    ties: Ties = "pessimistic"
+    evidence: Evidence | None = None
+    said: str = ""  # what stands for the message, where the fit is one of something else, such as runs
+    asked: Asked = field(default_factory=Asked)
+
+    @classmethod
+    def of(cls, solution: Solution, **rest: Any) -> Self:
+        """The numbers of a fit that ended in ``solution``."""
+        return cls(**{each.name: getattr(solution, each.name) for each in fields(Solution)}, **rest)
+
+    @property
+    def reached(self) -> float | None:
+        """Value over bound, between 0 and 1; None where no such share says anything."""
+        if not (self.bound > 0 and self.value >= 0):
+            return None
+        return 1.0 if self.proved else min(1.0, self.value / self.bound)
+
+    @property
+    def proved(self) -> bool:
+        """Whether the gap is closed, and the order of the shortlist matters."""
+        return is_closed(self.gap, self.value) and not self.status.startswith("nothing")
+
+    @property
+    def keeps_first_stage(self) -> bool:
+        """Whether the first stage's order is the answer."""
+        return self.status in KEEPING and self.first_stage_statistic is not None
 
     def __repr__(self) -> str:
         return as_text(self.parts())
@@ -161,7 +215,7 @@ class Result(Numbers):
         return first | {name: value for name, value in vars(self).items() if name not in elsewhere} | last
 
 
-def _asked(r: Numbers) -> list[str]:
+def _asked(r: Result) -> list[str]:
     short, asked, found = r.shortlist, r.asked, r.evidence
     lists = "" if r.n_lists == 1 else f" in {r.n_lists:,} lists"
     relevant = "" if _by_order(r) else f", {short.n_positive:,} of them relevant"
@@ -177,7 +231,7 @@ def _asked(r: Numbers) -> list[str]:
     return [f"Asked: order {rows}, by {r.statistic_name}: {of}{cut}."]
 
 
-def _answer(r: Numbers) -> str:
+def _answer(r: Result) -> str:
     """The answer in one sentence."""
     if r.said:
         return r.said
@@ -193,7 +247,7 @@ def _answer(r: Numbers) -> str:
     return f"The new order {does}{'' if first is None else f'; {r.asked.first_stage} {shown(first)}'}{limit}."
 
 
-def _limit(r: Numbers, shown: Callable[[float], str]) -> str:
+def _limit(r: Result, shown: Callable[[float], str]) -> str:
     """What no weights exceed, where the bound is one of the user's own statistic and says something."""
     own = r.fitted_name == r.statistic_name and r.C == 0 and r.bound_source != "rows" and not r.changed
     # With a margin, or ties, an order may be worth more than the bound of those that keep the margin.
@@ -209,12 +263,12 @@ def _limit(r: Numbers, shown: Callable[[float], str]) -> str:
     return f"; {word}no {such} have {more}{' by the margin' if r.asked.margin and not halves else ''}"
 
 
-def _valued(r: Numbers, name: str = "") -> str:
+def _valued(r: Result, name: str = "") -> str:
     """What is fitted, and how that counts ties where the statistic counts them otherwise."""
     return f"{name or amount_of(r.fitted_name)}{'' if r.ties == 'pessimistic' else ' with ties counted as lost'}"
 
 
-def _unit(r: Numbers) -> tuple[str, Callable[[float], str]]:
+def _unit(r: Result) -> tuple[str, Callable[[float], str]]:
     """What an order does, with a place for the number, and how the number is written."""
     stat, half = r.asked.statistic, ", a tie being one half" if r.ties == "average" else ""
     if _counts(r):
@@ -231,7 +285,7 @@ def _unit(r: Numbers) -> tuple[str, Callable[[float], str]]:
     return f"has a {amount_of(r.statistic_name)} of {{}}", four
 
 
-def _by_order(r: Numbers) -> bool:
+def _by_order(r: Result) -> bool:
     """Whether labels count by their order alone, so that no row is relevant or irrelevant."""
     return r.asked.statistic is not None and r.asked.statistic.by_order
 
@@ -241,22 +295,22 @@ def amount_of(name: str) -> str:
     return "share of pairs in order" if name == Pairs.stem else name
 
 
-def _counts(r: Numbers) -> bool:
+def _counts(r: Result) -> bool:
     """Whether the statistic is a number of relevant rows of one list."""
     return type(r.asked.statistic) is Precision and r.asked.hits and r.n_lists == 1
 
 
-def _was_chosen(r: Numbers) -> bool:
+def _was_chosen(r: Result) -> bool:
     """Whether held-out rows chose the first stage that ranks, as an option of its own."""
     return r.evidence is not None and r.evidence.taken is not None and r.status in ("first_stage_kept", "already_ideal")
 
 
-def _unfitted(r: Numbers) -> bool:
+def _unfitted(r: Result) -> bool:
     """Whether held-out rows left nothing to fit on all rows."""
     return _was_chosen(r) or (r.evidence is not None and r.evidence.chosen is None and r.keeps_first_stage)
 
 
-def _held_out(r: Numbers) -> list[str]:
+def _held_out(r: Result) -> list[str]:
     if r.evidence is not None:
         return r.evidence.sentences()
     if r.said:
@@ -267,7 +321,7 @@ def _held_out(r: Numbers) -> list[str]:
     ]
 
 
-def _proof(r: Numbers) -> list[str]:
+def _proof(r: Result) -> list[str]:
     """What no allowed weights exceed, whose word it is, and what it does not say."""
     if r.said or r.status.startswith("nothing"):
         return []
@@ -289,7 +343,7 @@ def _proof(r: Numbers) -> list[str]:
     return said
 
 
-def message(r: Numbers) -> str:
+def message(r: Result) -> str:
     """One or two sentences on the status, which files keep: what holds, and what to do about it."""
     found, name, kept = r.evidence, _valued(r), "The first stage is kept: "
     if r.said:
@@ -315,7 +369,7 @@ def message(r: Numbers) -> str:
     return "The first stage is kept: no option had the time to be tried on held-out rows; raise time_limit."
 
 
-def proof_of(r: Numbers, them: str = "allowed weights", name: str = "") -> str:
+def proof_of(r: Result, them: str = "allowed weights", name: str = "") -> str:
     """What is proved of the weights, and whose the proof is; ``them`` is what the bound speaks of, ``name`` what is
     fitted.
     """
@@ -367,7 +421,7 @@ def proof_of(r: Numbers, them: str = "allowed weights", name: str = "") -> str:
     )
 
 
-def audit_of(r: Numbers, bound: float, found: float | None) -> str:
+def audit_of(r: Result, bound: float, found: float | None) -> str:
     """What no allowed weights exceed on the lists of the fit, whatever the margin. The ``bound`` is on what is fitted,
     without margin and penalty; ``found`` is the same of the weights that were found.
     """
@@ -392,7 +446,7 @@ def audit_of(r: Numbers, bound: float, found: float | None) -> str:
     return " ".join(told)
 
 
-def _remarks(r: Numbers) -> list[str]:
+def _remarks(r: Result) -> list[str]:
     """Sentences on ties at the cut, columns left out, repeated rows and lists left out."""
     short, lines = r.shortlist, []
     if short.n_tied:
@@ -421,7 +475,7 @@ def _many(count: int, what: str) -> str:
     return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
-def _details(r: Numbers) -> list[Part]:
+def _details(r: Result) -> list[Part]:
     short, asked = r.shortlist, r.asked
     used = listed([f"{name} {weight:+.4g}" for name, weight in asked.weights], MOST_WEIGHTS)
     rows = [("weights", used or "none")]
@@ -436,7 +490,7 @@ def _details(r: Numbers) -> list[Part]:
     return [numbers_table(r), *bar, Cells(rows, ("left", "left")), *options]
 
 
-def numbers_table(r: Numbers) -> Cells:
+def numbers_table(r: Result) -> Cells:
     """Name, number and meaning of statistic, value, bound and the program's own numbers."""
     name = r.statistic_name
     fitted = "" if r.fitted_name == name else f"of {r.fitted_name}, "

@@ -184,8 +184,7 @@ class Evidence:
             elif number == self.taken:
                 name += " *"
             rows.append((name, "" if value is None else short(value), "" if lead is None else f"{lead:+.4g}", told))
-        last = [self.ending, *self._of_rivals()]
-        return first, rows, last
+        return first, rows, [self.ending, *self._of_rivals()]
 
     def _of_rivals(self) -> list[str]:
         """What the best option says that could not be chosen, where it is clearly ahead of what was."""

@@ -94,8 +94,7 @@ class Ranker(ShownMixin, BaseEstimator):
             After a fit on several lists, whose scores are compared within a list only; and for labels that are no whole
             numbers.
         """
-        rows = self._rows(X)
-        return self.state_.labels_of(rows)
+        return self.state_.labels_of(self._rows(X))
 
     def list_scores(self, X: Any, qid: ArrayLike | str | None = None) -> Floats:
         """Scores that order each list as :meth:`rank` does, ties included; comparable within a list only."""

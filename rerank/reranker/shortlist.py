@@ -67,8 +67,7 @@ def shortlist(
         head = np.isin(best_first, rows[inside])
         heads_.append(best_first[head])
         tails.append(best_first[~head])
-    threshold = cut(scores, sum(head.size for head in heads_))
-    return Shortlist(tuple(heads_), tuple(tails), threshold, tied)
+    return Shortlist(tuple(heads_), tuple(tails), cut(scores, sum(head.size for head in heads_)), tied)
 
 
 def stack(first: Floats, head: Floats, is_head: NDArray[np.bool_], threshold: float, size: int) -> Floats:

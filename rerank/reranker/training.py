@@ -62,8 +62,7 @@ def stated(data: Data, task: Task, first: Staged | None) -> tuple[Task, Training
     """
     statistic, columns = task.statistic, data.rows.columns
     scores, stage = (None, None) if first is None else (first.scores, first.stage)
-    whole = first is None or task.first_stage is None
-    n_candidates = None if whole else task.candidates(data.longest_list)
+    n_candidates = None if first is None or task.first_stage is None else task.candidates(data.longest_list)
     task = replace(task, n_candidates=n_candidates)
     short = shortlist(scores, data.gains, data.qid, n_candidates)
     start = np.cumsum([0, *(head.size for head in short.heads)])

@@ -329,8 +329,7 @@ def _with_weights(state: FittedState, result: Result) -> FittedState:
 
 def named_model(state: FittedState, formulation: str, choices: dict[str, Any]) -> Any:
     """The Pyomo model of the fitted problem, with the labels of the table's rows and the names of its columns."""
-    problem = state.known_problem()
-    model = build_model(problem, formulation, **choices)
+    model = build_model(state.known_problem(), formulation, **choices)
     from formulations.common import name_table
 
     assert state.training is not None

@@ -182,8 +182,7 @@ def _check(document: ModelDocument, where: str) -> None:
     for name, length in lengths.items():
         values = getattr(document, name)
         if values is not None and len(values) != length:
-            found = f"{name!r} has {len(values)} entries where {length} are expected"
-            raise refuse(where, found, AGAIN)
+            raise refuse(where, f"{name!r} has {len(values)} entries where {length} are expected", AGAIN)
     chosen, made = document.reranked, document.n_made
 
     def ascending(columns: NDArray[np.intp]) -> bool:
@@ -261,8 +260,7 @@ def decode(name: str, value: Any, where: str) -> Any:
     try:
         return _DECODERS[kind.rstrip("?")](value)
     except (TypeError, ValueError, OverflowError) as error:
-        meaning = _MEANING[kind.rstrip("?")]
-        found = f"the field {name!r} is not {meaning} ({str(error)[:100]})"
+        found = f"the field {name!r} is not {_MEANING[kind.rstrip('?')]} ({str(error)[:100]})"
         raise refuse(where, found, AGAIN) from None
 
 

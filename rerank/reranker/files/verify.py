@@ -296,8 +296,7 @@ def _alone(
             again = replace(again, statistic=result.first_stage_statistic)
     reranks = state.first_stage is None or again.status not in ("first_stage_kept", *UNFITTED)
     known = {"result.status", "result.message", "settings.reranks", "result.certificate", *RECORDS}
-    names = {_top(name) for name, _ in _entries(doc)}
-    findings.open |= dict.fromkeys(names - known, f"it takes {lacking}")
+    findings.open |= dict.fromkeys({_top(name) for name, _ in _entries(doc)} - known, f"it takes {lacking}")
     findings.remarks.append(f"Only the file itself was checked: {lacking} was not given.")
     findings.remarks += [] if proof is None else ["The proof was not looked at."]
     return replace(state, reranks=reranks, result=again)

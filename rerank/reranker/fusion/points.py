@@ -75,8 +75,7 @@ class Values:
             if self._earned is None:
                 given = np.zeros(self.n_rows)
                 given[rows[there]] = scores[there]
-                each = np.array(self.evaluator.values(given, "pessimistic"), dtype=np.float64)
-                own[:] = each[lists]
+                own[:] = np.array(self.evaluator.values(given, "pessimistic"), dtype=np.float64)[lists]
             else:
                 raw = _of_first(np.where(there, scores, -np.inf), gains, self._earned) - self._offset[lists]
                 own[has] = raw[has] / self._scale[lists][has]

@@ -282,8 +282,7 @@ def _method(name: str, stage: Any, stat: Any, data: Data, length: int | None, nu
 def _guard(name: str, stage: Any, base: Reranker, length: int | None) -> Method:
     """Corrections of a score by growing radius, kept where they lead it on folds of the training rows."""
     fixed = {"window": [WINDOW]} if parse(base.stat).counts_places else {}
-    corrected = {**fixed, "margin": [MARGIN], "radius": list(SIZES)}
-    grid = [corrected, {**fixed, "radius": [None]}]
+    grid = [{**fixed, "margin": [MARGIN], "radius": list(SIZES)}, {**fixed, "radius": [None]}]
 
     def made(seconds: float | None) -> RerankerCV:
         # Nobody reads a bound of the last fit, so that it ends as those on folds do.
@@ -370,10 +369,9 @@ class _Trial:
         near = [name for name in order if name == best or not leads[name].lead - WIDTH * leads[name].error > 0]
         take = near[0]
         if take != best:
-            lead = leads[take]
             return take, (
                 f"Take {take}: it has {statistic} {short(values[take])} on held-out rows, and the best, {best}, has "
-                f"{short(values[best])}, which is no clear lead ({_ends(lead)})."
+                f"{short(values[best])}, which is no clear lead ({_ends(leads[take])})."
             )
         clear = "no method has more" if order[0] == take else "no simpler method is within noise of it"
         said = f"Take {take}: it has {statistic} {short(values[take])} on held-out rows, and {clear}"

@@ -63,8 +63,7 @@ def splits_of(
     unit = "row" if units is None else unit
     groups = np.arange(marked.size) if units is None else number_lists(units)[1]
     if dealt:
-        folds = 5 if cv is None else int(cv)
-        return _dealt(groups, marked, unit, folds, int(n_repeats), random_state)
+        return _dealt(groups, marked, unit, 5 if cv is None else int(cv), int(n_repeats), random_state)
     if n_repeats != 1:
         raise InputError(
             f"n_repeats is {n_repeats}, which deals a number of folds anew, but cv is no number; leave n_repeats at 1 "

@@ -65,8 +65,7 @@ def part_of(data: Data, rows: Indices, gain: Any, name: str) -> Data:
         ideal = {number: grades for number, grades in ideal.items() if number in here} or None
     weights = own.sample_weight, own.list_weight
     with naming(f"the training rows of {name}"):
-        arguments = Arguments(None, own.y, own.qid, *weights, ideal, own.groups, own.kinds)
-        return checked(own.rows, arguments, gain)
+        return checked(own.rows, Arguments(None, own.y, own.qid, *weights, ideal, own.groups, own.kinds), gain)
 
 
 @dataclass(frozen=True, eq=False)

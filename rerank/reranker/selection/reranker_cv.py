@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -64,6 +64,7 @@ GONE = {
 FOLDS_SHARE = 0.75  # share of the time for the folds; the rest is for the fit on all rows
 
 
+@dataclass(eq=False, repr=False)
 class RerankerCV(Ranker):
     """A :class:`Reranker` whose options are chosen on held-out rows, with the first stage as what has to be led.
 
@@ -135,29 +136,16 @@ class RerankerCV(Ranker):
     # Groups that scikit-learn's tools hand to their splitter are kept whole in the fit as well, unless asked otherwise.
     __metadata_request__fit = {"groups": True, "people": True}
 
-    @without(GONE)
-    def __init__(
-        self,
-        reranker: Reranker | None = None,
-        *,
-        grid: Any = None,
-        cv: Any = 5,
-        n_repeats: int | None = None,
-        safeguard: float = SAFEGUARD,
-        time_limit: float | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.reranker = reranker
-        self.grid = grid
-        self.cv = cv
-        self.n_repeats = n_repeats
-        self.safeguard = safeguard
-        self.time_limit = time_limit
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    reranker: Reranker | None = None
+    _: KW_ONLY
+    grid: Any = None
+    cv: Any = 5
+    n_repeats: int | None = None
+    safeguard: float = SAFEGUARD
+    time_limit: float | None = None
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
 
     def fit(
         self,
@@ -333,6 +321,8 @@ class RerankerCV(Ranker):
         """Write ``best_estimator_``; :func:`rerank.load` reads it as a :class:`Reranker`."""
         self._best().save(path)
 
+
+RerankerCV.__init__ = without(GONE)(RerankerCV.__init__)  # type: ignore[method-assign]
 
 Deals = list[tuple[Sequence[int], list[Ranked]]]  # folds, and what an option made of them
 

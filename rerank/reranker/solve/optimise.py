@@ -77,8 +77,7 @@ def solve(problem: Problem, task: Task, clock: Clock, start: Floats | None = Non
     else:
         if task.epsilon is not None:
             safe_epsilon(problem, problem.epsilon)
-        way = _search_then_program if task.presolve else alone
-        solution = way(problem, task, clock, start)
+        solution = (_search_then_program if task.presolve else alone)(problem, task, clock, start)
     solution = bounded_by_ideal(problem, solution).within_bound()
     value, bound = solution.value, solution.bound
     end = Moment(clock.spent, value, bound)

@@ -379,8 +379,7 @@ class OwnProgram:
         lost = np.array([ik for ik in self.base.model.z if x[self._at("z", ik)] < 0.5], np.intp).reshape(-1, 2)
         scaled = self.problem.scaled
         apart = np.pad(scaled[lost[:, 0]] - scaled[lost[:, 1]], ((0, 0), (0, kept.low.size)))
-        right = np.r_[kept.right, np.zeros(len(lost))]
-        return replace(kept, left=np.vstack([kept.left, apart]), right=right)
+        return replace(kept, left=np.vstack([kept.left, apart]), right=np.r_[kept.right, np.zeros(len(lost))])
 
     def _allowed(self, x: Floats) -> Floats:
         """A point with the weights moved to what the constraints of the problem allow."""

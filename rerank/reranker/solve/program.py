@@ -227,5 +227,4 @@ def _arguments(problem: Problem, formulation: str) -> tuple[Any, dict[str, Any]]
 def _preferences(problem: Problem) -> tuple[NDArray[np.intp], Floats]:
     """Pairs of rows of one list in which the first has the larger gain, and the weight of each pair in the AUC."""
     pairs = [np.stack(np.meshgrid(u.positive, u.negative, indexing="ij"), -1).reshape(-1, 2) for u in problem.units]
-    weights = [u.factor for u in problem.units]
-    return np.concatenate(pairs), np.repeat(weights, [len(own) for own in pairs])
+    return np.concatenate(pairs), np.repeat([u.factor for u in problem.units], [len(own) for own in pairs])
