@@ -282,10 +282,12 @@ def state_of(doc: ModelDocument, first_stage: Any = None, where: str = "the mode
     with usable(where):
         columns = columns_of(doc)
         constraints = sorted(gathered(doc.settings, "constraint").items(), key=lambda one: int(one[0]))
-        signs = np.zeros(columns.chosen.size, np.int8)  # 0 is free
-        if doc.signs is not None:
-            signs[np.searchsorted(columns.chosen, doc.features)] = doc.signs
         positive = doc.settings.get("positive", False)
+        if positive == "signs":
+            signs = np.zeros(columns.chosen.size, np.int8)  # 0 is free
+            if doc.signs is not None:
+                signs[np.searchsorted(columns.chosen, doc.features)] = doc.signs
+            positive = signs.tolist()
         stage = _stage_of(doc, first_stage, columns)
         if stage is not None and opaque is None and stage.estimator is not None:
             first_stage = stage.name if is_own_name(stage.name) else stage.estimator
@@ -293,7 +295,7 @@ def state_of(doc: ModelDocument, first_stage: Any = None, where: str = "the mode
             **{name: getattr(doc, name) for name in ASKED},
             "stat": doc.statistic if doc.coefficients is None else np.array(doc.coefficients),
             "first_stage": doc.first_stage or first_stage,
-            "positive": signs.tolist() if positive == "signs" else positive,
+            "positive": positive,
             "features": columns.squares,
             "constraints": [text for _, text in constraints],
             "normalise": doc.settings.get("normalise"),
