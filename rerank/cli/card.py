@@ -70,21 +70,11 @@ def fit(
     if chosen is not None and people is not None and people not in chosen:
         chosen.append(people)
     table = read_data(data, kinds=_kinds(columns.pop("texts"), people), **columns, need_label=True)
-    est = Scorecard(
-        stat,
-        questions,
-        _points(points),
-        must=must or (),
-        never=never or (),
-        one_per_column=one_per_column,
-        constraints=constraint or (),
-        cut=_cut(cut),
-        validation=worded({"none": None, "bootstrap": "bootstrap"}, VALIDATION, validation),
-        time_limit=time_limit,
-        n_jobs=jobs,
-        random_state=seed,
-        verbose=1,
-    )
+    allowed: dict[str, Any] = {"must": must or (), "never": never or (), "one_per_column": one_per_column}
+    allowed |= {"constraints": constraint or (), "cut": _cut(cut)}
+    allowed["validation"] = worded({"none": None, "bootstrap": "bootstrap"}, VALIDATION, validation)
+    how: dict[str, Any] = {"time_limit": time_limit, "n_jobs": jobs, "random_state": seed, "verbose": 1}
+    est = Scorecard(stat, questions, _points(points), **allowed, **how)
     assert table.y is not None
     X = named_table(table)
     say(f"Fitting {stat} on {len(table)} rows of {data.name}, at most {time_limit:g} s ...")

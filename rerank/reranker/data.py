@@ -117,10 +117,6 @@ class Data:
         missed = {number: gains.tolist() for number, gains in enumerate(self.missed)}
         return split(self.gains, self.qid, gain="linear", query_weight=self.list_weight, ideal_gains=missed)
 
-    def best(self, statistic: RankStatistic) -> float:
-        """The same of the best order of each list."""
-        return self.evaluate(statistic, self.gains)
-
 
 def units_of(qid: ArrayLike | None, groups: ArrayLike) -> Indices:
     """Numbers of the groups; with lists, of the smallest sets of rows that hold whole lists and whole groups."""

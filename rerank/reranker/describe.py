@@ -100,15 +100,9 @@ def describe(model: Any) -> Description:
 
     if hasattr(model, "get_params"):
         check_is_fitted(model, "result_")
-    numbers: Result = getattr(model, "result_", getattr(model, "result", model))
-    return Description(
-        asked=tuple(_asked(numbers)),
-        answer=_answer(numbers),
-        held_out=tuple(_held_out(numbers)),
-        proof=tuple(_proof(numbers)),
-        notes=(*numbers.notes, *_remarks(numbers)),
-        details=tuple(_details(numbers)),
-    )
+    r: Result = getattr(model, "result_", getattr(model, "result", model))
+    said = {"asked": tuple(_asked(r)), "held_out": tuple(_held_out(r)), "proof": tuple(_proof(r))}
+    return Description(answer=_answer(r), notes=(*r.notes, *_remarks(r)), details=tuple(_details(r)), **said)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)

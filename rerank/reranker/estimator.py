@@ -476,7 +476,7 @@ class Reranker(Options, Ranker):
         self.result_ = state.result
         self.coef_, used = state.coef, np.flatnonzero(state.coef)
         self.prior_weight_, self.classes_ = state.prior_weight, None if state.classes is None else state.classes.names
-        self.features_ = np.array(state.feature_names, dtype=object)[used] if state.named else used
+        self.features_ = np.array(state.columns.names, dtype=object)[used] if state.named else used
         return self
 
 

@@ -109,7 +109,7 @@ def concluded(
         equal = np.zeros(data.y.size)
         value = data.evaluate(statistic, equal, "pessimistic") if before is None else before
         quoted = _quoted(data, task, equal, value, ties) if quoted_before is None else quoted_before
-        best = data.best(statistic)
+        best = data.evaluate(statistic, data.gains)
         ideal = is_closed(best - value, value)
         status = "already_ideal" if ideal or not training.nothing else training.nothing
         if status == "already_ideal" and problem is not None and problem.anchored and not ideal:

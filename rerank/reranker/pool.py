@@ -74,7 +74,7 @@ def pool_of(state: FittedState, delta: float, k: int, time_limit: float) -> Pool
     found = _common(points[:, moving])
     whole_signs, sure = np.zeros(coef.shape[1], np.int8), np.zeros(coef.shape[1], np.bool_)
     whole_signs[state.features], sure[state.features] = found, certain & (found != 0)
-    ranges, names = np.stack([coef.min(axis=0), coef.max(axis=0)], axis=1), tuple(state.feature_names)
+    ranges, names = np.stack([coef.min(axis=0), coef.max(axis=0)], axis=1), state.columns.names
     return Pool(names, delta, coef[chosen], values, ranges, whole_signs, sure, len(points), problem.anchored)
 
 

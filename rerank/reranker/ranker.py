@@ -237,11 +237,11 @@ class Ranker(ShownMixin, BaseEstimator):
         if state.prior_weight:
             first = state.first(rows)
             assert first is not None
-            added[free_name("first stage", state.feature_names)] = first
+            added[free_name("first stage", state.columns.names)] = first
         table = rows.reranked(used)
         for place, j in enumerate(used):
-            added[state.feature_names[j]] = table[:, place] * coef[j]
-        added[free_name("constant", state.feature_names)] = np.full(rows.n, _constant(state))
+            added[state.columns.names[j]] = table[:, place] * coef[j]
+        added[free_name("constant", state.columns.names)] = np.full(rows.n, _constant(state))
         return added
 
     def plot(self, X: Any, y: ArrayLike, ax: Any = None) -> Any:
@@ -305,7 +305,7 @@ class Ranker(ShownMixin, BaseEstimator):
         state = self.state_
         if not (state.anchored and state.reranks):
             raise NotSupportedError("The model corrects no score: it is a free fit, or the first stage is kept.")
-        names = [state.feature_names[j] for j in state.features]
+        names = [state.columns.names[j] for j in state.features]
         return corrections(names, state.weights[1:], state.task.radius, ax=ax)
 
     def plot_weights(self, every: bool = False, ax: Any = None) -> Any:
@@ -334,7 +334,7 @@ def _constant(state: FittedState) -> float:
     """What the score of the head is where all columns, and a first stage that is a column of its own, are 0."""
     stage = state.first_stage
     if state.reranks and not state.anchored:
-        if state.by_sum:  # the score is the weighted mean of the columns as they are
+        if state.task.normalise:  # the score is the weighted mean of the columns as they are
             return 0.0
         return -float(state.weights @ per_unit(state.low, state.low, state.high))
     return 0.0 if stage is None or state.prior_weight else stage.intercept

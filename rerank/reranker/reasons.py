@@ -42,7 +42,7 @@ def reasons(
     if state.reranks:
         used, table = state.features, rows.reranked(state.features)
         weights = state.corrections if state.anchored else state.coef[used]
-        names = [state.feature_names[j] for j in used]
+        names = [state.columns.names[j] for j in used]
         if first is not None:
             by_list = not state.by_threshold
             moved = list_heads(first, lists, state.n_candidates)[0] if by_list else first >= state.threshold

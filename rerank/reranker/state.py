@@ -69,7 +69,7 @@ class FittedState:
             limits.append(f"of at most {task.max_features} column{'s' * (task.max_features > 1)} at a time")
         if p and task.signs[self.columns.chosen.searchsorted(self.features)].any():
             limits.append("with the signs that were asked for")
-        if self.by_sum:
+        if self.task.normalise:
             limits.append("none below 0, with sum 1")
         if task.constraints:
             limits.append("that keep your constraints")
@@ -78,7 +78,7 @@ class FittedState:
         if self.result.bound_source == "rows":
             limits.append("that keep the rows added to the program")
         unit = "standard deviations of the score" if self.anchored else "in the scaled score"
-        unit, epsilon = "in the score" if self.by_sum else unit, self.result.epsilon
+        unit, epsilon = "in the score" if self.task.normalise else unit, self.result.epsilon
         alike = self.binary  # whether hits are known to be rows: labels of two kinds, and no weights
         if alike is None:
             alike = self.two_grades and self.columns_read.get("weight_column", "") is None
@@ -114,11 +114,6 @@ class FittedState:
         return self.problem
 
     @property
-    def feature_names(self) -> tuple[str, ...]:
-        """Names of the columns that ``coef`` has weights for."""
-        return self.columns.names
-
-    @property
     def anchored(self) -> bool:
         """Whether the head's score is the first stage's with corrections."""
         return self.low.size > self.features.size
@@ -140,19 +135,19 @@ class FittedState:
         """Weights in original units: of the head's score, or of the first stage if that is kept and affine. In anchored
         problems the corrections, in units of the first stage's score; with its own weights if it is affine.
         """
-        coef = np.zeros(len(self.feature_names))
+        coef = np.zeros(len(self.columns.names))
         stage = self.first_stage
         if self._total and (self.anchored or not self.reranks):
             assert stage is not None and stage.coef is not None
             coef = stage.coef.copy()
         if self.reranks:
             own = self.corrections if self.anchored else per_unit(self.weights, self.low, self.high)
-            coef[self.features] += self.weights / self.weights.sum() if self.by_sum else own
+            coef[self.features] += self.weights / self.weights.sum() if self.task.normalise else own
         return coef
 
     def named_weights(self) -> dict[str, float]:
         """Non-zero weights in original units, by column name."""
-        return {name: float(w) for name, w in zip(self.feature_names, self.coef, strict=True) if w != 0}
+        return {name: float(w) for name, w in zip(self.columns.names, self.coef, strict=True) if w != 0}
 
     @property
     def corrections(self) -> Floats:
@@ -160,21 +155,17 @@ class FittedState:
         return self.weights[1:] * self.weight_units[1:]
 
     @property
-    def by_sum(self) -> bool:
-        """Whether the weights have the sum 1 in the units of the table."""
-        return self.task.normalise == "sum"
-
-    @property
     def weight_units(self) -> Floats:
         """What a weight of the problem is multiplied by for the unit of the table; of an anchored one, of its score."""
-        spread = self.high[0] - self.low[0] if self.anchored or self.by_sum else 1.0  # by sum all have one range
+        alike = self.anchored or self.task.normalise  # by sum all have one range
+        spread = self.high[0] - self.low[0] if alike else 1.0
         return per_unit(np.full(self.low.size, spread), self.low, self.high)
 
     @property
     def problem_columns(self) -> list[str]:
         """Names of the columns of the problem; an anchored one has the first stage before them."""
-        first = [free_name("first stage", self.feature_names)] if self.anchored else []
-        return first + [self.feature_names[j] for j in self.features]
+        first = [free_name("first stage", self.columns.names)] if self.anchored else []
+        return first + [self.columns.names[j] for j in self.features]
 
     @property
     def n_candidates(self) -> int | None:
@@ -250,7 +241,7 @@ class FittedState:
         """Scores of scaled rows in the unit of :attr:`coef`: with a radius that of the first stage's score."""
         if self.anchored:
             return scores * (self.high[0] - self.low[0]) + (self.low[0] + self.corrections @ self.low[1:])
-        if self.by_sum:
+        if self.task.normalise:
             return (scores * (self.high[0] - self.low[0]) + self.weights @ self.low) / self.weights.sum()
         return scores
 

@@ -243,15 +243,14 @@ def _solver_options(given: Any, solver: str) -> Mapping[str, Any]:
 def _candidates(n_candidates: Any) -> int | str | None:
     if isinstance(n_candidates, str) and n_candidates == "auto":
         return n_candidates
-    try:
+    if n_candidates is None or (
+        isinstance(n_candidates, Integral) and n_candidates is not True and int(n_candidates) > 0
+    ):
         return _count("n_candidates", n_candidates)
-    except InputError:
-        if isinstance(n_candidates, Integral) and int(n_candidates) > MOST:
-            raise
-        raise InputError(
-            f"n_candidates is {n_candidates!r}; it must be 'auto', None for all rows (on the command line: "
-            "--candidates 0), or a whole number, at least 1."
-        ) from None
+    raise InputError(
+        f"n_candidates is {n_candidates!r}; it must be 'auto', None for all rows (on the command line: "
+        "--candidates 0), or a whole number, at least 1."
+    )
 
 
 def _count(name: str, value: Any, least: int = 1) -> int | None:

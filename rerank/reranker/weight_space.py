@@ -24,7 +24,7 @@ def weights_drawn(state: FittedState, proof: Proof | None = None, every: bool = 
     boxes = leaf_boxes(problem, proof, columns) if proof is not None and proof.supports else None
     unit = state.result.fitted_name
     of = "scaled correction of" if problem.anchored else "scaled weight of"
-    told = ["weight of the first stage"] * problem.anchored + [f"{of} {state.feature_names[j]}" for j in state.features]
+    told = ["weight of the first stage"] * problem.anchored + [f"{of} {state.columns.names[j]}" for j in state.features]
     names, mark = [told[j] for j in columns], best if best.any() else None
     return cells(problem, mark, features=columns, boxes=boxes, names=names, unit=unit, every=every, ax=ax)
 

@@ -114,22 +114,9 @@ def alpha_curve(
     half[lists] = by_list[POINTS // 2]
     chosen = None if held is None or np.isnan(held).all() else lead_of(held, half)
     tuned = lead_of(_held_out(values, X, steps, folds), half) if folds else None
-    return AlphaCurve(
-        values.evaluator.statistic.name,
-        runs,
-        normaliser,
-        lists.size,
-        alphas,
-        by_list.mean(axis=1),
-        ends,
-        means,
-        value,
-        best,
-        fitted,
-        mean,
-        chosen,
-        tuned,
-    )
+    what = values.evaluator.statistic.name, runs, normaliser, lists.size
+    exact, held_out = (ends, means, value, best), (chosen, tuned)
+    return AlphaCurve(*what, alphas, by_list.mean(axis=1), *exact, fitted, mean, *held_out)
 
 
 def _weights(alphas: Floats) -> Floats:

@@ -61,14 +61,7 @@ def export(model: FusionModel, target: str) -> str:
     if target == "qdrant":
         # Its weighted RRF is 1 / (k + (r + 1) / w - 1), r from 0 and k = 2 by default.
         raise _cannot("Qdrant", "these weights: in its RRF a weight divides the rank", "fuse in your own service")
-    made = {
-        "elasticsearch": elasticsearch,
-        "opensearch": opensearch,
-        "vespa": vespa,
-        "weaviate": weaviate,
-        "mongodb": mongodb,
-        "formula": formula,
-    }
+    made = {each.__name__: each for each in (elasticsearch, opensearch, vespa, weaviate, mongodb, formula)}
     if target not in made:
         raise unknown("target", target, TARGETS)
     told = made[target](replace(model, kinds={}))
