@@ -5,8 +5,6 @@ Exit codes: 0 proved optimal (or simply done), 3 a solution within the limit, 4 
 2 bad input, or an output that could not be written, 130 stopped by Ctrl-C, SIGTERM or SIGHUP before there was a result.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

@@ -1,7 +1,5 @@
 """``rerank verify`` and ``rerank doctor``."""
 
-from __future__ import annotations
-
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any

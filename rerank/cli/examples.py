@@ -1,7 +1,5 @@
 """What the help of a command ends with: commands to copy."""
 
-from __future__ import annotations
-
 LINES = """
 rerank demo
 rerank demo --jobs 1 --json

@@ -1,7 +1,5 @@
 """``rerank export``, ``rerank solve`` and ``rerank import``: programs to files, and solutions back to models."""
 
-from __future__ import annotations
-
 import math
 import shlex
 import time

@@ -1,7 +1,5 @@
 """The classes of a fit: its labels, and the scores from which a row gets each of them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """One time limit for a whole fit, and the wall time of each phase; compiling and loading do not count."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Iterator

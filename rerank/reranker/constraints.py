@@ -5,8 +5,6 @@ the prior is affine in the columns, else on the corrections, both in units of th
 counted over all rows of a training list, tied rows against the quota.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction

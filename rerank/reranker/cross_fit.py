@@ -5,8 +5,6 @@ rows, and looks already ideal. So each fold is scored by a model of the other fo
 come is a model of all rows.
 """
 
-from __future__ import annotations
-
 import math
 import warnings
 from dataclasses import dataclass, replace

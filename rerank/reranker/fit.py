@@ -4,8 +4,6 @@ A search, a program, start weights left as they are, or the weights of a file th
 the problem to a :class:`~rerank.reranker.solution.Solution`, and all else is the same for them.
 """
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Callable

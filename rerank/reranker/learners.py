@@ -1,7 +1,5 @@
 """Estimators of others as first stages: how they are fitted, the score they give a row, and weights of affine ones."""
 
-from __future__ import annotations
-
 import inspect
 import warnings
 from collections.abc import Iterator, Sequence

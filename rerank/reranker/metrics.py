@@ -1,7 +1,5 @@
 """``rerank.metrics``: the measures of a ranking, and scorers for scikit-learn that are made of statistics."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from numpy.typing import ArrayLike

@@ -6,8 +6,6 @@ Nothing is imported here that takes time, so that the command line can show its 
 
 # ruff: noqa: RUF009 (option returns a field)
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable, Mapping

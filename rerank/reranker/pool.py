@@ -1,7 +1,5 @@
 """Weights nearly as good as those of a fit: how far apart they are, and which signs all of them share."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction

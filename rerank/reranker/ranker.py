@@ -1,7 +1,5 @@
 """What a fitted ranking says of rows: scores, places, labels, what each column adds, pictures, and its statistic."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Mapping, Sequence
 from inspect import signature

@@ -1,7 +1,5 @@
 """Which columns moved a row most: its distance from the mean of the list, times the weight, in units of the score."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -6,8 +6,6 @@ score at the cut are in the head, so that no row's place depends on the order of
 counted.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

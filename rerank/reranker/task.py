@@ -1,7 +1,5 @@
 """What is asked for: the parameters of :class:`rerank.Reranker`, as they were given and checked once."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -243,9 +241,8 @@ def _solver_options(given: Any, solver: str) -> Mapping[str, Any]:
 def _candidates(n_candidates: Any) -> int | str | None:
     if isinstance(n_candidates, str) and n_candidates == "auto":
         return n_candidates
-    if n_candidates is None or (
-        isinstance(n_candidates, Integral) and n_candidates is not True and int(n_candidates) > 0
-    ):
+    counted = isinstance(n_candidates, Integral) and not isinstance(n_candidates, bool)
+    if n_candidates is None or (counted and int(n_candidates) > 0):
         return _count("n_candidates", n_candidates)
     raise InputError(
         f"n_candidates is {n_candidates!r}; it must be 'auto', None for all rows (on the command line: "

@@ -1,7 +1,5 @@
 """From training data to the problem in weight space: shortlist, scaling, and whether there is anything to reorder."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The weights of a fit as a picture: their value, and what a proof says of all others."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

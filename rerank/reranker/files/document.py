@@ -1,7 +1,5 @@
 """Fitted states as model documents and back: no bit of a number is lost, and reading a document runs no code."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 import os

@@ -1,7 +1,5 @@
 """The statistic of two runs by the weight of the second: exact steps, the best interval, and held-out queries."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

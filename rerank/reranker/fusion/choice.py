@@ -3,8 +3,6 @@
 Weights of kinds of queries, such as codes and questions, are averaged with the common ones, and kept where they lead.
 """
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence

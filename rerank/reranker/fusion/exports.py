@@ -8,8 +8,6 @@ those of OpenSearch are cut below and divide by n - 1. ``python -m benchmarks.fu
 document, in single precision, and compares the orders.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence

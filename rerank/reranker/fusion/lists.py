@@ -1,7 +1,5 @@
 """Judged queries of runs as training data: one table for each normaliser, with the same rows, lists and grades."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any

@@ -20,8 +20,6 @@ engine lists the documents: equal scores in the order of the rows, which is that
 The deviation is that of the whole list (divided by the number of documents).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -3,8 +3,6 @@
 RRF is the null that leads are told over: it uses ranks alone, so no scale and no outlier of a score can spoil it.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

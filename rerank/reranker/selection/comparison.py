@@ -3,8 +3,6 @@
 Each method is a first stage that nothing corrects, so that it is fitted, timed and judged as any option of a choice.
 """
 
-from __future__ import annotations
-
 import importlib
 import math
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Folds: lists are assigned whole, rows of a single list one by one; those with something relevant are first."""
 
-from __future__ import annotations
-
 import numbers
 import warnings
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """What each further column is worth: the best weights of at most 1, 2, 3 ... columns, by the one fit."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The options of a choice: from a grid, or by default from the first stage itself to free weights."""
 
-from __future__ import annotations
-
 import math
 import numbers
 from collections.abc import Mapping, Sequence

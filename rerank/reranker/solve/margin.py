@@ -1,7 +1,5 @@
 """How small the margin of a program may be, given the tolerance of the solver."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
