@@ -92,7 +92,8 @@ class Ranker(ShownMixin, BaseEstimator):
             After a fit on several lists, whose scores are compared within a list only; and for labels that are no whole
             numbers.
         """
-        return self.state_.labels_of(self._rows(X))
+        rows = self._rows(X)  # says so before the fit
+        return self.state_.labels_of(rows)
 
     def list_scores(self, X: Any, qid: ArrayLike | str | None = None) -> Floats:
         """Scores that order each list as :meth:`rank` does, ties included; comparable within a list only."""

@@ -192,7 +192,7 @@ class Trial:
             notes.append(f"{lost} of {len(options) - 1} options were not tried on held-out queries: {self.over}")
         if self.late:
             notes.append(f"{self.late} fits on folds had no time to search, and stand where they began.")
-        results = cv_results(options[1:], leads[1:])
+        results = cv_results([one.params for one in options[1:]], leads[1:], [False] * (len(options) - 1))
         more = ", and what is taken has to lead what is kept by the safeguard" if strict else ""
         best_for_it = "with the normaliser of an engine that is best for it,"
         word = title(home, null) if firsts == [0] else f"{TOLD[like]} {best_for_it}"

@@ -143,10 +143,10 @@ def beside(leads: Sequence[Lead], alone: float) -> list[Lead]:
     return [one if math.isnan(one.lead) else Lead(alone + one.lead, alone, one.lead, one.error) for one in leads]
 
 
-def cv_results(options: Sequence[Option], leads: Sequence[Lead]) -> dict[str, Any]:
+def cv_results(params: Sequence[dict[str, Any]], leads: Sequence[Lead], rivals: Sequence[bool]) -> dict[str, Any]:
     """``cv_results_`` of a choice: lists with an entry for each option, as a data frame takes them."""
     numbers = {name: [lead[k] for lead in leads] for k, name in enumerate(("value", "first_stage", "lead", "error"))}
-    return {"params": [one.params for one in options], **numbers, "rival": [one.rival for one in options]}
+    return {"params": list(params), **numbers, "rival": list(rivals)}
 
 
 def best_of(options: Sequence[Option], leads: Sequence[Lead], safeguard: float) -> int | None:

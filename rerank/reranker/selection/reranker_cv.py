@@ -260,7 +260,8 @@ class RerankerCV(Ranker):
         self.first_stage_kept_, self.chosen_ = chosen is None, chosen
         self.best_params_: dict[str, Any] = params
         self.best_score_: float = trial.alone if chosen is None else trial.leads[chosen].value
-        self.cv_results_: dict[str, list[Any]] = cv_results(trial.options, trial.leads)
+        tried, rivals = ([getattr(one, side) for one in trial.options] for side in ("params", "rival"))
+        self.cv_results_: dict[str, list[Any]] = cv_results(tried, trial.leads, rivals)
         self.__dict__.pop("feature_names_in_", None)
         copied = "result_ coef_ prior_weight_ features_ threshold_ first_stage_ classes_ n_features_in_"
         for name in (*copied.split(), *(["feature_names_in_"] if hasattr(best, "feature_names_in_") else [])):
