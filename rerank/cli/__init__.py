@@ -5,8 +5,6 @@ Exit codes: 0 proved optimal (or simply done), 3 a solution within the limit, 4 
 2 bad input, or an output that could not be written, 130 stopped by Ctrl-C, SIGTERM or SIGHUP before there was a result.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import sys
@@ -85,7 +83,8 @@ app.add_typer(cards, name="card", epilog=after_help("card"))
 def main() -> None:
     """Entry point of the ``rerank`` command.  SIGTERM and SIGHUP do what Ctrl-C does: a fit keeps what it found."""
     _open_streams()
-    signals = [number for number in _stops() if signal.getsignal(number) is not signal.SIG_IGN]  # as nohup has it
+    stops = [signal.Signals[name] for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]  # as the system has them
+    signals = [number for number in stops if signal.getsignal(number) is not signal.SIG_IGN]  # as nohup has it
     for number in signals:
         signal.signal(number, signal.default_int_handler)
     try:
@@ -102,15 +101,9 @@ def main() -> None:
             signal.signal(number, signal.SIG_IGN)
 
 
-def _stops() -> list[signal.Signals]:
-    """Signals that do what Ctrl-C does, as far as the system has them."""
-    return [signal.Signals[name] for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-
-
 def _open_streams() -> None:
-    """Let standard streams that are closed go nowhere, and print what a stream's encoding lacks as its code.
-
-    The next file that is opened would take the number of a closed one, and get what a library prints.
+    """Let standard streams that are closed go nowhere, and print what a stream's encoding lacks as its code. The next
+    file that is opened would take the number of a closed one, and get what a library prints.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:

@@ -3,32 +3,16 @@
 from __future__ import annotations
 
 import csv
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rerank.cli.common import (
-    FEASIBLE,
-    PROVED,
-    AsJson,
-    Data,
-    Outputs,
-    answer,
-    named_table,
-    read_data,
-    refuse_idle,
-    row_names,
-    say,
-    separator,
-    split_names,
-    tell,
-    with_columns,
-    with_ideal,
-)
+from rerank.cli.common import FEASIBLE, PROVED, AsJson, Outputs, answer, entries, say, tell, warnings_said, write_page
+from rerank.cli.inputs import Data, named_table, read_data, refuse_idle, row_names, separator, with_columns, with_ideal
 from rerank.errors import InputError, LeakWarning
+from rerank.reranker.options import split_names, worded
 
 if TYPE_CHECKING:
     from rerank.io import Table
@@ -42,6 +26,8 @@ Points = Annotated[str, typer.Option(help="Points of a question: R for -R to R, 
 People = Annotated[str | None, typer.Option(help="CSV: column of the kind of people, for constraints.")]
 Limit = Annotated[float, typer.Option(help="Seconds of the search.")]
 Jobs = Annotated[int, typer.Option(help="Cores; -1 for all.")]
+
+VALIDATION = "--validation is {}; it must be a number of folds, bootstrap or none."
 
 LANGUAGES = ("sql", "formula", "python", "markdown", "csv")
 
@@ -75,6 +61,7 @@ def fit(
     """Fit a card of points, with a proof."""
     from rerank.io.paths import check_outputs
     from rerank.scorecard import Scorecard
+    from rerank.scorecard.files import FIT
 
     if output.suffix.lower() not in (".json", ".csv"):
         raise InputError(f"{output} names no format of a card; write to a .json, or to a .csv.")
@@ -82,55 +69,25 @@ def fit(
     chosen = columns["features"] = split_names(columns["features"])
     if chosen is not None and people is not None and people not in chosen:
         chosen.append(people)
-    kinds = _kinds(columns.pop("texts"), people)
-    table = read_data(data, **columns, need_label=True, kinds=kinds)
-    est = Scorecard(
-        stat,
-        questions,
-        _points(points),
-        must=must or (),
-        never=never or (),
-        one_per_column=one_per_column,
-        constraints=constraint or (),
-        cut=_cut(cut),
-        validation=_validation(validation),
-        time_limit=time_limit,
-        n_jobs=jobs,
-        random_state=seed,
-        verbose=1,
-    )
+    table = read_data(data, kinds=_kinds(columns.pop("texts"), people), **columns, need_label=True)
+    allowed: dict[str, Any] = {"must": must or (), "never": never or (), "one_per_column": one_per_column}
+    allowed |= {"constraints": constraint or (), "cut": _cut(cut)}
+    allowed["validation"] = worded({"none": None, "bootstrap": "bootstrap"}, VALIDATION, validation)
+    how: dict[str, Any] = {"time_limit": time_limit, "n_jobs": jobs, "random_state": seed, "verbose": 1}
+    est = Scorecard(stat, questions, _points(points), **allowed, **how)
     assert table.y is not None
     X = named_table(table)
     say(f"Fitting {stat} on {len(table)} rows of {data.name}, at most {time_limit:g} s ...")
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", LeakWarning)
+    with warnings_said(LeakWarning, others=True):
         est.fit(X, table.y, table.qid, table.sample_weight, people=people)
-    for text in dict.fromkeys(str(one.message) for one in caught):
-        say(text)
     outputs, written = Outputs(), {}
     with outputs.one():
         est.card_.save(output, est.result_)
         written["card"] = str(output)
     with outputs.one():
         if as_json:
-            found = est.result_
-            answer(
-                {
-                    **written,
-                    "statistic": found.statistic,
-                    "value": found.value,
-                    "bound": found.bound,
-                    "status": found.status,
-                    "corrected": found.corrected,
-                    "pessimistic": found.pessimistic,
-                    "n_questions": found.n_questions,
-                    "sets": found.sets,
-                    "searched": found.searched,
-                    "seconds": found.seconds,
-                    **_body(est.card_),
-                    "left_out": est.left_out_,
-                }
-            )
+            numbers = entries(est.result_, *FIT, "pessimistic", "n_questions", "sets", "searched", "seconds")
+            answer({**written, **numbers, **_body(est.card_), "left_out": est.left_out_})
         else:
             tell(str(est))
     for name, why in est.left_out_.items():
@@ -213,8 +170,6 @@ def report(
     cuts to act on. The page needs no network and runs no code.
     """
     from rerank.cli.card_page import sections
-    from rerank.io.atomic import writing
-    from rerank.io.page import page
     from rerank.io.paths import check_outputs
 
     if output.suffix.lower() not in (".html", ".htm"):
@@ -223,12 +178,7 @@ def report(
     document, found, table = _read_for(card, data, **columns, need_label=True)
     measured = stat or (document.fit or {}).get("statistic", "auc")
     parts, value = sections(found, named_table(table), table, measured, _fitted(document) if document.fit else None)
-    with writing(output) as file:
-        file.write(page(f"A card of points on {data.name}", parts))
-    if as_json:
-        answer({"page": str(output), "statistic": measured, "value": value, "sections": [name for name, _ in parts]})
-    else:
-        say(f"Written to {output}.")
+    write_page(output, f"A card of points on {data.name}", parts, as_json, statistic=measured, value=value)
 
 
 @with_columns("label", "qid", "weight", "positive", "features", "texts", "delimiter")
@@ -255,21 +205,8 @@ def regret(
     est = Scorecard(stat, points=_points(points), time_limit=time_limit, n_jobs=jobs, verbose=1)
     found = est.regret(given, named_table(table), table.y, table.qid, table.sample_weight, most=most)
     if as_json:
-        answer(
-            {
-                "statistic": stat,
-                "value": found.value,
-                "best_value": found.best_value,
-                "bound": found.bound,
-                "proved": found.proved,
-                "regret": found.regret,
-                "better": found.better,
-                "counted": found.counted,
-                "lead": found.lead,
-                "error": found.error,
-                "best": _body(found.best),
-            }
-        )
+        numbers = ("value", "best_value", "bound", "proved", "regret", "better", "counted", "lead", "error")
+        answer({"statistic": stat, **entries(found, *numbers), "best": _body(found.best)})
     else:
         tell(str(found))
     raise typer.Exit(PROVED if found.proved else FEASIBLE)
@@ -335,10 +272,7 @@ def _kinds_of(questions: Sequence[Question]) -> Kinds:
     from rerank.io.columns import Kind
     from rerank.io.lines import TRUTH
 
-    kinds: dict[str, Kind] = {}
-    for question in questions:
-        if question.sign in (">=", "<=", ">", "<"):
-            kinds[question.column] = Kind(texts=False)
+    kinds = {one.column: Kind(texts=False) for one in questions if one.sign in (">=", "<=", ">", "<")}
     for question in questions:
         name, known = question.column, kinds.get(question.column)
         named = isinstance(question.value, str) and question.value not in TRUTH
@@ -367,20 +301,15 @@ def _read_for(
     if header:
         used = dict.fromkeys(question.column for question in card.questions)
         options = {"features": list(used), "kinds": {**_kinds_of(card.questions), **_kinds(texts)}}
-    table = read_data(data, delimiter=delimiter, need_label=need_label, **roles, **options)
-    return document, card, table
+    return document, card, read_data(data, delimiter=delimiter, need_label=need_label, **roles, **options)
 
 
 def _body(card: Card) -> dict[str, Any]:
     """A card for JSON."""
     from rerank.scorecard.files import TOTAL
 
-    return {
-        "questions": [str(question) for question in card.questions],
-        "points": list(card.points),
-        "cut": card.cut,
-        "totals": [dict(zip(TOTAL, one)) for one in card.totals],
-    }
+    asked = {"questions": [str(question) for question in card.questions], "points": list(card.points)}
+    return asked | {"cut": card.cut, "totals": [dict(zip(TOTAL, one)) for one in card.totals]}
 
 
 def _fitted(document: Document) -> str:
@@ -413,18 +342,7 @@ def _points(text: str) -> Any:
 
 
 def _cut(text: str | None) -> Any:
-    if text is None:
-        return None
     try:
-        return float(text)
+        return None if text is None else float(text)
     except ValueError:
         return text
-
-
-def _validation(text: str) -> Any:
-    if text in ("none", "bootstrap"):
-        return None if text == "none" else text
-    try:
-        return int(text)
-    except ValueError:
-        raise InputError(f"--validation is {text!r}; it must be a number of folds, bootstrap or none.") from None

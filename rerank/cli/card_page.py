@@ -12,18 +12,11 @@ if TYPE_CHECKING:
     from rerank.io import Table
     from rerank.scorecard import Card
 
-MOST_LINES = 100
-"""Totals in the table; the picture has all."""
+MOST_LINES = 100  # totals in the table; the picture has all
 
 
 def sections(card: Card, X: Any, table: Table, stat: str, fitted: str | None) -> tuple[list[Section], float]:
-    """The sections of the page, and the value of the card on the labelled rows of a table (X by names).
-
-    Raises
-    ------
-    InputError
-        For grades, for labels of one kind only, and where no list has anything to order.
-    """
+    """The sections of the page, and the value of the card on the labelled rows of a table (X by names)."""
     from rerank.plots import card_risks
     from rerank.scorecard.result import exact, four
     from rerank.scorecard.rows import Rows
@@ -50,8 +43,8 @@ def sections(card: Card, X: Any, table: Table, stat: str, fitted: str | None) ->
     ]
     good: list[Part] = [text(*told)]
     if fitted is not None:
-        good.append(text(fitted))
-        good.append(text("The number on these rows is evidence only if the fit has not seen them.", small=True))
+        seen = "The number on these rows is evidence only if the fit has not seen them."
+        good += [text(fitted), text(seen, small=True)]
     first, *rest = card.parts()
     remarks = [part for part in rest[-1:] if not isinstance(part, Cells)]
     return [
@@ -68,44 +61,22 @@ def _meanings(card: Card, here: Card) -> list[Part]:
     from rerank.scorecard.card import percent
 
     known = bool(card.totals)
-    head = [
-        "total",
-        "rows",
-        "relevant",
-        "share",
-        "95 % interval of the risk here",
-        *(["risk, by the card"] if known else []),
-    ]
-    lines, outside = [head], 0
+    lines, outside = [["total", "rows", "relevant", "share", "95 % interval of the risk here"]], 0
     for one in here.totals:
-        line = [
-            str(one.total),
-            f"{one.relevant + one.other:g}",
-            f"{one.relevant:g}",
-            percent(one.relevant / (one.relevant + one.other)),
-            f"{percent(one.low)} to {percent(one.high)}",
-        ]
-        if known:
-            risk = float(card.risk([one.total])[0])
-            outside += not one.low <= risk <= one.high
-            line.append(percent(risk))
-        lines.append(line)
-    parts: list[Part] = [Cells(lines[: MOST_LINES + 1], ("right",) * len(head), named=True)]
+        rows, ends = one.relevant + one.other, f"{percent(one.low)} to {percent(one.high)}"
+        lines.append([str(one.total), f"{rows:g}", f"{one.relevant:g}", percent(one.relevant / rows), ends])
+    risks = card.risk([one.total for one in here.totals]).tolist() if known else []
+    if known:
+        outside = sum(not one.low <= risk <= one.high for one, risk in zip(here.totals, risks))
+        lines = [[*line, own] for line, own in zip(lines, ["risk, by the card", *map(percent, risks)])]
+    parts: list[Part] = [Cells(lines[: MOST_LINES + 1], ("right",) * len(lines[0]), named=True)]
     if len(lines) > MOST_LINES + 1:
         parts.append(text(f"The largest {MOST_LINES} of {len(lines) - 1} totals are shown.", small=True))
-    parts.append(
-        text(
-            "Neighbouring totals whose shares do not rise with the total share one interval, of all their rows.",
-            small=True,
-        )
-    )
+    shared = "Neighbouring totals whose shares do not rise with the total share one interval, of all their rows."
+    told = "The card was written by hand: its risks are those of these rows."
     if known:
-        parts.append(
-            text(
-                f"At {outside} of {len(here.totals)} totals the card's risk is outside the interval of these rows; "
-                "about 1 of 20 is to be expected of a card that tells the risks of such rows."
-            )
+        told = (
+            f"At {outside} of {len(here.totals)} totals the card's risk is outside the interval of these rows; "
+            "about 1 of 20 is to be expected of a card that tells the risks of such rows."
         )
-    else:
-        parts.append(text("The card was written by hand: its risks are those of these rows."))
-    return parts
+    return [*parts, text(shared, small=True), text(told)]

@@ -1,34 +1,14 @@
 """``rerank verify`` and ``rerank doctor``."""
 
-from __future__ import annotations
-
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from rerank.cli.common import (
-    FAILED,
-    FEASIBLE,
-    PROVED,
-    AsJson,
-    Model,
-    answer,
-    flags_of,
-    read_for,
-    refuse_idle,
-    tell,
-    with_columns,
-    with_ideal,
-    working,
-)
+from rerank.cli.common import FAILED, FEASIBLE, PROVED, AsJson, answer, entries, tell, working
+from rerank.cli.inputs import Model, flags_of, read_for, refuse_idle, with_columns, with_ideal
 from rerank.cli.pictures import check_picture, write_picture
-
-if TYPE_CHECKING:
-    from rerank.io import Table
-    from rerank.problem import Proof
-    from rerank.reranker.files.model_file import ModelDocument
 
 
 @with_columns("label", "qid", "weight", "people", "positive")
@@ -62,6 +42,7 @@ def verify(
     from rerank.io.paths import check_outputs
     from rerank.reranker.files import model_file
     from rerank.reranker.files.model_file import usable
+    from rerank.reranker.files.verify import refitted
     from rerank.reranker.files.verify import verify as check
 
     check_picture(plot)
@@ -83,30 +64,17 @@ def verify(
     with nullcontext() if proof is None else working(f"Checking {proof.name} ..."):
         report = check(doc, table, str(model), record, without_data=without_data)
     if as_json:
-        answer(
-            {
-                "holds": report.holds,
-                "complete": report.complete,
-                "verdict": report.verdict,
-                "checks": [vars(check) for check in report.checks],
-                "open": list(report.remarks),
-                "not_looked_at": [vars(one) for one in report.not_looked_at],
-            }
-        )
+        each = {"checks": list(map(vars, report.checks)), "open": list(report.remarks)}
+        each["not_looked_at"] = list(map(vars, report.not_looked_at))
+        answer(entries(report, "holds", "complete", "verdict") | each)
     else:
         tell(as_text(report.parts(details)))
     if plot is not None and table is not None and record is not None:
-        with working("Drawing ..."):
-            write_picture(plot, lambda: _drawn(doc, table, str(model), record))
+        from rerank.reranker.weight_space import proof_drawn
+
+        with working("Drawing ..."):  # the boxes are made anew, since the checks keep none
+            write_picture(plot, lambda: proof_drawn(refitted(doc, table, str(model)), record))
     raise typer.Exit(PROVED if report.complete else FEASIBLE if report.holds else FAILED)
-
-
-def _drawn(doc: ModelDocument, table: Table, where: str, proof: Proof) -> Any:
-    """The proof as a picture; its boxes are made anew, since the checks keep none."""
-    from rerank.reranker.files.verify import refitted
-    from rerank.reranker.weight_space import proof_drawn
-
-    return proof_drawn(refitted(doc, table, where), proof)
 
 
 def doctor(as_json: AsJson = False) -> None:

@@ -1,4 +1,4 @@
-"""What every command shares: options, reading data, writing answers, errors as one sentence and an exit code."""
+"""What every command says: answers, progress, and errors as one sentence with an exit code."""
 
 from __future__ import annotations
 
@@ -10,117 +10,26 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import replace
-from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 from formulations.errors import FormulationError
-from rerank.errors import CertificateError, InputError, OutputError, RerankError, SolverError
+from rerank.errors import CertificateError, OutputError, RerankError, SolverError
 from rerank.errors.telling import harmless, stderr
 from rerank.errors.telling import say as say
-from rerank.reranker.options import Spelling, spellings
-from rerank.reranker.options import split_names as split_names
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from rerank.io import Table
-    from rerank.io.columns import Kinds
-    from rerank.reranker.estimator import Reranker
-    from rerank.reranker.files.model_file import ModelDocument
-    from rerank.reranker.result import Result
+    from rerank.reranker.describe import Result
 
 PROVED, BAD_INPUT, FEASIBLE, NO_SOLUTION, FAILED = 0, 2, 3, 4, 5
 STOPPED = 130  # as shells have it for Ctrl-C
 
 Answer = TypeVar("Answer")
 
-Data = Annotated[Path, typer.Argument(help="Table: .csv, .tsv, .svm (svmlight with qid), also .gz, or .parquet.")]
-Model = Annotated[Path, typer.Argument(help="Model file (JSON) written by rerank fit.")]
-Label = Annotated[str | None, typer.Option(help="CSV: column of the label, 0/1 or grades.")]
-Qid = Annotated[str | None, typer.Option(help="CSV: column of the list (query) id.")]
-Id = Annotated[str | None, typer.Option(help="CSV: column of the row's name.")]
-Weight = Annotated[str | None, typer.Option(help="CSV: column of the row's weight.")]
-Groups = Annotated[
-    str | None, typer.Option(help="CSV: column of what rows belong together, such as a person; folds keep it whole.")
-]
-People = Annotated[str | None, typer.Option(help="CSV: column of the kind of row that --quota counts.")]
-Positive = Annotated[
-    str | None, typer.Option("--positive-label", help="CSV: the label of the rows to find, where labels are words.")
-]
-Features = Annotated[
-    str | None,
-    typer.Option(help="CSV: columns to use, with commas between; all by default, those with text for logistic alone."),
-]
-Texts = Annotated[
-    str | None, typer.Option(help="CSV: columns whose numbers are names, such as postal codes, with commas between.")
-]
-Delimiter = Annotated[str | None, typer.Option(help="CSV: what separates the columns, one character or tab.")]
-COLUMNS: dict[str, Any] = {
-    "label": Label,
-    "qid": Qid,
-    "id": Id,
-    "weight": Weight,
-    "groups": Groups,
-    "people": People,
-    "positive": Positive,
-    "features": Features,
-    "texts": Texts,
-    "delimiter": Delimiter,
-}
-"""What the options of a command say of the columns of a table, by the names that :func:`read_data` has for it."""
-GIVEN = "given_"
-"""What the name of a parameter has before it among a command's own."""
 Details = Annotated[bool, typer.Option("--details", help="Print numbers, weights, options and seconds, too.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-
-
-def with_columns(*names: str) -> Callable[[Callable[..., Answer]], Callable[..., Answer]]:
-    """A command gets what is said of the columns of a table as ``columns``, by these names of :data:`COLUMNS`."""
-    made = [Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=COLUMNS[name]) for name in names]
-    return lambda command: _extended(command, "columns", made, dict)
-
-
-def with_options(options: type[Any], unset: bool = False) -> Callable[[Callable[..., Answer]], Callable[..., Answer]]:
-    """A command gets the options of a fit (:mod:`rerank.reranker.options`) as ``given``, by parameter.
-
-    With ``unset`` these are only the ones that the user gives, and none has a default.
-    """
-
-    def made(name: str, one: Spelling) -> Parameter:
-        kind: Any = one.kind | None if unset else one.kind
-        told: Any = Annotated[kind, typer.Option(*one.names, help=one.help)]
-        default = None if unset else one.default
-        return Parameter(GIVEN + name, Parameter.KEYWORD_ONLY, default=default, annotation=told)
-
-    def packed(values: dict[str, Any]) -> dict[str, Any]:
-        given = {name.removeprefix(GIVEN): value for name, value in values.items()}
-        return {name: value for name, value in given.items() if not unset or value is not None}
-
-    derived = [made(name, one) for name, one in spellings(options).items()]
-    return lambda command: _extended(command, "given", derived, packed)
-
-
-def _extended(
-    command: Callable[..., Answer], name: str, made: list[Parameter], packed: Callable[[dict[str, Any]], dict[str, Any]]
-) -> Callable[..., Answer]:
-    """The command with some parameters in place of one, which gets their values."""
-    own = signature(command, eval_str=True).parameters.values()
-    each = [made if one.name == name else [one.replace(kind=Parameter.KEYWORD_ONLY)] for one in own]
-    shown = Signature([one for some in each for one in some])
-
-    @functools.wraps(command)
-    def run(**values: Any) -> Answer:
-        taken = {one.name: values.pop(one.name) for one in made}
-        return command(**values, **{name: packed(taken)})
-
-    run.__annotations__ = {one.name: one.annotation for one in shown.parameters.values()}
-    run.__signature__ = shown  # type: ignore[attr-defined]
-    return run
 
 
 def guarded(command: Callable[..., Answer]) -> Callable[..., Answer]:
@@ -164,23 +73,17 @@ def silence() -> None:
 
 
 @contextmanager
-def warnings_said(kind: type[Warning]) -> Iterator[None]:
-    """Warnings of a kind as lines on standard error, each once."""
+def warnings_said(kind: type[Warning], others: bool = False) -> Iterator[None]:
+    """Warnings of a kind as lines on standard error, each once; with ``others`` what else Python would show, too."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", kind)
         yield
-    for text in dict.fromkeys(str(one.message) for one in caught if issubclass(one.category, kind)):
+    for text in dict.fromkeys(str(one.message) for one in caught if others or issubclass(one.category, kind)):
         say(text)
 
 
 def tell(text: str) -> None:
-    """Lines of an answer, on standard output. A reader that has gone, as of ``| head``, is no error.
-
-    Raises
-    ------
-    OutputError
-        If it cannot be written.
-    """
+    """Lines of an answer, on standard output. A reader that has gone, as of ``| head``, is no error."""
     try:
         print(harmless(text), flush=True)
     except BrokenPipeError:
@@ -190,6 +93,19 @@ def tell(text: str) -> None:
         raise OutputError(
             f"Cannot write standard output: {error.strerror or error}; the files of this command are not affected."
         ) from None
+
+
+def write_page(output: Path, title: str, sections: Any, as_json: bool, **more: Any) -> None:
+    """Write a page of sections, and say so."""
+    from rerank.io.atomic import writing
+    from rerank.io.page import page
+
+    with writing(output) as file:
+        file.write(page(title, sections))
+    if as_json:
+        answer({"page": str(output), **more, "sections": [heading or title for heading, _ in sections]})
+    else:
+        say(f"Written to {output}.")
 
 
 class Outputs:
@@ -215,6 +131,11 @@ class Outputs:
 def answer(body: Mapping[str, Any]) -> None:
     """One JSON object on standard output; infinities become null, as JSON has none."""
     tell(json.dumps(plain(body), indent=1, allow_nan=False))
+
+
+def entries(record: Any, *names: str) -> dict[str, Any]:
+    """Some fields of a record, for an answer."""
+    return {name: getattr(record, name) for name in names}
 
 
 def plain(value: Any) -> Any:
@@ -246,228 +167,3 @@ def working(what: str) -> Iterator[None]:
     with Progress(*columns, console=Console(file=stderr()), transient=True) as shown:
         shown.add_task(what, total=None)
         yield
-
-
-def read_data(
-    path: Path,
-    *,
-    label: str | None = None,
-    qid: str | None = None,
-    id: str | None = None,
-    weight: str | None = None,
-    positive: str | None = None,
-    features: str | list[str] | None = None,
-    delimiter: str | None = None,
-    need_label: bool = False,
-    groups: str | None = None,
-    people: str | None = None,
-    kinds: Kinds | None = None,
-) -> Table:
-    """The table of a file, without rows of weight 0; notes of its reader go to standard error.
-
-    Features are names, or a text of names with commas between. With ``kinds`` it may have texts and gaps
-    (:func:`rerank.io.read_csv`).
-
-    Raises
-    ------
-    InputError
-        If the reader refuses the file, or a label is needed and there is none.
-    """
-    table = _read(
-        path,
-        need_label,
-        label=label,
-        qid=qid,
-        id=id,
-        weight=weight,
-        positive=positive,
-        features=split_names(features) if isinstance(features, str) else features,
-        delimiter=separator(delimiter),
-        groups=groups,
-        people=people,
-        kinds=kinds,
-    )
-    return there(table)
-
-
-def _read(path: Path, need_label: bool, **options: Any) -> Table:
-    """The table of a file; notes of its reader go to standard error."""
-    from rerank.io import read_table
-
-    table = read_table(path, **options)
-    for note in table.notes:
-        say(note)
-    if need_label and table.y is None:
-        raise InputError(f"{path} was read without labels; name the column that holds them with --label.")
-    return table
-
-
-def there(table: Table) -> Table:
-    """The rows with a weight above 0, named as in the file: by their ids, or by their numbers in the whole table."""
-    from rerank.ranks.present import present
-
-    mask = present(len(table), table.sample_weight).mask
-    return table if mask is None else some_of(replace(table, ids=row_names(table)), mask.nonzero()[0])
-
-
-def row_names(table: Table) -> NDArray[np.object_]:
-    """The ids of the rows, or their numbers."""
-    import numpy as np
-
-    return np.array([str(row) for row in range(len(table))], dtype=object) if table.ids is None else table.ids
-
-
-def some_of(table: Table, rows: NDArray[np.intp]) -> Table:
-    """Some rows of a table."""
-    named = {name: getattr(table, name) for name in ("y", "qid", "ids", "sample_weight", "groups", "people")}
-    some: dict[str, Any] = {name: None if values is None else values[rows] for name, values in named.items()}
-    return replace(table, X=table.X[rows], **some)
-
-
-def named_table(table: Table) -> Any:
-    """The columns of a table under their names."""
-    from rerank.io.frames import with_columns
-
-    return with_columns(table.X, table.feature_names, table.feature_names)
-
-
-def read_for(
-    model: Path,
-    data: Path,
-    *,
-    label: str | None = None,
-    qid: str | None = None,
-    id: str | None = None,
-    weight: str | None = None,
-    people: str | None = None,
-    positive: str | None = None,
-    delimiter: str | None = None,
-    need_label: bool = False,
-    take_label: bool = False,
-) -> tuple[ModelDocument, Table]:
-    """A model and a table with its columns; a column not named here is that of the fit, if the file has it.
-
-    Labels are read where they are needed or, with ``take_label``, where the file has them. Rows of weight 0 are left
-    out where labels are needed.
-    """
-    from rerank.io.columns import label_column
-    from rerank.io.frames import with_columns
-    from rerank.io.reader import column_names
-    from rerank.reranker.files import model_file
-    from rerank.reranker.files.document import kinds_of
-
-    doc = model_file.read(model)
-    kinds, options, label_of_rows = kinds_of(doc), dict[str, Any](), None
-    if header := column_names(data, separator(delimiter)):
-        given = {"label": label, "qid": qid, "id": id, "weight": weight, "people": people}
-        for role, name in given.items():
-            fitted = doc.settings.get(f"{role}_column")
-            wanted = need_label or (take_label and role != "people") or role in ("qid", "id")
-            if name is None and fitted is not None and wanted and fitted in header:
-                given[role] = fitted
-        if given["id"] is None:  # what pandas calls the rows; of several columns or none they are numbered
-            given["id"] = label_of_rows = label_column([name for name in header if name not in kinds])
-        if given["qid"] is None and (lost := doc.settings.get("qid_column")) is not None:
-            say(
-                f"{data} has no column {lost!r}, which held the lists of the fit, so all rows are one list; name "
-                "theirs with --qid."
-            )
-        if positive is None and given["label"] is not None:
-            word = doc.settings.get("label_positive")
-            positive = doc.settings.get("positive_label") or (word if isinstance(word, str) else None)
-        options = {
-            **given,
-            "positive": positive,
-            "features": list(kinds),
-            "delimiter": separator(delimiter),
-            "kinds": kinds,
-        }
-    else:
-        named = {"label": label, "qid": qid, "id": id, "weight": weight, "positive": positive}
-        options = {"n_features": len(doc.feature_names), "delimiter": separator(delimiter), **named}
-    try:
-        table = _read(data, need_label, **options)
-    except InputError:
-        if label_of_rows is None:
-            raise
-        table = _read(data, need_label, **options | {"id": None})  # some rows may have no label
-    if len(table.feature_names) < len(doc.feature_names):
-        X = with_columns(table.X, table.feature_names, doc.feature_names)
-        table = replace(table, X=X, feature_names=doc.feature_names)
-    return doc, there(table) if need_label else table
-
-
-def ranker(doc: ModelDocument, model: Path) -> Reranker:
-    """The estimator of a model, for rows whose columns were found by name and have no names themselves."""
-    from rerank.reranker.estimator import restored
-    from rerank.reranker.files.document import state_of
-
-    return restored(state_of(replace(doc, settings={**doc.settings, "named_features": False}), where=str(model)))
-
-
-def flags_of(columns: Mapping[str, object]) -> dict[str, object]:
-    """What is said of columns, by the options that say it."""
-    return {"--positive-label" if name == "positive" else f"--{name}": value for name, value in columns.items()}
-
-
-def refuse_idle(given: Mapping[str, object], why: str) -> None:
-    """Refuse options that would change nothing.
-
-    Parameters
-    ----------
-    given : mapping from option to value
-        None stands for an option that was not given.
-    why : str
-        Why none of them has a meaning, and what to do.
-    """
-    for name, value in given.items():
-        if value is not None:
-            raise InputError(f"{name} is given, and {why}.")
-
-
-def separator(delimiter: str | None) -> str | None:
-    """The character that ``--delimiter`` names."""
-    return {"tab": "\t", "\\t": "\t"}.get(delimiter or "", delimiter)
-
-
-def with_ideal(path: Path) -> list[Path]:
-    """A table and the file of ideal grades that may stand beside it."""
-    from rerank.io import ideal
-
-    return [path, Path(ideal.beside(path))]
-
-
-def named_run(text: str) -> tuple[str, str] | None:
-    """Name and file of NAME=FILE; None for a FILE alone, also where a file's own name has the sign."""
-    name, equals, path = text.partition("=")
-    return (name, path) if equals and (os.path.exists(path) or not os.path.exists(text)) else None
-
-
-def runs_of(given: list[str]) -> dict[str, Path]:
-    """Files by name, from NAME=FILE, or FILE, whose name is its stem."""
-    from rerank.io.runs import name_of_file
-
-    found: dict[str, Path] = {}
-    for text in given:
-        name, path = named_run(text) or (name_of_file(text), text)
-        if not name or not path:
-            raise InputError(f"{text!r} is no run; write NAME=FILE, such as bm25=a.run.")
-        if name in found:
-            raise InputError(f"Two runs are called {name!r}; give each a name of its own: NAME=FILE.")
-        found[name] = Path(path)
-    return found
-
-
-def runs_and_qrels(
-    files: list[str] | None, run: list[str] | None, qrels: Path | None, judged: bool
-) -> tuple[dict[str, Path], Path | None]:
-    """Runs by name and judgements, of files and of --run and --qrels.
-
-    Without --qrels the last file holds the judgements if they are needed (``judged``), or if it is written as such.
-    """
-    from rerank.io.trec import reads_as
-
-    every = list(files or [])
-    if qrels is None and every and (judged or reads_as(every[-1]) == "judgements"):
-        qrels = Path(every.pop())
-    return runs_of([*every, *(run or [])]), qrels

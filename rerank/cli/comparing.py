@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rerank.cli.common import (
-    FEASIBLE,
-    PROVED,
-    AsJson,
-    Data,
-    Outputs,
-    answer,
-    named_table,
-    read_data,
-    refuse_idle,
-    say,
-    split_names,
-    tell,
-    with_columns,
-    with_ideal,
-)
+from rerank.cli.common import FEASIBLE, PROVED, AsJson, Outputs, answer, entries, say, tell, warnings_said
+from rerank.cli.inputs import Data, named_table, read_data, refuse_idle, with_columns, with_ideal
 from rerank.errors import LeakWarning, unknown
-from rerank.reranker.options import STATISTICS
+from rerank.reranker.options import STATISTICS, split_names
 
 if TYPE_CHECKING:
     from rerank.io import Table
@@ -69,38 +54,13 @@ def compare(
         raise unknown(f"column of {data.name}", first_stage, table.feature_names)
     say(f"Comparing by {stat} on {len(table)} rows of {data.name}, at most {time_limit:g} s ...")
     assert table.y is not None
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", LeakWarning)
-        found = comparison.compare(
-            named_table(table),
-            table.y,
-            stat,
-            table.qid,
-            table.sample_weight,
-            None,
-            table.ideal_gains,
-            table.groups,
-            methods=[*in_use, *(split_names(methods) or ())],
-            folds=folds,
-            time_limit=time_limit,
-            n_jobs=jobs,
-            random_state=seed,
-            verbose=1,
-        )
-    _answered(
-        caught,
-        found,
-        plot,
-        as_json,
-        {
-            "statistic": found.statistic,
-            "take": found.take,
-            "sentence": found.sentence,
-            "folds": found.folds,
-            "list_length": found.list_length,
-            "methods": found.table,
-        },
-    )
+    tried = [*in_use, *(split_names(methods) or ())]
+    asked: dict[str, Any] = {"folds": folds, "time_limit": time_limit, "n_jobs": jobs, "random_state": seed}
+    given = (table.qid, table.sample_weight, None, table.ideal_gains, table.groups)
+    with warnings_said(LeakWarning):
+        found = comparison.compare(named_table(table), table.y, stat, *given, methods=tried, verbose=1, **asked)
+    told = entries(found, "statistic", "take", "sentence", "folds", "list_length")
+    _answered(found, plot, as_json, told | {"methods": found.table})
 
 
 @with_columns("label", "qid", "id", "weight", "groups", "positive", "features", "texts", "delimiter")
@@ -131,27 +91,15 @@ def frontier(
     X, y = named_table(table), table.y
     common: dict[str, Any] = {"n_jobs": jobs, "random_state": seed, "verbose": 1}
     assert y is not None
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", LeakWarning)
+    with warnings_said(LeakWarning):
         if questions:
             card = Scorecard(stat, validation=folds, **common)
             found = card.frontier(most, X, y, table.qid, table.sample_weight, time_limit=time_limit)
         else:
             given = (X, y, table.qid, table.sample_weight, None, table.ideal_gains, table.groups)
             found = Reranker(stat, **common).frontier(most, *given, folds=folds, time_limit=time_limit)
-    _answered(
-        caught,
-        found,
-        plot,
-        as_json,
-        {
-            "statistic": found.statistic,
-            "unit": found.unit,
-            "proved": found.proved,
-            "steps": found.table,
-            "held_out_by": found.held_out_by,
-        },
-    )
+    told = entries(found, "statistic", "unit", "proved", "held_out_by")
+    _answered(found, plot, as_json, told | {"steps": found.table})
     raise typer.Exit(PROVED if found.proved else FEASIBLE)
 
 
@@ -167,12 +115,10 @@ def _table(data: Path, columns: dict[str, Any], plot: Path | None) -> Table:
     return read_data(data, **columns, need_label=True, kinds=kinds)
 
 
-def _answered(caught: list[Any], found: Any, plot: Path | None, as_json: bool, body: dict[str, Any]) -> None:
-    """Print a result, with what was warned of, and draw it."""
+def _answered(found: Any, plot: Path | None, as_json: bool, body: dict[str, Any]) -> None:
+    """Print a result, and draw it."""
     from rerank.cli.pictures import write_picture
 
-    for text in dict.fromkeys(str(one.message) for one in caught if issubclass(one.category, LeakWarning)):
-        say(text)
     outputs = Outputs()
     with outputs.one():
         if as_json:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from rerank.io import Table
     from rerank.io.page import Part
-    from rerank.reranker.result import Result
+    from rerank.reranker.describe import Result
 
 ROWS, TOP = 5000, 60
 STAT = f"precision@{TOP}"
@@ -26,20 +26,14 @@ PLACES = 12
 SHOWN = {"hours": 1, "vibration": 1, "temperature": 0, "load": 0}
 """The first sensors, which matter, with the decimals that are shown."""
 
-LISTS, STUDENT = 50, 2.01
-"""Lists to come, and the 97.5 % point of Student's t for so many."""
-
-TO_COME = 1_000_000
-"""Seed of the first list to come; the fits see smaller seeds."""
-
-SEED = 1
-"""The draw that is shown; ``python -m benchmarks.guard`` has others."""
+LISTS, STUDENT = 50, 2.01  # lists to come, and the 97.5 % point of Student's t for so many
+TO_COME = 1_000_000  # seed of the first list to come; the fits see smaller seeds
+SEED = 1  # the draw that is shown; ``python -m benchmarks.guard`` has others
 
 SIMPLE = ("logistic+squares", "logistic+head20")
 """What is compared on the lists to come: squares as columns, and a refit on the first 20 % of its own list."""
 
-RADII = (0.1, 1.0)
-"""Two of the default radii, in standard deviations of the first stage's score."""
+RADII = (0.1, 1.0)  # two of the default radii, in standard deviations of the first stage's score
 
 WORK = "Fitting logistic regression, simple rivals and corrections, on folds and on all rows ..."
 AGAIN = "The same on machines that fail in one way ..."
@@ -87,38 +81,19 @@ class Place:
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """One guarded fit and what it is worth on lists to come.
+    """One guarded fit and what it is worth on lists to come."""
 
-    Attributes
-    ----------
-    ways : int
-        How many ways the machines have to fail.
-    n_rows, n_failed : int
-        Of the training list.
-    kept : bool
-        Whether the guard kept the first stage.
-    result : Result
-    report : str
-        Held-out lead of each option.
-    first, ours : int arrays (lists,)
-        Failures among the first ``TOP`` of each list to come, by logistic regression and by what was chosen.
-    others : mapping of str to int array (lists,)
-        Failures by other simple scores, fitted to all rows.
-    before, after : tuples of Place
-        The top of the first list to come, by the same two.
-    """
-
-    ways: int
-    n_rows: int
+    ways: int  # how many ways the machines have to fail
+    n_rows: int  # of the training list
     n_failed: int
-    kept: bool
+    kept: bool  # whether the guard kept the first stage
     result: Result
-    report: str
-    first: NDArray[np.intp]
-    ours: NDArray[np.intp]
-    others: dict[str, NDArray[np.intp]]
-    before: tuple[Place, ...]
-    after: tuple[Place, ...]
+    report: str  # held-out lead of each option
+    first: NDArray[np.intp]  # (lists,), failures among the first TOP of each list to come, by logistic regression
+    ours: NDArray[np.intp]  # (lists,), by what was chosen
+    others: dict[str, NDArray[np.intp]]  # by other simple scores, fitted to all rows
+    before: tuple[Place, ...]  # the top of the first list to come, by logistic regression
+    after: tuple[Place, ...]  # by what was chosen
 
     @property
     def lead(self) -> tuple[float, float]:
@@ -130,17 +105,12 @@ class Case:
     def to_dict(self) -> dict[str, Any]:
         """Plain values for ``--json``."""
         mean, half = self.lead
+        counts = {"ways_to_fail": self.ways, "n_train": self.n_rows, "n_failed": self.n_failed}
         return {
-            "ways_to_fail": self.ways,
-            "n_train": self.n_rows,
-            "n_failed": self.n_failed,
+            **counts,
             "first_stage_kept": self.kept,
             "result": self.result.to_dict(),
-            "lists_to_come": {
-                "first_stage": self.first.tolist(),
-                "chosen": self.ours.tolist(),
-                **{name: found.tolist() for name, found in self.others.items()},
-            },
+            "lists_to_come": {"first_stage": self.first, "chosen": self.ours, **self.others},
             "lead": {"mean": mean, "low": mean - half, "high": mean + half},
             "before": [vars(place) for place in self.before],
             "after": [vars(place) for place in self.after],
@@ -148,13 +118,7 @@ class Case:
 
 
 def cases(time_limit: float = 40.0, n_jobs: int | None = None) -> Iterator[Case]:
-    """Fit one case after the other: that where corrections pay first. Few options are tried, so that it takes seconds.
-
-    Parameters
-    ----------
-    time_limit : float
-        Seconds for each guarded fit.
-    """
+    """Fit one case after the other: that where corrections pay first. Few options are tried, to take seconds."""
     from rerank.reranker.selection.options import MARGIN, WINDOW
 
     few = [{"first_stage": SIMPLE, "radius": [0.0]}, {"radius": RADII, "margin": [MARGIN], "window": [WINDOW]}]
@@ -172,16 +136,8 @@ def guarded(
 ) -> Case:
     """Fit on one made-up list and rank lists to come, which are the same for every seed.
 
-    Parameters
-    ----------
-    seed, ways : int
-        As for :func:`rerank.io.machines.machines`.
-    n_jobs : int or None
-        As for :class:`rerank.Reranker`.
-    others : mapping
-        Further scores to compare with: functions from rows and labels to a function that scores rows.
-    **choice
-        As for :class:`rerank.RerankerCV`, whose defaults hold otherwise.
+    ``others`` are further scores to compare with: functions from rows and labels to a function that scores rows, and
+    ``choice`` holds parameters of :class:`rerank.RerankerCV`.
     """
     import numpy as np
     from sklearn.base import clone
@@ -215,19 +171,9 @@ def guarded(
     ours, found = hits(est.decision_function), {name: hits(score) for name, score in scores.items()}
     orders = [order(score(lists[0].X)) for score in (scores["logistic"], est.decision_function)]
     before, after = _top(lists[0], *orders), _top(lists[0], *reversed(orders))
-    return Case(
-        ways,
-        len(table),
-        int(table.y.sum()),
-        search.first_stage_kept_,
-        search.result_,
-        search.report(),
-        found.pop("logistic"),
-        ours,
-        found,
-        before,
-        after,
-    )
+    counts, first = (ways, len(table), int(table.y.sum())), found.pop("logistic")
+    told = (search.first_stage_kept_, search.result_, search.report())
+    return Case(*counts, *told, first, ours, found, before, after)
 
 
 def _top(table: Table, order: NDArray[np.intp], other: NDArray[np.intp]) -> tuple[Place, ...]:
@@ -265,16 +211,11 @@ def kept(case: Case) -> list[Part]:
     """The case where the guard keeps the first stage."""
     from rerank.io.page import Words
 
-    lines = (
+    first = (
         "Where the first stage is right there is nothing to gain. The same sensors, but one way to fail, with log-odds "
-        "as logistic regression takes them to be:",
-        "",
-        *fitted(case),
-        *to_come(case),
-        "",
-        ONE_DRAW,
+        "as logistic regression takes them to be:"
     )
-    return [Words(line) for line in lines]
+    return [Words(line) for line in (first, "", *fitted(case), *to_come(case), "", ONE_DRAW)]
 
 
 def fitted(case: Case) -> list[str]:
@@ -312,13 +253,9 @@ def side_by_side(case: Case) -> list[Part]:
     """The tops of two lists side by side: row, label and place in the other list."""
     from rerank.io.page import Cells, Words
 
-    rows = [("place", "first stage", "failed", "corrected", "failed", "was at")]
+    rows, mark = [("place", "first stage", "failed", "corrected", "failed", "was at")], {True: "yes", False: "."}
     for place, (left, right) in enumerate(zip(case.before, case.after, strict=True), start=1):
         was = "" if right.other == place else str(right.other)
-        rows.append((str(place), left.name, _mark(left.relevant), right.name, _mark(right.relevant), was))
+        rows.append((str(place), left.name, mark[left.relevant], right.name, mark[right.relevant], was))
     title = f"The first {len(case.before)} places of a list to come ({', '.join(SHOWN)}):"
     return [Words(title), Cells(rows, ("right", "left", "left", "left", "left", "right"), named=True)]
-
-
-def _mark(relevant: bool) -> str:
-    return "yes" if relevant else "."

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rerank.cli.common import AsJson, answer, runs_and_qrels, say, tell
+from rerank.cli.common import AsJson, answer, entries, say, tell
+from rerank.cli.inputs import runs_and_qrels
 from rerank.errors import InputError
 from rerank.errors.telling import harmless
 
@@ -75,24 +76,15 @@ def evaluate(
     tell(str(found))
 
 
-_COMMAS = re.compile(r",(?![^(]*\))")
-"""Those between names, and not in ``AP(rel=2, judged_only=True)``."""
+_COMMAS = re.compile(r",(?![^(]*\))")  # those between names, and not in ``AP(rel=2, judged_only=True)``
 
 
 def _plain(found: Evaluation, per_query: bool) -> dict[str, Any]:
-    body: dict[str, Any] = {
-        "n_queries": len(found.runs[found.base].queries),
-        "runs": found.means,
-        "base": found.base,
-        "notes": list(found.notes),
-        "ahead": {
-            name: {
-                one.measure: {"mean": one.mean, "half_width": one.half, "wins": one.wins, "losses": one.losses}
-                for one in own
-            }
-            for name, own in found.differences.items()
-        },
-    }
+    body: dict[str, Any] = {"n_queries": len(found.runs[found.base].queries), "runs": found.means, "base": found.base}
+    body |= {"notes": list(found.notes), "ahead": {}}
+    for name, own in found.differences.items():
+        sides = {one.measure: {"half_width": one.half, **entries(one, "mean", "wins", "losses")} for one in own}
+        body["ahead"][name] = sides
     if per_query:
         body["queries"] = {name: {} for name in found.runs}
         for record in found.per_query:

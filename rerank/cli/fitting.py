@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -10,25 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rerank.cli.common import (
-    AsJson,
-    Data,
-    Details,
-    Outputs,
-    answer,
-    exit_code,
-    read_data,
-    refuse_idle,
-    say,
-    some_of,
-    split_names,
-    tell,
-    with_columns,
-    with_ideal,
-    with_options,
-)
+from rerank.cli.common import AsJson, Details, Outputs, answer, exit_code, say, tell, warnings_said
+from rerank.cli.inputs import Data, read_data, refuse_idle, some_of, with_columns, with_ideal, with_options
 from rerank.errors import InputError, LeakWarning
-from rerank.reranker.options import Options, parameters
+from rerank.reranker.options import Options, parameters, split_names
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,8 +23,7 @@ if TYPE_CHECKING:
     from rerank.reranker.estimator import Reranker
     from rerank.reranker.selection.reranker_cv import RerankerCV
 
-FOLDS = 5
-"""Folds of :class:`rerank.RerankerCV`."""
+FOLDS = 5  # folds of :class:`rerank.RerankerCV`
 
 
 @with_options(Options)
@@ -99,11 +82,8 @@ def fit(
     say(f"Fitting {est.stat} on {len(table)} rows of {data.name}, at most {est.time_limit:g} s ...")
     if checkpoint is not None and checkpoint.exists():
         say(f"The search goes on with {checkpoint}.")
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", LeakWarning)
+    with warnings_said(LeakWarning, others=True):
         est, why, draw = fitted(est, table, folds, safeguard, holdout)
-    for text in dict.fromkeys(str(one.message) for one in caught):
-        say(text)
     roles = ("label", "qid", "id", "weight", *(("people",) if columns["people"] else ()))
     read = {f"{role}_column": columns[role] for role in roles} | {"positive_label": columns["positive"]}
     outputs, record, written = Outputs(), None if proof is None else est.result_.proof, {}
@@ -178,18 +158,10 @@ def chosen(est: Reranker, table: Table, cv: int, safeguard: float | None) -> Rer
     from rerank.reranker.selection.options import SAFEGUARD
     from rerank.reranker.selection.reranker_cv import RerankerCV, fit_table_by_folds
 
-    clear = SAFEGUARD if safeguard is None else safeguard
     # A radius that the user names is the one correction that is compared with the first stage.
-    search = RerankerCV(
-        est,
-        grid=None if est.radius is None else {},
-        cv=cv,
-        safeguard=clear,
-        time_limit=est.time_limit,
-        random_state=est.random_state,
-        verbose=1,
-    )
-    return fit_table_by_folds(search, table)
+    more: dict[str, Any] = {"time_limit": est.time_limit, "random_state": est.random_state, "verbose": 1}
+    more |= {"grid": None if est.radius is None else {}, "safeguard": SAFEGUARD if safeguard is None else safeguard}
+    return fit_table_by_folds(RerankerCV(est, cv=cv, **more), table)
 
 
 def check_meant(
@@ -207,13 +179,7 @@ def check_meant(
     presolve: bool,
     **_: Any,
 ) -> None:
-    """Refuse a share that is none, and options of ``rerank fit`` that have no meaning beside the others.
-
-    Raises
-    ------
-    InputError
-        Naming the first of them.
-    """
+    """Refuse a share that is none, and options of ``rerank fit`` that have no meaning beside the others."""
     if holdout is not None and not 0 < holdout < 1:
         raise InputError(f"--holdout is {holdout:g}; it must be a share of the rows between 0 and 1, such as 0.3.")
     if free:
@@ -234,14 +200,8 @@ def check_meant(
 
 
 def held_out_gain(fitted: Callable[[Table], Reranker], table: Table, share: float, est: Reranker) -> str:
-    """A sentence: the statistic of rows that a second fit did not see, by the first stage and by the fit.
-
-    Parameters
-    ----------
-    fitted : callable
-        Makes the fit of a table, choices by folds included.
-    est : Reranker
-        Statistic, gain and seed.
+    """A sentence: the statistic of rows that a second fit did not see, by the first stage and by the fit. ``fitted``
+    makes the fit of a table, choices by folds included; ``est`` has statistic, gain and seed.
     """
     from rerank.ranks import evaluate
     from rerank.reranker.data import units_of

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rerank.cli.common import AsJson, Outputs, answer, exit_code, refuse_idle, runs_and_qrels, say, tell, with_options
+from rerank.cli.common import AsJson, Outputs, answer, entries, exit_code, say, tell
+from rerank.cli.inputs import refuse_idle, runs_and_qrels, with_options
 from rerank.errors import InputError, OutputError
 from rerank.reranker.options import FusionOptions, parameters, spellings
 
@@ -158,47 +159,28 @@ def _apply(
         refuse_idle({"--kinds": kinds}, "it is about the run that is written; add --out FUSED.run, or leave it out")
     found = load(model)
     snippet = None if target is None else export(found, target)
-    joined = None
-    notes: tuple[str, ...] = ()
+    written: dict[str, Any] = {"out": None, "export": snippet, "notes": [], "n_rows": None}
     if out is not None:
         joined = found.joined(runs)
-        for note in (notes := found.notes(joined)):
+        written |= {"out": str(out), "notes": list(found.notes(joined)), "n_rows": len(joined)}
+        for note in written["notes"]:
             say(note)
         write_run(out, joined.qid, joined.docid, found.scores(joined, kinds))
         say(f"{len(joined)} documents of {len(set(joined.qid.tolist()))} queries written to {out}.")
     if as_json:
-        answer(
-            {
-                **_described(found),
-                "out": out and str(out),
-                "export": snippet,
-                "notes": list(notes),
-                "n_rows": None if joined is None else len(joined),
-            }
-        )
+        answer(_described(found) | written)
     elif snippet is not None:
         tell(snippet)
 
 
 def _described(model: FusionModel) -> dict[str, Any]:
-    return {
-        "weights": dict(zip(model.names, model.weights.tolist())),
-        "normalise": model.normaliser,
-        "k": model.k,
-        "missing": model.missing,
-        "depth": model.depth,
-        "kinds": {kind: dict(zip(model.names, own.tolist())) for kind, own in model.kinds.items()},
-    }
+    kinds = {kind: dict(zip(model.names, own.tolist())) for kind, own in model.kinds.items()}
+    told = {"weights": dict(zip(model.names, model.weights.tolist())), "normalise": model.normaliser}
+    return told | entries(model, "k", "missing", "depth") | {"kinds": kinds}
 
 
 def expressed(target: str, names: tuple[str, ...], options: dict[str, Any]) -> dict[str, Any]:
-    """The normalisers that a fit may choose so that a target can express it.
-
-    Raises
-    ------
-    InputError
-        For an unknown target, and a fit that it cannot express; before the time of the fit is spent.
-    """
+    """Normalisers that a fit may choose so that a target can express it; else an error, before the time is spent."""
     import numpy as np
 
     from rerank.reranker.fusion.estimator import AUTO
@@ -206,9 +188,8 @@ def expressed(target: str, names: tuple[str, ...], options: dict[str, Any]) -> d
     from rerank.reranker.fusion.model import FusionModel
 
     weights = np.full(len(names), 1.0 if options.get("positive", True) else -1.0)
-    plain = FusionModel(
-        names, weights, "rank", options.get("k", 60.0), options.get("missing", "lowest"), options.get("depth")
-    )
+    rules = {name: options[name] for name in ("k", "missing", "depth") if name in options}
+    plain = FusionModel(names, weights, "rank", **rules)
     given = options.get("normalise", "auto")
     if not isinstance(options.get("prior"), dict):
         expressible(target, ["rank"], plain)  # RRF may be kept

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rerank.io.page import Beside, Cells, Folded, Items, Part, Picture, Words
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from rerank.io import Table
@@ -22,8 +21,7 @@ if TYPE_CHECKING:
     from rerank.reranker.files.verify import Report
     from rerank.reranker.reasons import Reason
 
-Section = tuple[str, list[Part]]
-"""A heading and what stands below it."""
+Section = tuple[str, list[Part]]  # a heading and what stands below it
 
 GIVEN = "Taken as given from the model file"
 """What nobody can recompute from rows and file; ``rerank verify`` lists it under the same name."""
@@ -44,40 +42,24 @@ def picture(draw: Callable[[], Any]) -> Picture:
     return Picture(lambda: svg(draw))
 
 
-SHOWN = 20
-"""Rows of the list, where the statistic has no number of places."""
+SHOWN = 20  # rows of the list, where the statistic has no number of places
 MOST_ROWS = 200
-LABEL = 14
-"""Signs of a column's name beside a row; longer ones are cut in their middle."""
+LABEL = 14  # signs of a column's name beside a row; longer ones are cut in their middle
 
 
 @dataclass(frozen=True, eq=False)
 class Ranked:
-    """A table ranked by a model.
-
-    Attributes
-    ----------
-    scores : float64 array (n,)
-        What orders the lists.
-    places, first, before : arrays (n,)
-        Places, and scores and places of the first stage, None without one.
-    depth : int or None
-        Places that count.
-    lead : Lead or None
-        None without labels.
-    own : bool
-        Whether these are the rows of the fit.
-    """
+    """A table ranked by a model."""
 
     est: Reranker
     table: Table
-    scores: Any
-    places: Any
-    first: Any
-    before: Any
-    depth: int | None
-    lead: Lead | None
-    own: bool
+    scores: Any  # (n,), what orders the lists
+    places: Any  # (n,), each in its list
+    first: Any  # (n,), scores of the first stage; None without one
+    before: Any  # (n,), its places
+    depth: int | None  # places that count
+    lead: Lead | None  # None without labels
+    own: bool  # whether these are the rows of the fit
 
     @property
     def n_lists(self) -> int:
@@ -93,6 +75,11 @@ class Ranked:
     def digits(self) -> int:
         """Decimals of a mean number of rows."""
         return 1 if self.n_lists == 1 else 2
+
+    def shared(self, depth: int) -> tuple[int, int]:
+        """Rows in the first places, and those among them that stand there in the first stage's list, too."""
+        above = self.places <= depth
+        return int(above.sum()), int((above & (self.before <= depth)).sum())
 
     @property
     def above(self) -> str:
@@ -111,8 +98,7 @@ def ranked(est: Reranker, table: Table, own: bool) -> Ranked:
     if table.y is not None and (table.y > 0).any():
         lead = lead_of(est, table, scores, first)
     depth = stat.of(len(table)).depth if isinstance(stat, Share) and table.qid is None else stat.depth
-    places = places_by_list(scores, table.qid)
-    return Ranked(est, table, scores, places, first, before, depth, lead, own)
+    return Ranked(est, table, scores, places_by_list(scores, table.qid), first, before, depth, lead, own)
 
 
 def question(found: Ranked) -> str:
@@ -126,15 +112,7 @@ def question(found: Ranked) -> str:
 
 
 def sections(found: Ranked, data: str, doc: ModelDocument, checked: Report) -> tuple[str, list[Section]]:
-    """The question, and all that answers it, in the order in which it is read.
-
-    Parameters
-    ----------
-    data : str
-        Name of the table.
-    checked : Report
-        Of the numbers of the model.
-    """
+    """The question, and all that answers it, in the order in which it is read; ``data`` is the name of the table."""
     from rerank.reranker.describe import describe
 
     state = found.est.state_
@@ -159,24 +137,17 @@ def on_one_screen(found: Ranked, told: Description) -> list[Part]:
 
 def answer(found: Ranked) -> str:
     """What the list finds, beside the first stage's list and a random order; without labels how much it changed."""
-    import numpy as np
-
     from rerank.plots.curves import counted
 
     lead, name, depth, first = found.lead, found.name, found.depth, found.before
     kept = [] if found.est.reranks_ else ["This is the first stage's own list: the fit keeps it."]
     if lead is None:
         lacking = "no labels" if found.table.y is None else "no relevant row"
-        told = [f"The table has {lacking}, so the list cannot be judged by it."]
+        shared = ""
         if first is not None and depth is not None and not kept:
-            above: NDArray[np.bool_] = found.places <= depth
-            both = int(np.count_nonzero(above & (first <= depth)))
-            told.insert(
-                0,
-                f"Of the {int(np.count_nonzero(above))} rows in {found.above} the first stage's list has "
-                f"{both} there, too.",
-            )
-        return " ".join([*kept, *told])
+            count, both = found.shared(depth)
+            shared = f"Of the {count} rows in {found.above} the first stage's list has {both} there, too. "
+        return " ".join([*kept, f"{shared}The table has {lacking}, so the list cannot be judged by it."])
     if not isfinite(lead.value):
         return f"No {name} is defined on these rows: they hold nothing to order."
     told = []
@@ -302,8 +273,8 @@ def _meaning(found: Ranked) -> str:
 
 def _told(reason: Reason) -> str:
     """The columns in a line that breaks between them only."""
-    names = reason.columns or ()
-    return ", ".join(f"{short_name(name)}\N{NO-BREAK SPACE}{added:+.2g}" for name, added in names)
+    added = reason.columns or ()
+    return ", ".join(f"{short_name(name)}\N{NO-BREAK SPACE}{amount:+.2g}" for name, amount in added)
 
 
 def short_name(name: str) -> str:
@@ -316,12 +287,12 @@ def change(found: Ranked) -> Section:
     """What differs from the first stage's list, and the weights."""
     from rerank.reranker.describe import CORRECTIONS
 
-    est, places, before, depth = found.est, found.places, found.before, found.depth
+    est, depth = found.est, found.depth
     if not est.reranks_:
         return ("What changed, and why", [text(est.result_.message)])
     parts: list[Part] = []
-    if before is not None and depth is not None:
-        count, both = int((places <= depth).sum()), int(((places <= depth) & (before <= depth)).sum())
+    if found.before is not None and depth is not None:
+        count, both = found.shared(depth)
         parts.append(text(f"The first stage had {both} of these first {count} rows in its own first {depth} places."))
     words = [note for note in est.result_.notes if note.startswith(CORRECTIONS)]
     parts.append(text(*words) if words else text("The score is the sum of the columns by these weights."))
@@ -333,10 +304,10 @@ def change(found: Ranked) -> Section:
 def evidence(found: Ranked) -> Section:
     """The statistic of labelled rows, beside the first stage and chance."""
     est, table, lead = found.est, found.table, found.lead
-    title, name = "How good it is on these rows", found.name
+    title = "How good it is on these rows"
     if lead is None or not isfinite(lead.value):
         return (title, [text(answer(found))])
-    lines = [f"{name} of this list is {lead.value:.4g}."]
+    lines = [f"{found.name} of this list is {lead.value:.4g}."]
     if lead.first is not None:
         lines.append(f"The first stage's list has {lead.first:.4g}.")
     lines.append(f"A random order has {lead.chance:.4g} on average.")
@@ -354,22 +325,12 @@ def evidence(found: Ranked) -> Section:
 
 
 class Lead(NamedTuple):
-    """What a list is worth on labelled rows; NaN if unknown.
+    """What a list is worth on labelled rows; NaN if unknown."""
 
-    Attributes
-    ----------
-    value, first : float
-        The statistic of the list and of the first stage's; None without a first stage.
-    chance : float
-        Its mean over all orders of the rows.
-    low, high : float
-        Ends of the 95 % interval of the difference.
-    """
-
-    value: float
-    first: float | None
-    chance: float
-    low: float
+    value: float  # the statistic of the list
+    first: float | None  # of the first stage's; None without one
+    chance: float  # its mean over all orders of the rows
+    low: float  # ends of the 95 % interval of the difference
     high: float
 
 
@@ -378,13 +339,6 @@ def lead_of(est: Reranker, table: Table, scores: NDArray[Any], first: NDArray[An
 
     The error is that of paired differences of rows, or of lists where there are several
     (:meth:`rerank.ranks.evaluator.Evaluator.lead`). Rows of equal score count as in any order, on average.
-
-    Parameters
-    ----------
-    table : Table
-        With labels.
-    scores, first : arrays (n,)
-        Scores that order each list, by the model and by its first stage.
     """
     import numpy as np
 
@@ -419,10 +373,8 @@ def held_out(est: Reranker) -> Section:
     n = len(found.options)
     first, table, last = found.told()
     tried = f"{n} {'option was' if n == 1 else 'options were'} tried by fits that had not seen these rows."
-    shown = table[: MOST_OPTIONS + 2]
-    table_shown = Cells(shown, ("left", "right", "right", "right"), named=True)
-    parts: list[Part] = [text(tried, *first), table_shown]
-    parts.append(text(*(one.replace(" (*)", "") for one in last)))
+    shown = Cells(table[: MOST_OPTIONS + 2], ("left", "right", "right", "right"), named=True)
+    parts: list[Part] = [text(tried, *first), shown, text(*(one.replace(" (*)", "") for one in last))]
     if n > MOST_OPTIONS:
         parts.append(text(f"The first {MOST_OPTIONS} of {n} options are shown.", small=True))
     known = [one for one in (*found.leads, *found.errors) if one is not None]
@@ -447,10 +399,9 @@ def _caution(found: Evidence) -> str:
 
 def proof(told: Description) -> Section:
     """What was proved, in sentences, and the numbers."""
-    parts: list[Part] = [text(*told.asked), text(told.answer), text(*told.proof), *told.details[:2], Items(told.notes)]
-    if told.notes:
-        parts.append(text(f"{GIVEN}: the notes.", small=True))
-    return ("What was proved about the fit", parts)
+    given = [text(f"{GIVEN}: the notes.", small=True)] if told.notes else []
+    said = [text(*told.asked), text(told.answer), text(*told.proof), *told.details[:2], Items(told.notes), *given]
+    return ("What was proved about the fit", said)
 
 
 def certificate(doc: ModelDocument, checked: Report, recomputed: bool) -> Section:
@@ -463,11 +414,8 @@ def certificate(doc: ModelDocument, checked: Report, recomputed: bool) -> Sectio
             "The numbers of the fit were not recomputed here: that takes the labelled rows of the fit. "
             f"{len(checked.checks)} claims of the file were compared with each other."
         )
-    parts: list[Part] = [text(f"{first} {checked.outcome}{told}")]
-    for why, names in checked.reasons().items():
-        parts.append(text(f"{why[0].upper()}{why[1:]}: {', '.join(names)}.", small=True))
-    if doc.data_sha256:
-        parts.append(text(f"Digest of the fitted problem: {doc.data_sha256}.", small=True))
-    versions = ", ".join(f"{name} {version}" for name, version in doc.versions.items())
-    parts.append(text(f"Made with {versions}.", small=True))
+    small = [f"{why[0].upper()}{why[1:]}: {', '.join(names)}." for why, names in checked.reasons().items()]
+    small += [f"Digest of the fitted problem: {doc.data_sha256}."] if doc.data_sha256 else []
+    small.append(f"Made with {', '.join(f'{name} {version}' for name, version in doc.versions.items())}.")
+    parts: list[Part] = [text(f"{first} {checked.outcome}{told}"), *(text(one, small=True) for one in small)]
     return ("Certificate and versions", parts)

@@ -17,18 +17,11 @@ if TYPE_CHECKING:
 
 KINDS = (".png", ".svg", ".pdf")
 
-MOST_ROWS = 30
-"""Bars of a picture."""
+MOST_ROWS = 30  # bars of a picture
 
 
 def check_picture(path: Path | None) -> None:
-    """Refuse, before any work, a picture that could not be written in the end.
-
-    Raises
-    ------
-    InputError
-        For a file of another kind, or without matplotlib.
-    """
+    """Refuse, before any work, a picture that could not be written in the end."""
     if path is None:
         return
     if path.suffix not in KINDS:
@@ -41,13 +34,7 @@ def check_picture(path: Path | None) -> None:
 
 
 def write_picture(path: Path, draw: Callable[[], Any]) -> None:
-    """Write the figure of the axes that a function draws; why there is nothing to draw is said, and no error.
-
-    Parameters
-    ----------
-    draw : callable
-        Raises an error of ours where there is nothing to draw.
-    """
+    """Write the figure of the axes that a function draws; why there is nothing to draw is said, and no error."""
     try:
         axes = draw()
     except RerankError as error:

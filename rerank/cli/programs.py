@@ -1,7 +1,5 @@
 """``rerank export``, ``rerank solve`` and ``rerank import``: programs to files, and solutions back to models."""
 
-from __future__ import annotations
-
 import math
 import shlex
 import time
@@ -16,22 +14,15 @@ from rerank.cli.common import (
     NO_SOLUTION,
     PROVED,
     AsJson,
-    Data,
-    Delimiter,
     Details,
-    Label,
-    Model,
-    Positive,
-    Qid,
-    Weight,
     answer,
+    entries,
     exit_code,
-    read_for,
     say,
     tell,
-    with_ideal,
     working,
 )
+from rerank.cli.inputs import Data, Model, read_for, with_columns, with_ideal
 from rerank.errors import InputError
 from rerank.errors.telling import stderr
 from rerank.reranker.options import named_values
@@ -39,15 +30,12 @@ from rerank.reranker.options import named_values
 Program = Annotated[Path, typer.Argument(help="Program file (.mps) written by rerank export.")]
 
 
+@with_columns("label", "qid", "weight", "positive", "delimiter")
 def export(
     model: Model,
     data: Data,
     output: Annotated[Path, typer.Argument(help="Program file to write (.mps); its sidecar ends in .json.")],
-    label: Label = None,
-    qid: Qid = None,
-    weight: Weight = None,
-    positive_label: Positive = None,
-    delimiter: Delimiter = None,
+    columns: Any = None,
     formulation: Annotated[str | None, typer.Option(help="Another program than the model's.")] = None,
     linking: Annotated[str, typer.Option(help="ordered, or paper for the literal form.")] = "ordered",
     big_m: Annotated[str, typer.Option(help="pair, or unit for the literal form (another problem).")] = "pair",
@@ -65,9 +53,7 @@ def export(
     if output.suffix != ".mps":
         raise InputError(f"{output} must end in .mps; its sidecar gets the same name and ends in .json.")
     check_outputs([model, *with_ideal(data)], {"the program": output, "its sidecar": output.with_suffix(".json")})
-    doc, table = read_for(
-        model, data, label=label, qid=qid, weight=weight, positive=positive_label, delimiter=delimiter, need_label=True
-    )
+    doc, table = read_for(model, data, **columns, need_label=True)
     state = refitted(doc, table, str(model))
     name = chosen_formulation(formulation or state.task.formulation, state.task.statistic)
     with working(f"Stating the {name} program ..."):
@@ -126,15 +112,8 @@ def solve(
         time_limit = max(0.1, time_limit - (time.monotonic() - began))
     statistic = _statistic_constant(program)
     constant = statistic or 0.0
-    given = dict(
-        threads=threads,
-        gap=gap,
-        node_limit=node_limit,
-        seed=seed,
-        log=log,
-        start=start,
-        cutoff=None if cutoff is None else cutoff - constant,
-    )
+    given = dict(threads=threads, gap=gap, node_limit=node_limit, seed=seed, log=log, start=start)
+    given["cutoff"] = None if cutoff is None else cutoff - constant
     raw = named_values("--option", option)
     if common := sorted(raw.keys() & COMMON):
         raise InputError(f"--option {common[0]} is an option of this command; write --{common[0].replace('_', '-')}.")
@@ -149,18 +128,10 @@ def solve(
         )
     objective = None if outcome.objective is None else outcome.objective + constant
     limit = outcome.bound + constant
-    body = {
-        "solver": outcome.solver,
-        "version": outcome.version,
-        "stop": str(outcome.stop),
-        "holds": str(outcome.holds),
-        "objective": objective,
-        "bound": limit,
-        "seconds": outcome.seconds,
-        "solution": None if outcome.x is None else str(target),
-        "log": log and str(log),
-        "message": outcome.message,
-    }
+    body = entries(outcome, "solver", "version") | {"stop": str(outcome.stop), "holds": str(outcome.holds)}
+    body |= {"objective": objective, "bound": limit, "seconds": outcome.seconds}
+    body |= {"solution": None if outcome.x is None else str(target), "log": log and str(log)}
+    body["message"] = outcome.message
     if as_json:
         answer(body)
     else:

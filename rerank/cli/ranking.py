@@ -8,23 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rerank.cli.common import (
-    FAILED,
-    AsJson,
-    Data,
-    Model,
-    answer,
-    ranker,
-    read_for,
-    row_names,
-    say,
-    tell,
-    there,
-    warnings_said,
-    with_columns,
-    with_ideal,
-    working,
-)
+from rerank.cli.common import FAILED, AsJson, answer, entries, say, tell, warnings_said, working, write_page
+from rerank.cli.inputs import Data, Model, ranker, read_for, row_names, there, with_columns, with_ideal
 from rerank.cli.pictures import check_one_list, check_picture, list_drawn, write_picture
 from rerank.errors import InputError, InputWarning, RerankError
 
@@ -77,13 +62,9 @@ def rank(
     if output is not None:
         _write(output, table, names, scores, places)
         say(f"{len(table)} rows in {len(lists)} list(s) written to {output}.")
+    columns_shown = ("list", "place", "id", "score")
     shown = [
-        {
-            "list": name if table.qid is not None else None,
-            "place": int(places[row]),
-            "id": str(names[row]),
-            "score": scores[row],
-        }
+        dict(zip(columns_shown, (None if table.qid is None else name, int(places[row]), str(names[row]), scores[row])))
         for name, rows in lists
         for row in (rows if top <= 0 else rows[:top])
     ]
@@ -144,26 +125,16 @@ def score(
     assert table.y is not None
     if plot is not None:
         write_picture(plot, lambda: list_drawn(est, table, 0))
-    value = est.score(table.X, table.y, table.qid, sample_weight=table.sample_weight, ideal_gains=table.ideal_gains)
+    stat, weights = est.state_.task.quoted, entries(table, "sample_weight", "ideal_gains")
+    value = est.score(table.X, table.y, table.qid, **weights)
     scores, first, tied = est.first_stage_scores(table.X), None, ""
     if scores is not None:
-        first, even = (
-            evaluate(
-                est.state_.task.quoted,
-                table.y,
-                scores,
-                table.qid,
-                gain=est.gain,
-                ties=ties,
-                sample_weight=table.sample_weight,
-                ideal_gains=table.ideal_gains,
-            )
-            for ties in (None, "average")
-        )
+        given = {"gain": est.gain, **weights}
+        first, even = (evaluate(stat, table.y, scores, table.qid, ties=ties, **given) for ties in (None, "average"))
         if even - first > 1e-6 * max(1.0, abs(even)):
             tied = f", its rows of equal score as lost, and {even:.4g} on average over their orders"
-    empty = count_empty(est.state_.task.quoted, table.y, table.qid, gain=est.gain, sample_weight=table.sample_weight)
-    name = est.state_.task.quoted.name
+    empty = count_empty(stat, table.y, table.qid, gain=est.gain, sample_weight=table.sample_weight)
+    name = stat.name
     if as_json:
         answer({"statistic": name, "value": value, "first_stage": first, "n_rows": len(table), "n_empty_lists": empty})
         return
@@ -190,8 +161,6 @@ def report(
     or these rows.
     """
     from rerank.cli.page import ranked, sections
-    from rerank.io.atomic import writing
-    from rerank.io.page import page
     from rerank.io.paths import check_outputs
 
     if output.suffix not in (".html", ".htm"):
@@ -203,12 +172,7 @@ def report(
     with working(f"Ranking {len(table)} rows, and checking the model's numbers ..."):
         checked, recomputed = _checked(doc, table, str(model))
         title, parts = sections(ranked(est, table, recomputed), data.name, doc, checked)
-    with writing(output) as file:
-        file.write(page(title, parts))
-    if as_json:
-        answer({"page": str(output), "sections": [heading or title for heading, _ in parts]})
-    else:
-        say(f"Written to {output}.")
+    write_page(output, title, parts, as_json)
     if not checked.holds:
         failed = ", ".join(check.name for check in checked.checks if not check.holds)
         say(f"{checked.outcome} What does not hold: {failed}.")
@@ -216,9 +180,8 @@ def report(
 
 
 def _checked(doc: ModelDocument, table: Table, where: str) -> tuple[Report, bool]:
-    """The report of the verification, and whether the table was that of the fit; of another one the file's alone.
-
-    A table from which all follows but the stated digest is that of the fit, too.
+    """The report of the verification, and whether the table was that of the fit; of another one the file's alone. A
+    table from which all follows but the stated digest is that of the fit, too.
     """
     from rerank.reranker.files.verify import verify
 

@@ -7,20 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rerank.cli.common import (
-    AsJson,
-    answer,
-    flags_of,
-    named_run,
-    read_data,
-    refuse_idle,
-    row_names,
-    runs_of,
-    say,
-    tell,
-    with_columns,
-    with_ideal,
-)
+from rerank.cli.common import AsJson, answer, say, tell
+from rerank.cli.inputs import flags_of, named_run, read_data, refuse_idle, row_names, runs_of, with_columns, with_ideal
 from rerank.errors import InputError
 
 if TYPE_CHECKING:
@@ -45,6 +33,7 @@ def convert(
 
     CSV and svmlight tables into each other or into TREC judgements, and TREC runs into a table of their scores.
     """
+    from rerank.io import fuse, read_qrels, read_run
     from rerank.io.paths import check_outputs
 
     *given, last = files
@@ -61,8 +50,7 @@ def convert(
     runs = runs_of(named_runs)
     sources = list(runs.values()) or [Path(text) for text in given]
     read = [path for source in sources for path in with_ideal(source)]
-    outputs = dict(zip(("the table", "its ideal grades"), with_ideal(target)))
-    check_outputs([*read, qrels], outputs)
+    check_outputs([*read, qrels], dict(zip(("the table", "its ideal grades"), with_ideal(target))))
     if not runs:
         refuse_idle({"--qrels": qrels}, "it judges the documents of runs; give runs, or leave it out")
     if qrels is None:
@@ -70,7 +58,10 @@ def convert(
     if runs:
         named = {name: value for name, value in columns.items() if name != "label"}
         refuse_idle(flags_of(named), "it is about a table, and runs were given; leave it out")
-        table = _fused(runs, qrels, judged)
+        scores = {name: read_run(path) for name, path in runs.items()}  # the features of one table
+        table = fuse(scores, None if qrels is None else read_qrels(qrels), judged=judged)
+        for note in table.notes:
+            say(note)
     elif len(sources) > 1:
         raise InputError(f"{len(sources)} tables were given; convert one at a time.")
     else:
@@ -84,7 +75,6 @@ def convert(
 
 def _is_run(text: str, judged: bool) -> bool:
     """Whether a file is a TREC run: by NAME=FILE, by its suffix, or, where that is no table's, by what it holds.
-
     ``judged`` says that there are judgements, which are for runs alone.
     """
     from rerank.io.reader import is_table, suffix_of
@@ -93,17 +83,6 @@ def _is_run(text: str, judged: bool) -> bool:
     if named_run(text) is not None or suffix_of(text) in RUNS:
         return True
     return not is_table(text) and (judged or reads_as(text) == "a run")
-
-
-def _fused(runs: dict[str, Path], qrels: Path | None, judged: bool) -> Table:
-    """The scores of the runs as the features of one table."""
-    from rerank.io import fuse, read_qrels, read_run
-
-    scores = {name: read_run(path) for name, path in runs.items()}
-    table = fuse(scores, None if qrels is None else read_qrels(qrels), judged=judged)
-    for note in table.notes:
-        say(note)
-    return table
 
 
 def _write(target: Path, table: Table, label: str | None) -> None:

@@ -1,7 +1,5 @@
 """The classes of a fit: its labels, and the scores from which a row gets each of them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,34 +9,24 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.io.labels import TwoLabels
-
-Floats = NDArray[np.float64]
+from rerank.problem.lists import Floats
 
 LARGEST = 2**53
 """Grade up to which doubles count; larger ones are told apart by their gains, and are no classes."""
 
-WORD = "cuts"
-"""Name of the entries of a model file."""
+WORD = "cuts"  # name of the entries of a model file
 
 
 @dataclass(frozen=True, eq=False)
 class Classes:
     """Labels from irrelevant to most relevant, and the cuts between them.
 
-    Attributes
-    ----------
-    grades : tuple of int
-        Ascending; the first is 0.
-    labels : TwoLabels or None
-        What stands for the grades 0 and 1.
-    cuts : float64 array (grades - 1,) or None
-        Least score of each grade but the first, ascending. None where scores are compared within lists only, or
-        weights were read from a solution file.
+    Scores that are compared within lists only, and weights that were read from a solution file, have no cuts.
     """
 
-    grades: tuple[int, ...]
-    labels: TwoLabels | None
-    cuts: Floats | None
+    grades: tuple[int, ...]  # ascending; the first is 0
+    labels: TwoLabels | None  # what stands for the grades 0 and 1
+    cuts: Floats | None  # (grades - 1,), least score of each grade but the first, ascending
 
     @property
     def names(self) -> NDArray[Any]:
@@ -63,14 +51,8 @@ def classes_of(y: Floats, labels: TwoLabels | None, scores: Floats | None) -> Cl
     """The classes of training rows; None where a label is no grade: no whole number from 0 on that doubles count.
 
     A grade is given from the score on that as many training rows reach as have the grade or a higher one. Equal scores
-    are on one side. A cut is halfway to the next lower score, so that rounding moves no training row across it.
-
-    Parameters
-    ----------
-    y : float64 array (n,)
-        Grades; the least is 0.
-    scores : float64 array (n,) or None
-        None for no cuts.
+    are on one side. A cut is halfway to the next lower score, so that rounding moves no training row across it. Without
+    scores there are no cuts.
     """
     grades = np.unique(y)
     if np.any(grades != np.floor(grades)) or grades[0] != 0 or grades[-1] > LARGEST:
@@ -87,13 +69,7 @@ def classes_of(y: Floats, labels: TwoLabels | None, scores: Floats | None) -> Cl
 
 
 def from_flat(found: Mapping[str, Any], labels: TwoLabels | None) -> Classes | None:
-    """The classes of a model file by its entries; None if it holds none, as files of earlier versions.
-
-    Raises
-    ------
-    InputError
-        For entries that no fit writes.
-    """
+    """The classes of a model file by its entries; None if it holds none, as files of earlier versions."""
     if not found:
         return None
     usable = all(

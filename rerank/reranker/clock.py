@@ -1,7 +1,5 @@
 """One time limit for a whole fit, and the wall time of each phase; compiling and loading do not count."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Iterator
@@ -20,21 +18,10 @@ NEEDED = ("numba", "scipy.optimize", "scipy.spatial.distance")
 
 
 class Clock:
-    """A deadline, counted from the time the object is made.
+    """A deadline, counted from the time the object is made; without a ``time_limit`` in seconds there is none.
 
-    Parameters
-    ----------
-    time_limit : float or None
-        Seconds in all; None for no limit.
-
-    Attributes
-    ----------
-    limit : float
-        Seconds in all; infinite without a limit.
-    seconds : dict of str to float
-        Wall time of each phase so far, without that of compiling and loading.
-    cut : bool
-        Whether the limit ended the last search before it was through.
+    ``limit`` is in seconds, infinite without one, ``seconds`` the wall time of each phase so far, without compiling and
+    loading, and ``cut`` whether the limit ended the last search before it was through.
     """
 
     def __init__(self, time_limit: float | None = None) -> None:

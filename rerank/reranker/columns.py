@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.io.arrays import held
@@ -26,27 +25,17 @@ from rerank.io.frames import (
     some_rows,
     without,
 )
+from rerank.problem.lists import Floats, Indices
 from rerank.ranks.present import Present
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows of a table as they were given, and the columns that can be reranked as numbers.
+    """Rows of a table as they were given, and the columns that can be reranked as numbers."""
 
-    Attributes
-    ----------
-    given : array, sparse matrix or data frame (n, d)
-    columns : Columns
-    there : Present
-        Which rows of the user's table they are: all, or those with a weight.
-    """
-
-    given: Any
+    given: Any  # array, sparse matrix or data frame (n, d)
     columns: Columns
-    there: Present = field(default_factory=Present)
+    there: Present = field(default_factory=Present)  # which rows of the user's table they are
     _made: dict[str, Floats] = field(default_factory=dict, repr=False)
 
     @property
@@ -81,42 +70,18 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """The columns of a table that can be reranked.
+    """The columns of a table that can be reranked."""
 
-    Attributes
-    ----------
-    inputs : tuple of str, length d
-        Names of the columns of the table.
-    frame : bool
-        Whether the names came with the table.
-    names : tuple of str
-        The inputs, or what the transformer makes of them.
-    chosen : intp array (p,)
-        Which of ``names`` can be reranked, ascending.
-    numeric : intp array
-        Inputs that hold numbers and miss none: what a first stage of this package learns from.
-    left_out : tuple of str
-        Inputs that were left out because they hold no numbers or miss some.
-    transformer : object or None
-        Fitted.
-    lists : str
-        Name of the column that held the list ids, or ``""``.
-    aside : tuple of str
-        Names of the columns that held list ids and groups; they are no inputs, and tables may still have them.
-    index : tuple of str
-        Columns of the table that were left out as a saved index; the same holds for them.
-    """
-
-    inputs: tuple[str, ...]
-    frame: bool
-    names: tuple[str, ...]
-    chosen: Indices
-    numeric: Indices
-    left_out: tuple[str, ...] = ()
-    transformer: Any = None
-    lists: str = ""
-    aside: tuple[str, ...] = ()
-    index: tuple[str, ...] = ()
+    inputs: tuple[str, ...]  # (d,), names of the columns of the table
+    frame: bool  # whether the names came with the table
+    names: tuple[str, ...]  # the inputs, or what the transformer makes of them
+    chosen: Indices  # (p,), which of ``names`` can be reranked, ascending
+    numeric: Indices  # inputs of numbers that miss none: what first stages of this package learn from
+    left_out: tuple[str, ...] = ()  # inputs that were left out because they hold no numbers or miss some
+    transformer: Any = None  # fitted
+    lists: str = ""  # name of the column that held the list ids
+    aside: tuple[str, ...] = ()  # columns of list ids and groups: no inputs, and tables may still have them
+    index: tuple[str, ...] = ()  # columns that were left out as a saved index; the same holds for them
 
     def called(self, names: tuple[str, ...]) -> Columns:
         """The same columns of a table that calls them so."""
@@ -166,22 +131,11 @@ def names_in(stage: Any) -> set[str]:
 
 
 def columns_of(X: Any, y: Any = None, features: Any = None, used: Collection[str] = ()) -> Rows:
-    """The rows of a training table with the columns that ``features`` names.
+    """The rows of a training table with the columns that ``features`` names: names, numbers, a mask or a transformer.
 
-    Parameters
-    ----------
-    y : array (n,), optional
-        For a transformer.
-    features : None, names, numbers, mask, callable or transformer
-        A callable gets the table and returns names, numbers or a mask. None takes the columns that hold numbers and
-        miss none; the others are left out. A saved index is taken where it is chosen so.
-    used : collection of str
-        Columns that the first stage names, also where one is a saved index.
-
-    Raises
-    ------
-    InputError
-        For a table or a choice that cannot be used.
+    A callable gets the table and returns names, numbers or a mask. None takes the columns that hold numbers and miss
+    none; the others are left out. A saved index is taken where it is chosen so, or among those ``used`` by a first
+    stage.
     """
     table = as_table(X)
     transformer = hasattr(features, "fit") and hasattr(features, "transform")
@@ -230,12 +184,9 @@ def _by_transformer(table: Any, y: Any, transformer: Any) -> Rows:
 
     fitted = clone(transformer).fit(table, y)
     made = _transformed(fitted, table)
-    names = _made_names(fitted) or names_of(made)
-    numeric, _ = complete(table)
-    every = np.arange(made.shape[1], dtype=np.intp)
-    return Rows(
-        table, Columns(names_of(table), is_frame(table), names, every, numeric, (), fitted), _made={"table": made}
-    )
+    names, every = _made_names(fitted) or names_of(made), np.arange(made.shape[1], dtype=np.intp)
+    columns = Columns(names_of(table), is_frame(table), names, every, complete(table)[0], (), fitted)
+    return Rows(table, columns, _made={"table": made})
 
 
 def _made_names(transformer: Any, inputs: tuple[str, ...] | None = None) -> tuple[str, ...]:

@@ -5,29 +5,20 @@ the prior is affine in the columns, else on the corrections, both in units of th
 counted over all rows of a training list, tied rows against the quota.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rerank.errors import InfeasibleError, InputError
 from rerank.problem import Problem, Quota, WeightRow, Written
-
-Floats = NDArray[np.float64]
+from rerank.problem.lists import Floats, Indices
 
 
 def texts_of(constraints: Any) -> tuple[str, ...]:
-    """The constraints as texts; one alone may be given by itself.
-
-    Raises
-    ------
-    InputError
-        For anything else.
-    """
+    """The constraints as texts; one alone may be given by itself."""
     given = [constraints] if isinstance(constraints, str) else constraints
     if not isinstance(given, Sequence) or not all(isinstance(text, str) for text in given):
         raise InputError(
@@ -38,52 +29,36 @@ def texts_of(constraints: Any) -> tuple[str, ...]:
 
 def constrained(
     problem: Problem,
-    features: NDArray[np.intp],
+    features: Indices,
     texts: Sequence[str],
     names: Sequence[str],
     coef: Floats | None,
     left_out: Sequence[str] = (),
 ) -> Problem:
-    """The problem with its constraints.
+    """The problem with its constraints; an error for a text that is no row, rows without room, and a side without
+    scale.
 
-    Parameters
-    ----------
-    problem : Problem
-    features : intp array (p,)
-        Places among ``names`` of the columns that the problem has; the weights of the others are 0, or the prior's.
-    texts : sequence of str
-    names : sequence of str
-    coef : float64 array (len(names),) or None
-        Weights of the prior of an anchored problem, where it is affine in the columns.
-    left_out : sequence of str
-        Columns of the table that get no weight because they hold no numbers, or miss some.
-
-    Raises
-    ------
-    InputError
-        For a text that is no row on the columns.
-    InfeasibleError
-        Where the rows leave no room, or a side has no scale.
+    ``features`` (p,) are the places among ``names`` of the columns that the problem has; the weights of the others are
+    0, or those of the prior: ``coef``, where that is affine in the columns. Columns that were left out get no weight.
     """
-    from dataclasses import replace
-
     from rerank.search.domain import check_room
 
     written = [Written.read(text, names, left_out) for text in texts]
-    if problem.by_sum:
-        rows = [part for row in written for part in _by_sum(features, row)]
-    else:
-        own = [_row(problem, features, row, names, coef) for row in written]
-        rows = [row for row in own if row is not None]
+    rows = [part for row in written for part in _rows(problem, features, row, names, coef)]
     found = replace(problem, rows=tuple(rows))
     check_room(found)
     return found
 
 
-def _row(
-    problem: Problem, features: NDArray[np.intp], row: Written, names: Sequence[str], coef: Floats | None
-) -> WeightRow | None:
-    """The row on scaled weights; None if all of them satisfy it."""
+def _rows(
+    problem: Problem, features: Indices, row: Written, names: Sequence[str], coef: Floats | None
+) -> list[WeightRow]:
+    """The rows on scaled weights, none if all of them satisfy it; by sum a side counts as often as the sum is 1."""
+    if problem.by_sum:
+        none, sides = Fraction(0), [side for side in (row.lower, row.upper) if side is not None]
+        moved = [tuple(row.coefficients.get(int(j), none) - side for j in features) for side in sides]
+        ends = [(none, None)] * (row.lower is not None) + [(None, none)] * (row.upper is not None)
+        return [WeightRow(parts, low, high, row.text) for parts, (low, high) in zip(moved, ends)]
     if not problem.anchored and {row.lower, row.upper} - {None, 0}:
         raise InfeasibleError(
             f"The constraint {row.text!r} compares free weights with a number other than 0, and they have no scale: "
@@ -95,40 +70,25 @@ def _row(
     unit = spans[0] if problem.anchored else Fraction(1)
     own = [row.coefficients.get(int(j), Fraction(0)) * unit / scale for j, scale in zip(features, scales, strict=True)]
     if not problem.anchored:
-        return WeightRow(tuple(own), row.lower, row.upper, row.text) if any(own) else None
+        return [WeightRow(tuple(own), row.lower, row.upper, row.text)] if any(own) else []
     fixed = Fraction(0)
     if coef is not None:
         fixed = sum((a * Fraction(float(coef[j])) for j, a in row.coefficients.items()), fixed)
     found = WeightRow((fixed, *own), row.lower, row.upper, row.text)
     if any(own):
-        return found
+        return [found]
     if not found.keeps(problem.unchanged):
         columns = ", ".join(repr(names[j]) for j in row.coefficients)
         raise InfeasibleError(
             f"The constraint {row.text!r} asks for other weights than the first stage has, and its columns ({columns}) "
             "do not vary on the shortlist, so that nothing corrects them; leave it out."
         )
-    return None
-
-
-def _by_sum(features: NDArray[np.intp], row: Written) -> list[WeightRow]:
-    """The row on weights of any sum: a side counts as often as the sum is 1."""
-    own = [row.coefficients.get(int(j), Fraction(0)) for j in features]
-    found = [] if row.lower is None else [WeightRow(tuple(a - row.lower for a in own), Fraction(0), None, row.text)]
-    if row.upper is not None:
-        found.append(WeightRow(tuple(a - row.upper for a in own), None, Fraction(0), row.text))
-    return found
+    return []
 
 
 def first_stage_keeps(problem: Problem, texts: Sequence[str], names: Sequence[str], coef: Floats | None) -> str | None:
-    """The first constraint that the first stage itself does not satisfy; None if it satisfies all.
-
-    In a free problem a first stage that is not affine in the columns has no weights that could satisfy any.
-
-    Parameters
-    ----------
-    coef : float64 array (len(names),) or None
-        Weights of the first stage where it is affine in the columns.
+    """The first constraint that the first stage itself does not satisfy; None if it satisfies all. ``coef`` are its
+    weights where it is affine in the columns; else it satisfies none in a free problem.
     """
     if problem.anchored:
         return next((row.text for row in problem.rows if not row.keeps(problem.unchanged)), None)
@@ -142,9 +102,6 @@ def first_stage_keeps(problem: Problem, texts: Sequence[str], names: Sequence[st
         if not WeightRow(dense, row.lower, row.upper).keeps(coef.tolist()):
             return text
     return None
-
-
-Indices = NDArray[np.intp]
 
 
 def worst_count(quota: Quota, lists: Sequence[Indices], scores: Floats) -> int:
@@ -164,9 +121,3 @@ def broken_quota(quotas: Sequence[Quota], lists: Sequence[Indices], scores: Floa
         if count < (quota.least or 0) or (quota.most is not None and count > quota.most):
             return quota
     return None
-
-
-def quotas_in_words(quotas: Sequence[Quota], lists: Sequence[Indices], scores: Floats) -> list[str]:
-    """What an order makes of each quota, as sentences."""
-    where = "" if len(lists) == 1 else " in the list where that is closest"
-    return [f"Quota '{quota}': there are {worst_count(quota, lists, scores)}{where}." for quota in quotas]

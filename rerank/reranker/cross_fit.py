@@ -5,8 +5,6 @@ rows, and looks already ideal. So each fold is scored by a model of the other fo
 come is a model of all rows.
 """
 
-from __future__ import annotations
-
 import math
 import warnings
 from dataclasses import dataclass, replace
@@ -17,45 +15,31 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.errors.compiling import working_time
+from rerank.problem.lists import Floats
 from rerank.reranker.clock import Clock
 from rerank.reranker.data import Data
 from rerank.reranker.first_stage import FirstStage, fit_first_stage, is_logistic, is_own_name, linear_stage
 from rerank.reranker.task import FOLDS, Task
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class Staged:
     """A fitted first stage, and its scores of the training rows.
 
-    Attributes
-    ----------
-    stage : FirstStage
-        For rows to come.
-    scores : float64 array (n,)
-        Out-of-fold if ``folds`` is not 0.
-    folds : int
-    notes : tuple of str
-    stopped : bool
-        Whether the time was over before all folds were scored. The scores are then those of rows it has seen, and
-        nothing may be corrected by them.
+    ``stopped`` where the time was over before all folds were scored: the scores are then those of rows it has seen, and
+    nothing may be corrected by them.
     """
 
-    stage: FirstStage
-    scores: Floats
+    stage: FirstStage  # for rows to come
+    scores: Floats  # (n,), out-of-fold if ``folds`` is not 0
     folds: int = 0
     notes: tuple[str, ...] = ()
     stopped: bool = False
 
 
 def staged(data: Data, task: Task, clock: Clock | None = None) -> Staged | None:
-    """The first stage of a fit, cross-fitted if the task say so; None if every row is a candidate.
-
-    Parameters
-    ----------
-    clock : Clock, optional
-        No fold is begun that would not end in time.
+    """The first stage of a fit, cross-fitted if the task say so; None if every row is a candidate. No fold is begun
+    that would not end in the time of the clock.
     """
     if task.first_stage is None:
         if task.radius is None:
@@ -72,7 +56,10 @@ def staged(data: Data, task: Task, clock: Clock | None = None) -> Staged | None:
         return Staged(stage, scores, notes=(word,) if anchored else ())
     folds = folds_of(data, task)
     if folds < 2:
-        return Staged(stage, scores, notes=() if asked_folds(task) < 2 else (_undivided(data),))
+        unit = data.unit.replace("joined list", "list or group")
+        where = "There is one relevant row" if unit == "row" else f"All relevant rows are in one {unit}"
+        seen = "the first stage's scores cannot be out-of-fold: they are of rows that it has seen."
+        return Staged(stage, scores, notes=() if asked_folds(task) < 2 else (f"{where}, so that {seen}",))
     fold, held_out = fold_of(data, folds, task.seed), np.empty(data.y.size)
     for k in range(folds):
         taken = working_time() - began
@@ -92,13 +79,7 @@ def staged(data: Data, task: Task, clock: Clock | None = None) -> Staged | None:
 
 
 def learner_of(task: Task, y: Floats) -> tuple[Any, tuple[str, ...]]:
-    """The first stage to fit, and a note where it is RankSVM in place of logistic regression, which knows two classes.
-
-    Raises
-    ------
-    InputError
-        For a variant of logistic regression where pairs of more than two labels are counted.
-    """
+    """The first stage to fit, with a note where it is RankSVM for logistic regression, which knows two classes."""
     named, labels = task.first_stage, np.unique(y).size
     if not (task.statistic.by_order and is_logistic(named) and labels > 2):
         return named, ()
@@ -109,13 +90,6 @@ def learner_of(task: Task, y: Floats) -> tuple[Any, tuple[str, ...]]:
         )
     note = f"Logistic regression knows two classes, and y holds {labels} labels: the first stage is RankSVM."
     return "ranksvm", (note,)
-
-
-def _undivided(data: Data) -> str:
-    """A sentence on relevant rows that no folds divide."""
-    unit = data.unit.replace("joined list", "list or group")
-    where = "There is one relevant row" if unit == "row" else f"All relevant rows are in one {unit}"
-    return f"{where}, so that the first stage's scores cannot be out-of-fold: they are of rows that it has seen."
 
 
 def folds_of(data: Data, task: Task) -> int:
@@ -132,8 +106,7 @@ def folds_of(data: Data, task: Task) -> int:
 def asked_folds(task: Task) -> int:
     """How many folds the task ask for: "auto" is for anchored problems, and for learners of others."""
     if isinstance(task.cross_fit, str):
-        ours = is_own_name(task.first_stage)
-        return FOLDS if task.radius is not None or not ours else 0
+        return FOLDS if task.radius is not None or not is_own_name(task.first_stage) else 0
     return task.cross_fit
 
 

@@ -20,6 +20,7 @@ from rerank.io.frames import as_table, without
 from rerank.io.labels import TwoLabels, read_labels
 from rerank.io.leaks import leaks
 from rerank.io.table import Table
+from rerank.problem.lists import Floats, Indices
 from rerank.problem.scaling import deviations
 from rerank.ranks.evaluator import Evaluator, Ties
 from rerank.ranks.lists import OneList, number_lists, split, weights_of_lists
@@ -28,8 +29,6 @@ from rerank.ranks.row_gains import Gain, IdealGains, gain_of, missed_gains, weig
 from rerank.reranker.columns import Rows, columns_of, lists_of, names_in
 from rerank.statistics import RankStatistic
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 Weights = Mapping[Any, float] | ArrayLike | None
 
 BY_ROW = ("X", "y", "gains", "qid", "list_weight", "sample_weight", "groups", "fold", "kinds")
@@ -38,54 +37,22 @@ BY_ROW = ("X", "y", "gains", "qid", "list_weight", "sample_weight", "groups", "f
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """Checked training data: features, gains, lists and weights of lists.
+    """Checked training data: features, gains, lists and weights of lists."""
 
-    Attributes
-    ----------
-    rows : Rows
-        The table as it was given.
-    X : float64 array (n, d)
-        Columns that can be reranked.
-    y : float64 array (n,)
-        Grades, where 0 is irrelevant, or utilities.
-    gains : float64 array (n,)
-        Gain of each row: that of its label, times the weight of the row.
-    qid : intp array (n,) or None
-        Number of each row's list.
-    list_weight : float64 array (n,) or None
-        Weight of each row's list, the same on all its rows.
-    sample_weight : float64 array (n,) or None
-        Weight of each row, for the first stage.
-    missed : tuple of float64 arrays
-        Gains of the relevant items that are not among the rows, by the list's number; empty if none was given.
-    ideal_gains : mapping of list number to grades, or None
-        The grades of these items.
-    labels : TwoLabels or None
-        How two labels were mapped to 0 and 1; None if labels are grades.
-    notes : tuple of str
-        Sentences on columns that tell the label.
-    groups : intp array (n,) or None
-        Number of the group, such as a person, of each row.
-    fold : intp array (n,) or None
-        Fold of each row for out-of-fold scores, where a splitter says it.
-    kinds : array of str (n,) or None
-        What kind a row is of, for quotas.
-    """
-
-    rows: Rows
-    X: Floats
-    y: Floats
-    gains: Floats
-    qid: Indices | None
-    list_weight: Floats | None
-    sample_weight: Floats | None = None
-    missed: tuple[Floats, ...] = ()
-    ideal_gains: IdealGains = None
-    labels: TwoLabels | None = None
-    notes: tuple[str, ...] = ()
-    groups: Indices | None = None
-    fold: Indices | None = None
-    kinds: NDArray[Any] | None = None
+    rows: Rows  # the table as it was given
+    X: Floats  # (n, d), columns that can be reranked
+    y: Floats  # (n,), grades, where 0 is irrelevant, or utilities
+    gains: Floats  # (n,), that of each label, times the weight of the row
+    qid: Indices | None  # (n,), number of each row's list
+    list_weight: Floats | None  # (n,), the same on all rows of a list
+    sample_weight: Floats | None = None  # (n,), for the first stage
+    missed: tuple[Floats, ...] = ()  # by list, gains of the relevant items that are not among the rows
+    ideal_gains: IdealGains = None  # the grades of these items by number of the list
+    labels: TwoLabels | None = None  # how two labels were mapped to 0 and 1; None for grades
+    notes: tuple[str, ...] = ()  # sentences on columns that tell the label
+    groups: Indices | None = None  # (n,), number of the group, such as a person
+    fold: Indices | None = None  # (n,), for out-of-fold scores, where a splitter says it
+    kinds: NDArray[Any] | None = None  # (n,), what kind a row is of, for quotas
 
     @cached_property
     def units(self) -> Indices | None:
@@ -120,11 +87,9 @@ class Data:
         """The same rows with other columns to rerank: those that ``features`` names or makes of them."""
         own = self.rows.columns
         rows = columns_of(self.rows.given, self.y, features, own.inputs)
-        columns = replace(rows.columns, frame=own.frame, lists=own.lists, aside=own.aside, index=own.index).called(
-            own.inputs
-        )
-        rows = replace(rows, columns=columns, there=self.rows.there)
-        return replace(self, rows=rows, X=rows.reranked(columns.chosen))
+        same = {name: getattr(own, name) for name in ("frame", "lists", "aside", "index")}
+        rows = replace(rows, columns=replace(rows.columns, **same).called(own.inputs), there=self.rows.there)
+        return replace(self, rows=rows, X=rows.reranked(rows.columns.chosen))
 
     @property
     def longest_list(self) -> int:
@@ -149,24 +114,12 @@ class Data:
 
     @cached_property
     def _lists(self) -> list[OneList]:
-        return split(
-            self.gains,
-            self.qid,
-            gain="linear",
-            query_weight=self.list_weight,
-            ideal_gains={number: gains.tolist() for number, gains in enumerate(self.missed)},
-        )
-
-    def best(self, statistic: RankStatistic) -> float:
-        """The same of the best order of each list."""
-        return self.evaluate(statistic, self.gains)
+        missed = {number: gains.tolist() for number, gains in enumerate(self.missed)}
+        return split(self.gains, self.qid, gain="linear", query_weight=self.list_weight, ideal_gains=missed)
 
 
 def units_of(qid: ArrayLike | None, groups: ArrayLike) -> Indices:
-    """Numbers of the groups; with lists, of the smallest sets of rows that hold whole lists and whole groups.
-
-    A group that is in several lists makes one unit of them.
-    """
+    """Numbers of the groups; with lists, of the smallest sets of rows that hold whole lists and whole groups."""
     people = number_lists(groups)[1]
     if qid is None:
         return people
@@ -182,15 +135,7 @@ def units_of(qid: ArrayLike | None, groups: ArrayLike) -> Indices:
 
 @dataclass(frozen=True, eq=False)
 class Arguments:
-    """The arguments of :meth:`rerank.Reranker.fit`: a table, and an entry for each of its rows.
-
-    Attributes
-    ----------
-    names : tuple of str
-        Names of the columns, where X has none.
-    there : Present
-        Which rows of the user's table these are; see :meth:`present`.
-    """
+    """The arguments of :meth:`rerank.Reranker.fit`: a table, and an entry for each of its rows."""
 
     X: Any
     y: Any
@@ -200,8 +145,8 @@ class Arguments:
     ideal_gains: IdealGains = None
     groups: Any = None
     people: Any = None
-    names: tuple[str, ...] = ()
-    there: Present = field(default_factory=Present)
+    names: tuple[str, ...] = ()  # of the columns, where X has none
+    there: Present = field(default_factory=Present)  # which rows of the user's table these are; see `present`
 
     @classmethod
     def of_file(cls, table: Table) -> Arguments:
@@ -233,14 +178,8 @@ class Arguments:
 
 
 def data_of(arguments: Arguments, options: Mapping[str, Any], estimator: Any) -> Data:
-    """Training data as a user gives them, checked. Rows of weight 0 are not there.
-
-    Parameters
-    ----------
-    options : mapping
-        Parameters of the reranker.
-    estimator : object
-        Gets scikit-learn's record of names and number of the columns.
+    """Training data as a user gives them, checked, by the ``options`` of the reranker. Rows of weight 0 are not there.
+    The ``estimator`` gets scikit-learn's record of names and number of the columns.
     """
     X, y, stage = held(arguments.X), held(arguments.y), options["first_stage"]
     sides = {name: getattr(arguments, name) for name in ("qid", "groups", "people")}
@@ -274,13 +213,7 @@ def data_of(arguments: Arguments, options: Mapping[str, Any], estimator: Any) ->
 
 
 def checked(rows: Rows, arguments: Arguments, gain: Gain, pos_label: Any = None) -> Data:
-    """Training data, checked for consistent numbers of rows, lists and weights.
-
-    Raises
-    ------
-    InputError
-        Naming what is not consistent.
-    """
+    """Training data, checked for consistent numbers of rows, lists and weights."""
     n = rows.n
     grades, labels = read_labels(arguments.y, n, pos_label, utilities=gain == "order")
     names: tuple[Any, ...] = (0,)
@@ -289,7 +222,7 @@ def checked(rows: Rows, arguments: Arguments, gain: Gain, pos_label: Any = None)
         names, lists = number_lists(check_qid(arguments.qid, n))
     weights = None if arguments.sample_weight is None else check_weights(arguments.sample_weight, n)
     gains, by_list = gains_and_weights(grades, gain, weights, arguments.query_weight, names, lists)
-    groups, people = arguments.groups, arguments.people
+    groups, people, ideal = arguments.groups, arguments.people, arguments.ideal_gains
     return Data(
         rows=rows,
         X=rows.reranked(rows.columns.chosen),
@@ -298,8 +231,8 @@ def checked(rows: Rows, arguments: Arguments, gain: Gain, pos_label: Any = None)
         qid=lists,
         list_weight=by_list,
         sample_weight=weights,
-        missed=tuple(missed_gains(arguments.ideal_gains, names, gain)) if arguments.ideal_gains else (),
-        ideal_gains=numbered(arguments.ideal_gains, names),
+        missed=tuple(missed_gains(ideal, names, gain)) if ideal else (),
+        ideal_gains=numbered(ideal, names),
         labels=labels,
         groups=None if groups is None else number_lists(check_qid(groups, n, "groups"))[1],
         kinds=None if people is None else np.array(list(map(written, check_qid(people, n, "people").tolist()))),
@@ -327,10 +260,8 @@ def gains_and_weights(
     names: tuple[Any, ...],
     qid: Indices | None,
 ) -> tuple[Floats, Floats | None]:
-    """Gain of each row and weight of its list.
-
-    ``query_weight`` is a mapping from list id to weight (1 for a list that it does not hold), or one number for each
-    row, the same for all rows of a list.
+    """Gain of each row and weight of its list. ``query_weight`` maps list ids to weights (1 for others), or has a
+    number for each row, the same in all of a list.
     """
     gains = weighted_gains(y, gain, sample_weight)
     if not np.any(gains > 0):

@@ -7,34 +7,26 @@ and what not, notes, then details. Each number is told once, and every reader sh
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rerank.errors import NotSupportedError
 from rerank.io.page import Bar, Cells, Folded, Items, Part, Words, as_html, as_text
+from rerank.problem.lists import Floats
 from rerank.ranks.rationals import is_closed
-from rerank.reranker.solution import ON_WORD, SOURCES, Numbers, status_of
+from rerank.reranker.evidence import Evidence
+from rerank.reranker.solution import KEEPING, ON_WORD, SOURCES, Asked, ShortlistInfo, Solution, status_of
 from rerank.statistics import AUC, Pairs, Precision, Recall
+from rerank.statistics.base import Ties
 
-Floats = NDArray[np.float64]
-
-MOST_WEIGHTS = 12
-"""Weights that are listed in a line."""
-
-MOST = 6
-"""Corrections that are told."""
-
-SLACK = 1e-6
-"""What a solver's bound may lack where it is rounded down to a whole number of rows."""
-
-USUALLY_PROVED = 4
-"""Columns up to which a fit is mostly proved."""
-
-CORRECTIONS = "Corrections"
-"""How the sentence on them begins."""
+MOST_WEIGHTS = 12  # weights that are listed in a line
+MOST = 6  # corrections that are told
+SLACK = 1e-6  # what a solver's bound may lack where it is rounded down to a whole number of rows
+USUALLY_PROVED = 4  # columns up to which a fit is mostly proved
+CORRECTIONS = "Corrections"  # how the sentence on them begins
 
 PRESOLVED = "presolve=True with more time_limit lets the search prove it."
 PROVE = "load_solution(..., prove=60), or rerank import --prove 60,"
@@ -61,26 +53,12 @@ class Description:
     """What is said of a fitted model, in the order in which it is read.
 
     ``str`` shows everything but the details, and a notebook has them folded.
-
-    Attributes
-    ----------
-    asked : tuple of str
-        Sentences: what was asked.
-    answer : str
-        The answer in one sentence.
-    held_out : tuple of str
-        What rows say that the fit had not seen.
-    proof : tuple of str
-        What was proved, and what not.
-    notes : tuple of str
-    details : tuple of Part
-        Numbers, weights, options, shortlist and seconds, for those who ask.
     """
 
-    asked: tuple[str, ...]
-    answer: str
-    held_out: tuple[str, ...] = ()
-    proof: tuple[str, ...] = ()
+    asked: tuple[str, ...]  # sentences: what was asked
+    answer: str  # in one sentence
+    held_out: tuple[str, ...] = ()  # what rows say that the fit had not seen
+    proof: tuple[str, ...] = ()  # what was proved, and what not
     notes: tuple[str, ...] = ()
     details: tuple[Part, ...] = field(default=(), repr=False)
 
@@ -122,18 +100,116 @@ def describe(model: Any) -> Description:
 
     if hasattr(model, "get_params"):
         check_is_fitted(model, "result_")
-    numbers: Numbers = getattr(model, "result_", getattr(model, "result", model))
-    return Description(
-        asked=tuple(_asked(numbers)),
-        answer=_answer(numbers),
-        held_out=tuple(_held_out(numbers)),
-        proof=tuple(_proof(numbers)),
-        notes=(*numbers.notes, *_remarks(numbers)),
-        details=tuple(_details(numbers)),
-    )
+    r: Result = getattr(model, "result_", getattr(model, "result", model))
+    said = {"asked": tuple(_asked(r)), "held_out": tuple(_held_out(r)), "proof": tuple(_proof(r))}
+    return Description(answer=_answer(r), notes=(*r.notes, *_remarks(r)), details=tuple(_details(r)), **said)
 
 
-def _asked(r: Numbers) -> list[str]:
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Result(Solution):
+    """The numbers of a fit, those of a solution and these, which print as sentences.
+
+    ``statistic`` is that of the fitted ranking on the training data, without margin and penalty, equal scores as
+    ``ties`` says: "average" makes a tied pair one half, as scikit-learn's ``roc_auc_score`` does, and "pessimistic"
+    counts it against the relevant row, as value and bound do. ``theorem`` says whether Subrank and ResolvedRank
+    provably share their optimum on this data (corrected Theorem 4.2). ``evidence`` is what held-out rows said of each
+    option, where ``RerankerCV`` or ``--cv`` chose them: ``evidence.report()`` prints it and ``evidence.plot()`` draws
+    it.
+    """
+
+    statistic: float
+    status: str  # one of STATUSES
+    statistic_name: str
+    fitted_name: str  # what has value and bound; another statistic with a window or a list length
+    gain: str
+    epsilon: float
+    C: float
+    n_lists: int
+    n_empty_lists: int  # left out of the mean because nothing in them can be ranked
+    shortlist: ShortlistInfo
+    seconds: Mapping[str, float]  # wall time of each phase, of compiling and loading kernels, and in all
+    first_stage_statistic: float | None = None  # of the first stage's order, out-of-fold scores if ``folds`` is not 0
+    solver: str | None = None  # the one that was asked for
+    theorem: str = ""
+    folds: int = 0  # for out-of-fold scores; 0 where the first stage's scores are its own
+    grouped: bool = False  # whether rows belonged to groups, which are never in two folds
+    left_out: tuple[str, ...] = ()  # columns that are not reranked: no numbers, or some missing
+    ties: Ties = "pessimistic"
+    evidence: Evidence | None = None
+    said: str = ""  # what stands for the message, where the fit is one of something else, such as runs
+    asked: Asked = field(default_factory=Asked)
+
+    @classmethod
+    def of(cls, solution: Solution, **rest: Any) -> Self:
+        """The numbers of a fit that ended in ``solution``."""
+        return cls(**{each.name: getattr(solution, each.name) for each in fields(Solution)}, **rest)
+
+    @property
+    def reached(self) -> float | None:
+        """Value over bound, between 0 and 1; None where no such share says anything."""
+        if not (self.bound > 0 and self.value >= 0):
+            return None
+        return 1.0 if self.proved else min(1.0, self.value / self.bound)
+
+    @property
+    def proved(self) -> bool:
+        """Whether the gap is closed, and the order of the shortlist matters."""
+        return is_closed(self.gap, self.value) and not self.status.startswith("nothing")
+
+    @property
+    def keeps_first_stage(self) -> bool:
+        """Whether the first stage's order is the answer."""
+        return self.status in KEEPING and self.first_stage_statistic is not None
+
+    def __repr__(self) -> str:
+        return as_text(self.parts())
+
+    def _repr_html_(self) -> str:
+        return as_html(describe(self).shown())
+
+    def parts(self) -> list[Part]:
+        """What was asked, the answer, held-out rows, proof and notes."""
+        return describe(self).parts()
+
+    def plot_history(self, ax: Any = None) -> Any:
+        """Draw value (solid) and bound (dashed) over time on these axes, or on new ones, which are returned. Not for a
+        result in which neither search nor solver had a part, or that was read from a file.
+        """
+        from rerank.plots import bound_over_time
+
+        if not self.history:
+            raise NotSupportedError("The search had no part in this result, or it was read from a file.")
+        who = ", ".join(phase for phase in dict.fromkeys(("search", self.solver or "")) if phase in self.seconds)
+        axes = bound_over_time({who: self.history}, unit=self.fitted_name, ax=ax)
+        axes.set_title(f"value {self.value:.4g}, bound {self.bound:.4g}", fontsize=10)
+        return axes
+
+    @property
+    def message(self) -> str:
+        """One or two sentences: what holds, and what to do about it."""
+        return message(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values, for ``--json`` and the model file."""
+        first = {name: getattr(self, name) for name in ("statistic", "value", "bound", "gap")}
+        last = {
+            "proved": self.proved,
+            "message": self.message,
+            "weights": self.weights.tolist(),
+            "shortlist": {**vars(self.shortlist), "constant_features": list(self.shortlist.constant_features)},
+            "seconds": dict(self.seconds),
+            "model_size": None if self.model_size is None else dict(self.model_size),
+            "notes": list(self.notes),
+            "left_out": list(self.left_out),
+        }
+        last |= {} if self.evidence is None else {"evidence": self.evidence.to_dict()}
+        elsewhere = {*first, *last, "certificate", "proof", "evidence", "said", "history", "asked"}
+        elsewhere |= {"ties"} if self.ties == "pessimistic" else set()
+        elsewhere |= {"statistic_bound"} if self.statistic_bound is None else set()
+        return first | {name: value for name, value in vars(self).items() if name not in elsewhere} | last
+
+
+def _asked(r: Result) -> list[str]:
     short, asked, found = r.shortlist, r.asked, r.evidence
     lists = "" if r.n_lists == 1 else f" in {r.n_lists:,} lists"
     relevant = "" if _by_order(r) else f", {short.n_positive:,} of them relevant"
@@ -149,25 +225,23 @@ def _asked(r: Numbers) -> list[str]:
     return [f"Asked: order {rows}, by {r.statistic_name}: {of}{cut}."]
 
 
-def _answer(r: Numbers) -> str:
+def _answer(r: Result) -> str:
     """The answer in one sentence."""
     if r.said:
         return r.said
     if r.status.startswith("nothing"):
         return message(r)
     phrase, shown = _unit(r)
-    first = r.first_stage_statistic
-    limit = _limit(r, shown)
+    does, first, limit = phrase.format(shown(r.statistic)), r.first_stage_statistic, _limit(r, shown)
     if r.keeps_first_stage:
         name = f"{r.asked.first_stage[:1].upper()}{r.asked.first_stage[1:]}"
         why = "taken as it is and" if _was_chosen(r) else "kept: it"
         by = " by scores of one deal of folds that had not seen them" if r.folds else ""
-        return f"{name} is {why} {phrase.format(shown(r.statistic))}{by}{limit}."
-    rest = "" if first is None else f"; {r.asked.first_stage} {shown(first)}"
-    return f"The new order {phrase.format(shown(r.statistic))}{rest}{limit}."
+        return f"{name} is {why} {does}{by}{limit}."
+    return f"The new order {does}{'' if first is None else f'; {r.asked.first_stage} {shown(first)}'}{limit}."
 
 
-def _limit(r: Numbers, shown: Callable[[float], str]) -> str:
+def _limit(r: Result, shown: Callable[[float], str]) -> str:
     """What no weights exceed, where the bound is one of the user's own statistic and says something."""
     own = r.fitted_name == r.statistic_name and r.C == 0 and r.bound_source != "rows" and not r.changed
     # With a margin, or ties, an order may be worth more than the bound of those that keep the margin.
@@ -178,40 +252,34 @@ def _limit(r: Numbers, shown: Callable[[float], str]) -> str:
         return ""
     word = f"on the word of {r.bound_solver or 'a solver'} " if r.bound_source in ON_WORD else ""
     such = f"such {r.asked.who.partition(' of ')[0]}" if r.asked.who.partition(" of ")[1] else r.asked.who
-    more = "more" if is_closed(bound - r.statistic, bound) else f"more than {_most(r, bound, shown)}"
+    most = shown(float(math.floor(bound + SLACK))) if _counts(r) else up(bound, shown)  # never below itself
+    more = "more" if is_closed(bound - r.statistic, bound) else f"more than {most}"
     return f"; {word}no {such} have {more}{' by the margin' if r.asked.margin and not halves else ''}"
 
 
-def _most(r: Numbers, bound: float, shown: Callable[[float], str]) -> str:
-    """A bound in the unit of the answer, never below itself."""
-    return shown(float(math.floor(bound + SLACK))) if _counts(r) else up(bound, shown)
-
-
-def _valued(r: Numbers, name: str = "") -> str:
+def _valued(r: Result, name: str = "") -> str:
     """What is fitted, and how that counts ties where the statistic counts them otherwise."""
     return f"{name or amount_of(r.fitted_name)}{'' if r.ties == 'pessimistic' else ' with ties counted as lost'}"
 
 
-def _unit(r: Numbers) -> tuple[str, Callable[[float], str]]:
+def _unit(r: Result) -> tuple[str, Callable[[float], str]]:
     """What an order does, with a place for the number, and how the number is written."""
-    stat, short = r.asked.statistic, r.shortlist
+    stat, half = r.asked.statistic, ", a tie being one half" if r.ties == "average" else ""
     if _counts(r):
         assert isinstance(stat, Precision)
-        return f"finds {{}} of the {short.n_positive:,} relevant rows in its first {stat.at:,}", four
+        return f"finds {{}} of the {r.shortlist.n_positive:,} relevant rows in its first {stat.at:,}", four
     if type(stat) is Precision and r.asked.hits:
         return f"finds {{}} relevant rows in the first {stat.at:,} of a list on average", four
     if type(stat) is Recall and r.asked.hits:
         return f"finds {{}} of the relevant rows in the first {stat.at:,}", percent
     if type(stat) is AUC and r.n_lists == 1 and r.asked.hits:
-        half = ", a tie being one half" if r.ties == "average" else ""
         return f"puts the relevant row first in {{}} of the pairs of a relevant and an irrelevant one{half}", percent
     if _by_order(r) and r.n_lists == 1:
-        half = ", a tie being one half" if r.ties == "average" else ""
         return f"has {{}} of the pairs of rows with different labels in their order{half}", percent
     return f"has a {amount_of(r.statistic_name)} of {{}}", four
 
 
-def _by_order(r: Numbers) -> bool:
+def _by_order(r: Result) -> bool:
     """Whether labels count by their order alone, so that no row is relevant or irrelevant."""
     return r.asked.statistic is not None and r.asked.statistic.by_order
 
@@ -221,22 +289,22 @@ def amount_of(name: str) -> str:
     return "share of pairs in order" if name == Pairs.stem else name
 
 
-def _counts(r: Numbers) -> bool:
+def _counts(r: Result) -> bool:
     """Whether the statistic is a number of relevant rows of one list."""
     return type(r.asked.statistic) is Precision and r.asked.hits and r.n_lists == 1
 
 
-def _was_chosen(r: Numbers) -> bool:
+def _was_chosen(r: Result) -> bool:
     """Whether held-out rows chose the first stage that ranks, as an option of its own."""
     return r.evidence is not None and r.evidence.taken is not None and r.status in ("first_stage_kept", "already_ideal")
 
 
-def _unfitted(r: Numbers) -> bool:
+def _unfitted(r: Result) -> bool:
     """Whether held-out rows left nothing to fit on all rows."""
     return _was_chosen(r) or (r.evidence is not None and r.evidence.chosen is None and r.keeps_first_stage)
 
 
-def _held_out(r: Numbers) -> list[str]:
+def _held_out(r: Result) -> list[str]:
     if r.evidence is not None:
         return r.evidence.sentences()
     if r.said:
@@ -247,30 +315,29 @@ def _held_out(r: Numbers) -> list[str]:
     ]
 
 
-def _proof(r: Numbers) -> list[str]:
+def _proof(r: Result) -> list[str]:
     """What no allowed weights exceed, whose word it is, and what it does not say."""
     if r.said or r.status.startswith("nothing"):
         return []
     if _unfitted(r):
         return ["Proved: nothing, because the first stage ranks as it is and no weights were fitted on all rows."]
-    name, kept = r.asked.smoothed or amount_of(r.fitted_name), r.keeps_first_stage
+    name = r.asked.smoothed or amount_of(r.fitted_name)
     if r.status == "already_ideal":
         return [f"Proved: no {r.asked.them} give the shortlist an order with a larger {name}."]
     said = [proof_of(r, r.asked.them, _valued(r, r.asked.smoothed))]
-    if kept:
+    if r.keeps_first_stage:
         said.append("That is about the weights that were fitted and not taken.")
     if r.asked.smoothed:
-        own = r.statistic_name
         said.append(
-            f"That count is fitted in place of {own}, as of every statistic of the same places; the bound says nothing "
-            f"of {own}, and audit() bounds the count without the margin."
+            f"That count is fitted in place of {r.statistic_name}, as of every statistic of the same places; the bound "
+            f"says nothing of {r.statistic_name}, and audit() bounds the count without the margin."
         )
     elif r.asked.margin:
         said.append(f"A row stands above another only{r.asked.margin} there; audit() gives the bound without it.")
     return said
 
 
-def message(r: Numbers) -> str:
+def message(r: Result) -> str:
     """One or two sentences on the status, which files keep: what holds, and what to do about it."""
     found, name, kept = r.evidence, _valued(r), "The first stage is kept: "
     if r.said:
@@ -281,9 +348,8 @@ def message(r: Numbers) -> str:
         larger = f"larger {amount_of(r.fitted_name)}"
         return f"{kept}no weights within the limits give the shortlist an order with a {larger}."
     if r.status.startswith("nothing"):
-        needed = r.shortlist.least_candidates
         advice = "no n_candidates changes that with these rows and columns."
-        if needed is not None:
+        if (needed := r.shortlist.least_candidates) is not None:
             advice = f"n_candidates must be at least {needed} for an order to matter."
         if r.status == "nothing_to_find":
             return f"The shortlist holds no relevant row, so the first stage is kept: {advice}"
@@ -297,13 +363,9 @@ def message(r: Numbers) -> str:
     return "The first stage is kept: no option had the time to be tried on held-out rows; raise time_limit."
 
 
-def proof_of(r: Numbers, them: str = "allowed weights", name: str = "") -> str:
-    """What is proved of the weights, and whose the proof is.
-
-    Parameters
-    ----------
-    them, name : str
-        What the bound speaks of, and what is fitted, in words.
+def proof_of(r: Result, them: str = "allowed weights", name: str = "") -> str:
+    """What is proved of the weights, and whose the proof is; ``them`` is what the bound speaks of, ``name`` what is
+    fitted.
     """
     status, name, who = status_of(r), name or _valued(r), r.bound_solver or "the solver"
     read, gap = r.solver == "file", up(r.gap)
@@ -353,15 +415,9 @@ def proof_of(r: Numbers, them: str = "allowed weights", name: str = "") -> str:
     )
 
 
-def audit_of(r: Numbers, bound: float, found: float | None) -> str:
-    """What no allowed weights exceed on the lists of the fit, whatever the margin.
-
-    Parameters
-    ----------
-    bound : float
-        On what is fitted, without margin and penalty.
-    found : float or None
-        The same of the weights that were found.
+def audit_of(r: Result, bound: float, found: float | None) -> str:
+    """What no allowed weights exceed on the lists of the fit, whatever the margin. The ``bound`` is on what is fitted,
+    without margin and penalty; ``found`` is the same of the weights that were found.
     """
     asked, whole, halves = r.asked, _counts(r) and not r.asked.smoothed, r.ties == "average"
     numbers = [] if found is None else [f"{four(found)} found"]
@@ -384,7 +440,7 @@ def audit_of(r: Numbers, bound: float, found: float | None) -> str:
     return " ".join(told)
 
 
-def _remarks(r: Numbers) -> list[str]:
+def _remarks(r: Result) -> list[str]:
     """Sentences on ties at the cut, columns left out, repeated rows and lists left out."""
     short, lines = r.shortlist, []
     if short.n_tied:
@@ -401,15 +457,11 @@ def _remarks(r: Numbers) -> list[str]:
         lines.append(f"Constant on the shortlist and left out: {listed(short.constant_features)}.")
     if short.n_duplicates:
         apart = f", {short.n_conflicts} of them with another gain, which no weights can tell apart"
-        extra = apart if short.n_conflicts else ""
-        repeat = "repeats" if short.n_duplicates == 1 else "repeat"
-        lines.append(f"{_many(short.n_duplicates, 'row')} of the shortlist {repeat} an earlier one{extra}.")
+        repeat = f"repeat{'s' * (short.n_duplicates == 1)} an earlier one{apart if short.n_conflicts else ''}"
+        lines.append(f"{_many(short.n_duplicates, 'row')} of the shortlist {repeat}.")
     if r.n_empty_lists:
-        one = r.n_empty_lists == 1
-        lines.append(
-            f"{_many(r.n_empty_lists, 'list')} {'holds' if one else 'hold'} nothing to order and "
-            f"{'is' if one else 'are'} not in the mean."
-        )
+        hold, are = ("holds", "is") if r.n_empty_lists == 1 else ("hold", "are")
+        lines.append(f"{_many(r.n_empty_lists, 'list')} {hold} nothing to order and {are} not in the mean.")
     return lines
 
 
@@ -417,27 +469,22 @@ def _many(count: int, what: str) -> str:
     return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
-def _details(r: Numbers) -> list[Part]:
+def _details(r: Result) -> list[Part]:
     short, asked = r.shortlist, r.asked
     used = listed([f"{name} {weight:+.4g}" for name, weight in asked.weights], MOST_WEIGHTS)
     rows = [("weights", used or "none")]
     relevant = "" if _by_order(r) else f", {short.n_positive_head:,} of {short.n_positive:,} relevant ones"
     if asked.constraints:
         rows.append(("rows", f"among weights that keep your constraints: {'; '.join(asked.constraints)}"))
-    rows += [
-        (
-            "shortlist",
-            f"{short.n_head:,} of {short.n_rows:,} rows in {_many(r.n_lists, 'list')}{relevant}; "
-            f"{_many(short.n_features, 'feature')}",
-        ),
-        ("seconds", ", ".join(f"{name} {value:.2f}" for name, value in r.seconds.items())),
-    ]
+    of_lists = f"{short.n_head:,} of {short.n_rows:,} rows in {_many(r.n_lists, 'list')}{relevant}"
+    rows.append(("shortlist", f"{of_lists}; {_many(short.n_features, 'feature')}"))
+    rows.append(("seconds", ", ".join(f"{name} {value:.2f}" for name, value in r.seconds.items())))
     bar = [] if r.reached is None else [Bar(r.reached, "The value is {} of the bound.")]
     options = [] if r.evidence is None else r.evidence.parts()
     return [numbers_table(r), *bar, Cells(rows, ("left", "left")), *options]
 
 
-def numbers_table(r: Numbers) -> Cells:
+def numbers_table(r: Result) -> Cells:
     """Name, number and meaning of statistic, value, bound and the program's own numbers."""
     name = r.statistic_name
     fitted = "" if r.fitted_name == name else f"of {r.fitted_name}, "
@@ -461,26 +508,18 @@ def numbers_table(r: Numbers) -> Cells:
 
 
 def corrections_in_words(names: Sequence[str], weights: Floats, spread: Floats) -> str:
-    """One sentence on what a fit changed, the largest corrections first; ``""`` if it changed nothing.
-
-    Parameters
-    ----------
-    weights : float64 array (p,)
-        In standard deviations of the first stage's score for one of the column.
-    spread : float64 array (p,)
-        Standard deviation of each column.
+    """One sentence on what a fit changed, the largest corrections first; ``""`` if it changed nothing. Weights are in
+    standard deviations of the first stage's score for one of the column; ``spread`` has the columns'.
     """
     order = [int(j) for j in np.argsort(-np.abs(weights), kind="stable") if weights[j] != 0]
     if not order:
         return ""
-    told = [_one(names[j], float(weights[j]), float(spread[j])) for j in order[:MOST]]
+    told = []
+    for j in order[:MOST]:
+        step = _round_step(float(spread[j]))
+        told.append(f"{float(weights[j]) * (step / float(spread[j])):+.2g} per {step:g} of {names[j]}")
     more = f", and {len(order) - MOST} smaller ones" if len(order) > MOST else ""
     return f"{CORRECTIONS}, in standard deviations of the first stage's score: {', '.join(told)}{more}."
-
-
-def _one(name: str, weight: float, spread: float) -> str:
-    step = _round_step(spread)
-    return f"{weight * (step / spread):+.2g} per {step:g} of {name}"
 
 
 def _round_step(spread: float) -> float:

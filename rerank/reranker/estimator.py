@@ -14,9 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 from rerank.errors import InputError, InputWarning
 from rerank.errors.stops import enough_memory
 from rerank.io.options import without
+from rerank.problem.lists import Indices
 from rerank.ranks.row_gains import IdealGains
 from rerank.reranker.clock import Clock
-from rerank.reranker.data import Arguments, Indices, Weights, data_of
+from rerank.reranker.data import Arguments, Weights, data_of
 from rerank.reranker.describe import audit_of
 from rerank.reranker.fit import UNUSED, fit
 from rerank.reranker.options import Options
@@ -475,7 +476,7 @@ class Reranker(Options, Ranker):
         self.result_ = state.result
         self.coef_, used = state.coef, np.flatnonzero(state.coef)
         self.prior_weight_, self.classes_ = state.prior_weight, None if state.classes is None else state.classes.names
-        self.features_ = np.array(state.feature_names, dtype=object)[used] if state.named else used
+        self.features_ = np.array(state.columns.names, dtype=object)[used] if state.named else used
         return self
 
 

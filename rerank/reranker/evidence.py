@@ -11,11 +11,8 @@ import numpy as np
 
 from rerank.io.page import Cells, Part, Words, as_text
 
-WIDTH = 1.96
-"""Standard errors on each side of a lead."""
-
-LONGEST, DRAWN = 100, 40
-"""Signs of a name that is kept, and of one in a picture."""
+WIDTH = 1.96  # standard errors on each side of a lead
+LONGEST, DRAWN = 100, 40  # signs of a name that is kept, and of one in a picture
 
 LOST = (
     "The fit of that on all rows found nothing better in training than the first stage that it corrects, which is kept."
@@ -26,52 +23,26 @@ LOST = (
 class Evidence:
     """Leads of the options over what had to be led, on rows that the fits of the folds had not seen.
 
-    Attributes
-    ----------
-    options : tuple of str
-        Each option by the parameters in which options differ.
-    values : tuple of float or None
-        Statistic of the held-out rows by each option; None for one that was not tried, because the time was over or
-        the fit was interrupted.
-    leads, errors : tuples of float or None
-        Lead of each option, and its standard error. None if it was not tried or there was nothing to lead; an error of
-        a single list among several is None.
-    first_stage : float or None
-        The statistic by what had to be led.
-    statistic : str
-    chosen : int or None
-        Number of the option; None if the first stage was kept.
-    rivals : tuple of bool
-        Whether an option was only compared, and could not be chosen.
-    folds, rounds : int
-        Folds, and how often they were dealt.
-    safeguard : float
-        Standard errors that a lead has to exceed; ``-inf`` keeps the reranking and ``inf`` the first stage.
-    list_length : int or None
-        Cells of the lists to come for which values are counted; None if the length makes no difference.
-    fit_keeps : bool
-        Whether the last fit, on all rows, found nothing better than its first stage, which is then kept.
-    null : str
-        What had to be led.
-    remark : str
-        Another rule than that of the safeguard, in a sentence.
+    Values are the held-out statistic by each option, None for one that was not tried, because the time was over or the
+    fit was interrupted. Leads and their standard errors are None for it, too, and where there was nothing to lead; an
+    error of a single list among several is None.
     """
 
-    options: tuple[str, ...]
+    options: tuple[str, ...]  # each by the parameters in which options differ
     values: tuple[float | None, ...]
     leads: tuple[float | None, ...]
     errors: tuple[float | None, ...]
-    first_stage: float | None
+    first_stage: float | None  # the statistic by what had to be led
     statistic: str
-    rivals: tuple[bool, ...]
-    chosen: int | None
+    rivals: tuple[bool, ...]  # whether an option was only compared, and could not be chosen
+    chosen: int | None  # number of the option; None if the first stage was kept
     folds: int = 0
-    rounds: int = 1
-    safeguard: float = 2.0
-    list_length: int | None = None
-    fit_keeps: bool = False
-    null: str = "the first stage"
-    remark: str = ""
+    rounds: int = 1  # how often the folds were dealt
+    safeguard: float = 2.0  # standard errors that a lead has to exceed; -inf keeps the reranking, inf the first stage
+    list_length: int | None = None  # of the lists to come; None if the length makes no difference
+    fit_keeps: bool = False  # whether the last fit found nothing better than its first stage, which is then kept
+    null: str = "the first stage"  # what had to be led
+    remark: str = ""  # another rule than that of the safeguard, in a sentence
 
     @classmethod
     def of(cls, results: Mapping[str, Any], **rest: Any) -> Evidence:
@@ -101,17 +72,14 @@ class Evidence:
         tried = [k for k, lead in enumerate(self.leads) if lead is not None]
         names = [self.options[k] for k in tried]
         names = [name if len(name) <= DRAWN else f"{name[: DRAWN - 3]}..." for name in names]
-        values, errors = (
-            [math.nan if (one := side[k]) is None else one for k in tried] for side in (self.leads, self.errors)
-        )
+        values, errors = (np.array(side, dtype=np.float64)[tried] for side in (self.leads, self.errors))
         chosen = None if self.taken is None else tried.index(self.taken)
         unit, null = f"lead over {self.null}, {self.statistic}", self.null.removeprefix("the ")
         return leads(names, values, errors, chosen, unit=unit, null=null, ax=ax)
 
     def interval(self, option: int) -> tuple[float, float] | None:
         """The lead less and plus 1.96 standard errors; None where it is not known."""
-        lead, error = self.leads[option], self.errors[option]
-        return None if lead is None or error is None else (lead - WIDTH * error, lead + WIDTH * error)
+        return interval(self.leads[option], self.errors[option])
 
     @property
     def taken(self) -> int | None:
@@ -216,8 +184,7 @@ class Evidence:
             elif number == self.taken:
                 name += " *"
             rows.append((name, "" if value is None else short(value), "" if lead is None else f"{lead:+.4g}", told))
-        last = [self.ending, *self._of_rivals()]
-        return first, rows, last
+        return first, rows, [self.ending, *self._of_rivals()]
 
     def _of_rivals(self) -> list[str]:
         """What the best option says that could not be chosen, where it is clearly ahead of what was."""
@@ -236,6 +203,13 @@ class Evidence:
 def short(value: float) -> str:
     """A number in four digits."""
     return f"{value:.4g}"
+
+
+def interval(lead: float | None, error: float | None) -> tuple[float, float] | None:
+    """A lead less and plus 1.96 standard errors; None where one of the two is not known."""
+    if lead is None or error is None or math.isnan(error):
+        return None
+    return lead - WIDTH * error, lead + WIDTH * error
 
 
 _STORED = {each.name for each in fields(Evidence)} - {"statistic", "null", "remark"}
@@ -276,14 +250,8 @@ def _option_name(params: Mapping[str, Any], varied: Sequence[str]) -> str:
 
 
 def evidence_of(entries: Mapping[str, Any], statistic: str) -> Evidence | None:
-    """The evidence that :meth:`Evidence.to_dict` wrote, from a file that nobody vouches for.
-
-    None for the evidence of a version that judged by other numbers, with ``judge`` among its entries.
-
-    Raises
-    ------
-    ValueError
-        For an entry that is missing, unknown, or of another kind than a choice writes.
+    """The evidence that :meth:`Evidence.to_dict` wrote, from a file that nobody vouches for: ValueError for what is
+    odd. None for the evidence of a version that judged by other numbers, with ``judge`` among its entries.
     """
     if "judge" in entries:
         return None
@@ -294,39 +262,29 @@ def evidence_of(entries: Mapping[str, Any], statistic: str) -> Evidence | None:
     n = len(found.options) if isinstance(found.options, tuple) else 0
     sides = (found.leads, found.errors, found.values)
     rivals = found.rivals if isinstance(found.rivals, tuple) else ()
-    alone, known = found.first_stage is None, type(found.chosen) is int and 0 <= found.chosen < n
+    alone, chosen, length = found.first_stage is None, found.chosen, found.list_length
+    known = type(chosen) is int and any(k == chosen and one is not None for k, one in enumerate(found.values[:n]))
+
+    def finite(value: Any) -> bool:
+        return type(value) is float and math.isfinite(value)
+
     rules = {
-        "each option has a name": n > 0 and all(map(_is_name, found.options)),
+        "each option has a name": n > 0 and all(isinstance(one, str) and one == one_line(one) for one in found.options),
         "each option has its numbers": all(isinstance(side, tuple) and len(side) == n for side in sides)
-        and all(one is None or _finite(one) for side in sides for one in side),
+        and all(one is None or finite(one) for side in sides for one in side),
         "errors are not negative": all(one is None or one >= 0 for one in found.errors),
-        "the first stage has a value": alone or _finite(found.first_stage),
-        "an option that was tried or the first stage is chosen": (
-            found.chosen is None and (not alone or all(one is None for one in found.values))
-        )
-        or (known and any(k == found.chosen and one is not None for k, one in enumerate(found.values))),
+        "the first stage has a value": alone or finite(found.first_stage),
+        "an option that was tried or the first stage is chosen": known
+        or (chosen is None and (not alone or all(one is None for one in found.values))),
         "options that were only compared are marked, and none of them is chosen": len(rivals) == n
         and all(type(one) is bool for one in rivals)
-        and not any(one and k == found.chosen for k, one in enumerate(rivals)),
+        and not any(one and k == chosen for k, one in enumerate(rivals)),
         "whether the fit keeps the first stage is known": type(found.fit_keeps) is bool,
-        "the safeguard is a number": _real(found.safeguard),
+        "the safeguard is a number": type(found.safeguard) is float and not math.isnan(found.safeguard),
         "folds are counted": all(type(k) is int and k >= 0 for k in (found.folds, found.rounds)),
-        "the length of lists is counted": found.list_length is None
-        or (type(found.list_length) is int and found.list_length > 0),
+        "the length of lists is counted": length is None or (type(length) is int and length > 0),
     }
     for rule, holds in rules.items():
         if not holds:
             raise ValueError(f"held-out evidence: a rule is broken: {rule}")
     return found
-
-
-def _is_name(value: Any) -> bool:
-    return isinstance(value, str) and value == one_line(value)
-
-
-def _real(value: Any) -> bool:
-    return type(value) is float and not math.isnan(value)
-
-
-def _finite(value: Any) -> bool:
-    return _real(value) and math.isfinite(value)

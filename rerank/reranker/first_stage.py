@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from rerank.errors import InputError, nearest
 from rerank.errors.compiling import uncounted
 from rerank.io.frames import is_sparse
+from rerank.problem.lists import Floats
 from rerank.problem.scaling import deviations
 from rerank.ranks.positions import affine
 from rerank.reranker.columns import Columns, Rows
@@ -31,8 +32,6 @@ from rerank.reranker.learners import (
     standardised,
     thawed,
 )
-
-Floats = NDArray[np.float64]
 
 # Scorers of this package, by the name a user types. Zero weights are optimal for TopPush as published on most real
 # tables, and seldom with the mean of the upper half of the irrelevant rows as threshold (docs/decisions/0029).
@@ -58,39 +57,18 @@ TOP = "top"
 
 @dataclass(frozen=True, eq=False)
 class FirstStage:
-    """A fitted first stage.
+    """A fitted first stage."""
 
-    Attributes
-    ----------
-    name : str
-        The name that the user gave, or the estimator's class.
-    estimator : object or None
-        The fitted estimator or function; None when read from a model file, or where ``coef`` says all.
-    coef : float64 array (d,) or None
-        Weights of the input columns in original units if the score is affine, else None.
-    intercept : float
-    numeric : intp array or None
-        Columns that the estimator was fitted on, as numbers; None for the table as it is.
-    centre, scale : float
-        A score that is not affine is the estimator's, minus ``centre``, divided by ``scale``.
-    frozen : bool
-        Whether it was ready when it came, and so was not fitted here.
-    log_odds : bool
-        Whether scores of models that were fitted on other rows can be compared with these.
-    notes : tuple of str
-        Sentences for the result.
-    """
-
-    name: str
-    estimator: Any
-    coef: Floats | None
+    name: str  # what the user gave, or the estimator's class
+    estimator: Any  # fitted, or a function; None when read from a model file, or where ``coef`` says all
+    coef: Floats | None  # (d,), weights of the input columns in original units if the score is affine
     intercept: float = 0.0
-    numeric: NDArray[np.intp] | None = None
-    centre: float = 0.0
+    numeric: NDArray[np.intp] | None = None  # columns that it was fitted on, as numbers; None for the table as it is
+    centre: float = 0.0  # subtracted from a score that is not affine, which is then divided by the scale
     scale: float = 1.0
-    frozen: bool = False
-    log_odds: bool = False
-    notes: tuple[str, ...] = ()
+    frozen: bool = False  # whether it was ready when it came, and so was not fitted here
+    log_odds: bool = False  # whether scores of models that were fitted on other rows can be compared with these
+    notes: tuple[str, ...] = ()  # sentences for the result
 
     def scores(self, rows: Rows) -> Floats:
         """Score of each row, larger is better."""
@@ -117,9 +95,8 @@ class FirstStage:
         """A sentence for each column with texts that no row of the fit had."""
         from rerank.scorers.table_logistic import TableLogistic
 
-        return (
-            self.estimator.unseen(rows.given, rows.columns.inputs) if isinstance(self.estimator, TableLogistic) else []
-        )
+        own = self.estimator
+        return own.unseen(rows.given, rows.columns.inputs) if isinstance(own, TableLogistic) else []
 
     @property
     def is_given(self) -> bool:
@@ -151,9 +128,8 @@ def top_of(name: Any) -> int | None:
 
 
 def too_many(stage: FirstStage | None, max_features: int | None, columns: Columns) -> int | None:
-    """How many columns a first stage of this package ranks by, if that is more than a limit.
-
-    A score that the user gives, ready or as a model of others, is one column.
+    """How many columns a first stage of this package ranks by, if that is more than a limit. A score that the user
+    gives, ready or as a model of others, is one column.
     """
     if stage is None or max_features is None or not is_own_name(stage.name):
         return None
@@ -162,13 +138,7 @@ def too_many(stage: FirstStage | None, max_features: int | None, columns: Column
 
 
 def variant_options(name: str) -> dict[str, Any]:
-    """The options of a logistic regression by its name, such as ``"logistic+squares+head20"``.
-
-    Raises
-    ------
-    InputError
-        For an unknown part, one that is given twice, and two shares of rows.
-    """
+    """The options of a logistic regression by its name, such as ``"logistic+squares+head20"``."""
     options: dict[str, Any] = {}
     top = top_of(name)
     for part in name.split("+")[1:]:
@@ -211,21 +181,10 @@ def fit_first_stage(
 ) -> tuple[FirstStage, Floats]:
     """The fitted first stage and its scores; an estimator that is already fitted is used as it is.
 
-    Parameters
-    ----------
-    first_stage : str, estimator, callable or array
-        ``"logistic"``, also with ``"+"`` and :data:`VARIANTS`, a scorer of this package, a column of the table, any
-        scikit-learn estimator, a function from a table to scores, or one score for each row.
-    y : float64 array (n,)
-        0/1 or grades; see :func:`rerank.reranker.learners.fitted`.
-
-    Raises
-    ------
-    InputError
-        For an unknown name or an estimator that gives no usable score.
+    It is ``"logistic"``, also with ``"+"`` and :data:`VARIANTS`, a scorer of this package, a column of the table, any
+    scikit-learn estimator, a function from a table to scores, or one score for each row.
     """
-    ready = _ready(first_stage, rows)
-    if ready is not None:
+    if (ready := _ready(first_stage, rows)) is not None:
         return ready
     named, said = isinstance(first_stage, str), ""
     if is_logistic(first_stage):
@@ -251,7 +210,11 @@ def fit_first_stage(
                 f"first_stage is {name!r}, and {TOP}{top} is for tables of numbers that miss none, without squares and "
                 "head; leave it out, or use columns of numbers alone."
             )
-        numeric = _strongest(first_stage.replace(f"+{TOP}{top}", ""), top, numeric, (rows, y, qid, sample_weight))
+        # The columns that move the score of the whole regression most, by a deviation of each.
+        stage, _ = fit_first_stage(first_stage.replace(f"+{TOP}{top}", ""), rows, y, qid, sample_weight)
+        assert stage.coef is not None
+        strength = np.abs(stage.coef[numeric]) * deviations(rows.inputs(numeric))
+        numeric = np.sort(numeric[np.argsort(-strength, kind="stable")[:top]])
     seen = rows.given if numeric is None else rows.inputs(numeric)
     estimator = scorer
     if named and not of_table:
@@ -281,14 +244,6 @@ def fit_first_stage(
     return stage, scores if coef is None else stage.scores(rows)
 
 
-def _strongest(name: str, top: int, numeric: NDArray[np.intp], given: Any) -> NDArray[np.intp]:
-    """The columns that move the score of a logistic regression most, by a deviation of each."""
-    stage, _ = fit_first_stage(name, *given)
-    assert stage.coef is not None
-    strength = np.abs(stage.coef[numeric]) * deviations(given[0].inputs(numeric))
-    return np.sort(numeric[np.argsort(-strength, kind="stable")[:top]])
-
-
 def _affine(
     estimator: Any, rows: Rows, numeric: NDArray[np.intp] | None, scores: Floats
 ) -> tuple[Floats | None, float]:
@@ -307,11 +262,10 @@ def _affine(
 
 def _ready(first_stage: Any, rows: Rows) -> tuple[FirstStage, Floats] | None:
     """Scores that need no fit: a column, an array with one score a row, or what a function makes of the table."""
-    d = len(rows.columns.inputs)
     if isinstance(first_stage, str):
         if is_own_name(first_stage) or first_stage not in rows.columns.inputs:
             return None
-        coef = np.zeros(d)
+        coef = np.zeros(len(rows.columns.inputs))
         coef[rows.columns.inputs.index(first_stage)] = 1.0
         stage = FirstStage(f"column {first_stage}", None, coef, frozen=True)
         return stage, stage.scores(rows)
@@ -322,22 +276,16 @@ def _ready(first_stage: Any, rows: Rows) -> tuple[FirstStage, Floats] | None:
                 f"first_stage is an array of shape {scores.shape}; give one finite score for each of the {rows.n} rows."
             )
         return FirstStage("an array of scores", None, None, frozen=True), scores
-    if callable(first_stage) and not isinstance(first_stage, type):
-        if not (hasattr(first_stage, "fit") or hasattr(first_stage, "predict")):
-            stage = FirstStage(name_of(first_stage), first_stage, None, frozen=True)
-            return stage, stage.scores(rows)
+    learns = any(hasattr(first_stage, each) for each in ("fit", "predict"))
+    if callable(first_stage) and not (learns or isinstance(first_stage, type)):
+        stage = FirstStage(name_of(first_stage), first_stage, None, frozen=True)
+        return stage, stage.scores(rows)
     return None
 
 
 def linear_stage(weights: Any, rows: Rows) -> tuple[FirstStage, Floats]:
-    """A prior that is given by weights: one for each column that can be reranked, or ``"equal"``.
-
-    Equal weights are of columns divided by their standard deviation.
-
-    Raises
-    ------
-    InputError
-        For another number of weights, or a weight that is not finite.
+    """A prior that is given by weights: one for each column that can be reranked, or ``"equal"``. Equal weights are of
+    columns divided by their standard deviation.
     """
     chosen = rows.columns.chosen
     if rows.columns.transformer is not None:

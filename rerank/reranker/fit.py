@@ -4,30 +4,27 @@ A search, a program, start weights left as they are, or the weights of a file th
 the problem to a :class:`~rerank.reranker.solution.Solution`, and all else is the same for them.
 """
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rerank.errors.stops import limited
 from rerank.io.columns import index_note
 from rerank.problem import Problem
+from rerank.problem.lists import Floats
 from rerank.problem.quotas import groups_of, unmet
 from rerank.ranks.evaluator import Ties
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.clock import Clock
 from rerank.reranker.columns import Columns
-from rerank.reranker.constraints import broken_quota, first_stage_keeps, quotas_in_words, worst_count
+from rerank.reranker.constraints import broken_quota, first_stage_keeps, worst_count
 from rerank.reranker.cross_fit import Staged, staged
 from rerank.reranker.data import Data
-from rerank.reranker.describe import amount_of, corrections_in_words
+from rerank.reranker.describe import Result, amount_of, corrections_in_words
 from rerank.reranker.first_stage import FirstStage, is_own_name, too_many
-from rerank.reranker.result import Result
 from rerank.reranker.solution import KEEPING, Solution, status_of
 from rerank.reranker.solve.margin import SMALLEST_DEFAULT, notes_on_exact_pairs, notes_on_near_rows, safe_epsilon
 from rerank.reranker.solve.optimise import solve as best_weights
@@ -37,12 +34,10 @@ from rerank.reranker.task import Task
 from rerank.reranker.training import Training, fitted_scores, start_weights, stated, theorem_of
 from rerank.search.domain import allowed
 
-Floats = NDArray[np.float64]
 Solve = Callable[[Problem, Task, Clock, Floats | None], Solution]
 """From a problem and weights to start from to weights with their exact value and a bound."""
 
-UNUSED = "decides nothing"
-"""What the note says on a first stage whose score is not used."""
+UNUSED = "decides nothing"  # what the note says on a first stage whose score is not used
 
 LATE = "nothing was left for the search"
 """What the note says on a fit whose time was over before its search."""
@@ -52,8 +47,7 @@ BOXES, MORE_BOXES = 5e9, 4
 
 NOTHING_SOLVED = "solver is 'none', which solves nothing; use solver='search' for the best weights."
 
-FIRST_STAGE_SHARE = 0.4
-"""Share of the time for a first stage of this package; others run to their end."""
+FIRST_STAGE_SHARE = 0.4  # share of the time for a first stage of this package; others run to their end
 
 
 ROUNDING = 1e-12
@@ -80,12 +74,8 @@ def concluded(
 ) -> FittedState:
     """The fitted state of a stated problem: the better of the weights and the first stage, by what is fitted.
 
-    Parameters
-    ----------
-    solve : callable, optional
-        See :data:`Solve`; by default what ``task.solver`` names.
-    ties : str, optional
-        How equal scores count in the statistic; by default as the statistic says. A value counts them against the row.
+    Without ``solve`` it is what ``task.solver`` names. Equal scores count in the statistic as it says, or by ``ties``;
+    a value counts them against the row.
     """
     problem, statistic, searched = training.problem, task.statistic, solve is None and task.solver != "none"
     scores, stage = (None, None) if first is None else (first.scores, first.stage)
@@ -106,7 +96,9 @@ def concluded(
     quotas, lists = groups_of(task.quotas, data.kinds), training.counted
     missed = broken_quota(quotas, lists, np.zeros(data.y.size) if scores is None else scores)
     may_stay = breaks is None and over is None  # the first stage may be the answer
-    settled = problem is None or bool(training.nothing) or (_is_ideal(before, problem) and may_stay)
+    settled = problem is None or bool(training.nothing)
+    if problem is not None and before is not None and may_stay:
+        settled |= before >= problem.ideal - ROUNDING * max(1.0, abs(problem.ideal))
     if settled and missed is not None:
         if problem is None or training.nothing == "nothing_to_find":
             raise unmet(quotas, proved=problem is None)
@@ -115,11 +107,9 @@ def concluded(
         equal = np.zeros(data.y.size)
         value = data.evaluate(statistic, equal, "pessimistic") if before is None else before
         quoted = _quoted(data, task, equal, value, ties) if quoted_before is None else quoted_before
-        best = data.best(statistic)
-        status = training.nothing
+        best = data.evaluate(statistic, data.gains)
         ideal = is_closed(best - value, value)
-        if not status or ideal:
-            status = "already_ideal"
+        status = "already_ideal" if ideal or not training.nothing else training.nothing
         if status == "already_ideal" and problem is not None and problem.anchored and not ideal:
             notes += [
                 f"No correction within the radius gives a larger {amount_of(statistic.name)}; the ideal list has "
@@ -166,7 +156,8 @@ def concluded(
                 f"The first stage alone does not meet the quota '{missed}' ({worst_count(missed, lists, scores)} of "
                 f"{missed.name}), so it is not kept."
             ]
-        notes += quotas_in_words(quotas, lists, fitted)
+        where = "" if len(lists) == 1 else " in the list where that is closest"
+        notes += [f"Quota '{one}': there are {worst_count(one, lists, fitted)}{where}." for one in quotas]
         led = ahead <= ROUNDING * abs(after) and task.solver not in ("none", "file")
         if led and may_stay and missed is None and quoted_before is not None:
             status, quoted = "first_stage_kept", quoted_before
@@ -181,8 +172,7 @@ def concluded(
                     f"The first stage has {before:.4g} by {over} columns and is not kept: max_features is "
                     f"{task.max_features}."
                 ]
-            if unused := _unused(data, task, stage, training):
-                notes += [unused]
+            notes += _unused(data, task, stage, training)
             if problem.anchored:
                 names = [data.feature_names[j] for j in training.features]
                 words = corrections_in_words(names, solution.weights[1:], (problem.high - problem.low)[1:])
@@ -232,20 +222,19 @@ def concluded(
     return state if task.judged else state.with_classes(data.rows, data.y, scores)
 
 
-def _unused(data: Data, task: Task, stage: FirstStage | None, training: Training) -> str:
-    """A sentence where new weights order whole lists and are none of the given first stage's score; else ``""``."""
-    columns = data.rows.columns
+def _unused(data: Data, task: Task, stage: FirstStage | None, training: Training) -> list[str]:
+    """A sentence where new weights order whole lists and are none of the given first stage's score."""
     if stage is None or is_own_name(stage.name) or task.radius is not None or training.info.n_head < data.y.size:
-        return ""
-    if stage.weights_of(columns) is not None:
-        return ""  # its weights are among those that were compared
+        return []
+    if stage.weights_of(data.rows.columns) is not None:
+        return []  # its weights are among those that were compared
     whole = "the list is reordered whole" if data.qid is None else "all lists are reordered whole"
     fixed = task.normalise is not None or task.formulation == "resolved_rank"
-    return (
+    return [
         f"{'The given score' if stage.is_given else f'The score of the first stage {stage.name}'} {UNUSED} here, "
         f"because {whole} by the columns alone; give {'' if fixed else 'radius, such as 0.3, to correct it, or '}"
         f"n_candidates below {data.longest_list:,} to keep its order below the first rows."
-    )
+    ]
 
 
 def broken_by_first_stage(
@@ -292,10 +281,6 @@ def _quoted(data: Data, task: Task, scores: Floats, value: float | None, ties: T
     """The user's own statistic of an order; ``value`` is the fitted one, which mostly is the same."""
     same = task.quoted is task.statistic and ties == "pessimistic"
     return value if same and value is not None else data.evaluate(task.quoted, scores, ties)
-
-
-def _is_ideal(before: float | None, problem: Problem) -> bool:
-    return before is not None and before >= problem.ideal - 1e-12 * max(1.0, abs(problem.ideal))
 
 
 def _notes(data: Data, task: Task, clock: Clock, first: Staged | None, training: Training) -> list[str]:

@@ -1,7 +1,5 @@
 """Estimators of others as first stages: how they are fitted, the score they give a row, and weights of affine ones."""
 
-from __future__ import annotations
-
 import inspect
 import warnings
 from collections.abc import Iterator, Sequence
@@ -13,16 +11,14 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.io.frames import is_sparse, some_rows
+from rerank.problem.lists import Floats
 from rerank.ranks.positions import affine
 from rerank.ranks.rationals import unit
-
-Floats = NDArray[np.float64]
 
 GROUPED = ("group", "group_id")
 """Parameters of ``fit`` by which rankers learn where lists end: LightGBM and XGBoost, CatBoost."""
 
-LEAST_CHANCE = 1e-15
-"""Probabilities nearer to 0 or 1 are moved here, so that log-odds are finite."""
+LEAST_CHANCE = 1e-15  # probabilities nearer to 0 or 1 are moved here, so that log-odds are finite
 
 LEAST_COLUMN = 2.0**-1000
 """Columns of smaller numbers get no weight in their own unit, which would be beyond the largest number."""
@@ -51,18 +47,11 @@ def is_fitted(estimator: Any) -> bool:
 
 
 def fitted(estimator: Any, X: Any, y: Floats, qid: NDArray[Any] | None, sample_weight: Floats | None) -> Any:
-    """A fitted clone.
+    """A fitted clone, of a table as the user gave it, or of its numeric columns.
 
-    Parameters
-    ----------
-    X : table
-        As the user gave it, or the numeric columns.
-    y : float64 array (n,)
-        Classifiers learn ``y > min(y)``, which is usually ``y > 0``. Regressors, rankers and scorers that take grades
-        learn the grade itself.
-    qid, sample_weight : arrays (n,), optional
-        Passed to estimators whose ``fit`` takes them. Rankers that take groups get the rows sorted by list; those of
-        XGBoost weigh lists, so weights of rows are not passed to them.
+    Classifiers learn ``y > min(y)``; regressors, rankers and scorers that take grades learn the grade itself. Lists and
+    weights are passed to estimators whose ``fit`` takes them. Rankers that take groups get the rows sorted by list;
+    those of XGBoost weigh lists, so weights of rows are not passed to them.
     """
     from sklearn import config_context, get_config
     from sklearn.base import clone, is_regressor
@@ -73,7 +62,8 @@ def fitted(estimator: Any, X: Any, y: Floats, qid: NDArray[Any] | None, sample_w
     fresh = clone(estimator)
     last = fresh.steps[-1] if isinstance(fresh, Pipeline) else None
     prefix, taker = (f"{last[0]}__", last[1]) if last else ("", fresh)
-    grouped = _group_parameter(taker)
+    parameters = inspect.signature(taker.fit).parameters
+    grouped = next((name for name in GROUPED if name in parameters), "")  # by which a ranker learns its lists
     graded = grouped or is_regressor(fresh) or getattr(taker, "takes_grades", False)
     target = y if graded else (y > y.min()).astype(np.int64)
     if grouped:
@@ -87,12 +77,6 @@ def fitted(estimator: Any, X: Any, y: Floats, qid: NDArray[Any] | None, sample_w
     # Nothing was requested, so nothing would be routed: the last step gets what it takes, as without routing.
     with config_context(enable_metadata_routing=False):
         return fresh.fit(X, target, **extra)
-
-
-def _group_parameter(estimator: Any) -> str:
-    """The parameter by which a ranker learns its lists, or ``""``."""
-    names = inspect.signature(estimator.fit).parameters
-    return next((name for name in GROUPED if name in names), "")
 
 
 def _fitted_by_groups(
@@ -123,13 +107,7 @@ def log_odds(estimator: Any, X: Any, scores: Floats) -> bool:
 
 
 def scores_of(estimator: Any, X: Any, n: int) -> Floats:
-    """Score of each row, larger is better: decisions, else the log-odds of the last class, else predictions.
-
-    Raises
-    ------
-    InputError
-        Unless it is one finite number a row.
-    """
+    """Score of each row, larger is better: decisions, else the log-odds of the last class, else predictions."""
     with names_optional():  # a user's estimator fitted on a frame may be given the same columns as an array
         if hasattr(estimator, "decision_function"):
             raw = estimator.decision_function(X)
@@ -151,13 +129,7 @@ def scores_of(estimator: Any, X: Any, n: int) -> Floats:
 
 
 def finite(scores: Floats, name: str) -> Floats:
-    """The scores of a first stage.
-
-    Raises
-    ------
-    InputError
-        For one that is not finite.
-    """
+    """The scores of a first stage, refused where one is not finite."""
     if not np.isfinite(scores).all():
         raise InputError(f"The first stage {name} gives a score that is NaN or inf; it cannot order the rows.")
     return scores
@@ -170,20 +142,10 @@ def name_of(estimator: Any) -> str:
 
 
 def affine_part(estimator: Any, X: Floats, scores: Floats) -> tuple[Floats | None, float]:
-    """Weights in original units, if a fitted estimator's scores are affine in the features.
+    """Weights (d,) in original units and the intercept, if an estimator gives ``scores`` of ``X`` that are affine.
 
-    Parameters
-    ----------
-    estimator : object
-        A linear model, or a pipeline of standard scalers and a linear model; frozen or not.
-    scores : float64 array (n,)
-        The estimator's scores of ``X``; the weights have to give the same.
-
-    Returns
-    -------
-    coef : float64 array (d,) or None
-        None if the scores are not affine, or not known to be.
-    intercept : float
+    That is so of a linear model, or a pipeline of standard scalers and a linear model, frozen or not. None for weights
+    if the scores are not affine, or not known to be.
     """
     from sklearn.pipeline import Pipeline
     from sklearn.preprocessing import StandardScaler
@@ -216,12 +178,7 @@ def standardised(scorer: Any, X: Any, names: Sequence[str]) -> Any:
     """A pipeline that fits the scorer to standardised columns.
 
     Columns of a size whose squares are not finite, or vanish, are divided by a power of two before. That is exact, so
-    the scores are those of the table in such a unit.
-
-    Raises
-    ------
-    InputError
-        For a column of numbers so small that its weight would be no number.
+    the scores are those of the table in such a unit. A column so small that its weight would be no number is refused.
     """
     from sklearn.frozen import FrozenEstimator
     from sklearn.pipeline import make_pipeline

@@ -1,7 +1,5 @@
 """``rerank.metrics``: the measures of a ranking, and scorers for scikit-learn that are made of statistics."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -53,16 +51,9 @@ def make_ranking_scorer(
     """
     from sklearn.metrics import make_scorer
 
-    given: dict[str, Any] = {} if pos_label is None else {"pos_label": pos_label}
-    return make_scorer(
-        _value,
-        response_method=("decision_function", "predict_proba", "predict"),
-        stat=parse(stat),
-        gain=gain,
-        ties=ties,
-        empty=empty,
-        **given,
-    )
+    given: dict[str, Any] = {"stat": parse(stat), "gain": gain, "ties": ties, "empty": empty}
+    given |= {} if pos_label is None else {"pos_label": pos_label}
+    return make_scorer(_value, response_method=("decision_function", "predict_proba", "predict"), **given)
 
 
 def _value(

@@ -6,8 +6,6 @@ Nothing is imported here that takes time, so that the command line can show its 
 
 # ruff: noqa: RUF009 (option returns a field)
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable, Mapping
@@ -18,31 +16,18 @@ from typing import Any, get_type_hints
 
 from rerank.errors import InputError
 
-SAME = object()
-"""A default that is the parameter's own."""
+SAME = object()  # a default that is the parameter's own
 
 
 @dataclass(frozen=True)
 class Spelling:
-    """How the command line has a parameter.
-
-    Attributes
-    ----------
-    help : str
-    names : tuple of str
-        Of the option; none for the parameter's own.
-    kind : type or None
-        What stands behind the option, bool for nothing; None for the parameter's own kind.
-    default : object
-    read : callable or None
-        From what stands there to the parameter.
-    """
+    """How the command line has a parameter."""
 
     help: str
-    names: tuple[str, ...]
-    kind: Any
+    names: tuple[str, ...]  # of the option; none for the parameter's own
+    kind: Any  # what stands behind the option, bool for nothing; None for the parameter's own kind
     default: Any
-    read: Callable[[Any], Any] | None
+    read: Callable[[Any], Any] | None  # from what stands there to the parameter
 
 
 def option(
@@ -55,21 +40,11 @@ def option(
     kept: bool = False,
     before: Any = SAME,
 ) -> Any:
-    """A parameter of a fit.
+    """A parameter of a fit, with ``names``, ``help``, ``kind`` and ``read`` of its :class:`Spelling`.
 
-    Parameters
-    ----------
-    default : object
-    help : str
-        What ``rerank fit --help`` says of it; without it the command has no such option.
-    *names, kind, read
-        See :class:`Spelling`.
-    shown : object
-        Default of the command's option, if another.
-    kept : bool
-        Whether a model file keeps it among its settings, as a number, a text, a truth value or None.
-    before : object
-        Its value in files that lack it, if not the default.
+    Without ``help`` the command has no such option, and ``shown`` is its default there, if another. A model file keeps
+    it among its settings where it is ``kept``, as a number, a text, a truth value or None; files that lack it stand for
+    ``before``, or the default.
     """
     spelling = Spelling(help, names, kind, default if shown is SAME else shown, read) if help else None
     metadata = {"spelling": spelling, "kept": kept, "before": default if before is SAME else before}
@@ -82,13 +57,7 @@ def split_names(text: str | None) -> list[str] | None:
 
 
 def worded(words: Mapping[str, Any], wrong: str, text: str, number: type = int) -> Any:
-    """What a word stands for, else a number; ``wrong`` says in a sentence that a text is neither.
-
-    Raises
-    ------
-    InputError
-        For neither.
-    """
+    """What a word stands for, else a number; ``wrong`` says in a sentence that a text is neither."""
     try:
         return words[text] if text in words else number(text)
     except ValueError:
@@ -125,13 +94,7 @@ def _prior(text: str) -> str | dict[str, float]:
 
 
 def named_values(option: str, given: list[str] | None) -> dict[str, Any]:
-    """Values by name, of an option NAME=VALUE that may be repeated; a value that can be read as JSON is what it says.
-
-    Raises
-    ------
-    InputError
-        For a text without a name or a sign.
-    """
+    """Values by name, of an option NAME=VALUE that may be repeated; one that can be read as JSON is what it says."""
     found: dict[str, Any] = {}
     for text in given or ():
         name, sign, value = text.partition("=")

@@ -1,7 +1,5 @@
 """Weights nearly as good as those of a fit: how far apart they are, and which signs all of them share."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -12,52 +10,28 @@ from numpy.typing import NDArray
 from rerank.errors import InfeasibleError, InputError
 from rerank.io.options import real, whole
 from rerank.problem import Problem
+from rerank.problem.lists import Floats
 from rerank.reranker.solve.verified import verified
 from rerank.reranker.state import FittedState
 
-Floats = NDArray[np.float64]
-
-SAMPLE_SHARE = 0.3
-"""Share of the time for the sample; the rest is for proofs of signs."""
+SAMPLE_SHARE = 0.3  # share of the time for the sample; the rest is for proofs of signs
 
 WORDS = {1: "above 0", -1: "below 0", 0: "both signs, or 0"}
 
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """Near-optimal weights of a fit. They are a sample: others, farther apart, may exist.
+    """Near-optimal weights of a fit. They are a sample: others, farther apart, may exist."""
 
-    Attributes
-    ----------
-    names : tuple of str
-        Columns with a weight.
-    delta : float
-        How much less than the fit's value the weights may be worth, penalty included, in the unit of ``result_.value``.
-    weights : float64 array (k, d)
-        The most different ones, those of the fit first, in the table's units as ``coef_``.
-    values : float64 array (k,)
-        What each is worth, recounted exactly and rounded down.
-    ranges : float64 array (d, 2)
-        Smallest and largest weight of each column over all that were found.
-    signs : int8 array (d,)
-        1 and -1 where the weight has this sign in all that were found, else 0.
-    certain : bool array (d,)
-        Where a search proved that no weights with the other sign, or 0, are worth enough.
-    found : int
-        How many were found.
-    corrected : bool
-        Whether the signs are those of corrections of a first stage, whose own weights are part of ``weights``.
-    """
-
-    names: tuple[str, ...]
-    delta: float
-    weights: Floats
-    values: Floats
-    ranges: Floats
-    signs: NDArray[np.int8]
-    certain: NDArray[np.bool_]
-    found: int
-    corrected: bool = False
+    names: tuple[str, ...]  # columns with a weight
+    delta: float  # how much less than the fit's value they may be worth, penalty included
+    weights: Floats  # (k, d), the most different ones, those of the fit first, in the table's units as coef_
+    values: Floats  # (k,), what each is worth, recounted exactly and rounded down
+    ranges: Floats  # (d, 2), smallest and largest weight of each column over all that were found
+    signs: NDArray[np.int8]  # (d,), 1 and -1 where all that were found have this sign, else 0
+    certain: NDArray[np.bool_]  # (d,), where a search proved that the other sign, or 0, is not worth enough
+    found: int  # how many were found
+    corrected: bool = False  # whether signs are of corrections of a first stage, whose weights are in ``weights``
 
     def __str__(self) -> str:
         width, of = max(map(len, self.names)), " of the correction" if self.corrected else ""
@@ -98,17 +72,8 @@ def pool_of(state: FittedState, delta: float, k: int, time_limit: float) -> Pool
     found = _common(points[:, moving])
     whole_signs, sure = np.zeros(coef.shape[1], np.int8), np.zeros(coef.shape[1], np.bool_)
     whole_signs[state.features], sure[state.features] = found, certain & (found != 0)
-    return Pool(
-        tuple(state.feature_names),
-        delta,
-        coef[chosen],
-        values,
-        np.stack([coef.min(axis=0), coef.max(axis=0)], axis=1),
-        whole_signs,
-        sure,
-        len(points),
-        problem.anchored,
-    )
+    ranges, names = np.stack([coef.min(axis=0), coef.max(axis=0)], axis=1), state.columns.names
+    return Pool(names, delta, coef[chosen], values, ranges, whole_signs, sure, len(points), problem.anchored)
 
 
 def _common(weights: list[Floats] | Floats) -> NDArray[np.int8]:

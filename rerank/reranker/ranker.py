@@ -1,7 +1,5 @@
 """What a fitted ranking says of rows: scores, places, labels, what each column adds, pictures, and its statistic."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Mapping, Sequence
 from inspect import signature
@@ -19,18 +17,16 @@ from rerank.io.frames import by_name, frame_like, is_frame, without
 from rerank.io.labels import labels_of
 from rerank.io.options import whole
 from rerank.io.page import Part, ShownMixin
+from rerank.problem.lists import Floats
 from rerank.problem.scaling import per_unit
 from rerank.ranks import evaluate
 from rerank.ranks.lists import number_lists, places_by_list
 from rerank.ranks.row_gains import IdealGains, gain_of
 from rerank.reranker.columns import Rows, lists_of
 from rerank.reranker.data import Arguments, Weights, gains_and_weights, numbered
-from rerank.reranker.describe import describe
+from rerank.reranker.describe import Result, describe
 from rerank.reranker.learners import GROUPED, names_optional
-from rerank.reranker.result import Result
 from rerank.reranker.state import FittedState, free_name
-
-Floats = NDArray[np.float64]
 
 
 class Ranker(ShownMixin, BaseEstimator):
@@ -96,7 +92,7 @@ class Ranker(ShownMixin, BaseEstimator):
             After a fit on several lists, whose scores are compared within a list only; and for labels that are no whole
             numbers.
         """
-        rows = self._rows(X)
+        rows = self._rows(X)  # says so before the fit
         return self.state_.labels_of(rows)
 
     def list_scores(self, X: Any, qid: ArrayLike | str | None = None) -> Floats:
@@ -240,11 +236,11 @@ class Ranker(ShownMixin, BaseEstimator):
         if state.prior_weight:
             first = state.first(rows)
             assert first is not None
-            added[free_name("first stage", state.feature_names)] = first
+            added[free_name("first stage", state.columns.names)] = first
         table = rows.reranked(used)
         for place, j in enumerate(used):
-            added[state.feature_names[j]] = table[:, place] * coef[j]
-        added[free_name("constant", state.feature_names)] = np.full(rows.n, _constant(state))
+            added[state.columns.names[j]] = table[:, place] * coef[j]
+        added[free_name("constant", state.columns.names)] = np.full(rows.n, _constant(state))
         return added
 
     def plot(self, X: Any, y: ArrayLike, ax: Any = None) -> Any:
@@ -308,7 +304,7 @@ class Ranker(ShownMixin, BaseEstimator):
         state = self.state_
         if not (state.anchored and state.reranks):
             raise NotSupportedError("The model corrects no score: it is a free fit, or the first stage is kept.")
-        names = [state.feature_names[j] for j in state.features]
+        names = [state.columns.names[j] for j in state.features]
         return corrections(names, state.weights[1:], state.task.radius, ax=ax)
 
     def plot_weights(self, every: bool = False, ax: Any = None) -> Any:
@@ -337,7 +333,7 @@ def _constant(state: FittedState) -> float:
     """What the score of the head is where all columns, and a first stage that is a column of its own, are 0."""
     stage = state.first_stage
     if state.reranks and not state.anchored:
-        if state.by_sum:  # the score is the weighted mean of the columns as they are
+        if state.task.normalise:  # the score is the weighted mean of the columns as they are
             return 0.0
         return -float(state.weights @ per_unit(state.low, state.low, state.high))
     return 0.0 if stage is None or state.prior_weight else stage.intercept

@@ -1,64 +1,46 @@
 """Which columns moved a row most: its distance from the mean of the list, times the weight, in units of the score."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.problem.lists import Indices
 from rerank.ranks.lists import rows_by_list
 from rerank.reranker.columns import Rows
 from rerank.reranker.shortlist import list_heads
 from rerank.reranker.state import FittedState
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
-
 
 class Reason(NamedTuple):
-    """A row's score, in the unit of the weights, and the columns that moved it most.
+    """A row's score, in the unit of the weights, and the columns that moved it most, with what each adds, largest
+    first.
 
-    Attributes
-    ----------
-    score : float
-        Of the first stage where that alone has placed the row, else what the weights give it.
-    columns : tuple of (name, what it adds), or None
-        Largest first; None where the score is no sum over columns, or the row is below the shortlist.
+    The score is that of the first stage where that alone has placed the row. No columns where the score is no sum over
+    columns, or the row is below the shortlist.
     """
 
     score: float
     columns: tuple[tuple[str, float], ...] | None
 
 
-MOST = 3
-"""Columns that are told of a row."""
+MOST = 3  # columns that are told of a row
 
 
 def reasons(
     state: FittedState, rows: Rows, lists: NDArray[np.generic] | None, which: Indices, most: int = MOST
 ) -> list[Reason]:
-    """Score of some rows, and what moved them: weight x (value - mean of the reranked rows of the list).
+    """Score of the rows ``which``, and what moved them: weight x (value - mean of the reranked rows of the list).
 
-    Of a first stage that is corrected the weights are the corrections alone: they moved the row from its place.
-
-    Parameters
-    ----------
-    rows : Rows
-        All rows of the lists.
-    lists : array (n,) or None
-        List of each row.
-    which : intp array (k,)
-        Rows that are told.
-    most : int
-        Columns of each row.
+    ``rows`` are all rows of the lists. Of a first stage that is corrected the weights are the corrections alone: they
+    moved the row from its place.
     """
     stage, moved = state.first_stage, np.ones(rows.n, dtype=bool)
     first = state.first(rows)
     if state.reranks:
         used, table = state.features, rows.reranked(state.features)
         weights = state.corrections if state.anchored else state.coef[used]
-        names = [state.feature_names[j] for j in used]
+        names = [state.columns.names[j] for j in used]
         if first is not None:
             by_list = not state.by_threshold
             moved = list_heads(first, lists, state.n_candidates)[0] if by_list else first >= state.threshold

@@ -6,8 +6,6 @@ score at the cut are in the head, so that no row's place depends on the order of
 counted.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -16,33 +14,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
+from rerank.problem.lists import Floats, Indices
 from rerank.ranks.lists import rows_by_list
 
-MOST_SCORE = 2.0**1000
-"""Of the first stage; head scores are above, and have to be finite."""
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
+MOST_SCORE = 2.0**1000  # of the first stage; head scores are above, and have to be finite
 
 
 @dataclass(frozen=True, eq=False)
 class Shortlist:
-    """Head and tail of every list.
+    """Head and tail of every list."""
 
-    Attributes
-    ----------
-    heads, tails : tuples of intp arrays
-        Rows of each list, best place first; equal scores in the tail with the smaller gain first.
-    threshold : float
-        Least first-stage score of the head, for single rows; ``-inf`` if every row is in the head.
-    n_tied : int
-        Rows in the heads beyond the K asked for because they share the score at the cut.
-    """
-
-    heads: tuple[Indices, ...]
-    tails: tuple[Indices, ...]
-    threshold: float
-    n_tied: int
+    heads: tuple[Indices, ...]  # rows of each list, best place first
+    tails: tuple[Indices, ...]  # of equal scores the smaller gain first
+    threshold: float  # least first-stage score of the head, for single rows; -inf if every row is in the head
+    n_tied: int  # rows in the heads beyond the K asked for because they share the score at the cut
 
     @property
     def rows(self) -> Indices:
@@ -60,24 +45,10 @@ def cut(scores: Floats, n_candidates: int | None) -> float:
 def shortlist(
     scores: Floats | None, gains: Floats, qid: NDArray[Any] | None = None, n_candidates: int | None = None
 ) -> Shortlist:
-    """Head and tail of every list under first-stage scores.
+    """Head and tail of every list under first-stage scores (n,); without scores every row is in the head.
 
-    Parameters
-    ----------
-    scores : float64 array (n,) or None
-        First-stage scores, larger is better; None puts every row in the head.
-    gains : float64 array (n,)
-        Of equal scores in the tail, the row of smaller gain is above.
-    qid : array (n,), optional
-        List of each row.
-    n_candidates : int, optional
-        K; None for all rows.
-
-    Returns
-    -------
-    Shortlist
-        With one list, its ``threshold`` is the cut of that list. With several lists it is the score that as many
-        training rows reach as there are rows in all heads, because a single row has no list.
+    With one list the threshold is the cut of that list. With several it is the score that as many training rows reach
+    as there are rows in all heads, because a single row has no list.
     """
     n = gains.size
     lists = [rows for _, rows in rows_by_list(qid, n)]
@@ -94,8 +65,7 @@ def shortlist(
         head = np.isin(best_first, rows[inside])
         heads_.append(best_first[head])
         tails.append(best_first[~head])
-    threshold = cut(scores, sum(head.size for head in heads_))
-    return Shortlist(tuple(heads_), tuple(tails), threshold, tied)
+    return Shortlist(tuple(heads_), tuple(tails), cut(scores, sum(head.size for head in heads_)), tied)
 
 
 def stack(first: Floats, head: Floats, is_head: NDArray[np.bool_], threshold: float, size: int) -> Floats:
@@ -103,21 +73,8 @@ def stack(first: Floats, head: Floats, is_head: NDArray[np.bool_], threshold: fl
 
     ``g`` is increasing and positive, usually the score plus a constant. The reranking score ``h`` becomes ``g(h)``, or
     ``(1 + g(h)) * 2^k`` with ``2^k >= threshold`` if the threshold is positive. So the least head score is above the
-    largest tail score for all data.
-
-    Parameters
-    ----------
-    first, head : float64 arrays (n,)
-        First-stage score and reranking score of every row.
-    threshold : float
-        All tail scores are below it.
-    size : int
-        Number of weights: rows inside the training range have reranking scores of at most this size.
-
-    Raises
-    ------
-    InputError
-        For a threshold so large that scores above it would overflow.
+    largest tail score for all data. ``size`` is the number of weights: rows inside the training range have reranking
+    scores of at most this size.
     """
     if threshold == -math.inf:
         return head.copy()  # no row can be in the tail
@@ -139,8 +96,7 @@ def stack(first: Floats, head: Floats, is_head: NDArray[np.bool_], threshold: fl
 
 def list_heads(first: Floats, qid: NDArray[Any] | None, n_candidates: int | None) -> tuple[NDArray[np.bool_], float]:
     """Which rows are among the K best of their list, and the largest cut over the lists."""
-    is_head = np.zeros(first.size, dtype=bool)
-    highest = -math.inf
+    is_head, highest = np.zeros(first.size, dtype=bool), -math.inf
     for _, rows in rows_by_list(qid, first.size):
         own = cut(first[rows], n_candidates)
         is_head[rows] = first[rows] >= own

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rerank.problem.proof import Proof
 from rerank.ranks.rationals import is_closed
-from rerank.reranker.evidence import Evidence
 from rerank.statistics import RankStatistic
-from rerank.statistics.base import Ties
 
 if TYPE_CHECKING:
     from rerank.certificate import Certificate
 
 KEEPING = ("first_stage_kept", "already_ideal", "nothing_to_find", "nothing_to_reorder")
 """Statuses of a fit that ended with the first stage."""
-CLAIM_SLACK = 1e-4
-"""Relative difference between a solver's figures and exact ones that is rounding."""
+CLAIM_SLACK = 1e-4  # relative difference between a solver's figures and exact ones that is rounding
 
 STATUSES = ("optimal", "optimal_by_solver", "feasible", *KEEPING)
 
@@ -34,8 +31,7 @@ SOURCES = {
 }
 """Where a bound may come from, in words."""
 
-ON_WORD = ("solver", "rows")
-"""Sources of bounds that nobody recomputes."""
+ON_WORD = ("solver", "rows")  # sources of bounds that nobody recomputes
 
 
 @dataclass(frozen=True)
@@ -63,14 +59,12 @@ class Moment(NamedTuple):
     bound: float
 
 
-MOST_MOMENTS = 200
-"""Moments that a result keeps."""
+MOST_MOMENTS = 200  # moments that a result keeps
 
 
 def history_of(moments: Iterable[Moment], value: float, bound: float) -> tuple[Moment, ...]:
-    """The moments at which more was known than before, none above the final ``value`` or below the final ``bound``.
-
-    Of more than ``MOST_MOMENTS`` every second one is left out, and so on, but for the first and the last.
+    """The moments at which more was known than before, none above the final ``value`` or below the final ``bound``. Of
+    more than ``MOST_MOMENTS`` every second one is left out, and so on, but for the first and the last.
     """
     kept: list[Moment] = []
     found, limit = -math.inf, math.inf
@@ -88,74 +82,36 @@ def history_of(moments: Iterable[Moment], value: float, bound: float) -> tuple[M
 class Solution:
     """The solution of a problem: weights, their verified value and a bound.
 
-    Attributes
-    ----------
-    weights : float64 array (features,)
-        In the scaled space of the shortlist, ``max|w_j| = 1`` or all 0; empty when nothing was fitted. With rows of the
-        user's own that have a scale, ``max|w_j|`` may be smaller; nothing is divided then.
-    value : float
-        Value of ``weights``, margin and penalty included, recomputed exactly and rounded down. The unit is that of the
-        statistic; the tail is included.
-    bound : float
-        No allowed weights (signs, ``max_features``, radius) have a larger value, margin and penalty included. It does
-        not bound ``statistic``.
-    bound_source : {"ideal", "search", "solver", "rows"}
-        Where the bound comes from: the ideal list, the search in weight space (with rounding on the safe side), or a
-        solver, whose claim is not verified. "rows" is a solver's bound of a program with rows of the user's own: it
-        bounds the value of the weights that this program admits.
-    bound_solver : str or None
-        The solver whose word the bound is, with its version; None where ``bound_source`` is neither "solver" nor
-        "rows".
-    certificate : Certificate or None
-        Exact value, statistic and smallest margin of ``weights``.
-    program_value, program_bound : float or None
-        What the solver reports for its own program. Diagnostics.
-    formulation : str or None
-        The program that was solved.
-    model_size : mapping or None
-        Cells, columns, non-zeros of the program handed to a solver.
-    start_value : float or None
-        Value from which search or solver started.
-    start_accepted : bool or None
-        Whether the solver used the start; None if there was none, or if the solver does not report it.
-    nodes : int
-        Boxes and nodes explored.
-    proof : Proof or None
-        The search's record of splits, if ``proof=True``.
-    notes : tuple of str
-        Further remarks, one sentence each.
-    gave_up : bool
-        Whether the search ended open before its time; more of it changes nothing, and a note says why.
-    changed : bool
-        Whether the weights are of a program of the user's (:meth:`rerank.Reranker.fit_model`).
-    statistic_bound : float or None
-        No allowed weights give the training lists a larger ``statistic`` where that counts a tied pair as one half: by
-        a search of its own (:func:`rerank.search.statistic_bound`). None where none was made: for other statistics,
-        and where the value is not proved.
-    history : tuple of Moment
-        Value and bound over the seconds of search and solver, the last those of the result. Times differ from run to
-        run, so that files and digests leave it out.
+    No allowed weights (signs, ``max_features``, radius) have a value above ``bound``, margin and penalty included; it
+    does not bound ``statistic``. Its source is the ideal list, the search in weight space (with rounding on the safe
+    side), or a solver, whose claim is not verified. "rows" is a solver's bound of a program with rows of the user's
+    own: it bounds the value of the weights that this program admits.
+
+    Times in ``history`` differ from run to run, so that files and digests leave it out. ``statistic_bound`` is by a
+    search of its own (:func:`rerank.search.statistic_bound`): no allowed weights give the training lists a larger
+    ``statistic`` where that counts a tied pair as one half. None for other statistics, and where the value is not
+    proved.
     """
 
-    weights: NDArray[np.float64]
-    value: float
+    weights: NDArray[np.float64]  # (features,), scaled: max|w_j| is 1, less with rows that have a scale; or none
+    value: float  # of the weights, margin and penalty included, exact and rounded down, tail included
     bound: float
-    bound_source: str
-    bound_solver: str | None = None
-    certificate: Certificate | None = None
-    program_value: float | None = None
+    bound_source: str  # ideal, search, solver or rows
+    bound_solver: str | None = None  # the solver whose word the bound is, with its version
+    certificate: Certificate | None = None  # exact value, statistic and smallest margin of the weights
+    program_value: float | None = None  # what the solver reports for its own program, as is its bound
     program_bound: float | None = None
-    formulation: str | None = None
-    model_size: Mapping[str, int] | None = None
-    start_value: float | None = None
-    start_accepted: bool | None = None
-    nodes: int = 0
-    proof: Proof | None = None
-    notes: tuple[str, ...] = ()
-    gave_up: bool = False
-    changed: bool = False
+    formulation: str | None = None  # the program that was solved
+    model_size: Mapping[str, int] | None = None  # cells, columns, non-zeros of the program handed to a solver
+    start_value: float | None = None  # from which search or solver started
+    start_accepted: bool | None = None  # whether the solver used the start; None if it does not report it
+    nodes: int = 0  # boxes and nodes explored
+    proof: Proof | None = None  # the search's record of splits, if ``proof=True``
+    notes: tuple[str, ...] = ()  # further remarks, one sentence each
+    gave_up: bool = False  # whether the search ended open before its time; a note says why
+    changed: bool = False  # whether the weights are of a program of the user's (Reranker.fit_model)
     statistic_bound: float | None = None
-    history: tuple[Moment, ...] = ()
+    history: tuple[Moment, ...] = ()  # over the seconds of search and solver, the last those of the result
 
     @property
     def gap(self) -> float:
@@ -191,130 +147,22 @@ class Solution:
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """What was asked of a fit beside its numbers. It follows from task, columns and first stage, and no file keeps it.
+    """What was asked of a fit beside its numbers. It follows from task, columns and stage; no file keeps it."""
 
-    Attributes
-    ----------
-    statistic : RankStatistic or None
-        The user's own; None where it is not known.
-    who, limits : str, tuple of str
-        What the bound speaks of, such as "weights of these 3 columns", and the limits that it had.
-    first_stage : str
-        In words.
-    smoothed : str
-        What was fitted in place of the statistic, in words; "" if nothing.
-    margin : str
-        A margin that the user or the choice set, in words; "" for the smallest.
-    hits : bool
-        Whether every gain is known to be 0 or 1, so that hits are rows.
-    weights : tuple of (str, float)
-        Columns with their weights.
-    constraints : tuple of str
-        As they were given.
-    """
-
-    statistic: RankStatistic | None = None
-    who: str = "allowed weights"
-    limits: tuple[str, ...] = ()
-    first_stage: str = "the first stage"
-    smoothed: str = ""
-    margin: str = ""
-    hits: bool = False
-    weights: tuple[tuple[str, float], ...] = ()
-    constraints: tuple[str, ...] = ()
+    statistic: RankStatistic | None = None  # the user's own; None where it is not known
+    who: str = "allowed weights"  # what the bound speaks of, such as "weights of these 3 columns"
+    limits: tuple[str, ...] = ()  # those that the bound had
+    first_stage: str = "the first stage"  # in words
+    smoothed: str = ""  # what was fitted in place of the statistic, in words
+    margin: str = ""  # one that the user or the choice set, in words; "" for the smallest
+    hits: bool = False  # whether every gain is known to be 0 or 1, so that hits are rows
+    weights: tuple[tuple[str, float], ...] = ()  # columns with their weights
+    constraints: tuple[str, ...] = ()  # as they were given
 
     @property
     def them(self) -> str:
         """What the bound speaks of, with its limits."""
         return f"{self.who} ({', '.join(self.limits)})" if self.limits else self.who
-
-
-@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class Numbers(Solution):
-    """The numbers of a fit: those of :class:`Solution`, and these.
-
-    Attributes
-    ----------
-    statistic : float
-        The fitted ranking's statistic on the training data: no margin, no penalty, equal scores as ``ties`` says.
-    status : str
-        One of ``STATUSES``.
-    first_stage_statistic : float or None
-        The same of the first stage's order, by out-of-fold scores if ``folds`` is not 0.
-    ties : {"average", "pessimistic"}
-        How equal scores count in ``statistic`` and ``first_stage_statistic``: "average" makes a tied pair one half, as
-        scikit-learn's ``roc_auc_score`` does. ``value`` and ``bound`` count them against the relevant row.
-    statistic_name : str
-    fitted_name : str
-        What is fitted, and has value and bound; another statistic with a window or a list length.
-    solver : str
-        The solver that was asked for.
-    n_lists, n_empty_lists : int
-        Number of lists in the data, and of those left out of the mean because nothing in them can be ranked.
-    gain : str
-    epsilon, C : float
-    shortlist : ShortlistInfo
-    seconds : mapping
-        Wall time of each phase, of compiling and loading kernels if there was something to load, and in all.
-    theorem : str
-        Whether Subrank and ResolvedRank provably share their optimum on this data (corrected Theorem 4.2).
-    folds : int
-        Parts of the training rows for out-of-fold scores; 0 where the first stage's scores are its own.
-    grouped : bool
-        Whether rows belonged to groups, which are never in two folds.
-    left_out : tuple of str
-        Columns that are not reranked because they hold no numbers or miss some.
-    evidence : Evidence or None
-        What held-out rows said of each option, where ``RerankerCV`` or ``--cv`` chose them: ``evidence.report()``
-        prints it and ``evidence.plot()`` draws it.
-    said : str
-        What stands for the message, where the fit is one of something else, such as of runs.
-    asked : Asked
-    """
-
-    statistic: float
-    status: str
-    statistic_name: str
-    fitted_name: str
-    gain: str
-    epsilon: float
-    C: float
-    n_lists: int
-    n_empty_lists: int
-    shortlist: ShortlistInfo
-    seconds: Mapping[str, float]
-    first_stage_statistic: float | None = None
-    solver: str | None = None
-    theorem: str = ""
-    folds: int = 0
-    grouped: bool = False
-    left_out: tuple[str, ...] = ()
-    ties: Ties = "pessimistic"
-    evidence: Evidence | None = None
-    said: str = ""
-    asked: Asked = Asked()
-
-    @classmethod
-    def of(cls, solution: Solution, **rest: Any) -> Self:
-        """The numbers of a fit that ended in ``solution``."""
-        return cls(**{field.name: getattr(solution, field.name) for field in fields(Solution)}, **rest)
-
-    @property
-    def reached(self) -> float | None:
-        """Value over bound, between 0 and 1; None where no such share says anything."""
-        if not (self.bound > 0 and self.value >= 0):
-            return None
-        return 1.0 if self.proved else min(1.0, self.value / self.bound)
-
-    @property
-    def proved(self) -> bool:
-        """Whether the gap is closed, and the order of the shortlist matters."""
-        return is_closed(self.gap, self.value) and not self.status.startswith("nothing")
-
-    @property
-    def keeps_first_stage(self) -> bool:
-        """Whether the first stage's order is the answer."""
-        return self.status in KEEPING and self.first_stage_statistic is not None
 
 
 def status_of(solution: Solution) -> str:

@@ -13,89 +13,46 @@ from numpy.typing import NDArray
 from rerank.errors import InputError, NotSupportedError
 from rerank.io.labels import TwoLabels
 from rerank.problem import Problem
+from rerank.problem.lists import Floats
 from rerank.problem.scaling import per_unit, snapped_scores
 from rerank.reranker.classes import Classes, classes_of
 from rerank.reranker.columns import Columns, Rows
-from rerank.reranker.describe import GIVEN, stage_in_words
+from rerank.reranker.describe import GIVEN, Result, stage_in_words
 from rerank.reranker.first_stage import FirstStage
-from rerank.reranker.result import Result
 from rerank.reranker.shortlist import joined, list_heads, stack
 from rerank.reranker.solution import Asked
 from rerank.reranker.task import Task
 from rerank.reranker.training import Training
 from rerank.statistics import InLists, Share, Window
 
-Floats = NDArray[np.float64]
-
-NOTABLE = 1e-3
-"""Margins from this size on are told."""
+NOTABLE = 1e-3  # margins from this size on are told
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FittedState:
-    """All that is known after a fit.
-
-    Attributes
-    ----------
-    task : Task
-    columns : Columns
-        Names of the input columns, and which of them can be reranked.
-    named : bool
-        Whether the user knows the columns by name: from a data frame, or from a file.
-    first_stage : FirstStage or None
-    threshold : float
-        Least first-stage score of the head, for single rows; ``-inf`` if every row is in the head.
-    reranks : bool
-        False if the first stage's order is kept.
-    features : intp array (p,)
-        Columns that the problem uses, ascending.
-    low, high, weights : float64 arrays (p,) or (1 + p,)
-        Scaling of these columns, and their weights in scaled space; those of the prior before them if the problem is
-        anchored.
-    result : Result
-    prior_scores : float64 array (n,) or None
-        Out-of-fold scores of the training rows.
-    labels : TwoLabels or None
-        How two labels were mapped to 0 and 1.
-    classes : Classes or None
-        Labels and the scores from which a row gets each of them; None if labels were no whole numbers.
-    weighted_lists : bool
-        Whether lists had weights; a table does not hold these.
-    columns_read : mapping of str to str
-        Names of the columns that a command read: label, list, id, weight.
-    training : Training or None
-        Shortlist and problem; None after reading a file.
-    scores : float64 array (n,) or None
-        First-stage scores of the training rows, out-of-fold where there are folds; None after reading a file.
-    data_sha256 : str or None
-        Digest of the problem that a file states.
-    certificate : mapping
-        Entries of the certificate of a file; fractions that are too long for it are digests.
-    binary : bool or None
-        Whether every gain is 0 or 1, weights of rows included; None after reading a file.
-    """
+    """All that is known after a fit."""
 
     task: Task
-    columns: Columns
+    columns: Columns  # names of the input columns, and which of them can be reranked
     first_stage: FirstStage | None
-    threshold: float
-    reranks: bool
-    features: NDArray[np.intp]
-    low: Floats
+    threshold: float  # least first-stage score of the head, for single rows; -inf if every row is in the head
+    reranks: bool  # False if the first stage's order is kept
+    features: NDArray[np.intp]  # (p,), columns that the problem uses, ascending
+    low: Floats  # (p,), scaling of these columns; anchored (1 + p,), the prior's first
     high: Floats
-    weights: Floats
+    weights: Floats  # in scaled space, as long as ``low``
     result: Result
-    prior_scores: Floats | None = None
-    labels: TwoLabels | None = None
-    classes: Classes | None = None
-    weighted_lists: bool = False
-    named: bool = False
-    columns_read: Mapping[str, Any] = field(default_factory=dict)
-    training: Training | None = None
-    scores: Floats | None = None
-    data_sha256: str | None = None
-    certificate: Mapping[str, Any] = field(default_factory=dict)
-    binary: bool | None = None
+    prior_scores: Floats | None = None  # (n,), out-of-fold scores of the training rows
+    labels: TwoLabels | None = None  # how two labels were mapped to 0 and 1
+    classes: Classes | None = None  # labels and their cuts; None if labels were no whole numbers
+    weighted_lists: bool = False  # whether lists had weights; a table does not hold these
+    named: bool = False  # whether the user knows the columns by name: from a data frame, or from a file
+    columns_read: Mapping[str, Any] = field(default_factory=dict)  # names of columns that a command read
+    training: Training | None = None  # None after reading a file
+    scores: Floats | None = None  # (n,), first-stage scores of the training rows, out-of-fold where there are folds
+    data_sha256: str | None = None  # digest of the problem that a file states
+    certificate: Mapping[str, Any] = field(default_factory=dict)  # entries of a file's; long fractions are digests
+    binary: bool | None = None  # whether every gain is 0 or 1, weights of rows included; None after reading a file
 
     def __post_init__(self) -> None:
         """The result knows what was asked, so that it can be described by itself."""
@@ -112,7 +69,7 @@ class FittedState:
             limits.append(f"of at most {task.max_features} column{'s' * (task.max_features > 1)} at a time")
         if p and task.signs[self.columns.chosen.searchsorted(self.features)].any():
             limits.append("with the signs that were asked for")
-        if self.by_sum:
+        if self.task.normalise:
             limits.append("none below 0, with sum 1")
         if task.constraints:
             limits.append("that keep your constraints")
@@ -120,31 +77,22 @@ class FittedState:
             limits.append("that keep your quotas")
         if self.result.bound_source == "rows":
             limits.append("that keep the rows added to the program")
+        unit = "standard deviations of the score" if self.anchored else "in the scaled score"
+        unit, epsilon = "in the score" if self.task.normalise else unit, self.result.epsilon
+        alike = self.binary  # whether hits are known to be rows: labels of two kinds, and no weights
+        if alike is None:
+            alike = self.two_grades and self.columns_read.get("weight_column", "") is None
         return Asked(
             statistic=task.quoted,
             who=who if p else "allowed weights",
             limits=tuple(limits),
             first_stage=name,
             smoothed=_smoothed(task),
-            margin=self._margin(),
-            hits=self._hits(),
+            margin="" if epsilon < NOTABLE else f" by a margin of {epsilon:.4g} {unit}",
+            hits=alike and not self.weighted_lists,
             constraints=task.constraints,
             weights=tuple(self.named_weights().items()),
         )
-
-    def _margin(self) -> str:
-        if self.result.epsilon < NOTABLE:  # as the smallest one is, which keeps scores apart that are
-            return ""
-        unit = "in the score" if self.by_sum else "in the scaled score"
-        if self.anchored:
-            unit = "standard deviations of the score"
-        return f" by a margin of {self.result.epsilon:.4g} {unit}"
-
-    def _hits(self) -> bool:
-        """Whether hits are known to be rows: labels of two kinds, and no weights."""
-        if self.weighted_lists or self.binary is not None:
-            return bool(self.binary) and not self.weighted_lists
-        return self.two_grades and self.columns_read.get("weight_column", "") is None
 
     @property
     def two_grades(self) -> bool:
@@ -157,24 +105,13 @@ class FittedState:
         return None if self.training is None else self.training.problem
 
     def known_problem(self) -> Problem:
-        """The problem of the fit, for programs and solutions.
-
-        Raises
-        ------
-        InputError
-            If there is none.
-        """
+        """The problem of the fit, for programs and solutions; an error if there is none."""
         if self.problem is None:
             raise InputError(
                 "There is no program: the model was read from a file, or no feature varies on the shortlist; fit it "
                 "on data that leave something to order."
             )
         return self.problem
-
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        """Names of the columns that ``coef`` has weights for."""
-        return self.columns.names
 
     @property
     def anchored(self) -> bool:
@@ -195,23 +132,22 @@ class FittedState:
 
     @property
     def coef(self) -> Floats:
-        """Weights in original units: of the head's score, or of the first stage if that is kept and affine.
-
-        In anchored problems the corrections, in units of the first stage's score; with its own weights if it is affine.
+        """Weights in original units: of the head's score, or of the first stage if that is kept and affine. In anchored
+        problems the corrections, in units of the first stage's score; with its own weights if it is affine.
         """
-        coef = np.zeros(len(self.feature_names))
+        coef = np.zeros(len(self.columns.names))
         stage = self.first_stage
         if self._total and (self.anchored or not self.reranks):
             assert stage is not None and stage.coef is not None
             coef = stage.coef.copy()
         if self.reranks:
             own = self.corrections if self.anchored else per_unit(self.weights, self.low, self.high)
-            coef[self.features] += self.weights / self.weights.sum() if self.by_sum else own
+            coef[self.features] += self.weights / self.weights.sum() if self.task.normalise else own
         return coef
 
     def named_weights(self) -> dict[str, float]:
         """Non-zero weights in original units, by column name."""
-        return {name: float(w) for name, w in zip(self.feature_names, self.coef, strict=True) if w != 0}
+        return {name: float(w) for name, w in zip(self.columns.names, self.coef, strict=True) if w != 0}
 
     @property
     def corrections(self) -> Floats:
@@ -219,21 +155,17 @@ class FittedState:
         return self.weights[1:] * self.weight_units[1:]
 
     @property
-    def by_sum(self) -> bool:
-        """Whether the weights have the sum 1 in the units of the table."""
-        return self.task.normalise == "sum"
-
-    @property
     def weight_units(self) -> Floats:
         """What a weight of the problem is multiplied by for the unit of the table; of an anchored one, of its score."""
-        spread = self.high[0] - self.low[0] if self.anchored or self.by_sum else 1.0  # by sum all have one range
+        alike = self.anchored or self.task.normalise  # by sum all have one range
+        spread = self.high[0] - self.low[0] if alike else 1.0
         return per_unit(np.full(self.low.size, spread), self.low, self.high)
 
     @property
     def problem_columns(self) -> list[str]:
         """Names of the columns of the problem; an anchored one has the first stage before them."""
-        names = [self.feature_names[j] for j in self.features]
-        return [free_name("first stage", self.feature_names), *names] if self.anchored else names
+        first = [free_name("first stage", self.columns.names)] if self.anchored else []
+        return first + [self.columns.names[j] for j in self.features]
 
     @property
     def n_candidates(self) -> int | None:
@@ -242,16 +174,14 @@ class FittedState:
 
     @property
     def by_threshold(self) -> bool:
-        """Whether the threshold decides if a new row is in the head: so after a fit on one list.
-
-        After a fit on several lists, the K best rows of each new list are reranked.
+        """Whether the threshold decides if a new row is in the head: so after a fit on one list. After a fit on several
+        lists, the K best rows of each new list are reranked.
         """
         return self.result.n_lists == 1
 
     def row_scores(self, rows: Rows, first: Floats | None = None) -> Floats:
-        """Scores of single rows: the threshold decides between head and tail.
-
-        ``first`` are the first stage's scores, where they are known.
+        """Scores of single rows: the threshold decides between head and tail; ``first`` are the first stage's, where
+        known.
         """
         first = self.first(rows) if first is None else first
         if first is None or not self.reranks:
@@ -275,21 +205,14 @@ class FittedState:
         return self._in_unit(self._head(rows, first))
 
     def with_classes(self, rows: Rows, y: Floats, first: Floats | None) -> FittedState:
-        """The state with the classes of the training rows, and with cuts if rows are scored one by one.
-
-        ``first`` are the first stage's scores of these rows, out-of-fold where there are folds.
+        """The state with the classes of the training rows, and with cuts if rows are scored one by one. ``first`` are
+        the first stage's scores of these rows, out-of-fold where there are folds.
         """
         scores = self.single_scores(rows, first) if self.by_threshold else None
         return replace(self, classes=classes_of(y, self.labels, scores))
 
     def labels_of(self, rows: Rows) -> NDArray[Any]:
-        """Label of each row by its score.
-
-        Raises
-        ------
-        NotSupportedError
-            If there are no cuts between the classes.
-        """
+        """Label of each row by its score; an error if there are no cuts between the classes."""
         if not self.by_threshold:
             raise NotSupportedError(
                 "The model was fitted on several lists, whose scores are compared within a list only, so no score "
@@ -318,7 +241,7 @@ class FittedState:
         """Scores of scaled rows in the unit of :attr:`coef`: with a radius that of the first stage's score."""
         if self.anchored:
             return scores * (self.high[0] - self.low[0]) + (self.low[0] + self.corrections @ self.low[1:])
-        if self.by_sum:
+        if self.task.normalise:
             return (scores * (self.high[0] - self.low[0]) + self.weights @ self.low) / self.weights.sum()
         return scores
 

@@ -1,7 +1,5 @@
 """What is asked for: the parameters of :class:`rerank.Reranker`, as they were given and checked once."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import InputError, nearest
-from rerank.io.options import real, seed, whole
+from rerank.errors import InputError, unknown
+from rerank.io.options import one_of, real, seed, whole
 from rerank.problem import Margin, Quota, margin_of
 from rerank.problem.quotas import quotas_of
 from rerank.ranks.row_gains import Gain
@@ -23,8 +21,7 @@ from rerank.solvers.commands import names
 from rerank.solvers.outcome import Options
 from rerank.statistics import RankStatistic, fitted_statistic, parse
 
-MOST = 2**62
-"""Largest count that a model file holds."""
+MOST = 2**62  # largest count that a model file holds
 
 SOLVERS = (*names(), "search", "none")
 
@@ -32,52 +29,26 @@ SOLVERS = (*names(), "search", "none")
 WHOLE_LIST, LEAST_HEAD = 2000, 50
 """Rows up to which a list is reranked as a whole by default, and the least rows that are reranked of a longer one."""
 
-WHOLE_ANCHORED = 500_000
-"""The same for anchored problems, whose boxes lose most rows at once."""
-
-FOLDS = 5
-"""Parts of the training rows for out-of-fold scores."""
+WHOLE_ANCHORED = 500_000  # the same for anchored problems, whose boxes lose most rows at once
+FOLDS = 5  # parts of the training rows for out-of-fold scores
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Checked parameters of :class:`rerank.Reranker`; its time limit is a :class:`rerank.reranker.clock.Clock`.
+    """Checked parameters of :class:`rerank.Reranker`; its time limit is a :class:`rerank.reranker.clock.Clock`."""
 
-    Attributes
-    ----------
-    quoted : RankStatistic
-        The user's own statistic.
-    statistic : RankStatistic
-        What is fitted: the same, with window and list length.
-    epsilon : Margin or None
-        None for the automatic margin. In units of the score itself where ``margin`` was given with ``normalise``.
-    signs : int8 array (d,)
-        1 where a weight must be >= 0, -1 where it must be <= 0, 0 where it is free.
-    n_jobs : int
-        Number of workers, at least 1.
-    seed : int
-    quotas : tuple of Quota
-        Without rows.
-    judged : bool
-        Whether held-out rows judge the weights, and nothing else of the fit is used: no value is recomputed exactly.
-    given : mapping of str to object
-        The parameters of the estimator, as they were given.
-
-    The other attributes are those of the estimator.
-    """
-
-    quoted: RankStatistic
-    statistic: RankStatistic
+    quoted: RankStatistic  # the user's own statistic
+    statistic: RankStatistic  # what is fitted: the same, with window and list length
     n_candidates: int | str | None
     formulation: str
     solver: str
     presolve: bool
-    epsilon: Margin | None
+    epsilon: Margin | None  # None for the automatic margin; in units of the score where ``by_score``
     C: float
     max_features: int | None
-    signs: NDArray[np.int8]
+    signs: NDArray[np.int8]  # of each column: 1 for a weight >= 0, -1 for one <= 0, 0 for a free one
     gain: Gain
-    n_jobs: int
+    n_jobs: int  # workers, at least 1
     seed: int
     first_stage: Any = None
     proof: bool = False
@@ -88,11 +59,11 @@ class Task:
     prior: Any = "auto"
     cross_fit: int | str = 0
     solver_options: Mapping[str, Any] = field(default_factory=dict)
-    quotas: tuple[Quota, ...] = ()
-    judged: bool = False
+    quotas: tuple[Quota, ...] = ()  # without rows
+    judged: bool = False  # held-out rows judge the weights and nothing else is used: no value is recomputed exactly
     constraints: tuple[str, ...] = ()
     normalise: str | None = None
-    given: Mapping[str, Any] = field(default_factory=dict)
+    given: Mapping[str, Any] = field(default_factory=dict)  # the parameters of the estimator, as they were given
 
     @property
     def by_score(self) -> bool:
@@ -100,9 +71,8 @@ class Task:
         return self.normalise is not None and self.given.get("margin") is not None and self.epsilon is not None
 
     def candidates(self, longest_list: int) -> int | None:
-        """K, which for ``n_candidates="auto"`` depends on the longest list: None for whole lists.
-
-        If every place counts in the statistic, lists of any length are taken whole.
+        """K, which for ``n_candidates="auto"`` depends on the longest list: None for whole lists. If every place counts
+        in the statistic, lists of any length are taken whole.
         """
         if not isinstance(self.n_candidates, str):
             return self.n_candidates
@@ -111,19 +81,11 @@ class Task:
 
 
 def task_of(options: Mapping[str, Any], n_features: int) -> Task:
-    """The parameters of an estimator, checked.
-
-    Raises
-    ------
-    InputError
-        Naming the parameter, what it is and what it may be.
-    """
+    """The parameters of an estimator, checked; an error names the parameter, what it is and what it may be."""
     quoted = parse(options["stat"])
     statistic = fitted_statistic(quoted, options.get("window"), options.get("list_length"))
     if (solver := options["solver"]) not in SOLVERS:
-        raise InputError(
-            f"Unknown solver {solver!r}; did you mean {nearest(str(solver), SOLVERS)!r}? Known: {', '.join(SOLVERS)}."
-        )
+        raise unknown("solver", solver, SOLVERS)
     formulation = chosen_formulation(options["formulation"], statistic)
     radius = options.get("radius")
     if radius is not None:
@@ -133,10 +95,9 @@ def task_of(options: Mapping[str, Any], n_features: int) -> Task:
                 "formulation is 'resolved_rank', which forbids scores closer than the margin, and with a radius the "
                 "first stage's scores are given; use 'auto', 'mixed' or 'subrank'."
             )
-    if options["gain"] not in ("exponential", "linear"):
-        raise InputError(f"gain is {options['gain']!r}; it must be 'exponential' or 'linear'.")
+    one_of("gain", options["gain"], ("exponential", "linear"))
     stated = statistic.alone or not statistic.weighs_hits
-    if not stated and not options["presolve"] and options["solver"] not in ("search", "none"):
+    if not stated and not options["presolve"] and solver not in ("search", "none"):
         raise InputError(
             f"presolve=False asks for a program alone, and no program states {statistic.name!r}; leave presolve at "
             "True, or use solver='search'."
@@ -152,12 +113,13 @@ def task_of(options: Mapping[str, Any], n_features: int) -> Task:
                 "radius, or use epsilon."
             )
         epsilon = _margin("margin", margin, "a number, at least 0")
+    verbose = options["verbose"]
     return Task(
         quoted=quoted,
         statistic=statistic,
         n_candidates=_candidates(options["n_candidates"]),
         formulation=formulation,
-        solver=options["solver"],
+        solver=solver,
         presolve=bool(options["presolve"]),
         epsilon=epsilon,
         C=real("C", options["C"], 0.0),
@@ -168,13 +130,13 @@ def task_of(options: Mapping[str, Any], n_features: int) -> Task:
         seed=seed(options["random_state"]),
         first_stage=options["first_stage"],
         proof=bool(options.get("proof", False)),
-        verbose=_verbosity(options["verbose"]),
+        verbose=int(verbose) if isinstance(verbose, bool | np.bool_) else whole("verbose", verbose, 0),
         node_limit=_count("node_limit", options.get("node_limit"), 0),
-        checkpoint=_checkpoint(options.get("checkpoint"), options["solver"], bool(options["presolve"])),
+        checkpoint=_checkpoint(options.get("checkpoint"), solver, bool(options["presolve"])),
         radius=radius,
         prior=_prior(options.get("prior", "auto"), options["first_stage"], radius),
         cross_fit=_folds(options.get("cross_fit", False)),
-        solver_options=_solver_options(options.get("solver_options"), options["solver"]),
+        solver_options=_solver_options(options.get("solver_options"), solver),
         quotas=_quotas(options, statistic),
         constraints=texts_of(options.get("constraints", ())),
         normalise=normalise,
@@ -276,22 +238,16 @@ def _solver_options(given: Any, solver: str) -> Mapping[str, Any]:
     return given
 
 
-def _verbosity(value: Any) -> int:
-    return int(value) if isinstance(value, bool | np.bool_) else whole("verbose", value, 0)
-
-
 def _candidates(n_candidates: Any) -> int | str | None:
     if isinstance(n_candidates, str) and n_candidates == "auto":
         return n_candidates
-    try:
+    counted = isinstance(n_candidates, Integral) and not isinstance(n_candidates, bool)
+    if n_candidates is None or (counted and int(n_candidates) > 0):
         return _count("n_candidates", n_candidates)
-    except InputError:
-        if isinstance(n_candidates, Integral) and int(n_candidates) > MOST:
-            raise
-        raise InputError(
-            f"n_candidates is {n_candidates!r}; it must be 'auto', None for all rows (on the command line: "
-            "--candidates 0), or a whole number, at least 1."
-        ) from None
+    raise InputError(
+        f"n_candidates is {n_candidates!r}; it must be 'auto', None for all rows (on the command line: "
+        "--candidates 0), or a whole number, at least 1."
+    )
 
 
 def _count(name: str, value: Any, least: int = 1) -> int | None:
@@ -313,13 +269,7 @@ def _signs(positive: Any, n_features: int) -> NDArray[np.int8]:
 
 
 def jobs_of(n_jobs: Any) -> int:
-    """Number of workers; -1 stands for all cores, -2 for all but one.
-
-    Raises
-    ------
-    InputError
-        It is no whole number, or 0.
-    """
+    """Number of workers; -1 stands for all cores, -2 for all but one."""
     count = 1 if n_jobs is None else n_jobs
     if not isinstance(count, Integral) or count == 0:
         raise InputError(f"n_jobs is {n_jobs!r}; it must be None, a whole number of at least 1, or -1 for all cores.")

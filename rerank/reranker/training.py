@@ -1,7 +1,5 @@
 """From training data to the problem in weight space: shortlist, scaling, and whether there is anything to reorder."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -13,6 +11,7 @@ from numpy.typing import NDArray
 from rerank.certificate import average_of
 from rerank.errors import InputError, nearest
 from rerank.problem import Problem, Quota, RankedList, ranked_lists
+from rerank.problem.lists import Floats, Indices
 from rerank.problem.quotas import groups_of
 from rerank.problem.reduced import depth_of, reduced_problem
 from rerank.problem.scaling import deviations, snapped_scores
@@ -29,46 +28,23 @@ from rerank.reranker.solve.program import normalised
 from rerank.reranker.task import Task
 from rerank.statistics import RankStatistic
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
-
-LARGEST = 1e150
-"""Largest number whose square is one."""
+LARGEST = 1e150  # largest number whose square is one
 
 
 @dataclass(frozen=True, eq=False)
 class Training:
-    """The shortlist and the problem of ordering it.
+    """The shortlist and the problem of ordering it."""
 
-    Attributes
-    ----------
-    problem : Problem or None
-        None if there is nothing to reorder; ``nothing`` then says why.
-    shortlist : Shortlist
-    features : intp array (p,)
-        Columns used, ascending: those that vary on the shortlist.
-    rows : list
-        What the user's table calls each row of the problem.
-    n_lists, n_empty_lists : int
-    info : ShortlistInfo
-    counted : tuple of intp arrays
-        Rows of the data in each list that counts.
-    tied_tails : float
-        What the problem's value lacks of the statistic because it counts ties of the tails against the relevant row.
-    nothing : str
-        ``""``, or the status of a fit that can change nothing: ``"nothing_to_find"`` or ``"nothing_to_reorder"``.
-    """
-
-    problem: Problem | None
+    problem: Problem | None  # None if there is nothing to reorder; ``nothing`` then says why
     shortlist: Shortlist
-    features: Indices
-    rows: list[Any]
+    features: Indices  # (p,), columns that vary on the shortlist, ascending
+    rows: list[Any]  # what the user's table calls each row of the problem
     n_lists: int
     n_empty_lists: int
     info: ShortlistInfo
-    nothing: str
-    counted: tuple[Indices, ...]
-    tied_tails: float
+    nothing: str  # "", or the status of a fit that can change nothing: nothing_to_find, nothing_to_reorder
+    counted: tuple[Indices, ...]  # rows of the data in each list that counts
+    tied_tails: float  # what the value lacks of the statistic because it counts ties of the tails as lost
 
     def average(self, weights: Floats) -> float:
         """The statistic of weights with tied rows in the mean of their orders, where it counts ties so."""
@@ -81,16 +57,10 @@ def stated(data: Data, task: Task, first: Staged | None) -> tuple[Task, Training
 
     With a radius it is that of correcting the first stage's scores, if these are not all equal; else the free one. The
     task gets the number of rows of a list that are reranked.
-
-    Raises
-    ------
-    InputError
-        If no list holds anything to rank.
     """
     statistic, columns = task.statistic, data.rows.columns
     scores, stage = (None, None) if first is None else (first.scores, first.stage)
-    whole = first is None or task.first_stage is None
-    n_candidates = None if whole else task.candidates(data.longest_list)
+    n_candidates = None if first is None or task.first_stage is None else task.candidates(data.longest_list)
     task = replace(task, n_candidates=n_candidates)
     short = shortlist(scores, data.gains, data.qid, n_candidates)
     start = np.cumsum([0, *(head.size for head in short.heads)])
@@ -142,11 +112,8 @@ def stated(data: Data, task: Task, first: Staged | None) -> tuple[Task, Training
         repeated = problem.X, item.gains, np.zeros(item.rows.size, dtype=np.intp)
     else:
         nothing = _nothing(weighed, features.size, statistic.by_order)
-        repeated = (
-            table[:, features] if problem is None else problem.X,
-            data.gains[head_rows],
-            np.repeat(np.arange(len(lists)), np.diff(start)),
-        )
+        of_list = np.repeat(np.arange(len(lists)), np.diff(start))
+        repeated = table[:, features] if problem is None else problem.X, data.gains[head_rows], of_list
     n_duplicates, n_conflicts = (0, 0) if task.judged else _repeats(*repeated)
     longest = max(head.size for head in short.heads)
     varying = others.union(features.tolist())
@@ -192,18 +159,9 @@ def _corrections(
 
     Deviations are those of all training rows, not of the heads alone. None for the problem if no column varies. Of one
     list in which only the first places count, the problem holds the rows that some allowed corrections bring near these
-    places (:mod:`rerank.problem.reduced`), in the order of the list.
-
-    Parameters
-    ----------
-    coef : float64 array (columns,) or None
-        Weights of the score, where it is affine in the columns of ``data.X``.
-    lists : list of RankedList
-        Their rows are places in ``head_rows``.
-    features : intp array (p,)
-        Columns of ``data.X``.
-    options : dict
-        ``epsilon``, ``C``, ``max_features`` and ``quotas`` of :meth:`Problem.build`.
+    places (:mod:`rerank.problem.reduced`), in the order of the list. ``coef`` are weights of the score where it is
+    affine in the columns of ``data.X``, rows of ``lists`` are places in ``head_rows``, and ``options`` go to
+    `Problem.build`.
     """
     table = np.column_stack([scores, data.X[:, features]])
     spread = np.concatenate([deviations(scores[:, None]), data.spread[features]])
@@ -217,7 +175,8 @@ def _corrections(
         return None, features, None
     own = np.zeros(features.size) if coef is None else coef[features] * spread[1:] / spread[0]
     limits, table = _limits(float(task.radius or 0.0), own, task.signs[features]), table[:, columns]
-    if _is_cut(data, task.statistic, head_rows, table):
+    whole = data.qid is None and not data.missed and head_rows.size == data.y.size
+    if whole and np.abs(table).max() <= LARGEST and depth_of(task.statistic) is not None:
         options |= {"quotas": [quota.of(head_rows[quota.rows]) for quota in options["quotas"]]}
         problem, rows = reduced_problem(table, data.gains, task.statistic, low, high, limits, **options)
         return problem, features, rows
@@ -225,21 +184,13 @@ def _corrections(
 
 
 def _limits(radius: float, own: Floats, signs: NDArray[np.int8]) -> tuple[Floats, Floats]:
-    """Smallest and largest weight of the score and of each correction, in its deviations.
-
-    A sign is one of the total weight where the score is affine and has ``own`` weights, else of the correction. No
-    correction is always allowed.
+    """Smallest and largest weight of the score and of each correction, in its deviations. A sign is one of the total
+    weight where the score is affine and has ``own`` weights, else of the correction. No correction is always allowed.
     """
     lower, upper = np.full(own.size, -radius), np.full(own.size, radius)
     lower = np.where(signs > 0, np.minimum(np.maximum(lower, -own), 0.0), lower)
     upper = np.where(signs < 0, np.maximum(np.minimum(upper, -own), 0.0), upper)
     return np.concatenate([[1.0], lower]), np.concatenate([[1.0], upper])
-
-
-def _is_cut(data: Data, statistic: RankStatistic, head_rows: Indices, table: Floats) -> bool:
-    """Whether rows that no correction brings near the first places are left out: of one whole list."""
-    whole = data.qid is None and not data.missed and head_rows.size == data.y.size
-    return whole and np.abs(table).max() <= LARGEST and depth_of(statistic) is not None
 
 
 def _tied_tails(data: Data, statistic: RankStatistic, scores: Floats | None, short: Shortlist) -> float:
@@ -252,12 +203,8 @@ def _tied_tails(data: Data, statistic: RankStatistic, scores: Floats | None, sho
 
 
 def _on_heads(quotas: tuple[Quota, ...], short: Shortlist, head_rows: Indices) -> tuple[Quota, ...]:
-    """The quotas on the rows of all heads, numbered through.
-
-    Raises
-    ------
-    InputError
-        If a quota looks at more places than a head has above its tail.
+    """The quotas on the rows of all heads, numbered through; none may look at more places than a head has above its
+    tail.
     """
     shortest = min((head.size for head, tail in zip(short.heads, short.tails) if tail.size), default=None)
     for quota in quotas:
@@ -297,9 +244,8 @@ def _least_candidates(data: Data, statistic: RankStatistic, scores: Floats | Non
 
 
 def _repeats(table: Floats, gains: Floats, lists: Indices) -> tuple[int, int]:
-    """Rows equal to an earlier row of their list, and those among them whose gain differs from its first row's.
-
-    No weights can order such rows. If their gains differ, no weights reach the ideal value.
+    """Rows equal to an earlier row of their list, and those among them whose gain differs from its first row's. No
+    weights can order such rows. If their gains differ, no weights reach the ideal value.
     """
     groups = duplicates(table, qid=lists) if table.shape[1] else []
     conflicts = sum(int(np.sum(gains[group] != gains[group[0]])) for group in groups)
@@ -322,9 +268,8 @@ def fitted_scores(data: Data, training: Training, scores: Floats | None, w: Floa
 
 
 def theorem_of(problem: Problem | None) -> str:
-    """A sentence: whether Subrank and ResolvedRank provably have the same optimum on the shortlist.
-
-    Empty where neither states the problem.
+    """A sentence: whether Subrank and ResolvedRank provably have the same optimum on the shortlist. Empty where neither
+    states the problem.
     """
     if problem is None or problem.anchored or problem.rows or problem.by_sum:
         return ""
@@ -364,11 +309,6 @@ def start_weights(
 
     The first stage's, if it is affine, and in anchored problems the first stage itself; or those that are ``given`` in
     the table's own units, by name or one for each column, as ``coef_`` has them.
-
-    Raises
-    ------
-    InputError
-        For weights of other columns, or that are not finite.
     """
     columns = data.rows.columns
     chosen = columns.chosen[training.features]

@@ -1,7 +1,5 @@
 """The weights of a fit as a picture: their value, and what a proof says of all others."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -11,20 +9,11 @@ from rerank.errors import InputError, NotSupportedError
 from rerank.problem import Problem, Proof
 from rerank.reranker.state import FittedState
 
-MOST = 3
-"""Columns of weights in a picture of them, the score that is corrected included."""
+MOST = 3  # columns of weights in a picture of them, the score that is corrected included
 
 
 def weights_drawn(state: FittedState, proof: Proof | None = None, every: bool = False, ax: Any = None) -> Any:
-    """The value of the weights that a fit could have, with the boxes of a proof that has some.
-
-    Raises
-    ------
-    InputError
-        If there is no problem, or more weights than a picture shows.
-    CertificateError
-        If the proof does not hold.
-    """
+    """The value of the weights that a fit could have, with the boxes of a proof that has some."""
     from rerank.plots import cells
 
     problem = _problem(state)
@@ -32,26 +21,14 @@ def weights_drawn(state: FittedState, proof: Proof | None = None, every: bool = 
     columns = columns_drawn(problem, best, proof)
     boxes = leaf_boxes(problem, proof, columns) if proof is not None and proof.supports else None
     unit = state.result.fitted_name
-    named = [state.feature_names[j] for j in state.features]
-    told = (
-        ["weight of the first stage", *(f"scaled correction of {name}" for name in named)]
-        if problem.anchored
-        else [f"scaled weight of {name}" for name in named]
-    )
+    of = "scaled correction of" if problem.anchored else "scaled weight of"
+    told = ["weight of the first stage"] * problem.anchored + [f"{of} {state.columns.names[j]}" for j in state.features]
     names, mark = [told[j] for j in columns], best if best.any() else None
     return cells(problem, mark, features=columns, boxes=boxes, names=names, unit=unit, every=every, ax=ax)
 
 
 def proof_drawn(state: FittedState, proof: Proof, ax: Any = None) -> Any:
-    """The weights with the boxes of a proof; for more than a picture shows, the bounds of the boxes.
-
-    Raises
-    ------
-    NotSupportedError
-        For a proof by circuits on many features: it has no boxes.
-    InputError, CertificateError
-        As :func:`weights_drawn`.
-    """
+    """The weights with the boxes of a proof; for more than a picture shows, the bounds of the boxes."""
     from rerank.plots import box_bounds
 
     problem = _problem(state)
@@ -72,12 +49,9 @@ def proof_drawn(state: FittedState, proof: Proof, ax: Any = None) -> Any:
 def columns_drawn(problem: Problem, best: Any, proof: Proof | None) -> list[int]:
     """The first set of the proof that holds the best weights; without one all columns, or those with a weight."""
     used = set(np.flatnonzero(best).tolist())
-    for own in () if proof is None else proof.supports:
-        if used <= set(own.tolist()):
-            return own.tolist()
-    if problem.n_features <= MOST:
-        return list(range(problem.n_features))
-    return sorted(used)
+    every = list(range(problem.n_features)) if problem.n_features <= MOST else sorted(used)
+    supports = [] if proof is None else [own.tolist() for own in proof.supports]
+    return next((own for own in supports if used <= set(own)), every)
 
 
 def _problem(state: FittedState) -> Problem:

@@ -1,16 +1,14 @@
 """Fitted states as model documents and back: no bit of a number is lost, and reading a document runs no code."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rerank.errors import InputError, NotSupportedError
 from rerank.io.columns import COMPLETE, Kind
@@ -18,12 +16,12 @@ from rerank.io.labels import TwoLabels
 from rerank.problem import Margin
 from rerank.reranker.classes import WORD, from_flat
 from rerank.reranker.columns import Columns, all_columns
+from rerank.reranker.describe import Result
 from rerank.reranker.evidence import evidence_of
 from rerank.reranker.files import model_file
 from rerank.reranker.files.model_file import MAX_TEXT, SQUARES, ModelDocument, usable
 from rerank.reranker.first_stage import FirstStage, is_own_name, of_tables, variant_name
 from rerank.reranker.options import KEPT
-from rerank.reranker.result import Result
 from rerank.reranker.solution import KEEPING, SOURCES, STATUSES, ShortlistInfo
 from rerank.reranker.state import FittedState
 from rerank.reranker.task import task_of
@@ -42,23 +40,18 @@ TABLE = "table"
 
 # Lists of that state, and of squares, which may be empty, and then have no entry.
 _LISTS, _SQUARES = ("columns", "left_out", "centre", "square_of"), ("centre", "scale", "square_of")
-UNFITTED = KEEPING[1:]
-"""Statuses of a fit without weights."""
+SAME = ("features", "low", "high", "weights", "prior_scores", "data_sha256")
+ASKED = ("n_candidates", "epsilon", "C", "max_features", "gain", "random_state")
+"""Fields of a document that are those of a state, and those that are parameters."""
+
+UNFITTED = KEEPING[1:]  # statuses of a fit without weights
 
 # Kept elsewhere in the file, or computed from the rest.
 _ELSEWHERE = {"weights", "gap", "proved", "statistic_name", "fitted_name", "gain", "epsilon", "C"}
-# The part of an annotation before "| None", and what a value of it is.
-_KINDS: dict[str, tuple[type, str]] = {
-    "float": (float, "a finite number"),
-    "int": (int, "a whole number from 0"),
-    "str": (str, "a text"),
-    "bool": (bool, "true or false"),
-}
-_SEVERAL: dict[str, tuple[str, Any]] = {
-    "tuple[str, ...]": ("str", list),
-    "Mapping[str, float]": ("float", dict),
-    "Mapping[str, int]": ("int", dict),
-}
+# The part of an annotation before "| None", and what a value of it is; what holds several, and the kind of each.
+_KINDS = {"float": "a finite number", "int": "a whole number from 0", "str": "a text", "bool": "true or false"}
+_SEVERAL: dict[str, tuple[type, str]] = {f"Mapping[str, {inner}]": (dict, inner) for inner in ("float", "int")}
+_SEVERAL["tuple[str, ...]"] = (list, "str")
 
 
 def document(state: FittedState) -> ModelDocument:
@@ -70,50 +63,51 @@ def document(state: FittedState) -> ModelDocument:
             "A model whose columns are made by a transformer, other than rerank.scorers.Squares, cannot be written to "
             "a file; transform the table first, and fit on what comes out."
         )
-    opaque = stage is not None and stage.coef is None
-    statistic = state.task.quoted
-    custom = isinstance(statistic, Custom)
-    if custom and callable(statistic.a):  # type: ignore[attr-defined]
+    own, opaque = (stage, None) if stage is None or stage.coef is not None else (None, stage)
+    statistic, coefficients = state.task.quoted, None
+    if isinstance(statistic, Custom) and callable(statistic.a):
         raise NotSupportedError(
             "A statistic made of a function cannot be written to a file; give its coefficients a_1..a_n instead."
         )
+    if isinstance(statistic, Custom):
+        coefficients = np.array(statistic.a)
+    table = None if opaque is None else of_tables(opaque.estimator)
     chosen = state.columns.chosen
     signs = state.task.signs[np.searchsorted(chosen, state.features)].astype(np.intp)
+    positive = options["positive"] if isinstance(options["positive"], bool) else "signs"
+    if signs.size:  # one value for all used columns, or a sign for each
+        positive = bool(signs[0]) if np.all(signs == signs[0]) and signs[0] >= 0 else "signs"
     result = result_to_flat(state.result)
     if state.result.certificate is None:
         result |= {f"certificate.{name}": value for name, value in state.certificate.items()}
     return ModelDocument(
-        statistic=None if custom else statistic.name,
-        coefficients=np.array(statistic.a) if custom else None,  # type: ignore[attr-defined]
+        statistic=statistic.name if coefficients is None else None,
+        coefficients=coefficients,
         feature_names=state.columns.inputs,
-        features=state.features,
-        reranked=None if chosen.size == len(state.feature_names) else chosen,
-        low=state.low,
-        high=state.high,
+        reranked=None if chosen.size == len(state.columns.names) else chosen,
+        **{name: getattr(state, name) for name in ("features", "low", "high", "prior_scores", "n_candidates")},
         weights=state.weights if state.weights.size == state.low.size else np.zeros(state.low.size),
         epsilon=Margin(state.result.epsilon),
         gain=state.task.gain,
         C=state.result.C,
         max_features=state.task.max_features,
         signs=signs,
-        first_stage=None if stage is None or opaque else stage.name,
-        first_stage_coef=None if stage is None or opaque else stage.coef,
-        first_stage_intercept=None if stage is None or opaque else stage.intercept,
-        prior_scores=state.prior_scores,
+        first_stage=None if own is None else own.name,
+        first_stage_coef=None if own is None else own.coef,
+        first_stage_intercept=None if own is None else own.intercept,
         threshold=state.threshold if math.isfinite(state.threshold) else None,
-        n_candidates=state.n_candidates,
         result=result,
         settings={
             **{name: options[name] for name in KEPT},
-            "positive": _positive(options["positive"], signs),
+            "positive": positive,
             **({"quota": "\n".join(map(str, state.task.quotas))} if state.task.quotas else {}),
             "reranks": bool(state.reranks),
-            "opaque_first_stage": stage.name if opaque and stage is not None else None,
-            **({"prior_centre": stage.centre, "prior_scale": stage.scale} if opaque and stage is not None else {}),
+            "opaque_first_stage": None if opaque is None else opaque.name,
+            **({} if opaque is None else {"prior_centre": opaque.centre, "prior_scale": opaque.scale}),
             "weighted_lists": state.weighted_lists,
             **({} if state.task.normalise is None else {"normalise": state.task.normalise}),
             **{f"constraint.{number}": text for number, text in enumerate(state.task.constraints)},
-            **_table(stage),
+            **({} if table is None else flattened(table.to_dict(), TABLE)),
             **({} if squares is None else flattened(squares.to_dict(), SQUARES)),
             **({} if labels is None else {"label_negative": labels.negative, "label_positive": labels.positive}),
             **({} if state.classes is None else state.classes.to_flat()),
@@ -125,18 +119,6 @@ def document(state: FittedState) -> ModelDocument:
         data_sha256=_data_sha256(state),
         random_state=state.task.seed,
     )
-
-
-def _table(stage: FirstStage | None) -> dict[str, Any]:
-    table = None if stage is None or stage.coef is not None else of_tables(stage.estimator)
-    return {} if table is None else flattened(table.to_dict(), TABLE)
-
-
-def _positive(given: Any, signs: np.ndarray) -> bool | str:
-    """The parameter ``positive``: one value for all used columns, or a sign for each."""
-    if not signs.size:
-        return given if isinstance(given, bool) else "signs"
-    return bool(signs[0]) if np.all(signs == signs[0]) and signs[0] >= 0 else "signs"
 
 
 def _data_sha256(state: FittedState) -> str | None:
@@ -158,10 +140,8 @@ def versions(names: Sequence[str] = ("exact-rerank", *NUMBERS)) -> dict[str, str
 
     found = {}
     for name in names:
-        try:
+        with suppress(PackageNotFoundError):
             found[name] = __version__ if name == "exact-rerank" else version(name)
-        except PackageNotFoundError:
-            continue
     return found
 
 
@@ -230,26 +210,29 @@ def kinds_of(doc: ModelDocument) -> dict[str, Kind]:
 def result_of(doc: ModelDocument) -> Result:
     """The result of a document."""
     quoted = quoted_statistic_of(doc)
-    names = quoted.name, statistic_of(doc).name
-    result = result_from_flat(doc.result, doc.weights, names, doc.gain, doc.epsilon, doc.C)
+    body: dict[str, Any] = {"seconds": {}} | nested(doc.result)
+    certificate, evidence, short = (body.pop(name, {}) for name in ("certificate", "evidence", "shortlist"))
+    if not isinstance(body.pop("message", None), str):
+        raise _unusable("it has no message")
+    body = _typed(Result, body, "")
+    try:
+        result = Result(
+            **body,
+            **{name: getattr(doc, name) for name in ("weights", "gain", "epsilon", "C")},
+            statistic_name=quoted.name,
+            fitted_name=statistic_of(doc).name,
+            certificate=_certificate(certificate),
+            evidence=evidence_of(evidence, quoted.name) if evidence else None,
+            shortlist=ShortlistInfo(**_typed(ShortlistInfo, short, "shortlist.")),
+        )
+    except (TypeError, ValueError) as error:
+        raise (error if isinstance(error, InputError) else _unusable(str(error)[:160])) from None
+    for name, known in (("status", STATUSES), ("bound_source", SOURCES)):
+        if body[name] not in known:
+            raise _unusable(f"the {name} {body[name][:40]!r} is unknown")
     if result.ties not in ("pessimistic", quoted.ties):  # earlier versions counted every tie as a loss
         raise _unusable(f"ties are {str(result.ties)[:40]!r}, which are none of {quoted.name}")
     return result
-
-
-def constraints_of(doc: ModelDocument) -> list[str]:
-    """The constraints, in the order in which they were given."""
-    numbered = gathered(doc.settings, "constraint")
-    return [numbered[number] for number in sorted(numbered, key=int)]
-
-
-def signs_of(doc: ModelDocument) -> np.ndarray:
-    """Sign of each column that can be reranked; 0 (free) if the document holds none."""
-    chosen = columns_of(doc).chosen
-    signs = np.zeros(chosen.size, np.int8)
-    if doc.signs is not None:
-        signs[np.searchsorted(chosen, doc.features)] = doc.signs
-    return signs
 
 
 def missing_first_stage(doc: ModelDocument) -> str | None:
@@ -283,18 +266,7 @@ def _stage_of(doc: ModelDocument, first_stage: Any, columns: Columns) -> FirstSt
 
 
 def state_of(doc: ModelDocument, first_stage: Any = None, where: str = "the model") -> FittedState:
-    """The fitted state that a document describes, without its training data.
-
-    Raises
-    ------
-    InputError
-        For an entry that no fit writes, or a first stage that is not in the file.
-    """
-    with usable(where):
-        return _state_of(doc, first_stage, where)
-
-
-def _state_of(doc: ModelDocument, first_stage: Any, where: str) -> FittedState:
+    """The fitted state that a document describes, without its training data."""
     opaque = missing_first_stage(doc)
     if opaque is not None and first_stage is None:
         raise InputError(
@@ -302,57 +274,51 @@ def _state_of(doc: ModelDocument, first_stage: Any, where: str) -> FittedState:
             "estimator as rerank.load(path, first_stage=...)."
         )
     with usable(where):
-        positive = doc.settings.get("positive", False)
         columns = columns_of(doc)
+        constraints = sorted(gathered(doc.settings, "constraint").items(), key=lambda one: int(one[0]))
+        positive = doc.settings.get("positive", False)
+        if positive == "signs":
+            signs = np.zeros(columns.chosen.size, np.int8)  # 0 is free
+            if doc.signs is not None:
+                signs[np.searchsorted(columns.chosen, doc.features)] = doc.signs
+            positive = signs.tolist()
         stage = _stage_of(doc, first_stage, columns)
         if stage is not None and opaque is None and stage.estimator is not None:
             first_stage = stage.name if is_own_name(stage.name) else stage.estimator
         options = {
+            **{name: getattr(doc, name) for name in ASKED},
             "stat": doc.statistic if doc.coefficients is None else np.array(doc.coefficients),
             "first_stage": doc.first_stage or first_stage,
-            "n_candidates": doc.n_candidates,
-            "epsilon": doc.epsilon,
-            "C": doc.C,
-            "max_features": doc.max_features,
-            "gain": doc.gain,
-            "random_state": doc.random_state,
-            "positive": signs_of(doc).tolist() if positive == "signs" else positive,
+            "positive": positive,
             "features": columns.squares,
-            "constraints": constraints_of(doc),
+            "constraints": [text for _, text in constraints],
             "normalise": doc.settings.get("normalise"),
             **{name: doc.settings.get(name, usual) for name, usual in KEPT.items()},
             "quota": doc.settings.get("quota"),
         }
-        pair = ("label_negative", "label_positive")
-        labels = TwoLabels(*(doc.settings[name] for name in pair)) if set(pair) <= set(doc.settings) else None
+        pair = [doc.settings[name] for name in ("label_negative", "label_positive") if name in doc.settings]
+        labels = TwoLabels(*pair) if len(pair) == 2 else None
         return FittedState(
+            **{name: getattr(doc, name) for name in SAME},
             task=task_of(options, columns.chosen.size),
             columns=columns,
             named=True,
             first_stage=stage,
-            prior_scores=doc.prior_scores,
             threshold=-math.inf if doc.threshold is None else doc.threshold,
             reranks=bool(doc.settings.get("reranks", True)) or stage is None,
-            features=doc.features,
-            low=doc.low,
-            high=doc.high,
-            weights=doc.weights,
             result=result_of(doc),
             labels=labels,
             classes=from_flat(gathered(doc.settings, WORD), labels),
             weighted_lists=bool(doc.settings.get("weighted_lists", False)),
             columns_read={key: doc.settings[key] for key in COLUMNS if key in doc.settings},
-            data_sha256=doc.data_sha256,
             certificate=gathered(doc.result, "certificate"),
         )
 
 
 def result_to_flat(result: Result) -> dict[str, Any]:
     """Numbers, texts, booleans and None by dotted name."""
-    body = {key: value for key, value in result.to_dict().items() if key not in _ELSEWHERE}
-    for name in ("gave_up", "changed"):  # files written before have no such entries
-        if not body[name]:
-            del body[name]
+    new = {name for name in ("gave_up", "changed") if not getattr(result, name)}  # of which older files have no entry
+    body = {key: value for key, value in result.to_dict().items() if key not in _ELSEWHERE | new}
     for field in fields(Result):
         if str(field.type).startswith("float") and body.get(field.name) is not None:
             body[field.name] = float(body[field.name])
@@ -385,15 +351,11 @@ def _certificate(entries: Mapping[str, Any]) -> Any:
 
 def flattened(body: Any, prefix: str = "") -> dict[str, Any]:
     """Values by dotted name; entries of a sequence are numbered."""
-    if isinstance(body, Mapping):
-        items = list(body.items())
-    elif isinstance(body, list):
-        items = list(enumerate(body))
-    else:
+    if not isinstance(body, Mapping | list):
         return {prefix: body}
     return {
         name: value
-        for key, inner in items
+        for key, inner in (body.items() if isinstance(body, Mapping) else enumerate(body))
         for name, value in flattened(inner, f"{prefix}.{key}" if prefix else str(key)).items()
     }
 
@@ -404,13 +366,7 @@ def gathered(flat: Mapping[str, Any], prefix: str) -> dict[str, Any]:
 
 
 def nested(flat: Mapping[str, Any]) -> dict[str, Any]:
-    """The mapping that was flattened; a sequence is numbered from 0, and empty ones are not there.
-
-    Raises
-    ------
-    InputError
-        If a name stands for a value and for a mapping.
-    """
+    """The mapping that was flattened; a sequence is numbered from 0, and empty ones are not there."""
     tree: dict[str, Any] = {}
     for key, value in flat.items():
         *path, last = key.split(".")
@@ -433,42 +389,6 @@ def _sequences(node: Any) -> Any:
     return [inner[key] for key in numbered] if set(inner) == set(numbered) else inner
 
 
-def result_from_flat(
-    flat: Mapping[str, Any], weights: NDArray[np.float64], names: tuple[str, str], gain: str, epsilon: float, C: float
-) -> Result:
-    """The result of a model file; ``names`` are those of the quoted and of the fitted statistic.
-
-    Raises
-    ------
-    InputError
-        If an entry is missing or of another kind, or if the status or the source of the bound is unknown.
-    """
-    body: dict[str, Any] = {"seconds": {}} | nested(flat)
-    certificate, evidence, short = (body.pop(name, {}) for name in ("certificate", "evidence", "shortlist"))
-    if not isinstance(body.pop("message", None), str):
-        raise _unusable("it has no message")
-    body = _typed(Result, body, "")
-    try:
-        result = Result(
-            **body,
-            weights=weights,
-            statistic_name=names[0],
-            fitted_name=names[1],
-            gain=gain,
-            epsilon=epsilon,
-            C=C,
-            certificate=_certificate(certificate),
-            evidence=evidence_of(evidence, names[0]) if evidence else None,
-            shortlist=ShortlistInfo(**_typed(ShortlistInfo, short, "shortlist.")),
-        )
-    except (TypeError, ValueError) as error:
-        raise (error if isinstance(error, InputError) else _unusable(str(error)[:160])) from None
-    for name, known in (("status", STATUSES), ("bound_source", SOURCES)):
-        if body[name] not in known:
-            raise _unusable(f"the {name} {body[name][:40]!r} is unknown")
-    return result
-
-
 def _typed(kind: type, body: Mapping[str, Any], prefix: str) -> dict[str, Any]:
     """The entries, each of the type that the class declares; sequences as tuples."""
     found = dict(body)
@@ -480,22 +400,20 @@ def _typed(kind: type, body: Mapping[str, Any], prefix: str) -> dict[str, Any]:
         if word in _KINDS:
             _check_kind(word, name, value)
         elif word in _SEVERAL:
-            inner, holder = _SEVERAL[word]
+            holder, inner = _SEVERAL[word]
             if not isinstance(value, holder):
                 raise _unusable(f"{name} is {str(value)[:40]!r}, not several entries")
-            found[field.name] = value if holder is dict else tuple(value)
-            for one in value.values() if holder is dict else value:
+            several: Any = value
+            found[field.name] = several if holder is dict else tuple(several)
+            for one in several.values() if holder is dict else several:
                 _check_kind(inner, name, one)
     return found
 
 
 def _check_kind(word: str, name: str, value: Any) -> None:
-    kind, meaning = _KINDS[word]
-    usable = type(value) is kind
-    if usable and word in ("float", "int"):
-        usable = math.isfinite(value) if word == "float" else value >= 0
-    if not usable:
-        raise _unusable(f"{name} is {str(value)[:40]!r}, not {meaning}")
+    in_range = math.isfinite(value) if type(value) is float else type(value) is not int or value >= 0
+    if type(value).__name__ != word or not in_range:
+        raise _unusable(f"{name} is {str(value)[:40]!r}, not {_KINDS[word]}")
 
 
 def _unusable(found: str) -> InputError:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import os
 import re
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from numbers import Real
 from pathlib import Path
@@ -27,24 +28,26 @@ from rerank.problem import Problem
 from rerank.problem.json import problem_from_json, problem_to_json
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.clock import Clock
+from rerank.reranker.describe import Result
 from rerank.reranker.files import model_file
 from rerank.reranker.files.document import document, state_of
 from rerank.reranker.files.model_file import usable
-from rerank.reranker.result import Result
 from rerank.reranker.solution import Moment, history_of, status_of
 from rerank.reranker.solve.optimise import run, seconds_to_state, solve
 from rerank.reranker.solve.own import OwnProgram, check_model, choices_of, own_program
-from rerank.reranker.solve.program import build_model, chosen_formulation, normalised, shares_optimum
+from rerank.reranker.solve.program import build_model, chosen_formulation, normalised, shares_optimum, stated_wrong
 from rerank.reranker.solve.program import state as stated_program
 from rerank.reranker.solve.verified import Verified, outside, polished, summed
 from rerank.reranker.state import FittedState
 from rerank.reranker.task import Task, task_of
 from rerank.search.domain import allowed
-from rerank.solvers.outcome import ACCEPTED, AGREE, Outcome, Progress
+from rerank.solvers.outcome import ACCEPTED, AGREE, Progress
 
 if TYPE_CHECKING:
     from formulations.program import Program
     from formulations.solutions import Solution as FileSolution
+
+AnyPath = str | os.PathLike[str]
 
 MOST_SECONDS = 20.0
 """A program that takes longer to state is not stated again when a solution of it is read."""
@@ -52,21 +55,11 @@ MOST_SECONDS = 20.0
 
 @dataclass(frozen=True)
 class Support:
-    """What is asked for besides the weights.
+    """What is asked for besides the weights."""
 
-    Attributes
-    ----------
-    bound : float, optional
-        A solver's bound, as it prints it for the file of the program, which minimises and holds no constant.
-    by : str, optional
-        Whose word that is: solver and version.
-    prove : float, optional
-        Seconds for a search that starts from the weights.
-    """
-
-    bound: float | None = None
-    by: str | None = None
-    prove: float | None = None
+    bound: float | None = None  # a solver's, as printed for the program's file: minimised, without the constant
+    by: str | None = None  # whose word that is: solver and version
+    prove: float | None = None  # seconds for a search that starts from the weights
 
     def __post_init__(self) -> None:
         if (self.bound is None) != (not self.by):
@@ -118,18 +111,12 @@ class Support:
                 f"The search says that no value exceeds {found.bound:.12g}, but these weights are worth "
                 f"{result.value:.12g} when recomputed exactly; please report this."
             )
-        proof, more = found.proof, found.value - result.value
-        result = replace(result, nodes=found.nodes, proof=proof, gave_up=found.gave_up, seconds=clock.report()).noting(
-            *found.notes
-        )
+        more, same = found.value - result.value, {name: getattr(found, name) for name in ("nodes", "proof", "gave_up")}
+        result = replace(result, seconds=clock.report(), **same).noting(*found.notes)
         if not is_closed(more, result.value, summed(problem)) and found.certificate is not None:
-            result = replace(
-                result,
-                weights=found.weights,
-                value=found.value,
-                certificate=found.certificate,
-                statistic=float(found.certificate.statistic),
-            ).noting(f"The search found weights that are worth {more:.6g} more than those of the file; they are taken.")
+            figures = {name: getattr(found, name) for name in ("weights", "value", "certificate")}
+            note = f"The search found weights that are worth {more:.6g} more than those of the file; they are taken."
+            result = replace(result, statistic=float(found.certificate.statistic), **figures).noting(note)
         bound = max(found.bound, result.value)
         if is_closed(bound - result.bound, bound, summed(problem)):
             result = replace(result, bound=bound, bound_source=found.bound_source, bound_solver=None)
@@ -141,7 +128,7 @@ NOTHING = Support()
 
 
 def export(
-    state: FittedState, formulation: str, path: str | os.PathLike[str], choices: dict[str, Any], model: Any = None
+    state: FittedState, formulation: str, path: AnyPath, choices: dict[str, Any], model: Any = None
 ) -> tuple[str, str, dict[str, int]]:
     """Write the program of the fitted problem with a sidecar from which :func:`imported` rebuilds the state.
 
@@ -149,11 +136,12 @@ def export(
     columns, integer columns and non-zeros.
     """
     from formulations import mps
-    from formulations.errors import FormulationError
 
     problem = state.known_problem()
-    beside = mps.sidecar_path(path)
-    if beside.exists() and not _is_sidecar(beside):
+    beside, is_sidecar = mps.sidecar_path(path), False
+    with suppress(InputError):
+        is_sidecar = b'"exact-rerank program"' in read_bytes(beside, 2**28)
+    if beside.exists() and not is_sidecar:
         raise InputError(
             f"{beside} exists and is no sidecar of a program; export under another name than {Path(path).name}."
         )
@@ -172,10 +160,8 @@ def export(
         "constant": (0.0).hex(),  # the offset holds all of it; in files of earlier versions it is a part
         **more,
     }
-    try:
+    with stated_wrong():
         written = mps.contents(stated.program, path, data)
-    except FormulationError as error:
-        raise InputError(str(error)) from error
     with together():
         for target, content in written:
             with writing_bytes(target) as file:
@@ -184,44 +170,22 @@ def export(
 
 
 def program_of(model: Any, problem: Problem, choices: dict[str, Any]) -> OwnProgram:
-    """The program of a user's model, beside that of the problem.
-
-    Raises
-    ------
-    InputError
-        For a model of another problem, what is no linear program, or ``choices`` beside a model.
-    """
+    """The program of a user's model, beside that of the problem; ``choices`` are for a model yet to be built."""
     from formulations.compile import compile_model
-    from formulations.errors import FormulationError
 
     if choices:
         raise InputError(
             f"{next(iter(choices))} was given beside a model, which is built already; give it to build_model()."
         )
     check_model(model, problem)
-    try:
+    with stated_wrong():
         program = compile_model(model)
-    except FormulationError as error:
-        raise InputError(str(error)) from error
     return own_program(problem, model.rerank_info.kind, program, choices_of(model), dict(program.titles))
 
 
 def fit_model(state: FittedState, model: Any, options: dict[str, Any]) -> FittedState:
-    """The state with the weights that are best in a user's model, which gets the values of its variables.
-
-    Parameters
-    ----------
-    options : dict
-        Parameters of the estimator as they are now: solver, time limit and the like may differ from those of the fit.
-
-    Raises
-    ------
-    InputError
-        For a model of another problem, or if no weights near the solver's keep the user's rows exactly.
-    SolverError
-        If the solver holds no point.
-    CertificateError
-        If the weights are not worth what the solver claims.
+    """The state with the weights that are best in a user's model, which gets the values of its variables. ``options``
+    are the estimator's parameters as they are now: solver, time limit and the like may differ from the fit's.
     """
     from formulations.compile import variables_of
 
@@ -235,8 +199,15 @@ def fit_model(state: FittedState, model: Any, options: dict[str, Any]) -> Fitted
     began, course = clock.spent, list[Progress]()
     limit = clock.share(1.0, reserve=0.3)
     outcome = run(own.stated, task, clock, limit, own.start(state.weights), progress=course.append)
+    if outcome.x is None and outcome.stop == "finished":
+        raise SolverError(
+            f"{outcome.who} says that no weights keep your rows together ({own.listed}); leave one of them out, or "
+            "give it more room."
+        )
     if outcome.x is None:
-        raise SolverError(_no_point(own, outcome))
+        raise SolverError(
+            f"{outcome.who} found no point of the program with your rows ({outcome.stop}); raise time_limit."
+        )
     ours = own.maximises_value
     with clock.phase("certificate"):
         found, point, remarks = own.inside(outcome.x, own.claim(outcome.x) if ours else None, outcome.who)
@@ -259,38 +230,21 @@ def fit_model(state: FittedState, model: Any, options: dict[str, Any]) -> Fitted
     if not ours:
         words = "calls optimal" if outcome.holds == "optimal" else f"bounds by {outcome.bound:.9g}"
         notes.append(own.objective_remark(point, f"which {outcome.who} {words}"))
-    return _kept(
-        replace(state, task=task),
-        own,
-        found,
-        point,
-        notes,
-        bound,
-        outcome.who,
-        program_value=own.in_value(outcome.objective) if ours and outcome.objective is not None else None,
-        program_bound=bound if math.isfinite(bound) else None,
-        solver=task.solver,
-        model_size=own.stated.size,
-        start_accepted=outcome.start_accepted,
-        nodes=max(0, int(outcome.nodes)),
-        seconds=clock.report(),
-        history=(*moments, Moment(clock.spent, found.value, bound)) if moments else (),
-    )
+    reported = {
+        "program_value": own.in_value(outcome.objective) if ours and outcome.objective is not None else None,
+        "program_bound": bound if math.isfinite(bound) else None,
+        "solver": task.solver,
+        "model_size": own.stated.size,
+        "start_accepted": outcome.start_accepted,
+        "nodes": max(0, int(outcome.nodes)),
+        "seconds": clock.report(),
+        "history": (*moments, Moment(clock.spent, found.value, bound)) if moments else (),
+    }
+    return _kept(replace(state, task=task), own, found, point, notes, bound, outcome.who, **reported)
 
 
 RUNNING = ("time_limit", "node_limit", "n_jobs", "verbose", "solver_options")
 """Parameters that say how a solver is run, beside which one."""
-
-
-def _no_point(own: OwnProgram, outcome: Outcome) -> str:
-    """Why a solver holds no point of a user's program."""
-    names = ", ".join(own.names[:6]) + (", ..." if len(own.names) > 6 else "")
-    if outcome.stop == "finished":
-        return (
-            f"{outcome.who} says that no weights keep your rows together ({names}); leave one of them out, or give it "
-            "more room."
-        )
-    return f"{outcome.who} found no point of the program with your rows ({outcome.stop}); raise time_limit."
 
 
 def _kept(
@@ -305,14 +259,8 @@ def _kept(
 ) -> FittedState:
     """The state with weights that keep a user's program, and the smallest bound that holds for them.
 
-    Parameters
-    ----------
-    point : float64 array (n,)
-        Columns of the program, of which the weights are some.
-    bound : float
-        Bound of the solver on its objective, in the unit of the value; infinite if there is none.
-    who : str
-        The solver or file.
+    The weights are some columns of the ``point`` (n,). ``bound`` is that of the solver on its objective, in the unit of
+    the value, infinite if there is none, and ``who`` the solver or file.
     """
     old, problem, value = state.result, own.problem, found.value
     limit, source, by = _known_bound(old, problem)
@@ -362,41 +310,26 @@ def _taken(
 ) -> Result:
     """The result with other weights, a bound with its source and whose word it is, and what is told and reported."""
     bound, source, by = limit
-    return replace(
-        old,
-        **best.figures,
-        statistic=float(best.certificate.statistic),
-        bound=max(bound, best.value),
-        bound_source=source,
-        bound_solver=by,
-        gave_up=False,
-        start_value=None,
-        evidence=None,
-        notes=tuple(told),
-        **{"history": (), **reported},
-    )
+    figures = best.figures | {"statistic": float(best.certificate.statistic), "bound": max(bound, best.value)}
+    gone = {"gave_up": False, "start_value": None, "evidence": None, "history": ()}
+    return replace(old, bound_source=source, bound_solver=by, notes=tuple(told), **figures, **{**gone, **reported})
 
 
 def _with_weights(state: FittedState, result: Result) -> FittedState:
     """The state with the weights of a result."""
     # "auto" stays what was asked for where it stands for this program.
     asked = {} if result.formulation == state.task.formulation else {"formulation": result.formulation}
+    task = replace(state.task, given={**state.task.given, **asked})
     if result.ties == "average" and state.training is not None:
         result = replace(result, statistic=state.training.average(result.weights))
-    return replace(
-        state,
-        task=replace(state.task, given={**state.task.given, **asked}),
-        weights=result.weights,
-        reranks=True,
-        classes=None if state.classes is None else replace(state.classes, cuts=None),  # there is no table
-        result=replace(result, status=status_of(result)),
-    )
+    classes = None if state.classes is None else replace(state.classes, cuts=None)  # there is no table
+    result = replace(result, status=status_of(result))
+    return replace(state, task=task, weights=result.weights, reranks=True, classes=classes, result=result)
 
 
 def named_model(state: FittedState, formulation: str, choices: dict[str, Any]) -> Any:
     """The Pyomo model of the fitted problem, with the labels of the table's rows and the names of its columns."""
-    problem = state.known_problem()
-    model = build_model(problem, formulation, **choices)
+    model = build_model(state.known_problem(), formulation, **choices)
     from formulations.common import name_table
 
     assert state.training is not None
@@ -406,18 +339,10 @@ def named_model(state: FittedState, formulation: str, choices: dict[str, Any]) -
     return model
 
 
-def _is_sidecar(path: Path) -> bool:
-    """Whether a file is a sidecar, which an export may replace."""
-    try:
-        return b'"exact-rerank program"' in read_bytes(path, 2**28)
-    except InputError:
-        return False
-
-
 def load_solution(
     state: FittedState,
     formulation: str,
-    path: str | os.PathLike[str],
+    path: AnyPath,
     dialect: str | None,
     support: Support,
     choices: dict[str, Any],
@@ -434,23 +359,15 @@ def load_solution(
     return _solved_by_file(state, formulation, problem, stated.program, *given, choices)
 
 
-def imported(
-    model: str | os.PathLike[str],
-    solution: str | os.PathLike[str],
-    dialect: str | None = None,
-    support: Support = NOTHING,
-) -> FittedState:
+def imported(model: AnyPath, solution: AnyPath, dialect: str | None = None, support: Support = NOTHING) -> FittedState:
     """A fitted state from an exported program, its sidecar and a solution file, without the data."""
     from formulations import mps
-    from formulations.errors import FormulationError
 
     where = f"the sidecar of {model}"
     with usable(where):
-        try:
+        with stated_wrong():
             program = mps.read(model, sidecar=True)
             data: Any = mps.read_sidecar(model).get("data")
-        except FormulationError as error:
-            raise InputError(str(error)) from error
         state, problem, stated = _contents(data, where)
         _check_problem(state, problem, where)
         program = replace(program, constant=program.constant + stated["constant"])
@@ -492,19 +409,11 @@ def _contents(data: Any, where: str) -> tuple[FittedState, Problem, dict[str, An
 def _check_problem(state: FittedState, problem: Problem, where: str) -> None:
     """Whether the problem of a sidecar is that of its model."""
     doc = document(state)
-    sides = (
-        (doc.data_sha256, digest(problem)),
-        (doc.epsilon.text, problem.epsilon.text),
-        (doc.C.hex(), problem.C.hex()),
-        (doc.low.tolist(), problem.low.tolist()),
-        (doc.high.tolist(), problem.high.tolist()),
-        # Anchored problems hold signs as limits, which are part of the digest.
-        (
-            None if doc.signs is None or problem.anchored else doc.signs.tolist(),
-            None if doc.signs is None or problem.anchored else problem.signs.tolist(),
-        ),
-    )
-    if any(stated != found for stated, found in sides):
+    # Anchored problems hold signs as limits, which are part of the digest.
+    signed = doc.signs is None or problem.anchored or np.array_equal(doc.signs, problem.signs)
+    same = all(np.array_equal(getattr(doc, name), getattr(problem, name)) for name in ("low", "high"))
+    stated, found = ((one.epsilon.text, one.C.hex()) for one in (doc, problem))
+    if not (signed and same) or stated != found or doc.data_sha256 != digest(problem):
         raise InputError(f"{where} contradicts itself: its problem is not that of its model; export it again.")
 
 
@@ -526,7 +435,7 @@ def _solved_by_file(
     formulation: str,
     problem: Problem,
     program: Any,
-    path: str | os.PathLike[str],
+    path: AnyPath,
     dialect: str | None,
     support: Support,
     choices: dict[str, Any],
@@ -545,11 +454,10 @@ def _solved_by_file(
     bounds = shares_optimum(formulation, state.task.statistic) and choices.get("big_m", "pair") == "pair"
     if bounds and claim is not None:
         check_claim(solution, claim, max(old.value, best.value), name)
-    bound, source, by = _known_bound(old, problem)
-    _check_bound(best.value, bound, problem, name)
-    other = old.fitted_name != old.statistic_name
+    known = _known_bound(old, problem)
+    _check_bound(best.value, known[0], problem, name)
     told = [f"The weights were read from {name}{', which holds nothing else' if alone else ''}."]
-    if other:
+    if old.fitted_name != old.statistic_name:
         told.append(f"The statistic is that of {old.fitted_name}, which the file's program maximises.")
     if not (alone or counted or np.array_equal(best.weights, given)):
         told.append(
@@ -558,24 +466,14 @@ def _solved_by_file(
         )
     if best.value < old.value and not is_closed(old.value - best.value, old.value, summed(problem)):
         told.append(f"The weights that the model had are worth more: {old.value:.9g}, and these {best.value:.9g}.")
-    result = _taken(
-        old,
-        best,
-        (bound, source, by),
-        told,
-        changed=False,
-        program_value=claim,
-        program_bound=None,
-        formulation=formulation,
-        solver="file",
-        start_accepted=None,
-    )
+    of_file = {"program_value": claim, "program_bound": None, "formulation": formulation, "start_accepted": None}
+    result = _taken(old, best, known, told, changed=False, solver="file", **of_file)
     result = support.bounded(result, program, bounds)
     return _with_weights(state, support.proved(result, problem, state.task).within_bound())
 
 
 def _own_by_file(
-    state: FittedState, own: OwnProgram, path: str | os.PathLike[str], dialect: str | None, support: Support
+    state: FittedState, own: OwnProgram, path: AnyPath, dialect: str | None, support: Support
 ) -> FittedState:
     """The state with the weights of a solution file for a user's program."""
     name, ours = Path(path).name, own.maximises_value
@@ -598,35 +496,19 @@ def _own_by_file(
     elif support.bound is not None and support.by is not None:
         bound, who = own.in_value(own.program.constant - support.bound), support.by
         support.check(bound, found.value, own.in_value(own.program.constant))
-    return _kept(
-        state,
-        own,
-        found,
-        point,
-        told,
-        bound,
-        who,
-        program_value=claim,
-        program_bound=bound if math.isfinite(bound) else None,
-        solver="file",
-        start_accepted=None,
-    )
+    figures = {"program_value": claim, "program_bound": bound if math.isfinite(bound) else None}
+    return _kept(state, own, found, point, told, bound, who, solver="file", start_accepted=None, **figures)
 
 
-def _read(
-    path: str | os.PathLike[str], program: Program, dialect: str | None
-) -> tuple[FileSolution, NDArray[np.float64] | None]:
+def _read(path: AnyPath, program: Program, dialect: str | None) -> tuple[FileSolution, NDArray[np.float64] | None]:
     """A solution file and its point, which is one of the program; None where the file holds weights alone."""
-    from formulations.errors import FormulationError
     from formulations.solutions import parse_solution
 
-    try:
+    with stated_wrong():
         solution = parse_solution(path, program, dialect, weights_alone=True)
         if len(solution.values) < len(program.columns):
             return solution, None
         x = program.vector(solution.values)
-    except FormulationError as error:
-        raise InputError(str(error)) from error
     check_point(solution, x, program, Path(path).name)
     return solution, x
 
@@ -647,22 +529,7 @@ _CLOSE = 1e-9
 
 
 def check_program(read: Program, own: Program, source: str) -> None:
-    """Refuse a program that is not the problem's own.
-
-    Parameters
-    ----------
-    read : Program
-        That of a file.
-    own : Program
-        The problem stated again.
-    source : str
-        Name of the file in messages.
-
-    Raises
-    ------
-    InputError
-        Naming a row or column too many or too few, or saying that the numbers differ.
-    """
+    """Refuse a program of a file that is not the problem's own, stated again: another row, column or number."""
     for kind in ("rows", "columns"):
         there, wanted = getattr(read, kind), getattr(own, kind)
         if there == wanted:
@@ -679,24 +546,21 @@ def check_program(read: Program, own: Program, source: str) -> None:
         raise InputError(f"{source} holds other numbers than the program of its problem: {ADVICE}.")
 
 
-def check_rows(solution: str | os.PathLike[str], own: Program) -> bool:
+def check_rows(solution: AnyPath, own: Program) -> bool:
     """Refuse a solution file of a program with more or fewer rows, where the file counts them.
 
     A program file of the same name beside the solution is compared, too. Returns whether anything counted the rows.
     """
     from formulations import mps
-    from formulations.errors import FormulationError
     from formulations.files import file_bytes
 
     name = Path(solution).name
-    try:
+    with stated_wrong():
         content = file_bytes(solution)
         beside = Path(solution).with_suffix(".mps")
         there = beside.is_file() and beside != Path(solution)
         program = mps.read(beside, sidecar=False) if there else None
         ours = mps.read(beside) if there and mps.sidecar_path(beside).is_file() else None
-    except FormulationError as error:
-        raise InputError(str(error)) from error
     split = np.isfinite(own.row_lower) & np.isfinite(own.row_upper) & (own.row_lower < own.row_upper)
     # A file states a row with two sides as two; a solution that was written from arrays counts it once.
     wanted = (len(own.rows) + int(split.sum()), len(own.rows))
@@ -733,12 +597,7 @@ def check_point(solution: FileSolution, x: NDArray[np.float64], own: Program, so
 
 
 def check_claim(solution: FileSolution, claim: float, known: float, source: str) -> None:
-    """Refuse the optimum of a program whose optimum is the problem's, if a better value is known.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse the optimum of a program whose optimum is the problem's, if a better value is known."""
     if solution.optimal and known - claim > GAP * max(1.0, abs(known)):
         raise InputError(
             f"{source} calls {claim:.9g} optimal, and weights worth {known:.9g} are known, which the problem's program "

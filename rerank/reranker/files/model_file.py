@@ -10,6 +10,8 @@ whole numbers (:class:`rerank.io.margin.Margin`). A flat mapping holds numbers, 
 ``{"hex": "0x1.8p+0"}``, so that they differ from texts.
 """
 
+# ruff: noqa: RUF009 (_kept returns a field)
+
 import hashlib
 import json
 import os
@@ -32,8 +34,7 @@ from rerank.io.margin import Margin
 FORMAT = "exact-rerank model"
 SCHEMA = 3
 WRITTEN_BY = "pass a file written by save or by rerank fit"
-SINCE_2 = ("prior_scores", "reranked")
-"""Fields that files of schema 1 do not hold."""
+SINCE_2 = ("prior_scores", "reranked")  # fields that files of schema 1 do not hold
 
 SQUARES = "squares"
 """Entries of ``settings`` below this name are the squares of columns, which files of schema 1 and 2 do not hold."""
@@ -46,8 +47,7 @@ MAX_ENTRIES = 1_000_000
 MAX_TEXT = 10_000
 MAX_INTEGER = 2**62
 
-AGAIN = "write it again with save"
-"""What to do about a file that nobody can mend by hand."""
+AGAIN = "write it again with save"  # what to do about a file that nobody can mend by hand
 
 # What numbers and texts of a file may provoke in the code that uses them.
 _FOREIGN = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
@@ -57,83 +57,45 @@ _HEX = re.compile(r"-?0x[01]\.[0-9a-f]{1,13}p[+-][0-9]{1,4}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
+def _kept(kind: str, **default: Any) -> Any:
+    """A field, and the kind of :data:`_ENCODERS` as which a file holds it; one with ``?`` may be null."""
+    return field(metadata={"kind": kind}, **default)
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ModelDocument:
     """All that is needed to use, check and identify a fitted ranking.
 
     The score of a row ``x`` (input units, ``d`` features) in the head of the list is
     ``weights @ ((x[features] - low) / (high - low))``. With a first stage, the head is where
-    ``coef @ x + intercept >= threshold``.
-
-    Attributes
-    ----------
-    statistic : str or None
-        Name that `rerank.statistics.parse` reads, or None with `coefficients`.
-    coefficients : float64 (n,) or None
-        Custom ``a_1 <= ... <= a_n``.
-    gain : str
-        ``"exponential"`` or ``"linear"``.
-    feature_names : tuple of str, length d
-        All input columns, in order.
-    features : intp (p,)
-        The columns used, ascending, of the input columns or of those with their squares; constant ones are dropped.
-    reranked : intp or None
-        The columns that could have been used, ascending; None for all.
-    prior_scores : float64 (n,) or None
-        Out-of-fold first-stage scores of the training rows.
-    low, high : float64 (p,)
-        Minimum and maximum of each used column on the training shortlist; ``low < high``.
-    weights : float64 (p,)
-        In the scaled space, each in [-1, 1]. In anchored problems ``low``, ``high`` and ``weights`` have one entry
-        more, the first: that of the first stage's score, whose weight is 1.
-    epsilon : Margin
-    C : float
-        Margin in the scaled space; penalty for each non-zero weight, in the statistic's unit.
-    max_features : int or None
-        Support limit of the fit.
-    signs : intp (p,)
-        -1, 0 (free) or +1 for each used feature.
-    first_stage : str or None
-        Name of a linear first stage, None when all rows are ranked by `weights`.
-    first_stage_coef : float64 (d,) or None
-    first_stage_intercept, threshold : float or None
-    n_candidates : int or None
-        K, the number of rows reranked at training.
-    result : mapping
-        Flat: numbers, texts, booleans, None (`statistic`, `value`, `bound`, `status`, seconds ...).
-    settings : mapping
-        Flat: the remaining options of the fit (solver, formulation, time limit ...).
-    versions : mapping of str
-        Package to version.
-    data_sha256 : str or None
-        Fingerprint of the training data.
-    random_state : int or None
+    ``coef @ x + intercept >= threshold``. In anchored problems ``low``, ``high`` and ``weights`` begin with an entry of
+    the first stage's score, whose weight is 1.
     """
 
-    statistic: str | None = field(metadata={"kind": "text?"})
-    feature_names: tuple[str, ...] = field(metadata={"kind": "texts"})
-    features: NDArray[np.intp] = field(metadata={"kind": "integers"})
-    low: Floats = field(metadata={"kind": "floats"})
-    high: Floats = field(metadata={"kind": "floats"})
-    weights: Floats = field(metadata={"kind": "floats"})
-    epsilon: Margin = field(metadata={"kind": "margin"})
-    coefficients: Floats | None = field(metadata={"kind": "floats?"}, default=None)
-    gain: str = field(metadata={"kind": "text"}, default="exponential")
-    C: float = field(metadata={"kind": "float"}, default=0.0)
-    max_features: int | None = field(metadata={"kind": "integer?"}, default=None)
-    signs: NDArray[np.intp] | None = field(metadata={"kind": "integers?"}, default=None)
-    first_stage: str | None = field(metadata={"kind": "text?"}, default=None)
-    first_stage_coef: Floats | None = field(metadata={"kind": "floats?"}, default=None)
-    first_stage_intercept: float | None = field(metadata={"kind": "float?"}, default=None)
-    prior_scores: Floats | None = field(metadata={"kind": "floats?"}, default=None)
-    reranked: NDArray[np.intp] | None = field(metadata={"kind": "integers?"}, default=None)
-    threshold: float | None = field(metadata={"kind": "float?"}, default=None)
-    n_candidates: int | None = field(metadata={"kind": "integer?"}, default=None)
-    result: Mapping[str, Any] = field(metadata={"kind": "flat"}, default_factory=dict)
-    settings: Mapping[str, Any] = field(metadata={"kind": "flat"}, default_factory=dict)
-    versions: Mapping[str, str] = field(metadata={"kind": "flat"}, default_factory=dict)
-    data_sha256: str | None = field(metadata={"kind": "sha256?"}, default=None)
-    random_state: int | None = field(metadata={"kind": "integer?"}, default=None)
+    statistic: str | None = _kept("text?")  # name that `rerank.statistics.parse` reads, or None with coefficients
+    feature_names: tuple[str, ...] = _kept("texts")  # (d,), all input columns, in order
+    features: NDArray[np.intp] = _kept("integers")  # (p,), used columns or their squares, ascending; none constant
+    low: Floats = _kept("floats")  # (p,), least of each used column on the training shortlist
+    high: Floats = _kept("floats")  # (p,), largest, above ``low``
+    weights: Floats = _kept("floats")  # (p,), in the scaled space, each in [-1, 1]
+    epsilon: Margin = _kept("margin")  # in the scaled space
+    coefficients: Floats | None = _kept("floats?", default=None)  # (n,), custom a_1 <= ... <= a_n
+    gain: str = _kept("text", default="exponential")  # or linear
+    C: float = _kept("float", default=0.0)  # penalty for each weight that is not 0, in the statistic's unit
+    max_features: int | None = _kept("integer?", default=None)
+    signs: NDArray[np.intp] | None = _kept("integers?", default=None)  # (p,), -1, 0 (free) or 1
+    first_stage: str | None = _kept("text?", default=None)  # a linear one; None when `weights` rank all rows
+    first_stage_coef: Floats | None = _kept("floats?", default=None)  # (d,)
+    first_stage_intercept: float | None = _kept("float?", default=None)
+    prior_scores: Floats | None = _kept("floats?", default=None)  # (n,), out-of-fold scores of the training rows
+    reranked: NDArray[np.intp] | None = _kept("integers?", default=None)  # that could be used, ascending; None for all
+    threshold: float | None = _kept("float?", default=None)
+    n_candidates: int | None = _kept("integer?", default=None)  # K, the number of rows reranked at training
+    result: Mapping[str, Any] = _kept("flat", default_factory=dict)  # statistic, value, bound, status, seconds ...
+    settings: Mapping[str, Any] = _kept("flat", default_factory=dict)  # the remaining options of the fit
+    versions: Mapping[str, str] = _kept("flat", default_factory=dict)  # of packages
+    data_sha256: str | None = _kept("sha256?", default=None)  # of the training data
+    random_state: int | None = _kept("integer?", default=None)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", Margin(self.epsilon))
@@ -220,15 +182,19 @@ def _check(document: ModelDocument, where: str) -> None:
     for name, length in lengths.items():
         values = getattr(document, name)
         if values is not None and len(values) != length:
-            found = f"{name!r} has {len(values)} entries where {length} are expected"
-            raise refuse(where, found, AGAIN)
+            raise refuse(where, f"{name!r} has {len(values)} entries where {length} are expected", AGAIN)
+    chosen, made = document.reranked, document.n_made
+
+    def ascending(columns: NDArray[np.intp]) -> bool:
+        return not columns.size or (columns[0] >= 0 and columns[-1] < made and bool(np.all(np.diff(columns) > 0)))
+
     rules = {
         "'statistic' and 'coefficients': exactly one is given": (document.statistic is None)
         != (document.coefficients is None),
         "'feature_names' are distinct": len(set(document.feature_names)) == d,
-        "'features' are ascending columns": bool(np.all(np.diff(document.features) > 0))
-        and (p == 0 or (document.features[0] >= 0 and document.features[-1] < document.n_made)),
-        "'reranked' are ascending columns, those used among them": _chosen(document),
+        "'features' are ascending columns": ascending(document.features),
+        "'reranked' are ascending columns, those used among them": chosen is None
+        or bool(chosen.size > 0 and ascending(chosen) and np.isin(document.features, chosen).all()),
         "'low' is below 'high'": bool(np.all(document.low < document.high)),
         "'weights' lie in [-1, 1], or correct a score of weight 1": bool(np.all(np.abs(document.weights) <= 1))
         if not anchored
@@ -245,14 +211,6 @@ def _check(document: ModelDocument, where: str) -> None:
             raise refuse(where, f"a rule is broken: {rule}", AGAIN)
 
 
-def _chosen(document: ModelDocument) -> bool:
-    chosen = document.reranked
-    if chosen is None:
-        return True
-    inside = chosen.size > 0 and chosen[0] >= 0 and chosen[-1] < document.n_made
-    return bool(inside and np.all(np.diff(chosen) > 0) and np.isin(document.features, chosen).all())
-
-
 def _digest(body: Mapping[str, Any]) -> str:
     canonical = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     return hashlib.sha256(canonical.encode("ascii")).hexdigest()
@@ -265,13 +223,7 @@ def refuse(where: str, found: str, advice: str) -> InputError:
 
 @contextmanager
 def usable(where: str) -> Iterator[None]:
-    """Turn an error that values of a file cause in the code that reads them into one sentence.
-
-    Raises
-    ------
-    InputError
-        Naming ``where``.
-    """
+    """Turn an error that values of a file cause in the code that reads them into one sentence that names ``where``."""
     try:
         yield
     except _FOREIGN as error:
@@ -308,8 +260,7 @@ def decode(name: str, value: Any, where: str) -> Any:
     try:
         return _DECODERS[kind.rstrip("?")](value)
     except (TypeError, ValueError, OverflowError) as error:
-        meaning = _MEANING[kind.rstrip("?")]
-        found = f"the field {name!r} is not {meaning} ({str(error)[:100]})"
+        found = f"the field {name!r} is not {_MEANING[kind.rstrip('?')]} ({str(error)[:100]})"
         raise refuse(where, found, AGAIN) from None
 
 

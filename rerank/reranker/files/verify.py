@@ -15,7 +15,6 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
 from rerank.certificate import ideal_value, verify_proof
@@ -28,10 +27,12 @@ from rerank.ranks.rationals import is_closed, value_down
 from rerank.ranks.row_gains import Gain, gain_of, weighted_gains
 from rerank.reranker.classes import WORD
 from rerank.reranker.clock import Clock
-from rerank.reranker.columns import Rows, columns_of
+from rerank.reranker.columns import columns_of
 from rerank.reranker.cross_fit import Staged, folds_of
 from rerank.reranker.data import Arguments, Data, Weights, checked
+from rerank.reranker.describe import Result
 from rerank.reranker.files.document import (
+    COLUMNS,
     TABLE,
     UNFITTED,
     document,
@@ -45,7 +46,6 @@ from rerank.reranker.files.model_file import SQUARES, ModelDocument, usable
 from rerank.reranker.fit import concluded
 from rerank.reranker.learners import name_of
 from rerank.reranker.options import KEPT
-from rerank.reranker.result import Result
 from rerank.reranker.solution import KEEPING, ON_WORD, Solution, status_of
 from rerank.reranker.solve.optimise import bounded_by_ideal
 from rerank.reranker.solve.verified import verified
@@ -59,69 +59,39 @@ if TYPE_CHECKING:
 __all__ = ["Check", "Report", "Unchecked", "verify"]
 
 RECORD = "a record of how the model was made, which nobody can recompute"
+RUN = ("program_value", "program_bound", "formulation", "model_size", "start_value", "start_accepted", "nodes")
+"""Figures of a program or a search; where there was none, they have their defaults."""
+
 RECORDS = {
-    "random_state",
-    "versions",
-    "result.changed",
-    "result.formulation",
-    "result.gave_up",
-    "result.model_size",
-    "result.nodes",
-    "result.notes",
-    "result.program_bound",
-    "result.program_value",
-    "result.seconds",
-    "result.solver",
-    "result.start_accepted",
-    "result.start_value",
-    "settings.formulation",
-    "settings.id_column",
-    "settings.label_column",
-    "settings.n_jobs",
-    "settings.named_features",
-    "settings.node_limit",
-    "settings.positive_label",
-    "settings.presolve",
-    "settings.qid_column",
-    "settings.solver",
-    "settings.time_limit",
-    "settings.people_column",
-    "settings.verbose",
-    "settings.weight_column",
+    *(
+        "random_state",
+        "versions",
+        "settings.named_features",
+        "settings.solver",
+        *(f"settings.{name}" for name in COLUMNS),
+    ),
+    *(f"result.{name}" for name in (*RUN, "changed", "gave_up", "notes", "seconds", "solver")),
+    *(f"settings.{name}" for name in ("formulation", "n_jobs", "node_limit", "presolve", "time_limit", "verbose")),
 }
 """Entries of which only what cannot be is a contradiction."""
 
 STAGE = (
-    "first_stage",
-    "first_stage_coef",
-    "first_stage_intercept",
-    "settings.opaque_first_stage",
-    "settings.prior_centre",
-    "settings.prior_scale",
-    f"settings.{TABLE}",
+    *("first_stage", "first_stage_coef", "first_stage_intercept"),
+    *(f"settings.{name}" for name in ("opaque_first_stage", "prior_centre", "prior_scale", TABLE)),
 )
 STATISTIC = ("statistic", "coefficients", "settings.window", "settings.list_length")
 """Entries of what is fitted, which the digest of the problem determines."""
 
 ROUNDED = (
-    "result.statistic",
-    "result.first_stage_statistic",
-    "result.value",
-    "result.bound",
-    f"settings.{WORD}",
-    f"settings.{SQUARES}",
+    *(f"result.{name}" for name in ("statistic", "first_stage_statistic", "value", "bound")),
+    *(f"settings.{name}" for name in (WORD, SQUARES)),
 )
 """Sums of doubles, whose last bits depend on the machine, but for the value of weights, which is exact."""
-WIDE = 60
-"""Signs of what is stated that a table shows."""
+WIDE = 60  # signs of what is stated that a table shows
 
 KEPT_BY_ROWS = "held-out rows kept the first stage, so that nothing is said of other weights"
 
-CLOSE = 1e-12
-"""Relative difference that two sums of the same doubles may have on two machines."""
-
-RUN = ("program_value", "program_bound", "formulation", "model_size", "start_value", "start_accepted", "nodes")
-"""Figures of a program or a search; where there was none, they have their defaults."""
+CLOSE = 1e-12  # relative difference that two sums of the same doubles may have on two machines
 
 
 @dataclass(frozen=True)
@@ -145,19 +115,11 @@ class Unchecked:
 
 @dataclass(frozen=True)
 class Report:
-    """The checks of a model, and the entries that no check covers.
-
-    Attributes
-    ----------
-    checks : tuple of Check
-    remarks : tuple of str
-    not_looked_at : tuple of Unchecked
-        Every entry that could have another value without any check failing.
-    """
+    """The checks of a model, and the entries that no check covers."""
 
     checks: tuple[Check, ...]
     remarks: tuple[str, ...]
-    not_looked_at: tuple[Unchecked, ...]
+    not_looked_at: tuple[Unchecked, ...]  # every entry that could have another value without any check failing
 
     @property
     def holds(self) -> bool:
@@ -179,19 +141,15 @@ class Report:
     @property
     def verdict(self) -> str:
         """The outcome, and every entry that was not looked at by name."""
-        names: dict[str, list[str]] = {}
-        for each in self.not_looked_at:
-            names.setdefault("not looked at" if each.open else "taken as given", []).append(each.name)
-        lists = [f"{title}: {', '.join(own)}" for title, own in names.items()]
+        lists = [f"{title}: {', '.join(names)}" for title, names in self.reasons(why=False).items()]
         return "; ".join([self.outcome.rstrip("."), *lists]) + "."
 
     def __str__(self) -> str:
         return as_text(self.parts())
 
     def parts(self, details: bool = False) -> list[Part]:
-        """The checks, one in each line, the remarks, the outcome, and the claims that are open.
-
-        With ``details`` also the entries that are taken as given, with the reasons; else their number.
+        """The checks, one in each line, the remarks, the outcome, and the claims that are open. With ``details`` also
+        the entries that are taken as given, with the reasons; else their number.
         """
         cells = [
             (
@@ -211,14 +169,13 @@ class Report:
         table = Cells([("", "check", "stated", "recomputed"), *cells], ("left",) * 4, named=True)
         return [table, *map(Words, (*self.remarks, self.outcome, *reasons))]
 
-    def reasons(self, given: bool = True) -> dict[str, list[str]]:
+    def reasons(self, given: bool = True, why: bool = True) -> dict[str, list[str]]:
         """The entries that were not looked at, by the reason why; open claims first, and alone unless ``given``."""
         found: dict[str, list[str]] = {}
         for each in self.not_looked_at:
-            if not (each.open or given):
-                continue
-            title = "not looked at" if each.open else "taken as given"
-            found.setdefault(f"{title} ({each.why})", []).append(each.name)
+            if each.open or given:
+                title = "not looked at" if each.open else "taken as given"
+                found.setdefault(f"{title} ({each.why})" if why else title, []).append(each.name)
         return found
 
 
@@ -232,27 +189,11 @@ def verify(
     query_weight: Weights = None,
     without_data: bool = False,
 ) -> Report:
-    """Recompute a model's claims from its training table, and check its bound with the search's proof.
+    """Recompute a model's claims from its training ``table``, and check its bound with the search's proof.
 
-    Parameters
-    ----------
-    table : Table, optional
-        The one of the fit.
-    where : str
-        Name of the model in messages.
-    proof : Proof, optional
-        What the search recorded; see :mod:`rerank.problem.proof`.
-    first_stage : fitted estimator, optional
-        The model's first stage, if it is not in the file. Without it only the file is checked.
-    query_weight : mapping or array, optional
-        Weights of lists as they were given to ``fit``.
-    without_data : bool
-        Allow a missing table, or a model that states no digest of its data. The report names what was not checked.
-
-    Raises
-    ------
-    InputError
-        If the model or the table cannot be used, or if the table is missing.
+    ``where`` is the model's name in messages. Without the first stage of a model that does not hold its own, only the
+    file is checked; weights of lists are as they were given to ``fit``. With ``without_data`` the table may be missing,
+    or the digest of the model's data: the report names what was not checked.
     """
     if table is None and not without_data:
         raise InputError(
@@ -319,24 +260,19 @@ class _Findings:
                 or not _same(stated.get(name, usual.get(name, _ABSENT)), follows.get(name, _ABSENT), exact)
             ]
             known = any(stated.get(name) is not None or follows.get(name) is not None for name in names)
-            if wrong or (known and top not in self.open and top not in self.given):
-                shown = wrong[0] if wrong else names[0]
-                value, more = _shown(stated.get(shown, "-")), "" if len(names) == 1 else f" and {len(names) - 1} more"
-                if wrong:
-                    self.check(shown, value, follows.get(shown, "-"), False)
-                else:
-                    self.check(top, value + more, "the same", True)
+            if wrong:
+                self.check(wrong[0], stated.get(wrong[0], "-"), follows.get(wrong[0], "-"), False)
+            elif known and top not in self.open and top not in self.given:
+                more = "" if len(names) == 1 else f" and {len(names) - 1} more"
+                self.check(top, _shown(stated.get(names[0], "-")) + more, "the same", True)
 
     def report(self) -> Report:
         """The report: what is neither checked, nor open or given for a reason of its own, stays open."""
         left = []
         for name in dict.fromkeys([*(_top(name) for name, _ in _entries(self.doc)), *self.open]):
-            if name in self.open:
-                left.append(Unchecked(name, self.open[name], True))
-            elif name in self.given:
-                left.append(Unchecked(name, self.given[name], False))
-            elif not self.compared:
-                left.append(Unchecked(name, "no check determines it", True))
+            why = self.open.get(name) or self.given.get(name) or ("" if self.compared else "no check determines it")
+            if why:
+                left.append(Unchecked(name, why, name in self.open or name not in self.given))
         if self.doc.versions:
             left.append(Unchecked("versions", RECORD, False))
         left.sort(key=lambda each: (not each.open, each.why == RECORD, each.name))
@@ -360,8 +296,7 @@ def _alone(
             again = replace(again, statistic=result.first_stage_statistic)
     reranks = state.first_stage is None or again.status not in ("first_stage_kept", *UNFITTED)
     known = {"result.status", "result.message", "settings.reranks", "result.certificate", *RECORDS}
-    names = {_top(name) for name, _ in _entries(doc)}
-    findings.open |= dict.fromkeys(names - known, f"it takes {lacking}")
+    findings.open |= dict.fromkeys({_top(name) for name, _ in _entries(doc)} - known, f"it takes {lacking}")
     findings.remarks.append(f"Only the file itself was checked: {lacking} was not given.")
     findings.remarks += [] if proof is None else ["The proof was not looked at."]
     return replace(state, reranks=reranks, result=again)
@@ -392,17 +327,18 @@ def _fitted_again(
         findings.remarks += [] if proof is None else ["The proof was not looked at."]
     if result.evidence is not None and result.evidence.chosen is None:
         again = first_stage_kept(again)
-    folds, left_out = again.result.folds, _left_out(data.rows, doc)
+    folds, left_out, given = again.result.folds, tuple[str, ...](), data.rows.given
+    plain = not is_sparse(given) and (is_frame(given) or given.dtype.kind == "f")
+    if plain and result.left_out and doc.reranked is not None:
+        every = columns_of(given).columns  # else columns were named
+        left_out = every.left_out if np.array_equal(every.chosen, doc.reranked) else ()
     if result.grouped and 2 <= result.folds < folds:
         folds = result.folds  # groups, which no table holds, may leave fewer of them
     now = replace(
         again.result,
-        evidence=result.evidence,
-        notes=result.notes,
-        seconds=result.seconds,
-        grouped=result.grouped,
+        **{name: getattr(result, name) for name in ("evidence", "notes", "seconds", "grouped")},
         folds=folds,
-        left_out=left_out if result.left_out else (),
+        left_out=left_out,
         solver=result.solver if result.changed else again.result.solver,
     )
     classes = again.classes
@@ -495,10 +431,9 @@ def _impossible(doc: ModelDocument, result: Result, named: str | None) -> dict[s
         "search": set(RUN) - {"start_value", "nodes"},
         "file": {"program_bound", "start_value", "start_accepted"},
     }
-    defaults = {each.name: each.default for each in fields(Result)}
-    for name in idle.get(str(result.solver), ()) if fitted else RUN:
-        if getattr(result, name) != defaults[name]:
-            found[f"result.{name}"] = defaults[name]
+    unused = idle.get(str(result.solver), ()) if fitted else RUN
+    usual = {each.name: each.default for each in fields(Result) if each.name in unused}
+    found |= {f"result.{name}": value for name, value in usual.items() if getattr(result, name) != value}
     if fitted and result.solver == "none" and result.start_value != result.value:
         found["result.start_value"] = result.value
     if named is not None and doc.settings.get("opaque_first_stage") != named:
@@ -561,15 +496,6 @@ def _labels(stated: TwoLabels | None, found: TwoLabels | None, words: TwoLabels 
     return stated if words is None else words
 
 
-def _left_out(rows: Rows, doc: ModelDocument) -> tuple[str, ...]:
-    """Columns that hold no numbers or miss some, if all others can be reranked; else columns were named."""
-    table = rows.given
-    if doc.reranked is None or is_sparse(table) or not (is_frame(table) or table.dtype.kind == "f"):
-        return ()
-    columns = columns_of(table).columns
-    return columns.left_out if np.array_equal(columns.chosen, doc.reranked) else ()
-
-
 _ABSENT = object()
 
 
@@ -602,27 +528,13 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 100 else text[:97] + "..."
 
 
-Floats = NDArray[np.float64]
-
-
 def refit(
     doc: ModelDocument, table: Table, where: str, first_stage: Any = None, query_weight: Weights = None
 ) -> tuple[FittedState, Data, Staged | None]:
     """The state with its problem, as right after the fit; the training data, and the first stage.
 
-    Parameters
-    ----------
-    where : str
-        Name of the model in messages.
-    first_stage : fitted estimator, optional
-        Needed if the model's first stage is not in the file.
-    query_weight : mapping or array, optional
-        Weights of lists as they were given to ``fit``.
-
-    Raises
-    ------
-    InputError
-        For a table without labels or with other columns, or a model whose first stage is not in the file.
+    ``where`` is the model's name in messages. A first stage is needed if it is not in the file, and weights of lists if
+    ``fit`` got some.
     """
     if table.y is None:
         raise InputError("The table has no labels; name the column that holds them.")
@@ -661,13 +573,7 @@ def refit(
 
 
 def refitted(doc: ModelDocument, table: Table, where: str) -> FittedState:
-    """The state with its problem, as right after the fit.
-
-    Raises
-    ------
-    InputError
-        If the table is not the one on which the model was fitted.
-    """
+    """The state with its problem, as right after the fit; an error for a table on which the model was not fitted."""
     state, _, _ = refit(doc, table, where)
     if state.problem is None or not same_scaling(doc, state):
         raise InputError(
@@ -678,8 +584,7 @@ def refitted(doc: ModelDocument, table: Table, where: str) -> FittedState:
 
 def same_scaling(doc: ModelDocument, state: FittedState) -> bool:
     """Whether columns and ranges of the shortlist are those of the document."""
-    training = state.training
-    if training is None or (problem := training.problem) is None:
+    if (training := state.training) is None or (problem := training.problem) is None:
         return doc.low.size == 0
     return (
         np.array_equal(doc.features, state.columns.chosen[training.features])

@@ -1,7 +1,5 @@
 """The statistic of two runs by the weight of the second: exact steps, the best interval, and held-out queries."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,14 +16,9 @@ from rerank.reranker.selection.options import Lead
 CLOSE = 2.0**-40
 """Alphas of two crossings that are no further apart are one: fused scores have so many binary places."""
 
-EQUAL = 1e-12
-"""Means that differ by no more are equal: they are sums over queries."""
-
-POINTS = 101
-"""Alphas of the table and of the picture."""
-
-Steps = tuple[Floats, Floats]
-"""Lower ends of intervals from 0 to 1, and the value on each."""
+EQUAL = 1e-12  # means that differ by no more are equal: they are sums over queries
+POINTS = 101  # alphas of the table and of the picture
+Steps = tuple[Floats, Floats]  # lower ends of intervals from 0 to 1, and the value on each
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,48 +28,22 @@ class AlphaCurve(Readable):
     Between two alphas at which documents change places the mean is constant, and at them equal scores count against the
     relevant document. So the best of the steps is the best of all alphas. Steps no wider than 2^-40 are left out: there
     scores are equal as they are rounded.
-
-    Attributes
-    ----------
-    statistic : str
-    runs : pair of str
-        The first run, and the second, whose weight alpha is.
-    normaliser : str
-    queries : int
-        Judged queries that have a value.
-    alphas, means : float64 arrays (101,)
-        Alpha from 0 to 1, and the mean as the runs rank by it.
-    ends : float64 array (steps + 1,)
-        Alphas at which the mean changes, with 0 and 1.
-    steps : float64 array (steps,)
-        The mean between two ends.
-    value : float
-        The largest mean of all alphas.
-    best : pair of float
-        Ends of the widest interval with this mean.
-    fitted, fitted_mean : float or None
-        Alpha and mean of the fitted weights; None where one of them is below 0.
-    chosen : Lead or None
-        Held-out statistic of the kind of weights that was chosen and of alpha .5, and the paired lead. None without
-        folds.
-    tuned : Lead or None
-        The same for the alpha that is best on the other folds: the middle of the widest best interval.
     """
 
     statistic: str
-    runs: tuple[str, str]
+    runs: tuple[str, str]  # the first, and the second, whose weight alpha is
     normaliser: str
-    queries: int
-    alphas: Floats
-    means: Floats
-    ends: Floats
-    steps: Floats
-    value: float
-    best: tuple[float, float]
-    fitted: float | None
+    queries: int  # judged queries that have a value
+    alphas: Floats  # (101,), from 0 to 1
+    means: Floats  # (101,), as the runs rank by each
+    ends: Floats  # (steps + 1,), alphas at which the mean changes, with 0 and 1
+    steps: Floats  # (steps,), the mean between two ends
+    value: float  # the largest mean of all alphas
+    best: tuple[float, float]  # ends of the widest interval with this mean
+    fitted: float | None  # alpha of the fitted weights; None where one is below 0
     fitted_mean: float | None
-    chosen: Lead | None
-    tuned: Lead | None
+    chosen: Lead | None  # held-out statistic of the kind of weights that was chosen and of alpha .5; None without folds
+    tuned: Lead | None  # the same for the alpha that is best on the other folds, the middle of its widest interval
 
     @property
     def table(self) -> list[dict[str, float]]:
@@ -128,19 +95,8 @@ def alpha_curve(
     folds: Folds,
     held: Floats | None,
 ) -> AlphaCurve:
-    """The curve of two runs.
-
-    Parameters
-    ----------
-    values : Values
-    X : float64 array (rows, 2)
-        Normalised scores.
-    weights : float64 array (2,)
-        The fitted ones.
-    folds : sequence of pairs of intp arrays
-        Training and held-out lists.
-    held : float64 array (lists,), optional
-        Held-out values of the kind of weights that was chosen.
+    """The curve of two runs, by normalised scores ``X`` (rows, 2) and fitted weights (2,). ``folds`` are pairs of
+    training and held-out lists, and ``held`` the held-out values (lists,) of the kind of weights that was chosen.
     """
     lists = np.flatnonzero([scale > 0 for _, scale in values.evaluator.shown])
     steps = {number: steps_of(values, X, number) for number in lists.tolist()}
@@ -156,22 +112,9 @@ def alpha_curve(
     half[lists] = by_list[POINTS // 2]
     chosen = None if held is None or np.isnan(held).all() else lead_of(held, half)
     tuned = lead_of(_held_out(values, X, steps, folds), half) if folds else None
-    return AlphaCurve(
-        values.evaluator.statistic.name,
-        runs,
-        normaliser,
-        lists.size,
-        alphas,
-        by_list.mean(axis=1),
-        ends,
-        means,
-        value,
-        best,
-        fitted,
-        mean,
-        chosen,
-        tuned,
-    )
+    what = values.evaluator.statistic.name, runs, normaliser, lists.size
+    exact, held_out = (ends, means, value, best), (chosen, tuned)
+    return AlphaCurve(*what, alphas, by_list.mean(axis=1), *exact, fitted, mean, *held_out)
 
 
 def _weights(alphas: Floats) -> Floats:

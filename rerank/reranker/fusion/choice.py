@@ -3,8 +3,6 @@
 Weights of kinds of queries, such as codes and questions, are averaged with the common ones, and kept where they lead.
 """
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -33,8 +31,7 @@ from rerank.reranker.selection.options import NOT_TRIED, Lead, Option, cv_result
 from rerank.reranker.task import task_of
 from rerank.statistics import parse
 
-FOLDS_SHARE = 0.75
-"""Share of the time for the folds; the rest is for the fit on all queries."""
+FOLDS_SHARE = 0.75  # share of the time for the folds; the rest is for the fit on all queries
 
 FEW_QUERIES, SOME_QUERIES, MANY_QUERIES = 20, 50, 200
 """With few queries no weights are searched for, and the folds are dealt five times. From some on they are dealt once,
@@ -48,8 +45,7 @@ FEW_TOLD = (
 BAR = 1.5
 """Standard errors by which anything else must lead the first kind of weights (docs/decisions/0028)."""
 
-Folds = Sequence[tuple[Lists, Lists]]
-"""Training and held-out lists of each fold."""
+Folds = Sequence[tuple[Lists, Lists]]  # training and held-out lists of each fold
 
 Make = Callable[[Floats, float | None], Reranker]
 """What corrects the score of some weights within a radius, or fits free weights without one."""
@@ -101,24 +97,11 @@ TOLD = {"given": "Equal weighting", "logistic": "Logistic regression, averaged w
 """Kinds of weights that are taken unless others lead them."""
 
 
-def _rule(first: str, strict: bool) -> str:
-    """What is taken, in words."""
-    more = ", and what is taken has to lead what is kept by the safeguard" if strict else ""
-    where = "" if first not in TOLD.values() else " with the normaliser of an engine that is best for it,"
-    return f"{first}{where} is taken where nothing else leads it by more than {BAR} standard errors{more}."
-
-
 def best_of(held: Sequence[Floats], firsts: Sequence[int], bar: float = BAR) -> int:
     """The first option by its mean, unless another one leads it clearly; then the best of those.
 
-    Parameters
-    ----------
-    held : sequence of float64 arrays (lists,)
-        Held-out values of the options; NaN for all lists where an option was not tried.
-    firsts : sequence of int
-        The options of which the best is first.
-    bar : float
-        Standard errors of the paired difference that a lead has to exceed.
+    ``held`` are held-out values (lists,) of the options, NaN for all lists where one was not tried, and ``firsts`` the
+    options of which the best is first. A lead has to exceed ``bar`` standard errors of the paired difference.
     """
     means = [-math.inf if np.isnan(one).all() else float(np.nanmean(one)) for one in held]
     home = max(firsts, key=means.__getitem__)
@@ -143,32 +126,15 @@ def lead_of(own: Floats, other: Floats) -> Lead:
 
 @dataclass(eq=False)
 class Trial:
-    """Options tried on all folds, one after the other, until the time of the folds is over.
+    """Options tried on all folds, one after the other, until the time of the folds is over."""
 
-    Attributes
-    ----------
-    tables : mapping of normaliser to Data
-        The same rows, lists and grades, normalised.
-    values : Values
-        Of their lists.
-    prior : float64 array (runs,)
-        Weights of the kind "given".
-    make : callable
-        See :data:`Make`.
-    settings : mapping
-        Parameters of :class:`rerank.fusion.ScoreFusion`.
-    clock : Clock
-    kept : intp array, optional
-        Rows that a search needs; see :func:`rerank.reranker.fusion.points.telling`.
-    """
-
-    tables: Mapping[str, Data]
-    values: Values
-    prior: Floats
+    tables: Mapping[str, Data]  # by normaliser the same rows, lists and grades
+    values: Values  # of their lists
+    prior: Floats  # (runs,), weights of the kind "given"
     make: Make
-    settings: Mapping[str, Any]
+    settings: Mapping[str, Any]  # parameters of ScoreFusion
     clock: Clock
-    kept: NDArray[np.intp] | None = None
+    kept: NDArray[np.intp] | None = None  # rows that a search needs; see `points.telling`
 
     def __post_init__(self) -> None:
         self.splits: list[Split] = []
@@ -178,20 +144,12 @@ class Trial:
         self.over, self.late, self._end = "", 0, 0.0
 
     def choose(self, points: Sequence[Option], radii: Sequence[float | None], null: Null) -> Chosen:
-        """The option to take, or the null.
+        """The option to take, or the ``null``, which has to be led.
 
         The first kind of weights, with the normaliser of an engine that is best for it on held-out queries, is taken,
-        unless another option leads it there by more than ``BAR`` standard errors of the paired difference.
-
-        Parameters
-        ----------
-        points : sequence of Option
-            Weights without a search, with ``normalise``, ``prior`` (see :func:`rerank.reranker.fusion.points.point`)
-            and ``radius`` 0, the null's not among them.
-        radii : sequence of float or None
-            Of the corrections of the best point.
-        null : Null
-            What has to be led.
+        unless another option leads it there by more than ``BAR`` standard errors of the paired difference. Points are
+        weights without a search, those of the null not among them, and ``radii`` are of the corrections of the best
+        point.
         """
         first = next(iter(self.tables.values()))
         relevant, settings = of_mixed_lists(first), self.settings
@@ -234,7 +192,10 @@ class Trial:
             notes.append(f"{lost} of {len(options) - 1} options were not tried on held-out queries: {self.over}")
         if self.late:
             notes.append(f"{self.late} fits on folds had no time to search, and stand where they began.")
-        results = cv_results([option.params for option in options[1:]], leads[1:], [False] * (len(options) - 1))
+        results = cv_results([one.params for one in options[1:]], leads[1:], [False] * (len(options) - 1))
+        more = ", and what is taken has to lead what is kept by the safeguard" if strict else ""
+        best_for_it = "with the normaliser of an engine that is best for it,"
+        word = title(home, null) if firsts == [0] else f"{TOLD[like]} {best_for_it}"
         evidence = Evidence.of(
             results,
             statistic=statistic.name,
@@ -243,29 +204,19 @@ class Trial:
             rounds=repeats,
             safeguard=safeguard,
             null=null.name,
-            remark=_rule(title(home, null) if firsts == [0] else TOLD[like], strict),
+            remark=f"{word} is taken where nothing else leads it by more than {BAR} standard errors{more}.",
         )
         evidence = replace(evidence, options=tuple(title(option, null) for option in options[1:]))
-        return Chosen(
-            options[best],
-            best == 0,
-            " ".join(notes),
-            results,
-            evidence,
-            title(options[best], null),
-            self.lists,
-            held[best],
-            self.weights[best],
-        )
+        told = " ".join(notes), results, evidence, title(options[best], null)
+        return Chosen(options[best], best == 0, *told, self.lists, held[best], self.weights[best])
 
     @cached_property
     def _workers(self) -> Workers:
         return Workers(self.settings["n_jobs"])
 
     def of(self, option: Option, fits: int) -> Floats:
-        """Mean value of each list over the deals of the folds; NaN where the time was over.
-
-        The fits that may still come, these included, share the time.
+        """Mean value of each list over the deals of the folds; NaN where the time was over. The fits that may still
+        come, these included, share the time.
         """
         name, kind, radius = (option.params[key] for key in ("normalise", "prior", "radius"))
         data, found = self.tables[name], np.full(len(self.values.evaluator.lists), np.nan)
@@ -276,9 +227,8 @@ class Trial:
             if self.over:
                 return found
             if (name, kind) not in self._points:
-                self._points[name, kind] = [
-                    point(kind, self.values, data.X, train, self.prior) for train, _ in self.lists
-                ]
+                made = [point(kind, self.values, data.X, train, self.prior) for train, _ in self.lists]
+                self._points[name, kind] = made
             weights = self._points[name, kind]
             if radius != 0:
                 weights = self._corrected(name, weights, radius, fits)
@@ -345,8 +295,7 @@ def fewer_queries(split: Split, qid: NDArray[np.intp], relevant: NDArray[np.bool
     telling = np.unique(qid[split.train[relevant[split.train]]])
     if telling.size <= MANY_QUERIES:
         return split
-    rng = legacy(0 if random_state is None else random_state)
-    kept = rng.choice(telling, MANY_QUERIES, replace=False)
+    kept = legacy(0 if random_state is None else random_state).choice(telling, MANY_QUERIES, replace=False)
     return replace(split, train=split.train[np.isin(qid[split.train], kept)])
 
 
@@ -354,8 +303,7 @@ def of_mixed_lists(data: Data) -> NDArray[np.bool_]:
     """Relevant rows of the lists that also have others, so that their order matters."""
     assert data.qid is not None
     relevant = data.gains > 0
-    count = np.bincount(data.qid)
-    mixed = np.bincount(data.qid, relevant) < count
+    mixed = np.bincount(data.qid, relevant) < np.bincount(data.qid)
     return relevant & mixed[data.qid]
 
 
@@ -363,43 +311,22 @@ def of_mixed_lists(data: Data) -> NDArray[np.bool_]:
 class Kind:
     """A kind of queries, and what its own weights are worth on held-out queries of the kind.
 
-    Attributes
-    ----------
-    name : str
-    queries : int
-        Judged queries of the kind.
-    weights : float64 array (runs,)
-        The average of the common weights, which count as ``POOL`` queries, and those of logistic regression on the
-        queries of the kind.
-    lead : Lead
-        Held-out statistic by such weights and by the common ones, and the paired lead.
-    taken : bool
-        Whether they lead the common ones by the rule of the choice.
+    They are the average of the common weights, which count as ``POOL`` queries, and those of logistic regression on the
+    queries of the kind.
     """
 
     name: str
-    queries: int
-    weights: Floats
-    lead: Lead
-    taken: bool
+    queries: int  # judged queries of the kind
+    weights: Floats  # (runs,)
+    lead: Lead  # held-out statistic by such weights and by the common ones, and the paired lead
+    taken: bool  # whether they lead the common ones by the rule of the choice
 
 
 def weights_by_kind(
     kinds: Sequence[str | None], values: Values, X: Floats, common: Floats, choice: Chosen, settings: Mapping[str, Any]
 ) -> list[Kind]:
-    """Each kind, in the order of names.
-
-    Parameters
-    ----------
-    kinds : sequence of str or None
-        Of each list; None for one without a kind.
-    X : float64 array (rows, runs)
-    common : float64 array (runs,)
-        Weights of all queries.
-    choice : Chosen
-        Has the folds, and the weights that the same way of fitting has from the training lists of each.
-    settings : mapping
-        ``positive``, and the ``safeguard``, of which ``inf`` keeps the common weights.
+    """Each kind, in the order of names; ``kinds`` has that of each list, None for one without. The ``choice`` has the
+    folds, and the weights that the same way of fitting has from the training lists of each.
     """
     found, bar = [], math.inf if settings["safeguard"] == math.inf else BAR
     positive = bool(settings["positive"])

@@ -27,7 +27,7 @@ from rerank.ranks.lists import number_lists
 from rerank.ranks.runs import worse_than_chance
 from rerank.reranker.clock import Clock
 from rerank.reranker.data import Data
-from rerank.reranker.describe import number
+from rerank.reranker.describe import Result, number
 from rerank.reranker.estimator import Reranker, fit_table
 from rerank.reranker.evidence import Evidence
 from rerank.reranker.files.document import save as save_document
@@ -41,7 +41,6 @@ from rerank.reranker.fusion.model import FusionModel, named_runs
 from rerank.reranker.fusion.normalise import MISSING, NORMALISERS, Floats, K, curves_of
 from rerank.reranker.fusion.points import Null, Values, of_size_one, point, prior_weights, telling
 from rerank.reranker.options import FusionOptions
-from rerank.reranker.result import Result
 from rerank.reranker.selection.held_out import took
 from rerank.reranker.selection.options import Option, check_safeguard
 from rerank.reranker.state import FittedState, first_stage_kept
@@ -49,8 +48,7 @@ from rerank.statistics import RankStatistic, parse
 
 AUDIT_FILES = "table.csv", "model.json", "fit.proof"
 
-RADII = (0.1, 0.3, 1.0)
-"""Radii that are tried by default, in deviations of the prior."""
+RADII = (0.1, 0.3, 1.0)  # radii that are tried by default, in deviations of the prior
 
 AUTO = ("minmax", "rank", "z")
 """Normalisers that are tried by default, those that engines have before the other."""
@@ -181,7 +179,8 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
             raise InputError("kinds have weights of their own where held-out queries agree, and cv is None; give cv.")
         normalisers, radii = normalisers_of(options), radii_of(options)
         statistic = parse(self.stat)
-        depth = depth_of(self.depth, statistic)
+        few = statistic.depth is not None and statistic.depth <= PLACES
+        depth = (DEPTH if few else None) if self.depth == "auto" else None if self.depth is None else int(self.depth)
         judged = judged_runs(runs, qrels, depth, statistic)
         judged.check_classes()
         names, scores = judged.joined.names, judged.joined.scores
@@ -197,9 +196,8 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         if self.positive and (prior < 0).any():
             raise InputError("prior holds a weight below 0, and positive is True; set positive=False, or correct it.")
         est = self._reranker(prior, radii[0])
-        tables = {
-            name: judged.data(replace(plain, normaliser=name), est) for name in dict.fromkeys((*normalisers, "rank"))
-        }
+        every = dict.fromkeys((*normalisers, "rank"))
+        tables = {name: judged.data(replace(plain, normaliser=name), est) for name in every}
         values = Values(tables["rank"].evaluator(statistic))
         least = self.positive and self.missing == "lowest"
         kept_rows = telling(tables["rank"].X, values) if least else None
@@ -214,8 +212,7 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         spent, kept = clock.spent - before, choice.kept
         normaliser, kind, radius = (choice.option.params[key] for key in ("normalise", "prior", "radius"))
         model, data = replace(plain, normaliser=normaliser), tables[normaliser]
-        every = np.arange(len(values.evaluator.lists))
-        start = point(kind, values, data.X, every, prior)
+        start = point(kind, values, data.X, np.arange(len(values.evaluator.lists)), prior)
         table, proof = judged.table(model, kept_rows), bool(self.proof) and radius != 0
         est = self._reranker(start, radius)
         limit = self.node_limit if radius != 0 else 0  # one point needs no search
@@ -244,24 +241,12 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         worse = [note for name, own in zip(names, ranks) for note in turned(name, part, statistic, own[some])]
         cut = DEPTH_TOLD if judged.cut and self.depth == "auto" else ""
         notes = tuple(note for note in (statistic.remark, *judged.notes, cut, *worse, choice.note) if note)
-        about = {
-            "stat": statistic.name,
-            "gain": self.gain,
-            "prior": kind,
-            "radius": radius,
-            "null": null.name,
-            "null_statistic": null.mean,
-            "null_kept": kept,
-            "statistic": result.statistic,
-            "status": result.status,
-            "message": result.message,
-            "queries": result.n_lists,
-            "notes": list(notes),
-            "value": result.value,
-            "bound": result.bound,
-            "gap": result.gap,
-            "ranges": ranges(judged.joined),
-        }
+        about = {"stat": statistic.name, "gain": self.gain, "prior": kind, "radius": radius}
+        about |= {"null": null.name, "null_statistic": null.mean, "null_kept": kept}
+        about |= {name: getattr(result, name) for name in ("statistic", "status", "message")}
+        about |= {"queries": result.n_lists, "notes": list(notes)}
+        about |= {name: getattr(result, name) for name in ("value", "bound", "gap")}
+        about["ranges"] = ranges(judged.joined)
         # Nothing is set before the fit has succeeded, so that all attributes belong to one fit.
         self.model_: FusionModel = replace(model, about=about)
         self.result_: Result = result.noting(*worse)
@@ -285,18 +270,9 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         more: dict[str, Any] = {} if radius is None else {"prior": prior}
         if self.margin is not None:
             more["epsilon" if radius is None else "margin"] = self.margin
-        return Reranker(
-            self.stat,
-            first_stage=None,
-            solver="search",
-            radius=radius,
-            gain=self.gain,
-            positive=bool(self.positive),
-            node_limit=self.node_limit,
-            n_jobs=self.n_jobs,
-            random_state=self.random_state,
-            **more,
-        )
+        more |= {name: getattr(self, name) for name in ("gain", "node_limit", "n_jobs", "random_state")}
+        positive = bool(self.positive)
+        return Reranker(self.stat, first_stage=None, solver="search", radius=radius, positive=positive, **more)
 
     def _model(self) -> FusionModel:
         check_is_fitted(self, "model_")
@@ -314,10 +290,8 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         """The statistic of the fused run: the mean over judged queries, equal scores as ``stat.ties`` says."""
         model = self._model()
         found = judged_runs(named_runs(runs, model.names), qrels, model.depth, parse(self.stat))
-        scores = found.scores(model, kinds)
-        return float(
-            evaluate(self.stat, found.judged.grades, scores, found.joined.qid, gain=self.gain, ideal_gains=found.missed)
-        )
+        given = found.judged.grades, found.scores(model, kinds), found.joined.qid
+        return float(evaluate(self.stat, *given, gain=self.gain, ideal_gains=found.missed))
 
     def export(self, target: str) -> str:
         """A snippet for a search engine, or the "formula"; see :mod:`rerank.reranker.fusion.exports`."""
@@ -413,8 +387,7 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         if not hasattr(self, "model_"):
             return None
         result = self.result_
-        numbers = (("value", number(result.value)), ("bound", number(result.bound)), ("gap", number(result.gap, 9)))
-        bounds = f"{', '.join(' '.join(pair) for pair in numbers)}, on the judged queries"
+        numbers = f"value {number(result.value)}, bound {number(result.bound)}, gap {number(result.gap, 9)}"
         rows = [("", "weight", parse(self.stat).name)]
         rows += [(name, f"{weight:.4f}", number(self.runs_[name])) for name, weight in self.weights_.items()]
         rows += [(name, "", number(value)) for name, value in self.nulls_.items()]
@@ -425,7 +398,7 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
             Cells(rows, ("left", "right", "right")),
             *([] if not self.kinds_ else self._by_kind()),
             Words(result.message, strong=True),
-            *([Words(bounds)] if self.model_.about["radius"] != 0 else []),
+            *([Words(f"{numbers}, on the judged queries")] if self.model_.about["radius"] != 0 else []),
             Items(list(dict.fromkeys((*self.notes_, *result.notes)))),
         ]
 
@@ -440,13 +413,6 @@ def check(options: Mapping[str, Any]) -> None:
         whole("depth", options["depth"])
     if options["cv"] is not None:
         whole("cv", options["cv"], 2)
-
-
-def depth_of(depth: int | str | None, statistic: RankStatistic) -> int | None:
-    """Documents of each run that count; None for all."""
-    if depth != "auto":
-        return None if depth is None else int(depth)
-    return DEPTH if statistic.depth is not None and statistic.depth <= PLACES else None
 
 
 def normalisers_of(options: Mapping[str, Any]) -> tuple[str, ...]:

@@ -8,8 +8,6 @@ those of OpenSearch are cut below and divide by n - 1. ``python -m benchmarks.fu
 document, in single precision, and compares the orders.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -22,11 +20,8 @@ from rerank.reranker.fusion.model import FusionModel
 
 TARGETS = ("elasticsearch", "opensearch", "vespa", "weaviate", "mongodb", "formula")
 
-WINDOW = 100
-"""Documents that an engine fuses where the model has no depth."""
-
-SUB_QUERIES = 5
-"""Of a hybrid query of OpenSearch."""
+WINDOW = 100  # documents that an engine fuses where the model has no depth
+SUB_QUERIES = 5  # of a hybrid query of OpenSearch
 
 MEANINGS = {
     "none": "the score itself",
@@ -64,14 +59,7 @@ def export(model: FusionModel, target: str) -> str:
     if target == "qdrant":
         # Its weighted RRF is 1 / (k + (r + 1) / w - 1), r from 0 and k = 2 by default.
         raise _cannot("Qdrant", "these weights: in its RRF a weight divides the rank", "fuse in your own service")
-    made = {
-        "elasticsearch": elasticsearch,
-        "opensearch": opensearch,
-        "vespa": vespa,
-        "weaviate": weaviate,
-        "mongodb": mongodb,
-        "formula": formula,
-    }
+    made = {each.__name__: each for each in (elasticsearch, opensearch, vespa, weaviate, mongodb, formula)}
     if target not in made:
         raise unknown("target", target, TARGETS)
     told = made[target](replace(model, kinds={}))
@@ -85,15 +73,7 @@ def export(model: FusionModel, target: str) -> str:
 
 
 def expressible(target: str, normalisers: Sequence[str], model: FusionModel) -> tuple[str, ...]:
-    """Those of the normalisers with which a target can express such a model.
-
-    Raises
-    ------
-    InputError
-        For an unknown target.
-    NotSupportedError
-        If there is none.
-    """
+    """Those of the normalisers with which a target can express such a model; an error if there is none."""
     found, why = [], None
     for name in normalisers:
         try:

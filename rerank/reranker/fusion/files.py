@@ -1,7 +1,5 @@
 """A fusion model as one JSON file: read whole and checked, written whole or not at all."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

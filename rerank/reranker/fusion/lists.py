@@ -1,7 +1,5 @@
 """Judged queries of runs as training data: one table for each normaliser, with the same rows, lists and grades."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -24,22 +22,12 @@ from rerank.statistics import RankStatistic
 
 @dataclass(frozen=True, eq=False)
 class JudgedRuns:
-    """The documents of the judged queries, and what is said about the others.
+    """The documents of the judged queries, and what is said about the others."""
 
-    Attributes
-    ----------
-    joined : Joined
-        With a row without a score for each judged query of which no run has a document.
-    judged : Judged
-    notes : tuple of str
-    cut : bool
-        Whether a run had documents beyond the depth.
-    """
-
-    joined: Joined
+    joined: Joined  # with a row without a score for each judged query of which no run has a document
     judged: Judged
     notes: tuple[str, ...]
-    cut: bool = False
+    cut: bool = False  # whether a run had documents beyond the depth
 
     @property
     def missed(self) -> dict[str, tuple[float, ...]] | None:
@@ -100,13 +88,7 @@ def _with(
 
 
 def judged_runs(runs: Any, qrels: Any, depth: int | None, statistic: RankStatistic) -> JudgedRuns:
-    """Runs and judgements joined, with the rows of the judged queries, and grades as a statistic asks for them.
-
-    Raises
-    ------
-    InputError
-        If there are no runs, or if no query is in both.
-    """
+    """Runs and judgements joined, with the rows of the judged queries, and grades as a statistic asks for them."""
     read = {name: run_of(run, name) for name, run in runs_by_name(runs).items()}
     grades = qrels_of(qrels)
     tops = {name: first_documents(run, depth) for name, run in read.items()}

@@ -17,8 +17,7 @@ from rerank.io.runs import as_dict, as_frame, kinds_of, run_of
 from rerank.ranks.lists import number_lists
 from rerank.reranker.fusion.normalise import Floats, K, cut, normalised
 
-PLACES = 40
-"""Binary places of a fused score, counted from the largest of its query."""
+PLACES = 40  # binary places of a fused score, counted from the largest of its query
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,13 +182,7 @@ class FusionModel:
 
 
 def rounded(total: Floats) -> Floats:
-    """Scores (queries, documents) rounded in place to ``PLACES`` binary places, counted from the largest of the query.
-
-    Raises
-    ------
-    InputError
-        For a score that is not finite.
-    """
+    """Scores (queries, documents) rounded in place to ``PLACES`` binary places, from the largest of the query."""
     size = np.abs(total).max(axis=-1, keepdims=True, initial=0.0)
     if not np.isfinite(size).all():
         raise InputError("The scores are too large to be added up; divide them, or fit with another normaliser.")
@@ -201,13 +194,7 @@ def rounded(total: Floats) -> Floats:
 
 
 def named_runs(runs: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    """The runs read, in the order of ``names``.
-
-    Raises
-    ------
-    InputError
-        For a name that is not among them, and one without a run.
-    """
+    """The runs read, in the order of ``names``: each of them, and no other."""
     if not isinstance(runs, Mapping):
         raise InputError(f"runs is a {type(runs).__name__}; give a mapping from names to runs.")
     known = ", ".join(names)

@@ -20,8 +20,6 @@ engine lists the documents: equal scores in the order of the rows, which is that
 The deviation is that of the whole list (divided by the number of documents).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -32,8 +30,7 @@ Mask = NDArray[np.bool_]
 
 NORMALISERS = ("none", "minmax", "l2", "z", "rank", "sigmoid")
 MISSING = ("lowest", "zero", "impute")
-K = 60.0
-"""The constant of reciprocal rank fusion [CormackClarkeButtcher2009]."""
+K = 60.0  # the constant of reciprocal rank fusion [CormackClarkeButtcher2009]
 
 CONSTANT = 1.0
 """Min-max value where all scores of a run are equal, one hit alone among them: that of Elasticsearch and OpenSearch."""
@@ -42,21 +39,12 @@ CONSTANT = 1.0
 def normalised(
     scores: Floats, normaliser: str, k: float = K, missing: str = "lowest", absent: Mask | None = None
 ) -> Floats:
-    """Comparable scores, without NaN.
+    """Comparable scores, without NaN, of scores (runs, queries, documents) that are NaN where a document is ``absent``.
 
-    Parameters
-    ----------
-    scores : float64 array (runs, queries, documents)
-        NaN where a run does not have the document, else finite.
-    k : float
-        For "rank".
-    missing : {"lowest", "zero", "impute"}
-        What a missing document gets, on the normalised scale. "lowest" is the lowest value that the run gives in the
-        query; after "minmax" and "rank" it is 0, the value of the worst score and of an infinite rank, and after "l2"
-        at most 0, which is what engines give. "zero" is 0. "impute" is the mean of the values that the run gives in the
-        query. A run without a document for the query gives 0 to all, by every rule.
-    absent : bool array like scores, optional
-        Where NaN is, if that is known.
+    ``k`` is for "rank". A ``missing`` document gets, on the normalised scale, by "lowest" the lowest value that the run
+    gives in the query; after "minmax" and "rank" it is 0, the value of the worst score and of an infinite rank, and
+    after "l2" at most 0, which is what engines give. By "zero" it gets 0, by "impute" the mean of the values that the
+    run gives in the query. A run without a document for the query gives 0 to all, by every rule.
     """
     absent = np.isnan(scores) if absent is None else absent
     if not absent.any():
@@ -74,19 +62,11 @@ def normalised(
 
 
 def curves_of(scores: Floats) -> Floats:
-    """Centre and width of the sigmoid of each run: mean and standard deviation of its scores, all queries together.
+    """Centre and width (runs, 2) of the sigmoid of each run: mean and deviation of its scores (n, runs), all queries
+    together.
 
-    Without them the sigmoid of scores far from 0, such as those of BM25, is 1 for all documents.
-
-    Parameters
-    ----------
-    scores : float64 array (n, runs)
-        NaN where a run does not have the document.
-
-    Returns
-    -------
-    float64 array (runs, 2)
-        0 and 1 for a run whose scores are all equal, or too large for their deviation.
+    Without them the sigmoid of scores far from 0, such as those of BM25, is 1 for all documents. They are 0 and 1 for a
+    run whose scores are all equal, or too large for their deviation.
     """
     found = np.tile([0.0, 1.0], (scores.shape[1], 1))
     for own, column in zip(found, scores.T):
@@ -155,8 +135,7 @@ def _z(unit: Floats, absent: Mask | None) -> Floats:
 def _of_length_one(scores: Floats) -> Floats:
     """Scores divided by the length of the list's vector; 0 stays 0."""
     size = np.fmax.reduce(np.abs(scores), axis=-1, keepdims=True)
-    size = np.where(size > 0, size, 1.0)  # NaN where the run has nothing
-    unit = scores / size
+    unit = scores / np.where(size > 0, size, 1.0)  # NaN where the run has nothing
     length = np.sqrt(np.nansum(unit * unit, axis=-1, keepdims=True))
     return np.asarray(unit / np.where(length > 0, length, 1.0))
 

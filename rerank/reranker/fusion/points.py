@@ -3,8 +3,6 @@
 RRF is the null that leads are told over: it uses ranks alone, so no scale and no outlier of a score can spoil it.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -61,14 +59,8 @@ class Values:
         return None if self._earned is None else self._earned.size
 
     def of(self, X: Floats, weights: Floats, lists: Lists | None = None) -> Floats:
-        """Values (weights, lists), NaN for a list that has none.
-
-        Parameters
-        ----------
-        X : float64 array (rows, runs)
-        weights : float64 array (weights, runs)
-        lists : intp array, optional
-            Numbers of the lists in the order of the evaluator; all of them without it.
+        """Values (weights, lists) by normalised scores ``X`` and weights (weights, runs), NaN for a list that has none.
+        ``lists`` are numbers in the order of the evaluator; all of them without it.
         """
         lists = np.arange(len(self._rows)) if lists is None else lists
         there = self._there[lists]
@@ -81,21 +73,15 @@ class Values:
             if self._earned is None:
                 given = np.zeros(self.n_rows)
                 given[rows[there]] = scores[there]
-                each = np.array(self.evaluator.values(given, "pessimistic"), dtype=np.float64)
-                own[:] = each[lists]
+                own[:] = np.array(self.evaluator.values(given, "pessimistic"), dtype=np.float64)[lists]
             else:
                 raw = _of_first(np.where(there, scores, -np.inf), gains, self._earned) - self._offset[lists]
                 own[has] = raw[has] / self._scale[lists][has]
         return found
 
     def of_places(self, number: int, gains: Floats, places: NDArray[np.intp]) -> Floats:
-        """Values (orders,) of a list whose rows with these gains have these places, 1 on top; others have gain 0.
-
-        Parameters
-        ----------
-        gains : float64 array (rows,)
-        places : intp array (orders, rows)
-            Different ones in each order.
+        """Values (orders,) of a list whose rows with these gains have these places, 1 on top; others have gain 0. The
+        places (orders, rows) differ in each order.
         """
         offset, scale = self.evaluator.shown[number]
         if self._earned is not None:
@@ -130,12 +116,8 @@ def telling(X: Floats, values: Values) -> NDArray[np.intp]:
 
     Rows stand in the order of their mean. One is left out if as many irrelevant rows before it as there are places have
     no smaller score in any run: by any such weights they are before it, equal scores or not. The first of these stay,
-    as what is before one of them is before that row, too.
-
-    Parameters
-    ----------
-    X : float64 array (rows, runs)
-        By any normaliser that gives a missing document the least value.
+    as what is before one of them is before that row, too. It holds for any normaliser of ``X`` that gives a missing
+    document the least value.
     """
     if values.places is None:
         return np.arange(len(X))
@@ -161,14 +143,8 @@ def of_size_one(weights: Floats) -> Floats:
 
 
 def logistic(X: Floats, relevant: NDArray[np.bool_], positive: bool = True) -> Floats:
-    """Weights of the logistic regression of relevance on normalised scores; their sizes sum to 1.
-
-    Parameters
-    ----------
-    X : float64 array (n, runs)
-    relevant : bool array (n,)
-    positive : bool
-        Whether no weight is below 0.
+    """Weights of the logistic regression of relevance on normalised scores; their sizes sum to 1, none below 0 if
+    asked.
     """
     from scipy.optimize import minimize
 
@@ -194,12 +170,8 @@ def logistic(X: Floats, relevant: NDArray[np.bool_], positive: bool = True) -> F
 def point(kind: str, values: Values, X: Floats, lists: Lists, given: Floats) -> Floats:
     """Weights of a kind that are learned from some lists; their sizes sum to 1.
 
-    Parameters
-    ----------
-    kind : {"given", "logistic", "logistic alone", "logistic of any sign", "single"}
-        "given" learns nothing. "logistic" is the average of equal weights, which count as ``POOL`` lists, and those of
-        "logistic alone", which are not negative.
-    given : float64 array (runs,)
+    The kinds are "given", which learns nothing, "logistic", the average of equal weights, which count as ``POOL``
+    lists, and those of "logistic alone", which are not negative, "logistic of any sign", and "single", the best run.
     """
     m = X.shape[1]
     if kind == "given":
@@ -214,26 +186,16 @@ def point(kind: str, values: Values, X: Floats, lists: Lists, given: Floats) -> 
     return (POOL / m + lists.size * found) / (POOL + lists.size)
 
 
-PRIORS = ("auto", "equal", "logistic", "rrf")
-"""Words for the weights that a fit corrects."""
+PRIORS = ("auto", "equal", "logistic", "rrf")  # words for the weights that a fit corrects
 
 
 @dataclass(frozen=True, eq=False)
 class Null:
-    """A fusion that learns nothing from the judgements.
-
-    Attributes
-    ----------
-    name : str
-        In words.
-    normaliser : str
-    values : float64 array (lists,)
-        Statistic of each judged query, NaN for one with nothing to order.
-    """
+    """A fusion that learns nothing from the judgements."""
 
     name: str
     normaliser: str
-    values: Floats
+    values: Floats  # (lists,), statistic of each judged query, NaN for one with nothing to order
 
     @property
     def mean(self) -> float:
@@ -242,13 +204,7 @@ class Null:
 
 
 def prior_weights(prior: object, names: Sequence[str]) -> Floats:
-    """Weights of a prior in the order of the names, which sum to 1 in size.
-
-    Raises
-    ------
-    InputError
-        For a prior that is no word of :data:`PRIORS`, nor a weight for each run.
-    """
+    """Weights of a prior in the order of the names, which sum to 1 in size."""
     if isinstance(prior, str) and prior in PRIORS:
         return np.full(len(names), 1.0 / len(names))
     if not isinstance(prior, Mapping):

@@ -3,17 +3,15 @@
 Each method is a first stage that nothing corrects, so that it is fitted, timed and judged as any option of a choice.
 """
 
-from __future__ import annotations
-
 import importlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from rerank.errors import InputError, unknown
@@ -23,18 +21,17 @@ from rerank.errors.telling import say
 from rerank.io.frames import is_frame, is_sparse, names_of
 from rerank.io.options import seed
 from rerank.io.page import Cells, Part, Readable, Words
+from rerank.problem.lists import Floats
 from rerank.ranks.row_gains import IdealGains
 from rerank.reranker.clock import Clock
 from rerank.reranker.data import Arguments, Data, Weights, data_of
 from rerank.reranker.estimator import Reranker
-from rerank.reranker.evidence import WIDTH, short
+from rerank.reranker.evidence import WIDTH, interval, short
 from rerank.reranker.learners import fitted, name_of
 from rerank.reranker.selection.held_out import Folds, Judge, Ranked, dealt
 from rerank.reranker.selection.options import MARGIN, WINDOW, Lead
 from rerank.reranker.selection.reranker_cv import RerankerCV
 from rerank.statistics import fitted_statistic, parse
-
-Floats = NDArray[np.float64]
 
 METHODS = ("logistic", "squares", "lightgbm", "card", "guard")
 """What is compared by default; the guard stands for one over each of the scores before it."""
@@ -43,8 +40,7 @@ STAGES = {"logistic": "logistic", "squares": "logistic+squares", "lightgbm": "Li
 
 GUARDED = "{}, guarded"
 
-IN_USE = "column {}"
-"""A score in use, which is a column of the table."""
+IN_USE = "column {}"  # a score in use, which is a column of the table
 
 SIMPLEST = ("logistic", "squares", "card", "logistic, guarded", "squares, guarded", "lightgbm", "lightgbm, guarded")
 """Of methods that held-out rows cannot tell apart the first of these is taken; estimators of others come last, and a
@@ -98,8 +94,7 @@ class Boosted(ClassifierMixin, BaseEstimator):
         return encoded(X, self.rules_, self.names_)
 
 
-@dataclass(frozen=True)
-class Method:
+class Method(NamedTuple):
     """What is compared: its name, and what makes its first stage within so many seconds for one fit."""
 
     name: str
@@ -108,82 +103,40 @@ class Method:
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """A method on rows that its fits have not seen.
-
-    Attributes
-    ----------
-    name : str
-    value : float or None
-        None for one that was not tried; ``why`` says so.
-    lead, error : float or None
-        Over the first method, and its standard error; None for that method.
-    seconds : float
-        Of its fits on all folds.
-    why : str
-    """
+    """A method on rows that its fits have not seen."""
 
     name: str
-    value: float | None = None
-    lead: float | None = None
-    error: float | None = None
-    seconds: float = 0.0
+    value: float | None = None  # None for one that was not tried; ``why`` says so
+    lead: float | None = None  # over the first method; None for that one
+    error: float | None = None  # standard error of the lead
+    seconds: float = 0.0  # of its fits on all folds
     why: str = ""
 
     @property
     def interval(self) -> tuple[float, float] | None:
         """The lead less and plus 1.96 standard errors; None where it is not known."""
-        if self.lead is None or self.error is None:
-            return None
-        return self.lead - WIDTH * self.error, self.lead + WIDTH * self.error
+        return interval(self.lead, self.error)
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison(Readable):
-    """Methods on the same held-out rows, and which to take.
-
-    Attributes
-    ----------
-    statistic : str
-    methods : tuple of Compared
-        In the order in which they were tried; the first is what the others lead.
-    take : str
-        Name of the simplest method that held-out rows cannot tell from the best.
-    sentence : str
-        What to take, and why.
-    folds : int
-    list_length : int or None
-        Rows of the list for which values are counted; None if the length makes no difference.
-    estimator : estimator
-        What to take, not fitted yet.
-    """
+    """Methods on the same held-out rows, and which to take."""
 
     statistic: str
-    methods: tuple[Compared, ...]
-    take: str
-    sentence: str
+    methods: tuple[Compared, ...]  # in the order in which they were tried; the first is what the others lead
+    take: str  # the simplest method that held-out rows cannot tell from the best
+    sentence: str  # what to take, and why
     folds: int
-    list_length: int | None
-    estimator: Any = field(repr=False)
+    list_length: int | None  # rows for which values are counted; None if the length makes no difference
+    estimator: Any = field(repr=False)  # what to take, not fitted yet
 
     @property
     def table(self) -> list[dict[str, Any]]:
         """A mapping for each method, as ``pandas.DataFrame`` takes them; None for what is not known."""
-        found = []
+        head, found = ("method", "statistic", "value", "lead", "low", "high", "seconds", "take", "note"), []
         for one in self.methods:
-            low, high = one.interval or (None, None)
-            found.append(
-                {
-                    "method": one.name,
-                    "statistic": self.statistic,
-                    "value": one.value,
-                    "lead": one.lead,
-                    "low": low,
-                    "high": high,
-                    "seconds": one.seconds,
-                    "take": one.name == self.take,
-                    "note": one.why,
-                }
-            )
+            numbers = (one.value, one.lead, *(one.interval or (None, None)), one.seconds)
+            found.append(dict(zip(head, (one.name, self.statistic, *numbers, one.name == self.take, one.why))))
         return found
 
     def parts(self) -> list[Part]:
@@ -210,13 +163,10 @@ class Comparison(Readable):
         from rerank.plots import leads
 
         first, *others = [one for one in self.methods if one.value is not None]
-        names = [one.name for one in others]
-        means = [math.nan if one.lead is None else one.lead for one in others]
-        errors = [math.nan if one.error is None else one.error for one in others]
+        names, unit = [one.name for one in others], f"lead over {first.name}, {self.statistic}"
+        means, errors = (np.array([getattr(one, side) for one in others], np.float64) for side in ("lead", "error"))
         chosen = names.index(self.take) if self.take in names else None
-        return leads(
-            names, means, errors, chosen, unit=f"lead over {first.name}, {self.statistic}", null=first.name, ax=ax
-        )
+        return leads(names, means, errors, chosen, unit=unit, null=first.name, ax=ax)
 
 
 def compare(
@@ -330,8 +280,7 @@ def _method(name: str, stage: Any, stat: Any, data: Data, length: int | None, nu
 def _guard(name: str, stage: Any, base: Reranker, length: int | None) -> Method:
     """Corrections of a score by growing radius, kept where they lead it on folds of the training rows."""
     fixed = {"window": [WINDOW]} if parse(base.stat).counts_places else {}
-    corrected = {**fixed, "margin": [MARGIN], "radius": list(SIZES)}
-    grid = [corrected, {**fixed, "radius": [None]}]
+    grid = [{**fixed, "margin": [MARGIN], "radius": list(SIZES)}, {**fixed, "radius": [None]}]
 
     def made(seconds: float | None) -> RerankerCV:
         # Nobody reads a bound of the last fit, so that it ends as those on folds do.
@@ -418,10 +367,9 @@ class _Trial:
         near = [name for name in order if name == best or not leads[name].lead - WIDTH * leads[name].error > 0]
         take = near[0]
         if take != best:
-            lead = leads[take]
             return take, (
                 f"Take {take}: it has {statistic} {short(values[take])} on held-out rows, and the best, {best}, has "
-                f"{short(values[best])}, which is no clear lead ({_ends(lead)})."
+                f"{short(values[best])}, which is no clear lead ({_ends(leads[take])})."
             )
         clear = "no method has more" if order[0] == take else "no simpler method is within noise of it"
         said = f"Take {take}: it has {statistic} {short(values[take])} on held-out rows, and {clear}"

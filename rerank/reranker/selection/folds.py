@@ -1,7 +1,5 @@
 """Folds: lists are assigned whole, rows of a single list one by one; those with something relevant are first."""
 
-from __future__ import annotations
-
 import numbers
 import warnings
 from collections.abc import Sequence
@@ -14,11 +12,9 @@ from sklearn.model_selection import check_cv
 
 from rerank.errors import InputError
 from rerank.io.options import legacy
+from rerank.problem.lists import Floats, Indices
 from rerank.ranks.lists import number_lists
 from rerank.ranks.present import Present
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,18 +47,10 @@ def splits_of(
     unit: str = "list",
     there: Present | None = None,
 ) -> list[Split]:
-    """Folds of whole lists or groups, or of rows where there are none.
+    """Folds of whole lists or groups (``units``, called ``unit``), or of rows where there are none.
 
-    Parameters
-    ----------
-    relevant : bool array (n,)
-        Rows that are relevant; a list without one has no value. A splitter gets them as its ``y``.
-    units : array (n,) or None
-        What is kept whole, the list or group of each row; a splitter gets it as its ``groups``.
-    unit : str
-        What a unit is called.
-    there : Present, optional
-        Which rows of the user's table these are; pairs of training and test rows are numbers in that table.
+    A list without a row that is ``relevant`` has no value. A splitter gets these as its ``y``, and the units as its
+    ``groups``; pairs of training and test rows are numbers in the table of which ``there`` says what rows these are.
     """
     dealt = cv is None or isinstance(cv, numbers.Integral)
     if n_repeats is None:
@@ -73,8 +61,7 @@ def splits_of(
     unit = "row" if units is None else unit
     groups = np.arange(marked.size) if units is None else number_lists(units)[1]
     if dealt:
-        folds = 5 if cv is None else int(cv)
-        return _dealt(groups, marked, unit, folds, int(n_repeats), random_state)
+        return _dealt(groups, marked, unit, 5 if cv is None else int(cv), int(n_repeats), random_state)
     if n_repeats != 1:
         raise InputError(
             f"n_repeats is {n_repeats}, which deals a number of folds anew, but cv is no number; leave n_repeats at 1 "

@@ -1,18 +1,16 @@
 """What each further column is worth: the best weights of at most 1, 2, 3 ... columns, by the one fit."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rerank.errors.stops import current, enough_memory, protected
 from rerank.errors.telling import say
 from rerank.io.columns import index_note
 from rerank.io.options import whole
 from rerank.problem import Problem
+from rerank.problem.lists import Floats
 from rerank.reranker.clock import Clock
 from rerank.reranker.cross_fit import staged
 from rerank.reranker.data import Arguments, Data, data_of
@@ -28,10 +26,7 @@ from rerank.reranker.training import Training, stated
 from rerank.scorecard.frontier import OVER, Frontier, Step, nested
 from rerank.scorecard.result import four, rounded_up
 
-Floats = NDArray[np.float64]
-
-FITS_SHARE = 0.6
-"""Share of the time for the fits on all rows; the rest is for the folds."""
+FITS_SHARE = 0.6  # share of the time for the fits on all rows; the rest is for the folds
 
 POINTS_SHARE = 0.5
 """Share of the time of a fit, at most, for good weights without a proof, with which the search begins."""

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from rerank.errors import InputError
 from rerank.errors.compiling import compiling_time, uncounted, waited, working_time
 from rerank.io.options import whole
+from rerank.problem.lists import Floats, Indices
 from rerank.problem.quotas import scaled_quotas
 from rerank.ranks.row_gains import gain_of
 from rerank.reranker.clock import Clock
@@ -25,14 +26,12 @@ from rerank.reranker.data import Arguments, Data, checked
 from rerank.reranker.first_stage import fit_first_stage
 from rerank.reranker.fit import fit
 from rerank.reranker.options import Options, values_of
-from rerank.reranker.selection.folds import Indices, Split, fold_names, fold_of_each, splits_of
+from rerank.reranker.selection.folds import Split, fold_names, fold_of_each, splits_of
 from rerank.reranker.selection.options import NOT_TRIED, Lead
 from rerank.reranker.state import FittedState
 from rerank.reranker.task import Task, jobs_of, task_of
 from rerank.search.warm import compile_kernels, is_compiled
 from rerank.statistics import InLists, RankStatistic, parse
-
-Floats = NDArray[np.float64]
 
 Call = Callable[[list[tuple[Callable[..., Any], tuple[Any, ...]]]], list[Any]]
 """Calls functions with their arguments, in this process or in others, and returns the results in order.
@@ -66,8 +65,7 @@ def part_of(data: Data, rows: Indices, gain: Any, name: str) -> Data:
         ideal = {number: grades for number, grades in ideal.items() if number in here} or None
     weights = own.sample_weight, own.list_weight
     with naming(f"the training rows of {name}"):
-        arguments = Arguments(None, own.y, own.qid, *weights, ideal, own.groups, own.kinds)
-        return checked(own.rows, arguments, gain)
+        return checked(own.rows, Arguments(None, own.y, own.qid, *weights, ideal, own.groups, own.kinds), gain)
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,16 +184,7 @@ class Ranked:
     joint_alone: Floats
 
 
-@dataclass(frozen=True, eq=False)
-class Divided:
-    """The columns to rerank of an option, of all rows and in each fold."""
-
-    data: Data
-    folds: Sequence[Fold]
-
-    def reranking(self, features: Any) -> Divided:
-        """The same folds with other columns to rerank."""
-        return Divided(self.data.reranking(features), [fold.reranking(features) for fold in self.folds])
+Divided = tuple[Data, list[Fold]]  # the columns to rerank of an option, of all rows and in each fold
 
 
 def _timed(function: Callable[..., Any], given: Sequence[Any]) -> tuple[Any, int, float, float]:
@@ -206,12 +195,8 @@ def _timed(function: Callable[..., Any], given: Sequence[Any]) -> tuple[Any, int
 
 
 class Workers:
-    """Calls functions, ``n_jobs`` at a time, in this process or in others, whose time to make kernels is not counted.
-
-    Attributes
-    ----------
-    count : int
-        Functions at a time.
+    """Calls functions, ``count`` of them at a time, in this process or in others, whose time to make kernels is not
+    counted.
     """
 
     def __init__(self, n_jobs: int | None, searches: bool = True) -> None:
@@ -255,24 +240,23 @@ class Folds:
         names = fold_names(splits)
         parts = [part_of(data, split.train, gain, name) for split, name in zip(splits, names)]
         folds = [Fold(part, data.some(split.test), name) for part, split, name in zip(parts, splits, names)]
-        self._own = Divided(data, folds)
+        self._own: Divided = data, folds
         if data.rows.columns.transformer is not None:
-            self._own = self._own.reranking(base.features)
+            self._own = self._reranking(base.features)
         self._others: dict[int, Divided] = {}
         searches = base.solver == "search" or (base.presolve and base.solver != "none")
         self._workers = Workers(n_jobs, searches)
         self._priors: dict[Any, list[Prior | None]] = {}
 
     def take(self, option: Mapping[str, Any], folds: Sequence[int], fits: int) -> list[Ranked]:
-        """What an option makes of the rows held out in some folds; fewer folds where the time is over.
-
-        The fits that may still come, these included, share the time.
+        """What an option makes of the rows held out in some folds; fewer folds where the time is over. The fits that
+        may still come, these included, share the time.
         """
         given, divided = self._given | dict(option), self._divided(option)
-        task = _resolved(task_of(given, divided.data.X.shape[1]))
+        task = _resolved(task_of(given, divided[0].X.shape[1]))
         own = self._prior(task, folds, divided)
         null = self._prior(replace(task, first_stage=self._given["first_stage"]), folds, self._own)
-        jobs = [(task, divided.folds[k], prior, led) for k, prior, led in zip(folds, own, null)]
+        jobs = [(task, divided[1][k], prior, led) for k, prior, led in zip(folds, own, null)]
         found: list[Ranked] = []
         while len(found) < len(jobs) and self._clock.remaining > 0:
             some = jobs[len(found) : len(found) + self._workers.count]
@@ -287,8 +271,12 @@ class Folds:
         if features is self._given["features"]:
             return self._own
         if id(features) not in self._others:
-            self._others[id(features)] = self._own.reranking(features)
+            self._others[id(features)] = self._reranking(features)
         return self._others[id(features)]
+
+    def _reranking(self, features: Any) -> Divided:
+        data, folds = self._own
+        return data.reranking(features), [fold.reranking(features) for fold in folds]
 
     def _prior(self, task: Task, folds: Sequence[int], divided: Divided) -> list[Prior | None]:
         """First-stage scores of some folds; fewer if the time is over. A prior of weights has those of the columns."""
@@ -297,8 +285,8 @@ class Folds:
         named = stage if isinstance(stage, str) else id(stage)
         kind = (named, task.cross_fit, task.radius is None, id(divided), *folds)
         if kind not in self._priors:
-            splits, those = [self.splits[k] for k in folds], [divided.folds[k] for k in folds]
-            found = priors(divided.data, task, splits, those, self._call)
+            splits, those = [self.splits[k] for k in folds], [divided[1][k] for k in folds]
+            found = priors(divided[0], task, splits, those, self._call)
             if len(found) < len(folds):
                 return found
             self._priors[kind] = found
@@ -333,9 +321,8 @@ def _fold(task: Task, fold: Fold, own: Prior | None, null: Prior | None, seconds
     """One option on one fold; quotas on a single list are those of its part."""
     learn, held = fold.learn, fold.held
     if task.quotas and learn.qid is None and learn.kinds is not None:
-        task = replace(
-            task, quotas=scaled_quotas(task.quotas, learn.kinds, learn.y.size / (learn.y.size + held.y.size))
-        )
+        share = learn.y.size / (learn.y.size + held.y.size)
+        task = replace(task, quotas=scaled_quotas(task.quotas, learn.kinds, share))
     with naming(f"the training rows of {fold.name}"):
         state = fit(learn, task, Clock(seconds), None if own is None else own.staged)
     with naming(f"the rows held out in {fold.name}"):

@@ -1,7 +1,5 @@
 """The options of a choice: from a grid, or by default from the first stage itself to free weights."""
 
-from __future__ import annotations
-
 import math
 import numbers
 from collections.abc import Mapping, Sequence
@@ -13,7 +11,7 @@ from sklearn.model_selection import ParameterGrid
 from rerank.errors import InputError
 from rerank.io.frames import is_sparse
 from rerank.reranker.data import Data
-from rerank.reranker.evidence import WIDTH
+from rerank.reranker.evidence import interval
 from rerank.reranker.first_stage import TOP, is_logistic, is_own_name, top_of, variant_options
 from rerank.reranker.options import Options, values_of
 from rerank.statistics import parse
@@ -26,14 +24,12 @@ SIMPLE = ("logistic+squares", "logistic+head10", "logistic+head20", "logistic+he
 RADII = (0.03, 0.1, 0.3, 1.0, 3.0, None)
 """Radii that are tried by default, in deviations of the first stage's score; None is for free weights."""
 
-FEW, FEW_RADIUS = 3, 0.1
-"""Few columns, and the radius of their corrections."""
+FEW, FEW_RADIUS = 3, 0.1  # few columns, and the radius of their corrections
 
 MARGIN, WINDOW = 0.1, 2.0
 """Margin and window that go with a radius (docs/decisions/0026 has what was measured)."""
 
-SAFEGUARD = 2.0
-"""Standard errors that a lead has to exceed by default (docs/decisions/0026)."""
+SAFEGUARD = 2.0  # standard errors that a lead has to exceed by default (docs/decisions/0026)
 
 
 @dataclass(frozen=True)
@@ -56,7 +52,9 @@ def options_of(grid: Any, base: Options, data: Data) -> list[Option]:
         # That program, and weights of sum 1, cannot correct a given score.
         if base.formulation == "resolved_rank" or base.normalise is not None:
             return [Option({"radius": None})]
-        if base.max_features is not None and not _few(base.first_stage, base.max_features, data):
+        most, stage = base.max_features, base.first_stage
+        few = most is None or len(data.rows.columns.inputs) <= most or top_of(stage) == most
+        if not few and is_own_name(stage):  # a score that is given is one column
             return [Option({"radius": None})]  # all others rank by more columns
         own = isinstance(base.first_stage, str) and base.first_stage == "logistic"
         # A first stage that is no sum of the columns would have no weights for constraints.
@@ -90,16 +88,9 @@ def limited(base: Base, data: Data) -> Base:
     return replace(base, first_stage=f"{name}+{TOP}{most}")
 
 
-def _few(first_stage: Any, most: int, data: Data) -> bool:
-    """Whether a first stage, and corrections of it, rank by no more columns than that; a score that is given is one."""
-    few = len(data.rows.columns.inputs) <= most
-    return few or top_of(first_stage) == most or not is_own_name(first_stage)
-
-
 def corrections(base: Options, data: Data, first_stage: str | None = None) -> list[Option]:
-    """Corrections of a first stage, or of the one that the base has, by growing radius.
-
-    Where the base has squares of columns, the columns alone are tried before.
+    """Corrections of a first stage, or of the one that the base has, by growing radius. Where the base has squares of
+    columns, the columns alone are tried before.
     """
     squares = data.rows.columns.squares is not None
     columns = [{"features": base.features.features}, {"features": base.features}] if squares else [{}]
@@ -137,8 +128,7 @@ class Lead(NamedTuple):
     @property
     def interval(self) -> tuple[float, float] | None:
         """The lead less and plus 1.96 standard errors; None where its error is not known."""
-        half = WIDTH * self.error
-        return None if math.isnan(half) else (self.lead - half, self.lead + half)
+        return interval(self.lead, self.error)
 
 
 NOT_TRIED = Lead(math.nan, math.nan, math.nan, math.nan)
@@ -155,8 +145,7 @@ def beside(leads: Sequence[Lead], alone: float) -> list[Lead]:
 
 def cv_results(params: Sequence[dict[str, Any]], leads: Sequence[Lead], rivals: Sequence[bool]) -> dict[str, Any]:
     """``cv_results_`` of a choice: lists with an entry for each option, as a data frame takes them."""
-    sides = {"value": "value", "first_stage": "alone", "lead": "lead", "error": "error"}
-    numbers = {name: [getattr(one, of) for one in leads] for name, of in sides.items()}
+    numbers = {name: [lead[k] for lead in leads] for k, name in enumerate(("value", "first_stage", "lead", "error"))}
     return {"params": list(params), **numbers, "rival": list(rivals)}
 
 

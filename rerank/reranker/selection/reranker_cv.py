@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -61,10 +61,10 @@ GONE = {
 }
 """Parameters of earlier versions, and what to use."""
 
-FOLDS_SHARE = 0.75
-"""Share of the time for the folds; the rest is for the fit on all rows."""
+FOLDS_SHARE = 0.75  # share of the time for the folds; the rest is for the fit on all rows
 
 
+@dataclass(eq=False, repr=False)
 class RerankerCV(Ranker):
     """A :class:`Reranker` whose options are chosen on held-out rows, with the first stage as what has to be led.
 
@@ -136,29 +136,16 @@ class RerankerCV(Ranker):
     # Groups that scikit-learn's tools hand to their splitter are kept whole in the fit as well, unless asked otherwise.
     __metadata_request__fit = {"groups": True, "people": True}
 
-    @without(GONE)
-    def __init__(
-        self,
-        reranker: Reranker | None = None,
-        *,
-        grid: Any = None,
-        cv: Any = 5,
-        n_repeats: int | None = None,
-        safeguard: float = SAFEGUARD,
-        time_limit: float | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.reranker = reranker
-        self.grid = grid
-        self.cv = cv
-        self.n_repeats = n_repeats
-        self.safeguard = safeguard
-        self.time_limit = time_limit
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    reranker: Reranker | None = None
+    _: KW_ONLY
+    grid: Any = None
+    cv: Any = 5
+    n_repeats: int | None = None
+    safeguard: float = SAFEGUARD
+    time_limit: float | None = None
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
 
     def fit(
         self,
@@ -273,9 +260,8 @@ class RerankerCV(Ranker):
         self.first_stage_kept_, self.chosen_ = chosen is None, chosen
         self.best_params_: dict[str, Any] = params
         self.best_score_: float = trial.alone if chosen is None else trial.leads[chosen].value
-        self.cv_results_: dict[str, list[Any]] = cv_results(
-            [option.params for option in trial.options], trial.leads, [option.rival for option in trial.options]
-        )
+        tried, rivals = ([getattr(one, side) for one in trial.options] for side in ("params", "rival"))
+        self.cv_results_: dict[str, list[Any]] = cv_results(tried, trial.leads, rivals)
         self.__dict__.pop("feature_names_in_", None)
         copied = "result_ coef_ prior_weight_ features_ threshold_ first_stage_ classes_ n_features_in_"
         for name in (*copied.split(), *(["feature_names_in_"] if hasattr(best, "feature_names_in_") else [])):
@@ -337,6 +323,11 @@ class RerankerCV(Ranker):
         self._best().save(path)
 
 
+RerankerCV.__init__ = without(GONE)(RerankerCV.__init__)  # type: ignore[method-assign]
+
+Deals = list[tuple[Sequence[int], list[Ranked]]]  # folds, and what an option made of them
+
+
 class _Trial:
     """Options tried on folds one after the other, each judged when its folds are complete."""
 
@@ -377,16 +368,14 @@ class _Trial:
             if self._verbose:
                 self._say(first + place)
 
-    def _set(self, number: int, deals: Sequence[tuple[Sequence[int], Sequence[Ranked]]]) -> None:
+    def _set(self, number: int, deals: Deals) -> None:
         lead = self.leads[number] = self.judge.lead(deals)
         if len(deals) > self._deals:
             self._deals, self.alone = len(deals), lead.alone
 
-    def _done(
-        self, option: Option, deals: Sequence[Sequence[int]], fits: int
-    ) -> list[tuple[Sequence[int], list[Ranked]]]:
+    def _done(self, option: Option, deals: Sequence[Sequence[int]], fits: int) -> Deals:
         """The deals of folds that are complete, with what the option made of them."""
-        found = []
+        found: Deals = []
         for folds in deals:
             ranked = self._folds.take(option.params, folds, fits)
             if len(ranked) < len(folds):

@@ -1,7 +1,5 @@
 """How small the margin of a program may be, given the tolerance of the solver."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -20,9 +18,8 @@ At a ratio of 1, solvers claimed pairs they had not won in all of 60 random prog
 
 
 def safe_epsilon(problem: Problem, asked: float | None = None) -> float:
-    """The margin asked for, or an error if solvers cannot keep it; if none is, the default, or the least safe one.
-
-    A binary off by the tolerance moves its row by the tolerance times its big-M: the largest difference of two rows.
+    """The margin asked for, or an error if solvers cannot keep it; if none is, the default, or the least safe one. A
+    binary off by the tolerance moves its row by the tolerance times its big-M: the largest difference of two rows.
     """
     least = SAFETY * FEASIBILITY_TOLERANCE * max(1.0, largest_difference(problem))
     if asked is None:
@@ -46,9 +43,8 @@ MOST_NEAR = 200_000
 
 
 def notes_on_near_rows(problem: Problem) -> tuple[str, ...]:
-    """A sentence on the pairs that the margin loses whatever the weights; none of a corrected score.
-
-    There the margin is wide on purpose, and rows closer than it are common.
+    """A sentence on the pairs that the margin loses whatever the weights; none of a corrected score. There the margin
+    is wide on purpose, and rows closer than it are common.
     """
     near = None if problem.anchored else pairs_within_margin(problem)
     if not near:

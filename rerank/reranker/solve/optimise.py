@@ -14,11 +14,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rerank.errors import CertificateError, SolverError
 from rerank.errors.stops import current, limited, protected
 from rerank.problem import Problem
+from rerank.problem.lists import Floats
 from rerank.problem.quotas import unmet
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.clock import Clock
@@ -54,28 +54,19 @@ from rerank.solvers.progress import claims, live, printed
 if TYPE_CHECKING:
     from rerank.search import SearchResult
 
-Floats = NDArray[np.float64]
-
 SEARCH_SHARE, SEARCH_ALONE_SHARE = 0.7, 0.97
 """The search's share of the time before a program is tried, and where none is."""
 
 A_LIST, A_ROW, A_NUMBER = 2e-4, 5e-6, 1e-6
 """Seconds to recompute a value exactly, for each list, each row and each number in it, on a slow machine."""
 
-POLISH_SHARE = 0.5
-"""Share of the time that is left for polishing what the search found."""
+POLISH_SHARE = 0.5  # share of the time that is left for polishing what the search found
 
 INTERRUPTED = "Stopped by Ctrl-C."
 
 
 def solve(problem: Problem, task: Task, clock: Clock, start: Floats | None = None) -> Solution:
-    """Best weights that can be found in the time, verified exactly, and a bound.
-
-    Raises
-    ------
-    CertificateError
-        If a claim of the search or of a solver fails the exact check.
-    """
+    """Best weights that can be found in the time, verified exactly, and a bound."""
     points_only = task.node_limit == 0 and task.presolve
     unstated_quotas = bool(problem.quotas) and task.formulation != "resolved_rank"
     if task.solver == "search" or not has_program(problem) or points_only or unstated_quotas:
@@ -86,8 +77,7 @@ def solve(problem: Problem, task: Task, clock: Clock, start: Floats | None = Non
     else:
         if task.epsilon is not None:
             safe_epsilon(problem, problem.epsilon)
-        way = _search_then_program if task.presolve else alone
-        solution = way(problem, task, clock, start)
+        solution = (_search_then_program if task.presolve else alone)(problem, task, clock, start)
     solution = bounded_by_ideal(problem, solution).within_bound()
     value, bound = solution.value, solution.bound
     end = Moment(clock.spent, value, bound)
@@ -219,8 +209,7 @@ def _shown(verbose: int, name: str, kept: Callable[[Any], None] | None) -> Itera
         yield show if line is not None or kept is not None else None
 
 
-START_SECONDS = 0.5
-"""Most seconds of line search before a program alone."""
+START_SECONDS = 0.5  # most seconds of line search before a program alone
 
 CONFIRM_SECONDS, CONFIRM_SHARE = 3.0, 0.05
 """Most seconds, and largest share of the time left, for a program that confirms a proof."""
@@ -356,9 +345,8 @@ def _compared(problem: Problem, solution: Solution, stated: Stated, outcome: Out
 def proceed(
     problem: Problem, task: Task, clock: Clock, solution: Solution, name: str, found: SearchResult | None = None
 ) -> Solution:
-    """Solve a program from known weights, for better ones and a bound.
-
-    After a search, which ``found`` them, it goes on with its cut-off and box; its optimum has to be the problem's.
+    """Solve a program from known weights, for better ones and a bound. After a search, which ``found`` them, it goes on
+    with its cut-off and box; its optimum has to be the problem's.
     """
     with clock.phase("build"):
         stated = state(problem, name, box=box_of(problem, found))
@@ -461,13 +449,7 @@ def run(
 def _restored(
     problem: Problem, stated: Stated, outcome: Outcome, claim: float, clock: Clock
 ) -> tuple[Verified, tuple[str, ...]]:
-    """A solver's weights, polished and verified, and a remark if they reach its claim within its tolerance only.
-
-    Raises
-    ------
-    CertificateError
-        If they do not reach it even then.
-    """
+    """A solver's weights, polished and verified, and a remark if they reach its claim within its tolerance only."""
     w = stated.weights(np.asarray(outcome.x))
     with limited(clock.remaining + CLAIM_SECONDS):
         try:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import CertificateError, InputError
 from rerank.problem import Problem
+from rerank.problem.lists import Floats, Indices
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.solve.margin import FEASIBILITY_TOLERANCE
 from rerank.reranker.solve.program import Stated, normalised, state
@@ -39,12 +40,9 @@ if TYPE_CHECKING:
 
     from formulations.program import Program
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
-SAME = 1e-9
-"""Relative difference of numbers that are the same up to rounding on another machine."""
+SAME = 1e-9  # relative difference of numbers that are the same up to rounding on another machine
 
 TIED = Fraction(1, 10**12)
 """Scores this close are level in a ranking; doubles that make two of them equal can seldom be found."""
@@ -55,29 +53,14 @@ CHOICES = ("big_m", "linking", "cuts", "extra_cuts", "max_nonzeros")
 
 @dataclass(frozen=True, eq=False)
 class OwnProgram:
-    """A user's program beside that of the problem.
-
-    Attributes
-    ----------
-    problem : Problem
-    base : Stated
-        The program of the problem, stated again.
-    program : Program
-        The user's.
-    place : intp array
-        Column of the user's program of each column of the base.
-    rows : intp array
-        Rows of the user's program that the base has not.
-    titles : dict of str to str
-        What the user calls rows and columns.
-    """
+    """A user's program beside that of the problem."""
 
     problem: Problem
-    base: Stated
-    program: Program
-    place: Indices
-    rows: Indices
-    titles: dict[str, str]
+    base: Stated  # the program of the problem, stated again
+    program: Program  # the user's
+    place: Indices  # column of the user's program of each column of the base
+    rows: Indices  # of the user's program that the base has not
+    titles: dict[str, str]  # what the user calls rows and columns
 
     @property
     def stated(self) -> Stated:
@@ -89,6 +72,11 @@ class OwnProgram:
         """What the user calls rows, columns and narrowed columns of the user's own."""
         columns = [self.program.columns[j] for j in np.flatnonzero(self.added | self.narrowed)]
         return [self.title(name) for name in (*(self.program.rows[i] for i in self.rows), *columns)]
+
+    @property
+    def listed(self) -> str:
+        """The first of these names, with commas between."""
+        return ", ".join(self.names[:6]) + (", ..." if len(self.names) > 6 else "")
 
     @property
     def weights(self) -> Indices:
@@ -165,9 +153,7 @@ class OwnProgram:
         below what its weights would allow, and then so does its objective.
         """
         choices = self.base.model.rerank_info.layout.instance.options
-        if not self.maximises_value or choices.big_m != "pair":
-            return False
-        if self.base.formulation == "subrank":
+        if not self.maximises_value or choices.big_m != "pair" or self.base.formulation == "subrank":
             return False
         p, up = self.program, np.where(self.counted, 1.0, 0.0)
         if hasattr(self.base.model, "gamma"):
@@ -209,12 +195,8 @@ class OwnProgram:
         return x if self.program.violation(x) <= FEASIBILITY_TOLERANCE else None
 
     def completed(self, w: Floats, name: str) -> Floats:
-        """The point of weights that stand alone in a file.
-
-        Raises
-        ------
-        InputError
-            Where they do not say what the user's columns, or those that the user's rows speak of, are worth.
+        """The point of weights that stand alone in a file; they have to say what all that the user's rows speak of is
+        worth.
         """
         if self.added.any() or self.counts:
             raise InputError(
@@ -246,11 +228,10 @@ class OwnProgram:
         """What the user's rows are, and how far an equality is missed."""
         if not self.changed:
             return []
-        names = self.names
-        said = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
         told = []
-        if names:
-            told.append(f"The program has {len(names)} row(s), column(s) or bounds of your own, kept exactly: {said}.")
+        if names := self.names:
+            count = f"{len(names)} row(s), column(s) or bounds of your own"
+            told.append(f"The program has {count}, kept exactly: {self.listed}.")
         if (off := self.missed(x)) is not None:
             told.append(
                 f"The equality {off[0]!r} is missed by {off[1]:.3g}: doubles seldom keep one exactly, and "
@@ -278,16 +259,11 @@ class OwnProgram:
 
     def broken(self, x: Floats) -> tuple[str, float] | None:
         """The row of the user's that a point violates most and by how much, decided in rationals; None if none.
-
         Equalities may be missed by the feasibility tolerance; see :meth:`missed`.
         """
         worst: tuple[str, float] | None = None
         for name, low, high, sum_ in self._sums(x):
-            over = max(
-                Fraction(0),
-                *(low - sum_ for low in [low] if low is not None),
-                *(sum_ - high for high in [high] if high is not None),
-            )
+            over = max(Fraction(0) if low is None else low - sum_, Fraction(0) if high is None else sum_ - high)
             allowed = FEASIBILITY_TOLERANCE if low is not None and low == high else 0
             if over > allowed and (worst is None or over > worst[1]):
                 worst = self.title(name), float(over)
@@ -301,11 +277,8 @@ class OwnProgram:
 
     def missed(self, x: Floats) -> tuple[str, float] | None:
         """The equality of the user's that a point misses most; None if it keeps all of them exactly."""
-        off = [
-            (self.title(name), abs(float(sum_ - low)))
-            for name, low, high, sum_ in self._sums(x)
-            if low is not None and low == high and sum_ != low
-        ]
+        equal = [(self.title(name), low, total) for name, low, high, total in self._sums(x) if low == high]
+        off = [(name, abs(float(total - low))) for name, low, total in equal if low is not None and total != low]
         return max(off, key=lambda one: one[1], default=None)
 
     def _sums(self, x: Floats) -> list[tuple[str, Fraction | None, Fraction | None, Fraction]]:
@@ -319,6 +292,7 @@ class OwnProgram:
 
     def _uncounted(self, x: Floats) -> tuple[str, float] | None:
         """A pair or count of the base that is not what the weights of the point earn; None if all are."""
+        from formulations.compile import short_name
         from rerank.certificate.lists import exact_scores
 
         scores, unit = exact_scores(self.problem, x[self.weights])
@@ -332,7 +306,7 @@ class OwnProgram:
                 return f"z[{i},{k}], which counts a pair as not won", float(Fraction(apart) / unit)
         base, point = self.base.program, x[self.place]
         pairs = {
-            self._row(model, family, ik)
+            short_name(model.rerank_info.short[family], ik)
             for family in ("above_by_margin", "win_when_above")
             for ik in (getattr(model, family) if hasattr(model, family) else ())
         }
@@ -342,11 +316,6 @@ class OwnProgram:
         if not off.size or off.max() <= SAME:
             return None
         return base.rows[int(off.argmax())], float(off.max())
-
-    def _row(self, model: Any, family: str, index: Any) -> str:
-        from formulations.compile import short_name
-
-        return short_name(model.rerank_info.short[family], index)
 
     # -- the best point near a solver's -------------------------------------------------------------------------------
 
@@ -389,8 +358,8 @@ class OwnProgram:
             pairs = np.unique(np.vstack([pairs, np.array(won, np.intp).reshape(-1, 2)]), axis=0)
         movable = np.r_[at, np.flatnonzero(self.added & ~p.integer)]
         if len(pairs) <= MOST_PAIRS:
-            off = (w == 0) & (p.lower[at] <= 0) & (p.upper[at] >= 0) if self._sparse else np.zeros(at.size, bool)
-            held = still | off
+            sparse = problem.C > 0 or problem.max_features is not None
+            held = still | (sparse & (w == 0) & (p.lower[at] <= 0) & (p.upper[at] >= 0))
             low, high = np.where(held, w, p.lower[at]), np.where(held, w, p.upper[at])
             kept = self.kept(bare, movable, self.maximises_value)
             if self.counts and self.base.formulation == "resolved_rank":
@@ -405,17 +374,12 @@ class OwnProgram:
         fixed = problem.anchored or problem.by_sum or not self.maximises_value
         return points + ([] if fixed else [self._scaled(point, movable) for point in points])
 
-    @property
-    def _sparse(self) -> bool:
-        return self.problem.C > 0 or self.problem.max_features is not None
-
     def _with_lost(self, kept: Kept, x: Floats) -> Kept:
         """Pairs that a point does not win stay level or below, where a difference inside the margin is forbidden."""
         lost = np.array([ik for ik in self.base.model.z if x[self._at("z", ik)] < 0.5], np.intp).reshape(-1, 2)
         scaled = self.problem.scaled
         apart = np.pad(scaled[lost[:, 0]] - scaled[lost[:, 1]], ((0, 0), (0, kept.low.size)))
-        right = np.r_[kept.right, np.zeros(len(lost))]
-        return replace(kept, left=np.vstack([kept.left, apart]), right=right)
+        return replace(kept, left=np.vstack([kept.left, apart]), right=np.r_[kept.right, np.zeros(len(lost))])
 
     def _allowed(self, x: Floats) -> Floats:
         """A point with the weights moved to what the constraints of the problem allow."""
@@ -425,36 +389,26 @@ class OwnProgram:
         return np.clip(moved, self.program.lower, self.program.upper)
 
     def _scaled(self, x: Floats, movable: Indices) -> Floats:
-        size = float(np.abs(x[self.weights]).max(initial=0.0))
-        grown = x.copy()
-        if 1e-9 < size < 1.0:
-            grown[movable] = x[movable] / size
+        size, grown = float(np.abs(x[self.weights]).max(initial=0.0)), x.copy()
+        grown[movable] /= size if 1e-9 < size < 1.0 else 1.0
         return grown
 
     def inside(self, x: Floats, claim: float | None, who: str) -> tuple[Verified, Floats, tuple[str, ...]]:
-        """The best weights near a point of a solver that keep the user's rows, the point they are of, and remarks.
+        """The best weights near a point (n,) of a solver that keep the user's rows, the point they are of, and remarks.
 
-        Parameters
-        ----------
-        x : float64 array (n,)
-        claim : float or None
-            Value that the solver claims for it; None where its objective is the user's own, or nothing is claimed.
-        who : str
-            Whose point it is.
-
-        Raises
-        ------
-        InputError
-            Where no weights near it keep a row of the user's exactly.
-        CertificateError
-            If they do not reach the claim.
+        ``claim`` is the value that ``who`` claims for it; None where the objective is the user's own, or nothing is
+        claimed. It is an InputError where no weights near it keep a row exactly, a CertificateError if they do not
+        reach the claim.
         """
         best: tuple[Any, Verified, Floats] | None = None
         ours = self.maximises_value
         for share in CLAIMED_SHARES if ours else (1.0,):
             for number, point in enumerate(self.candidates(x, share)):
-                found = None if self.broken(point) else self._verified(point)
-                if found is None:
+                if self.broken(point):
+                    continue
+                try:
+                    found = verified(self.problem, point[self.weights], as_given=True)
+                except CertificateError:  # a solver's rounding gives too many features a weight
                     continue
                 off = self.missed(point)
                 rank = (found.value, off is None or off[1] < SAME, found.certificate.margin or 0)
@@ -482,23 +436,12 @@ class OwnProgram:
             )
         return found, point, (within_tolerance_only(who, claim, found.value),)
 
-    def _verified(self, point: Floats) -> Verified | None:
-        """The weights of a point, recomputed; None where a solver's rounding gives too many features a weight."""
-        try:
-            return verified(self.problem, point[self.weights], as_given=True)
-        except CertificateError:
-            return None
-
 
 def own_program(
     problem: Problem, formulation: str, program: Program, choices: dict[str, Any], titles: dict[str, str]
 ) -> OwnProgram:
-    """A user's program beside that of the problem, which is stated again.
-
-    Raises
-    ------
-    InputError
-        For a program that lacks a column of the problem's, or allows one of them more.
+    """A user's program beside that of the problem, which is stated again: it lacks no column, and allows none of them
+    more.
     """
     base = state(problem, formulation, **choices)
     theirs = {name: j for j, name in enumerate(program.columns)}
@@ -548,12 +491,7 @@ def choices_of(model: Any) -> dict[str, Any]:
 
 
 def check_model(model: Any, problem: Problem) -> None:
-    """Refuse what is no model of the fitted problem, and say in what it differs.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse what is no model of the fitted problem, and say in what it differs."""
     info: Any = getattr(model, "rerank_info", None)
     instance = getattr(getattr(info, "layout", None), "instance", None)
     if instance is None or info.kind not in ("subrank", "resolved_rank", "mixed", "auc", "pairwise", "pos_top"):

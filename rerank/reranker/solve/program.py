@@ -7,23 +7,23 @@ value.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import InputError, nearest
+from rerank.errors import InputError, nearest, unknown
 from rerank.errors.compiling import load
 from rerank.problem import Problem
+from rerank.problem.lists import Floats
 from rerank.search.domain import allowed, sides_of
 from rerank.statistics import RankStatistic
 
 if TYPE_CHECKING:
     from formulations.compile import Program
-
-Floats = NDArray[np.float64]
 
 FORMULATIONS = ("auto", "subrank", "resolved_rank", "mixed", "auc", "pairwise", "pos_top")
 
@@ -36,18 +36,10 @@ def chosen_formulation(name: str, statistic: RankStatistic) -> str:
     """The program for a formulation asked for: "auto" is that of AUC, of pairs and of Pos@Top, else ``mixed``.
 
     The optimum of each is that of the problem itself, so the solver's bound is one on the value. They also measured
-    best (``docs/modelling.md``).
-
-    Raises
-    ------
-    InputError
-        For an unknown formulation, and one whose objective is not the statistic.
+    best (``docs/modelling.md``). One whose objective is not the statistic is refused.
     """
     if name not in FORMULATIONS:
-        raise InputError(
-            f"Unknown formulation {name!r}; did you mean {nearest(str(name), FORMULATIONS)!r}? "
-            f"Known: {', '.join(FORMULATIONS)}."
-        )
+        raise unknown("formulation", name, FORMULATIONS)
     if name in ("auc", "pairwise") and not statistic.counts_pairs:
         raise InputError(
             f"formulation={name!r} counts pairs, which is stat='auc', not {statistic.name!r}; use stat='auc', or "
@@ -118,13 +110,8 @@ class Stated:
     @property
     def size(self) -> dict[str, int]:
         """Rows, columns, integer columns and non-zeros."""
-        p = self.program
-        return {
-            "rows": len(p.rows),
-            "columns": len(p.columns),
-            "integer_columns": int(p.integer.sum()),
-            "nonzeros": int(p.matrix.nnz),
-        }
+        p, names = self.program, ("rows", "columns", "integer_columns", "nonzeros")
+        return dict(zip(names, (len(p.rows), len(p.columns), int(p.integer.sum()), int(p.matrix.nnz))))
 
     def point(self, w: Floats) -> tuple[Floats | None, str | None]:
         """The column vector of weights ``w``, or the row they violate."""
@@ -140,9 +127,8 @@ class Stated:
 
 
 def normalised(w: Floats, limits: tuple[Floats, Floats] | None = None) -> Floats:
-    """``w`` divided by its largest absolute value; as it is in an anchored problem, which has ``limits``.
-
-    Weights below 1e-9 of that value are set to 0, and all weights if that value is below 1e-9.
+    """``w`` divided by its largest absolute value; as it is in an anchored problem, which has ``limits``. Weights below
+    1e-9 of that value are set to 0, and all weights if that value is below 1e-9.
     """
     if limits is not None:
         return np.where(np.abs(w) > 1e-9 * np.abs(limits).max(axis=0), w, 0.0)
@@ -154,7 +140,6 @@ def normalised(w: Floats, limits: tuple[Floats, Floats] | None = None) -> Floats
 
 def build_model(problem: Problem, formulation: str, box: Any = None, **choices: Any) -> Any:
     """The Pyomo model of a problem, with further options of the builder such as ``linking`` or ``max_nonzeros``."""
-    from formulations.errors import FormulationError
     from formulations.options import Options
 
     if box is not None and problem.by_sum:
@@ -170,8 +155,17 @@ def build_model(problem: Problem, formulation: str, box: Any = None, **choices: 
                 f"{name!r} is no option of a program; did you mean {nearest(name, free)!r}? Known: box, "
                 f"{', '.join(one for one in free if one != 'box')}."
             )
-    try:
+    with stated_wrong():
         return module.build(problem.scaled, **given, box=box, **choices)
+
+
+@contextmanager
+def stated_wrong() -> Iterator[None]:
+    """What a program or its files refuse is wrong input here."""
+    from formulations.errors import FormulationError
+
+    try:
+        yield
     except FormulationError as error:
         raise InputError(str(error)) from error
 
@@ -233,5 +227,4 @@ def _arguments(problem: Problem, formulation: str) -> tuple[Any, dict[str, Any]]
 def _preferences(problem: Problem) -> tuple[NDArray[np.intp], Floats]:
     """Pairs of rows of one list in which the first has the larger gain, and the weight of each pair in the AUC."""
     pairs = [np.stack(np.meshgrid(u.positive, u.negative, indexing="ij"), -1).reshape(-1, 2) for u in problem.units]
-    weights = [u.factor for u in problem.units]
-    return np.concatenate(pairs), np.repeat(weights, [len(own) for own in pairs])
+    return np.concatenate(pairs), np.repeat([u.factor for u in problem.units], [len(own) for own in pairs])

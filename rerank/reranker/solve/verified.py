@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from rerank.errors import CertificateError
 from rerank.errors.stops import current
 from rerank.problem import Problem
+from rerank.problem.lists import Floats
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.solve.program import normalised
 from rerank.search.domain import allowed, sides_of
@@ -19,16 +20,13 @@ from rerank.search.domain import allowed, sides_of
 if TYPE_CHECKING:
     from rerank.certificate import Certificate
 
-Floats = NDArray[np.float64]
 Pairs = NDArray[np.intp]
-Sides = Sequence[tuple[Floats, float, str]]
-"""Rows on the weights, ``a.w >= b``."""
+Sides = Sequence[tuple[Floats, float, str]]  # rows on the weights, ``a.w >= b``
 
 MOST_PAIRS = 20_000
 """Largest number of pairs that are polished; the linear program of more pairs takes too long."""
 
-MOST_ROUNDS = 60
-"""Rounds of adding rows to that program; five to fifteen are usual."""
+MOST_ROUNDS = 60  # rounds of adding rows to that program; five to fifteen are usual
 
 ROOM, ROOM_FIRST = 1e-7, 1e3
 """Room that a row of the user's keeps in a polish, so that rounding does not break it, and what room is worth there,
@@ -61,9 +59,8 @@ class Verified:
 
 
 def summed(problem: Problem) -> float:
-    """Sum of the sizes of what a value adds up; the rounding error of a value in doubles is relative to it.
-
-    With sample weights of 1e12 and 1e-12 in one list it is 1e12, even where the value is 1e-12.
+    """Sum of the sizes of what a value adds up; the rounding error of a value in doubles is relative to it. With sample
+    weights of 1e12 and 1e-12 in one list it is 1e12, even where the value is 1e-12.
     """
     earned = sum(u.factor * float(np.abs(u.coefficients).max()) * float(u.hits.sum()) for u in problem.units)
     kept = sum(abs(q.weight * q.constant / q.scale) for q in problem.lists) / problem.total_weight
@@ -79,22 +76,16 @@ def verified(problem: Problem, w: Floats, as_given: bool = False) -> Verified:
 
 def meets(problem: Problem, w: Floats) -> bool:
     """Whether the order by weights meets the quotas, exactly."""
-    if not problem.quotas:
-        return True
     from rerank.certificate import meets_quotas
 
-    return meets_quotas(problem, w)
+    return not problem.quotas or meets_quotas(problem, w)
 
 
 def polished(problem: Problem, w: Floats, claim: float | None = None, nearly: bool = False) -> Verified:
     """The better of ``w`` and its polish, both recomputed exactly.
 
-    With a claim, or ``nearly``, pairs that are won by almost the margin are to be won, too.
-
-    Raises
-    ------
-    CertificateError
-        If the weights do not reach the value that a solver claims for them, even after polishing.
+    With a claim, or ``nearly``, pairs that are won by almost the margin are to be won, too. It is a CertificateError if
+    the weights do not reach the claim of a solver even after polishing.
     """
     best = verified(problem, w)
     tried = 0
@@ -104,7 +95,8 @@ def polished(problem: Problem, w: Floats, claim: float | None = None, nearly: bo
             tried = len(pairs)
             # By sum weights are compared as they are, and brought to norm 1 afterwards.
             ends = (np.zeros(w.size), np.ones(w.size)) if problem.by_sum else problem.limits
-            wide = polish(problem.scaled, pairs, w, problem.signs, w != 0, ends, _sides(problem, w))
+            total = [(-np.ones(w.size), -float(w.sum()), "")] if problem.by_sum else []
+            wide = polish(problem.scaled, pairs, w, problem.signs, w != 0, ends, [*sides_of(problem), *total])
             wide = allowed(problem, normalised(wide, problem.limits))
             if meets(problem, wide):
                 best = max(best, verified(problem, wide), key=lambda one: (one.value, one.certificate.margin or 0))
@@ -118,12 +110,6 @@ def polished(problem: Problem, w: Floats, claim: float | None = None, nearly: bo
     )
 
 
-def _sides(problem: Problem, w: Floats) -> Sides:
-    """The rows on weights in doubles, and a limit on their sum where that measures them."""
-    total = [(-np.ones(w.size), -float(w.sum()), "")] if problem.by_sum else []
-    return [*sides_of(problem), *total]
-
-
 def outside(w: Floats, box: tuple[Floats, Floats]) -> int | None:
     """The first weight outside a box; None if all lie in it, up to rounding."""
     wrong = np.flatnonzero((w < box[0] - 1e-12) | (w > box[1] + 1e-12))
@@ -131,9 +117,8 @@ def outside(w: Floats, box: tuple[Floats, Floats]) -> int | None:
 
 
 def within_tolerance(problem: Problem, w: Floats, claim: float, as_given: bool = False) -> bool:
-    """Whether weights reach a claim with the smallest margin that a solver's tolerance leaves.
-
-    If no doubles win the same pairs by the whole margin, an honest solver's claim cannot be restored.
+    """Whether weights reach a claim with the smallest margin that a solver's tolerance leaves. If no doubles win the
+    same pairs by the whole margin, an honest solver's claim cannot be restored.
     """
     loose = problem.with_epsilon(CLAIMED_SHARES[-1] * problem.epsilon)
     return is_closed(claim - verified(loose, w, as_given).value, claim, summed(problem))
@@ -211,23 +196,16 @@ def polish(
 
 @dataclass(frozen=True, eq=False)
 class Kept:
-    """Linear rows that weights keep while they are polished, together with further columns ``v``.
+    """Linear rows that weights keep while they are polished, together with further columns ``v`` (e,).
 
     ``left @ (w, v) <= right``, kept with some room where there is any, and ``equal @ (w, v) == sides``.
-
-    Attributes
-    ----------
-    left, equal : float64 arrays (m, d + e) and (k, d + e)
-    right, sides : float64 arrays (m,) and (k,)
-    low, high : float64 arrays (e,)
-        Bounds of the further columns.
     """
 
     left: Floats
     right: Floats
     equal: Floats
     sides: Floats
-    low: Floats
+    low: Floats  # (e,), bounds of the further columns
     high: Floats
 
 
@@ -235,7 +213,6 @@ def polish_within(
     X: Floats, pairs_won: Pairs, w: Floats, low: Floats, high: Floats, kept: Kept
 ) -> tuple[Floats, Floats] | None:
     """Weights between ``low`` and ``high`` with the widest smallest margin that keep rows, and the further columns.
-
     None if the linear program has no solution. Nothing is scaled.
     """
     found, _ = _widest(X, pairs_won, w, low, high, kept)
@@ -249,15 +226,12 @@ def smallest_margin(X: Floats, pairs: Pairs, w: Floats) -> float:
 
 def _margins(X: Floats, pairs: Pairs, w: Floats) -> Floats:
     scores = X @ w
-    margins: Floats = scores[pairs[:, 0]] - scores[pairs[:, 1]]
-    return margins
+    return np.asarray(scores[pairs[:, 0]] - scores[pairs[:, 1]])
 
 
 def _widest(X: Floats, pairs: Pairs, w: Floats, low: Floats, high: Floats, kept: Kept) -> tuple[Floats | None, float]:
-    """Weights for all pairs and their smallest margin, from linear programs over some of them.
-
-    The most violated pairs are added in rounds. Further columns follow the weights, which are None where no program
-    was solved.
+    """Weights for all pairs and their smallest margin, from linear programs over some of them. The most violated pairs
+    are added in rounds. Further columns follow the weights, which are None where no program was solved.
     """
     best, best_margin, d = None, -np.inf, w.size
     active = _lowest(_margins(X, pairs, w), 4 * d + 20)
@@ -280,15 +254,12 @@ def _widest(X: Floats, pairs: Pairs, w: Floats, low: Floats, high: Floats, kept:
 
 
 def _lowest(margins: Floats, count: int) -> Pairs:
-    if margins.size <= count:
-        return np.arange(margins.size)
-    return np.argpartition(margins, count)[:count]
+    return np.arange(margins.size) if margins.size <= count else np.argpartition(margins, count)[:count]
 
 
 def _solve(differences: Floats, low: Floats, high: Floats, kept: Kept) -> tuple[Floats, float] | None:
-    """Maximise delta over ``differences @ w >= delta`` in the box and the rows to keep; None if the solver gives up.
-
-    Of the columns, the weights come first, the further ones next, and then delta and the room of each row.
+    """Maximise delta over ``differences @ w >= delta`` in the box and the rows to keep; None if the solver gives up. Of
+    the columns, the weights come first, the further ones next, and then delta and the room of each row.
     """
     from scipy.optimize import linprog
 

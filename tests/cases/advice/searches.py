@@ -26,7 +26,7 @@ from formulations import mps
 from rerank import RerankerCV, plots
 from rerank.certificate import certify, check_claim, leaf_boxes
 from rerank.cli import ranking
-from rerank.cli.common import read_for
+from rerank.cli.inputs import read_for
 from rerank.ranks import evaluate, weighted_gains
 from rerank.ranks.perturb import perturb_rows, perturb_weights
 from rerank.ranks.runs import run_values

@@ -1,0 +1,279 @@
+"""What commands are given: columns and options of a fit by their fields, tables, models and runs."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from inspect import Parameter, Signature, signature
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+
+from rerank.cli.common import say
+from rerank.errors import InputError
+from rerank.reranker.options import Spelling, spellings, split_names
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from rerank.io import Table
+    from rerank.io.columns import Kinds
+    from rerank.reranker.estimator import Reranker
+    from rerank.reranker.files.model_file import ModelDocument
+
+Answer = TypeVar("Answer")
+
+Data = Annotated[Path, typer.Argument(help="Table: .csv, .tsv, .svm (svmlight with qid), also .gz, or .parquet.")]
+Model = Annotated[Path, typer.Argument(help="Model file (JSON) written by rerank fit.")]
+COLUMNS = {
+    "label": "column of the label, 0/1 or grades.",
+    "qid": "column of the list (query) id.",
+    "id": "column of the row's name.",
+    "weight": "column of the row's weight.",
+    "groups": "column of what rows belong together, such as a person; folds keep it whole.",
+    "people": "column of the kind of row that --quota counts.",
+    "positive": "the label of the rows to find, where labels are words.",
+    "features": "columns to use, with commas between; all by default, those with text for logistic alone.",
+    "texts": "columns whose numbers are names, such as postal codes, with commas between.",
+    "delimiter": "what separates the columns, one character or tab.",
+}
+"""What the options of a command say of the columns of a table, by the names that :func:`read_data` has for it."""
+GIVEN = "given_"  # what the name of a parameter has before it among a command's own
+
+
+def with_columns(*names: str) -> Callable[[Callable[..., Answer]], Callable[..., Answer]]:
+    """A command gets what is said of the columns of a table as ``columns``, by these names of :data:`COLUMNS`."""
+
+    def made(name: str) -> Parameter:
+        told: Any = Annotated[str | None, typer.Option(flag_of(name), help=f"CSV: {COLUMNS[name]}")]
+        return Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=told)
+
+    return lambda command: _extended(command, "columns", list(map(made, names)), dict)
+
+
+def flag_of(name: str) -> str:
+    """The option that says a column."""
+    return "--positive-label" if name == "positive" else f"--{name}"
+
+
+def with_options(options: type[Any], unset: bool = False) -> Callable[[Callable[..., Answer]], Callable[..., Answer]]:
+    """A command gets the options of a fit (:mod:`rerank.reranker.options`) as ``given``, by parameter. With ``unset``
+    these are only the ones that the user gives, and none has a default.
+    """
+
+    def made(name: str, one: Spelling) -> Parameter:
+        kind: Any = one.kind | None if unset else one.kind
+        told: Any = Annotated[kind, typer.Option(*one.names, help=one.help)]
+        default = None if unset else one.default
+        return Parameter(GIVEN + name, Parameter.KEYWORD_ONLY, default=default, annotation=told)
+
+    def packed(values: dict[str, Any]) -> dict[str, Any]:
+        given = {name.removeprefix(GIVEN): value for name, value in values.items()}
+        return {name: value for name, value in given.items() if not unset or value is not None}
+
+    derived = [made(name, one) for name, one in spellings(options).items()]
+    return lambda command: _extended(command, "given", derived, packed)
+
+
+def _extended(
+    command: Callable[..., Answer], name: str, made: list[Parameter], packed: Callable[[dict[str, Any]], dict[str, Any]]
+) -> Callable[..., Answer]:
+    """The command with some parameters in place of one, which gets their values."""
+    own = signature(command, eval_str=True).parameters.values()
+    each = [made if one.name == name else [one.replace(kind=Parameter.KEYWORD_ONLY)] for one in own]
+    shown = Signature([one for some in each for one in some])
+
+    @functools.wraps(command)
+    def run(**values: Any) -> Answer:
+        taken = {one.name: values.pop(one.name) for one in made}
+        return command(**values, **{name: packed(taken)})
+
+    run.__annotations__ = {one.name: one.annotation for one in shown.parameters.values()}
+    run.__signature__ = shown  # type: ignore[attr-defined]
+    return run
+
+
+def read_data(
+    path: Path,
+    *,
+    features: str | list[str] | None = None,
+    delimiter: str | None = None,
+    need_label: bool = False,
+    kinds: Kinds | None = None,
+    **roles: str | None,
+) -> Table:
+    """The table of a file, without rows of weight 0; notes of its reader go to standard error.
+
+    Features are names, or a text of names with commas between. With ``kinds`` it may have texts and gaps, and ``roles``
+    name the columns of label, list and so on (:func:`rerank.io.read_csv`).
+    """
+    names = split_names(features) if isinstance(features, str) else features
+    return there(_read(path, need_label, features=names, delimiter=separator(delimiter), kinds=kinds, **roles))
+
+
+def _read(path: Path, need_label: bool, **options: Any) -> Table:
+    """The table of a file; notes of its reader go to standard error."""
+    from rerank.io import read_table
+
+    table = read_table(path, **options)
+    for note in table.notes:
+        say(note)
+    if need_label and table.y is None:
+        raise InputError(f"{path} was read without labels; name the column that holds them with --label.")
+    return table
+
+
+def there(table: Table) -> Table:
+    """The rows with a weight above 0, named as in the file: by their ids, or by their numbers in the whole table."""
+    from rerank.ranks.present import present
+
+    mask = present(len(table), table.sample_weight).mask
+    return table if mask is None else some_of(replace(table, ids=row_names(table)), mask.nonzero()[0])
+
+
+def row_names(table: Table) -> NDArray[np.object_]:
+    """The ids of the rows, or their numbers."""
+    import numpy as np
+
+    return np.array([str(row) for row in range(len(table))], dtype=object) if table.ids is None else table.ids
+
+
+def some_of(table: Table, rows: NDArray[np.intp]) -> Table:
+    """Some rows of a table."""
+    named = {name: getattr(table, name) for name in ("y", "qid", "ids", "sample_weight", "groups", "people")}
+    some: dict[str, Any] = {name: None if values is None else values[rows] for name, values in named.items()}
+    return replace(table, X=table.X[rows], **some)
+
+
+def named_table(table: Table) -> Any:
+    """The columns of a table under their names."""
+    from rerank.io.frames import with_columns
+
+    return with_columns(table.X, table.feature_names, table.feature_names)
+
+
+def read_for(
+    model: Path,
+    data: Path,
+    *,
+    positive: str | None = None,
+    delimiter: str | None = None,
+    need_label: bool = False,
+    take_label: bool = False,
+    **roles: str | None,
+) -> tuple[ModelDocument, Table]:
+    """A model and a table with its columns; one that ``roles`` do not name is that of the fit, if the file has it.
+
+    Labels are read where they are needed or, with ``take_label``, where the file has them. Rows of weight 0 are left
+    out where labels are needed.
+    """
+    from rerank.io.columns import label_column
+    from rerank.io.frames import with_columns
+    from rerank.io.reader import column_names
+    from rerank.reranker.files import model_file
+    from rerank.reranker.files.document import kinds_of
+
+    doc = model_file.read(model)
+    kinds, options, label_of_rows = kinds_of(doc), dict[str, Any](), None
+    if header := column_names(data, separator(delimiter)):
+        given = {role: roles.get(role) for role in ("label", "qid", "id", "weight", "people")}
+        for role, name in given.items():
+            fitted = doc.settings.get(f"{role}_column")
+            wanted = need_label or (take_label and role != "people") or role in ("qid", "id")
+            if name is None and fitted is not None and wanted and fitted in header:
+                given[role] = fitted
+        if given["id"] is None:  # what pandas calls the rows; of several columns or none they are numbered
+            given["id"] = label_of_rows = label_column([name for name in header if name not in kinds])
+        if given["qid"] is None and (lost := doc.settings.get("qid_column")) is not None:
+            say(
+                f"{data} has no column {lost!r}, which held the lists of the fit, so all rows are one list; name "
+                "theirs with --qid."
+            )
+        if positive is None and given["label"] is not None:
+            word = doc.settings.get("label_positive")
+            positive = doc.settings.get("positive_label") or (word if isinstance(word, str) else None)
+        options = {**given, "features": list(kinds), "kinds": kinds}
+    else:
+        options = {"n_features": len(doc.feature_names), **{r: roles.get(r) for r in ("label", "qid", "id", "weight")}}
+    options |= {"positive": positive, "delimiter": separator(delimiter)}
+    try:
+        table = _read(data, need_label, **options)
+    except InputError:
+        if label_of_rows is None:
+            raise
+        table = _read(data, need_label, **options | {"id": None})  # some rows may have no label
+    if len(table.feature_names) < len(doc.feature_names):
+        X = with_columns(table.X, table.feature_names, doc.feature_names)
+        table = replace(table, X=X, feature_names=doc.feature_names)
+    return doc, there(table) if need_label else table
+
+
+def ranker(doc: ModelDocument, model: Path) -> Reranker:
+    """The estimator of a model, for rows whose columns were found by name and have no names themselves."""
+    from rerank.reranker.estimator import restored
+    from rerank.reranker.files.document import state_of
+
+    return restored(state_of(replace(doc, settings={**doc.settings, "named_features": False}), where=str(model)))
+
+
+def flags_of(columns: Mapping[str, object]) -> dict[str, object]:
+    """What is said of columns, by the options that say it."""
+    return {flag_of(name): value for name, value in columns.items()}
+
+
+def refuse_idle(given: Mapping[str, object], why: str) -> None:
+    """Refuse options that would change nothing: those with a value that is not None. ``why`` ends the sentence."""
+    for name, value in given.items():
+        if value is not None:
+            raise InputError(f"{name} is given, and {why}.")
+
+
+def separator(delimiter: str | None) -> str | None:
+    """The character that ``--delimiter`` names."""
+    return {"tab": "\t", "\\t": "\t"}.get(delimiter or "", delimiter)
+
+
+def with_ideal(path: Path) -> list[Path]:
+    """A table and the file of ideal grades that may stand beside it."""
+    from rerank.io import ideal
+
+    return [path, Path(ideal.beside(path))]
+
+
+def named_run(text: str) -> tuple[str, str] | None:
+    """Name and file of NAME=FILE; None for a FILE alone, also where a file's own name has the sign."""
+    name, equals, path = text.partition("=")
+    return (name, path) if equals and (os.path.exists(path) or not os.path.exists(text)) else None
+
+
+def runs_of(given: list[str]) -> dict[str, Path]:
+    """Files by name, from NAME=FILE, or FILE, whose name is its stem."""
+    from rerank.io.runs import name_of_file
+
+    found: dict[str, Path] = {}
+    for text in given:
+        name, path = named_run(text) or (name_of_file(text), text)
+        if not name or not path:
+            raise InputError(f"{text!r} is no run; write NAME=FILE, such as bm25=a.run.")
+        if name in found:
+            raise InputError(f"Two runs are called {name!r}; give each a name of its own: NAME=FILE.")
+        found[name] = Path(path)
+    return found
+
+
+def runs_and_qrels(
+    files: list[str] | None, run: list[str] | None, qrels: Path | None, judged: bool
+) -> tuple[dict[str, Path], Path | None]:
+    """Runs by name and judgements, of files and of --run and --qrels. Without --qrels the last file holds the
+    judgements if they are needed (``judged``), or if it is written as such.
+    """
+    from rerank.io.trec import reads_as
+
+    every = list(files or [])
+    if qrels is None and every and (judged or reads_as(every[-1]) == "judgements"):
+        qrels = Path(every.pop())
+    return runs_of([*every, *(run or [])]), qrels
