@@ -81,10 +81,8 @@ from formulations.options import rows_of
 
 __all__ = ["Card", "build", "build_pessimistic", "most_nonzeros", "assignment"]
 
-MARGIN = 0.5
-"""Points by which a total must be above another one: whole numbers differ by 1, and solvers round."""
-
-PARTS = {
+MARGIN = 0.5  # points by which a total must be above another one: whole numbers differ by 1, and solvers round
+PARTS = {  # prefixes of the short names of columns and rows of cards, and what they mean
     "u": ("u", "ours: 1 when question j has points above 0"),
     "d": ("d", "ours: 1 when question j has points below 0"),
     "v": ("v", "ours: 1 when question j has exactly m points"),
@@ -110,7 +108,6 @@ PARTS = {
     "not_below_if": ("NI", "ours: no point less is not below"),
     "area_inside": ("AR", "ours: the AUC among the rows of each kind of people, in pairs of rows"),
 }
-"""Prefixes of the short names of columns and rows of cards, and what they mean."""
 
 
 Need = tuple[Iterable[int] | None, Iterable[int]]

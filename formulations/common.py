@@ -18,13 +18,12 @@ from formulations.errors import FormulationError, FormulationWarning, ModelTooLa
 from formulations.options import Instance
 from formulations.wins import OPEN, WON, Layout, big_m, differences, slopes
 
-Term = tuple[float, Any]
-"""A coefficient and a variable."""
+Term = tuple[float, Any]  # a coefficient and a variable
 
 LEAST_MARGIN = 1e-5
 """Smallest margin in a row divided by its big-M: ten times the amount, 1e-6, by which solvers may miss a row."""
 
-SHORT = {
+SHORT = {  # prefixes of short names that mean the same in every program; columns in small letters, rows in capitals
     "w": "w",
     "gamma": "g",
     "z": "z",
@@ -41,10 +40,9 @@ SHORT = {
     "weight_row": "V",
     "weight_sum": "N",
 }
-"""Prefixes of short names that mean the same in every program; columns in small letters, rows in capitals."""
 
 
-SHARED = {
+SHARED = {  # what a component means, where programs share it
     "w": "weight of each scaled column, within its limits",
     "gamma": "1 when feature j may carry a weight",
     "z": "1 when item i is scored at least the margin above item k; pairs that the limits of w decide have none",
@@ -60,7 +58,6 @@ SHARED = {
     "distinct_ranks": "ranks are distinct, so that at most m - l + 1 rows have rank l - 1 or more",
     "one_above": "two rows cannot both be above each other",
 }
-"""What a component means, where programs share it."""
 
 
 Parts = Mapping[str, tuple[str, str]]

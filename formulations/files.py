@@ -13,11 +13,8 @@ from typing import Any
 
 from formulations.errors import FileFormatError, FormulationError
 
-LARGEST_FILE = 2**30
-"""Bytes; larger files are refused before they are read."""
-
-MOST_PARTS = 2**23
-"""Brackets, commas and colons of a JSON file; each stands for at most about 70 bytes of memory."""
+LARGEST_FILE = 2**30  # bytes; larger files are refused before they are read
+MOST_PARTS = 2**23  # brackets, commas and colons of a JSON file; each stands for at most about 70 bytes of memory
 
 
 def file_bytes(path: str | PathLike[str], largest: int = LARGEST_FILE) -> bytes:

@@ -29,8 +29,7 @@ from formulations.data import GradedList
 from formulations.options import Instance, Options
 from formulations.wins import Layout, Pair
 
-Level = tuple[int, int]
-"""A row ``i`` and a level ``l`` of its rank."""
+Level = tuple[int, int]  # a row ``i`` and a level ``l`` of its rank
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,7 @@ Index = tuple[int, int, int]
 
 __all__ = ["build", "most_nonzeros", "assignment"]
 
-PARTS = {
+PARTS = {  # prefixes of the short names of this program's own families, and what the components mean
     "s": ("", "ours: how many negatives of unit u item i beats"),
     "b": ("", "ours: 1 when item i loses to at most q negatives of unit u"),
     "c": ("", "ours: how many positives of unit u lose to at most q negatives"),
@@ -93,7 +93,6 @@ PARTS = {
     "enough_placed_order": ("P", "ours: where j positives are, j - 1 are"),
     "wider_top": ("X", "ours: who is in the top p is in a wider one"),
 }
-"""Prefixes of the short names of this program's own families, and what the components mean."""
 
 
 def build(

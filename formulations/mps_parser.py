@@ -16,9 +16,7 @@ from formulations.program import HUGE, Program
 
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eEdD][+-]?\d{1,4})?")
 
-MOST_NAMES = 2**21
-"""Rows and columns of a program; each takes some hundred bytes of memory."""
-
+MOST_NAMES = 2**21  # rows and columns of a program; each takes some hundred bytes of memory
 INFINITE = frozenset({"inf", "+inf", "infinity", "+infinity", "-inf", "-infinity"})
 
 BEFORE = {"COLUMNS": "ROWS", "RHS": "COLUMNS", "RANGES": "COLUMNS", "BOUNDS": "COLUMNS", "ENDATA": "COLUMNS"}

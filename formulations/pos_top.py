@@ -54,13 +54,12 @@ Key = tuple[int, int]
 
 __all__ = ["build", "most_nonzeros", "assignment"]
 
-PARTS = {
+PARTS = {  # prefixes of short names, and what the components mean
     "h": ("h", "ours: no negative of unit u is scored above it"),
     "a": ("a", "ours: 1 when item i is scored at least the margin above every negative of unit u"),
     "threshold": ("H", "ours: the threshold of a unit is at least the score of each of its negatives"),
     "above_threshold": ("A", "ours: an item counts when it is the margin above the threshold; row divided by M_ui"),
 }
-"""Prefixes of short names, and what the components mean."""
 
 
 def build(

@@ -85,7 +85,7 @@ from formulations.wins import LOST, OPEN, WON, Pair, Wins, asked_pairs, mutual_p
 
 __all__ = ["build", "most_nonzeros", "assignment"]
 
-PARTS = {
+PARTS = {  # prefixes of short names; equations of [RudinWang2018], and what the other components mean
     "statistic": ("", "(11), (10)"),
     "w": ("", "(21)"),
     "gamma": ("", "(21)"),
@@ -111,11 +111,9 @@ PARTS = {
     "distinct_ranks": ("P", "ours"),
     "one_above": ("X", "ours"),
 }
-"""Prefixes of short names; equations of [RudinWang2018], and what the other components mean."""
 
 
-WIDE = 1e-3
-"""Margin above which the gap between 0 and it is likely to cost something."""
+WIDE = 1e-3  # margin above which the gap between 0 and it is likely to cost something
 
 
 def build(

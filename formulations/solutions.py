@@ -21,11 +21,9 @@ from formulations.program import Program, portable
 
 __all__ = ["Solution", "NoPointError", "read_solution", "parse_solution", "original_names", "solution_text"]
 
-LARGEST_SOLUTION = 2**28
-"""Bytes; larger solution files are refused before they are read."""
+LARGEST_SOLUTION = 2**28  # bytes; larger solution files are refused before they are read
 
-Lines = list[tuple[int, str]]
-"""Lines that are not blank, with their numbers."""
+Lines = list[tuple[int, str]]  # lines that are not blank, with their numbers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +82,7 @@ class Dialect:
 
 NAMED, FIGURE = r"(?P<name>[^#\s]\S*)\s+(?P<value>\S+)", r"[-+.\d]\S*"
 
-DIALECTS = (
+DIALECTS = (  # tried in order; ``plain`` is a name and a value in each line, written by hand or by a script
     Dialect(  # styles 0 (all columns) and 4 (non-zero columns, each with its index)
         solver="highs",
         title="HiGHS",
@@ -261,10 +259,8 @@ DIALECTS = (
     ),
     Dialect(solver="plain", title="the file", head=r"\s*\S+\s+\S+\s*$", other="#", row=NAMED),
 )
-"""Tried in order. ``plain`` is a name and a value in each line, written by hand or by a script."""
 
-NAMES = tuple(dict.fromkeys(form.solver for form in DIALECTS))
-"""What a dialect may be called."""
+NAMES = tuple(dict.fromkeys(form.solver for form in DIALECTS))  # what a dialect may be called
 
 
 @dataclass(frozen=True)

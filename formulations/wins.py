@@ -19,11 +19,8 @@ LOST, OPEN, WON = -1, 0, 1
 ROUNDING = 1e-12
 """A range whose end is this close to the margin, for the sizes of its terms, is computed again in rationals."""
 
-CHUNK = 1 << 22
-"""Numbers of a table of differences that are held at a time."""
-
-ENTRIES_OF_A_FEATURE = 5
-"""``switch_up`` and ``switch_down`` hold two entries each, ``support_limit`` one."""
+CHUNK = 1 << 22  # numbers of a table of differences that are held at a time
+ENTRIES_OF_A_FEATURE = 5  # ``switch_up`` and ``switch_down`` hold two entries each, ``support_limit`` one
 
 ENTRIES_OF_A_LEVEL = 7
 """Largest number of entries that a level adds to all families together, with every option that adds some."""

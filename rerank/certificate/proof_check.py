@@ -32,8 +32,7 @@ from rerank.errors import CertificateError, InputError
 from rerank.problem import Problem, Proof, broken, digest
 from rerank.problem.proof import COORDINATE, LINE, VERSION, Circuits
 
-CLOSE = Fraction(1, 10**12)
-"""By how much a claimed value may be off, relative to what was summed up."""
+CLOSE = Fraction(1, 10**12)  # by how much a claimed value may be off, relative to what was summed up
 
 
 @dataclass(frozen=True)

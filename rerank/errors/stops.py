@@ -26,17 +26,10 @@ Answer = TypeVar("Answer")
 Look: TypeAlias = Callable[[], "str | None"]
 Ends: TypeAlias = Callable[[], None]
 
-INTERRUPTED = "interrupted"
-"""Why to stop, after Ctrl-C."""
-
-POLL = 0.05
-"""Seconds between two looks at the clock, at events and, on Windows, for Ctrl-C."""
-
-GRACE = 1.0
-"""Seconds that an :func:`attended` call may take to end once it is asked to; HiGHS may take ten."""
-
-LINGER = 5.0
-"""Seconds that the interpreter waits, when it ends, for each call that was left behind."""
+INTERRUPTED = "interrupted"  # why to stop, after Ctrl-C
+POLL = 0.05  # seconds between two looks at the clock, at events and, on Windows, for Ctrl-C
+GRACE = 1.0  # seconds that an :func:`attended` call may take to end once it is asked to; HiGHS may take ten
+LINGER = 5.0  # seconds that the interpreter waits, when it ends, for each call that was left behind
 
 
 class Stop:

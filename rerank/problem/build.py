@@ -78,8 +78,7 @@ def ranked_list(
     )
 
 
-MOST_STATED = 5_000_000
-"""Rows of all lists of two classes that the pairs of one list may be stated as."""
+MOST_STATED = 5_000_000  # rows of all lists of two classes that the pairs of one list may be stated as
 
 
 def ranked_lists(

@@ -17,8 +17,7 @@ from rerank.problem.problem import Problem
 from rerank.problem.quotas import Quota
 from rerank.problem.rows import WeightRow, encoded
 
-MOST_ENTRIES = 20_000_000
-"""Entries of a table that is read; a larger one is refused before any memory is taken."""
+MOST_ENTRIES = 20_000_000  # entries of a table that is read; a larger one is refused before any memory is taken
 
 
 def problem_to_json(problem: Problem) -> dict[str, Any]:

@@ -43,8 +43,7 @@ from rerank.problem.scaling import scale_columns
 
 Floats = NDArray[np.float64]
 
-GRID = 2**20
-"""Ends of coordinates are multiples of 1 / GRID."""
+GRID = 2**20  # ends of coordinates are multiples of 1 / GRID
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,14 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 VERSION = 1
-LEAF = 0
-"""Code of a box that is fathomed by its interval bound."""
-LISTED = 1
-"""Code of a box that is fathomed by listing the vertices in it."""
-COORDINATE = 2
-"""Code of a split at the middle of the first coordinate of a support."""
-LINE = 1000
-"""The code of a split by line g = 1, 2, ... of a support is ``LINE + g``."""
+LEAF = 0  # code of a box that is fathomed by its interval bound
+LISTED = 1  # code of a box that is fathomed by listing the vertices in it
+COORDINATE = 2  # code of a split at the middle of the first coordinate of a support
+LINE = 1000  # the code of a split by line g = 1, 2, ... of a support is ``LINE + g``
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,8 +25,7 @@ from rerank.problem.lists import RankedList
 Indices = NDArray[np.intp]
 
 _TEXT = re.compile(r"(?:at (?P<side>least|most) )?(?P<count>\d+) of (?P<name>.+) among the first (?P<first>\d+)$")
-MOST = 2**40
-"""Largest number of a quota."""
+MOST = 2**40  # largest number of a quota
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,8 +24,7 @@ from rerank.statistics import RankStatistic
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-ROUNDING = 1e-13
-"""Bound on the rounding of a score and of its ends, relative to the sizes of what is added up."""
+ROUNDING = 1e-13  # bound on the rounding of a score and of its ends, relative to the sizes of what is added up
 
 
 def depth_of(statistic: RankStatistic) -> int | None:

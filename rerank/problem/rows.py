@@ -19,18 +19,14 @@ from rerank.errors import InputError, nearest
 from rerank.ranks.rationals import from_text, to_text
 
 Coefficients = dict[int, Fraction]
-Form = tuple[Coefficients, Fraction]
-"""Coefficients of columns, and a constant."""
-
+Form = tuple[Coefficients, Fraction]  # coefficients of columns, and a constant
 TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)(?![\w`])|`(?P<quoted>[^`]+)`|(?P<name>[^\W\d][\w.]*)"
     r"|(?P<sign><=|>=|==|=<|=>|≤|≥|[=<>+\-*/()]))"
 )
 LESS, MORE = {"<=", "=<", "≤"}, {">=", "=>", "≥"}
-MOST_DIGITS = 400
-"""Length of a number that is read; exponents beyond make rationals too long to compute with."""
-MOST_TEXT, MOST_OPEN = 100_000, 50
-"""Length of a row that is read, and parentheses in it."""
+MOST_DIGITS = 400  # length of a number that is read; exponents beyond make rationals too long to compute with
+MOST_TEXT, MOST_OPEN = 100_000, 50  # length of a row that is read, and parentheses in it
 
 
 @dataclass(frozen=True)

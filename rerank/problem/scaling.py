@@ -13,8 +13,7 @@ from rerank.ranks.rationals import exact_total, unit
 
 Floats = NDArray[np.float64]
 
-FARTHEST = 2.0**960
-"""Largest scaled feature of a row outside the range; sums of fewer than 2^60 of them stay finite."""
+FARTHEST = 2.0**960  # largest scaled feature of a row outside the range; sums of fewer than 2^60 of them stay finite
 
 
 def scale_columns(X: Floats, low: Floats, high: Floats) -> Floats:

@@ -11,8 +11,7 @@ from rerank.problem.problem import Problem
 
 Floats = NDArray[np.float64]
 
-BATCH = 2**21
-"""Scores that are held at once."""
+BATCH = 2**21  # scores that are held at once
 
 
 def values_at(problem: Problem, weights: ArrayLike) -> Floats:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Arrays = dict[str, NDArray[Any]]
 
-KINDS = {
+KINDS = {  # names of the arrays of a state, and types of their numbers
     "weights": "<f8",
     "points": "<f8",
     "unexplored": "<i8",
@@ -62,35 +62,19 @@ KINDS = {
     "boxed": "<i4",
     **dict.fromkeys(Circuits.none().arrays(), "<i8"),
 }
-"""Names of the arrays of a state, and types of their numbers."""
 
 MOST = {"pushed": 2**62, "named": NAMES, "job": 2**62 // NAMES, "boxes": 2**62}
 """Counters of :class:`OpenBoxes`, and what they stay below."""
 
-BOUNDS = ("cap", "shown_before", "target", "aside")
-"""Bounds of it; infinite ones among them."""
-
+BOUNDS = ("cap", "shown_before", "target", "aside")  # bounds of :class:`OpenBoxes`; infinite ones among them
 FORM = Format("exact-rerank checkpoint", 1, KINDS, most_bytes=(1 << 31) - 1, compressed=False)
-EVERY = 30.0
-"""Seconds between two writes, at least."""
-SHARE = 0.05
-"""Of the time, that may be spent on writing."""
+EVERY = 30.0  # seconds between two writes, at least
+SHARE = 0.05  # of the time, that may be spent on writing
 REMEDY = "delete it to begin anew, or choose another path"
 
 
 class Checkpoint:
-    """The file of one search.
-
-    Parameters
-    ----------
-    path : path
-    loop : BranchAndBound
-
-    Attributes
-    ----------
-    note : str
-        Why the last write failed, or ``""``.
-    """
+    """The file of one search; ``note`` says why the last write failed, or is empty."""
 
     def __init__(self, path: str | os.PathLike[str], loop: BranchAndBound) -> None:
         self.path = path
@@ -107,11 +91,8 @@ class Checkpoint:
     def resume(self) -> None:
         """Go on where an earlier process stopped; without one the file is written, which reserves the path.
 
-        Raises
-        ------
-        InputError
-            The file belongs to another search or to something else, is damaged, or cannot be written.  It is left as
-            it was.
+        InputError: the file is of another search or of something else, is damaged, or cannot be written. It is left as
+        it was.
         """
         if not Path(self.path).exists():
             self._write(closed=False)
@@ -202,10 +183,7 @@ def stored(loop: BranchAndBound) -> tuple[dict[str, Any], Arrays]:
 def restore(loop: BranchAndBound, header: dict[str, Any], arrays: Arrays) -> None:
     """Go on where :func:`stored` was called, with a loop of the same problem and options.
 
-    Raises
-    ------
-    ValueError, KeyError, TypeError
-        The state does not fit the problem, or is none.
+    ValueError, KeyError or TypeError: the state does not fit the problem, or is none.
     """
     run, boxes, d = loop.run, loop.boxes, loop.run.problem.n_features
     restored = restored_lines(header["lines"], arrays["points"].reshape(-1, d))

@@ -16,8 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-MARK = "compiled_into_kernels"
-"""The attribute of a function that only kernels call."""
+MARK = "compiled_into_kernels"  # the attribute of a function that only kernels call
 
 
 def kernel(**options: Any) -> Callable[[Callable[..., Any]], Any]:

@@ -33,35 +33,19 @@ LEAST = 1e-7  # distance from all rows, whose largest coefficient is 1, below wh
 class Domain:
     """The weights that are allowed; points are coordinates unless they are called weights.
 
-    Attributes
-    ----------
-    scale : float64 (d,)
-        Weights are ``scale`` times coordinates.
-    lower, upper : float64 (d,)
-        Smallest and largest coordinate of each feature.
-    limits : pair of float64 arrays (d,), or None
-        Limits of the weights of an anchored problem.
-    rows : tuple of WeightRow
-        Rows on the weights, exactly.
-    walls : float64 (m, d + 2)
-        The same as ``a.v >= b``: coefficients of size up to 1, ``b``, and what rounding may change in ``a.v - b``.
-    most : int or None
-        Largest number of features that count.
-    by_sum : bool
-        Whether the margin is multiplied by the sum of the weights; points that are all 0 are none then.
-    directions : bool
-        Whether the coordinates beside the anchor lie on the surface of a cube.
+    ``walls`` (m, d + 2) are the rows as ``a.v >= b``: coefficients of size up to 1, ``b``, and what rounding may change
+    in ``a.v - b``.
     """
 
-    scale: Floats
-    lower: Floats
+    scale: Floats  # (d,): weights are ``scale`` times coordinates
+    lower: Floats  # smallest and largest coordinate of each feature
     upper: Floats
-    limits: tuple[Floats, Floats] | None = None
-    rows: tuple[WeightRow, ...] = ()
+    limits: tuple[Floats, Floats] | None = None  # of the weights of an anchored problem
+    rows: tuple[WeightRow, ...] = ()  # rows on the weights, exactly,
     walls: Floats = field(default_factory=lambda: np.empty((0, 2)))
-    most: int | None = None
-    by_sum: bool = False
-    directions: bool = False
+    most: int | None = None  # largest number of features that count
+    by_sum: bool = False  # whether the margin is multiplied by the sum of the weights; 0 is no point then
+    directions: bool = False  # whether the coordinates beside the anchor lie on the surface of a cube
 
     @classmethod
     def of(cls, problem: Problem) -> Domain:
@@ -317,12 +301,7 @@ def allowed(problem: Problem, w: Floats) -> Floats:
 
 
 def check_room(problem: Problem) -> None:
-    """Refuse rows that leave the weights no room, naming a smallest set of rows that clash.
-
-    Raises
-    ------
-    InfeasibleError
-    """
+    """Refuse rows that leave the weights no room, naming a smallest set of rows that clash."""
 
     def open_(rows: Any) -> bool:
         return Domain.of(replace(problem, rows=tuple(rows))).first_point() is not None
@@ -347,18 +326,9 @@ def check_room(problem: Problem) -> None:
 def inside(
     walls: Floats, lower: Floats, upper: Floats, anchor: Sequence[int], most: int | None = None
 ) -> Floats | None:
-    """A point as far from all rows as the box allows, by linear programming; None where it would be on one.
+    """A point of the box as far from all walls as it allows, by linear programming; None where it would be on one.
 
-    Parameters
-    ----------
-    walls : float64 (m, d + 2)
-        Rows ``a.v >= b``: coefficients, ``b``, rounding.
-    lower, upper : float64 (d,)
-        The box.
-    anchor : sequence of int
-        Coordinates that are 1.
-    most : int, optional
-        Largest number of the others that are not 0.
+    Coordinates of the ``anchor`` are 1, and of the others ``most`` are not 0.
     """
     from scipy.optimize import Bounds, LinearConstraint, milp
 

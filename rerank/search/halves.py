@@ -29,24 +29,18 @@ from rerank.problem import Problem, RankedList, values_at
 from rerank.search.tables import is_linear, tolerance
 
 Floats = NDArray[np.float64]
-Edge = dict[int, float]
-"""Weights that are fixed, by column."""
+Edge = dict[int, float]  # weights that are fixed, by column
 Search = Callable[[Problem, ArrayLike | None], float]
 """The bound of a search on a problem from a start, in the time that is left."""
 
-MOST_EDGES, MOST_NUMBERS = 4096, 2e7
-"""Edges, and numbers in all, that are looked at one by one."""
-LEAD = 1.99
-"""Resolutions by which relevant rows lead where ties are won."""
+MOST_EDGES, MOST_NUMBERS = 4096, 2e7  # edges, and numbers in all, that are looked at one by one
+LEAD = 1.99  # resolutions by which relevant rows lead where ties are won
 
 
 def half_bound(problem: Problem, search: Search, start: ArrayLike | None = None) -> float:
     """A bound on ``h`` over the weights of a problem whose margin is the resolution, without a penalty.
 
-    Raises
-    ------
-    InputError
-        Where places do not earn equal steps, so that a tied pair is no half of anything.
+    InputError where places do not earn equal steps, so that a tied pair is no half of anything.
     """
     if not is_linear(problem):
         raise InputError(

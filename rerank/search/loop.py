@@ -49,21 +49,11 @@ OWN = {"done": float, "tried": bool, "work": float, "owed": float, "busy": float
 
 @dataclass(eq=False)
 class BranchAndBound:
-    """The loop over open boxes.
-
-    Parameters
-    ----------
-    run : Run
-        The boxes, exact arithmetic for those that are too small to split, where points are offered, and the lines: one
-        state for each job of a round that follows lines, and their share of the work.
-    workers : Workers
-    node_limit : int or None
-        Boxes after which to stop, at the end of a round.
-    """
+    """The loop over open boxes."""
 
     run: Run
     workers: Workers
-    node_limit: int | None = None
+    node_limit: int | None = None  # boxes after which to stop, at the end of a round
     targets: Targets = field(default_factory=Targets)
     gave_up: bool = False  # whether what is open stays so, whatever the time
     _done: float = 0.0  # evaluations of a pair

@@ -17,25 +17,11 @@ STEPS = 1_000  # in all, at most
 
 
 def near(problem: Problem, starts: list[Floats], least: float, seconds: float, random_state: int = 0) -> list[Floats]:
-    """Allowed weights worth at least ``least``, penalty included, found by steps from ``starts``.
+    """Allowed weights in scaled space worth at least ``least``, penalty included, the good starts first.
 
-    A step goes along a feature's axis, between two weights found, or in a random direction, as far as it can by halves;
-    features without a weight stay without one where few are allowed.
-
-    Parameters
-    ----------
-    problem : Problem
-    starts : list of float64 arrays (d,)
-        In scaled space; those that are worth less are left out.
-    least : float
-    seconds : float
-        After which no step begins.
-    random_state : int
-
-    Returns
-    -------
-    list of float64 arrays (d,)
-        Without repetitions, the starts first.
+    They are found by steps from these, none after so many seconds. A step goes along a feature's axis, between two
+    weights found, or in a random direction, as far as it can by halves; features without a weight stay without one
+    where few are allowed.
     """
     ready(problem, points=True)
     with limited(seconds):

@@ -26,11 +26,8 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-AT_ONCE = 2**22
-"""Scores that are held at once."""
-
-STARTS, STEPS, ANGLES = 8, 16, 33
-"""Points from which a lead is raised, lines from each, and points looked at on a line."""
+AT_ONCE = 2**22  # scores that are held at once
+STARTS, STEPS, ANGLES = 8, 16, 33  # points from which a lead is raised, lines from each, and points looked at on a line
 
 
 class QuotaRows(NamedTuple):

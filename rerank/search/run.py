@@ -46,14 +46,8 @@ HALVINGS, SUPPORTS = 20, 12  # on the way to a point that meets the quotas, and 
 class Run:
     """One run of :func:`rerank.search.solve`: everything but the loop.
 
-    Points are coordinates (:class:`rerank.search.domain.Domain`). With ``points`` no boxes are to come.
-
-    Raises
-    ------
-    InputError
-        If the search would not fit into memory.
-    OutOfTimeError
-        If the time is over before the search can begin.
+    Points are coordinates (:class:`rerank.search.domain.Domain`). With ``points`` no boxes are to come. InputError if
+    the search would not fit into memory, OutOfTimeError if the time is over before it can begin.
     """
 
     def __init__(

@@ -16,20 +16,14 @@ from rerank.problem import Problem, RankedList
 
 Floats = NDArray[np.float64]
 
-NUMBERS_A_SECOND = 5e7
-"""Differences of features, over all pairs, that are made in a second; a low estimate."""
-
-BESIDE = 12
-"""Numbers that are held for a pair beside its differences."""
+NUMBERS_A_SECOND = 5e7  # differences of features, over all pairs, that are made in a second; a low estimate
+BESIDE = 12  # numbers that are held for a pair beside its differences
 
 COPIES = 2
 """Times that a worker holds the pairs: those of a box, and of the boxes inside it that leave some of them undecided."""
 
-ROW_BYTES = 80
-"""Bytes that a worker, and the lines, hold for a row beside its features in a search by rows."""
-
-MOST_PAIRS = 2**31 - 1
-"""Pairs are numbered in 32 bits."""
+ROW_BYTES = 80  # bytes that a worker, and the lines, hold for a row beside its features in a search by rows
+MOST_PAIRS = 2**31 - 1  # pairs are numbered in 32 bits
 
 
 class OutOfTimeError(Exception):
@@ -83,15 +77,7 @@ def _list_pairs(raw: Floats, q: RankedList) -> ListPairs:
 
 
 def affordable_pairs(problem: Problem, workers: int = 1) -> list[ListPairs]:
-    """The pairs of each list, if there is memory and time for a search of them.
-
-    Raises
-    ------
-    InputError
-        If the search would not fit into the memory of this machine.
-    OutOfTimeError
-        If the time that is left does not even allow to make the differences.
-    """
+    """The pairs of each list; InputError, OutOfTimeError if there is no memory or time for a search of them."""
     stop, d = current(), problem.n_features
     check_time(stop)
     parts = pairs_of(problem)
@@ -123,15 +109,7 @@ def pairs_if_affordable(problem: Problem, workers: int = 1) -> list[ListPairs] |
 
 
 def check_rows(problem: Problem, entries: int, workers: int = 1) -> None:
-    """See that there is memory and time for a search by rows, ``entries`` of them.
-
-    Raises
-    ------
-    InputError
-        If the search would not fit into the memory of this machine.
-    OutOfTimeError
-        If the time is over.
-    """
+    """InputError, OutOfTimeError if there is no memory or time for a search by rows, ``entries`` of them."""
     check_time(current())
     d = problem.n_features
     needed = 8 * problem.X.size * 3 + entries * (4 + (workers + 1) * (ROW_BYTES + 8 * d))

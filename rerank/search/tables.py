@@ -29,12 +29,9 @@ if TYPE_CHECKING:
     from rerank.problem import RankedList
     from rerank.search.rows.smooth import Sample
 
-FINEST = 2**20
-"""Whole numbers are looked for in tables multiplied by this."""
-MOST_COMMON = 2**45
-"""Common denominators beyond are of no use: rounding hides their multiples."""
-MOST_NUMBERS = 10_000_000
-"""Numbers that a covariance is computed from."""
+FINEST = 2**20  # whole numbers are looked for in tables multiplied by this
+MOST_COMMON = 2**45  # common denominators beyond are of no use: rounding hides their multiples
+MOST_NUMBERS = 10_000_000  # numbers that a covariance is computed from
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -86,35 +83,18 @@ class Lists(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Flat:
-    """What tables of pairs and tables of rows share; values are in the kernels' unit.
+    """What tables of pairs and tables of rows share; values are in the kernels' unit."""
 
-    Attributes
-    ----------
-    constant, epsilon, tolerance : float
-        Added to every value; the margin; the rounding of a pair, or of both rows of one.
-    spacing : float
-        See :func:`spacing`.
-    ideal : float
-        Value of losing nothing.
-    slack : float
-        A box is fathomed when its bound beats the incumbent by no more than this (rounding of sums).
-    quotas : QuotaRows
-    linear : bool
-        Whether a place earns a constant amount more than the next (AUC): only the number of lost pairs matters.
-    grain, total : float
-        Linear problems: the unit, 0 where losses are not integral, and ``ideal`` again.
-    """
-
-    constant: float
-    epsilon: float
-    tolerance: float
-    spacing: float
-    ideal: float
-    slack: float
+    constant: float  # added to every value
+    epsilon: float  # the margin
+    tolerance: float  # the rounding of a pair, or of both rows of one
+    spacing: float  # see :func:`spacing`
+    ideal: float  # value of losing nothing
+    slack: float  # a box is fathomed when its bound beats the incumbent by no more: rounding of sums
     quotas: QuotaRows = NO_QUOTAS
-    linear: bool = False
-    grain: float = 0.0
-    total: float = 0.0
+    linear: bool = False  # whether a place earns a constant amount more than the next (AUC)
+    grain: float = 0.0  # linear problems: the unit, 0 where losses are not integral,
+    total: float = 0.0  # and ``ideal`` again
     by_rows: ClassVar[bool] = False
 
     @property
@@ -129,32 +109,16 @@ class Flat:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Tables(Flat):
-    """Pairs, slots and what each place earns.
+    """Pairs, slots and what each place earns."""
 
-    Attributes
-    ----------
-    pairs : float64 (d, P)
-        Scaled differences, one column a pair.
-    slot, span : int32 (P,)
-        First slot of the pair and number of slots.
-    multiplicity : int32 (P,)
-        How many equal pairs a column stands for.
-    upper, lower : int32 (P,)
-        Rows of the data that the column is the difference of.
-    slots : Slots
-        Which slots make a binary list, and what its places earn.
-    loss : float64 (P,)
-        Linear problems: what losing the pair costs.
-    """
-
-    pairs: Floats
-    slot: Ints
-    span: Ints
-    multiplicity: Ints
-    upper: Ints
+    pairs: Floats  # (d, P): scaled differences, one column a pair
+    slot: Ints  # (P,): first slot of the pair,
+    span: Ints  # and number of slots
+    multiplicity: Ints  # (P,): how many equal pairs a column stands for
+    upper: Ints  # (P,): rows of the data that the column is the difference of
     lower: Ints
     slots: Slots
-    loss: Floats
+    loss: Floats  # (P,): linear problems: what losing the pair costs
 
     @property
     def size(self) -> int:
@@ -215,30 +179,15 @@ class RowTables(Flat):
     """Rows list by list, positives first, and what places earn.
 
     A list here is binary: a list with several grades stands once for each of its thresholds.
-
-    Attributes
-    ----------
-    rows : float64 (n, d)
-        Scaled features list by list, the highest gain first, minus one point of each list: differences stay the same.
-    order : intp (n,)
-        Rows of the problem that they are.
-    lists : Lists
-        The lists with their several grades, and what the places of the binary ones earn.
-    entries : int32 (E,)
-        Row numbers of every binary list.
-    n_positive, n_rows : int32 (U,)
-        Of each list.
-    rough : bool
-        Whether the steps of the value along a line are too many to look at each.
     """
 
-    rows: Floats
-    order: NDArray[np.intp]
-    lists: Lists
-    entries: Ints
-    n_positive: Ints
-    n_rows: Ints
-    rough: bool
+    rows: Floats  # (n, d): scaled, the highest gain first, minus one point of each list
+    order: NDArray[np.intp]  # (n,): rows of the problem that they are
+    lists: Lists  # those with their several grades, and what the places of the binary ones earn
+    entries: Ints  # (E,): row numbers of every binary list
+    n_positive: Ints  # (U,)
+    n_rows: Ints  # (U,)
+    rough: bool  # whether the steps of the value along a line are too many to look at each
     by_rows: ClassVar[bool] = True
 
     @cached_property

@@ -33,23 +33,13 @@ FAILURES, FAILURES_OF_MANY = 3, 1  # passes given up before the first that ends,
 
 @dataclass(eq=False)
 class Targets:
-    """The target of each pass, chosen by what earlier passes took.
+    """The target of each pass, chosen by what earlier passes took."""
 
-    Attributes
-    ----------
-    begun : bool
-        Whether there was a pass.
-    passes, failures : int
-        Passes that reached their end, and those given up.
-    target, work, target_before, work_before : float
-        Of the last two passes that reached their end.
-    """
-
-    begun: bool = False
-    passes: int = 0
-    failures: int = 0
+    begun: bool = False  # whether there was a pass
+    passes: int = 0  # that reached their end,
+    failures: int = 0  # and that were given up
     most_failures: int = FAILURES
-    target: float = 0.0
+    target: float = 0.0  # of the last two passes that reached their end
     work: float = 1.0
     target_before: float = 0.0
     work_before: float = 1.0

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from rerank.problem import Problem
     from rerank.search.tables import RowTables, Tables
 
-PARTS = {
+PARTS = {  # what is compiled apart, the dearest first, and the seconds that it takes on one core of a usual machine
     "row lines": 13,
     "row boxes": 9,
     "linear boxes": 8,
@@ -50,7 +50,6 @@ PARTS = {
     "pair lines": 3,
     "smooth": 3,
 }
-"""What is compiled apart, the dearest first, and the seconds that it takes on one core of a usual machine."""
 KINDS = {"linear boxes": ["auc"], "pair boxes": ["dcg"]}  # other parts serve both with one signature
 TYPES = "rerank.search.tables", "rerank.search.workspace"  # where what kernels are given is defined
 LINE = "Compiling the search, once for this machine: about {} seconds on two cores; kept in {}."
@@ -142,14 +141,9 @@ def _changed(module: ModuleType) -> float:
 
 
 def announce(verbose: bool = False, parts: Iterable[str] = tuple(PARTS)) -> bool:
-    """Say in one line that kernels are about to be compiled, if they are.
+    """Say in one line that kernels are about to be compiled; whether they are.
 
     The line goes to the log, and to standard error where that is a terminal or ``verbose`` asks for it.
-
-    Returns
-    -------
-    bool
-        Whether there was something to announce.
     """
     if is_compiled(parts := list(parts)):
         return False

@@ -14,8 +14,7 @@ from rerank.search.tables import Lists, RowTables, Tables
 LEVELS = 96  # every level drops a fifth of its parent's pairs, or rows, so 96 levels outlast 10^9 of them
 START, SIZE, LISTS, RUNS = range(4)  # columns of ``level``; there are no runs of rows
 UNIT, GONE, POSITIVES, ROWS = range(4)  # rows of ``RowSpace.units`` at a level
-MOST_REFINED = 50_000
-"""Negatives of one list that there is room for when pairs are formed."""
+MOST_REFINED = 50_000  # negatives of one list that there is room for when pairs are formed
 
 
 class Given(NamedTuple):

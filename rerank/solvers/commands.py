@@ -29,11 +29,8 @@ MODEL, SOLUTION, START = "model.mps", "answer.sol", "start.mst"
 """Names of files in the working directory of a solver: what it reads; what it writes, in a format of
 :mod:`formulations.solutions`; and a start, one line with name and value for each column, if there is one."""
 
-NEVER = "(?!)"
-"""A regular expression that is found nowhere."""
-
-GRACE = 1.2
-"""Seconds that a command has to write its solution once it is told to stop."""
+NEVER = "(?!)"  # a regular expression that is found nowhere
+GRACE = 1.2  # seconds that a command has to write its solution once it is told to stop
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,8 +145,7 @@ def _in_python(package: str, script: str, program: str = "") -> Callable[[], lis
     return find
 
 
-DASHED = "-{} {}"
-"""Template of an option: a dash and its name, and its value as the next word."""
+DASHED = "-{} {}"  # template of an option: a dash and its name, and its value as the next word
 
 
 def _raw(options: Options, template: str = "{}={}") -> list[str]:

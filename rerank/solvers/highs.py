@@ -26,14 +26,12 @@ if TYPE_CHECKING:
 
 __all__ = ["solve", "version"]
 
-FEASIBLE = 2
-"""HiGHS's ``primal_solution_status`` of a point that keeps rows and bounds."""
+FEASIBLE = 2  # HiGHS's ``primal_solution_status`` of a point that keeps rows and bounds
 
 UNSAFE_PRESOLVE = ("1.16.0",)
 """Releases whose presolve loses optima of integer programs: what they then call optimal is not."""
 
-LOG_LIMIT = 1_000_000
-"""Characters of log that an outcome keeps."""
+LOG_LIMIT = 1_000_000  # characters of log that an outcome keeps
 
 STATUSES: dict[str, str] = {
     "kOptimal": "optimal",
@@ -56,8 +54,7 @@ STATUSES: dict[str, str] = {
 """Model status of HiGHS -> the word of :data:`rerank.solvers.outcome.ENDINGS`, or what is said of an error.
 ``mip_max_nodes`` ends in ``kSolutionLimit``."""
 
-CLOSED = 1e-6
-"""Gap, relative to the objective or to 1, up to which a finished search counts as closed."""
+CLOSED = 1e-6  # gap, relative to the objective or to 1, up to which a finished search counts as closed
 
 _lock = threading.Lock()
 _greeted = False

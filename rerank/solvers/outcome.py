@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-ACCEPTED = 2e-5
-"""Violation up to which another solver's point is accepted; GLPK's own tolerance is 1e-5."""
+ACCEPTED = 2e-5  # violation up to which another solver's point is accepted; GLPK's own tolerance is 1e-5
 
 AGREE = 1e-5
 """Difference allowed between a claimed objective and the point's, relative to what the objective sums up; CBC prints
@@ -39,12 +38,9 @@ class Stop(StrEnum):
     interrupted = "interrupted"
     node_limit = "node_limit"
     error = "error"
-    contradicted = "contradicted"
-    """It claims something that a known point refutes. No bound is taken from it."""
-    unbounded = "unbounded"
-    """It finds no best objective. A solve that ends so is a SolverError."""
-    unsure = "unsure"
-    """It cannot tell whether the program is infeasible or unbounded; likewise."""
+    contradicted = "contradicted"  # it claims something that a known point refutes; no bound is taken from it
+    unbounded = "unbounded"  # it finds no best objective; a solve that ends so is a SolverError
+    unsure = "unsure"  # it cannot tell whether the program is infeasible or unbounded; likewise
 
 
 class Holds(StrEnum):
@@ -55,7 +51,7 @@ class Holds(StrEnum):
     nothing = "nothing"
 
 
-ENDINGS: dict[str, tuple[Stop, Holds]] = {
+ENDINGS: dict[str, tuple[Stop, Holds]] = {  # what a solver claims, by the words of the tables of solvers
     "optimal": (Stop.finished, Holds.optimal),
     "infeasible": (Stop.finished, Holds.nothing),
     "unbounded": (Stop.unbounded, Holds.nothing),
@@ -66,7 +62,6 @@ ENDINGS: dict[str, tuple[Stop, Holds]] = {
     "nodes": (Stop.node_limit, Holds.feasible),
     "interrupt": (Stop.interrupted, Holds.feasible),
 }
-"""What a solver claims, by the words of the tables of solvers."""
 
 
 def ending(word: str) -> tuple[Stop, Holds]:

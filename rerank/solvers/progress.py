@@ -12,11 +12,8 @@ from typing import IO
 from rerank.errors.telling import harmless, stderr
 from rerank.solvers.outcome import Options, Progress
 
-INTERVAL = 0.1
-"""Seconds between two reports."""
-
-QUIET = 1.0
-"""Seconds between two printed lines while nothing improves."""
+INTERVAL = 0.1  # seconds between two reports
+QUIET = 1.0  # seconds between two printed lines while nothing improves
 
 Report = Callable[[Progress], bool | None]
 Line = Callable[[Progress], str]

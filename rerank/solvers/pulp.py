@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 LACKS = frozenset({"node_limit", "cutoff", "seed", "log", "start"})
 """Names of :data:`rerank.solvers.outcome.COMMON` that not all of PuLP's interfaces take; none is passed."""
 
-WORDS = {
+WORDS = {  # the status of PuLP 4 -> the word of :data:`rerank.solvers.outcome.ENDINGS`; any other status is an error
     "Optimal": "optimal",
     "Infeasible": "infeasible",
     "Unbounded": "unbounded",
@@ -29,7 +29,6 @@ WORDS = {
     "NodeLimit": "nodes",
     "Interrupted": "interrupt",
 }
-"""The status of PuLP 4 -> the word of :data:`rerank.solvers.outcome.ENDINGS`; any other status is an error."""
 
 
 def module() -> Any:

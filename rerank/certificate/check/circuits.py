@@ -19,8 +19,7 @@ from rerank.certificate.check.exact import ExactProblem
 from rerank.certificate.check.tree import UnprovenError
 from rerank.problem.proof import Circuits
 
-MOST_LOOKS = 60_000_000
-"""Looks at circuits in the search over rows that may leave; some twenty seconds."""
+MOST_LOOKS = 60_000_000  # looks at circuits in the search over rows that may leave; some twenty seconds
 MOST_CIRCUITS = 100_000
 
 

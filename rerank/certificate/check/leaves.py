@@ -20,10 +20,8 @@ from rerank.certificate.check.tree import Boxes, Branch, Indices, Mask, Sides, U
 from rerank.certificate.check.vertices import RationalBox, largest_value
 from rerank.problem.proof import COORDINATE, LINE, LISTED
 
-BATCH = 2**19
-"""Leaves times undecided pairs that make one matrix."""
-FEW = 16
-"""Leaves for which deciding pairs in their common box first does not pay."""
+BATCH = 2**19  # leaves times undecided pairs that make one matrix
+FEW = 16  # leaves for which deciding pairs in their common box first does not pay
 
 Seen = Callable[[Indices, Boxes, NDArray[np.float64]], None]
 """Told the features of a support, leaves that passed and their bounds in doubles."""

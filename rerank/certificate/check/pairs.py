@@ -14,8 +14,7 @@ from rerank.ranks.rationals import exact_sum
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
-BLOCK = 2**18
-"""Multiplications in one call of a matrix product."""
+BLOCK = 2**18  # multiplications in one call of a matrix product
 
 
 class Pairs:

@@ -19,8 +19,7 @@ from rerank.problem.proof import COORDINATE
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
-NARROWEST = 2.0**-50
-"""Half-widths above this keep centres exact in 53 bits."""
+NARROWEST = 2.0**-50  # half-widths above this keep centres exact in 53 bits
 
 
 class UnprovenError(Exception):

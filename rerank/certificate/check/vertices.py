@@ -27,8 +27,7 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Plane = tuple[tuple[int, ...], int]
 
-MOST_SYSTEMS = 400_000
-"""Systems of equations that are tried in one box."""
+MOST_SYSTEMS = 400_000  # systems of equations that are tried in one box
 
 
 class RationalBox:

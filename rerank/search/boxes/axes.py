@@ -37,23 +37,12 @@ WORTH = 4  # so many pairs for one that is left, at least
 
 @dataclass(eq=False)
 class Axes:
-    """The axes of the boxes of each support; found when they are asked for.
-
-    Parameters
-    ----------
-    tables : Tables or RowTables
-    columns : sequence of intp arrays
-        The supports.
-    domain : Domain
-        The weights that are allowed.
-    whitened : bool
-        Whether correlated features get boxes in a whitened basis.
-    """
+    """The axes of the boxes of each support; found when they are asked for."""
 
     tables: Any
-    columns: Sequence[NDArray[np.intp]]
+    columns: Sequence[NDArray[np.intp]]  # the supports
     domain: Domain
-    whitened: bool = False
+    whitened: bool = False  # whether correlated features get boxes in a whitened basis
     antiparallel: dict[int, AntiparallelPairs] = field(default_factory=dict)
     bases: dict[int, Floats | None] = field(default_factory=dict)
     codes: dict[int, tuple[int, NDArray[np.intp]]] = field(default_factory=dict)

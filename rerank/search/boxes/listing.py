@@ -41,21 +41,8 @@ def grid_of(rows: list[list[Fraction]], free: int) -> tuple[Floats, int] | None:
 def vertices(rows: Floats, face: Floats, half: Floats, margin: Fraction) -> Iterator[tuple[Floats, NDArray[np.bool_]]]:
     """Vertices of ``rows.x = margin`` and of the sides of a box with whole ends, in parts: points, and rows won there.
 
-    Parameters
-    ----------
-    rows : float64 array (m, k)
-        Whole numbers.
-    face, half : float64 arrays (k,)
-        Centre and half-widths of the box.
-    margin : Fraction
-        In the unit of the rows.
-
-    Yields
-    ------
-    points : float64 array (v, k)
-        Rounded.
-    won : bool array (v, m)
-        Rows whose product with the vertex itself is at least the margin.
+    The rows (m, k) are whole numbers, and the margin is in their unit. Points (v, k) are rounded; ``won`` (v, m) says
+    for the vertex itself whether its product with a row is at least the margin.
     """
     free = np.flatnonzero(half > 0)
     low, high = (face - half)[free], (face + half)[free]

@@ -31,41 +31,18 @@ MOST_BATCHES = 50_000  # beyond, batches are finished instead of opened: depth f
 
 @dataclass(eq=False)
 class OpenBoxes:
-    """Open boxes of all supports in batches, best bound first, and the best point met.
-
-    Parameters
-    ----------
-    tables : Tables or RowTables
-    columns : sequence of intp arrays
-        The supports.
-    prices : float64 (number of supports,)
-        What each support costs, in the tables' unit (0 without a penalty on features).
-    domain : Domain
-        The weights that are allowed.
-    value : float
-        Best value minus penalty met so far, in the tables' unit.
-    weights : float64 (d,), optional
-        The best point.
-    record : bool
-        Whether to keep the splits, for a proof.
-    screens : callable, optional
-        Makes what many supports are screened with (:mod:`rerank.search.supports.screening`).
-    cap : float
-        A bound on every value that is known from elsewhere, or from boxes explored before.
-    target : float
-        Boxes whose bound (minus penalty) is at most this are set aside.
-    """
+    """Open boxes of all supports in batches, best bound first, and the best point met."""
 
     tables: Any
-    columns: Sequence[NDArray[np.intp]]
-    prices: Floats
+    columns: Sequence[NDArray[np.intp]]  # the supports,
+    prices: Floats  # and what each costs, in the tables' unit; 0 without a penalty on features
     domain: Domain
-    value: float
-    weights: Floats | None = None
-    record: bool = False
-    screens: Callable[[], Screens | None] | None = None
-    cap: float = np.inf
-    target: float = -np.inf
+    value: float  # best value minus penalty met so far, in the tables' unit,
+    weights: Floats | None = None  # and its point
+    record: bool = False  # whether to keep the splits, for a proof
+    screens: Callable[[], Screens | None] | None = None  # makes what many supports are screened with
+    cap: float = np.inf  # a bound on every value known from elsewhere, or from boxes explored before
+    target: float = -np.inf  # boxes whose bound (minus penalty) is at most this are set aside
     boxes: int = field(default=0, init=False)  # explored so far
     axes: Axes = field(init=False)
     heap: list[tuple[float, int, NodeBatch]] = field(init=False)

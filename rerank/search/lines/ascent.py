@@ -32,18 +32,7 @@ RIDGE = 1e-6  # of the largest variance, below which a direction counts as none
 
 @dataclass(eq=False)
 class Ascent:
-    """Climbs on one problem.
-
-    Parameters
-    ----------
-    tables : RowTables
-    domain : Domain
-
-    Attributes
-    ----------
-    work : float
-        Evaluations of a row so far.
-    """
+    """Climbs on one problem; ``work`` counts evaluations of a row."""
 
     tables: RowTables
     domain: Domain

@@ -10,8 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from rerank.search.lines.search import Floats, Indices, LineSearch, Point
 
-TRIED = 4
-"""Features of which a whole line is searched, where a glance costs much less than a line."""
+TRIED = 4  # features of which a whole line is searched, where a glance costs much less than a line
 
 
 def forward(

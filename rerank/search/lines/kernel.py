@@ -75,24 +75,12 @@ def won_from(A: float, B: float, epsilon: float, n: int, pieces: Any) -> float:
 def ends(
     t: Any, w: Any, u: Any, norming: int, low: float, high: float, memory: Any, at: Any, who: Any, lost: Any
 ) -> Any:
-    """Ends of the intervals on which the pairs are won, between ``low`` and ``high``.
+    """How many ends of intervals on which pairs are won lie in ``low .. high``; linear: the value at ``low``.
 
-    The margin is multiplied by the largest size of the first ``norming`` weights.
-
-    Parameters
-    ----------
-    t : LinePairs
-    memory : pair of float64 arrays (2, 5, 2 norming + 1) and (2, P)
-        For the pieces of the norm and the scores, which are 0.
-    at, who : float64 (2 P,), int64 (2 P,)
-        Set to the place of each end, and ``p + 1`` where pair ``p`` begins to be won or ``-(p + 1)`` where it ceases.
-    lost : int64 (n_slots,)
-        Zeros; set to the lost pairs of each slot at ``low``, but for linear problems.
-
-    Returns
-    -------
-    n, value : int, float
-        How many ends there are, and the value of linear problems at ``low``.
+    The margin is multiplied by the largest size of the first ``norming`` weights. ``t`` are LinePairs, ``memory`` (2,
+    5, 2 norming + 1) and zeros (2, P). ``at`` (2 P,) is set to the place of each end, and ``who`` to ``p + 1`` where
+    pair ``p`` begins to be won or ``-(p + 1)`` where it ceases; ``lost``, zeros, to the lost pairs of each slot at
+    ``low``, unless linear.
     """
     pieces, scores = memory
     pairs, slot, span, weight, linear = t.pairs, t.slot, t.span, t.weight, t.linear

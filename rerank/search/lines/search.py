@@ -83,22 +83,14 @@ class State:
 class LineSearch:
     """Line searches on one problem, in coordinates.
 
-    Parameters
-    ----------
-    tables : Tables, or RowTables in a subclass
-    domain : Domain
-        The weights that are allowed.
-    random_state : int
-    deadline : float
-        Value of ``time.perf_counter()`` after which no line is begun.
-    exact : callable, optional
-        The value of a point, every pair decided exactly: where rows lie on a grid, single points of lines are tried.
+    With ``exact``, the value of a point with every pair decided exactly, single points of lines are tried where rows
+    lie on a grid.
     """
 
-    tables: Any
+    tables: Any  # Tables, or RowTables in a subclass
     domain: Domain
     random_state: int = 0
-    deadline: float = np.inf
+    deadline: float = np.inf  # value of ``time.perf_counter()`` after which no line is begun
     exact: Callable[[Floats], float] | None = None
     lines: int = 0
     work: float = 0.0
@@ -189,8 +181,7 @@ class LineSearch:
                 point = value, near
         return point
 
-    glances = False
-    """Whether a glance at a line costs much less than the line."""
+    glances = False  # whether a glance at a line costs much less than the line
 
     def glance(self, w: Floats, u: Floats, features: Indices | None = None) -> float:
         """What :meth:`line` finds, or a part of it for less."""
@@ -295,22 +286,12 @@ def states(count: int, random_state: int) -> list[State]:
 
 @dataclass
 class Share:
-    """Work of a job that follows lines, as a part of the work on all boxes.
+    """Work of a job that follows lines, as a part of the work on all boxes."""
 
-    Attributes
-    ----------
-    now : float
-        The share.
-    judged : float
-        Work on boxes when it was last judged.
-    by_lines, by_boxes : float
-        By how much lines raised the value since then, and boxes closed the gap.
-    """
-
-    now: float
-    judged: float = 0.0
-    by_lines: float = 0.0
-    by_boxes: float = 0.0
+    now: float  # the share
+    judged: float = 0.0  # work on boxes when it was last judged
+    by_lines: float = 0.0  # by how much lines raised the value since then,
+    by_boxes: float = 0.0  # and boxes closed the gap
 
     def judge(self, done: float, least: float, blind: bool) -> None:
         """Judge anew whenever the work on boxes has doubled, and at first after the ``least`` work.

@@ -7,23 +7,18 @@ from numpy.typing import NDArray
 
 from rerank.problem import Problem
 
-FROM_PAIRS = 200_000
-"""Pairs from which a search may be one by rows."""
-
-LINES_FROM_PAIRS = 5_000
-"""Pairs from which lines of at least :data:`SMOOTH` features are searched by rows."""
+FROM_PAIRS = 200_000  # pairs from which a search may be one by rows
+LINES_FROM_PAIRS = 5_000  # pairs from which lines of at least :data:`SMOOTH` features are searched by rows
 
 SMOOTH, SMOOTH_LISTS, SOME_LISTS = 6, 4, 10
 """Features from which a climb by rows begins with a smooth one: of up to so many lists, which boxes close, of more."""
 
-FEW_LISTS = 200
-"""Up to which lists count as few."""
+FEW_LISTS = 200  # up to which lists count as few
 
 LONG = 40
 """Pairs for each row from which lists count as long: on short lists the boxes of pairs are tighter and no slower."""
 
-MOST_PAIRS = 5_000_000
-"""Pairs from which boxes of short lists are searched by rows, too."""
+MOST_PAIRS = 5_000_000  # pairs from which boxes of short lists are searched by rows, too
 
 MOST_STEPS, MOST_DIFFERENCES = 4_000_000, 50_000
 """Pairs of a list of which an eighth, and a half, of the places count, up to which each step of a line is looked at."""

@@ -230,14 +230,9 @@ def lines_on(tables: Tables | RowTables, domain: Domain, random_state: int = 0, 
 def sought(
     coarse: Callable[[float], float], value: Callable[[float], float], low: float, high: float
 ) -> tuple[float, float]:
-    """A large value of an angle, and that angle: the best of some angles, and Brent's method around it.
+    """A large value of an angle, and that angle: the best of some angles by ``coarse``, and Brent's method around it.
 
-    Parameters
-    ----------
-    coarse, value : callable
-        What some angles are compared by, and what is searched around the best of them.
-    low, high : float
-        Tangents of the first and the last angle, infinite for the half circle.
+    ``low`` and ``high`` are tangents of the first and the last angle, infinite for the half circle.
     """
     from scipy.optimize import minimize_scalar
 

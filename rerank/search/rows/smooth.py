@@ -170,17 +170,7 @@ def spread(part: Sample) -> Floats:
 
 @kernel()
 def smoothed(scores: Any, lists: Any, h: float, slopes: Any, scratch: Any) -> float:
-    """The smooth value of all lists; ``slopes`` receives its derivative by each score.
-
-    Parameters
-    ----------
-    scores : float64 (n,)
-    lists : SmoothLists
-    h : float
-        Width, in the unit of the scores.
-    slopes : float64 (n,)
-    scratch : SmoothScratch
-    """
+    """The smooth value of all lists with a width ``h``; ``slopes`` (n,) receives its derivative by each score (n,)."""
     total = 0.0
     s, g, slope, row, heap = scratch.s, scratch.g, scratch.slope, scratch.row, scratch.heap
     slopes[:] = 0.0

@@ -42,25 +42,11 @@ def best_of_line(
     lists: Any,
     scratch: Any,
 ) -> Any:
-    """Largest value on ``w + tau u`` for ``tau`` in ``low .. high``, the widest piece that has it, and the work.
+    """Largest value on ``w + tau u``, ``low <= tau <= high``, ends of the widest piece that has it, and work.
 
-    Parameters
-    ----------
-    A, B : float64 (n,)
-        Scores at ``w`` and along ``u``.
-    norming : int
-        The margin is multiplied by the largest size of the first so many weights.
-    low, high : float
-        Both finite.
-    lists : Lists
-    scratch : LineScratch
-
-    Returns
-    -------
-    best, left, right : float
-        The value, and the ends of the piece.
-    work : float
-        Evaluations of a row that it took; -1 where the scratch has no room for all steps.
+    ``A`` and ``B`` (n,) are the scores at ``w`` and along ``u``, both ends finite. The margin is multiplied by the
+    largest size of the first ``norming`` weights. Work counts evaluations of a row; -1 where the scratch has no room
+    for all steps.
     """
     pieces, pieces_back = scratch.envelopes[0], scratch.envelopes[1]
     n = envelope(w, u, 1.0, norming, pieces)

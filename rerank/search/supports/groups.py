@@ -23,11 +23,8 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-MOST_VALUES = 16
-"""Values of a feature up to which rows are put into groups."""
-
-MOST_GROUPS = 1024
-"""Groups of a support beyond which it is not bounded."""
+MOST_VALUES = 16  # values of a feature up to which rows are put into groups
+MOST_GROUPS = 1024  # groups of a support beyond which it is not bounded
 
 
 class Groups(NamedTuple):

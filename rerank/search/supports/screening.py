@@ -176,35 +176,16 @@ def _lanes(pair: Ints, key: Ints) -> tuple[Ints, Ints, Ints]:
 
 @dataclass(eq=False)
 class Waiting:
-    """Supports that the box search has not explored: those that screening left open, by bound, and the unscreened.
-
-    Parameters
-    ----------
-    tables : Tables or RowTables
-    columns : sequence of intp arrays
-        The supports.
-    prices : float64 (number of supports,)
-        Never falling.
-    signed : bool (d,)
-    screens : callable, optional
-        Makes what supports are screened with; only a sequence :class:`Supports` is screened.
-
-    Attributes
-    ----------
-    screened : list of (float, int, Boxes)
-        A heap of the supports left open: penalty minus bound, support, boxes.
-    following, part : int
-        The next support, and how many supports a job is given, 0 until the first.
-    """
+    """Supports that the box search has not explored: those that screening left open, by bound, and the unscreened."""
 
     tables: Tables | RowTables
     columns: Sequence[NDArray[np.intp]]
-    prices: Floats
+    prices: Floats  # of each support, never falling
     signed: NDArray[np.bool_]
-    screens: Callable[[], Screens | None] | None
-    screened: list[tuple[float, int, Boxes]] = field(default_factory=list)
-    following: int = 0
-    part: int = 0
+    screens: Callable[[], Screens | None] | None  # makes what :class:`Supports` are screened with
+    screened: list[tuple[float, int, Boxes]] = field(default_factory=list)  # a heap by penalty minus bound
+    following: int = 0  # the next support
+    part: int = 0  # supports that a job is given, 0 until the first
     _made: Screens | None = None
 
     def __len__(self) -> int:

@@ -275,18 +275,10 @@ def memory(layout: Any, s: int) -> Memory:
 def screened(
     layout: Any, supports: NDArray[np.int32], limits: Floats, signed: NDArray[np.bool_], bounds: Floats
 ) -> tuple[NDArray[np.int64], Floats, int]:
-    """Bound the values on supports; the number of the support of each open box, these boxes, and how many there were.
+    """Bound values on supports (m, s); the support of each open box, these boxes, and how many boxes there were.
 
-    Parameters
-    ----------
-    layout : Layout
-    supports : int32 (m, s)
-        Neighbours share most of their features: the reductions of those are kept.
-    limits : float64 (m,)
-    signed : bool (d,)
-        Weights that must not be negative.
-    bounds : float64 (m,)
-        Filled in: what no value exceeds, -inf where none is above its limit.
+    Neighbours share most of their features: the reductions of those are kept. Weights of ``signed`` (d,) must not be
+    negative. ``bounds`` (m,) is filled in: what no value exceeds, -inf where none is above its limit.
     """
     space, (i, n, total) = memory(layout, supports.shape[1]), (0, 0, 0)
     while True:

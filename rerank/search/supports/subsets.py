@@ -22,17 +22,9 @@ MOST = 5_000_000  # supports enumerated; beyond, the sizes left out are bounded 
 
 
 class Supports(Sequence[NDArray[np.intp]]):
-    """All subsets of some sizes, each size in lexicographic order; nothing is stored but their numbers.
+    """All subsets of some sizes of ``d`` features, each size in lexicographic order; only their numbers are stored.
 
-    Parameters
-    ----------
-    d : int
-        Number of features.
-    sizes : sequence of int
-    anchored : bool
-        Whether a feature 0 precedes them that every support has, beside those that are counted.
-    among : intp array (d,), optional
-        The features themselves, ascending; by default all from the first on that counts.
+    The features are ``among`` (d,), ascending; if ``anchored``, a feature 0 precedes them in every support.
     """
 
     def __init__(
@@ -88,16 +80,8 @@ def supports(
 ) -> tuple[Supports, int | None]:
     """Supports to search, small ones first, and the smallest size that was left out (None where nothing is).
 
-    Parameters
-    ----------
-    d : int
-        Number of features that count.
-    limit : int or None
-        Largest support.
-    priced : bool
-        Whether a feature costs something, so that a smaller support can beat a larger one that contains it.
-    anchored, among
-        As for :class:`Supports`.
+    ``d`` features count, ``limit`` of them at most in a support; if ``priced``, each costs something, so that a smaller
+    support can beat a larger one that contains it.
     """
     largest = d if limit is None else min(limit, d)
     sizes = range(1, largest + 1) if priced else [largest]

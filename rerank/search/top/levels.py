@@ -40,26 +40,13 @@ NEVER = 2**30  # lost pairs of a positive that stands where places earn nothing
 
 @dataclass(eq=False)
 class Levels:
-    """The least numbers of pairs that the best positives of one binary list lose, and the orders of the top left open.
-
-    Parameters
-    ----------
-    demands : Demands
-    tables : Tables or RowTables
-
-    Attributes
-    ----------
-    least : int64 (J,)
-        At least so many pairs the j-th best positive loses.
-    highest : float
-        What the best order of the top is worth that is not refuted, in the tables' unit; ``inf`` if none was asked for.
-    """
+    """Least numbers of pairs that the best positives of one binary list lose, and the orders of the top left open."""
 
     demands: Demands
     tables: Any
     coef: Floats = field(init=False)  # what the places earn
-    least: Ints = field(init=False)
-    highest: float = np.inf
+    least: Ints = field(init=False)  # (J,): at least so many pairs the j-th best positive loses
+    highest: float = np.inf  # worth of the best order of the top not refuted, in the tables' unit
 
     def __post_init__(self) -> None:
         self.coef = places_of(self.demands.unit.factor, self.demands.unit.coefficients)
@@ -76,14 +63,10 @@ class Levels:
         return self.demands.recorded(self.least)
 
     def rise(self, offer: Callable[[Floats], float], seconds: float) -> None:
-        """Raise the least losses, level by level, then refute orders, until nothing beats the best value.
+        """Raise the least losses, level by level, then refute orders, until nothing beats the best or time is over.
 
-        Parameters
-        ----------
-        offer : callable
-            Called with points that were found; returns the best value, in the tables' unit, and what rounding may add.
-        seconds : float
-            Seconds after which to stop.
+        ``offer`` is called with points found, and returns the best value, in the tables' unit, and what rounding may
+        add.
         """
         until = time.perf_counter() + seconds
         best = offer(self.demands.domain.unchanged)

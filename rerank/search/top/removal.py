@@ -185,26 +185,12 @@ def _added(given: Any, conflicts: Any, basis: Any) -> bool:
 
 @kernel()
 def removal(given: Any, conflicts: Any, state: Any, basis: Any, programs: int, nodes: int, steps: int) -> int:
-    """Whether so few rows can leave that the others are in order.
+    """``REFUTED`` or ``REACHED``: whether so few rows can leave that the others are in order; or left open.
 
-    Parameters
-    ----------
-    given : Blocks
-    conflicts : Conflicts
-        Those known; new ones are added.
-    state : State
-        From :func:`beginning`, or as an earlier call left it.
-    basis : Basis
-        Memory of the programs; where the rows left are in order it holds weights that do it.
-    programs, nodes : int
-        Linear programs and nodes after which to pause.
-    steps : int
-        Steps of the simplex method after which a program stays open.
-
-    Returns
-    -------
-    int
-        ``REFUTED``, ``REACHED``, ``PAUSED``, or ``UNKNOWN`` where rounding, memory or ``steps`` left it open.
+    ``given`` are Blocks. Conflicts found are added to those known; ``state`` is from :func:`beginning`, or as an
+    earlier call left it; ``basis`` is memory of the programs, and holds weights that put the rows left in order. It
+    pauses after so many linear programs and ``nodes``; rounding, memory, or ``steps`` of the simplex method may leave
+    the answer open.
     """
     until = state.at[1] + nodes
     while state.at[1] < until and programs > 0:
