@@ -93,13 +93,7 @@ class Certificate:
 
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> Certificate:
-        """The certificate :meth:`to_dict` wrote.
-
-        Raises
-        ------
-        InputError
-            For anything else.
-        """
+        """The certificate :meth:`to_dict` wrote; InputError for anything else."""
         try:
             margin = plain["margin"]
             counts = {name: int(plain[name]) for name in ("pairs_won", "pairs", "near_misses")}

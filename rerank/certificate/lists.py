@@ -24,40 +24,20 @@ Integers = Callable[[bytes], tuple[NDArray[Any], int]]
 
 @dataclass(frozen=True)
 class CertifiedList:
-    """One list, exactly.
+    """One list, exactly."""
 
-    Attributes
-    ----------
-    value, statistic : Fraction
-        Value at the margin, and of the ranking itself.
-    won, near, pairs : int
-        Pairs that reach the margin, pairs in the right order that do not, all pairs.
-    margin : int or None
-        Smallest difference of scores among the pairs won; None when no pair is won.
-    """
-
-    value: Fraction
-    statistic: Fraction
-    won: int
-    near: int
-    pairs: int
-    margin: int | None
+    value: Fraction  # at the margin,
+    statistic: Fraction  # and of the ranking itself
+    won: int  # pairs that reach the margin,
+    near: int  # pairs in the right order that do not,
+    pairs: int  # and all pairs
+    margin: int | None  # smallest difference of scores among the pairs won
 
 
 def exact_scores(problem: Problem, weights: Floats) -> tuple[NDArray[Any], int]:
-    """Scaled scores up to a constant, as integers over a common unit.
+    """Scaled scores up to a constant, as integers (n,), and the unit that is 1 in scaled space; 0 for rows in no list.
 
-    Returns
-    -------
-    scores : object array of int, shape (n,)
-        0 for rows that stand in no list.
-    unit : int
-        A score of ``unit`` is 1 in scaled space.
-
-    Raises
-    ------
-    InputError
-        For a missing or infinite value where it counts.
+    InputError for a missing or infinite value where it counts.
     """
     scores: NDArray[Any] = np.zeros(problem.X.shape[0], dtype=object)
     support = np.flatnonzero(weights)
@@ -86,14 +66,9 @@ def _summed(problem: Problem, weights: Floats, rows: Indices, columns: Indices) 
 
 
 def certified_lists(problem: Problem, scores: NDArray[Any], margin: int) -> list[CertifiedList]:
-    """Values and pairs of each list.
+    """Values and pairs of each list by the scores of all rows (see :func:`exact_scores`).
 
-    Parameters
-    ----------
-    scores : object array of int
-        Of all rows; see :func:`exact_scores`.
-    margin : int
-        Smallest whole difference of scores that reaches epsilon.
+    ``margin`` is the smallest whole difference of scores that reaches epsilon.
     """
     distinct, codes = dense_codes(scores)
     reached = reach(distinct, margin)[codes]

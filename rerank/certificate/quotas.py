@@ -14,18 +14,7 @@ from rerank.problem import Problem, Quota
 
 
 def check_quotas(problem: Problem, scores: NDArray[Any]) -> None:
-    """Refuse scores whose order does not meet a quota.
-
-    Parameters
-    ----------
-    scores : object array of int (n,)
-        Of all rows, exactly.
-
-    Raises
-    ------
-    CertificateError
-        Naming the first quota that is not met.
-    """
+    """Refuse scores (n,) of all rows, exactly, whose order does not meet a quota: a CertificateError names it."""
     for quota in problem.quotas:
         for item in problem.lists:
             own = scores[item.rows].tolist(), np.isin(item.rows, quota.rows).tolist()

@@ -52,12 +52,7 @@ class Quota:
 
     @classmethod
     def read(cls, text: str) -> Quota:
-        """The quota of a text such as ``"at least 20 of A among the first 200"``, without rows.
-
-        Raises
-        ------
-        InputError
-        """
+        """The quota of a text such as ``"at least 20 of A among the first 200"``, without rows; else InputError."""
         match = _TEXT.match(" ".join(str(text).split()))
         if match is None or not 1 <= int(match["first"]) <= MOST or int(match["count"]) > MOST:
             raise InputError(
@@ -79,33 +74,20 @@ class Quota:
 
 @dataclass(frozen=True, eq=False)
 class Demand:
-    """What a quota asks of one list: the ``wanted``-th best of ``ahead`` scores above the ``behind``-th of ``others``.
-
-    Attributes
-    ----------
-    quota : Quota
-    list_index : int
-    ahead, others : intp arrays
-        Rows of the list that are to stand ahead, and all others of it.
-    wanted, rival : int
-        From 1 on, and no more than there are rows of each.
-    """
+    """What a quota asks of one list: the ``wanted``-th best of ``ahead`` above the ``rival``-th of ``others``."""
 
     quota: Quota
     list_index: int
-    ahead: Indices
-    others: Indices
-    wanted: int
+    ahead: Indices  # rows of the list that are to stand ahead,
+    others: Indices  # and all others of it
+    wanted: int  # from 1 on, and no more than there are rows of each
     rival: int
 
 
 def demands(quotas: Sequence[Quota], lists: Sequence[RankedList]) -> Iterator[Demand]:
     """What quotas ask of the lists, without what every order gives.
 
-    Raises
-    ------
-    InputError
-        For what no order gives: see :func:`check_quotas`, which says it of several quotas together.
+    InputError for what no order gives: see :func:`check_quotas`, which says it of several quotas together.
     """
     for quota, (number, item) in product(quotas, enumerate(lists)):
         member = np.isin(item.rows, quota.rows)
@@ -122,13 +104,7 @@ def demands(quotas: Sequence[Quota], lists: Sequence[RankedList]) -> Iterator[De
 
 
 def check_quotas(quotas: Sequence[Quota], lists: Sequence[RankedList]) -> None:
-    """Refuse quotas that no order of a list meets, counting alone; groups of different names share no row.
-
-    Raises
-    ------
-    InputError
-        Naming the quotas that clash.
-    """
+    """Refuse quotas that no order of a list meets, counting alone; groups of different names share no row."""
     longest = max(item.rows.size for item in lists)
     for quota in quotas:
         if quota.first > longest:
@@ -228,18 +204,7 @@ def scaled_quotas(quotas: Sequence[Quota], kinds: NDArray[Any], share: float) ->
 
 
 def groups_of(quotas: Sequence[Quota], kinds: ArrayLike | None) -> tuple[Quota, ...]:
-    """The quotas on the rows of each kind.
-
-    Parameters
-    ----------
-    kinds : array of str (n,) or None
-        Kind of each row.
-
-    Raises
-    ------
-    InputError
-        For a name that no row has, or where no kinds are given.
-    """
+    """The quotas on the rows of each kind (n,); InputError for a name that no row has, or where no kinds are given."""
     if not quotas:
         return ()
     if kinds is None:

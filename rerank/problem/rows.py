@@ -109,14 +109,9 @@ class Written:
 
     @classmethod
     def read(cls, text: Any, names: Sequence[str], left_out: Sequence[str] = ()) -> Written:
-        """Read such as ``"age >= 2 * income"``, ``"`blood sugar` <= 0"`` or ``"0 <= a + b <= 1"``.
+        """Read such as ``"age >= 2 * income"``, ``"`blood sugar` <= 0"`` or ``"0 <= a + b <= 1"``; else InputError.
 
         ``left_out`` are columns of the table that get no weight because they hold no numbers, or miss some.
-
-        Raises
-        ------
-        InputError
-            For a text that is no linear inequality on the columns.
         """
         if not isinstance(text, str) or not text.strip():
             raise InputError(f"The constraint {text!r} is no text; write one such as 'age >= 2 * income'.")

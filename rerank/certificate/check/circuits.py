@@ -26,12 +26,8 @@ MOST_CIRCUITS = 100_000
 class CircuitCheck:
     """The bound by circuits of a problem with one list of two classes.
 
-    Equal rows of a class are one group; they are won and lost together.
-
-    Raises
-    ------
-    UnprovenError
-        For any other problem, a row that is not there, or a set that some weights may win.
+    Equal rows of a class are one group; they are won and lost together. UnprovenError for any other problem, a row that
+    is not there, or a set that some weights may win.
     """
 
     def __init__(self, exact: ExactProblem, circuits: Circuits) -> None:

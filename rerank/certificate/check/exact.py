@@ -27,33 +27,16 @@ Indices = NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class Unit:
-    """A binary list: the items of one list at or above one of its gains, against the others.
+    """A binary list: the items of one list at or above one of its gains, against the others."""
 
-    Attributes
-    ----------
-    positive, negative : intp arrays
-        Rows; equal negative rows stand once.
-    copies : int64 array
-        How often each negative row stands in the list.
-    factor : Fraction
-        What a coefficient is multiplied by in the problem's value.
-    coefficients : list of int
-        The list's coefficients, best place first, in units of ``1 / denominator``.
-    denominator : int
-    hits : list of int
-        What the coefficient of the j-th best item of ``positive`` is multiplied by.
-    step : int
-        By how many places an item stands lower for each one above it: 1, or 0 where they take no places.
-    """
-
-    positive: Indices
-    negative: Indices
-    copies: NDArray[np.int64]
-    factor: Fraction
-    coefficients: list[int]
+    positive: Indices  # rows
+    negative: Indices  # rows; equal ones stand once,
+    copies: NDArray[np.int64]  # and so often in the list
+    factor: Fraction  # what a coefficient is multiplied by in the problem's value
+    coefficients: list[int]  # best place first, in units of ``1 / denominator``
     denominator: int
-    hits: list[int]
-    step: int = 1
+    hits: list[int]  # what the coefficient of the j-th best positive item is multiplied by
+    step: int = 1  # places an item stands lower for each one above it: 1, or 0 where they take none
 
     def value(self, lost: Iterable[int]) -> Fraction:
         """Value of lost counts, one an item: the j-th smallest is at place ``j + lost``, or ``1 + lost``."""
@@ -65,26 +48,8 @@ class Unit:
 class ExactProblem:
     """The problem's numbers as integers: what differences, values and limits are exactly.
 
-    Attributes
-    ----------
-    units : list of Unit
-    constant : Fraction
-        The part of the value that no weights change.
-    epsilon, price, apart : Fraction
-        Margin, the penalty for one feature, and the margin that every column's difference is lowered by.
-    scale : list of Fraction
-        Weights are ``scale`` times the coordinates that boxes are made of.
-    lower, upper : float64 (d,)
-        Smallest and largest coordinate of each weight.
-    used : intp array
-        Rows that stand in a list.
-    walls : list of (list of Fraction, Fraction)
-        Rows on the weights as ``a.v >= b`` on all coordinates.
-
-    Raises
-    ------
-    InputError
-        For data on which no value is defined.
+    Weights are ``scale`` times the coordinates that boxes are made of, which lie between ``lower`` and ``upper`` (d,).
+    InputError for data on which no value is defined.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -96,14 +61,15 @@ class ExactProblem:
         scale, self.lower, self.upper = coordinates(problem)
         self.scale = [Fraction(x) for x in scale.tolist()]
         self._check_coordinates()
-        self.walls = [
+        self.walls = [  # rows on the weights as ``a.v >= b`` on all coordinates
             ([a * s for a, s in zip(row, self.scale)], side) for own in problem.rows for row, side in own.sides()
         ]
-        self.used = np.unique(np.concatenate([item.rows for item in problem.lists]))
+        self.used = np.unique(np.concatenate([item.rows for item in problem.lists]))  # rows that stand in a list
         self._columns()
         weights = [Fraction(item.weight) for item in problem.lists]
         total = exact_sum(weights)
         shares = [w / (total * Fraction(item.scale)) for w, item in zip(weights, problem.lists)]
+        # The part of the value that no weights change.
         self.constant = exact_sum(s * Fraction(item.constant) for s, item in zip(shares, problem.lists))
         self.units = [unit for s, item in zip(shares, problem.lists) for unit in _binary_lists(problem.X, item, s)]
 

@@ -28,13 +28,7 @@ Seen = Callable[[Indices, Boxes, NDArray[np.float64]], None]
 
 
 class LeafCheck:
-    """Checks the trees of one support after the other.
-
-    Attributes
-    ----------
-    leaves, exact_leaves : int
-        Leaves that passed, and those among them that took rationals.
-    """
+    """Checks the trees of one support after the other; counts leaves that passed, and those that took rationals."""
 
     def __init__(
         self,
@@ -50,13 +44,7 @@ class LeafCheck:
         self.leaves = self.exact_leaves = 0
 
     def support(self, features: Indices, lines: NDArray[np.int64], faces: Boxes) -> None:
-        """Check the trees of all faces of a support.
-
-        Raises
-        ------
-        UnprovenError
-            For the first leaf that could hold more than the bound.
-        """
+        """Check the trees of all faces of a support; UnprovenError for the first leaf that could hold more."""
         self.features, self.lines = features, lines
         self.filter = Filter.on(self.pairs, features)
         self.price = self.exact.price * (features.size - self.exact.problem.anchored)

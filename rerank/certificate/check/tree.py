@@ -28,21 +28,12 @@ class UnprovenError(Exception):
 
 @dataclass(frozen=True, eq=False)
 class Boxes:
-    """Nodes of the tree with their boxes.
+    """Nodes of the tree with their boxes."""
 
-    Attributes
-    ----------
-    nodes : intp (m,)
-        Where their codes stand.
-    centres, halves : float64 (m, k)
-    sides : intp (m,)
-        Which set of chosen sides of lines holds for each (a number into the caller's list of sets).
-    """
-
-    nodes: Indices
-    centres: Floats
+    nodes: Indices  # (m,): where their codes stand
+    centres: Floats  # (m, k)
     halves: Floats
-    sides: Indices
+    sides: Indices  # (m,): the set of chosen sides of lines of each, a number into :class:`Sides`
 
     def __getitem__(self, which: Indices | Mask | slice) -> Boxes:
         return Boxes(self.nodes[which], self.centres[which], self.halves[which], self.sides[which])
@@ -56,24 +47,12 @@ class Boxes:
 
 @dataclass(frozen=True, eq=False)
 class Branch:
-    """Subtrees that share the pairs still open, and the lost counts of those that are decided.
+    """Subtrees that share the pairs still open, and the lost counts of those that are decided."""
 
-    Attributes
-    ----------
-    boxes : Boxes
-        Roots of the subtrees.
-    open : intp array
-        Pairs that are not decided.
-    lost : int64 (S,)
-        Lost counts of the decided pairs.
-    hull : (centre, half) or None
-        The box in which pairs were decided last.
-    """
-
-    boxes: Boxes
-    open: Indices
-    lost: NDArray[np.int64]
-    hull: tuple[Floats, Floats] | None = None
+    boxes: Boxes  # roots of the subtrees
+    open: Indices  # pairs that are not decided
+    lost: NDArray[np.int64]  # (S,): lost counts of the decided pairs
+    hull: tuple[Floats, Floats] | None = None  # centre and half-widths of the box in which pairs were decided last
 
 
 class Sides:
@@ -98,10 +77,7 @@ class Sides:
 def ends(codes: NDArray[np.uint16], roots: int) -> NDArray[np.int64]:
     """Last code of the subtree that begins at each code.
 
-    Raises
-    ------
-    UnprovenError
-        When the codes are not exactly ``roots`` full binary trees, one after the other.
+    UnprovenError unless the codes are exactly ``roots`` full binary trees, one after the other.
     """
     n = codes.size
     if roots == 0 or not (codes >= COORDINATE).any():
@@ -148,10 +124,7 @@ def trees(centres: Floats, halves: Floats, first: int, ends_of: NDArray[np.int64
 def halved(boxes: Boxes, codes: NDArray[np.int64], ends_of: NDArray[np.int64]) -> tuple[Boxes, Boxes]:
     """Upper and lower halves of boxes that are split by a coordinate.
 
-    Raises
-    ------
-    UnprovenError
-        For a coordinate that is not there, has no width or too little.
+    UnprovenError for a coordinate that is not there, has no width or too little.
     """
     j = codes - COORDINATE
     row = np.arange(j.size)

@@ -75,19 +75,9 @@ class RationalBox:
 
 
 def largest_value(box: RationalBox, lost: NDArray[np.int64], open_: Indices) -> Fraction:
-    """Largest value in a box.
+    """Largest value in a box: ``lost`` (S,) counts hold in all of it, and the pairs ``open_`` are not among them.
 
-    Parameters
-    ----------
-    lost : int64 (S,)
-        Lost counts that hold in the whole box.
-    open_ : intp array
-        Pairs not among them.
-
-    Raises
-    ------
-    UnprovenError
-        When there are too many vertices to list.
+    UnprovenError when there are too many vertices to list.
     """
     k = sum(h > 0 for h in box.half)
     members: dict[Plane, list[int]] = {}
