@@ -164,32 +164,17 @@ class Card:
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """The program before Pyomo sees it.
+    """The program before Pyomo sees it."""
 
-    Attributes
-    ----------
-    kinds : float64 array (G, d)
-        Answers of each kind of rows.
-    pairs : list of (g, h)
-    gains : list of float
-        What each pair adds to the objective when it is won; 0 for pairs that count for people only.
-    low, high : float64 arrays (pairs,)
-        Range of the difference of totals.
-    inside : list of (float64 array (pairs,), float)
-        Of each kind of people, twice the pairs that each pair of kinds adds when won, and how many there must be.
-    constant : float
-    nonzeros : int
-        Upper bound on the non-zeros of the rows of pairs.
-    """
-
-    kinds: Floats
-    pairs: list[tuple[int, int]]
-    gains: list[float]
-    low: Floats
+    kinds: Floats  # (G, d): answers of each kind of rows
+    pairs: list[tuple[int, int]]  # kinds (g, h)
+    gains: list[float]  # what each pair adds when it is won; 0 for pairs that count for people only
+    low: Floats  # (pairs,): range of the difference of totals
     high: Floats
+    # Of each kind of people, twice the pairs that each pair of kinds adds when won, and how many there must be.
     inside: list[tuple[Floats, float]]
     constant: float
-    nonzeros: int
+    nonzeros: int  # upper bound on the non-zeros of the rows of pairs
     domains: list[list[int]] = field(default_factory=list)
 
     @property

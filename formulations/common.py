@@ -92,32 +92,17 @@ def family(rows: Mapping[Any, Any]) -> pyo.Constraint:
 
 @dataclass(frozen=True, eq=False)
 class Info:
-    """What a model remembers of its making, as ``model.rerank_info``.
+    """What a model remembers of its making, as ``model.rerank_info``."""
 
-    Attributes
-    ----------
-    kind : str
-        Module that built the model.
-    layout : Layout
-        Data, pairs, counts and levels of the program.
-    short : dict of str to str
-        Prefix of the short names of each component.
-    divisor : float
-        Largest number a pair row was divided by: its margin is ``epsilon / divisor`` as a solver sees it.
-    rows, columns : dict of int to label
-        What a table calls the row ``i`` of ``z[i, k]``, ``s[i]`` and ``r[i]``, and the column ``j`` of ``w[j]``; empty
-        unless :func:`name_table` said it.
-    kinds : dict of str to type
-        What each component was when it was built.
-    """
-
-    kind: str
-    layout: Any
-    short: dict[str, str]
-    divisor: float
-    rows: dict[int, Any] = field(default_factory=dict)
-    columns: dict[int, str] = field(default_factory=dict)
-    kinds: dict[str, type] = field(default_factory=dict)
+    kind: str  # module that built the model
+    layout: Any  # data, pairs, counts and levels of the program
+    short: dict[str, str]  # prefix of the short names of each component
+    divisor: float  # largest number a pair row was divided by: solvers see ``epsilon / divisor``
+    rows: dict[int, Any] = field(
+        default_factory=dict
+    )  # labels by :func:`name_table`: of row i of ``z[i, k]``, ``s[i]``
+    columns: dict[int, str] = field(default_factory=dict)  # and ``r[i]``, and of the column j of ``w[j]``
+    kinds: dict[str, type] = field(default_factory=dict)  # what each component was when it was built
 
     @property
     def divisors(self) -> dict[str, dict[tuple[int, int], float]]:
@@ -233,16 +218,8 @@ def name_table(
 ) -> None:
     """Tell a model what the table calls its rows and columns, and add ``weight``, the weights in the table's units.
 
-    Parameters
-    ----------
-    model : ConcreteModel
-        Built on scaled columns.
-    rows, columns : sequences
-        Label of each row and name of each column of the table that was scaled.
-    units : array (d,)
-        ``weight[columns[j]]`` is ``units[j] w[j]``.
-    doc : str
-        What the unit is.
+    The model was built on scaled columns; ``weight[columns[j]]`` is ``units[j] w[j]``, and ``doc`` says what the unit
+    is.
     """
     model.rerank_info = replace(model.rerank_info, rows=dict(enumerate(rows)), columns=dict(enumerate(columns)))
     terms = zip(columns, np.asarray(units, dtype=np.float64).tolist(), model.w.values(), strict=True)

@@ -164,26 +164,15 @@ def assignment(model: pyo.ConcreteModel, w: ArrayLike, tolerance: float = 1e-9) 
 class MixedLayout(Layout):
     """The mixed program; its gains are indexed ``(unit, j, p)``.
 
-    Attributes
-    ----------
-    counts : dict of (unit, i) to (keys, list of rows, int)
-        ``win_count``: the count of the lower threshold that it reuses, if any, the open wins added to it, and the wins
-        that are certain; lower thresholds first.
-    few : dict of (unit, i) to Ladder
-        Open ``b``, indexed ``(unit, i, q)``.
-    losers : dict of (unit, q) to list of (unit, i, q)
-        ``place_count``: the open ``b`` that ``c_q`` adds up.
-    placed : dict of (unit, q) to Ladder
-        Open ``y``, indexed ``(unit, j, p)``.
-    wider : list of pairs of (unit, j, p)
-        ``wider_top``: each ``y_jp`` and that of the next place that pays.
+    ``counts`` is ``win_count`` of each ``(unit, i)``: the count of the lower threshold that it reuses, if any, the open
+    wins added to it, and the wins that are certain; lower thresholds first.
     """
 
     counts: dict[Key, tuple[tuple[Key, ...], list[int], int]]
-    few: dict[Key, Ladder]
-    losers: dict[Key, list[Index]]
-    placed: dict[Key, Ladder]
-    wider: list[tuple[Index, Index]]
+    few: dict[Key, Ladder]  # open ``b`` of each (unit, i), indexed ``(unit, i, q)``
+    losers: dict[Key, list[Index]]  # ``place_count``: the open ``b`` that ``c_q`` of a (unit, q) adds up
+    placed: dict[Key, Ladder]  # open ``y`` of each (unit, q), indexed ``(unit, j, p)``
+    wider: list[tuple[Index, Index]]  # ``wider_top``: each ``y_jp`` and that of the next place that pays
 
 
 def _layout(instance: Instance) -> MixedLayout:

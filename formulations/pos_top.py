@@ -126,21 +126,11 @@ def assignment(model: pyo.ConcreteModel, w: ArrayLike, tolerance: float = 1e-9) 
 
 @dataclass(frozen=True, eq=False)
 class TopLayout(Layout):
-    """The Pos@Top program; its gains are indexed ``(unit, i)``, and it asks about no pair.
+    """The Pos@Top program; its gains are indexed ``(unit, i)``, and it asks about no pair."""
 
-    Attributes
-    ----------
-    rivals : dict of int to list of int
-        Negatives of each unit that can be its best.
-    limits : dict of int to (float, float)
-        Least and largest threshold of each unit.
-    divisors : dict of (unit, i) to float
-        ``M_ui``.
-    """
-
-    rivals: dict[int, list[int]]
-    limits: dict[int, tuple[float, float]]
-    divisors: dict[Key, float]
+    rivals: dict[int, list[int]]  # negatives of each unit that can be its best
+    limits: dict[int, tuple[float, float]]  # least and largest threshold of each unit
+    divisors: dict[Key, float]  # ``M_ui``, by (unit, i)
 
 
 def _top(m: int) -> Floats:

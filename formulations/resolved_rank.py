@@ -243,32 +243,17 @@ class Ahead(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ResolvedRankLayout(RankLayout):
-    """The ResolvedRank program.
+    """The ResolvedRank program."""
 
-    Attributes
-    ----------
-    ranges : dict of row to (int, int)
-        Rows with a variable ``r``, and its limits: all (paper), or those with an open level (ordered).
-    length : dict of row to int
-        Rows of its list.
-    gap, most : intp array (g, 2) and float64 array (g,)
-        Pairs of ``win_when_above`` and their ``U_ik``.
-    maybe_above, lower_gain, later : lists of (i, k)
-        Pairs of ``winner_higher``, ``tie_to_lower_gain`` and ``tie_to_later`` (paper).
-    state : dict of (i, k) to int
-        Of all pairs, as in :class:`formulations.wins.Wins`.
-    quotas : list of Ahead
-    """
-
-    ranges: dict[int, tuple[int, int]]
-    length: dict[int, int]
-    gap: Indices
-    most: Floats
-    state: dict[Pair, int]
+    ranges: dict[int, tuple[int, int]]  # limits of ``r``: of all rows (paper), or those with an open level (ordered)
+    length: dict[int, int]  # rows of the list of each
+    gap: Indices  # (g, 2): pairs of ``win_when_above``,
+    most: Floats  # (g,): and their ``U_ik``
+    state: dict[Pair, int]  # of all pairs, as in :class:`formulations.wins.Wins`
     quotas: list[Ahead]
-    maybe_above: list[Pair]
-    lower_gain: list[Pair]
-    later: list[Pair]
+    maybe_above: list[Pair]  # pairs of ``winner_higher``,
+    lower_gain: list[Pair]  # ``tie_to_lower_gain``
+    later: list[Pair]  # and ``tie_to_later`` (paper)
 
 
 def _layout(instance: Instance) -> ResolvedRankLayout:

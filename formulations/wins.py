@@ -30,25 +30,13 @@ Pair = tuple[int, int]
 
 @dataclass(frozen=True, eq=False)
 class Wins:
-    """Pairs ``(i, k)`` that a program asks about, and which of them the limits of ``w`` decide.
+    """Pairs ``(i, k)`` that a program asks about, and which of them the limits of ``w`` decide."""
 
-    Attributes
-    ----------
-    pairs : intp array (p, 2)
-        Sorted, no pair twice.
-    state : int8 array (p,)
-        1 if every ``w`` of the box wins the pair, -1 if none does, 0 if it is open and gets a variable.
-    low, high : float64 arrays (p,)
-        Range of ``w.(x_i - x_k)`` over the box, with at most ``max_features`` non-zero weights.
-    entries : intp array (p,)
-        Features in which the two rows differ.
-    """
-
-    pairs: Indices
-    state: NDArray[np.int8]
-    low: Floats
+    pairs: Indices  # (p, 2): sorted, no pair twice
+    state: NDArray[np.int8]  # (p,): 1 if every ``w`` of the box wins the pair, -1 if none does, 0 if it is open
+    low: Floats  # (p,): range of ``w.(x_i - x_k)`` with at most ``max_features`` weights that are not 0
     high: Floats
-    entries: Indices
+    entries: Indices  # (p,): features in which the two rows differ
 
     @property
     def open(self) -> list[Pair]:
@@ -67,25 +55,13 @@ class Wins:
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """What a program consists of, known before Pyomo sees it; programs with ranks add their counts and levels.
-
-    Attributes
-    ----------
-    instance : Instance
-    wins : Wins
-    gains : dict of index to float
-        What the objective pays for each variable in it.
-    constant : float
-        What is earned in any case.
-    nonzeros : int
-        Upper bound on the non-zeros of the constraint matrix.
-    """
+    """What a program consists of, known before Pyomo sees it; programs with ranks add their counts and levels."""
 
     instance: Instance
     wins: Wins
-    gains: dict[Any, float]
-    constant: float
-    nonzeros: int
+    gains: dict[Any, float]  # what the objective pays for each variable in it
+    constant: float  # what is earned in any case
+    nonzeros: int  # upper bound on the non-zeros of the constraint matrix
 
 
 def pair_layout(instance: Instance, wins: Wins, gains: Floats, constant: float, rows: int) -> Layout:

@@ -33,22 +33,14 @@ LINGER = 5.0  # seconds that the interpreter waits, when it ends, for each call 
 
 
 class Stop:
-    """Says whether it is time to stop: ``seconds`` from now on, or when the stop ``outer`` says so.
-
-    Attributes
-    ----------
-    deadline : float
-        On the clock of :func:`rerank.errors.compiling.working_time`, infinite without a limit.
-    asked : threading.Event
-        Set by Ctrl-C.
-    ask : callable
-        Makes a call in the thread that waits in :func:`protected`, or in this one if none waits.
-    """
+    """Says whether it is time to stop: ``seconds`` from now on, or when the stop ``outer`` says so."""
 
     def __init__(self, seconds: float | None = None, outer: Stop | None = None) -> None:
         own = math.inf if seconds is None else working_time() + seconds
+        # On the clock of :func:`working_time`, infinite without a limit.
         self.deadline: float = own if outer is None else min(own, outer.deadline)
-        self.asked: threading.Event = threading.Event() if outer is None else outer.asked
+        self.asked: threading.Event = threading.Event() if outer is None else outer.asked  # set by Ctrl-C
+        # Makes a call in the thread that waits in :func:`protected`, or in this one if none waits.
         self.ask: Callable[[Callable[[], Any]], Any] = (lambda call: call()) if outer is None else outer.ask
 
     @property

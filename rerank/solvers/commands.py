@@ -35,63 +35,32 @@ GRACE = 1.2  # seconds that a command has to write its solution once it is told 
 
 @dataclass(frozen=True, kw_only=True)
 class Solver:
-    """One solver.
+    """One solver. Regular expressions of its end are looked for in its log, below the first lines of the solution file.
 
-    Attributes
-    ----------
-    title, licence : str
-        Its name in a sentence.
-    install : str
-        What to run when it is missing.
-    find : callable
-        The words with which its command begins, or None if it is not installed.
-    ask : sequence of str
-        Arguments that make it print its version.
-    version : str
-        Regular expression of the version, in that print and in every log.
-    arguments : callable
-        The rest of the command, from the options, whose cut-off is in the unit of the file; reads :data:`MODEL` and
-        writes :data:`SOLUTION` in the working directory. The gaps are always stated: most solvers stop at 1e-4
-        otherwise.
-    lacks : frozenset of str
-        Names of :data:`rerank.solvers.outcome.COMMON` that it has no option for.
-    refusal : str
-        Regular expression of how it complains of an option that it does not know, if it goes on without; its options
-        are then :data:`DASHED`.
-    starting : sequence of str
-        Arguments that make it read :data:`START`; empty for a solver that takes no start.
-    endings : sequence of (str, str)
-        How it may end, the first that is found counts: a regular expression and a word of
-        :data:`rerank.solvers.outcome.ENDINGS`. It is looked for in the log, below the first lines of the solution
-        file, each of which has ``file:`` before it.
-    objective, bound, nodes : str
-        Regular expressions in the same text, in the file's minimise sense; the last one found counts.
-    final : bool
-        Whether the last bound in the log of a solver that ends with an optimum is that of its end.
-    started, ignored : str
-        Regular expressions that say that the start was used, or not.
-    pulp : sequence of str
-        PuLP's interfaces to this solver, in the order of trial, for when the command is not found.
+    Each of these lines has ``file:`` before it. Numbers are in the file's minimise sense, and the last one found
+    counts.
     """
 
-    title: str
+    title: str  # its name in a sentence
     licence: str
-    install: str
-    find: Callable[[], list[str] | None]
-    ask: Sequence[str] = ()
-    version: str
+    install: str  # what to run when it is missing
+    find: Callable[[], list[str] | None]  # the words with which its command begins, or None if it is not installed
+    ask: Sequence[str] = ()  # arguments that make it print its version
+    version: str  # regular expression of it, in that print and in every log
+    # The rest of the command: reads MODEL and writes SOLUTION; a cut-off is in the unit of the file, and gaps are always
+    # stated, since most solvers stop at 1e-4 otherwise.
     arguments: Callable[[Options], list[str]]
-    lacks: frozenset[str] = frozenset()
-    refusal: str = NEVER
-    starting: Sequence[str] = ()
-    endings: Sequence[tuple[str, str]]
+    lacks: frozenset[str] = frozenset()  # names of COMMON that it has no option for
+    refusal: str = NEVER  # how it complains of an unknown option and goes on; its options are then DASHED
+    starting: Sequence[str] = ()  # arguments that make it read START; empty if it takes no start
+    endings: Sequence[tuple[str, str]]  # how it may end, the first found counts: an expression and a word of ENDINGS
     objective: str
     bound: str
     nodes: str = NEVER
-    final: bool = True
-    started: str = NEVER
-    ignored: str = NEVER
-    pulp: Sequence[str] = ()
+    final: bool = True  # whether the last bound in the log of an optimum is that of its end
+    started: str = NEVER  # that the start was used,
+    ignored: str = NEVER  # or not
+    pulp: Sequence[str] = ()  # PuLP's interfaces to it, in the order of trial, for when the command is not found
 
     def version_in(self, text: str) -> str:
         """The version a text names, or ``unknown``."""

@@ -71,20 +71,12 @@ def ending(word: str) -> tuple[Stop, Holds]:
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """A point with the figures recomputed from it.
-
-    Attributes
-    ----------
-    x : float64 array (n,)
-    objective, violation : float
-    size : float
-        Sum of the sizes of all terms of the objective, which its rounding error is relative to.
-    """
+    """A point with the figures recomputed from it."""
 
     x: Floats
     objective: float
     violation: float
-    size: float
+    size: float  # sum of the sizes of all terms of the objective, which rounding is relative to
 
     @classmethod
     def of(cls, program: Program, x: ArrayLike) -> Point:
@@ -184,13 +176,7 @@ class Options:
             raise InputError(f"cutoff is {self.cutoff}; it must be None or a finite objective.")
 
     def chosen(self, given: Mapping[str, Any]) -> Options:
-        """These options and those that somebody chose: names of ``COMMON``, and the solver's own.
-
-        Raises
-        ------
-        InputError
-            For a value that a common name cannot have.
-        """
+        """These options and those that somebody chose: names of ``COMMON``, checked, and the solver's own."""
         common = {name: value for name, value in given.items() if name in COMMON and value is not None}
         checks = {name: check for name, check in COMMON.items() if name in common}
         values = {field: check(name, common[name]) for name, (field, check) in checks.items() if field}
