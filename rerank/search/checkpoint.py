@@ -161,7 +161,7 @@ def stored(loop: BranchAndBound) -> tuple[dict[str, Any], Arrays]:
         **{name: int(getattr(boxes, name)) for name in MOST},
         "next_support": int(boxes.unexplored.following),
         "supports_of_a_job": int(boxes.unexplored.part),
-        "loop": {name: float(number).hex() for name, number in loop.counters().items()},
+        "loop": {name: float(getattr(*held)).hex() for name, held in loop.counters().items()},
         "lines": lines,
     }
     arrays = {
@@ -191,8 +191,10 @@ def restore(loop: BranchAndBound, header: dict[str, Any], arrays: Arrays) -> Non
     if len(restored) != (len(run.states) if run.begun else 1):
         raise ValueError("it has another number of series of lines")
     if run.begun:
-        counters = {name: _number(text) for name, text in header["loop"].items()}
-        loop.go_on(counters, restored)
+        run.states = restored
+        for name, (part, attribute) in loop.counters().items():
+            kind = type(getattr(part, attribute))
+            setattr(part, attribute, kind(_number(header["loop"][name])))
     else:
         run.lines.state = restored[0]
     boxes.value = _number(header["value"])

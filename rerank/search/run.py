@@ -112,12 +112,6 @@ class Run:
         """Whether supports are searched one by one."""
         return self.problem.max_features is not None or self.problem.C > 0
 
-    @property
-    def _small_grid(self) -> bool:
-        """Whether rows lie on a grid, and some points are evaluated in no time."""
-        few = self.problem.n_features <= FEW_AXES and len(self.problem.units) <= FEW_UNITS
-        return few and self.tables.spacing > 0 and self.tables.size <= FEW_PAIRS
-
     # ---- points
 
     def _inner(self, w: Floats) -> float:
@@ -167,7 +161,8 @@ class Run:
             return
         if self.boxes.weights is None:
             self._lift()
-        if self._small_grid:
+        few = self.problem.n_features <= FEW_AXES and len(self.problem.units) <= FEW_UNITS
+        if few and self.tables.spacing > 0 and self.tables.size <= FEW_PAIRS:
             # Where rows lie on a grid the best weights are often the only ones: lines look past a single point.
             for v in map(np.array, product((0.0, 1.0, -1.0), repeat=self.problem.n_features)):
                 if self.domain.admits(v):
@@ -206,17 +201,18 @@ class Run:
     def _levels(self) -> None:
         """Bound the value by what can be reached at the top, and keep the points met on the way."""
         boxes = self.boxes
+
+        def offered(w: Floats) -> float:
+            self.offer(w)
+            return boxes.value + boxes.slack
+
         levels = levels_of(self.problem, self.domain, self.tables, boxes.record)
         if levels is not None:
-            levels.rise(self._offered, LEVELS_SHARE * current().left)
+            levels.rise(offered, LEVELS_SHARE * current().left)
             self.top_bound = levels.bound()
             boxes.cap = min(boxes.cap, self.top_bound)
             if boxes.record:
                 self.circuits = levels.recorded()
-
-    def _offered(self, w: Floats) -> float:
-        self.offer(w)
-        return self.boxes.value + self.boxes.slack
 
     # ---- what is reported
 
@@ -234,13 +230,8 @@ class Run:
         stop = current()
 
         def after(boxes: OpenBoxes) -> None:
-            now = Progress(
-                time.perf_counter() - self.began,
-                self.value(),
-                self._bound(boxes.open_bound()),
-                boxes.boxes,
-                len(boxes.heap) + boxes.waiting,
-            )
+            ends, seconds = (self.value(), self._bound(boxes.open_bound())), time.perf_counter() - self.began
+            now = Progress(seconds, *ends, boxes.boxes, len(boxes.heap) + boxes.waiting)
             stop.ask(lambda: report(now))
 
         return after
@@ -259,22 +250,10 @@ class Run:
             shown = self.circuits.sizes.size and self.top_bound <= boxes.open_bound() + boxes.slack
             circuits = self.circuits if shown else None
             proof = proof_of(self.problem, boxes, self.left_out, value, bound, w, circuits)
-        return SearchResult(
-            value,
-            bound,
-            w,
-            closed,
-            boxes.boxes,
-            time.perf_counter() - self.began,
-            min(t.to_value(self.start_value), value),
-            self.problem.ideal,
-            interrupted,
-            proof,
-            None if closed else self._box(),
-            note or (self._why_open() if gave_up else ""),
-            gave_up,
-            gave_up and not note and self._is_exact(),
-        )
+        seconds, start = time.perf_counter() - self.began, min(t.to_value(self.start_value), value)
+        box, exact = None if closed else self._box(), gave_up and not note and self._is_exact()
+        found = value, bound, w, closed, boxes.boxes, seconds, start, self.problem.ideal, interrupted, proof, box
+        return SearchResult(*found, note or (self._why_open() if gave_up else ""), gave_up, exact)
 
     def _is_exact(self) -> bool:
         """Whether every vertex of the boxes that are left was looked at."""

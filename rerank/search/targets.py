@@ -9,7 +9,7 @@ time to close has boxes of every bound left, and mostly one that bounds nothing.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from math import exp, floor, inf, log
 from typing import TYPE_CHECKING
 
@@ -111,18 +111,6 @@ class Targets:
         self.start = done
         boxes.target = target if target > boxes.value + boxes.slack else -inf
         boxes.restart(boxes.axes.whitened)
-
-    def numbers(self) -> dict[str, float]:
-        """All attributes, for a checkpoint."""
-        return {f"pass {name}": float(number) for name, number in asdict(self).items()}
-
-    @classmethod
-    def of(cls, numbers: dict[str, float]) -> Targets:
-        """Those that :meth:`numbers` described."""
-        found = cls()
-        for name, kind in ((name, type(number)) for name, number in asdict(found).items()):
-            setattr(found, name, kind(numbers[f"pass {name}"]))
-        return found
 
 
 def _between(boxes: OpenBoxes, low: float, share: float) -> float:

@@ -47,8 +47,8 @@ class Solver:
     find: Callable[[], list[str] | None]  # the words with which its command begins, or None if it is not installed
     ask: Sequence[str] = ()  # arguments that make it print its version
     version: str  # regular expression of it, in that print and in every log
-    # The rest of the command: reads MODEL and writes SOLUTION; a cut-off is in the unit of the file, and gaps are always
-    # stated, since most solvers stop at 1e-4 otherwise.
+    # The rest of the command, which reads MODEL and writes SOLUTION; a cut-off is in the unit of the file.
+    # Gaps are always stated: most solvers stop at 1e-4 otherwise.
     arguments: Callable[[Options], list[str]]
     lacks: frozenset[str] = frozenset()  # names of COMMON that it has no option for
     refusal: str = NEVER  # how it complains of an unknown option and goes on; its options are then DASHED

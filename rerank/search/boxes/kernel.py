@@ -72,28 +72,14 @@ def explorer(linear: bool) -> Any:
     ) -> None:
         """Explore boxes, the last first, until none is left, the work is spent, or memory for boxes or splits ends.
 
-        Parameters
-        ----------
-        given : Given
-        workspace : PairSpace
-            A new one, see :func:`rerank.search.workspace.pair_space`.
-        stack, unresolved : pairs of float64 (n, 2 k + 1) and int64 (n, 5 + m)
-            Boxes to explore, and those too small to split whose bound beats the value found.
-        splits : int64 (n, 3)
-            Name of a split box, coordinate (or ``k - 1 + g`` for group ``g``), name of its first child; the second
-            child's is one more.  Without a row no record is kept.
-        counts : int64 (5,)
-            How many boxes and splits these three hold, boxes explored, and the name of the next new box.
-        sums : float64 (3,)
-            Best value met, whose weights are in the workspace; the largest bound of a box that was fathomed or set
-            aside; evaluations of a pair.
-        slack, target : float
-            A box is fathomed when its bound is at most the best value plus ``slack``, and set aside up to the
-            ``target``.
-        work_limit : float
-            Evaluations of a pair after which to stop.
-        smallest : float
-            Half-width below which a coordinate is not split.
+        ``stack`` and ``unresolved`` hold numbers (n, 2 k + 1) and labels (n, 5 + m) of boxes to explore, and of those
+        too small to split whose bound beats the value found. A row of ``splits`` is the name of a split box, its
+        coordinate (or ``k - 1 + g`` for group ``g``) and the name of its first child; the second child's is one more.
+        Without a row no record is kept. ``counts`` (5,) says how many boxes and splits these hold, how many boxes were
+        explored, and the name of the next new box; ``sums`` (3,) the best value met, whose weights are in a new
+        PairSpace, the largest bound of a box that was fathomed or set aside, and evaluations of a pair, of which there
+        is a ``work_limit``. A box is fathomed when its bound is at most the best value plus ``slack``, and set aside up
+        to the ``target``; no coordinate is split below the ``smallest`` half-width.
         """
         slots, within, walls = given.paid, given.within, given.walls
         D, level, base = workspace.columns, workspace.level, workspace.base

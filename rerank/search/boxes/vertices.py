@@ -96,10 +96,8 @@ class Exact:
         t = self.tables
         margin = v @ t.pairs - t.epsilon
         won = margin > t.tolerance
-        exact = [
-            Fraction(float(w)) / Fraction(float(s))
-            for w, s in zip(self.domain.weights(v), self.domain.scale, strict=True)
-        ]
+        weights, scale = (map(Fraction, side.tolist()) for side in (self.domain.weights(v), self.domain.scale))
+        exact = [w / s for w, s in zip(weights, scale, strict=True)]
         for p in np.flatnonzero(np.abs(margin) <= t.tolerance):
             won[p] = self.wins(int(p), exact)
         return t.value_of(won)
@@ -262,51 +260,49 @@ def _last(ends: Floats, places: int) -> float:
     return float(np.partition(ends, -places)[-places])
 
 
-def _vertices(
-    rows: list[tuple[tuple[Fraction, ...], Fraction]], centre: Floats, half: Floats, free: NDArray[np.intp]
-) -> list[list[Fraction]]:
+def _vertices(rows: list[Plane], centre: Floats, half: Floats, free: NDArray[np.intp]) -> list[list[Fraction]]:
     """Different vertices of the arrangement of the planes ``row.x = side`` and the box's sides, inside the box.
 
     When it is time to stop, only some of them.
     """
-    base = [Fraction(float(c)) for c in centre]
-    ends = [(base[j] - Fraction(float(half[j])), base[j] + Fraction(float(half[j]))) for j in range(centre.size)]
-    planes: dict[tuple[tuple[Fraction, ...], Fraction], None] = {}
-    for row, side in rows:
-        fixed = sum((row[j] * base[j] for j in range(centre.size) if half[j] == 0), Fraction(0))
-        planes[tuple(row[j] for j in free), side - fixed] = None
-    for i, j in enumerate(free):
+    base, planes, (low, high) = _on_free(rows, centre, half, free)
+    for i, ends in enumerate(zip(low, high, strict=True)):
         unit = tuple(Fraction(int(i == m)) for m in range(free.size))
-        planes |= dict.fromkeys(((unit, ends[j][0]), (unit, ends[j][1])))
-    out: dict[tuple[Fraction, ...], list[Fraction]] = {}
+        planes |= dict.fromkeys((unit, end) for end in ends)
+    found: dict[tuple[Fraction, ...], None] = {}
     stop = current()
     for chosen in combinations(planes, free.size):
         if stop.now:
             break
         x = _solved([[*row, rhs] for row, rhs in chosen])
-        if x is not None and all(ends[j][0] <= v <= ends[j][1] for j, v in zip(free, x, strict=True)):
-            point = list(base)
-            for j, v in zip(free, x, strict=True):
-                point[j] = v
-            out[tuple(x)] = point
-    return list(out.values())
+        if x is not None and all(a <= v <= z for a, v, z in zip(low, x, high, strict=True)):
+            found[tuple(x)] = None
+    return [_placed(x, base, free) for x in found]
 
 
-def _of_cells(
-    rows: list[tuple[tuple[Fraction, ...], Fraction]], centre: Floats, half: Floats, free: NDArray[np.intp]
-) -> list[list[Fraction]] | None:
+def _of_cells(rows: list[Plane], centre: Floats, half: Floats, free: NDArray[np.intp]) -> list[list[Fraction]] | None:
     """A point of every cell of the same arrangement; None if there are too many."""
-    base = [Fraction(float(c)) for c in centre]
+    base, planes, ends = _on_free(rows, centre, half, free)
+    found = points_of_cells([plane for plane in planes if any(plane[0])], *ends)
+    return None if found is None else [_placed(x, base, free) for x in found]
+
+
+def _on_free(
+    rows: list[Plane], centre: Floats, half: Floats, free: NDArray[np.intp]
+) -> tuple[list[Fraction], dict[Plane, None], list[list[Fraction]]]:
+    """The centre of a box, the different planes on the coordinates that are free, and the ends of these."""
+    base, fixed = [Fraction(c) for c in centre.tolist()], np.flatnonzero(half == 0)
     planes: dict[Plane, None] = {}
     for row, side in rows:
-        fixed = sum((row[j] * base[j] for j in range(centre.size) if half[j] == 0), Fraction(0))
-        if any(row[j] for j in free):
-            planes[tuple(row[j] for j in free), side - fixed] = None
-    ends = [[base[j] + sign * Fraction(float(half[j])) for j in free] for sign in (-1, 1)]
-    found = points_of_cells(list(planes), *ends)
-    if found is None:
-        return None
-    return [[x[free.tolist().index(j)] if half[j] > 0 else base[j] for j in range(centre.size)] for x in found]
+        planes[tuple(row[j] for j in free), side - sum((row[j] * base[j] for j in fixed), Fraction(0))] = None
+    return base, planes, [[base[j] + sign * Fraction(float(half[j])) for j in free] for sign in (-1, 1)]
+
+
+def _placed(x: Sequence[Fraction], base: list[Fraction], free: NDArray[np.intp]) -> list[Fraction]:
+    point = list(base)
+    for j, v in zip(free, x, strict=True):
+        point[j] = v
+    return point
 
 
 def _solved(rows: list[list[Fraction]]) -> list[Fraction] | None:
