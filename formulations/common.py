@@ -107,7 +107,6 @@ class Info:
     @property
     def divisors(self) -> dict[str, dict[tuple[int, int], float]]:
         """What each row of a family was divided by, by its index; families that are not named were not divided.
-
         ``M_ik`` of ``above_by_margin`` and ``U_ik`` of ``win_when_above``: 1 in the literal form; ``M_ui`` of
         ``above_threshold``.
         """
@@ -124,9 +123,8 @@ class Info:
 def new_model(
     kind: str, name: str, layout: Layout, parts: Parts, divisors: Iterable[float] | None = None
 ) -> pyo.ConcreteModel:
-    """A model with ``w``, ``z`` (and ``gamma``) and the families on them that every program has.
-
-    A program without pairs gives its own ``divisors`` of rows with a margin, and gets no ``z``.
+    """A model with ``w``, ``z`` (and ``gamma``) and the families on them that every program has. A program without
+    pairs gives its own ``divisors`` of rows with a margin, and gets no ``z``.
     """
     instance, epsilon, limit = layout.instance, layout.instance.options.epsilon, layout.instance.options.max_nonzeros
     if instance.options.quotas and kind != "resolved_rank":
@@ -216,10 +214,8 @@ def maximised(constant: float, *terms: Term) -> pyo.Objective:
 def name_table(
     model: pyo.ConcreteModel, rows: Sequence[Any], columns: Sequence[str], units: ArrayLike, doc: str
 ) -> None:
-    """Tell a model what the table calls its rows and columns, and add ``weight``, the weights in the table's units.
-
-    The model was built on scaled columns; ``weight[columns[j]]`` is ``units[j] w[j]``, and ``doc`` says what the unit
-    is.
+    """Tell a model what the table calls its rows and columns, and add ``weight``, the weights in the table's units. The
+    model was built on scaled columns; ``weight[columns[j]]`` is ``units[j] w[j]``, and ``doc`` says what the unit is.
     """
     model.rerank_info = replace(model.rerank_info, rows=dict(enumerate(rows)), columns=dict(enumerate(columns)))
     terms = zip(columns, np.asarray(units, dtype=np.float64).tolist(), model.w.values(), strict=True)
@@ -229,7 +225,6 @@ def name_table(
 @dataclass(frozen=True, eq=False)
 class Assignment:
     """Values of every column for given weights, by short name, or the row that these weights violate, with its numbers.
-
     ``Program.vector`` makes the values a column vector.
     """
 
@@ -244,7 +239,6 @@ def named(prefix: str, values: Mapping[Any, float]) -> dict[str, float]:
 
 def start(info: Info, w: ArrayLike, tolerance: float) -> tuple[Assignment, Floats, NDArray[np.bool_]]:
     """Values of ``w``, ``gamma`` and ``z``; ``w.(x_i - x_k)`` of each pair asked about; which of them ``w`` wins.
-
     Differences within ``tolerance`` of the margin count as wins, as they do for a solver.
     """
     instance, wins = info.layout.instance, info.layout.wins

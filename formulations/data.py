@@ -111,9 +111,8 @@ def _thresholds(rows: Indices, gains: Floats, coefficients: Coefficients, share:
 
 
 def graded_lists(units: Iterable[Any], n_rows: int) -> tuple[GradedList, ...]:
-    """Check units, or anything with their four attributes, and gather those that share rows and coefficients.
-
-    Units of factor 0 are left out.
+    """Check units, or anything with their four attributes, and gather those that share rows and coefficients. Units of
+    factor 0 are left out.
     """
     gathered: dict[tuple[bytes, bytes], list[Unit]] = {}
     for number, given in enumerate(units):

@@ -53,9 +53,8 @@ def parsed_json(content: bytes, source: str) -> Any:
 
 
 def replace_all(files: Sequence[tuple[Path, bytes]]) -> None:
-    """Write all files beside their targets first; only then let them take the targets' names.
-
-    If one of them cannot take its name, those that were replaced before get their old content back.
+    """Write all files beside their targets first; only then let them take the targets' names. If one of them cannot
+    take its name, those that were replaced before get their old content back.
     """
     waiting: list[tuple[Path, Path, Path]] = []
     done: list[tuple[Path, Path]] = []

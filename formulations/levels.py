@@ -52,10 +52,9 @@ class Ladder:
 def level_rows(
     ladders: Mapping[Any, Ladder], level: pyo.Var, count: pyo.Var, options: Options
 ) -> tuple[pyo.Constraint, pyo.Constraint]:
-    """The rows that tie levels to their count, and those that order the levels of a count.
-
-    A row of the first kind is ``sum of coefficient * level <= count``, less the part of the count that is certain, with
-    all levels of a count in it (ordered) or one (paper).
+    """The rows that tie levels to their count, and those that order the levels of a count. A row of the first kind is
+    ``sum of coefficient * level <= count``, less the part of the count that is certain, with all levels of a count in
+    it (ordered) or one (paper).
     """
     ordered, reach, order = options.linking == "ordered", {}, {}
     for key, ladder in ladders.items():
@@ -93,10 +92,9 @@ class Standing(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class RankLayout(Layout):
-    """A program with a rank for each relevant row.
-
-    ``crowded`` is ``distinct_ranks``: open levels of a (list, l) and how many of them may be 1, which is ``m - l + 1``
-    less the rows that reach ``l`` in any case. Left out where that says nothing.
+    """A program with a rank for each relevant row. ``crowded`` is ``distinct_ranks``: open levels of a (list, l) and
+    how many of them may be 1, which is ``m - l + 1`` less the rows that reach ``l`` in any case. Left out where that
+    says nothing.
     """
 
     standings: dict[int, Standing]  # of relevant rows at least

@@ -162,10 +162,9 @@ def assignment(model: pyo.ConcreteModel, w: ArrayLike, tolerance: float = 1e-9) 
 
 @dataclass(frozen=True, eq=False)
 class MixedLayout(Layout):
-    """The mixed program; its gains are indexed ``(unit, j, p)``.
-
-    ``counts`` is ``win_count`` of each ``(unit, i)``: the count of the lower threshold that it reuses, if any, the open
-    wins added to it, and the wins that are certain; lower thresholds first.
+    """The mixed program; its gains are indexed ``(unit, j, p)``. ``counts`` is ``win_count`` of each ``(unit, i)``: the
+    count of the lower threshold that it reuses, if any, the open wins added to it, and the wins that are certain; lower
+    thresholds first.
     """
 
     counts: dict[Key, tuple[tuple[Key, ...], list[int], int]]

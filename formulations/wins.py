@@ -72,9 +72,8 @@ def pair_layout(instance: Instance, wins: Wins, gains: Floats, constant: float, 
 
 
 def nonzeros_bound(instance: Instance, wins: Wins, rows: int, levels: int = 0) -> int:
-    """Upper bound on the non-zeros of a program that asks for the features of a pair in one row only.
-
-    The variable of an open pair stands in at most so many ``rows``, and there are so many variables of ``levels``.
+    """Upper bound on the non-zeros of a program that asks for the features of a pair in one row only. The variable of
+    an open pair stands in at most so many ``rows``, and there are so many variables of ``levels``.
     """
     open_ = wins.state == OPEN
     switches = ENTRIES_OF_A_FEATURE * instance.lower.size if instance.switched else 0
@@ -85,9 +84,8 @@ Ask = Callable[[GradedList, Indices, Indices], NDArray[np.bool_]]
 
 
 def asked_pairs(instance: Instance, name: str, ask: Ask, everyone: bool = False) -> Indices:
-    """Pairs ``(i, k)`` of rows of one list for which ``ask`` says yes, given their places in the list.
-
-    ``i`` runs over the relevant rows, or over all (``everyone``); more pairs than non-zeros allowed are too many.
+    """Pairs ``(i, k)`` of rows of one list for which ``ask`` says yes, given their places in the list. ``i`` runs over
+    the relevant rows, or over all (``everyone``); more pairs than non-zeros allowed are too many.
     """
     starts = [np.arange(item.rows.size) if everyone else np.flatnonzero(item.grade) for item in instance.lists]
     looked_at = sum(places.size * item.rows.size for places, item in zip(starts, instance.lists))

@@ -62,9 +62,8 @@ def leaf_boxes(problem: Problem, proof: Proof, features: Sequence[int] | None = 
 
 
 def boxes_by_set(problem: Problem, proof: Proof) -> dict[tuple[int, ...], LeafBoxes]:
-    """Check a proof, and return the boxes of every set of features; no set for a proof by circuits.
-
-    CertificateError if the proof does not hold.
+    """Check a proof, and return the boxes of every set of features; no set for a proof by circuits. CertificateError if
+    the proof does not hold.
     """
     found: dict[tuple[int, ...], list[tuple[Boxes, Floats]]] = {tuple(own.tolist()): [] for own in proof.supports}
 

@@ -36,7 +36,6 @@ class CertifiedList:
 
 def exact_scores(problem: Problem, weights: Floats) -> tuple[NDArray[Any], int]:
     """Scaled scores up to a constant, as integers (n,), and the unit that is 1 in scaled space; 0 for rows in no list.
-
     InputError for a missing or infinite value where it counts.
     """
     scores: NDArray[Any] = np.zeros(problem.X.shape[0], dtype=object)
@@ -66,9 +65,8 @@ def _summed(problem: Problem, weights: Floats, rows: Indices, columns: Indices) 
 
 
 def certified_lists(problem: Problem, scores: NDArray[Any], margin: int) -> list[CertifiedList]:
-    """Values and pairs of each list by the scores of all rows (see :func:`exact_scores`).
-
-    ``margin`` is the smallest whole difference of scores that reaches epsilon.
+    """Values and pairs of each list by the scores of all rows (see :func:`exact_scores`). ``margin`` is the smallest
+    whole difference of scores that reaches epsilon.
     """
     distinct, codes = dense_codes(scores)
     reached = reach(distinct, margin)[codes]
@@ -115,9 +113,8 @@ def _integers() -> Integers:
 
 
 def _value(item: RankedList, lost: Iterable[Indices], integers: Integers) -> Fraction:
-    """What one list earns, in the unit of ``evaluate``.
-
-    ``lost`` holds for each level, from the lowest up, how many rows below it each of its rows does not beat.
+    """What one list earns, in the unit of ``evaluate``. ``lost`` holds for each level, from the lowest up, how many
+    rows below it each of its rows does not beat.
     """
     levels, gain_unit = integers(item.thresholds().tobytes())
     coefficients, coefficient_unit = integers(item.coefficients.tobytes())

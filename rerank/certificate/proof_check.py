@@ -158,8 +158,9 @@ class _Checker:
     def _without_boxes(self) -> None:
         """The bound at weights that change nothing and for the supports that were left out."""
         exact, bound = self.exact, Fraction(self.proof.bound)
-        begin = exact.value(self.problem.unchanged)
-        if begin > bound and self._admits(self.problem.unchanged):
+        w = self.problem.unchanged
+        begin = exact.value(w)
+        if begin > bound and broken(self.problem.rows, w) is None and meets_quotas(self.problem, w):
             alone = "The given score alone is" if self.problem.anchored else "The first column alone is"
             what = alone if self.problem.anchored or self.problem.by_sum else "All weights 0 are"
             raise UnprovenError(f"{what} worth {float(begin)!r}, above the bound of {self.proof.bound!r}.")
@@ -168,10 +169,6 @@ class _Checker:
             raise UnprovenError(
                 f"Supports of {left_out} features were left out, but they could be worth more than the bound."
             )
-
-    def _admits(self, w: NDArray[np.float64]) -> bool:
-        """Whether weights keep to the rows, and their order to the quotas."""
-        return broken(self.problem.rows, w) is None and meets_quotas(self.problem, w)
 
     def _circuits(self, circuits: Circuits) -> None:
         """What the circuits leave, without any tree."""

@@ -132,10 +132,9 @@ class _Result(Generic[Answer]):
 
 
 class _Call(_Result[Answer]):
-    """A call in a thread of its own.
-
-    Flags say how far it is, and the queues only wake the thread that waits: a KeyboardInterrupt may lose what a queue
-    returned, and no flag.  Thread.start and Event.wait will not do, as an interrupt may leave their locks taken.
+    """A call in a thread of its own. Flags say how far it is, and the queues only wake the thread that waits: a
+    KeyboardInterrupt may lose what a queue returned, and no flag. Thread.start and Event.wait will not do, as an
+    interrupt may leave their locks taken.
     """
 
     def __init__(self, call: Callable[[], Answer]) -> None:

@@ -85,9 +85,8 @@ class Demand:
 
 
 def demands(quotas: Sequence[Quota], lists: Sequence[RankedList]) -> Iterator[Demand]:
-    """What quotas ask of the lists, without what every order gives.
-
-    InputError for what no order gives: see :func:`check_quotas`, which says it of several quotas together.
+    """What quotas ask of the lists, without what every order gives. InputError for what no order gives: see
+    :func:`check_quotas`, which says it of several quotas together.
     """
     for quota, (number, item) in product(quotas, enumerate(lists)):
         member = np.isin(item.rows, quota.rows)
@@ -188,9 +187,8 @@ def unmet(quotas: Sequence[Quota], proved: bool) -> InfeasibleError:
 
 
 def scaled_quotas(quotas: Sequence[Quota], kinds: NDArray[Any], share: float) -> tuple[Quota, ...]:
-    """Quotas for a part of a list: places and rows are a ``share`` of those asked for, rounded to what is easier.
-
-    At least one row stays asked for, but never more than the part has; ``kinds`` are those of its rows.
+    """Quotas for a part of a list: places and rows are a ``share`` of those asked for, rounded to what is easier. At
+    least one row stays asked for, but never more than the part has; ``kinds`` are those of its rows.
     """
     found = []
     for quota in quotas:

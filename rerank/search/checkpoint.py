@@ -89,10 +89,8 @@ class Checkpoint:
         self._at, self._cost = time.perf_counter(), 0.0
 
     def resume(self) -> None:
-        """Go on where an earlier process stopped; without one the file is written, which reserves the path.
-
-        InputError: the file is of another search or of something else, is damaged, or cannot be written. It is left as
-        it was.
+        """Go on where an earlier process stopped; without one the file is written, which reserves the path. InputError:
+        the file is of another search or of something else, is damaged, or cannot be written. It is left as it was.
         """
         if not Path(self.path).exists():
             self._write(closed=False)
@@ -181,9 +179,8 @@ def stored(loop: BranchAndBound) -> tuple[dict[str, Any], Arrays]:
 
 
 def restore(loop: BranchAndBound, header: dict[str, Any], arrays: Arrays) -> None:
-    """Go on where :func:`stored` was called, with a loop of the same problem and options.
-
-    ValueError, KeyError or TypeError: the state does not fit the problem, or is none.
+    """Go on where :func:`stored` was called, with a loop of the same problem and options. ValueError, KeyError or
+    TypeError: the state does not fit the problem, or is none.
     """
     run, boxes, d = loop.run, loop.boxes, loop.run.problem.n_features
     restored = restored_lines(header["lines"], arrays["points"].reshape(-1, d))
@@ -258,9 +255,8 @@ def _stored_batches(boxes: OpenBoxes, screened: list[NodeBatch]) -> Arrays:
 
 
 def _restore_batches(boxes: OpenBoxes, whitened: bool, arrays: Arrays) -> list[NodeBatch]:
-    """Put the batches back; everything that compiled code will use as a place in an array is checked.
-
-    Returns those that screening left open.
+    """Put the batches back; everything that compiled code will use as a place in an array is checked. Returns those
+    that screening left open.
     """
     supports, sizes, sides = arrays["supports"], arrays["sizes"], arrays["sides"]
     _within(supports, 0, len(boxes.columns) - 1)
@@ -271,7 +267,9 @@ def _restore_batches(boxes: OpenBoxes, whitened: bool, arrays: Arrays) -> list[N
         raise ValueError("its batches of boxes do not fit together")
     if not np.isin(sides, (0, MOST_SIDES)).all():
         raise ValueError("its boxes have another number of sides")
-    _same_groups(boxes, arrays)
+    for s, guide in zip(arrays["grouped"].tolist(), cut(arrays["guides"], arrays["guide_counts"]), strict=True):
+        if not np.array_equal(boxes.axes.grouped(s).guide, guide):
+            raise ValueError("its groups of pairs come out differently on this machine")
     width = np.array([boxes.columns[s].size for s in supports.tolist()], np.int64)
     parts = [
         cut(finite(arrays["centres"]), sizes * width),
@@ -303,13 +301,6 @@ def _restore_batches(boxes: OpenBoxes, whitened: bool, arrays: Arrays) -> list[N
         k = boxes.columns[0].size
         boxes.axes.bases[0] = finite(arrays["basis"], (k, k)) if arrays["basis"].size else None
     return batches[end:]
-
-
-def _same_groups(boxes: OpenBoxes, arrays: Arrays) -> None:
-    """Group the antiparallel pairs of the supports that were grouped, with the same numbers."""
-    for s, guide in zip(arrays["grouped"].tolist(), cut(arrays["guides"], arrays["guide_counts"]), strict=True):
-        if not np.array_equal(boxes.axes.grouped(s).guide, guide):
-            raise ValueError("its groups of pairs come out differently on this machine")
 
 
 def _number(text: str) -> float:

@@ -20,9 +20,8 @@ MARK = "compiled_into_kernels"  # the attribute of a function that only kernels 
 
 
 def kernel(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Decorate a function that Python calls: compiled for the types of its first call, and kept on disk.
-
-    ``options`` are those of :func:`numba.njit`.
+    """Decorate a function that Python calls: compiled for the types of its first call, and kept on disk. ``options``
+    are those of :func:`numba.njit`.
     """
     from numba import njit
 

@@ -31,10 +31,8 @@ LEAST = 1e-7  # distance from all rows, whose largest coefficient is 1, below wh
 
 @dataclass(frozen=True, eq=False)
 class Domain:
-    """The weights that are allowed; points are coordinates unless they are called weights.
-
-    ``walls`` (m, d + 2) are the rows as ``a.v >= b``: coefficients of size up to 1, ``b``, and what rounding may change
-    in ``a.v - b``.
+    """The weights that are allowed; points are coordinates unless they are called weights. ``walls`` (m, d + 2) are the
+    rows as ``a.v >= b``: coefficients of size up to 1, ``b``, and what rounding may change in ``a.v - b``.
     """
 
     scale: Floats  # (d,): weights are ``scale`` times coordinates
@@ -90,9 +88,7 @@ class Domain:
     @cached_property
     def begin(self) -> Floats:
         """The point to begin with: the unchanged one, or where a row excludes it one far from all rows."""
-        if self.keeps(self.unchanged):
-            return self.unchanged
-        found = self.first_point()
+        found = self.unchanged if self.keeps(self.unchanged) else self.first_point()
         if found is None:
             raise InfeasibleError("No weights satisfy all constraints with room to spare; loosen one of them.")
         return found
@@ -251,10 +247,8 @@ class Domain:
         return v if self.keeps(v) else self._moved(v)
 
     def roots(self) -> tuple[Floats, Floats]:
-        """Centres and half-widths (n, d) of the boxes that make up the domain.
-
-        The box of an anchored problem; else the cube's faces ``v_j = 1`` and, for free weights, ``v_j = -1``, beside an
-        anchor where there is one.
+        """Centres and half-widths (n, d) of the boxes that make up the domain. The box of an anchored problem; else the
+        cube's faces ``v_j = 1`` and, for free weights, ``v_j = -1``, beside an anchor where there is one.
         """
         centre, half = (self.lower + self.upper) / 2, (self.upper - self.lower) / 2
         if self.anchored and not self.directions:
@@ -327,7 +321,6 @@ def inside(
     walls: Floats, lower: Floats, upper: Floats, anchor: Sequence[int], most: int | None = None
 ) -> Floats | None:
     """A point of the box as far from all walls as it allows, by linear programming; None where it would be on one.
-
     Coordinates of the ``anchor`` are 1, and of the others ``most`` are not 0.
     """
     from scipy.optimize import Bounds, LinearConstraint, milp

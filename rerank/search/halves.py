@@ -38,9 +38,8 @@ LEAD = 1.99  # resolutions by which relevant rows lead where ties are won
 
 
 def half_bound(problem: Problem, search: Search, start: ArrayLike | None = None) -> float:
-    """A bound on ``h`` over the weights of a problem whose margin is the resolution, without a penalty.
-
-    InputError where places do not earn equal steps, so that a tied pair is no half of anything.
+    """A bound on ``h`` over the weights of a problem whose margin is the resolution, without a penalty. InputError
+    where places do not earn equal steps, so that a tied pair is no half of anything.
     """
     if not is_linear(problem):
         raise InputError(
@@ -64,7 +63,6 @@ def half_bound(problem: Problem, search: Search, start: ArrayLike | None = None)
 
 def _edges(problem: Problem) -> list[tuple[float, Edge]] | None:
     """Columns fixed to 0 or to a limit where that ties unequal rows, and what ties add: wide edges of most ties first.
-
     None where there are too many, or scores so large that rounding hides ties.
     """
     first, limited = int(problem.anchored), problem.max_features is not None
@@ -151,11 +149,9 @@ def _tied(problem: Problem, edge: Edge) -> float:
 
 
 def doubled(problem: Problem) -> Problem:
-    """The problem whose value is ``h`` of the same weights.
-
-    A first column that every score has with weight 1 gives the relevant rows of the copies a lead, so that they lose no
-    tie. Weights of which the direction counts keep a largest size of 1. Quotas are left out: the bound is one of more
-    weights.
+    """The problem whose value is ``h`` of the same weights. A first column that every score has with weight 1 gives the
+    relevant rows of the copies a lead, so that they lose no tie. Weights of which the direction counts keep a largest
+    size of 1. Quotas are left out: the bound is one of more weights.
     """
     n, anchored, d = problem.X.shape[0], problem.anchored, problem.n_features
     base = problem.scaled[:, 0] if anchored else np.zeros(n)

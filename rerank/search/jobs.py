@@ -111,7 +111,6 @@ def screen_supports(
     screens: Screens, supports: NDArray[np.int32], limits: Floats, signed: NDArray[np.bool_]
 ) -> tuple[Floats, list[NodeBatch | None], int]:
     """Bounds of supports, -inf where no value is above the limit; what is open, None for all; how many boxes that took.
-
     The batches number the supports from 0 on.
     """
     rows, bounds, boxes = np.require(supports, requirements=["C", "W"]), np.full(len(supports), np.inf), 0

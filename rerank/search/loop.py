@@ -68,9 +68,8 @@ class BranchAndBound:
         return self.run.boxes
 
     def explore(self, *reports: Callable[[OpenBoxes], None]) -> bool:
-        """Explore until every box is fathomed (True), or a limit or Ctrl-C says stop (False).
-
-        The ``reports`` are called after each round, when ``boxes`` holds all that is open.
+        """Explore until every box is fathomed (True), or a limit or Ctrl-C says stop (False). The ``reports`` are
+        called after each round, when ``boxes`` holds all that is open.
         """
         boxes, stop, most = self.boxes, current(), inf if self.node_limit is None else self.node_limit
 
@@ -111,9 +110,8 @@ class BranchAndBound:
         return own | {f"{title}{each.name}": (part, each.name) for title, part in parts for each in fields(part)}
 
     def _own_axes_are_slow(self) -> bool:
-        """Whether to go on in a whitened basis: one support, features correlated, no proof asked for; asked once.
-
-        A proof is about boxes of weights, so its search keeps to the features' own axes.
+        """Whether to go on in a whitened basis: one support, features correlated, no proof asked for; asked once. A
+        proof is about boxes of weights, so its search keeps to the features' own axes.
         """
         if self.tried or self.done < (OWN_AXES_ROWS if self.boxes.tables.by_rows else OWN_AXES):
             return False

@@ -17,11 +17,9 @@ STEPS = 1_000  # in all, at most
 
 
 def near(problem: Problem, starts: list[Floats], least: float, seconds: float, random_state: int = 0) -> list[Floats]:
-    """Allowed weights in scaled space worth at least ``least``, penalty included, the good starts first.
-
-    They are found by steps from these, none after so many seconds. A step goes along a feature's axis, between two
-    weights found, or in a random direction, as far as it can by halves; features without a weight stay without one
-    where few are allowed.
+    """Allowed weights in scaled space worth at least ``least``, penalty included, the good starts first. They are found
+    by steps from these, none after so many seconds. A step goes along a feature's axis, between two weights found, or
+    in a random direction, as far as it can by halves; features without a weight stay without one where few are allowed.
     """
     ready(problem, points=True)
     with limited(seconds):

@@ -31,18 +31,14 @@ STARTS, STEPS, ANGLES = 8, 16, 33  # points from which a lead is raised, lines f
 
 
 class QuotaRows(NamedTuple):
-    """What kernels read of the quotas, list by list: the rows wanted ahead first, then the others.
+    """What kernels read of the quotas, list by list: the rows wanted ahead first, then the others."""
 
-    ``rows`` (m, d) are scaled rows minus a point of their list, ``tolerance`` is the rounding of a score.  Demand k has
-    the rows from ``begin[k]`` on, ``ahead[k]`` of them wanted.
-    """
-
-    rows: Any
-    begin: Any
-    ahead: Any
+    rows: Any  # (m, d): scaled rows minus a point of their list
+    begin: Any  # where the rows of each demand begin,
+    ahead: Any  # and how many of them are wanted
     wanted: Any
     rival: Any
-    tolerance: float
+    tolerance: float  # the rounding of a score
 
     @property
     def any(self) -> bool:
@@ -204,9 +200,8 @@ def lifted(
     stop: Callable[[], bool],
     among: NDArray[np.intp] | None = None,
 ) -> Floats | None:
-    """A point that meets the quotas, by raising the lead along lines from several points; None if none was found.
-
-    The first starts are the unchanged point, the difference of the means of the rows wanted and of the others, and the
+    """A point that meets the quotas, by raising the lead along lines from several points; None if none was found. The
+    first starts are the unchanged point, the difference of the means of the rows wanted and of the others, and the
     corners nearest to it; the others are random. With ``among`` only these coordinates move.
     """
     d = domain.n_features

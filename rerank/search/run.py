@@ -231,7 +231,7 @@ class Run:
 
         def after(boxes: OpenBoxes) -> None:
             ends, seconds = (self.value(), self._bound(boxes.open_bound())), time.perf_counter() - self.began
-            now = Progress(seconds, *ends, boxes.boxes, len(boxes.heap) + boxes.waiting)
+            now = Progress(seconds, *ends, boxes.boxes, len(boxes.heap) + len(boxes.unexplored))
             stop.ask(lambda: report(now))
 
         return after
@@ -294,7 +294,7 @@ class Run:
         boxes, domain = self.boxes, self.domain
         low, high = domain.lower, domain.upper
         whitened = any(basis is not None for basis in boxes.axes.bases.values())
-        if self.left_out is None and not (boxes.waiting or boxes.passed_over or whitened):
+        if self.left_out is None and not (boxes.unexplored or boxes.passed_over or whitened):
             low = high = domain.unchanged if boxes.weights is None else boxes.weights
             for batch in [batch for _, _, batch in boxes.heap] + boxes.unresolved:
                 features = boxes.columns[batch.support]

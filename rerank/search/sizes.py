@@ -12,9 +12,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.errors.stops import Stop, current
-from rerank.problem import Problem, RankedList
-
-Floats = NDArray[np.float64]
+from rerank.problem import Problem
 
 NUMBERS_A_SECOND = 5e7  # differences of features, over all pairs, that are made in a second; a low estimate
 BESIDE = 12  # numbers that are held for a pair beside its differences
@@ -40,16 +38,12 @@ def check_time(stop: Stop) -> None:
 
 @dataclass(frozen=True, eq=False)
 class ListPairs:
-    """The pairs of one list before their differences are made.
+    """The pairs of one list before their differences are made."""
 
-    ``level`` (m,) counts the thresholds that an item reaches, 0 for gain 0; the rows ``below`` stand for all different
-    ones, ``count`` times each, by level; ``below[: ends[i]]`` have a lower gain than item ``i``.
-    """
-
-    level: NDArray[np.intp]
-    below: NDArray[np.intp]
-    count: NDArray[np.intp]
-    ends: NDArray[np.intp]
+    level: NDArray[np.intp]  # (m,): thresholds that an item reaches, 0 for gain 0
+    below: NDArray[np.intp]  # rows that stand for all different ones, by level,
+    count: NDArray[np.intp]  # so many times each
+    ends: NDArray[np.intp]  # ``below[: ends[i]]`` have a lower gain than item ``i``
 
     @property
     def items(self) -> NDArray[np.intp]:
@@ -64,16 +58,16 @@ class ListPairs:
 
 def pairs_of(problem: Problem) -> list[ListPairs]:
     """The pairs of each list; ``n log n`` time and ``n`` numbers."""
-    return [_list_pairs(problem.X, q) for q in problem.lists]
-
-
-def _list_pairs(raw: Floats, q: RankedList) -> ListPairs:
-    """Equal rows of one gain stand in the same pairs: the first is kept, with their count."""
-    level = np.searchsorted(q.thresholds(), q.gains, side="right")
-    _, first_of, count = np.unique(np.column_stack([level, raw[q.rows]]), axis=0, return_index=True, return_counts=True)
-    order = np.argsort(level[first_of], kind="stable")
-    below, count = first_of[order], count[order]
-    return ListPairs(level, below, count, np.searchsorted(level[below], level))
+    found = []
+    for q in problem.lists:
+        level = np.searchsorted(q.thresholds(), q.gains, side="right")
+        # Equal rows of one gain stand in the same pairs: the first is kept, with their count.
+        rows = np.column_stack([level, problem.X[q.rows]])
+        _, first_of, count = np.unique(rows, axis=0, return_index=True, return_counts=True)
+        order = np.argsort(level[first_of], kind="stable")
+        below = first_of[order]
+        found.append(ListPairs(level, below, count[order], np.searchsorted(level[below], level)))
+    return found
 
 
 def affordable_pairs(problem: Problem, workers: int = 1) -> list[ListPairs]:

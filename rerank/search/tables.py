@@ -38,46 +38,34 @@ Ints = NDArray[np.int32]
 
 
 class Slots(NamedTuple):
-    """The slots of binary lists, and what their places earn; kernels take it as it is.
+    """The slots of binary lists, and what their places earn; kernels take it as it is."""
 
-    ``unit_start``, ``unit_slots`` and ``unit_of`` are the slots of each list, and the list of each slot.  ``coef`` from
-    ``coef_start`` on is what the places of each list earn, best place first, without trailing zeros; ``hits`` is what
-    its j-th best item multiplies that with, as in ``unit_slots``.
-    """
-
-    unit_start: Any
-    unit_slots: Any
-    unit_of: Any
-    coef_start: Any
-    coef: Any
-    hits: Any
+    unit_start: Any  # where the slots of each list begin,
+    unit_slots: Any  # the slots, list by list,
+    unit_of: Any  # and the list of each
+    coef_start: Any  # where the places of each list begin,
+    coef: Any  # and what they earn, best place first, without trailing zeros
+    hits: Any  # what a list's j-th best item multiplies that with, as in ``unit_slots``
 
 
 class Paid(NamedTuple):
-    """What the places of binary lists earn, best place first, and what the j-th best positive multiplies that with.
-
-    ``hits`` is empty where that is 1 for all; ``counted`` of the best positives of a list can earn something. Where
-    ``step`` is 0 the positives of a list take no places from each other, else it is 1.
-    """
+    """What the places of binary lists earn, best place first, and what the j-th best positive multiplies that with."""
 
     places: Any  # that earn something, at most as many as the list has rows
     coef_start: Any
     coef: Any
     hit_start: Any
-    hits: Any
-    counted: Any
-    step: Any
+    hits: Any  # empty where all are 1
+    counted: Any  # so many of the best positives of a list can earn something
+    step: Any  # 0 where the positives of a list take no places from each other, else 1
 
 
 class Lists(NamedTuple):
-    """Rows ``begin[q] .. begin[q + 1]`` make a list, the highest gain first.
+    """Lists of rows, the highest gain first."""
 
-    A row of ``level`` l is a positive of the first l of the list's binary lists, which begin at ``first_unit``.
-    """
-
-    begin: Any
-    level: Any
-    first_unit: Any
+    begin: Any  # rows ``begin[q] .. begin[q + 1]`` make a list
+    level: Any  # a row of level l is a positive of the first l of the list's binary lists,
+    first_unit: Any  # which begin here
     paid: Paid
 
 
@@ -176,9 +164,8 @@ class Tables(Flat):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RowTables(Flat):
-    """Rows list by list, positives first, and what places earn.
-
-    A list here is binary: a list with several grades stands once for each of its thresholds.
+    """Rows list by list, positives first, and what places earn. A list here is binary: a list with several grades
+    stands once for each of its thresholds.
     """
 
     rows: Floats  # (n, d): scaled, the highest gain first, minus one point of each list
@@ -319,9 +306,8 @@ def gap_of_orders(problem: Problem) -> float:
 
 
 def tables(problem: Problem, parts: list[ListPairs] | None = None, scale: Floats | None = None) -> Tables:
-    """Flatten a problem; pairs of one item with equal rows are merged.
-
-    ``parts`` are those of :func:`pairs_of`; columns are multiplied by ``scale``, so that points are coordinates.
+    """Flatten a problem; pairs of one item with equal rows are merged. ``parts`` are those of :func:`pairs_of`; columns
+    are multiplied by ``scale``, so that points are coordinates.
     """
     parts = pairs_of(problem) if parts is None else parts
     thresholds = [q.thresholds() for q in problem.lists]
@@ -418,10 +404,9 @@ def _linear(problem: Problem, flat: Tables) -> Tables:
 
 
 def _centre(rows: Floats, item: RankedList, anchored: bool) -> Floats:
-    """What is subtracted from the rows of a list: rows near it have the narrowest intervals.
-
-    Any point will do. Rows near the last place that earns something decide the value: those around it by the given
-    score of an anchored problem, else the relevant rows.
+    """What is subtracted from the rows of a list: rows near it have the narrowest intervals. Any point will do. Rows
+    near the last place that earns something decide the value: those around it by the given score of an anchored
+    problem, else the relevant rows.
     """
     near: Any = slice(int(np.count_nonzero(item.gains > 0)))  # the highest gains come first
     if anchored:

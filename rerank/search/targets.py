@@ -68,9 +68,8 @@ class Targets:
             self.first(boxes, done)
 
     def _first_of_many(self, boxes: OpenBoxes, done: float, left: float) -> None:
-        """Begin the first pass over many supports if too little time is left to do without.
-
-        Until all of them are screened no bound but the ideal value is known.
+        """Begin the first pass over many supports if too little time is left to do without. Until all of them are
+        screened no bound but the ideal value is known.
         """
         unscreened = boxes.unexplored.unscreened
         needed = REST * done * unscreened / max(len(boxes.columns) - unscreened, 1)

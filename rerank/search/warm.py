@@ -110,14 +110,10 @@ def _indices() -> list[Path]:
     return found
 
 
-def _kernels(module: ModuleType) -> list[Any]:
-    """The kernels that a module defines or calls, and the functions that are compiled into them."""
-    return [f for f in vars(module).values() if hasattr(f, "py_func") or hasattr(f, MARK)]
-
-
 def _called(module: ModuleType) -> set[ModuleType]:
     """The module and those whose functions its own kernels call."""
-    homes = {getattr(f, "py_func", f).__module__ for f in _kernels(module)} - {module.__name__}
+    kernels = [f for f in vars(module).values() if hasattr(f, "py_func") or hasattr(f, MARK)]
+    homes = {getattr(f, "py_func", f).__module__ for f in kernels} - {module.__name__}
     return {module}.union(*(_called(sys.modules[home]) for home in homes))
 
 
@@ -141,9 +137,8 @@ def _changed(module: ModuleType) -> float:
 
 
 def announce(verbose: bool = False, parts: Iterable[str] = tuple(PARTS)) -> bool:
-    """Say in one line that kernels are about to be compiled; whether they are.
-
-    The line goes to the log, and to standard error where that is a terminal or ``verbose`` asks for it.
+    """Say in one line that kernels are about to be compiled; whether they are. The line goes to the log, and to
+    standard error where that is a terminal or ``verbose`` asks for it.
     """
     if is_compiled(parts := list(parts)):
         return False
@@ -221,10 +216,6 @@ def _supports(problem: Problem, domain: Domain) -> None:
         screen_supports(screens, Supports(2, [1]).rows(0, 2), np.full(2, -1.0), domain.signed)
 
 
-def _levels(problem: Problem, domain: Domain) -> None:
-    Demands(problem, problem.units[0], domain, tables(problem).tolerance).decided([(1, 0)], np.inf)
-
-
 def _rows(problem: Problem) -> RowTables:
     return row_tables(problem, np.ones(2))
 
@@ -237,7 +228,9 @@ _COMPILE: dict[str, Callable[[Problem, Domain], object]] = {
     "row lines": lambda problem, domain: lines_on(_rows(problem), domain).climb(np.ones(2), rounds=1),
     "smooth": lambda problem, domain: Ascent(_rows(problem), domain).reached(np.ones(2), 1.0),
     "supports": _supports,
-    "levels": _levels,
+    "levels": lambda problem, domain: Demands(problem, problem.units[0], domain, tables(problem).tolerance).decided(
+        [(1, 0)], np.inf
+    ),
 }
 
 

@@ -30,9 +30,8 @@ MOST_FETCHED = 2  # objects that a process on Ray keeps: the tables and the layo
 
 
 class Workers:
-    """A pool that is started when first used, and ended with the ``with`` block; joblib's count of workers.
-
-    Make it in the thread of the caller: joblib's configuration belongs to a thread.
+    """A pool that is started when first used, and ended with the ``with`` block; joblib's count of workers. Make it in
+    the thread of the caller: joblib's configuration belongs to a thread.
     """
 
     def __init__(self, n_jobs: int | None) -> None:
@@ -82,9 +81,8 @@ class Workers:
         self._stack.close()
 
     def run(self, jobs: Sequence[Job], alone: bool = False) -> list[Any]:
-        """Results in the order of the jobs, None for those that were not begun because it was time to stop.
-
-        If ``alone``, they run one after the other in this thread. SolverError if joblib lost a process.
+        """Results in the order of the jobs, None for those that were not begun because it was time to stop. If
+        ``alone``, they run one after the other in this thread. SolverError if joblib lost a process.
         """
         if not alone and not self._started:
             self._start()

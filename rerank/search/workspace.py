@@ -47,9 +47,8 @@ class QuotaSpace(NamedTuple):
 
 
 class PairSpace(NamedTuple):
-    """Undecided pairs of the boxes on the way from the root, level by level, and what is computed of one box.
-
-    Few arrays of two dimensions: the time to compile grows with the number of arrays.
+    """Undecided pairs of the boxes on the way from the root, level by level, and what is computed of one box. Few
+    arrays of two dimensions: the time to compile grows with the number of arrays.
     """
 
     columns: Any  # float64 (k + 1, n): differences of pairs, and their weights last

@@ -36,7 +36,6 @@ GRACE = 1.2  # seconds that a command has to write its solution once it is told 
 @dataclass(frozen=True, kw_only=True)
 class Solver:
     """One solver. Regular expressions of its end are looked for in its log, below the first lines of the solution file.
-
     Each of these lines has ``file:`` before it. Numbers are in the file's minimise sense, and the last one found
     counts.
     """
@@ -364,10 +363,9 @@ def run_command(
     cancel: threading.Event | None = None,
     log_file: str | os.PathLike[str] | None = None,
 ) -> tuple[Stop | None, int, str]:
-    """Run a command in a folder. On Ctrl-C, ``cancel`` or the limit, interrupt it; if it goes on, kill it.
-
-    Returns why it was told to stop, its exit code (negative for a signal), and what it printed, which is written to
-    ``log_file`` as it comes, or to a file in the folder.
+    """Run a command in a folder. On Ctrl-C, ``cancel`` or the limit, interrupt it; if it goes on, kill it. Returns why
+    it was told to stop, its exit code (negative for a signal), and what it printed, which is written to ``log_file`` as
+    it comes, or to a file in the folder.
     """
     look = reasons(cancel, time.monotonic() + (math.inf if time_limit is None else time_limit))
     log, reason = folder / "log.txt" if log_file is None else Path(log_file), None

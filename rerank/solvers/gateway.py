@@ -171,9 +171,8 @@ def values(program: Program, outcome: Outcome) -> dict[str, float]:
 
 
 def available() -> list[dict[str, Any]]:
-    """Every solver, and PuLP: name, found, version, licence, how it is reached, how to install it.
-
-    The versions are asked of the solvers themselves, which takes a second or two.
+    """Every solver, and PuLP: name, found, version, licence, how it is reached, how to install it. The versions are
+    asked of the solvers themselves, which takes a second or two.
     """
     report: list[dict[str, Any]] = []
 

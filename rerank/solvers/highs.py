@@ -126,10 +126,9 @@ def version() -> str:
 
 
 class _Run:
-    """One run of HiGHS on one program, and what its end means, checked against the points at hand.
-
-    HiGHS's thread calls the callbacks, and the thread that waits reads what they keep: ``best``, the best point within
-    ten tolerances so far, a start included, and ``latest``, the latest figures.
+    """One run of HiGHS on one program, and what its end means, checked against the points at hand. HiGHS's thread calls
+    the callbacks, and the thread that waits reads what they keep: ``best``, the best point within ten tolerances so
+    far, a start included, and ``latest``, the latest figures.
     """
 
     def __init__(self, program: Program, options: Options, presolve: bool, start: Point | None, began: float) -> None:
@@ -377,9 +376,8 @@ def _highspy() -> Any:
 
 
 def _quietly(make: Callable[[], Any]) -> Any:
-    """What ``make`` returns; what it writes to standard output goes nowhere the first time.
-
-    HiGHS 1.16 greets whoever makes the first of its objects in a process, and no option can come before that.
+    """What ``make`` returns; what it writes to standard output goes nowhere the first time. HiGHS 1.16 greets whoever
+    makes the first of its objects in a process, and no option can come before that.
     """
     global _greeted
     with _lock:

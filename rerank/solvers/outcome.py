@@ -291,10 +291,9 @@ def gap_between(bound: float, incumbent: float) -> float:
 
 
 def verified(program: Program, claim: Outcome, known: Point | None = None, cutoff: float | None = None) -> Outcome:
-    """The outcome that the point of a claim supports: objective and violation are recomputed from it.
-
-    The claim and the cut-off are of the program maximised. A ``known`` point keeps every row; it is never lost, and a
-    claim that denies it is refused. SolverError: the point violates the program, or the claim does not fit the point.
+    """The outcome that the point of a claim supports: objective and violation are recomputed from it. The claim and the
+    cut-off are of the program maximised. A ``known`` point keeps every row; it is never lost, and a claim that denies
+    it is refused. SolverError: the point violates the program, or the claim does not fit the point.
     """
     if cutoff is not None:
         if claim.stop is Stop.unsure:
@@ -343,9 +342,8 @@ def verified(program: Program, claim: Outcome, known: Point | None = None, cutof
 
 
 def beside(outcome: Outcome, known: Point, program: Program) -> Outcome:
-    """The outcome with the better of its point and a known one; a claim that denies the known one is refused.
-
-    The outcome is of the program maximised, and the known point is feasible in it.
+    """The outcome with the better of its point and a known one; a claim that denies the known one is refused. The
+    outcome is of the program maximised, and the known point is feasible in it.
     """
     claimed = outcome.bound
     if outcome.objective is None or known.objective > outcome.objective:

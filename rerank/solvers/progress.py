@@ -52,7 +52,6 @@ def reporting(options: Options, label: str) -> Iterator[Report | None]:
 @contextmanager
 def live(label: str, stream: IO[str] | None = None, told: Line = line) -> Iterator[Report | None]:
     """A line with the latest progress, which is erased at the end; None where there is no terminal and no notebook.
-
     ``label`` stands before the report, which ``told`` puts in words; the stream is standard error if omitted.
     """
     out = stderr() if stream is None else stream

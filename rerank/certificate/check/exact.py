@@ -46,10 +46,9 @@ class Unit:
 
 
 class ExactProblem:
-    """The problem's numbers as integers: what differences, values and limits are exactly.
-
-    Weights are ``scale`` times the coordinates that boxes are made of, which lie between ``lower`` and ``upper`` (d,).
-    InputError for data on which no value is defined.
+    """The problem's numbers as integers: what differences, values and limits are exactly. Weights are ``scale`` times
+    the coordinates that boxes are made of, which lie between ``lower`` and ``upper`` (d,). InputError for data on which
+    no value is defined.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -60,7 +59,10 @@ class ExactProblem:
         self.apart, self.epsilon = (self.epsilon, Fraction(0)) if problem.by_sum else (Fraction(0), self.epsilon)
         scale, self.lower, self.upper = coordinates(problem)
         self.scale = [Fraction(x) for x in scale.tolist()]
-        self._check_coordinates()
+        for j, (low, high) in enumerate(zip(*problem.limits or ((), ()))):
+            lower, upper = Fraction(self.lower[j]) * self.scale[j], Fraction(self.upper[j]) * self.scale[j]
+            if not lower <= Fraction(low) <= Fraction(high) <= upper:
+                raise InputError(f"The coordinates of weight {j} do not cover its limits; please report this.")
         self.walls = [  # rows on the weights as ``a.v >= b`` on all coordinates
             ([a * s for a, s in zip(row, self.scale)], side) for own in problem.rows for row, side in own.sides()
         ]
@@ -83,17 +85,9 @@ class ExactProblem:
             self.numerators[self.used, j] = self.scale[j].numerator * whole[:-2]
             self.widths.append(self.scale[j].denominator * (whole[-1] - whole[-2]))
 
-    def _check_coordinates(self) -> None:
-        """See that every allowed weight has a coordinate between the ends."""
-        for j, (low, high) in enumerate(zip(*self.problem.limits or ((), ()))):
-            lower, upper = Fraction(self.lower[j]) * self.scale[j], Fraction(self.upper[j]) * self.scale[j]
-            if not lower <= Fraction(low) <= Fraction(high) <= upper:
-                raise InputError(f"The coordinates of weight {j} do not cover its limits; please report this.")
-
     def roots(self, features: Indices) -> tuple[Floats, Floats]:
-        """Centres and half-widths of the boxes that the coordinates of a support fall into.
-
-        One box in an anchored problem; else the faces ``v_j = 1`` and, where coordinates may be negative, ``v_j = -1``.
+        """Centres and half-widths of the boxes that the coordinates of a support fall into. One box in an anchored
+        problem; else the faces ``v_j = 1`` and, where coordinates may be negative, ``v_j = -1``.
         """
         lower, upper = self.lower[features], self.upper[features]
         centre, half = (lower + upper) / 2, (upper - lower) / 2
@@ -155,18 +149,8 @@ def _binary_lists(X: Floats, item: RankedList, share: Fraction) -> list[Unit]:
         factor, previous = share * (Fraction(level) - previous), Fraction(level)
         upper = item.rows[reached]
         hits = [1] * upper.size if item.hits is None else [int(h) for h in item.hits[: upper.size]]
-        out.append(
-            Unit(
-                upper,
-                others[kept],
-                copies.astype(np.int64),
-                factor,
-                whole.tolist(),
-                denominator,
-                hits,
-                int(not item.alone),
-            )
-        )
+        rows = upper, others[kept], copies.astype(np.int64)
+        out.append(Unit(*rows, factor, whole.tolist(), denominator, hits, int(not item.alone)))
     return out
 
 

@@ -88,10 +88,8 @@ class Pairs:
 
 @dataclass(frozen=True, eq=False)
 class Filter:
-    """The pairs on one support, with thresholds for ``c.D +- h.|D|`` in doubles.
-
-    A computed value below ``low`` means less than epsilon, one of at least ``high`` no less; ``slack`` bounds the
-    error.
+    """The pairs on one support, with thresholds for ``c.D +- h.|D|`` in doubles. A computed value below ``low`` means
+    less than epsilon, one of at least ``high`` no less; ``slack`` bounds the error.
     """
 
     both: Floats  # (P, 2k): ``D`` and ``|D|``
@@ -122,10 +120,8 @@ class Filter:
         return both[:, 0], both[:, 1]
 
     def opposed(self, line: Floats, epsilon: float) -> Mask:
-        """Pairs that are lost wherever ``w.line >= 0``, as far as doubles can tell.
-
-        With ``r >= 0`` and ``R = D + r line``, ``w.D = w.R - r w.line <= |R|_1``, which must stay below
-        epsilon.
+        """Pairs that are lost wherever ``w.line >= 0``, as far as doubles can tell. With ``r >= 0`` and ``R = D + r
+        line``, ``w.D = w.R - r w.line <= |R|_1``, which must stay below epsilon.
         """
         k = line.size
         D, size = self.both[:, :k], self.both[:, k:]

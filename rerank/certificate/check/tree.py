@@ -75,9 +75,8 @@ class Sides:
 
 
 def ends(codes: NDArray[np.uint16], roots: int) -> NDArray[np.int64]:
-    """Last code of the subtree that begins at each code.
-
-    UnprovenError unless the codes are exactly ``roots`` full binary trees, one after the other.
+    """Last code of the subtree that begins at each code. UnprovenError unless the codes are exactly ``roots`` full
+    binary trees, one after the other.
     """
     n = codes.size
     if roots == 0 or not (codes >= COORDINATE).any():
@@ -96,11 +95,9 @@ def ends(codes: NDArray[np.uint16], roots: int) -> NDArray[np.int64]:
 
 
 def families(problem: Problem, left_out: int | None) -> tuple[Iterator[tuple[int, ...]], int]:
-    """Supports that a proof must treat, in order, and their number.
-
-    With a penalty on features each set of features up to the limit counts by itself.  Without one the largest
-    sets are enough, since a smaller one lies on their sides.  In anchored problems feature 0 is in all of them,
-    beside those that are counted.
+    """Supports that a proof must treat, in order, and their number. With a penalty on features each set of features up
+    to the limit counts by itself. Without one the largest sets are enough, since a smaller one lies on their sides. In
+    anchored problems feature 0 is in all of them, beside those that are counted.
     """
     anchor = (0,) if problem.anchored else ()
     d = problem.n_features - len(anchor)
@@ -122,9 +119,8 @@ def trees(centres: Floats, halves: Floats, first: int, ends_of: NDArray[np.int64
 
 
 def halved(boxes: Boxes, codes: NDArray[np.int64], ends_of: NDArray[np.int64]) -> tuple[Boxes, Boxes]:
-    """Upper and lower halves of boxes that are split by a coordinate.
-
-    UnprovenError for a coordinate that is not there, has no width or too little.
+    """Upper and lower halves of boxes that are split by a coordinate. UnprovenError for a coordinate that is not there,
+    has no width or too little.
     """
     j = codes - COORDINATE
     row = np.arange(j.size)

@@ -76,7 +76,6 @@ class RationalBox:
 
 def largest_value(box: RationalBox, lost: NDArray[np.int64], open_: Indices) -> Fraction:
     """Largest value in a box: ``lost`` (S,) counts hold in all of it, and the pairs ``open_`` are not among them.
-
     UnprovenError when there are too many vertices to list.
     """
     k = sum(h > 0 for h in box.half)

@@ -130,10 +130,9 @@ class Axes:
 
 
 def whitened_basis(covariance: Floats, epsilon: float) -> Floats | None:
-    """``S`` (k, k) with rows of L1 norm at most 1, for a covariance of differences; None where it would not help.
-
-    The rows' norm keeps ``|w_j| <= 1`` for ``max|u_j| <= 1``.  Directions in which no pair clears the margin must not
-    be stretched: they would fill the cube of ``u`` with boxes in which nothing can be decided.
+    """``S`` (k, k) with rows of L1 norm at most 1, for a covariance of differences; None where it would not help. The
+    rows' norm keeps ``|w_j| <= 1`` for ``max|u_j| <= 1``. Directions in which no pair clears the margin must not be
+    stretched: they would fill the cube of ``u`` with boxes in which nothing can be decided.
     """
     if covariance.shape[0] < 3:
         return None
@@ -148,8 +147,7 @@ def whitened_basis(covariance: Floats, epsilon: float) -> Floats | None:
 
 def whitened_tolerance(plain: float, k: int) -> float:
     """Rounding of ``u.D' - epsilon N(u)`` with ``D' = S^T D`` rounded, and of the weights ``S u / N(u)`` reported.
-
-    ``D'`` is off by ``k`` times as much as ``D`` in each of ``k`` entries, and rounding ``w`` moves every
-    product by as much again.
+    ``D'`` is off by ``k`` times as much as ``D`` in each of ``k`` entries, and rounding ``w`` moves every product by as
+    much again.
     """
     return 4.0 * k * plain

@@ -120,8 +120,7 @@ def explorer(linear: bool) -> Any:
             name, v, idle = labels[top, NAME], labels[top, LEVEL], labels[top, IDLE]
             by_group = labels[top, GROUPED] == 1
             above = bound
-            n = level[v, SIZE]
-            a = level[v, START]
+            n, a = level[v, SIZE], level[v, START]
             work += n + 32
             asked_at, asked, in_doubt, met, looked = standing(given.quotas, quotas, labels[top, QUOTAS], c, h)
             work += looked
@@ -207,8 +206,7 @@ def explorer(linear: bool) -> Any:
                     level[v + 1, LISTS] = m
                     active = active_at[v + 1, :m]
                 v += 1
-                a = b
-                n = kept
+                a, n = b, kept
                 middle, weight = margins[0, :n], W[a : a + n]
             if not linear:
                 importance(slot, span, weight, lost, active, slots, slope, middle)

@@ -40,7 +40,6 @@ def grid_of(rows: list[list[Fraction]], free: int) -> tuple[Floats, int] | None:
 
 def vertices(rows: Floats, face: Floats, half: Floats, margin: Fraction) -> Iterator[tuple[Floats, NDArray[np.bool_]]]:
     """Vertices of ``rows.x = margin`` and of the sides of a box with whole ends, in parts: points, and rows won there.
-
     The rows (m, k) are whole numbers, and the margin is in their unit. Points (v, k) are rounded; ``won`` (v, m) says
     for the vertex itself whether its product with a row is at least the margin.
     """

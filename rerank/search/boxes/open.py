@@ -72,11 +72,6 @@ class OpenBoxes:
             for part in np.array_split(np.arange(whole.bounds.size), min(FIRST_BATCHES, whole.bounds.size)):
                 self._push(whole.part(part))
 
-    @property
-    def waiting(self) -> int:
-        """Number of supports that have not been explored; smaller and cheaper ones come first."""
-        return len(self.unexplored)
-
     def _root(self) -> NodeBatch:
         """The boxes that the domain of the next support falls into, or those of them that screening left open."""
         s, most, batch = self.unexplored.take()
@@ -135,9 +130,8 @@ class OpenBoxes:
 
     def corners(self) -> Floats:
         """Vertices of the smallest of the boxes explored next, which touch the points where pairs differ by the margin.
-
-        No centre is such a point once a split has gone through it.  None where the rows lie on no grid, or there are
-        too many vertices.
+        No centre is such a point once a split has gone through it. None where the rows lie on no grid, or there are too
+        many vertices.
         """
         if not (self.heap and self.tables.spacing > 0 and not self.axes.whitened):
             return np.empty((0, self.domain.n_features))
@@ -169,13 +163,13 @@ class OpenBoxes:
         if self.heap and -self.heap[0][0] <= limit:
             self._set_aside(-self.heap[0][0])
             self.heap.clear()
-        if self.waiting and self.unexplored.bound() <= limit:
+        if self.unexplored and self.unexplored.bound() <= limit:
             self._set_aside(self.unexplored.bound())
             self.unexplored.clear()
         bounds = [b.bound - float(self.prices[b.support]) for b in self.unresolved]
         self._set_aside(max((x for x in bounds if x <= limit), default=-np.inf))
         self.unresolved = [b for b, x in zip(self.unresolved, bounds, strict=True) if x > limit]
-        return bool(self.heap or self.waiting)
+        return bool(self.heap or self.unexplored)
 
     def _new_first(self) -> bool:
         return not self.heap or self.unexplored.bound() >= -self.heap[0][0]
@@ -196,7 +190,7 @@ class OpenBoxes:
         picked: list[NodeBatch] = []
         many = int(np.clip(A_JOB / (EVALUATIONS * max(self.tables.size, 1)), 1, BATCHES_OF_MANY))
         most = count * (BATCHES if len(self.columns) == 1 else many)
-        while len(picked) < most and (self.heap or self.waiting):
+        while len(picked) < most and (self.heap or self.unexplored):
             picked.append(self._root() if self._new_first() else heapq.heappop(self.heap)[2])
         return picked
 

@@ -30,7 +30,6 @@ def nth(x: Any, begin: int, end: int, most: int, heap: Any) -> float:
 @inner()
 def stand(quotas: Any, space: Any, v: int, c: Any, h: Any) -> Any:
     """Rows that are left at level ``v + 1``, or :data:`NONE`; whether the centre meets the quotas; work.
-
     ``space.amount`` is given what splitting each coordinate would move, and in which direction rows wanted rise.
     """
     which, level, demands = space.which, space.level, space.demands

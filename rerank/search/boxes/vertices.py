@@ -47,9 +47,8 @@ SMALLEST = 2.0**-30  # half-width below which a coordinate is not split
 
 @dataclass(frozen=True, eq=False)
 class Exact:
-    """Exact differences of the pairs of a problem and the value of points near which some of them are undecided.
-
-    The tables' columns were multiplied by the domain's scale, so that points are coordinates.
+    """Exact differences of the pairs of a problem and the value of points near which some of them are undecided. The
+    tables' columns were multiplied by the domain's scale, so that points are coordinates.
     """
 
     problem: Problem
@@ -103,9 +102,8 @@ class Exact:
         return t.value_of(won)
 
     def largest(self, features: NDArray[np.intp], centre: Floats, half: Floats) -> tuple[float, list[Floats]] | None:
-        """Largest value in a box and the points that have it; None if the vertices are too many, or the time is up.
-
-        No value is minus infinity where no weights in the box meet the quotas.
+        """Largest value in a box and the points that have it; None if the vertices are too many, or the time is up. No
+        value is minus infinity where no weights in the box meet the quotas.
         """
         t = self.tables
         asked = None if self.quotas is None else self.quotas.inside(features, centre, half)
@@ -261,9 +259,8 @@ def _last(ends: Floats, places: int) -> float:
 
 
 def _vertices(rows: list[Plane], centre: Floats, half: Floats, free: NDArray[np.intp]) -> list[list[Fraction]]:
-    """Different vertices of the arrangement of the planes ``row.x = side`` and the box's sides, inside the box.
-
-    When it is time to stop, only some of them.
+    """Different vertices of the arrangement of the planes ``row.x = side`` and the box's sides, inside the box. When it
+    is time to stop, only some of them.
     """
     base, planes, (low, high) = _on_free(rows, centre, half, free)
     for i, ends in enumerate(zip(low, high, strict=True)):

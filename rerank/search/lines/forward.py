@@ -16,10 +16,9 @@ TRIED = 4  # features of which a whole line is searched, where a glance costs mu
 def forward(
     search: LineSearch, limit: int, price: Callable[[int], float], among: Indices | None = None, each: bool = True
 ) -> list[Point]:
-    """Best weights met for every size of support up to ``limit``, of all features or those ``among`` them.
-
-    ``price`` is what a support of a given size costs, in the tables' unit; it only serves to stop early. Features are
-    exchanged at each size, or only at the last one, which costs less.
+    """Best weights met for every size of support up to ``limit``, of all features or those ``among`` them. ``price`` is
+    what a support of a given size costs, in the tables' unit; it only serves to stop early. Features are exchanged at
+    each size, or only at the last one, which costs less.
     """
     anchor = search.domain.anchor
     among = np.arange(len(anchor), search.domain.n_features) if among is None else among

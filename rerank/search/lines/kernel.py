@@ -18,7 +18,6 @@ from rerank.search.compiled import inner, kernel
 @inner()
 def envelope(w: Any, u: Any, sign: float, k: int, pieces: Any) -> int:
     """How many ends lie between the pieces of ``max_j |w_j + sign tau u_j|`` over ``j < k``, from left to right.
-
     ``pieces`` (5, 2 k + 1) is given the ends, slopes and intercepts of the pieces; its last two rows are scratch.
     """
     lines = 2 * k
@@ -36,14 +35,12 @@ def envelope(w: Any, u: Any, sign: float, k: int, pieces: Any) -> int:
     slopes[0] = slope[now]
     levels[0] = level[now]
     while True:
-        nearest = np.inf
-        follow = -1
+        nearest, follow = np.inf, -1
         for i in range(lines):
             if slope[i] > slope[now]:
                 t = (level[now] - level[i]) / (slope[i] - slope[now])
                 if t < nearest or (t == nearest and slope[i] > slope[follow]):
-                    nearest = t
-                    follow = i
+                    nearest, follow = t, i
         if follow < 0:
             break
         breaks[n] = nearest
@@ -89,8 +86,7 @@ def ends(
     n_right = envelope(w, u, -1.0, norming, pieces[1])
     A, B = scores[0], scores[1]
     for j in range(k):
-        wj = w[j]
-        uj = u[j]
+        wj, uj = w[j], u[j]
         for p in range(P):
             A[p] += wj * pairs[j, p]
             B[p] += uj * pairs[j, p]
@@ -122,7 +118,6 @@ def ends(
 @kernel()
 def sweep(t: Any, order: Any, at: Any, who: Any, value: float, lost: Any, low: float, high: float, upto: Any) -> Any:
     """Best value on a line and the middle of the widest interval that has it, from the :func:`ends` in ``order``.
-
     ``upto`` is memory for the cumulative counts of the lists, all zero.
     """
     n = order.size
@@ -141,17 +136,14 @@ def sweep(t: Any, order: Any, at: Any, who: Any, value: float, lost: Any, low: f
                         value += hits[unit_start[v] + place] * coef[coef_start[v] + i]
                     place += 1
                 upto[first + x] = place
-    best = -np.inf
-    best_width = 0.0
-    best_tau = 0.0
+    best, best_width, best_tau = -np.inf, 0.0, 0.0
     previous = low
     for e in range(n + 1):
         end = high if e == n else at[order[e]]
         width = end - previous
         wide = width == np.inf or width > 1e-12 * (1.0 + abs(end))
         if wide and (value > best or (value == best and width > best_width)):
-            best = value
-            best_width = width
+            best, best_width = value, width
             best_tau = _inside(previous, end)
         if e == n:
             break

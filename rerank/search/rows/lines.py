@@ -42,9 +42,8 @@ SAMPLED = 1000  # relevant rows of a list, and irrelevant ones, of which about s
 
 @dataclass(eq=False)
 class RowLines(LineSearch):
-    """Line searches on rows; see :class:`rerank.search.lines.search.LineSearch`.
-
-    Quick ones, where very many places count, go by a part of the rows, with few rounds.
+    """Line searches on rows; see :class:`rerank.search.lines.search.LineSearch`. Quick ones, where very many places
+    count, go by a part of the rows, with few rounds.
     """
 
     quick: bool = False
@@ -97,10 +96,9 @@ class RowLines(LineSearch):
         return Ascent(self.tables, self.domain)
 
     def line(self, w: Floats, u: Floats, features: Indices | None = None, reach: float = np.inf) -> Point:
-        """Best point on ``w + tau u`` and its value; ``features`` is not read.
-
-        With a ``reach`` only ``tau`` up to it in size is looked at, in units in which the scores of ``w`` and of ``u``
-        have the same size.  Where very many places count the point is a good one, found by some values on the line.
+        """Best point on ``w + tau u`` and its value; ``features`` is not read. With a ``reach`` only ``tau`` up to it
+        in size is looked at, in units in which the scores of ``w`` and of ``u`` have the same size. Where very many
+        places count the point is a good one, found by some values on the line.
         """
         self.lines += 1
         before, given = self._at(w)[1], self._given(w, u, reach)
@@ -231,7 +229,6 @@ def sought(
     coarse: Callable[[float], float], value: Callable[[float], float], low: float, high: float
 ) -> tuple[float, float]:
     """A large value of an angle, and that angle: the best of some angles by ``coarse``, and Brent's method around it.
-
     ``low`` and ``high`` are tangents of the first and the last angle, infinite for the half circle.
     """
     from scipy.optimize import minimize_scalar
@@ -250,9 +247,8 @@ def sought(
 def earned(
     ahead: Floats, behind: Floats, margin: float, coef: Floats, hits: Floats, step: int, steps: tuple[int, int]
 ) -> float:
-    """What positives with these scores earn beside these negatives, a pair within ``margin`` being lost.
-
-    Each positive stands for ``steps[0]`` of them, and each negative for ``steps[1]``; a positive takes ``step`` places.
+    """What positives with these scores earn beside these negatives, a pair within ``margin`` being lost. Each positive
+    stands for ``steps[0]`` of them, and each negative for ``steps[1]``; a positive takes ``step`` places.
     """
     ahead, behind = -np.sort(-ahead), np.sort(behind)
     lost = behind.size - np.searchsorted(behind, ahead - margin, side="right")
@@ -265,10 +261,8 @@ def earned(
 
 
 def sorted_value(t: RowTables, scores: Floats, margin: float) -> float:
-    """The value of lists for the scores of their rows, by sorting; a pair within ``margin`` is lost.
-
-    The same as :func:`rerank.search.rows.sweep.value_of` but for rounding of the sum, and sooner where most places
-    count.
+    """The value of lists for the scores of their rows, by sorting; a pair within ``margin`` is lost. The same as
+    :func:`rerank.search.rows.sweep.value_of` but for rounding of the sum, and sooner where most places count.
     """
     total, (begin, levels, first_unit, _) = 0.0, t.lists
     for q in range(begin.size - 1):

@@ -36,9 +36,8 @@ FEWEST = 20  # rows of a list in a sample
 
 
 class SmoothLists(NamedTuple):
-    """Rows ``begin[q] .. begin[q + 1]`` make a list; its first ``target`` rows earn ``drop`` times their gains.
-
-    The first ``ahead`` rows of a list take no places: relevant ones, where they take none from each other.
+    """Rows ``begin[q] .. begin[q + 1]`` make a list; its first ``target`` rows earn ``drop`` times their gains. The
+    first ``ahead`` rows of a list take no places: relevant ones, where they take none from each other.
     """
 
     begin: Any
@@ -232,8 +231,7 @@ def _threshold(s: Any, p: float, theta: float, h: float) -> float:
 
 @inner(fastmath={"reassoc", "nsz"})
 def _counts(s: Any, theta: float, scale: float) -> Any:
-    count = 0.0
-    density = 0.0
+    count, density = 0.0, 0.0
     for i in range(s.size):
         t = min(max((s[i] - theta) * scale, -1.0), 1.0)
         r = t * t
@@ -245,9 +243,7 @@ def _counts(s: Any, theta: float, scale: float) -> Any:
 @inner(fastmath={"reassoc", "nsz"})
 def _gains(s: Any, g: Any, ahead: int, theta: float, scale: float) -> Any:
     """Gains counted; rows near the threshold, of those that take places, and the gains near it."""
-    counted = 0.0
-    near = 0.0
-    gain_near = 0.0
+    counted, near, gain_near = 0.0, 0.0, 0.0
     for i in range(s.size):
         t = min(max((s[i] - theta) * scale, -1.0), 1.0)
         r = t * t

@@ -42,11 +42,9 @@ def best_of_line(
     lists: Any,
     scratch: Any,
 ) -> Any:
-    """Largest value on ``w + tau u``, ``low <= tau <= high``, ends of the widest piece that has it, and work.
-
-    ``A`` and ``B`` (n,) are the scores at ``w`` and along ``u``, both ends finite. The margin is multiplied by the
-    largest size of the first ``norming`` weights. Work counts evaluations of a row; -1 where the scratch has no room
-    for all steps.
+    """Largest value on ``w + tau u``, ``low <= tau <= high``, ends of the widest piece that has it, and work. ``A`` and
+    ``B`` (n,) are the scores at ``w`` and along ``u``, both ends finite. The margin is multiplied by the largest size
+    of the first ``norming`` weights. Work counts evaluations of a row; -1 where the scratch has no room for all steps.
     """
     pieces, pieces_back = scratch.envelopes[0], scratch.envelopes[1]
     n = envelope(w, u, 1.0, norming, pieces)
@@ -146,9 +144,8 @@ def _cost(count: int, places: int) -> float:
 def _filtered(
     A: Any, B: Any, lists: Any, q: int, a: float, z: float, margin: Any, start: int, count: int, scratch: Any
 ) -> Any:
-    """Rows that may reach a place that counts on ``a .. z``, and how many pairs of different gains they make.
-
-    They are written behind ``which[start : start + count]``, which holds the rows to choose from.
+    """Rows that may reach a place that counts on ``a .. z``, and how many pairs of different gains they make. They are
+    written behind ``which[start : start + count]``, which holds the rows to choose from.
     """
     which, lower, upper, heap = scratch.which, scratch.lower, scratch.upper, scratch.memory.heap
     for i in range(count):
@@ -158,8 +155,7 @@ def _filtered(
         lower[i] = min(left, right)
         upper[i] = max(left, right)
     places, alone = lists.paid.places[lists.first_unit[q]], lists.paid.step[lists.first_unit[q]] == 0
-    least = -np.inf
-    first = 0
+    least, first = -np.inf, 0
     if alone:  # irrelevant rows alone put a row in its place
         while first < count and lists.level[which[start + first]] > 0:
             first += 1
@@ -279,10 +275,9 @@ def crossings(
 
 @inner()
 def _compared(here: Any, there: Any, i: int, first: int, stop: int, least: float, most: float, rivals: Any) -> Any:
-    """How many of the rows ``first .. stop`` stay above row ``i`` on a piece, and of how many that is not known.
-
-    These are written into ``rivals``, last first. Most rows stay above or below, and without branches several are
-    compared at a time.
+    """How many of the rows ``first .. stop`` stay above row ``i`` on a piece, and of how many that is not known. These
+    are written into ``rivals``, last first. Most rows stay above or below, and without branches several are compared at
+    a time.
     """
     behind, ahead = 0, 0
     for k in range(first, stop):
@@ -384,9 +379,8 @@ def put_in_order(when: Any, pair: Any, n: int, spare: Any, order: Any) -> None:
 
 @inner()
 def argsort(x: Any, n: int, order: Any, stack: Any) -> None:
-    """The order of the first ``n`` entries, by quicksort with the median of three; the stack is scratch.
-
-    With numpy's own a kernel compiles a second longer.  The order of equal entries decides how sums are rounded.
+    """The order of the first ``n`` entries, by quicksort with the median of three; the stack is scratch. With numpy's
+    own a kernel compiles a second longer. The order of equal entries decides how sums are rounded.
     """
     for e in range(n):
         order[e] = e

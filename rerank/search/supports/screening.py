@@ -46,18 +46,13 @@ LONG, FEWEST = 100_000, 4  # pairs from where setting a support up takes as long
 
 
 class Screens(NamedTuple):
-    """What bounds supports before boxes are explored: groups of equal rows, coarse boxes where there are too many.
+    """What bounds supports before boxes are explored: groups of equal rows, coarse boxes where there are too many."""
 
-    Values of ``groups`` are in the problem's unit.
-
-    ``scale`` and ``shift`` lead from there to the tables' unit, in which values are whole numbers if ``integral``.
-    """
-
-    groups: Any
+    groups: Any  # whose values are in the problem's unit;
     pairs: Any
-    scale: float
+    scale: float  # and these lead from there to the tables' unit,
     shift: float
-    integral: bool
+    integral: bool  # in which values may be whole numbers
 
     def to_groups(self, inner: Floats) -> Floats:
         """From the tables' unit."""
@@ -144,10 +139,9 @@ def _counted(t: Tables) -> tuple[Ints, Ints, Floats]:
 
 
 def _lanes(pair: Ints, key: Ints) -> tuple[Ints, Ints, Ints]:
-    """Pairs row by row with one key a lane (-1: no pair), the key of each lane, and where blocks of rows begin.
-
-    Keys with many pairs get several lanes, so that lanes are about equally long; long lanes come first and rows stop
-    after the last lane that reaches them.
+    """Pairs row by row with one key a lane (-1: no pair), the key of each lane, and where blocks of rows begin. Keys
+    with many pairs get several lanes, so that lanes are about equally long; long lanes come first and rows stop after
+    the last lane that reaches them.
     """
     from rerank.search.supports.screening_kernel import ROWS
 
@@ -217,10 +211,9 @@ class Waiting:
         self.following = len(self.columns)
 
     def shares(self, limit: float, count: int, blind: bool = False) -> list[tuple[Any, ...]]:
-        """Arguments of ``screen_supports`` for ``count`` jobs; empty if screening is not possible or has to wait.
-
-        A job fathoms the supports on which nothing beats ``limit`` plus the penalty.  Where that is ``blind``, no
-        weights being known, or many supports are open, coarse boxes wait; bounds by groups do not.
+        """Arguments of ``screen_supports`` for ``count`` jobs; empty if screening is not possible or has to wait. A job
+        fathoms the supports on which nothing beats ``limit`` plus the penalty. Where that is ``blind``, no weights
+        being known, or many supports are open, coarse boxes wait; bounds by groups do not.
         """
         columns = self.columns
         if not isinstance(columns, Supports):

@@ -22,9 +22,8 @@ MOST = 5_000_000  # supports enumerated; beyond, the sizes left out are bounded 
 
 
 class Supports(Sequence[NDArray[np.intp]]):
-    """All subsets of some sizes of ``d`` features, each size in lexicographic order; only their numbers are stored.
-
-    The features are ``among`` (d,), ascending; if ``anchored``, a feature 0 precedes them in every support.
+    """All subsets of some sizes of ``d`` features, each size in lexicographic order; only their numbers are stored. The
+    features are ``among`` (d,), ascending; if ``anchored``, a feature 0 precedes them in every support.
     """
 
     def __init__(
@@ -78,9 +77,8 @@ class Supports(Sequence[NDArray[np.intp]]):
 def supports(
     d: int, limit: int | None, priced: bool, anchored: bool = False, among: NDArray[np.intp] | None = None
 ) -> tuple[Supports, int | None]:
-    """Supports to search, small ones first, and the smallest size that was left out (None where nothing is).
-
-    ``d`` features count, ``limit`` of them at most in a support; if ``priced``, each costs something, so that a smaller
+    """Supports to search, small ones first, and the smallest size that was left out (None where nothing is). ``d``
+    features count, ``limit`` of them at most in a support; if ``priced``, each costs something, so that a smaller
     support can beat a larger one that contains it.
     """
     largest = d if limit is None else min(limit, d)
@@ -94,10 +92,9 @@ def supports(
 
 
 def moving(problem: Problem) -> NDArray[np.intp]:
-    """The features that count and differ within some list; all that count if none does.
-
-    Any other feature moves no pair.  Weights without it, brought to norm 1, win every pair that they won with it; where
-    rows name it they may need it.
+    """The features that count and differ within some list; all that count if none does. Any other feature moves no
+    pair. Weights without it, brought to norm 1, win every pair that they won with it; where rows name it they may need
+    it.
     """
     first = int(problem.anchored)
     moves = np.zeros(problem.n_features, dtype=np.bool_)

@@ -82,9 +82,8 @@ class Demands:
         return (MOST_CHECKED if self.proof else MOST_LOOKS) - self.looks
 
     def decided(self, asked: Sequence[Demand], until: float, most: float = np.inf) -> tuple[bool | None, Floats]:
-        """Whether some weights meet all demands (None where it stays open), and such weights.
-
-        It stops at a time ``until`` of ``time.perf_counter``, and after ``most`` looks.
+        """Whether some weights meet all demands (None where it stays open), and such weights. It stops at a time
+        ``until`` of ``time.perf_counter``, and after ``most`` looks.
         """
         from rerank.search.top.removal import OUTCOMES, PAUSED, beginning, removal
         from rerank.search.top.simplex import Blocks, basis_of

@@ -64,7 +64,6 @@ class Levels:
 
     def rise(self, offer: Callable[[Floats], float], seconds: float) -> None:
         """Raise the least losses, level by level, then refute orders, until nothing beats the best or time is over.
-
         ``offer`` is called with points found, and returns the best value, in the tables' unit, and what rounding may
         add.
         """
@@ -138,9 +137,8 @@ def corners(lost: Ints) -> list[Demand]:
 
 
 def levels_of(problem: Problem, domain: Domain, t: Any, proof: bool = False) -> Levels | None:
-    """The levels of a problem with one binary list, not too long, and too many features for boxes; None for others.
-
-    For a ``proof`` no orders are asked for, and fewer questions.
+    """The levels of a problem with one binary list, not too long, and too many features for boxes; None for others. For
+    a ``proof`` no orders are asked for, and fewer questions.
     """
     one = len(problem.units) == 1 and problem.C == 0 and problem.max_features is None
     few = problem.X.size <= MOST_NUMBERS and problem.n_features >= FEWEST_FEATURES

@@ -47,9 +47,8 @@ class State(NamedTuple):
 
 
 def beginning(positive: NDArray[np.bool_], spare: Sequence[int]) -> State:
-    """No row has left, and so many negatives and positives of each block may leave at most.
-
-    Demands grow from block to block: a positive that leaves a block leaves those before it, a negative those after it.
+    """No row has left, and so many negatives and positives of each block may leave at most. Demands grow from block to
+    block: a positive that leaves a block leaves those before it, a negative those after it.
     """
     blocks = len(spare) // 2
     n = positive.size // blocks
@@ -88,9 +87,7 @@ def _urgent(given: Any, conflicts: Any, state: Any, turn: int) -> int:
     for e in range(given.copies.size):
         state.often[e] = 0
     for c in range(conflicts.count[0]):
-        met = False
-        choices = 0
-        alone = True
+        met, choices, alone = False, 0, True
         for q in range(conflicts.size[c]):
             e = conflicts.members[c, q]
             if state.status[e] == GONE:
@@ -104,8 +101,7 @@ def _urgent(given: Any, conflicts: Any, state: Any, turn: int) -> int:
         if choices == 0:
             return -2
         if choices < fewest:
-            fewest = choices
-            which = c
+            fewest, which = choices, c
         apart += 1 if alone else 0
         for q in range(conflicts.size[c]):
             e = conflicts.members[c, q]
