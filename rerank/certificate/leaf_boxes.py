@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rerank.certificate.check.tree import Boxes
 from rerank.certificate.proof_check import verify_proof
 from rerank.errors import CertificateError, InputError
 from rerank.problem import Problem, Proof, coordinates
-
-Floats = NDArray[np.float64]
+from rerank.problem.lists import Floats, Indices
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +65,7 @@ def boxes_by_set(problem: Problem, proof: Proof) -> dict[tuple[int, ...], LeafBo
     """
     found: dict[tuple[int, ...], list[tuple[Boxes, Floats]]] = {tuple(own.tolist()): [] for own in proof.supports}
 
-    def seen(own: NDArray[np.intp], boxes: Boxes, bounds: Floats) -> None:
+    def seen(own: Indices, boxes: Boxes, bounds: Floats) -> None:
         found[tuple(own.tolist())].append((boxes, bounds))
 
     verdict = verify_proof(problem, proof, seen)

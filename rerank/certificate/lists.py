@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.problem import Problem, RankedList
+from rerank.problem.lists import Floats, Indices
 from rerank.ranks.positions import dense_codes, reach, value_of_lost
 from rerank.ranks.rationals import as_integers, exact_sum
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 Integers = Callable[[bytes], tuple[NDArray[Any], int]]
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from rerank.certificate.lists import exact_scores
 from rerank.errors import CertificateError
 from rerank.problem import Problem, Quota
+from rerank.problem.lists import Floats
 
 
 def check_quotas(problem: Problem, scores: NDArray[Any]) -> None:
@@ -25,7 +26,7 @@ def check_quotas(problem: Problem, scores: NDArray[Any]) -> None:
                 raise CertificateError(_unmet(quota, most))
 
 
-def meets_quotas(problem: Problem, weights: NDArray[np.float64]) -> bool:
+def meets_quotas(problem: Problem, weights: Floats) -> bool:
     """Whether the order by weights meets all quotas."""
     with suppress(CertificateError):
         check_quotas(problem, exact_scores(problem, weights)[0])

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.io.margin import Margin
-from rerank.problem.lists import MOST_HITS, RankedList
+from rerank.problem.lists import MOST_HITS, Floats, RankedList
 from rerank.problem.problem import Problem
 from rerank.problem.quotas import Quota
 from rerank.problem.rows import WeightRow, encoded
@@ -114,11 +114,11 @@ def _quota(body: Any, n: int) -> Quota:
     return Quota(str(body["name"]), first, least, most).of(rows)
 
 
-def _hex(values: NDArray[np.float64]) -> list[str]:
+def _hex(values: Floats) -> list[str]:
     return [float(value).hex() for value in values]
 
 
-def _unhex(texts: Any, count: int) -> NDArray[np.float64]:
+def _unhex(texts: Any, count: int) -> Floats:
     if not isinstance(texts, list) or len(texts) != count:
         raise ValueError(f"{count} numbers were expected")
     values = np.array([float.fromhex(text) for text in texts])

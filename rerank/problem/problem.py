@@ -36,12 +36,10 @@ from numpy.typing import ArrayLike, NDArray
 from rerank.errors import InputError
 from rerank.io.margin import Margin, margin_of
 from rerank.io.options import real, whole
-from rerank.problem.lists import RankedList, Unit
+from rerank.problem.lists import Floats, RankedList, Unit
 from rerank.problem.quotas import Quota, check_quotas
 from rerank.problem.rows import WeightRow
 from rerank.problem.scaling import scale_columns
-
-Floats = NDArray[np.float64]
 
 GRID = 2**20  # ends of coordinates are multiples of 1 / GRID
 

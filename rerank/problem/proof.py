@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.problem.lists import Floats, Indices
+
 VERSION = 1
 LEAF = 0  # code of a box that is fathomed by its interval bound
 LISTED = 1  # code of a box that is fathomed by listing the vertices in it
@@ -97,9 +99,9 @@ class Proof:
 
     value: float
     bound: float
-    weights: NDArray[np.float64]
+    weights: Floats
     flip: NDArray[np.int8]
-    supports: tuple[NDArray[np.intp], ...]
+    supports: tuple[Indices, ...]
     left_out: int | None
     codes: NDArray[np.uint16]
     lines: tuple[NDArray[np.int64], ...]

@@ -20,9 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InfeasibleError, InputError, nearest
-from rerank.problem.lists import RankedList
-
-Indices = NDArray[np.intp]
+from rerank.problem.lists import Indices, RankedList
 
 _TEXT = re.compile(r"(?:at (?P<side>least|most) )?(?P<count>\d+) of (?P<name>.+) among the first (?P<first>\d+)$")
 MOST = 2**40  # largest number of a quota

@@ -11,18 +11,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from rerank.errors import InputError
-from rerank.problem.lists import RankedList
+from rerank.problem.lists import Floats, Indices, RankedList
 from rerank.problem.problem import Problem
 from rerank.problem.quotas import check_quotas, unmet
 from rerank.problem.scaling import scale_columns
 from rerank.ranks.evaluator import shown
 from rerank.statistics import RankStatistic
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 ROUNDING = 1e-13  # bound on the rounding of a score and of its ends, relative to the sizes of what is added up
 

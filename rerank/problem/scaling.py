@@ -6,12 +6,10 @@ import math
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rerank.problem.lists import Floats
 from rerank.ranks.positions import affine, snap
 from rerank.ranks.rationals import exact_total, unit
-
-Floats = NDArray[np.float64]
 
 FARTHEST = 2.0**960  # largest scaled feature of a row outside the range; sums of fewer than 2^60 of them stay finite
 

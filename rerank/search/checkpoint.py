@@ -15,7 +15,7 @@ import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,17 +24,15 @@ from rerank import __version__
 from rerank.errors import InputError
 from rerank.io.archive import Format, cut, finite, joined, read_archive, refusing, write_archive
 from rerank.problem import digest
+from rerank.problem.lists import Floats
 from rerank.problem.proof import Circuits
 from rerank.search.boxes.nodes import NAMES, NodeBatch
+from rerank.search.boxes.open import OpenBoxes
 from rerank.search.jobs import MOST_SIDES
 from rerank.search.lines.ascent import WIDTHS
 from rerank.search.lines.search import Climb, State
+from rerank.search.loop import BranchAndBound
 
-if TYPE_CHECKING:
-    from rerank.search.boxes.open import OpenBoxes
-    from rerank.search.loop import BranchAndBound
-
-Floats = NDArray[np.float64]
 Arrays = dict[str, NDArray[Any]]
 
 KINDS = {  # names of the arrays of a state, and types of their numbers

@@ -20,9 +20,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import InfeasibleError
 from rerank.problem import Problem, WeightRow, broken, coordinates
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
+from rerank.problem.lists import Floats, Indices
 
 ROUNDS, BEYOND = 30, 1e-9  # projections to rows that are broken, and how far behind a row they end
 SIDE, WIDTH = -2, -1  # columns of walls behind the coefficients

@@ -22,13 +22,13 @@ from itertools import combinations, product
 from math import comb
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from rerank.errors import InputError
 from rerank.problem import Problem, RankedList, values_at
+from rerank.problem.lists import Floats
 from rerank.search.tables import is_linear, tolerance
 
-Floats = NDArray[np.float64]
 Edge = dict[int, float]  # weights that are fixed, by column
 Search = Callable[[Problem, ArrayLike | None], float]
 """The bound of a search on a problem from a start, in the time that is left."""

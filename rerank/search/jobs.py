@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.problem.lists import Floats
 from rerank.search.boxes.nodes import NAME, NAMES, SIDES, Findings, NodeBatch, Support
 from rerank.search.boxes.vertices import SMALLEST
 from rerank.search.compiled import writable
@@ -18,8 +19,6 @@ from rerank.search.rows.lines import lines_on
 from rerank.search.supports.screening import Screens
 from rerank.search.tables import RowTables, Tables
 from rerank.search.workspace import given, pair_space, row_space
-
-Floats = NDArray[np.float64]
 
 ROOM = 64  # boxes, and splits by sixteen, that there is memory for beside those of a batch
 MOST_SIDES = 24  # sides of antiparallel pairs chosen on the way to one box

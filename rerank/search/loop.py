@@ -13,25 +13,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from itertools import takewhile
 from math import inf
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any
 
 from rerank.errors.stops import current
 from rerank.search.boxes.axes import whitened_basis
+from rerank.search.boxes.open import OpenBoxes
 from rerank.search.boxes.vertices import fathom_unresolved
 from rerank.search.jobs import explore_batches, follow_lines, screen_supports
+from rerank.search.lines.search import State
+from rerank.search.run import Run
 from rerank.search.targets import Targets
-from rerank.search.workers import Job
-
-if TYPE_CHECKING:
-    from rerank.search.boxes.open import OpenBoxes
-    from rerank.search.lines.search import State
-    from rerank.search.run import Run
-    from rerank.search.workers import Workers
-
-Floats = NDArray[np.float64]
+from rerank.search.workers import Job, Workers
 
 JOBS = 16  # of a round; the last to end keeps the other workers waiting for a part of one job in so many
 ALONE = 0.02  # seconds of exploring before work is shared out; waking a thread takes some 1e-4 s

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rerank.errors.stops import current, limited
 from rerank.problem import Problem
+from rerank.problem.lists import Floats
 from rerank.search.run import Run
 from rerank.search.warm import ready
-
-Floats = NDArray[np.float64]
 
 HALVINGS = 24  # of a step, until its end is good enough
 STEPS = 1_000  # in all, at most

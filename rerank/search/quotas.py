@@ -12,19 +12,14 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rerank.problem import Problem
+from rerank.problem.lists import Floats, Indices
 from rerank.problem.quotas import Demand, demands
-
-if TYPE_CHECKING:
-    from rerank.problem import Problem
-    from rerank.search.domain import Domain
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
+from rerank.search.domain import Domain
 
 AT_ONCE = 2**22  # scores that are held at once
 STARTS, STEPS, ANGLES = 8, 16, 33  # points from which a lead is raised, lines from each, and points looked at on a line
@@ -194,11 +189,7 @@ def middles(low: float, high: float, n: int = ANGLES) -> Floats:
 
 
 def lifted(
-    rows: QuotaRows,
-    domain: Domain,
-    rng: np.random.Generator,
-    stop: Callable[[], bool],
-    among: NDArray[np.intp] | None = None,
+    rows: QuotaRows, domain: Domain, rng: np.random.Generator, stop: Callable[[], bool], among: Indices | None = None
 ) -> Floats | None:
     """A point that meets the quotas, by raising the lead along lines from several points; None if none was found. The
     first starts are the unchanged point, the difference of the means of the rows wanted and of the others, and the

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InputError
 from rerank.problem import Problem, digest, values_at
+from rerank.problem.lists import Floats, Indices
 from rerank.problem.proof import COORDINATE, LEAF, LINE, LISTED, Circuits, Proof
+from rerank.search.boxes.open import OpenBoxes
 from rerank.search.domain import Domain
 from rerank.search.quotas import ExactQuotas
-
-if TYPE_CHECKING:
-    from rerank.search.boxes.open import OpenBoxes
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +121,7 @@ def proof_of(
     left_out: int | None,
     value: float,
     bound: float,
-    weights: NDArray[np.float64],
+    weights: Floats,
     circuits: Circuits | None,
 ) -> Proof:
     """Assemble the proof of a search that recorded its splits; ``circuits`` that show the bound are enough."""
@@ -146,7 +142,7 @@ def proof_of(
     return Proof(*found, tuple(lines), digest(problem))
 
 
-def _preorder(splits: NDArray[np.int64], widths: NDArray[np.intp], listed: set[int]) -> NDArray[np.uint16]:
+def _preorder(splits: NDArray[np.int64], widths: Indices, listed: set[int]) -> NDArray[np.uint16]:
     """Codes of the trees of all roots; ``widths`` are the numbers of features of each root's support."""
     at, codes = {name: i for i, name in enumerate(splits[:, 0].tolist())}, list[int]()
     for root, width in enumerate(widths.tolist()):

@@ -9,10 +9,11 @@ from itertools import product
 from math import comb
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from rerank.errors.stops import current
 from rerank.problem import Problem
+from rerank.problem.lists import Floats
 from rerank.problem.proof import Circuits
 from rerank.search.boxes.open import OpenBoxes
 from rerank.search.boxes.vertices import Exact, RowExact
@@ -30,7 +31,6 @@ from rerank.search.tables import RowTables, Tables, row_tables, tables
 from rerank.search.targets import MANY
 from rerank.search.top.levels import levels_of
 
-Floats = NDArray[np.float64]
 # Jobs of a round that follow lines, and the share of work that each begins with, up to so many features.
 BY_PAIRS: dict[float, tuple[int, float]] = {MANY: (1, 1 / 15), np.inf: (2, 2.0)}
 BY_ROWS: dict[float, tuple[int, float]] = {5: (1, 1 / 15), 8: (1, 1 / 3), MANY: (1, 1.0), np.inf: (2, 4.0)}

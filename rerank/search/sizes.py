@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.errors.stops import Stop, current
 from rerank.problem import Problem
+from rerank.problem.lists import Indices
 
 NUMBERS_A_SECOND = 5e7  # differences of features, over all pairs, that are made in a second; a low estimate
 BESIDE = 12  # numbers that are held for a pair beside its differences
@@ -40,13 +40,13 @@ def check_time(stop: Stop) -> None:
 class ListPairs:
     """The pairs of one list before their differences are made."""
 
-    level: NDArray[np.intp]  # (m,): thresholds that an item reaches, 0 for gain 0
-    below: NDArray[np.intp]  # rows that stand for all different ones, by level,
-    count: NDArray[np.intp]  # so many times each
-    ends: NDArray[np.intp]  # ``below[: ends[i]]`` have a lower gain than item ``i``
+    level: Indices  # (m,): thresholds that an item reaches, 0 for gain 0
+    below: Indices  # rows that stand for all different ones, by level,
+    count: Indices  # so many times each
+    ends: Indices  # ``below[: ends[i]]`` have a lower gain than item ``i``
 
     @property
-    def items(self) -> NDArray[np.intp]:
+    def items(self) -> Indices:
         """Items that stand above others."""
         return np.flatnonzero(self.level > 0)
 

@@ -19,21 +19,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors.stops import current
-from rerank.problem import Problem, coordinates
+from rerank.problem import Problem, RankedList, coordinates
+from rerank.problem.lists import Floats, Indices
 from rerank.problem.problem import GRID
 from rerank.search.quotas import NO_QUOTAS, QuotaRows, quota_rows
 from rerank.search.rows.choice import last_hit, rough, smooth_from
 from rerank.search.sizes import ListPairs, check_time, pairs_of
 
 if TYPE_CHECKING:
-    from rerank.problem import RankedList
     from rerank.search.rows.smooth import Sample
 
 FINEST = 2**20  # whole numbers are looked for in tables multiplied by this
 MOST_COMMON = 2**45  # common denominators beyond are of no use: rounding hides their multiples
 MOST_NUMBERS = 10_000_000  # numbers that a covariance is computed from
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 
 
@@ -169,7 +168,7 @@ class RowTables(Flat):
     """
 
     rows: Floats  # (n, d): scaled, the highest gain first, minus one point of each list
-    order: NDArray[np.intp]  # (n,): rows of the problem that they are
+    order: Indices  # (n,): rows of the problem that they are
     lists: Lists  # those with their several grades, and what the places of the binary ones earn
     entries: Ints  # (E,): row numbers of every binary list
     n_positive: Ints  # (U,)
@@ -314,7 +313,7 @@ def tables(problem: Problem, parts: list[ListPairs] | None = None, scale: Floats
     # Slots: item by item, thresholds of one item in a row.
     offset = 0
     slot, span, multiplicity, uppers, lowers = [], [], [], [], []
-    members: list[list[NDArray[np.intp]]] = []
+    members: list[list[Indices]] = []
     for q, steps, part in zip(problem.lists, thresholds, parts, strict=True):
         items, level = part.items, part.level
         upper = np.repeat(items, part.ends[items])

@@ -11,10 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import exp, floor, inf, log
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from rerank.search.boxes.open import OpenBoxes
+from rerank.search.boxes.open import OpenBoxes
 
 MANY = 12  # features beyond which boxes prove nothing in practice
 FIRST = 0.7  # of the gap that the first target leaves, and the second of what the first left

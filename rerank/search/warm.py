@@ -16,12 +16,13 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from rerank.errors.compiling import say, uncounted, watch
 from rerank.errors.stops import current, unbroken
+from rerank.problem import Problem
 from rerank.search.boxes.antiparallel import NO_GROUPS
 from rerank.search.boxes.nodes import NodeBatch, Support
 from rerank.search.compiled import MARK
@@ -33,12 +34,8 @@ from rerank.search.rows.choice import lines_by_rows, rough, rows_alone
 from rerank.search.rows.lines import lines_on
 from rerank.search.supports.screening import Screens, layout
 from rerank.search.supports.subsets import Supports
-from rerank.search.tables import is_linear, row_tables, tables
+from rerank.search.tables import RowTables, Tables, is_linear, row_tables, tables
 from rerank.search.top.demands import Demands
-
-if TYPE_CHECKING:
-    from rerank.problem import Problem
-    from rerank.search.tables import RowTables, Tables
 
 PARTS = {  # what is compiled apart, the dearest first, and the seconds that it takes on one core of a usual machine
     "row lines": 13,

@@ -16,14 +16,12 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from formulations.program import Program
 from rerank.errors import SolverError
 from rerank.errors.stops import POLL
 from rerank.solvers.outcome import ENDINGS, Holds, Options, Outcome, Stop, ending, reasons
-
-if TYPE_CHECKING:
-    from formulations.program import Program
 
 MODEL, SOLUTION, START = "model.mps", "answer.sol", "start.mst"
 """Names of files in the working directory of a solver: what it reads; what it writes, in a format of

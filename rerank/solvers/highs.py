@@ -9,20 +9,18 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from formulations.program import Program
 from rerank.errors import InputError, SolverError
 from rerank.errors.compiling import uncounted
 from rerank.errors.stops import attended, current
 from rerank.errors.telling import stderr
 from rerank.solvers.outcome import Holds, Options, Outcome, Point, Progress, Stop, described, ending, endless, reasons
 from rerank.solvers.progress import reporting, throttled
-
-if TYPE_CHECKING:
-    from formulations.program import Program
 
 __all__ = ["solve", "version"]
 

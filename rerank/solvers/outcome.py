@@ -10,16 +10,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from formulations.program import Program
 from rerank.errors import InputError, SolverError
 from rerank.io.options import real, whole
-
-if TYPE_CHECKING:
-    from formulations.program import Program
 
 Floats = NDArray[np.float64]
 

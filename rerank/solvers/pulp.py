@@ -7,14 +7,12 @@ import math
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from formulations.program import Program
 from rerank.errors import SolverError
 from rerank.solvers.commands import MODEL, ONLY_PULP, SOLVERS
 from rerank.solvers.outcome import ACCEPTED, Options, Outcome, Stop, ending
-
-if TYPE_CHECKING:
-    from formulations.program import Program
 
 LACKS = frozenset({"node_limit", "cutoff", "seed", "log", "start"})
 """Names of :data:`rerank.solvers.outcome.COMMON` that not all of PuLP's interfaces take; none is passed."""

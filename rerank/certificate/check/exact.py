@@ -18,11 +18,8 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.problem import Problem, RankedList, coordinates
-from rerank.problem.lists import MOST_HITS
+from rerank.problem.lists import MOST_HITS, Floats, Indices
 from rerank.ranks.rationals import as_integers, common_denominator, exact_sum
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,14 +16,15 @@ from numpy.typing import NDArray
 from rerank.certificate.check.exact import ExactProblem
 from rerank.certificate.check.pairs import Filter, Pairs
 from rerank.certificate.check.quotas import QuotaCheck
-from rerank.certificate.check.tree import Boxes, Branch, Indices, Mask, Sides, UnprovenError, halved
+from rerank.certificate.check.tree import Boxes, Branch, Mask, Sides, UnprovenError, halved
 from rerank.certificate.check.vertices import RationalBox, largest_value
+from rerank.problem.lists import Floats, Indices
 from rerank.problem.proof import COORDINATE, LINE, LISTED
 
 BATCH = 2**19  # leaves times undecided pairs that make one matrix
 FEW = 16  # leaves for which deciding pairs in their common box first does not pay
 
-Seen = Callable[[Indices, Boxes, NDArray[np.float64]], None]
+Seen = Callable[[Indices, Boxes, Floats], None]
 """Told the features of a support, leaves that passed and their bounds in doubles."""
 
 

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.certificate.check.exact import ExactProblem, Unit
+from rerank.problem.lists import Floats, Indices
 from rerank.ranks.rationals import exact_sum
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 BLOCK = 2**18  # multiplications in one call of a matrix product
 

@@ -14,10 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.problem import Problem
+from rerank.problem.lists import Floats, Indices
 from rerank.problem.proof import COORDINATE
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 NARROWEST = 2.0**-50  # half-widths above this keep centres exact in 53 bits
 

@@ -11,20 +11,16 @@ from collections.abc import Iterator
 from fractions import Fraction
 from itertools import combinations, product
 from math import comb, gcd, lcm
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.certificate.check.exact import ExactProblem
+from rerank.certificate.check.pairs import Pairs
 from rerank.certificate.check.tree import UnprovenError
+from rerank.problem.lists import Floats, Indices
 from rerank.ranks.rationals import exact_sum
 
-if TYPE_CHECKING:
-    from rerank.certificate.check.exact import ExactProblem
-    from rerank.certificate.check.pairs import Pairs
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 Plane = tuple[tuple[int, ...], int]
 
 MOST_SYSTEMS = 400_000  # systems of equations that are tried in one box

@@ -8,13 +8,12 @@ to shrink to the width of the margin.  Such boxes are split by the side of ``w.D
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from rerank.search.tables import Tables
+from rerank.problem.lists import Indices
+from rerank.search.tables import Tables
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +28,7 @@ class AntiparallelPairs:
 NO_GROUPS = AntiparallelPairs(np.zeros(1, np.int32), 0, np.zeros(0, np.int32))
 
 
-def antiparallel_pairs(t: Tables, features: NDArray[np.intp]) -> AntiparallelPairs:
+def antiparallel_pairs(t: Tables, features: Indices) -> AntiparallelPairs:
     """Groups of pairs that point both ways along one direction, on the given features. Directions need not agree
     exactly: a pair belongs to a group if ``|D - r guide|_1 < epsilon / 2`` for its multiple ``r``, for then ``w.guide
     <= 0 <= r`` leaves ``w.D < epsilon``.

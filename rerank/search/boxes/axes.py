@@ -18,14 +18,12 @@ from math import comb
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rerank.problem.lists import Floats, Indices
 from rerank.search.boxes.antiparallel import NO_GROUPS, AntiparallelPairs, antiparallel_pairs
 from rerank.search.boxes.listing import MOST_FREE, MOST_VERTICES
 from rerank.search.boxes.nodes import NodeBatch, Support
 from rerank.search.domain import Domain
-
-Floats = NDArray[np.float64]
 
 LEAST_RATIO = 2.0  # of longest to shortest spread; below it, whitened axes do not save time
 CLEAR = 20.0  # margins by which differences have to spread in every direction
@@ -40,12 +38,12 @@ class Axes:
     """The axes of the boxes of each support; found when they are asked for."""
 
     tables: Any
-    columns: Sequence[NDArray[np.intp]]  # the supports
+    columns: Sequence[Indices]  # the supports
     domain: Domain
     whitened: bool = False  # whether correlated features get boxes in a whitened basis
     antiparallel: dict[int, AntiparallelPairs] = field(default_factory=dict)
     bases: dict[int, Floats | None] = field(default_factory=dict)
-    codes: dict[int, tuple[int, NDArray[np.intp]]] = field(default_factory=dict)
+    codes: dict[int, tuple[int, Indices]] = field(default_factory=dict)
 
     def change(self, whitened: bool) -> None:
         """Take whitened axes, or the features' own."""
@@ -100,7 +98,7 @@ class Axes:
         listed = t is not self.tables and plain and 0 < free <= MOST_FREE
         return listed and comb(t.size + 2 * free, free) <= MOST_VERTICES
 
-    def _coded(self, j: int) -> tuple[int, NDArray[np.intp]]:
+    def _coded(self, j: int) -> tuple[int, Indices]:
         """How many differences there are on a feature, and which one each pair has; 0 where they are many."""
         if j not in self.codes:
             row = self.tables.pairs[j]

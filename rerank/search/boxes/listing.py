@@ -17,7 +17,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from rerank.problem.lists import Floats, Indices
 
 MOST_VERTICES = 400_000  # sets of planes of a face
 MOST_FREE = 3  # coordinates of a face
@@ -99,6 +99,6 @@ def _determinant(M: Floats) -> Floats:
 
 
 @lru_cache(maxsize=8)
-def _subsets(n: int, size: int) -> NDArray[np.intp]:
+def _subsets(n: int, size: int) -> Indices:
     count = math.comb(n, size) * size
     return np.fromiter((i for chosen in combinations(range(n), size) for i in chosen), np.intp, count).reshape(-1, size)

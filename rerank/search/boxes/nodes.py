@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.problem.lists import Floats, Indices
 from rerank.search.boxes.antiparallel import AntiparallelPairs
 
-Floats = NDArray[np.float64]
 Names = NDArray[np.int64]
 
 NAMES = 2**36  # names of boxes a job may give
@@ -66,7 +66,7 @@ class NodeBatch:
         """Largest bound of its boxes."""
         return float(self.bounds.max())
 
-    def part(self, i: NDArray[np.intp]) -> NodeBatch:
+    def part(self, i: Indices) -> NodeBatch:
         """Some of its boxes."""
         return NodeBatch(self.support, self.numbers[i], self.labels[i])
 
@@ -94,7 +94,7 @@ class Findings:
 class Support:
     """Features that carry weight, and what the boxes on them are made of."""
 
-    features: NDArray[np.intp]
+    features: Indices
     basis: Floats | None  # of the boxes; None: their own axes
     antiparallel: AntiparallelPairs
     within: Floats = field(default_factory=lambda: np.empty((2, 0)))  # ends of coordinates; empty without limits

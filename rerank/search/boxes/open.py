@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.problem.lists import Floats, Indices
 from rerank.search.boxes.axes import Axes
 from rerank.search.boxes.nodes import NAMES, Findings, NodeBatch
 from rerank.search.domain import Domain
 from rerank.search.supports.screening import Screens, Waiting
 
-Floats = NDArray[np.float64]
 Names = NDArray[np.int64]
 
 FIRST_BATCHES = 16  # into which the faces of a single cube are divided
@@ -34,7 +34,7 @@ class OpenBoxes:
     """Open boxes of all supports in batches, best bound first, and the best point met."""
 
     tables: Any
-    columns: Sequence[NDArray[np.intp]]  # the supports,
+    columns: Sequence[Indices]  # the supports,
     prices: Floats  # and what each costs, in the tables' unit; 0 without a penalty on features
     domain: Domain
     value: float  # best value minus penalty met so far, in the tables' unit,

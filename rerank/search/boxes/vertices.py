@@ -18,27 +18,24 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
 from math import comb
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors.stops import current
 from rerank.problem import Problem, RankedList
+from rerank.problem.lists import Floats, Indices
 from rerank.search.boxes.cells import Plane, points_of_cells
 from rerank.search.boxes.listing import grid_of, vertices
+from rerank.search.boxes.nodes import NodeBatch
+from rerank.search.boxes.open import OpenBoxes
+from rerank.search.domain import Domain
+from rerank.search.quotas import ExactQuotas
 from rerank.search.rows.choice import last_hit, number_of_pairs
+from rerank.search.rows.lines import RowLines
 from rerank.search.sizes import OutOfTimeError
 from rerank.search.tables import Tables, tables
 
-if TYPE_CHECKING:
-    from rerank.search.boxes.nodes import NodeBatch
-    from rerank.search.boxes.open import OpenBoxes
-    from rerank.search.domain import Domain
-    from rerank.search.quotas import ExactQuotas
-    from rerank.search.rows.lines import RowLines
-
-Floats = NDArray[np.float64]
 MOST_VERTICES = 20_000
 MOST_PAIRS = 2_000  # undecided in a box
 MOST_NEAR = 200_000  # of the rows that can matter; a box with more stays open, a point with more loses those in doubt
@@ -101,7 +98,7 @@ class Exact:
             won[p] = self.wins(int(p), exact)
         return t.value_of(won)
 
-    def largest(self, features: NDArray[np.intp], centre: Floats, half: Floats) -> tuple[float, list[Floats]] | None:
+    def largest(self, features: Indices, centre: Floats, half: Floats) -> tuple[float, list[Floats]] | None:
         """Largest value in a box and the points that have it; None if the vertices are too many, or the time is up. No
         value is minus infinity where no weights in the box meet the quotas.
         """
@@ -162,7 +159,7 @@ class Exact:
     def _on_grid(
         self,
         alike: dict[tuple[Fraction, ...], list[int]],
-        features: NDArray[np.intp],
+        features: Indices,
         centre: Floats,
         half: Floats,
         sure: NDArray[np.bool_],
@@ -207,7 +204,7 @@ class RowExact:
         near = self._near(w, np.zeros(w.size))
         return least if near is None else max(least, self._inner(near, near.value(w)))
 
-    def largest(self, features: NDArray[np.intp], centre: Floats, half: Floats) -> tuple[float, list[Floats]] | None:
+    def largest(self, features: Indices, centre: Floats, half: Floats) -> tuple[float, list[Floats]] | None:
         """Largest value in a box and the points that have it; None if that would take too long."""
         c, h = np.zeros(self.domain.n_features), np.zeros(self.domain.n_features)
         c[features], h[features] = centre, half
@@ -258,7 +255,7 @@ def _last(ends: Floats, places: int) -> float:
     return float(np.partition(ends, -places)[-places])
 
 
-def _vertices(rows: list[Plane], centre: Floats, half: Floats, free: NDArray[np.intp]) -> list[list[Fraction]]:
+def _vertices(rows: list[Plane], centre: Floats, half: Floats, free: Indices) -> list[list[Fraction]]:
     """Different vertices of the arrangement of the planes ``row.x = side`` and the box's sides, inside the box. When it
     is time to stop, only some of them.
     """
@@ -277,7 +274,7 @@ def _vertices(rows: list[Plane], centre: Floats, half: Floats, free: NDArray[np.
     return [_placed(x, base, free) for x in found]
 
 
-def _of_cells(rows: list[Plane], centre: Floats, half: Floats, free: NDArray[np.intp]) -> list[list[Fraction]] | None:
+def _of_cells(rows: list[Plane], centre: Floats, half: Floats, free: Indices) -> list[list[Fraction]] | None:
     """A point of every cell of the same arrangement; None if there are too many."""
     base, planes, ends = _on_free(rows, centre, half, free)
     found = points_of_cells([plane for plane in planes if any(plane[0])], *ends)
@@ -285,7 +282,7 @@ def _of_cells(rows: list[Plane], centre: Floats, half: Floats, free: NDArray[np.
 
 
 def _on_free(
-    rows: list[Plane], centre: Floats, half: Floats, free: NDArray[np.intp]
+    rows: list[Plane], centre: Floats, half: Floats, free: Indices
 ) -> tuple[list[Fraction], dict[Plane, None], list[list[Fraction]]]:
     """The centre of a box, the different planes on the coordinates that are free, and the ends of these."""
     base, fixed = [Fraction(c) for c in centre.tolist()], np.flatnonzero(half == 0)
@@ -295,7 +292,7 @@ def _on_free(
     return base, planes, [[base[j] + sign * Fraction(float(half[j])) for j in free] for sign in (-1, 1)]
 
 
-def _placed(x: Sequence[Fraction], base: list[Fraction], free: NDArray[np.intp]) -> list[Fraction]:
+def _placed(x: Sequence[Fraction], base: list[Fraction], free: Indices) -> list[Fraction]:
     point = list(base)
     for j, v in zip(free, x, strict=True):
         point[j] = v

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from rerank.search.lines.search import Floats, Indices, LineSearch, Point
+from rerank.problem.lists import Floats, Indices
+from rerank.search.lines.search import LineSearch, Point
 
 TRIED = 4  # features of which a whole line is searched, where a glance costs much less than a line
 

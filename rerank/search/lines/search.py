@@ -13,15 +13,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rerank.errors.stops import current
+from rerank.problem.lists import Floats, Indices
 from rerank.search.domain import Domain
 from rerank.search.quotas import middles
 from rerank.search.workspace import line_pairs
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 Point = tuple[float, Floats]
 
 LINE = 30.0  # evaluations of a pair that one line costs, the sorting of its ends included,

@@ -52,7 +52,7 @@ def rows_alone(problem: Problem, points: bool = False, proof: bool = False) -> b
     """Whether a search holds no pairs at all; ``points`` are good weights without a bound. A proof is one by pairs."""
     if proof or problem.by_sum:  # whose margin differs from point to point
         return False
-    if by_rows(problem, supports=problem.max_features is not None or problem.C > 0):
+    if by_rows(problem, problem.max_features is not None or problem.C > 0):
         return True
     # Where no bound is asked for, good weights are found by rows: lines by rows cost less.
     return points and number_of_pairs(problem) > LINES_FROM_PAIRS and (_few_places(problem) or rough(problem))

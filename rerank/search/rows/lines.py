@@ -11,24 +11,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rerank.problem.lists import Floats, Indices
 from rerank.search.compiled import writable
+from rerank.search.domain import Domain
 from rerank.search.lines.ascent import WIDTHS, Ascent
 from rerank.search.lines.search import PATIENCE, ROUNDS, Climb, LineSearch, Point
 from rerank.search.quotas import middles
-from rerank.search.tables import Lists, RowTables
+from rerank.search.tables import Lists, RowTables, Tables
 from rerank.search.workspace import LineScratch, line_scratch
-
-if TYPE_CHECKING:
-    from rerank.search.domain import Domain
-    from rerank.search.tables import Tables
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 NEAREST, FARTHEST = -2.5, -0.5  # powers of ten between which the reach of lines is then drawn
 POLISH = 2  # rounds of lines after a smooth climb from a shaken point
@@ -277,7 +271,7 @@ def sorted_value(t: RowTables, scores: Floats, margin: float) -> float:
 class Part:
     """Every so many of the relevant and of the irrelevant rows of a list with two grades, which stand for all."""
 
-    rows: NDArray[np.intp]
+    rows: Indices
     positives: int
     steps: tuple[int, int]
     coef: Floats

@@ -17,15 +17,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rerank.problem.lists import Floats
 from rerank.search.compiled import inner, kernel, writable
 from rerank.search.rows.unit import descend, heaped
 
 if TYPE_CHECKING:
     from rerank.search.tables import RowTables
 
-Floats = NDArray[np.float64]
 
 EXACT = 1e-6  # rows by which the count at a threshold may be off
 STEPS = 40  # of the search for a threshold at most

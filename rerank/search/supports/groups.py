@@ -10,18 +10,15 @@ best one, group by group.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.problem import Problem
+from rerank.problem.lists import Floats
 from rerank.search.compiled import inner, kernel
 from rerank.search.tables import places_of, starts
-
-if TYPE_CHECKING:
-    from rerank.problem import Problem
-
-Floats = NDArray[np.float64]
 
 MOST_VALUES = 16  # values of a feature up to which rows are put into groups
 MOST_GROUPS = 1024  # groups of a support beyond which it is not bounded
@@ -77,7 +74,7 @@ def groups_of(problem: Problem) -> Groups | None:
     )
 
 
-def _even(places: NDArray[np.float64], rows: int) -> bool:
+def _even(places: Floats, rows: int) -> bool:
     """Whether every place earns a fixed amount more than the next, so that only the number of lost pairs matters."""
     if places.size < max(rows - 1, 1) or rows < 2:
         return False

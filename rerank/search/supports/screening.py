@@ -12,24 +12,21 @@ import heapq
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
+from rerank.problem import Problem
+from rerank.problem.lists import Floats, Indices
 from rerank.search.boxes.nodes import NodeBatch
+from rerank.search.domain import Domain
 from rerank.search.rows.choice import number_of_pairs
 from rerank.search.sizes import OutOfTimeError, affordable_pairs
 from rerank.search.supports.subsets import Supports
-from rerank.search.tables import RowTables, tables
+from rerank.search.tables import RowTables, Tables, tables
 
-if TYPE_CHECKING:
-    from rerank.problem import Problem
-    from rerank.search.domain import Domain
-    from rerank.search.tables import Tables
-
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Boxes = NodeBatch | None  # open boxes of a support; None for all of it
 
@@ -173,7 +170,7 @@ class Waiting:
     """Supports that the box search has not explored: those that screening left open, by bound, and the unscreened."""
 
     tables: Tables | RowTables
-    columns: Sequence[NDArray[np.intp]]
+    columns: Sequence[Indices]
     prices: Floats  # of each support, never falling
     signed: NDArray[np.bool_]
     screens: Callable[[], Screens | None] | None  # makes what :class:`Supports` are screened with

@@ -20,10 +20,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.problem.lists import Floats
 from rerank.search.boxes.pairs import copy, put, unit_value
 from rerank.search.compiled import inner, kernel
-
-Floats = NDArray[np.float64]
 
 LEVELS = 11  # rows of reductions a feature: three kinds of first ones, then halvings
 FACE, SPLIT, SIGNED_FACE, SIGNED_SPLIT = 0, 1, 2, 3  # a free side is split at 0, then like a signed one

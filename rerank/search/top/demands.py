@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from rerank.errors.stops import current
 from rerank.problem import Problem, Unit
+from rerank.problem.lists import Floats, Indices
 from rerank.problem.proof import Circuits
 from rerank.search.domain import Domain
 
 if TYPE_CHECKING:
     from rerank.search.top.removal import Conflicts
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Pair = tuple[int, int]
 Demand = tuple[int, int]  # ``(j, l)``: some ``j`` positives lose at most ``l`` pairs each
@@ -42,7 +42,7 @@ class Demands:
     tolerance: float  # the rounding of a difference of scores
     proof: bool = False  # whether the answers have to be checked later
     conflicts: Conflicts = field(init=False)  # their rows are numbers into ``kept``
-    kept: NDArray[np.intp] = field(init=False)  # a row of the problem for each group of equal rows of a class,
+    kept: Indices = field(init=False)  # a row of the problem for each group of equal rows of a class,
     positive: NDArray[np.bool_] = field(init=False)  # the class,
     copies: Ints = field(init=False)  # and how many rows it stands for
     looks: int = field(default=0, init=False)  # so far

@@ -22,12 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.problem import Problem
+from rerank.problem.lists import Floats
 from rerank.problem.proof import Circuits
 from rerank.search.domain import Domain
 from rerank.search.tables import places_of
 from rerank.search.top.demands import Demand, Demands
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 FEWEST_FEATURES = 8  # with fewer, boxes are as quick
