@@ -35,32 +35,12 @@ from rerank.search.loop import BranchAndBound
 
 Arrays = dict[str, NDArray[Any]]
 
-KINDS = {  # names of the arrays of a state, and types of their numbers
-    "weights": "<f8",
-    "points": "<f8",
-    "unexplored": "<i8",
-    "supports": "<i8",
-    "sizes": "<i8",
-    "sides": "<i8",
-    "pushed": "<i8",
-    "centres": "<f8",
-    "halves": "<f8",
-    "bounds": "<f8",
-    "names": "<i8",
-    "chosen": "<i4",
-    "basis": "<f8",
-    "splits": "<i8",
-    "listed": "<i8",
-    "kept_splits": "<i8",
-    "kept_listed": "<i8",
-    "grouped": "<i8",
-    "guide_counts": "<i8",
-    "guides": "<i4",
-    "priced": "<f8",
-    "boxed": "<i4",
-    **dict.fromkeys(Circuits.none().arrays(), "<i8"),
-}
-
+DOUBLES = ("weights", "points", "centres", "halves", "bounds", "basis", "priced")
+NUMBERS = ("unexplored", "supports", "sizes", "sides", "pushed", "names", "grouped", "guide_counts")
+OF_PROOFS = ("splits", "listed", "kept_splits", "kept_listed", *Circuits.none().arrays())
+SMALL_NUMBERS = ("chosen", "guides", "boxed")
+KINDS = dict.fromkeys(DOUBLES, "<f8") | dict.fromkeys(NUMBERS + OF_PROOFS, "<i8") | dict.fromkeys(SMALL_NUMBERS, "<i4")
+COUNTS, VALUES = ("rounds", "patience", "turn", "idle"), ("value", "before")  # of a climb
 MOST = {"pushed": 2**62, "named": NAMES, "job": 2**62 // NAMES, "boxes": 2**62}
 """Counters of :class:`OpenBoxes`, and what they stay below."""
 
@@ -343,22 +323,17 @@ def stored_lines(states: Sequence[State]) -> tuple[list[dict[str, Any]], list[Fl
                 "elite": [float(value).hex() for value, _ in state.elite],
                 "found": state.found is not None,
                 "owed": float(state.owed).hex(),
-                "climb": None
-                if climb is None
-                else [
-                    climb.rounds,
-                    climb.patience,
-                    climb.turn,
-                    climb.idle,
-                    len(climb.queue),
-                    float(climb.value).hex(),
-                    float(climb.before).hex(),
-                    [float(width).hex() for width in climb.widths],
-                    climb.at is not None,
-                ],
+                "climb": None if climb is None else _stored_climb(climb),
             }
         )
     return found, points
+
+
+def _stored_climb(climb: Climb) -> dict[str, Any]:
+    numbers = {name: getattr(climb, name) for name in COUNTS}
+    numbers |= {name: float(getattr(climb, name)).hex() for name in VALUES}
+    widths = [float(width).hex() for width in climb.widths]
+    return numbers | {"directions": len(climb.queue), "widths": widths, "smooth": climb.at is not None}
 
 
 def restored_lines(stored: Sequence[dict[str, Any]], points: Floats) -> list[State]:
@@ -373,15 +348,14 @@ def _state(stored: dict[str, Any], rows: list[Floats]) -> State:
     state.owed = _number(stored["owed"])
     state.rng.bit_generator.state = stored["rng"]
     state.elite = [(float.fromhex(value), rows.pop()) for value in stored["elite"]]
-    if stored["climb"] is not None:
-        rounds, patience, turn, idle, directions, value, before, widths, smooth = stored["climb"]
-        state.climb = Climb(rows.pop(), int(rounds), int(patience))
-        state.climb.turn, state.climb.idle = int(turn), int(idle)
-        state.climb.value, state.climb.before = float.fromhex(value), float.fromhex(before)
-        state.climb.queue = [rows.pop() for _ in range(directions)]
-        state.climb.widths = [float.fromhex(width) for width in widths]
+    if (kept := stored["climb"]) is not None:
+        numbers: dict[str, Any] = {name: int(kept[name]) for name in COUNTS}
+        numbers |= {name: float.fromhex(kept[name]) for name in VALUES}
+        state.climb = Climb(rows.pop(), **numbers)
+        state.climb.queue = [rows.pop() for _ in range(kept["directions"])]
+        state.climb.widths = [float.fromhex(width) for width in kept["widths"]]
         if not set(state.climb.widths) <= set(WIDTHS):
             raise ValueError("a width of a smooth climb is none of ours")
-        state.climb.at = rows.pop() if smooth else None
+        state.climb.at = rows.pop() if kept["smooth"] else None
     state.found = rows.pop() if stored["found"] else None
     return state

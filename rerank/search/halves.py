@@ -107,18 +107,9 @@ def _on_edge(problem: Problem, edge: Edge, search: Search) -> float:
         X, low, high = X.copy(), np.append(0.0, low[1:]), np.append(1.0, high[1:])
         X[:, 0] = _fixed(problem, edge)
     most = None if problem.max_features is None else problem.max_features - sum(value != 0 for value in edge.values())
-    return search(
-        replace(
-            problem,
-            X=np.ascontiguousarray(X),
-            signs=signs,
-            low=low,
-            high=high,
-            limits=limits,
-            max_features=None if most is None or most >= len(left) - int(problem.anchored) else most,
-        ),
-        None,
-    )
+    most = None if most is None or most >= len(left) - int(problem.anchored) else most
+    table = np.ascontiguousarray(X)
+    return search(replace(problem, X=table, signs=signs, low=low, high=high, limits=limits, max_features=most), None)
 
 
 def _fixed(problem: Problem, edge: Edge) -> Floats:
@@ -166,14 +157,8 @@ def doubled(problem: Problem) -> Problem:
             # Just less than twice: a pair is never ahead where the opposite one still counts as tied.
             first.append(base[item.rows] + np.where(above, LEAD * resolution, 0.0))
             rows.append(item.rows)
-            copies.append(
-                replace(
-                    item,
-                    rows=np.arange(size, size + above.size),
-                    gains=above * step * steps.size,
-                    weight=item.weight / steps.size,
-                )
-            )
+            own = np.arange(size, size + above.size)
+            copies.append(replace(item, rows=own, gains=above * step * steps.size, weight=item.weight / steps.size))
             size += above.size
     other = slice(int(anchored), d)
     limits = problem.limits

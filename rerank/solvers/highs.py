@@ -175,24 +175,11 @@ class _Run:
                 raise SolverError(f"HiGHS {self.version} refuses {name} = {value!r}: {complaint}.")
         if options.cutoff is not None:
             highs.setOptionValue("objective_bound", program.constant - options.cutoff)
-        rowwise, minimise, matrix = 2, 1, program.matrix
-        status = highs.passModel(
-            program.cost.size,
-            len(program.rows),
-            matrix.nnz,
-            rowwise,
-            minimise,
-            0.0,
-            -program.cost,
-            program.lower,
-            program.upper,
-            program.row_lower,
-            program.row_upper,
-            matrix.indptr.astype(np.int32),
-            matrix.indices.astype(np.int32),
-            matrix.data,
-            program.integer.astype(np.int32),
-        )
+        rowwise, minimise, matrix, kinds = 2, 1, program.matrix, program.integer.astype(np.int32)
+        size = program.cost.size, len(program.rows), matrix.nnz, rowwise, minimise
+        sides = program.lower, program.upper, program.row_lower, program.row_upper
+        entries = matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32), matrix.data
+        status = highs.passModel(*size, 0.0, -program.cost, *sides, *entries, kinds)
         if "kError" in str(status):
             reason = self.log[-1].strip() if self.log else "no reason given"
             raise SolverError(f"HiGHS rejects {described(program)}: {reason}")

@@ -108,14 +108,8 @@ def smooth_lists(lists: Any, gain: Any, first_target: Any, target: Any, drop: An
 def whole(t: RowTables) -> Sample:
     """All rows."""
     n, given, earning = t.rows.shape[0], t.lists, t.lists.paid.coef.size
-    lists = SmoothLists(
-        given.begin,
-        np.empty(n),
-        np.empty(given.begin.size, np.int64),
-        np.empty(earning + 1),
-        np.empty(earning + 1),
-        np.zeros(given.begin.size - 1, np.int64),
-    )
+    first_target, ahead = np.empty(given.begin.size, np.int64), np.zeros(given.begin.size - 1, np.int64)
+    lists = SmoothLists(given.begin, np.empty(n), first_target, np.empty(earning + 1), np.empty(earning + 1), ahead)
     smooth_lists(writable(given), *lists[1:])
     used = int(lists.first_target[-1])
     return Sample(t.rows, lists._replace(target=lists.target[:used].copy(), drop=lists.drop[:used].copy()))
@@ -133,28 +127,15 @@ def sampled(all_rows: Sample, most: int, rng: np.random.Generator) -> Sample:
         chosen[rng.choice(sizes.size, max(MANY_LISTS // 2, int(share * sizes.size)), replace=False)] = True
         counts = np.diff(lists.first_target)
         kept, targets = np.repeat(chosen, sizes), np.repeat(chosen, counts)
-        part = SmoothLists(
-            np.concatenate([[0], np.cumsum(sizes[chosen])]),
-            lists.gain[kept],
-            np.concatenate([[0], np.cumsum(counts[chosen])]),
-            lists.target[targets],
-            lists.drop[targets],
-            lists.ahead[chosen],
-        )
-        return Sample(rows[kept], part)
+        ends, first = (np.concatenate([[0], np.cumsum(x[chosen])]) for x in (sizes, counts))
+        sums = lists.target[targets], lists.drop[targets]
+        return Sample(rows[kept], SmoothLists(ends, lists.gain[kept], first, *sums, lists.ahead[chosen]))
     kept = rng.random(n) < np.repeat(np.maximum(share, np.minimum(1.0, FEWEST / np.maximum(sizes, 1))), sizes)
     ends = np.concatenate([[0], np.cumsum(kept)])[lists.begin]
     shares = np.repeat(np.diff(ends) / np.maximum(sizes, 1), np.diff(lists.first_target))
     ahead = np.concatenate([[0], np.cumsum(kept)])[lists.begin[:-1] + lists.ahead] - ends[:-1]
-    part = SmoothLists(
-        ends,
-        lists.gain[kept],
-        lists.first_target,
-        lists.target * shares,
-        lists.drop / np.maximum(shares, 1e-300),
-        ahead,
-    )
-    return Sample(rows[kept], part)
+    sums = lists.target * shares, lists.drop / np.maximum(shares, 1e-300)
+    return Sample(rows[kept], SmoothLists(ends, lists.gain[kept], lists.first_target, *sums, ahead))
 
 
 def spread(part: Sample) -> Floats:

@@ -53,15 +53,8 @@ class Basis(NamedTuple):
 def basis_of(n: int, d: int, blocks: int) -> Basis:
     """Memory for programs of ``n`` rows."""
     m = d + blocks + 1
-    return Basis(
-        np.zeros(m, np.int64),
-        np.zeros((m, m)),
-        np.zeros(m),
-        np.zeros(m),
-        np.zeros(m),
-        np.zeros(n + 2 * d, np.bool_),
-        np.zeros((blocks, 2)),
-    )
+    column, inside, total = np.zeros(m, np.int64), np.zeros(n + 2 * d, np.bool_), np.zeros((blocks, 2))
+    return Basis(column, np.zeros((m, m)), np.zeros(m), np.zeros(m), np.zeros(m), inside, total)
 
 
 @inner()
