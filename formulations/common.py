@@ -85,9 +85,10 @@ def linear(*terms: Term) -> LinearExpression:
     return LinearExpression(list(map(MonomialTermExpression, terms)))
 
 
-def family(rows: Mapping[Any, Any]) -> pyo.Constraint:
-    """One constraint family: its inequalities by index."""
-    return pyo.Constraint(list(rows), rule=rows)
+def family(rows: Iterable[tuple[Any, Any]]) -> pyo.Constraint:
+    """One constraint family: each index and its inequality."""
+    by_index = dict(rows)
+    return pyo.Constraint(list(by_index), rule=by_index)
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,10 +159,8 @@ def new_model(
     model.z = z = pyo.Var(layout.wins.open, domain=pyo.Binary)
     # a_j = (x_ij - x_kj) / M_ik: each row is divided by its M_ik.
     model.above_by_margin = family(
-        {
-            ik: linear((1, z[ik]), *((-a_j, w[j]) for j, a_j in a)) <= (M - epsilon) / M
-            for ik, a, M in slopes(instance, layout.wins.pairs[layout.wins.state == OPEN], numbers)
-        }
+        (ik, linear((1, z[ik]), *((-a_j, w[j]) for j, a_j in a)) <= (M - epsilon) / M)
+        for ik, a, M in slopes(instance, layout.wins.pairs[layout.wins.state == OPEN], numbers)
     )
     return model
 
@@ -174,10 +173,8 @@ def _add_weights(model: pyo.ConcreteModel, instance: Instance) -> None:
     if instance.options.rows:
         # Linear rows on the weights that the user asked for.
         model.weight_row = family(
-            {
-                i: linear(*((float(a_j), w[j]) for j, a_j in enumerate(a) if a_j)) >= side
-                for i, (a, side, _) in enumerate(instance.options.rows)
-            }
+            (i, linear(*((float(a_j), w[j]) for j, a_j in enumerate(a) if a_j)) >= side)
+            for i, (a, side, _) in enumerate(instance.options.rows)
         )
     if instance.options.by_sum:
         # Weights have the sum 1.
@@ -186,10 +183,10 @@ def _add_weights(model: pyo.ConcreteModel, instance: Instance) -> None:
         return
     model.gamma = gamma = pyo.Var(instance.counted, domain=pyo.Binary)
     model.switch_up = family(
-        {j: linear((1, w[j]), (-upper[j], gamma[j])) <= 0 for j in instance.counted if upper[j] > 0}
+        (j, linear((1, w[j]), (-upper[j], gamma[j])) <= 0) for j in instance.counted if upper[j] > 0
     )
     model.switch_down = family(
-        {j: linear((-1, w[j]), (lower[j], gamma[j])) <= 0 for j in instance.counted if lower[j] < 0}
+        (j, linear((-1, w[j]), (lower[j], gamma[j])) <= 0) for j in instance.counted if lower[j] < 0
     )
     limit = instance.options.max_features
     if limit is not None:

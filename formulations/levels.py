@@ -65,7 +65,7 @@ def level_rows(
         if ordered or options.extra_cuts:
             for (_, low), (_, high) in pairwise(steps):
                 order[high] = linear((1, level[high]), (-1, level[low])) <= 0
-    return family(reach), family(order)
+    return family(reach.items()), family(order.items())
 
 
 def climbed(ladders: Mapping[Any, Ladder], counts: Mapping[Any, int]) -> dict[Any, float]:
@@ -142,6 +142,6 @@ def rank_cuts(model: pyo.ConcreteModel, layout: RankLayout) -> None:
     """The families ``distinct_ranks`` and ``one_above``."""
     t, z = model.t, model.z
     model.distinct_ranks = family(
-        {key: linear(*((1, t[il]) for il in levels)) <= most for key, (levels, most) in layout.crowded.items()}
+        (key, linear(*((1, t[il]) for il in levels)) <= most) for key, (levels, most) in layout.crowded.items()
     )
-    model.one_above = family({(i, k): linear((1, z[i, k]), (1, z[k, i])) <= 1 for i, k in layout.mutual})
+    model.one_above = family(((i, k), linear((1, z[i, k]), (1, z[k, i])) <= 1) for i, k in layout.mutual)

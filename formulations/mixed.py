@@ -125,17 +125,15 @@ def build(
 
     model.statistic = statistic(model, y_)
     model.win_count = family(
-        {
-            (u, i): linear((1, s[u, i]), *((-1, s[ui]) for ui in lower), *((-1, z[i, k]) for k in added)) == sure
-            for (u, i), (lower, added, sure) in layout.counts.items()
-        }
+        ((u, i), linear((1, s[u, i]), *((-1, s[ui]) for ui in lower), *((-1, z[i, k]) for k in added)) == sure)
+        for (u, i), (lower, added, sure) in layout.counts.items()
     )
     model.few_lost, model.few_lost_order = level_rows(few, b, s, chosen)
     model.place_count = family(
-        {uq: linear((1, c[uq]), *((-1, b[uiq]) for uiq in layout.losers[uq])) == placed[uq].sure for uq in placed}
+        (uq, linear((1, c[uq]), *((-1, b[uiq]) for uiq in layout.losers[uq])) == placed[uq].sure) for uq in placed
     )
     model.enough_placed, model.enough_placed_order = level_rows(placed, y_, c, chosen)
-    model.wider_top = family({p: linear((1, y_[p]), (-1, y_[wider])) <= 0 for p, wider in layout.wider})
+    model.wider_top = family((p, linear((1, y_[p]), (-1, y_[wider])) <= 0) for p, wider in layout.wider)
     return documented(model, PARTS)
 
 

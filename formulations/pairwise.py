@@ -109,7 +109,7 @@ def build(X: ArrayLike, preferences: Preferences, *, name: str = "pairwise", **o
     z = model.z
     model.statistic = statistic(model, z)
     both = mutual_pairs(layout.wins) if layout.instance.options.extra_cuts else []
-    model.one_above = family({(i, k): linear((1, z[i, k]), (1, z[k, i])) <= 1 for i, k in both})
+    model.one_above = family(((i, k), linear((1, z[i, k]), (1, z[k, i])) <= 1) for i, k in both)
     return documented(model, PARTS)
 
 

@@ -90,18 +90,17 @@ def build(
     model.a = a = pyo.Var(list(layout.gains), domain=pyo.Binary)
     model.statistic = statistic(model, a)
     model.threshold = family(
-        {
-            (u, k): linear(*((x, w[j]) for j, x in enumerate(rows[k]) if x), (-1, h[u])) <= 0
-            for u, ks in layout.rivals.items()
-            for k in ks
-        }
+        ((u, k), linear(*((x, w[j]) for j, x in enumerate(rows[k]) if x), (-1, h[u])) <= 0)
+        for u, ks in layout.rivals.items()
+        for k in ks
     )
     model.above_threshold = family(
-        {
-            (u, i): linear((1, a[u, i]), *((-x / M, w[j]) for j, x in enumerate(rows[i]) if x), (1 / M, h[u]))
-            <= (M - epsilon) / M
-            for (u, i), M in divisors.items()
-        }
+        (
+            (u, i),
+            linear((1, a[u, i]), *((-x / M, w[j]) for j, x in enumerate(rows[i]) if x), (1 / M, h[u]))
+            <= (M - epsilon) / M,
+        )
+        for (u, i), M in divisors.items()
     )
     return documented(model, PARTS)
 

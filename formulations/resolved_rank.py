@@ -153,33 +153,30 @@ def build(
     model.statistic = statistic(model, t)
     # a_j = (x_ij - x_kj) / U_ik: each row is divided by its U_ik.
     model.win_when_above = family(
-        {
-            ik: linear(*((a_j, w[j]) for j, a_j in a), *above(-1, ik)) <= 0
-            for ik, a, _ in slopes(instance, layout.gap, layout.most)
-        }
+        (ik, linear(*((a_j, w[j]) for j, a_j in a), *above(-1, ik)) <= 0)
+        for ik, a, _ in slopes(instance, layout.gap, layout.most)
     )
     if instance.options.linking == "ordered":
         model.rank_from_wins = family(
-            {
-                i: linear((1, r[i]), *above(-1, *below.by_win), *above(1, *below.by_tie))
-                == below.sure + len(below.by_tie)
-                for i, below in layout.standings.items()
-                if i in r
-            }
+            (
+                i,
+                linear((1, r[i]), *above(-1, *below.by_win), *above(1, *below.by_tie))
+                == below.sure + len(below.by_tie),
+            )
+            for i, below in layout.standings.items()
+            if i in r
         )
     else:
         # A pair won for certain has z_ik = 1 and no variable.
         model.winner_higher = family(
-            {
-                (i, k): linear((1, r[i]), (-1, r[k]), *above(-m[i], (i, k))) >= 1 - m[i] * ((i, k) in z)
-                for i, k in layout.maybe_above
-            }
+            ((i, k), linear((1, r[i]), (-1, r[k]), *above(-m[i], (i, k))) >= 1 - m[i] * ((i, k) in z))
+            for i, k in layout.maybe_above
         )
         model.tie_to_lower_gain = family(
-            {(i, k): linear((1, r[k]), (-1, r[i]), *above(m[i], (i, k))) >= 1 for i, k in layout.lower_gain}
+            ((i, k), linear((1, r[k]), (-1, r[i]), *above(m[i], (i, k))) >= 1) for i, k in layout.lower_gain
         )
         model.tie_to_later = family(
-            {(i, k): linear((1, r[k]), (-1, r[i]), *above(m[i], (i, k), (k, i))) >= 1 for i, k in layout.later}
+            ((i, k), linear((1, r[k]), (-1, r[i]), *above(m[i], (i, k), (k, i))) >= 1) for i, k in layout.later
         )
     model.reach_level, model.level_order = level_rows(layout.ladders, t, r, instance.options)
     rank_cuts(model, layout)
@@ -187,15 +184,16 @@ def build(
         # 1 when row i stands ahead of enough others for the quota.
         model.p = p = pyo.Var([(d, i) for d, one in enumerate(layout.quotas) for i in one.ahead], domain=pyo.Binary)
         model.quota_place = family(
-            {
-                (d, i): linear(*above(1, *((i, k) for k in one.others)), (one.room - len(one.others), p[d, i]))
-                >= -one.sure(layout.state, i)
-                for d, one in enumerate(layout.quotas)
-                for i in one.ahead
-            }
+            (
+                (d, i),
+                linear(*above(1, *((i, k) for k in one.others)), (one.room - len(one.others), p[d, i]))
+                >= -one.sure(layout.state, i),
+            )
+            for d, one in enumerate(layout.quotas)
+            for i in one.ahead
         )
         model.quota_count = family(
-            {d: linear(*((1, p[d, i]) for i in one.ahead)) >= one.wanted for d, one in enumerate(layout.quotas)}
+            (d, linear(*((1, p[d, i]) for i in one.ahead)) >= one.wanted) for d, one in enumerate(layout.quotas)
         )
     return documented(model, PARTS)
 

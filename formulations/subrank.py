@@ -133,7 +133,7 @@ def build(
 
     model.statistic = statistic(model, t)
     model.win_count = family(
-        {i: linear((1, s[i]), *((-1, z[ik]) for ik in layout.standings[i].by_win)) == ladders[i].sure for i in ladders}
+        (i, linear((1, s[i]), *((-1, z[ik]) for ik in layout.standings[i].by_win)) == ladders[i].sure) for i in ladders
     )
     model.reach_level, model.level_order = level_rows(ladders, t, s, layout.instance.options)
     rank_cuts(model, layout)
