@@ -25,8 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rerank.certificate.lists import certified_lists, exact_scores, mean_of_lists
-from rerank.certificate.quotas import check_quotas
+from rerank.certificate.lists import certified_lists, check_quotas, exact_scores, mean_of_lists
 from rerank.errors import CertificateError, InputError
 from rerank.problem import Margin, Problem, broken, digest
 from rerank.problem.lists import Floats

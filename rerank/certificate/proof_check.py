@@ -26,8 +26,7 @@ from rerank.certificate.check.circuits import CircuitCheck
 from rerank.certificate.check.exact import ExactProblem
 from rerank.certificate.check.leaves import LeafCheck, Seen
 from rerank.certificate.check.tree import UnprovenError, ends, families, trees
-from rerank.certificate.lists import exact_scores
-from rerank.certificate.quotas import check_quotas, meets_quotas
+from rerank.certificate.lists import check_quotas, exact_scores, meets_quotas
 from rerank.errors import CertificateError, InputError
 from rerank.problem import Problem, Proof, broken, digest
 from rerank.problem.proof import COORDINATE, LINE, VERSION, Circuits

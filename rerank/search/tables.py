@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
@@ -174,6 +174,7 @@ class RowTables(Flat):
     n_positive: Ints  # (U,)
     n_rows: Ints  # (U,)
     rough: bool  # whether the steps of the value along a line are too many to look at each
+    _samples: dict[int, Sample] = field(default_factory=dict, init=False)
     by_rows: ClassVar[bool] = True
 
     @cached_property
@@ -191,25 +192,16 @@ class RowTables(Flat):
         """Covariance of the differences of rows, of every so many where there are very many."""
         return 2.0 * np.atleast_2d(np.cov(self.rows[:: 1 + self.rows.size // MOST_NUMBERS].T))
 
-    @cached_property
-    def _whole(self) -> Sample:
-        from rerank.search.rows.smooth import whole
-
-        return whole(self)
-
-    @cached_property
-    def _samples(self) -> dict[int, Sample]:
-        return {}
-
     def sample(self, most: int) -> Sample:
         """About so many rows as the smooth stand-in for the value takes them, always the same ones."""
-        from rerank.search.rows.smooth import sampled
+        from rerank.search.rows.smooth import sampled, whole
 
-        if most >= self.rows.shape[0]:
-            return self._whole
-        if most not in self._samples:
-            self._samples[most] = sampled(self._whole, most, np.random.default_rng(0))
-        return self._samples[most]
+        n, known = self.rows.shape[0], self._samples
+        if n not in known:
+            known[n] = whole(self)
+        if most < n and most not in known:
+            known[most] = sampled(known[n], most, np.random.default_rng(0))
+        return known[min(most, n)]
 
     @cached_property
     def spread(self) -> Floats:
