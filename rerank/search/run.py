@@ -201,18 +201,17 @@ class Run:
     def _levels(self) -> None:
         """Bound the value by what can be reached at the top, and keep the points met on the way."""
         boxes = self.boxes
-
-        def offered(w: Floats) -> float:
-            self.offer(w)
-            return boxes.value + boxes.slack
-
         levels = levels_of(self.problem, self.domain, self.tables, boxes.record)
         if levels is not None:
-            levels.rise(offered, LEVELS_SHARE * current().left)
+            levels.rise(self._offered, LEVELS_SHARE * current().left)
             self.top_bound = levels.bound()
             boxes.cap = min(boxes.cap, self.top_bound)
             if boxes.record:
                 self.circuits = levels.recorded()
+
+    def _offered(self, w: Floats) -> float:
+        self.offer(w)
+        return self.boxes.value + self.boxes.slack
 
     # ---- what is reported
 
