@@ -116,19 +116,13 @@ def given_point(domain: Domain, start: ArrayLike) -> Floats:
 
 
 def proof_of(
-    problem: Problem,
-    boxes: OpenBoxes,
-    left_out: int | None,
-    value: float,
-    bound: float,
-    weights: Floats,
-    circuits: Circuits | None,
+    problem: Problem, boxes: OpenBoxes, left_out: int | None, claim: tuple[float, float, Floats], shown: Circuits | None
 ) -> Proof:
-    """Assemble the proof of a search that recorded its splits; ``circuits`` that show the bound are enough."""
+    """Assemble the proof of a value, a bound and weights from the splits; circuits that show the bound are enough."""
     flip = np.where(boxes.domain.scale < 0, -1, 1).astype(np.int8)
-    if circuits is not None:
+    if shown is not None:
         none = np.empty(0, np.uint16)
-        return Proof(value, bound, weights, flip, (), left_out, none, (), digest(problem), circuits=circuits)
+        return Proof(*claim, flip, (), left_out, none, (), digest(problem), circuits=shown)
     splits, listed = boxes.recorded()
     sizes = np.array([c.size for c in boxes.columns], dtype=np.intp)
     roots = np.array([len(boxes.domain.part(c).roots()[0]) for c in boxes.columns], dtype=np.intp)
@@ -138,8 +132,7 @@ def proof_of(
         t = boxes.axes.pairs(s)
         guide = boxes.axes.antiparallel[s].guide if s in boxes.axes.antiparallel else np.empty(0, np.int32)
         lines.append(np.column_stack([t.upper[guide], t.lower[guide]]).astype(np.int64))
-    found = value, bound, weights, flip, tuple(boxes.columns), left_out, codes
-    return Proof(*found, tuple(lines), digest(problem))
+    return Proof(*claim, flip, tuple(boxes.columns), left_out, codes, tuple(lines), digest(problem))
 
 
 def _preorder(splits: NDArray[np.int64], widths: Indices, listed: set[int]) -> NDArray[np.uint16]:

@@ -248,7 +248,7 @@ class Run:
         if boxes.record and boxes.weights is not None:
             shown = self.circuits.sizes.size and self.top_bound <= boxes.open_bound() + boxes.slack
             circuits = self.circuits if shown else None
-            proof = proof_of(self.problem, boxes, self.left_out, value, bound, w, circuits)
+            proof = proof_of(self.problem, boxes, self.left_out, (value, bound, w), circuits)
         seconds, start = time.perf_counter() - self.began, min(t.to_value(self.start_value), value)
         box, exact = None if closed else self._box(), gave_up and not note and self._is_exact()
         found = value, bound, w, closed, boxes.boxes, seconds, start, self.problem.ideal, interrupted, proof, box

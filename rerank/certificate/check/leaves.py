@@ -18,7 +18,7 @@ from rerank.certificate.check.pairs import Filter, Pairs
 from rerank.certificate.check.quotas import QuotaCheck
 from rerank.certificate.check.tree import Boxes, Branch, Mask, Sides, UnprovenError, halved
 from rerank.certificate.check.vertices import RationalBox, largest_value
-from rerank.problem.lists import Floats, Indices
+from rerank.problem.lists import Counts, Floats, Indices
 from rerank.problem.proof import COORDINATE, LINE, LISTED
 
 BATCH = 2**19  # leaves times undecided pairs that make one matrix
@@ -32,12 +32,7 @@ class LeafCheck:
     """Checks the trees of one support after the other; counts leaves that passed, and those that took rationals."""
 
     def __init__(
-        self,
-        exact: ExactProblem,
-        codes: NDArray[np.uint16],
-        ends_of: NDArray[np.int64],
-        bound: Fraction,
-        seen: Seen | None = None,
+        self, exact: ExactProblem, codes: NDArray[np.uint16], ends_of: Counts, bound: Fraction, seen: Seen | None
     ) -> None:
         self.seen = seen
         self.exact, self.pairs, self.quotas = exact, Pairs(exact), QuotaCheck(exact)

@@ -57,23 +57,11 @@ WHOLE = 1e-6  # by how much a loss must pass a whole number to be rounded up to 
 def explorer(linear: bool) -> Any:
     """The kernel for linear problems, or for the others: each is compiled without what only the other needs."""
 
-    def explore(
-        given: Any,
-        workspace: Any,
-        stack: Any,
-        unresolved: Any,
-        splits: Any,
-        counts: Any,
-        sums: Any,
-        slack: float,
-        target: float,
-        work_limit: float,
-        smallest: float,
-    ) -> None:
+    def explore(given: Any, workspace: Any, memory: Any, counts: Any, sums: Any, limits: Any) -> None:
         """Explore boxes, the last first, until none is left, the work is spent, or memory for boxes or splits ends.
 
-        ``stack`` and ``unresolved`` hold numbers (n, 2 k + 1) and labels (n, 5 + m) of boxes to explore, and of those
-        too small to split whose bound beats the value found. A row of ``splits`` is the name of a split box, its
+        The memory holds numbers (n, 2 k + 1) and labels (n, 5 + m) of boxes to explore, the same of those too small to
+        split whose bound beats the value found, and splits (n, 3). A row of these is the name of a split box, its
         coordinate (or ``k - 1 + g`` for group ``g``) and the name of its first child; the second child's is one more.
         Without a row no record is kept. ``counts`` (5,) says how many boxes and splits these hold, how many boxes were
         explored, and the name of the next new box; ``sums`` (3,) the best value met, whose weights are in a new
@@ -81,6 +69,8 @@ def explorer(linear: bool) -> Any:
         is a ``work_limit``. A box is fathomed when its bound is at most the best value plus ``slack``, and set aside up
         to the ``target``; no coordinate is split below the ``smallest`` half-width.
         """
+        numbers, labels, small_numbers, small_labels, splits = memory
+        slack, target, work_limit, smallest = limits
         slots, within, walls = given.paid, given.within, given.walls
         D, level, base = workspace.columns, workspace.level, workspace.base
         count, mark, lost_at, active_at = workspace.count, workspace.mark, workspace.lost, workspace.active
@@ -96,8 +86,6 @@ def explorer(linear: bool) -> Any:
         margin = given.epsilon
         whitened = given.basis.size > 0
         n_sides, record, quotas = side.size, splits.shape[0] > 0, workspace.quotas
-        numbers, labels = stack
-        small_numbers, small_labels = unresolved
         top, n_small, n_splits, boxes, next_name = counts[0], counts[1], counts[2], counts[3], counts[4]
         found, aside, work = sums[0], sums[1], sums[2]
         limit = max(found + slack, target)

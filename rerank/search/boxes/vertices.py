@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from rerank.errors.stops import current
 from rerank.problem import Problem, RankedList
 from rerank.problem.lists import Floats, Indices
-from rerank.search.boxes.cells import Plane, points_of_cells
+from rerank.search.boxes.cells import Plane, Point, points_of_cells
 from rerank.search.boxes.listing import grid_of, vertices
 from rerank.search.boxes.nodes import NodeBatch
 from rerank.search.boxes.open import OpenBoxes
@@ -112,7 +112,7 @@ class Exact:
         free = np.flatnonzero(half > 0)
         if open_.size > MOST_PAIRS:
             return None
-        alike: dict[tuple[Fraction, ...], list[int]] = {}  # on few features many pairs are the same
+        alike: dict[Point, list[int]] = {}  # on few features many pairs are the same
         for p in open_:
             alike.setdefault(tuple(self._entry(int(p), j) for j in features), []).append(int(p))
         plain = t.linear and not (self.walls or self.problem.by_sum or asked)
@@ -157,12 +157,7 @@ class Exact:
         return best, at
 
     def _on_grid(
-        self,
-        alike: dict[tuple[Fraction, ...], list[int]],
-        features: Indices,
-        centre: Floats,
-        half: Floats,
-        sure: NDArray[np.bool_],
+        self, alike: dict[Point, list[int]], features: Indices, centre: Floats, half: Floats, sure: NDArray[np.bool_]
     ) -> tuple[float, list[Floats]] | None:
         """As :meth:`largest` where the rows are small whole numbers and the ends of the box too; else None."""
         t, stop = self.tables, current()

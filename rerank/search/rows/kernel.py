@@ -84,19 +84,7 @@ def assess(given: Any, space: Any, v: int, beaten: float) -> Any:
 
 
 @kernel()
-def explore(
-    given: Any,
-    space: Any,
-    stack: Any,
-    unresolved: Any,
-    splits: Any,
-    counts: Any,
-    sums: Any,
-    slack: float,
-    target: float,
-    work_limit: float,
-    smallest: float,
-) -> None:
+def explore(given: Any, space: Any, memory: Any, counts: Any, sums: Any, limits: Any) -> None:
     """Explore boxes, the last one first, until none is left, the work is spent, or memory for boxes ends. Parameters
     are those of :func:`rerank.search.boxes.kernel.explorer`, but no split is recorded; work counts evaluations of a
     row, or of a pair where pairs are formed.
@@ -104,8 +92,8 @@ def explore(
     level, axes, quotas = space.level, space.axes, space.quotas
     c, h, amount, balance = axes[0], axes[1], axes[3], axes[4]
     k = c.size
-    numbers, labels = stack
-    small_numbers, small_labels = unresolved
+    numbers, labels, small_numbers, small_labels, _ = memory
+    slack, target, work_limit, smallest = limits
     top, n_small, boxes, next_name = counts[0], counts[1], counts[3], counts[4]
     found, aside, work = sums[0], sums[1], sums[2]
     limit = max(found + slack, target)

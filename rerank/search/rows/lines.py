@@ -129,19 +129,19 @@ class RowLines(LineSearch):
         """The best point of a line; ``w`` itself if none is better."""
         from rerank.search.rows.sweep import best_of_line
 
-        pieces = [(w, u, A, B, max(low, -1.0), min(high, 1.0))]
-        pieces += [(u, w, B, A, max(0.0, 1.0 / high), min(1.0, 1.0 / max(low, 1.0)))] if high > 1.0 else []
-        pieces += [(-u, w, -B, A, max(0.0, -1.0 / low), min(1.0, -1.0 / min(high, -1.0)))] if low < -1.0 else []
+        pieces = [((A, B, w, u), max(low, -1.0), min(high, 1.0))]
+        pieces += [((B, A, u, w), max(0.0, 1.0 / high), min(1.0, 1.0 / max(low, 1.0)))] if high > 1.0 else []
+        pieces += [((-B, A, -u, w), max(0.0, -1.0 / low), min(1.0, -1.0 / min(high, -1.0)))] if low < -1.0 else []
         t, norming, before = self.tables, self.domain.norming(w).size, self._at(w)[1]
         best, out = -np.inf, w
-        for point, along, at, by, first, last in pieces:
+        for line, first, last in pieces:
+            point, along = line[2:]
             if first > last:
                 continue
             while True:
                 lists, scratch = self._memory
-                value, left, right, work = best_of_line(
-                    at, by, point, along, norming, first, last, t.epsilon, t.slack, lists, scratch
-                )
+                found = best_of_line(line, norming, first, last, t.epsilon, t.slack, lists, scratch)
+                value, left, right, work = found
                 if work >= 0:
                     break
                 self._memory = lists, scratch.larger()

@@ -30,22 +30,13 @@ SHORT = 15  # entries up to which insertion sorts sooner
 
 @kernel()
 def best_of_line(
-    A: Any,
-    B: Any,
-    w: Any,
-    u: Any,
-    norming: int,
-    low: float,
-    high: float,
-    epsilon: float,
-    slack: float,
-    lists: Any,
-    scratch: Any,
+    line: Any, norming: int, low: float, high: float, epsilon: float, slack: float, lists: Any, scratch: Any
 ) -> Any:
-    """Largest value on ``w + tau u``, ``low <= tau <= high``, ends of the widest piece that has it, and work. ``A`` and
-    ``B`` (n,) are the scores at ``w`` and along ``u``, both ends finite. The margin is multiplied by the largest size
-    of the first ``norming`` weights. Work counts evaluations of a row; -1 where the scratch has no room for all steps.
+    """Largest value on ``w + tau u``, ``low <= tau <= high``, ends of the widest piece that has it, and work. A line is
+    the scores (n,) at ``w`` and along ``u``, ``w`` and ``u``; both ends are finite. The margin is multiplied by the
+    largest size of the first ``norming`` weights. Work counts rows evaluated; -1 where the scratch is too small.
     """
+    A, B, w, u = line
     pieces, pieces_back = scratch.envelopes[0], scratch.envelopes[1]
     n = envelope(w, u, 1.0, norming, pieces)
     n_back = envelope(w, u, -1.0, norming, pieces_back)
