@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rerank.certificate.certificate import check_weights
 from rerank.certificate.check.circuits import CircuitCheck
@@ -198,10 +197,7 @@ class _Checker:
         first = 0
         for features, lines in zip(proof.supports, proof.lines):
             boxes, first = trees(*self.exact.roots(features), first, ends_of)
-            check.support(features, self._lines(lines), boxes)
+            if lines.size and not (lines.ndim == 2 and lines.shape[1] == 2 and np.isin(lines, self.exact.used).all()):
+                raise UnprovenError("A line is given by rows that stand in no list.")
+            check.support(features, lines.reshape(-1, 2), boxes)
             self.leaves, self.exact_leaves = check.leaves, check.exact_leaves
-
-    def _lines(self, lines: NDArray[np.int64]) -> NDArray[np.int64]:
-        if lines.size and not (lines.ndim == 2 and lines.shape[1] == 2 and np.isin(lines, self.exact.used).all()):
-            raise UnprovenError("A line is given by rows that stand in no list.")
-        return lines.reshape(-1, 2)

@@ -47,7 +47,7 @@ def problem_to_json(problem: Problem) -> dict[str, Any]:
         "high": _hex(problem.high),
         **({} if problem.limits is None else {"limits": [_hex(side) for side in problem.limits]}),
         **({} if not problem.rows else {"weight_rows": [row.to_json() for row in problem.rows]}),
-        **({} if not problem.quotas else {"quotas": [_plain(quota) for quota in problem.quotas]}),
+        **({} if not problem.quotas else {"quotas": [vars(q) | {"rows": q.rows.tolist()} for q in problem.quotas]}),
         **({} if not problem.by_sum else {"by_sum": True}),
     }
 
@@ -97,11 +97,6 @@ def _list(body: Any, n: int) -> RankedList:
     if alone and hits is not None:
         raise ValueError("a list has weights of hits, and rows that are alone")
     return RankedList(rows, gains, coefficients, weight, constant, scale, hits, alone)
-
-
-def _plain(quota: Quota) -> dict[str, Any]:
-    sides = {"first": quota.first, "least": quota.least, "most": quota.most}
-    return {"name": quota.name, **sides, "rows": quota.rows.tolist()}
 
 
 def _quota(body: Any, n: int) -> Quota:

@@ -59,7 +59,9 @@ def reduced_problem(
     centre = scale_columns(table[first[min(depth, first.size) // 2 :]], low, high).mean(axis=0)
     sides = np.asarray(limits, dtype=np.float64)
     lower, upper = _ends(table, low, high, centre, sides)
-    least = _last(lower[gains == 0], depth) - float(options.get("epsilon", 1e-4))
+    ends = lower[gains == 0]
+    least = float(np.partition(ends, -depth)[-depth]) if ends.size >= depth else -np.inf
+    least -= float(options.get("epsilon", 1e-4))
     rows = np.flatnonzero(upper > least)
     offset, scale = shown(statistic, gains, np.empty(0))
     coefficients = statistic.coefficients(gains.size)[gains.size - rows.size :].copy()
@@ -84,8 +86,3 @@ def _ends(table: Floats, low: Floats, high: Floats, centre: Floats, sides: Float
         size += max(abs(least), abs(most)) * (np.abs(z) + abs(centre[j]))
     reach += ROUNDING * size
     return at - reach, at + reach
-
-
-def _last(ends: Floats, depth: int) -> float:
-    """The ``depth``-th largest; minus infinity where there are fewer."""
-    return float(np.partition(ends, -depth)[-depth]) if ends.size >= depth else -np.inf

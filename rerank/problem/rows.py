@@ -220,7 +220,10 @@ class _Reader:
         kind, token = self.tokens[self.at]
         self.at += 1
         if kind == "number":
-            return {}, self.number(token)
+            exponent = re.split("[eE]", token)[1:]
+            if len(token) > MOST_DIGITS or (exponent and abs(int(exponent[0])) > MOST_DIGITS):
+                raise self.wrong("holds a number that is too long")
+            return {}, Fraction(token)
         if kind in ("quoted", "name"):
             return {self.column(token): Fraction(1)}, Fraction(0)
         if token in ("+", "-"):
@@ -234,12 +237,6 @@ class _Reader:
             raise self.wrong("has a parenthesis that is not closed")
         self.at += 1
         return inner
-
-    def number(self, token: str) -> Fraction:
-        exponent = re.split("[eE]", token)[1:]
-        if len(token) > MOST_DIGITS or (exponent and abs(int(exponent[0])) > MOST_DIGITS):
-            raise self.wrong("holds a number that is too long")
-        return Fraction(token)
 
     def column(self, name: str) -> int:
         if name in self.left_out:

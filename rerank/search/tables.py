@@ -424,15 +424,11 @@ def row_tables(problem: Problem, scale: Floats) -> RowTables:
     hits = [unit.hits.astype(np.float64) if weighs else np.empty(0) for unit in units]
     coef_start, n_rows = starts(places).astype(np.int64), np.diff(begin)[home]
     # One type of whole numbers but for the rows' own: each mixture of two compiles functions again.
-    paid = Paid(
-        np.minimum(np.diff(coef_start), n_rows).astype(np.int64),
-        coef_start,
-        _joined(places),
-        starts(hits).astype(np.int64),
-        _joined(hits),
-        np.array([last_hit(unit.hits) for unit in units], np.int64),
-        np.array([not unit.alone for unit in units], np.int64),
+    counted, steps = (
+        np.array([(last_hit(unit.hits), not unit.alone) for unit in units], np.int64).reshape(-1, 2).T.copy()
     )
+    earned = coef_start, _joined(places), starts(hits).astype(np.int64), _joined(hits)
+    paid = Paid(np.minimum(np.diff(coef_start), n_rows).astype(np.int64), *earned, counted, steps)
     # Positives that take no places from each other are binary lists of one each.
     split = [(x, h) for unit, x in zip(units, places) for h in (unit.hits[:, None] if unit.alone else [unit.hits])]
     ideal, slack = _most([x for x, _ in split], [h for _, h in split])

@@ -160,21 +160,11 @@ def given(t: Tables | RowTables, support: Support) -> Given:
     walls = support.walls
     if not plain and len(walls):  # sides are 0 there, so that the norm of weights does not count
         walls = np.column_stack([walls[:, :-2] @ basis, walls[:, -2], 4.0 * features.size * walls[:, -1]])
+    kind = isinstance(t, Tables) and t.single, t.integral
+    paid = t.lists.paid if isinstance(t, RowTables) else t.slots
+    rounding = (t.tolerance, t.spacing) if plain else (whitened_tolerance(t.tolerance, features.size), 0.0)
     made: Given = writable(
-        Given(
-            rows,
-            basis,
-            support.within,
-            walls,
-            t.lists.paid if isinstance(t, RowTables) else t.slots,
-            isinstance(t, Tables) and t.single,
-            t.integral,
-            t.total,
-            t.epsilon,
-            t.tolerance if plain else whitened_tolerance(t.tolerance, features.size),
-            t.spacing if plain else 0.0,
-            quotas,
-        )
+        Given(rows, basis, support.within, walls, paid, *kind, t.total, t.epsilon, *rounding, quotas)
     )
     return made
 

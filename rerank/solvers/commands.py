@@ -308,15 +308,6 @@ def installed_version(solver: Solver, command: Iterable[str]) -> str:
         return "unknown"
 
 
-def _check_raw(solver: Solver, command: list[str], options: Options) -> None:
-    """Ask a solver that goes on without an option that it does not know whether it knows these."""
-    if not options.raw or solver.refusal == NEVER:
-        return
-    said, _ = _printed([*command, *_raw(options, DASHED), *solver.ask])
-    if match := re.search(solver.refusal, said, re.M):
-        raise SolverError(f"{solver.title} refuses an option: {match[0].strip()}.")
-
-
 def by_command(
     name: str, command: list[str], program: Program, options: Options, folder: Path, cancel: threading.Event | None
 ) -> tuple[Outcome, str]:
@@ -325,7 +316,10 @@ def by_command(
     from formulations.solutions import NoPointError, read_solution
 
     solver, limit, written = SOLVERS[name], options.time_limit, folder / SOLUTION
-    _check_raw(solver, command, options)
+    if options.raw and solver.refusal != NEVER:  # it would go on without an option that it does not know
+        said, _ = _printed([*command, *_raw(options, DASHED), *solver.ask])
+        if match := re.search(solver.refusal, said, re.M):
+            raise SolverError(f"{solver.title} refuses an option: {match[0].strip()}.")
     if options.cutoff is not None:
         options = replace(options, cutoff=program.constant - options.cutoff)
     # The solver keeps the limit itself; ours is a little later, for a solver that does not.

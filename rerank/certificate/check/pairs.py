@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -148,7 +147,8 @@ def rounded_up(units: list[Unit]) -> tuple[NDArray[np.int64], Indices, int]:
     a list alone earns more than this.
     """
     largest = exact_sum(u.value([0] * u.positive.size) for u in units)
-    shift = 62 - _log2(largest)
+    # 62 less a whole number that ``log2(largest)`` does not exceed.
+    shift = 61 - largest.numerator.bit_length() + largest.denominator.bit_length() if largest else 62
     rounded = [
         -(-(a * unit.factor.numerator << shift) // (unit.factor.denominator * unit.denominator))
         if shift >= 0
@@ -158,8 +158,3 @@ def rounded_up(units: list[Unit]) -> tuple[NDArray[np.int64], Indices, int]:
     ]
     first = np.concatenate([[0], np.cumsum([len(unit.coefficients) for unit in units], dtype=np.intp)])
     return np.array(rounded, dtype=np.int64), first, shift
-
-
-def _log2(x: Fraction) -> int:
-    """A whole number that ``log2(x)`` does not exceed; 0 for 0."""
-    return x.numerator.bit_length() - x.denominator.bit_length() + 1 if x else 0

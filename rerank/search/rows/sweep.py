@@ -56,7 +56,10 @@ def best_of_line(
             continue
         for i in range(size):
             which[i] = begin + i
-        places = _places(lists, q)
+        # Places that rows have to be sorted for: where some hits alone count, no more than these.
+        places = lists.paid.places[lists.first_unit[q]]
+        if lists.paid.hits.size > 0:
+            places = min(places, lists.paid.counted[lists.first_unit[q]])
         known, before = False, 0.0
         parts[0, 0], parts[0, 1], parts[0, 2], parts[0, 3], parts[0, 4] = low, high, 0, size, 0
         top = 1
@@ -115,14 +118,6 @@ def best_of_line(
             value += changes[1, e]
             previous = t
     return best, left, right, work + n
-
-
-@inner()
-def _places(lists: Any, q: int) -> int:
-    """Places of a list that rows have to be sorted for: where some hits alone count, no more than these."""
-    u = lists.first_unit[q]
-    paid = lists.paid
-    return min(paid.places[u], paid.counted[u]) if paid.hits.size > 0 else paid.places[u]
 
 
 @inner()

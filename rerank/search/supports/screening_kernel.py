@@ -248,22 +248,11 @@ def memory(layout: Any, s: int) -> Memory:
     """Memory for supports of ``s`` features."""
     E, depth, room = layout.idle.size, s * LEVELS + 3, MOST_BOXES + 2 * s
     places = int(np.diff(layout.slots.coef_start).max(initial=1))
-    return Memory(
-        np.empty((s, LEVELS, E), np.int16),
-        np.full(s, -1, np.int64),
-        np.zeros(s, np.bool_),
-        np.empty(E, np.int16),
-        np.empty((depth, E), np.int16),
-        np.arange(depth),
-        np.zeros((depth, s), np.int64),
-        np.empty(depth),
-        np.empty((3, s)),
-        np.zeros(layout.lane_slot.size, np.int16),
-        np.zeros(layout.slots.unit_of.size, np.int32),
-        np.zeros(places + 1, np.int64),
-        np.empty(room, np.int64),
-        np.empty((room, 2 * s + 1)),
-    )
+    support = np.empty((s, LEVELS, E), np.int16), np.full(s, -1, np.int64), np.zeros(s, np.bool_), np.empty(E, np.int16)
+    stack = np.empty((depth, E), np.int16), np.arange(depth), np.zeros((depth, s), np.int64), np.empty(depth)
+    lane, lost = np.zeros(layout.lane_slot.size, np.int16), np.zeros(layout.slots.unit_of.size, np.int32)
+    counts = lane, lost, np.zeros(places + 1, np.int64)
+    return Memory(*support, *stack, np.empty((3, s)), *counts, np.empty(room, np.int64), np.empty((room, 2 * s + 1)))
 
 
 def screened(
