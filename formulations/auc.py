@@ -47,8 +47,7 @@ from formulations.options import Instance, instance_of
 from formulations.wins import Layout, asked_pairs, pair_layout, wins_of
 
 NAMES = ("statistic", "w", "gamma", "z", "above_by_margin", "switch_up", "switch_down")
-PARTS = dict.fromkeys(NAMES, ("", "A.1"))
-"""Appendix of [RudinWang2018] that states the component."""
+PARTS = dict.fromkeys(NAMES, ("", "A.1"))  # appendix of [RudinWang2018] that states the component
 
 
 def build(

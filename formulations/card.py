@@ -81,10 +81,8 @@ from formulations.options import rows_of
 
 __all__ = ["Card", "build", "build_pessimistic", "most_nonzeros", "assignment"]
 
-MARGIN = 0.5
-"""Points by which a total must be above another one: whole numbers differ by 1, and solvers round."""
-
-PARTS = {
+MARGIN = 0.5  # points by which a total must be above another one: whole numbers differ by 1, and solvers round
+PARTS = {  # prefixes of the short names of columns and rows of cards, and what they mean
     "u": ("u", "ours: 1 when question j has points above 0"),
     "d": ("d", "ours: 1 when question j has points below 0"),
     "v": ("v", "ours: 1 when question j has exactly m points"),
@@ -110,7 +108,6 @@ PARTS = {
     "not_below_if": ("NI", "ours: no point less is not below"),
     "area_inside": ("AR", "ours: the AUC among the rows of each kind of people, in pairs of rows"),
 }
-"""Prefixes of the short names of columns and rows of cards, and what they mean."""
 
 
 Need = tuple[Iterable[int] | None, Iterable[int]]
@@ -167,32 +164,17 @@ class Card:
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """The program before Pyomo sees it.
+    """The program before Pyomo sees it."""
 
-    Attributes
-    ----------
-    kinds : float64 array (G, d)
-        Answers of each kind of rows.
-    pairs : list of (g, h)
-    gains : list of float
-        What each pair adds to the objective when it is won; 0 for pairs that count for people only.
-    low, high : float64 arrays (pairs,)
-        Range of the difference of totals.
-    inside : list of (float64 array (pairs,), float)
-        Of each kind of people, twice the pairs that each pair of kinds adds when won, and how many there must be.
-    constant : float
-    nonzeros : int
-        Upper bound on the non-zeros of the rows of pairs.
-    """
-
-    kinds: Floats
-    pairs: list[tuple[int, int]]
-    gains: list[float]
-    low: Floats
+    kinds: Floats  # (G, d): answers of each kind of rows
+    pairs: list[tuple[int, int]]  # kinds (g, h)
+    gains: list[float]  # what each pair adds when it is won; 0 for pairs that count for people only
+    low: Floats  # (pairs,): range of the difference of totals
     high: Floats
+    # Of each kind of people, twice the pairs that each pair of kinds adds when won, and how many there must be.
     inside: list[tuple[Floats, float]]
     constant: float
-    nonzeros: int
+    nonzeros: int  # upper bound on the non-zeros of the rows of pairs
     domains: list[list[int]] = field(default_factory=list)
 
     @property
@@ -276,11 +258,11 @@ def build(
 
     def limits(sign: float, column: Any, at: Iterable[int], factor: Sequence[float], side: Sequence[float]) -> Any:
         return family(
-            {
-                layout.pairs[k]: linear((factor[k], column[layout.pairs[k]]), *((sign * a, one) for a, one in slope[k]))
-                <= side[k]
-                for k in at
-            }
+            (
+                layout.pairs[k],
+                linear((factor[k], column[layout.pairs[k]]), *((sign * a, one) for a, one in slope[k])) <= side[k],
+            )
+            for k in at
         )
 
     every = range(len(layout.pairs))
@@ -290,19 +272,17 @@ def build(
         pair: [(model.u if a > 0 else model.d, j) for j, a in _difference(layout, pair)] for pair in layout.pairs
     }
     model.win_asked = family(
-        {
-            pair: linear((1, z[pair]), *((-1, side[j]) for side, j in own if j in side)) <= 0
-            for pair, own in reasons.items()
-        }
+        (pair, linear((1, z[pair]), *((-1, side[j]) for side, j in own if j in side)) <= 0)
+        for pair, own in reasons.items()
     )
     model.above_if = limits(1, z, layout.both, [-b for b in high], [0.0] * len(high))
     model.not_below_if = limits(1, e, layout.both, [-b - MARGIN for b in high], [-MARGIN] * len(high))
     model.area_inside = family(
-        {
-            number: linear(*((a, column[pair]) for a, pair in zip(own.tolist(), layout.pairs) for column in (z, e)))
-            >= least
-            for number, (own, least) in enumerate(layout.inside)
-        }
+        (
+            number,
+            linear(*((a, column[pair]) for a, pair in zip(own.tolist(), layout.pairs) for column in (z, e))) >= least,
+        )
+        for number, (own, least) in enumerate(layout.inside)
     )
     return documented(model, PARTS)
 
@@ -396,23 +376,21 @@ def _add_points(model: pyo.ConcreteModel, domains: Sequence[Sequence[int]]) -> N
         both = [(up[j][end], u[j])] if up[j] else []
         return both + ([(down[j][other], d[j])] if down[j] else [])
 
-    model.points_least = family({j: linear((-1, w[j]), *sides(j, 0, 0)) <= 0 for j, whole in ranges.items() if whole})
+    model.points_least = family((j, linear((-1, w[j]), *sides(j, 0, 0)) <= 0) for j, whole in ranges.items() if whole)
     model.points_most = family(
-        {j: linear((1, w[j]), *((-a, one) for a, one in sides(j, -1, -1))) <= 0 for j, whole in ranges.items() if whole}
+        (j, linear((1, w[j]), *((-a, one) for a, one in sides(j, -1, -1))) <= 0) for j, whole in ranges.items() if whole
     )
     chosen = [j for j, whole in ranges.items() if not whole]
     if chosen:
         model.v = v = pyo.Var([(j, m) for j in chosen for m in domains[j]], domain=pyo.Binary)
-        model.points_are = family({j: linear((1, w[j]), *((-m, v[j, m]) for m in domains[j])) == 0 for j in chosen})
+        model.points_are = family((j, linear((1, w[j]), *((-m, v[j, m]) for m in domains[j])) == 0) for j in chosen)
         model.points_side = family(
-            {
-                (j, side): linear((1, column[j]), *((-1, v[j, m]) for m in own[j])) == 0
-                for side, column, own in (("u", u, up), ("d", d, down))
-                for j in chosen
-                if own[j]
-            }
+            ((j, side), linear((1, column[j]), *((-1, v[j, m]) for m in own[j])) == 0)
+            for side, column, own in (("u", u, up), ("d", d, down))
+            for j in chosen
+            if own[j]
         )
-    model.one_sign = family({j: linear((1, u[j]), (1, d[j])) <= 1 for j in up if up[j] and down[j]})
+    model.one_sign = family((j, linear((1, u[j]), (1, d[j])) <= 1) for j in up if up[j] and down[j])
 
 
 def _add_questions(model: pyo.ConcreteModel, card: Card, n: int) -> None:
@@ -427,32 +405,28 @@ def _add_questions(model: pyo.ConcreteModel, card: Card, n: int) -> None:
     model.some_question = pyo.Constraint(expr=linear(*asked(range(n))) >= 1)
     needs = [(None if of is None else _known(of, n), _known(own, n)) for of, own in card.needs]
     model.needed = family(
-        {
-            (r, j): linear(*asked([j] if of else [], -1), *asked(own)) >= (0 if of else 1)
-            for r, (of, own) in enumerate(needs)
-            for j in of or [0]
-        }
+        ((r, j), linear(*asked([j] if of else [], -1), *asked(own)) >= (0 if of else 1))
+        for r, (of, own) in enumerate(needs)
+        for j in of or [0]
     )
-    model.apart = family({(j, i): linear(*asked(_known((j, i), n))) <= 1 for j, i in card.apart})
+    model.apart = family(((j, i), linear(*asked(_known((j, i), n))) <= 1) for j, i in card.apart)
     columns = card.by_column(n)
     if card.max_columns is not None and card.max_columns < len(columns):
         model.f = f = pyo.Var(range(len(columns)), domain=pyo.Binary)
         model.column_asked = family(
-            {(c, j): linear(*asked([j]), (-1, f[c])) <= 0 for c, own in enumerate(columns) for j in own}
+            ((c, j), linear(*asked([j]), (-1, f[c])) <= 0) for c, own in enumerate(columns) for j in own
         )
         model.most_columns = pyo.Constraint(expr=linear(*((1, f[c]) for c in f)) <= card.max_columns)
     if card.one_per_column == "monotone":
         model.column_sign = family(
-            {
-                (j, i): linear((1, model.u[j]), (1, model.d[i])) <= 1
-                for own in columns
-                for j in own
-                for i in own
-                if i != j and j in model.u and i in model.d
-            }
+            ((j, i), linear((1, model.u[j]), (1, model.d[i])) <= 1)
+            for own in columns
+            for j in own
+            for i in own
+            if i != j and j in model.u and i in model.d
         )
     elif card.one_per_column:
-        model.one_of_column = family({c: linear(*asked(own)) <= 1 for c, own in enumerate(columns) if len(own) > 1})
+        model.one_of_column = family((c, linear(*asked(own)) <= 1) for c, own in enumerate(columns) if len(own) > 1)
 
 
 def _known(questions: Iterable[int], n: int) -> list[int]:

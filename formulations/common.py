@@ -18,13 +18,12 @@ from formulations.errors import FormulationError, FormulationWarning, ModelTooLa
 from formulations.options import Instance
 from formulations.wins import OPEN, WON, Layout, big_m, differences, slopes
 
-Term = tuple[float, Any]
-"""A coefficient and a variable."""
+Term = tuple[float, Any]  # a coefficient and a variable
 
 LEAST_MARGIN = 1e-5
 """Smallest margin in a row divided by its big-M: ten times the amount, 1e-6, by which solvers may miss a row."""
 
-SHORT = {
+SHORT = {  # prefixes of short names that mean the same in every program; columns in small letters, rows in capitals
     "w": "w",
     "gamma": "g",
     "z": "z",
@@ -41,10 +40,9 @@ SHORT = {
     "weight_row": "V",
     "weight_sum": "N",
 }
-"""Prefixes of short names that mean the same in every program; columns in small letters, rows in capitals."""
 
 
-SHARED = {
+SHARED = {  # what a component means, where programs share it
     "w": "weight of each scaled column, within its limits",
     "gamma": "1 when feature j may carry a weight",
     "z": "1 when item i is scored at least the margin above item k; pairs that the limits of w decide have none",
@@ -60,7 +58,6 @@ SHARED = {
     "distinct_ranks": "ranks are distinct, so that at most m - l + 1 rows have rank l - 1 or more",
     "one_above": "two rows cannot both be above each other",
 }
-"""What a component means, where programs share it."""
 
 
 Parts = Mapping[str, tuple[str, str]]
@@ -88,44 +85,29 @@ def linear(*terms: Term) -> LinearExpression:
     return LinearExpression(list(map(MonomialTermExpression, terms)))
 
 
-def family(rows: Mapping[Any, Any]) -> pyo.Constraint:
-    """One constraint family: its inequalities by index."""
-    return pyo.Constraint(list(rows), rule=rows)
+def family(rows: Iterable[tuple[Any, Any]]) -> pyo.Constraint:
+    """One constraint family: each index and its inequality."""
+    by_index = dict(rows)
+    return pyo.Constraint(list(by_index), rule=by_index)
 
 
 @dataclass(frozen=True, eq=False)
 class Info:
-    """What a model remembers of its making, as ``model.rerank_info``.
+    """What a model remembers of its making, as ``model.rerank_info``."""
 
-    Attributes
-    ----------
-    kind : str
-        Module that built the model.
-    layout : Layout
-        Data, pairs, counts and levels of the program.
-    short : dict of str to str
-        Prefix of the short names of each component.
-    divisor : float
-        Largest number a pair row was divided by: its margin is ``epsilon / divisor`` as a solver sees it.
-    rows, columns : dict of int to label
-        What a table calls the row ``i`` of ``z[i, k]``, ``s[i]`` and ``r[i]``, and the column ``j`` of ``w[j]``; empty
-        unless :func:`name_table` said it.
-    kinds : dict of str to type
-        What each component was when it was built.
-    """
-
-    kind: str
-    layout: Any
-    short: dict[str, str]
-    divisor: float
-    rows: dict[int, Any] = field(default_factory=dict)
-    columns: dict[int, str] = field(default_factory=dict)
-    kinds: dict[str, type] = field(default_factory=dict)
+    kind: str  # module that built the model
+    layout: Any  # data, pairs, counts and levels of the program
+    short: dict[str, str]  # prefix of the short names of each component
+    divisor: float  # largest number a pair row was divided by: solvers see ``epsilon / divisor``
+    rows: dict[int, Any] = field(
+        default_factory=dict
+    )  # labels by :func:`name_table`: of row i of ``z[i, k]``, ``s[i]``
+    columns: dict[int, str] = field(default_factory=dict)  # and ``r[i]``, and of the column j of ``w[j]``
+    kinds: dict[str, type] = field(default_factory=dict)  # what each component was when it was built
 
     @property
     def divisors(self) -> dict[str, dict[tuple[int, int], float]]:
         """What each row of a family was divided by, by its index; families that are not named were not divided.
-
         ``M_ik`` of ``above_by_margin`` and ``U_ik`` of ``win_when_above``: 1 in the literal form; ``M_ui`` of
         ``above_threshold``.
         """
@@ -142,9 +124,8 @@ class Info:
 def new_model(
     kind: str, name: str, layout: Layout, parts: Parts, divisors: Iterable[float] | None = None
 ) -> pyo.ConcreteModel:
-    """A model with ``w``, ``z`` (and ``gamma``) and the families on them that every program has.
-
-    A program without pairs gives its own ``divisors`` of rows with a margin, and gets no ``z``.
+    """A model with ``w``, ``z`` (and ``gamma``) and the families on them that every program has. A program without
+    pairs gives its own ``divisors`` of rows with a margin, and gets no ``z``.
     """
     instance, epsilon, limit = layout.instance, layout.instance.options.epsilon, layout.instance.options.max_nonzeros
     if instance.options.quotas and kind != "resolved_rank":
@@ -178,10 +159,8 @@ def new_model(
     model.z = z = pyo.Var(layout.wins.open, domain=pyo.Binary)
     # a_j = (x_ij - x_kj) / M_ik: each row is divided by its M_ik.
     model.above_by_margin = family(
-        {
-            ik: linear((1, z[ik]), *((-a_j, w[j]) for j, a_j in a)) <= (M - epsilon) / M
-            for ik, a, M in slopes(instance, layout.wins.pairs[layout.wins.state == OPEN], numbers)
-        }
+        (ik, linear((1, z[ik]), *((-a_j, w[j]) for j, a_j in a)) <= (M - epsilon) / M)
+        for ik, a, M in slopes(instance, layout.wins.pairs[layout.wins.state == OPEN], numbers)
     )
     return model
 
@@ -194,10 +173,8 @@ def _add_weights(model: pyo.ConcreteModel, instance: Instance) -> None:
     if instance.options.rows:
         # Linear rows on the weights that the user asked for.
         model.weight_row = family(
-            {
-                i: linear(*((float(a_j), w[j]) for j, a_j in enumerate(a) if a_j)) >= side
-                for i, (a, side, _) in enumerate(instance.options.rows)
-            }
+            (i, linear(*((float(a_j), w[j]) for j, a_j in enumerate(a) if a_j)) >= side)
+            for i, (a, side, _) in enumerate(instance.options.rows)
         )
     if instance.options.by_sum:
         # Weights have the sum 1.
@@ -206,10 +183,10 @@ def _add_weights(model: pyo.ConcreteModel, instance: Instance) -> None:
         return
     model.gamma = gamma = pyo.Var(instance.counted, domain=pyo.Binary)
     model.switch_up = family(
-        {j: linear((1, w[j]), (-upper[j], gamma[j])) <= 0 for j in instance.counted if upper[j] > 0}
+        (j, linear((1, w[j]), (-upper[j], gamma[j])) <= 0) for j in instance.counted if upper[j] > 0
     )
     model.switch_down = family(
-        {j: linear((-1, w[j]), (lower[j], gamma[j])) <= 0 for j in instance.counted if lower[j] < 0}
+        (j, linear((-1, w[j]), (lower[j], gamma[j])) <= 0) for j in instance.counted if lower[j] < 0
     )
     limit = instance.options.max_features
     if limit is not None:
@@ -234,18 +211,8 @@ def maximised(constant: float, *terms: Term) -> pyo.Objective:
 def name_table(
     model: pyo.ConcreteModel, rows: Sequence[Any], columns: Sequence[str], units: ArrayLike, doc: str
 ) -> None:
-    """Tell a model what the table calls its rows and columns, and add ``weight``, the weights in the table's units.
-
-    Parameters
-    ----------
-    model : ConcreteModel
-        Built on scaled columns.
-    rows, columns : sequences
-        Label of each row and name of each column of the table that was scaled.
-    units : array (d,)
-        ``weight[columns[j]]`` is ``units[j] w[j]``.
-    doc : str
-        What the unit is.
+    """Tell a model what the table calls its rows and columns, and add ``weight``, the weights in the table's units. The
+    model was built on scaled columns; ``weight[columns[j]]`` is ``units[j] w[j]``, and ``doc`` says what the unit is.
     """
     model.rerank_info = replace(model.rerank_info, rows=dict(enumerate(rows)), columns=dict(enumerate(columns)))
     terms = zip(columns, np.asarray(units, dtype=np.float64).tolist(), model.w.values(), strict=True)
@@ -255,7 +222,6 @@ def name_table(
 @dataclass(frozen=True, eq=False)
 class Assignment:
     """Values of every column for given weights, by short name, or the row that these weights violate, with its numbers.
-
     ``Program.vector`` makes the values a column vector.
     """
 
@@ -270,7 +236,6 @@ def named(prefix: str, values: Mapping[Any, float]) -> dict[str, float]:
 
 def start(info: Info, w: ArrayLike, tolerance: float) -> tuple[Assignment, Floats, NDArray[np.bool_]]:
     """Values of ``w``, ``gamma`` and ``z``; ``w.(x_i - x_k)`` of each pair asked about; which of them ``w`` wins.
-
     Differences within ``tolerance`` of the margin count as wins, as they do for a solver.
     """
     instance, wins = info.layout.instance, info.layout.wins

@@ -22,25 +22,10 @@ from formulations.program import COST, LONGEST_NAME, Program
 __all__ = ["Program", "compile_model", "short_name", "variables_of"]
 
 
-PLAIN = frozenset(
-    {
-        pyo.Var,
-        pyo.Constraint,
-        pyo.Objective,
-        pyo.Block,
-        pyo.Set,
-        pyo.RangeSet,
-        pyo.Param,
-        pyo.Expression,
-        pyo.Suffix,
-        pyo.BuildAction,
-        pyo.BuildCheck,
-        pyo.ExternalFunction,
-        ContinuousSet,
-        Port,
-    }
-)
-"""Kinds of components that a linear program may hold; all but the first three say nothing to a solver."""
+# What says nothing to a solver, and all kinds of components that a linear program may hold.
+SILENT = frozenset({pyo.Block, pyo.Set, pyo.RangeSet, pyo.Param, pyo.Expression, pyo.Suffix, pyo.BuildAction})
+SILENT |= {pyo.BuildCheck, pyo.ExternalFunction, ContinuousSet, Port}
+PLAIN = SILENT | {pyo.Var, pyo.Constraint, pyo.Objective}
 
 
 def compile_model(model: pyo.ConcreteModel) -> Program:

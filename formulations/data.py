@@ -41,25 +41,13 @@ class Unit:
 
 @dataclass(frozen=True, eq=False)
 class GradedList:
-    """Units that rank the same rows by the same coefficients, nested in their positive rows.
+    """Units that rank the same rows by the same coefficients, nested in their positive rows."""
 
-    Attributes
-    ----------
-    rows : intp array (m,), ascending
-    grade : intp array (m,)
-        In how many of the units the row is positive.
-    factor : float64 array (m,)
-        Sum of the factors of those units: what the row earns for one unit of coefficient.
-    coefficients : float64 array (m,)
-    units : tuple of Unit
-        Fewest positive rows first.
-    """
-
-    rows: Indices
-    grade: Indices
-    factor: Floats
-    coefficients: Floats
-    units: tuple[Unit, ...]
+    rows: Indices  # (m,), ascending
+    grade: Indices  # (m,): in how many of the units the row is positive
+    factor: Floats  # (m,): sum of the factors of those units, what the row earns for a coefficient of 1
+    coefficients: Floats  # (m,)
+    units: tuple[Unit, ...]  # fewest positive rows first
 
     @property
     def relevant(self) -> Indices:
@@ -123,9 +111,8 @@ def _thresholds(rows: Indices, gains: Floats, coefficients: Coefficients, share:
 
 
 def graded_lists(units: Iterable[Any], n_rows: int) -> tuple[GradedList, ...]:
-    """Check units, or anything with their four attributes, and gather those that share rows and coefficients.
-
-    Units of factor 0 are left out.
+    """Check units, or anything with their four attributes, and gather those that share rows and coefficients. Units of
+    factor 0 are left out.
     """
     gathered: dict[tuple[bytes, bytes], list[Unit]] = {}
     for number, given in enumerate(units):

@@ -13,11 +13,8 @@ from typing import Any
 
 from formulations.errors import FileFormatError, FormulationError
 
-LARGEST_FILE = 2**30
-"""Bytes; larger files are refused before they are read."""
-
-MOST_PARTS = 2**23
-"""Brackets, commas and colons of a JSON file; each stands for at most about 70 bytes of memory."""
+LARGEST_FILE = 2**30  # bytes; larger files are refused before they are read
+MOST_PARTS = 2**23  # brackets, commas and colons of a JSON file; each stands for at most about 70 bytes of memory
 
 
 def file_bytes(path: str | PathLike[str], largest: int = LARGEST_FILE) -> bytes:
@@ -56,9 +53,8 @@ def parsed_json(content: bytes, source: str) -> Any:
 
 
 def replace_all(files: Sequence[tuple[Path, bytes]]) -> None:
-    """Write all files beside their targets first; only then let them take the targets' names.
-
-    If one of them cannot take its name, those that were replaced before get their old content back.
+    """Write all files beside their targets first; only then let them take the targets' names. If one of them cannot
+    take its name, those that were replaced before get their old content back.
     """
     waiting: list[tuple[Path, Path, Path]] = []
     done: list[tuple[Path, Path]] = []

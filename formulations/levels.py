@@ -29,28 +29,17 @@ from formulations.data import GradedList
 from formulations.options import Instance, Options
 from formulations.wins import Layout, Pair
 
-Level = tuple[int, int]
-"""A row ``i`` and a level ``l`` of its rank."""
+Level = tuple[int, int]  # a row ``i`` and a level ``l`` of its rank
 
 
 @dataclass(frozen=True)
 class Ladder:
-    """Levels of one count.
+    """Levels of one count."""
 
-    Attributes
-    ----------
-    sure, most : int
-        Range of the count.
-    steps : tuple of (int, index)
-        Open levels: what each asks for, ascending, and the index of its variable.
-    reached : int
-        Levels that ask for no more than ``sure``: constants. Levels above ``most`` are left out.
-    """
-
-    sure: int
+    sure: int  # range of the count
     most: int
-    steps: tuple[tuple[int, Any], ...]
-    reached: int
+    steps: tuple[tuple[int, Any], ...]  # open levels: what each asks for, ascending, and its variable's index
+    reached: int  # levels that ask for no more than ``sure``: constants
 
     @classmethod
     def of(cls, levels: Iterable[tuple[int, Any]], sure: int, most: int) -> Ladder:
@@ -63,10 +52,9 @@ class Ladder:
 def level_rows(
     ladders: Mapping[Any, Ladder], level: pyo.Var, count: pyo.Var, options: Options
 ) -> tuple[pyo.Constraint, pyo.Constraint]:
-    """The rows that tie levels to their count, and those that order the levels of a count.
-
-    A row of the first kind is ``sum of coefficient * level <= count``, less the part of the count that is certain, with
-    all levels of a count in it (ordered) or one (paper).
+    """The rows that tie levels to their count, and those that order the levels of a count. A row of the first kind is
+    ``sum of coefficient * level <= count``, less the part of the count that is certain, with all levels of a count in
+    it (ordered) or one (paper).
     """
     ordered, reach, order = options.linking == "ordered", {}, {}
     for key, ladder in ladders.items():
@@ -77,7 +65,7 @@ def level_rows(
         if ordered or options.extra_cuts:
             for (_, low), (_, high) in pairwise(steps):
                 order[high] = linear((1, level[high]), (-1, level[low])) <= 0
-    return family(reach), family(order)
+    return family(reach.items()), family(order.items())
 
 
 def climbed(ladders: Mapping[Any, Ladder], counts: Mapping[Any, int]) -> dict[Any, float]:
@@ -86,21 +74,11 @@ def climbed(ladders: Mapping[Any, Ladder], counts: Mapping[Any, int]) -> dict[An
 
 
 class Standing(NamedTuple):
-    """Who stands below a row.
+    """Who stands below a row."""
 
-    Attributes
-    ----------
-    sure : int
-        Rows below it whatever the weights.
-    by_win : list of (i, k)
-        Open pairs that ``i`` must win to stand above ``k``.
-    by_tie : list of (k, i)
-        Open pairs with a ``k`` that yields ties, so that ``k`` must not win.
-    """
-
-    sure: int
-    by_win: list[Pair]
-    by_tie: list[Pair]
+    sure: int  # rows below it whatever the weights
+    by_win: list[Pair]  # open pairs (i, k) that i must win to stand above k
+    by_tie: list[Pair]  # open pairs (k, i) with a k that yields ties, so that k must not win
 
     @property
     def most(self) -> int:
@@ -114,25 +92,15 @@ class Standing(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class RankLayout(Layout):
-    """A program with a rank for each relevant row.
-
-    Attributes
-    ----------
-    standings : dict of row to Standing
-        Relevant rows at least.
-    ladders : dict of row to Ladder
-        Rows with an open level; steps are indexed ``(i, l)`` and ask for rank ``l - 1``.
-    crowded : dict of (list, l) to (list of (i, l), int)
-        ``distinct_ranks``: open levels of a list and how many of them may be 1, which is ``m - l + 1`` less the rows
-        that reach ``l`` in any case. Left out where that says nothing.
-    mutual : list of (i, k)
-        ``one_above``: pairs whose reverse is open too.
+    """A program with a rank for each relevant row. ``crowded`` is ``distinct_ranks``: open levels of a (list, l) and
+    how many of them may be 1, which is ``m - l + 1`` less the rows that reach ``l`` in any case. Left out where that
+    says nothing.
     """
 
-    standings: dict[int, Standing]
-    ladders: dict[int, Ladder]
+    standings: dict[int, Standing]  # of relevant rows at least
+    ladders: dict[int, Ladder]  # of rows with an open level; a step ``(i, l)`` asks for rank ``l - 1``
     crowded: dict[tuple[int, int], tuple[list[Level], int]]
-    mutual: list[Pair]
+    mutual: list[Pair]  # ``one_above``: pairs whose reverse is open too
 
 
 def rank_levels(instance: Instance, standings: Mapping[int, Standing]) -> dict[str, Any]:
@@ -174,6 +142,6 @@ def rank_cuts(model: pyo.ConcreteModel, layout: RankLayout) -> None:
     """The families ``distinct_ranks`` and ``one_above``."""
     t, z = model.t, model.z
     model.distinct_ranks = family(
-        {key: linear(*((1, t[il]) for il in levels)) <= most for key, (levels, most) in layout.crowded.items()}
+        (key, linear(*((1, t[il]) for il in levels)) <= most) for key, (levels, most) in layout.crowded.items()
     )
-    model.one_above = family({(i, k): linear((1, z[i, k]), (1, z[k, i])) <= 1 for i, k in layout.mutual})
+    model.one_above = family(((i, k), linear((1, z[i, k]), (1, z[k, i])) <= 1) for i, k in layout.mutual)

@@ -80,7 +80,7 @@ Index = tuple[int, int, int]
 
 __all__ = ["build", "most_nonzeros", "assignment"]
 
-PARTS = {
+PARTS = {  # prefixes of the short names of this program's own families, and what the components mean
     "s": ("", "ours: how many negatives of unit u item i beats"),
     "b": ("", "ours: 1 when item i loses to at most q negatives of unit u"),
     "c": ("", "ours: how many positives of unit u lose to at most q negatives"),
@@ -93,7 +93,6 @@ PARTS = {
     "enough_placed_order": ("P", "ours: where j positives are, j - 1 are"),
     "wider_top": ("X", "ours: who is in the top p is in a wider one"),
 }
-"""Prefixes of the short names of this program's own families, and what the components mean."""
 
 
 def build(
@@ -126,17 +125,15 @@ def build(
 
     model.statistic = statistic(model, y_)
     model.win_count = family(
-        {
-            (u, i): linear((1, s[u, i]), *((-1, s[ui]) for ui in lower), *((-1, z[i, k]) for k in added)) == sure
-            for (u, i), (lower, added, sure) in layout.counts.items()
-        }
+        ((u, i), linear((1, s[u, i]), *((-1, s[ui]) for ui in lower), *((-1, z[i, k]) for k in added)) == sure)
+        for (u, i), (lower, added, sure) in layout.counts.items()
     )
     model.few_lost, model.few_lost_order = level_rows(few, b, s, chosen)
     model.place_count = family(
-        {uq: linear((1, c[uq]), *((-1, b[uiq]) for uiq in layout.losers[uq])) == placed[uq].sure for uq in placed}
+        (uq, linear((1, c[uq]), *((-1, b[uiq]) for uiq in layout.losers[uq])) == placed[uq].sure) for uq in placed
     )
     model.enough_placed, model.enough_placed_order = level_rows(placed, y_, c, chosen)
-    model.wider_top = family({p: linear((1, y_[p]), (-1, y_[wider])) <= 0 for p, wider in layout.wider})
+    model.wider_top = family((p, linear((1, y_[p]), (-1, y_[wider])) <= 0) for p, wider in layout.wider)
     return documented(model, PARTS)
 
 
@@ -163,28 +160,16 @@ def assignment(model: pyo.ConcreteModel, w: ArrayLike, tolerance: float = 1e-9) 
 
 @dataclass(frozen=True, eq=False)
 class MixedLayout(Layout):
-    """The mixed program; its gains are indexed ``(unit, j, p)``.
-
-    Attributes
-    ----------
-    counts : dict of (unit, i) to (keys, list of rows, int)
-        ``win_count``: the count of the lower threshold that it reuses, if any, the open wins added to it, and the wins
-        that are certain; lower thresholds first.
-    few : dict of (unit, i) to Ladder
-        Open ``b``, indexed ``(unit, i, q)``.
-    losers : dict of (unit, q) to list of (unit, i, q)
-        ``place_count``: the open ``b`` that ``c_q`` adds up.
-    placed : dict of (unit, q) to Ladder
-        Open ``y``, indexed ``(unit, j, p)``.
-    wider : list of pairs of (unit, j, p)
-        ``wider_top``: each ``y_jp`` and that of the next place that pays.
+    """The mixed program; its gains are indexed ``(unit, j, p)``. ``counts`` is ``win_count`` of each ``(unit, i)``: the
+    count of the lower threshold that it reuses, if any, the open wins added to it, and the wins that are certain; lower
+    thresholds first.
     """
 
     counts: dict[Key, tuple[tuple[Key, ...], list[int], int]]
-    few: dict[Key, Ladder]
-    losers: dict[Key, list[Index]]
-    placed: dict[Key, Ladder]
-    wider: list[tuple[Index, Index]]
+    few: dict[Key, Ladder]  # open ``b`` of each (unit, i), indexed ``(unit, i, q)``
+    losers: dict[Key, list[Index]]  # ``place_count``: the open ``b`` that ``c_q`` of a (unit, q) adds up
+    placed: dict[Key, Ladder]  # open ``y`` of each (unit, q), indexed ``(unit, j, p)``
+    wider: list[tuple[Index, Index]]  # ``wider_top``: each ``y_jp`` and that of the next place that pays
 
 
 def _layout(instance: Instance) -> MixedLayout:

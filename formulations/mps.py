@@ -30,8 +30,7 @@ __all__ = ["read", "read_sidecar", "read_solution", "sidecar_path", "write"]
 
 FORMAT = "exact-rerank program"
 SCHEMA = 1
-LARGEST_SIDECAR = 2**28
-"""Bytes; larger sidecars are refused before they are read."""
+LARGEST_SIDECAR = 2**28  # bytes; larger sidecars are refused before they are read
 MOST_CONSTANT = 1e300
 
 

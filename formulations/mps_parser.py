@@ -16,9 +16,7 @@ from formulations.program import HUGE, Program
 
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eEdD][+-]?\d{1,4})?")
 
-MOST_NAMES = 2**21
-"""Rows and columns of a program; each takes some hundred bytes of memory."""
-
+MOST_NAMES = 2**21  # rows and columns of a program; each takes some hundred bytes of memory
 INFINITE = frozenset({"inf", "+inf", "infinity", "+infinity", "-inf", "-infinity"})
 
 BEFORE = {"COLUMNS": "ROWS", "RHS": "COLUMNS", "RANGES": "COLUMNS", "BOUNDS": "COLUMNS", "ENDATA": "COLUMNS"}
@@ -34,13 +32,9 @@ ENDS = {"LO": (True, False), "LI": (True, False), "UP": (False, True), "UI": (Fa
 def parse(content: bytes, source: str) -> Program:
     """The program that a file states, maximising: costs are negated unless the file says MAX.
 
-    Free format and the fixed format without blanks in names; sections NAME, OBJSENSE, ROWS, COLUMNS, RHS,
-    RANGES, BOUNDS and ENDATA; the first N row is the objective, other N rows are dropped.
-
-    Raises
-    ------
-    FileFormatError
-        Naming ``source`` and the line.
+    Free format and the fixed format without blanks in names; sections NAME, OBJSENSE, ROWS, COLUMNS, RHS, RANGES,
+    BOUNDS and ENDATA; the first N row is the objective, other N rows are dropped. A FileFormatError names ``source``
+    and the line.
     """
     return _Parser(source).read(content)
 

@@ -45,9 +45,7 @@ from formulations.errors import FormulationError
 from formulations.options import Instance, Options, rows_of
 from formulations.wins import Layout, mutual_pairs, pair_layout, wins_of
 
-Preferences: TypeAlias = ArrayLike | tuple[ArrayLike, ArrayLike]
-"""Also a sparse matrix; SciPy has no types for one."""
-
+Preferences: TypeAlias = ArrayLike | tuple[ArrayLike, ArrayLike]  # also a sparse matrix; SciPy has no types for one
 NAMES = ("statistic", "w", "gamma", "z", "above_by_margin", "switch_up", "switch_down")
 PARTS = dict.fromkeys(NAMES, ("", "A.2")) | {"one_above": ("X", "ours")}
 """Appendix of [RudinWang2018] that states the component."""
@@ -111,7 +109,7 @@ def build(X: ArrayLike, preferences: Preferences, *, name: str = "pairwise", **o
     z = model.z
     model.statistic = statistic(model, z)
     both = mutual_pairs(layout.wins) if layout.instance.options.extra_cuts else []
-    model.one_above = family({(i, k): linear((1, z[i, k]), (1, z[k, i])) <= 1 for i, k in both})
+    model.one_above = family(((i, k), linear((1, z[i, k]), (1, z[k, i])) <= 1) for i, k in both)
     return documented(model, PARTS)
 
 

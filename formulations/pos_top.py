@@ -54,13 +54,12 @@ Key = tuple[int, int]
 
 __all__ = ["build", "most_nonzeros", "assignment"]
 
-PARTS = {
+PARTS = {  # prefixes of short names, and what the components mean
     "h": ("h", "ours: no negative of unit u is scored above it"),
     "a": ("a", "ours: 1 when item i is scored at least the margin above every negative of unit u"),
     "threshold": ("H", "ours: the threshold of a unit is at least the score of each of its negatives"),
     "above_threshold": ("A", "ours: an item counts when it is the margin above the threshold; row divided by M_ui"),
 }
-"""Prefixes of short names, and what the components mean."""
 
 
 def build(
@@ -91,18 +90,17 @@ def build(
     model.a = a = pyo.Var(list(layout.gains), domain=pyo.Binary)
     model.statistic = statistic(model, a)
     model.threshold = family(
-        {
-            (u, k): linear(*((x, w[j]) for j, x in enumerate(rows[k]) if x), (-1, h[u])) <= 0
-            for u, ks in layout.rivals.items()
-            for k in ks
-        }
+        ((u, k), linear(*((x, w[j]) for j, x in enumerate(rows[k]) if x), (-1, h[u])) <= 0)
+        for u, ks in layout.rivals.items()
+        for k in ks
     )
     model.above_threshold = family(
-        {
-            (u, i): linear((1, a[u, i]), *((-x / M, w[j]) for j, x in enumerate(rows[i]) if x), (1 / M, h[u]))
-            <= (M - epsilon) / M
-            for (u, i), M in divisors.items()
-        }
+        (
+            (u, i),
+            linear((1, a[u, i]), *((-x / M, w[j]) for j, x in enumerate(rows[i]) if x), (1 / M, h[u]))
+            <= (M - epsilon) / M,
+        )
+        for (u, i), M in divisors.items()
     )
     return documented(model, PARTS)
 
@@ -127,21 +125,11 @@ def assignment(model: pyo.ConcreteModel, w: ArrayLike, tolerance: float = 1e-9) 
 
 @dataclass(frozen=True, eq=False)
 class TopLayout(Layout):
-    """The Pos@Top program; its gains are indexed ``(unit, i)``, and it asks about no pair.
+    """The Pos@Top program; its gains are indexed ``(unit, i)``, and it asks about no pair."""
 
-    Attributes
-    ----------
-    rivals : dict of int to list of int
-        Negatives of each unit that can be its best.
-    limits : dict of int to (float, float)
-        Least and largest threshold of each unit.
-    divisors : dict of (unit, i) to float
-        ``M_ui``.
-    """
-
-    rivals: dict[int, list[int]]
-    limits: dict[int, tuple[float, float]]
-    divisors: dict[Key, float]
+    rivals: dict[int, list[int]]  # negatives of each unit that can be its best
+    limits: dict[int, tuple[float, float]]  # least and largest threshold of each unit
+    divisors: dict[Key, float]  # ``M_ui``, by (unit, i)
 
 
 def _top(m: int) -> Floats:

@@ -13,14 +13,9 @@ from scipy import sparse
 from formulations.data import Floats
 from formulations.errors import FormulationError
 
-LONGEST_NAME = 16
-"""Characters in a row or column name; longer ones are cut or refused by some readers of .mps files."""
-
-HUGE = 1e20
-"""Bounds from here on mean infinity to most solvers."""
-
-COST = "COST"
-"""Name of the row of costs."""
+LONGEST_NAME = 16  # characters in a row or column name; longer ones are cut or refused by some readers of .mps files
+HUGE = 1e20  # bounds from here on mean infinity to most solvers
+COST = "COST"  # name of the row of costs
 
 RESERVED = frozenset({COST, "RHS", "RANGES", "BOUNDS", "MARKER", "BND"})
 """Words of the format that some readers trip over when they are names."""

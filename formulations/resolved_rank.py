@@ -85,7 +85,7 @@ from formulations.wins import LOST, OPEN, WON, Pair, Wins, asked_pairs, mutual_p
 
 __all__ = ["build", "most_nonzeros", "assignment"]
 
-PARTS = {
+PARTS = {  # prefixes of short names; equations of [RudinWang2018], and what the other components mean
     "statistic": ("", "(11), (10)"),
     "w": ("", "(21)"),
     "gamma": ("", "(21)"),
@@ -111,11 +111,9 @@ PARTS = {
     "distinct_ranks": ("P", "ours"),
     "one_above": ("X", "ours"),
 }
-"""Prefixes of short names; equations of [RudinWang2018], and what the other components mean."""
 
 
-WIDE = 1e-3
-"""Margin above which the gap between 0 and it is likely to cost something."""
+WIDE = 1e-3  # margin above which the gap between 0 and it is likely to cost something
 
 
 def build(
@@ -155,33 +153,30 @@ def build(
     model.statistic = statistic(model, t)
     # a_j = (x_ij - x_kj) / U_ik: each row is divided by its U_ik.
     model.win_when_above = family(
-        {
-            ik: linear(*((a_j, w[j]) for j, a_j in a), *above(-1, ik)) <= 0
-            for ik, a, _ in slopes(instance, layout.gap, layout.most)
-        }
+        (ik, linear(*((a_j, w[j]) for j, a_j in a), *above(-1, ik)) <= 0)
+        for ik, a, _ in slopes(instance, layout.gap, layout.most)
     )
     if instance.options.linking == "ordered":
         model.rank_from_wins = family(
-            {
-                i: linear((1, r[i]), *above(-1, *below.by_win), *above(1, *below.by_tie))
-                == below.sure + len(below.by_tie)
-                for i, below in layout.standings.items()
-                if i in r
-            }
+            (
+                i,
+                linear((1, r[i]), *above(-1, *below.by_win), *above(1, *below.by_tie))
+                == below.sure + len(below.by_tie),
+            )
+            for i, below in layout.standings.items()
+            if i in r
         )
     else:
         # A pair won for certain has z_ik = 1 and no variable.
         model.winner_higher = family(
-            {
-                (i, k): linear((1, r[i]), (-1, r[k]), *above(-m[i], (i, k))) >= 1 - m[i] * ((i, k) in z)
-                for i, k in layout.maybe_above
-            }
+            ((i, k), linear((1, r[i]), (-1, r[k]), *above(-m[i], (i, k))) >= 1 - m[i] * ((i, k) in z))
+            for i, k in layout.maybe_above
         )
         model.tie_to_lower_gain = family(
-            {(i, k): linear((1, r[k]), (-1, r[i]), *above(m[i], (i, k))) >= 1 for i, k in layout.lower_gain}
+            ((i, k), linear((1, r[k]), (-1, r[i]), *above(m[i], (i, k))) >= 1) for i, k in layout.lower_gain
         )
         model.tie_to_later = family(
-            {(i, k): linear((1, r[k]), (-1, r[i]), *above(m[i], (i, k), (k, i))) >= 1 for i, k in layout.later}
+            ((i, k), linear((1, r[k]), (-1, r[i]), *above(m[i], (i, k), (k, i))) >= 1) for i, k in layout.later
         )
     model.reach_level, model.level_order = level_rows(layout.ladders, t, r, instance.options)
     rank_cuts(model, layout)
@@ -189,15 +184,16 @@ def build(
         # 1 when row i stands ahead of enough others for the quota.
         model.p = p = pyo.Var([(d, i) for d, one in enumerate(layout.quotas) for i in one.ahead], domain=pyo.Binary)
         model.quota_place = family(
-            {
-                (d, i): linear(*above(1, *((i, k) for k in one.others)), (one.room - len(one.others), p[d, i]))
-                >= -one.sure(layout.state, i)
-                for d, one in enumerate(layout.quotas)
-                for i in one.ahead
-            }
+            (
+                (d, i),
+                linear(*above(1, *((i, k) for k in one.others)), (one.room - len(one.others), p[d, i]))
+                >= -one.sure(layout.state, i),
+            )
+            for d, one in enumerate(layout.quotas)
+            for i in one.ahead
         )
         model.quota_count = family(
-            {d: linear(*((1, p[d, i]) for i in one.ahead)) >= one.wanted for d, one in enumerate(layout.quotas)}
+            (d, linear(*((1, p[d, i]) for i in one.ahead)) >= one.wanted) for d, one in enumerate(layout.quotas)
         )
     return documented(model, PARTS)
 
@@ -245,32 +241,17 @@ class Ahead(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ResolvedRankLayout(RankLayout):
-    """The ResolvedRank program.
+    """The ResolvedRank program."""
 
-    Attributes
-    ----------
-    ranges : dict of row to (int, int)
-        Rows with a variable ``r``, and its limits: all (paper), or those with an open level (ordered).
-    length : dict of row to int
-        Rows of its list.
-    gap, most : intp array (g, 2) and float64 array (g,)
-        Pairs of ``win_when_above`` and their ``U_ik``.
-    maybe_above, lower_gain, later : lists of (i, k)
-        Pairs of ``winner_higher``, ``tie_to_lower_gain`` and ``tie_to_later`` (paper).
-    state : dict of (i, k) to int
-        Of all pairs, as in :class:`formulations.wins.Wins`.
-    quotas : list of Ahead
-    """
-
-    ranges: dict[int, tuple[int, int]]
-    length: dict[int, int]
-    gap: Indices
-    most: Floats
-    state: dict[Pair, int]
+    ranges: dict[int, tuple[int, int]]  # limits of ``r``: of all rows (paper), or those with an open level (ordered)
+    length: dict[int, int]  # rows of the list of each
+    gap: Indices  # (g, 2): pairs of ``win_when_above``,
+    most: Floats  # (g,): and their ``U_ik``
+    state: dict[Pair, int]  # of all pairs, as in :class:`formulations.wins.Wins`
     quotas: list[Ahead]
-    maybe_above: list[Pair]
-    lower_gain: list[Pair]
-    later: list[Pair]
+    maybe_above: list[Pair]  # pairs of ``winner_higher``,
+    lower_gain: list[Pair]  # ``tie_to_lower_gain``
+    later: list[Pair]  # and ``tie_to_later`` (paper)
 
 
 def _layout(instance: Instance) -> ResolvedRankLayout:

@@ -21,70 +21,36 @@ from formulations.program import Program, portable
 
 __all__ = ["Solution", "NoPointError", "read_solution", "parse_solution", "original_names", "solution_text"]
 
-LARGEST_SOLUTION = 2**28
-"""Bytes; larger solution files are refused before they are read."""
+LARGEST_SOLUTION = 2**28  # bytes; larger solution files are refused before they are read
 
-Lines = list[tuple[int, str]]
-"""Lines that are not blank, with their numbers."""
+Lines = list[tuple[int, str]]  # lines that are not blank, with their numbers
 
 
 @dataclass(frozen=True, kw_only=True)
 class Dialect:
-    """One form of solution file, in regular expressions: of its whole text (without blank lines), or of a line.
+    """One form of solution file, in regular expressions: of its whole text (without blank lines), or of a line."""
 
-    Attributes
-    ----------
-    solver, title : str
-        Who writes it: the name of the dialect, and the one in a sentence.
-    head : str
-        The text from its beginning: what is found is of this form.
-    status : str
-        In the text; its groups are the words of the solver, the first is the status.
-    point : str
-        In the text: there only if the file holds a feasible point.
-    silent : str
-        What the solver says where the file holds neither a point nor a status.
-    objective : str
-        In the text; group 1.
-    count : str
-        In the text; group 1 is the number of columns.
-    begin, end : str
-        The line before the columns and the first one after them; all lines if there are none.
-    other : str
-        Lines among the columns that are none.
-    row : str
-        The line of a column: ``value``, and its ``name``, or its ``number`` where columns have no names.
-    what : str
-        The same in words.
-    marked : str
-        How the line of a value begins that the solver calls infeasible.
-    wrapped : str
-        A line of a column that goes on in the next line.
-    sparse : str
-        In the text; found where columns at 0 are left out.
-    """
-
-    solver: str
-    title: str
-    head: str
-    row: str
-    what: str = "a column is a name and a value"
-    status: str = "$^"
-    point: str = ""
-    silent: str = "nothing"
-    objective: str = "$^"
-    count: str = ""
-    begin: str = ""
-    end: str = "$^"
-    other: str = "$^"
-    marked: str = "$^"
-    wrapped: str = "$^"
-    sparse: str = "$^"
+    solver: str  # who writes it: the name of the dialect,
+    title: str  # and the one in a sentence
+    head: str  # the text from its beginning: what is found is of this form
+    row: str  # the line of a column: ``value``, and ``name``, or ``number`` where columns have no names
+    what: str = "a column is a name and a value"  # the same in words
+    status: str = "$^"  # in the text; its groups are the words of the solver, the first is the status
+    point: str = ""  # in the text: there only if the file holds a feasible point
+    silent: str = "nothing"  # what the solver says where the file holds neither a point nor a status
+    objective: str = "$^"  # in the text; group 1
+    count: str = ""  # in the text; group 1 is the number of columns
+    begin: str = ""  # the line before the columns; without one all lines are columns
+    end: str = "$^"  # the first line after them
+    other: str = "$^"  # lines among the columns that are none
+    marked: str = "$^"  # how the line of a value begins that the solver calls infeasible
+    wrapped: str = "$^"  # a line of a column that goes on in the next line
+    sparse: str = "$^"  # in the text; found where columns at 0 are left out
 
 
 NAMED, FIGURE = r"(?P<name>[^#\s]\S*)\s+(?P<value>\S+)", r"[-+.\d]\S*"
 
-DIALECTS = (
+DIALECTS = (  # tried in order; ``plain`` is a name and a value in each line, written by hand or by a script
     Dialect(  # styles 0 (all columns) and 4 (non-zero columns, each with its index)
         solver="highs",
         title="HiGHS",
@@ -261,10 +227,8 @@ DIALECTS = (
     ),
     Dialect(solver="plain", title="the file", head=r"\s*\S+\s+\S+\s*$", other="#", row=NAMED),
 )
-"""Tried in order. ``plain`` is a name and a value in each line, written by hand or by a script."""
 
-NAMES = tuple(dict.fromkeys(form.solver for form in DIALECTS))
-"""What a dialect may be called."""
+NAMES = tuple(dict.fromkeys(form.solver for form in DIALECTS))  # what a dialect may be called
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,7 @@ from formulations.levels import RankLayout, Standing, climbed, level_rows, rank_
 from formulations.options import Instance, instance_of
 from formulations.wins import OPEN, WON, asked_pairs, mutual_pairs, nonzeros_bound, wins_of
 
-PARTS = {
+PARTS = {  # prefixes of short names; equations of [RudinWang2018], and what the other components mean
     "statistic": ("", "(22), (10)"),
     "w": ("", "as in (21)"),
     "gamma": ("", "as in (21)"),
@@ -82,7 +82,6 @@ PARTS = {
     "win_count": ("S", "ours: s_i is the sum of z in (23), less the wins that are certain"),
     "reach_level": ("R", "(23): a level needs its rank; row times l - 1, one for all levels unless linking='paper'"),
 }
-"""Prefixes of short names; equations of [RudinWang2018], and what the other components mean."""
 
 
 def build(
@@ -134,7 +133,7 @@ def build(
 
     model.statistic = statistic(model, t)
     model.win_count = family(
-        {i: linear((1, s[i]), *((-1, z[ik]) for ik in layout.standings[i].by_win)) == ladders[i].sure for i in ladders}
+        (i, linear((1, s[i]), *((-1, z[ik]) for ik in layout.standings[i].by_win)) == ladders[i].sure) for i in ladders
     )
     model.reach_level, model.level_order = level_rows(ladders, t, s, layout.instance.options)
     rank_cuts(model, layout)

@@ -19,11 +19,8 @@ LOST, OPEN, WON = -1, 0, 1
 ROUNDING = 1e-12
 """A range whose end is this close to the margin, for the sizes of its terms, is computed again in rationals."""
 
-CHUNK = 1 << 22
-"""Numbers of a table of differences that are held at a time."""
-
-ENTRIES_OF_A_FEATURE = 5
-"""``switch_up`` and ``switch_down`` hold two entries each, ``support_limit`` one."""
+CHUNK = 1 << 22  # numbers of a table of differences that are held at a time
+ENTRIES_OF_A_FEATURE = 5  # ``switch_up`` and ``switch_down`` hold two entries each, ``support_limit`` one
 
 ENTRIES_OF_A_LEVEL = 7
 """Largest number of entries that a level adds to all families together, with every option that adds some."""
@@ -33,25 +30,13 @@ Pair = tuple[int, int]
 
 @dataclass(frozen=True, eq=False)
 class Wins:
-    """Pairs ``(i, k)`` that a program asks about, and which of them the limits of ``w`` decide.
+    """Pairs ``(i, k)`` that a program asks about, and which of them the limits of ``w`` decide."""
 
-    Attributes
-    ----------
-    pairs : intp array (p, 2)
-        Sorted, no pair twice.
-    state : int8 array (p,)
-        1 if every ``w`` of the box wins the pair, -1 if none does, 0 if it is open and gets a variable.
-    low, high : float64 arrays (p,)
-        Range of ``w.(x_i - x_k)`` over the box, with at most ``max_features`` non-zero weights.
-    entries : intp array (p,)
-        Features in which the two rows differ.
-    """
-
-    pairs: Indices
-    state: NDArray[np.int8]
-    low: Floats
+    pairs: Indices  # (p, 2): sorted, no pair twice
+    state: NDArray[np.int8]  # (p,): 1 if every ``w`` of the box wins the pair, -1 if none does, 0 if it is open
+    low: Floats  # (p,): range of ``w.(x_i - x_k)`` with at most ``max_features`` weights that are not 0
     high: Floats
-    entries: Indices
+    entries: Indices  # (p,): features in which the two rows differ
 
     @property
     def open(self) -> list[Pair]:
@@ -70,25 +55,13 @@ class Wins:
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """What a program consists of, known before Pyomo sees it; programs with ranks add their counts and levels.
-
-    Attributes
-    ----------
-    instance : Instance
-    wins : Wins
-    gains : dict of index to float
-        What the objective pays for each variable in it.
-    constant : float
-        What is earned in any case.
-    nonzeros : int
-        Upper bound on the non-zeros of the constraint matrix.
-    """
+    """What a program consists of, known before Pyomo sees it; programs with ranks add their counts and levels."""
 
     instance: Instance
     wins: Wins
-    gains: dict[Any, float]
-    constant: float
-    nonzeros: int
+    gains: dict[Any, float]  # what the objective pays for each variable in it
+    constant: float  # what is earned in any case
+    nonzeros: int  # upper bound on the non-zeros of the constraint matrix
 
 
 def pair_layout(instance: Instance, wins: Wins, gains: Floats, constant: float, rows: int) -> Layout:
@@ -99,9 +72,8 @@ def pair_layout(instance: Instance, wins: Wins, gains: Floats, constant: float, 
 
 
 def nonzeros_bound(instance: Instance, wins: Wins, rows: int, levels: int = 0) -> int:
-    """Upper bound on the non-zeros of a program that asks for the features of a pair in one row only.
-
-    The variable of an open pair stands in at most so many ``rows``, and there are so many variables of ``levels``.
+    """Upper bound on the non-zeros of a program that asks for the features of a pair in one row only. The variable of
+    an open pair stands in at most so many ``rows``, and there are so many variables of ``levels``.
     """
     open_ = wins.state == OPEN
     switches = ENTRIES_OF_A_FEATURE * instance.lower.size if instance.switched else 0
@@ -112,9 +84,8 @@ Ask = Callable[[GradedList, Indices, Indices], NDArray[np.bool_]]
 
 
 def asked_pairs(instance: Instance, name: str, ask: Ask, everyone: bool = False) -> Indices:
-    """Pairs ``(i, k)`` of rows of one list for which ``ask`` says yes, given their places in the list.
-
-    ``i`` runs over the relevant rows, or over all (``everyone``); more pairs than non-zeros allowed are too many.
+    """Pairs ``(i, k)`` of rows of one list for which ``ask`` says yes, given their places in the list. ``i`` runs over
+    the relevant rows, or over all (``everyone``); more pairs than non-zeros allowed are too many.
     """
     starts = [np.arange(item.rows.size) if everyone else np.flatnonzero(item.grade) for item in instance.lists]
     looked_at = sum(places.size * item.rows.size for places, item in zip(starts, instance.lists))

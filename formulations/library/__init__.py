@@ -23,13 +23,7 @@ def names() -> list[str]:
 
 
 def path(name: str) -> Path:
-    """The ``.mps`` file of an instance; its sidecar lies beside it.
-
-    Raises
-    ------
-    KeyError
-        For a name that is not in :func:`names`.
-    """
+    """The ``.mps`` file of an instance; its sidecar lies beside it. KeyError for a name not in :func:`names`."""
     if name not in names():
         raise KeyError(f"The library has no instance {name!r}; it has {', '.join(names())}.")
     return FOLDER / f"{name}.mps"

@@ -2,10 +2,9 @@
 
 from rerank.certificate.certificate import Certificate, certify, check_claim, check_weights, recheck
 from rerank.certificate.leaf_boxes import LeafBoxes, leaf_boxes
-from rerank.certificate.lists import average_of, ideal_value
+from rerank.certificate.lists import average_of, ideal_value, meets_quotas
 from rerank.certificate.proof_check import Verdict, verify_proof
 from rerank.certificate.proof_file import load_proof, save_proof
-from rerank.certificate.quotas import meets_quotas
 from rerank.problem import digest
 from rerank.ranks.rationals import bound_up, value_down
 

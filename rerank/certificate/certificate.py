@@ -23,15 +23,14 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from rerank.certificate.lists import certified_lists, exact_scores, mean_of_lists
-from rerank.certificate.quotas import check_quotas
+from rerank.certificate.lists import certified_lists, check_quotas, exact_scores, mean_of_lists
 from rerank.errors import CertificateError, InputError
 from rerank.problem import Margin, Problem, broken, digest
+from rerank.problem.lists import Floats
 from rerank.ranks.rationals import from_text, to_text, value_down
 
-Floats = NDArray[np.float64]
 Number = float | Fraction
 
 
@@ -93,13 +92,7 @@ class Certificate:
 
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> Certificate:
-        """The certificate :meth:`to_dict` wrote.
-
-        Raises
-        ------
-        InputError
-            For anything else.
-        """
+        """The certificate :meth:`to_dict` wrote; InputError for anything else."""
         try:
             margin = plain["margin"]
             counts = {name: int(plain[name]) for name in ("pairs_won", "pairs", "near_misses")}

@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rerank.certificate.check.tree import Boxes
 from rerank.certificate.proof_check import verify_proof
 from rerank.errors import CertificateError, InputError
 from rerank.problem import Problem, Proof, coordinates
-
-Floats = NDArray[np.float64]
+from rerank.problem.lists import Floats, Indices
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,16 +60,12 @@ def leaf_boxes(problem: Problem, proof: Proof, features: Sequence[int] | None = 
 
 
 def boxes_by_set(problem: Problem, proof: Proof) -> dict[tuple[int, ...], LeafBoxes]:
-    """Check a proof, and return the boxes of every set of features; no set for a proof by circuits.
-
-    Raises
-    ------
-    CertificateError
-        If the proof does not hold.
+    """Check a proof, and return the boxes of every set of features; no set for a proof by circuits. CertificateError if
+    the proof does not hold.
     """
     found: dict[tuple[int, ...], list[tuple[Boxes, Floats]]] = {tuple(own.tolist()): [] for own in proof.supports}
 
-    def seen(own: NDArray[np.intp], boxes: Boxes, bounds: Floats) -> None:
+    def seen(own: Indices, boxes: Boxes, bounds: Floats) -> None:
         found[tuple(own.tolist())].append((boxes, bounds))
 
     verdict = verify_proof(problem, proof, seen)

@@ -1,9 +1,10 @@
-"""Values of lists in exact arithmetic: scores as integers over one unit, lost counts, sums without rounding."""
+"""Lists in exact arithmetic: scores as integers over one unit, lost counts, sums without rounding, and quotas."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -12,52 +13,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import InputError
-from rerank.problem import Problem, RankedList
+from rerank.errors import CertificateError, InputError
+from rerank.problem import Problem, Quota, RankedList
+from rerank.problem.lists import Floats, Indices
 from rerank.ranks.positions import dense_codes, reach, value_of_lost
 from rerank.ranks.rationals import as_integers, exact_sum
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 Integers = Callable[[bytes], tuple[NDArray[Any], int]]
 
 
 @dataclass(frozen=True)
 class CertifiedList:
-    """One list, exactly.
+    """One list, exactly."""
 
-    Attributes
-    ----------
-    value, statistic : Fraction
-        Value at the margin, and of the ranking itself.
-    won, near, pairs : int
-        Pairs that reach the margin, pairs in the right order that do not, all pairs.
-    margin : int or None
-        Smallest difference of scores among the pairs won; None when no pair is won.
-    """
-
-    value: Fraction
-    statistic: Fraction
-    won: int
-    near: int
-    pairs: int
-    margin: int | None
+    value: Fraction  # at the margin,
+    statistic: Fraction  # and of the ranking itself
+    won: int  # pairs that reach the margin,
+    near: int  # pairs in the right order that do not,
+    pairs: int  # and all pairs
+    margin: int | None  # smallest difference of scores among the pairs won
 
 
 def exact_scores(problem: Problem, weights: Floats) -> tuple[NDArray[Any], int]:
-    """Scaled scores up to a constant, as integers over a common unit.
-
-    Returns
-    -------
-    scores : object array of int, shape (n,)
-        0 for rows that stand in no list.
-    unit : int
-        A score of ``unit`` is 1 in scaled space.
-
-    Raises
-    ------
-    InputError
-        For a missing or infinite value where it counts.
+    """Scaled scores up to a constant, as integers (n,), and the unit that is 1 in scaled space; 0 for rows in no list.
+    InputError for a missing or infinite value where it counts.
     """
     scores: NDArray[Any] = np.zeros(problem.X.shape[0], dtype=object)
     support = np.flatnonzero(weights)
@@ -86,14 +65,8 @@ def _summed(problem: Problem, weights: Floats, rows: Indices, columns: Indices) 
 
 
 def certified_lists(problem: Problem, scores: NDArray[Any], margin: int) -> list[CertifiedList]:
-    """Values and pairs of each list.
-
-    Parameters
-    ----------
-    scores : object array of int
-        Of all rows; see :func:`exact_scores`.
-    margin : int
-        Smallest whole difference of scores that reaches epsilon.
+    """Values and pairs of each list by the scores of all rows (see :func:`exact_scores`). ``margin`` is the smallest
+    whole difference of scores that reaches epsilon.
     """
     distinct, codes = dense_codes(scores)
     reached = reach(distinct, margin)[codes]
@@ -140,9 +113,8 @@ def _integers() -> Integers:
 
 
 def _value(item: RankedList, lost: Iterable[Indices], integers: Integers) -> Fraction:
-    """What one list earns, in the unit of ``evaluate``.
-
-    ``lost`` holds for each level, from the lowest up, how many rows below it each of its rows does not beat.
+    """What one list earns, in the unit of ``evaluate``. ``lost`` holds for each level, from the lowest up, how many
+    rows below it each of its rows does not beat.
     """
     levels, gain_unit = integers(item.thresholds().tobytes())
     coefficients, coefficient_unit = integers(item.coefficients.tobytes())
@@ -165,3 +137,36 @@ def ideal_value(problem: Problem) -> Fraction:
         lost = (np.zeros(np.count_nonzero(item.gains >= gain), dtype=np.intp) for gain in item.thresholds())
         values.append(_value(item, lost, integers))
     return mean_of_lists(problem, values)
+
+
+def check_quotas(problem: Problem, scores: NDArray[Any]) -> None:
+    """Refuse scores (n,) of all rows, exactly, whose order does not meet a quota: a CertificateError names it."""
+    for quota in problem.quotas:
+        for item in problem.lists:
+            own = scores[item.rows].tolist(), np.isin(item.rows, quota.rows).tolist()
+            fewest, most = (counted(*own, quota.first, first=first) for first in (False, True))
+            if quota.least is not None and fewest < quota.least:
+                raise CertificateError(_unmet(quota, fewest))
+            if quota.most is not None and most > quota.most:
+                raise CertificateError(_unmet(quota, most))
+
+
+def meets_quotas(problem: Problem, weights: Floats) -> bool:
+    """Whether the order by weights meets all quotas."""
+    with suppress(CertificateError):
+        check_quotas(problem, exact_scores(problem, weights)[0])
+        return True
+    return False
+
+
+def counted(scores: list[int], member: list[bool], places: int, first: bool) -> int:
+    """Members among the first places; of equal scores theirs stand first, or last."""
+    order = sorted(range(len(scores)), key=lambda i: (-scores[i], member[i] != first))
+    return sum(member[i] for i in order[:places])
+
+
+def _unmet(quota: Quota, count: int) -> str:
+    return (
+        f"The weights put {count} of {quota.name} among the first {quota.first}, tied rows counted against the quota, "
+        f"and '{quota}' is not met; take other weights, or another quota."
+    )

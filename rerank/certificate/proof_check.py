@@ -19,21 +19,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rerank.certificate.certificate import check_weights
 from rerank.certificate.check.circuits import CircuitCheck
 from rerank.certificate.check.exact import ExactProblem
 from rerank.certificate.check.leaves import LeafCheck, Seen
 from rerank.certificate.check.tree import UnprovenError, ends, families, trees
-from rerank.certificate.lists import exact_scores
-from rerank.certificate.quotas import check_quotas, meets_quotas
+from rerank.certificate.lists import check_quotas, exact_scores, meets_quotas
 from rerank.errors import CertificateError, InputError
 from rerank.problem import Problem, Proof, broken, digest
 from rerank.problem.proof import COORDINATE, LINE, VERSION, Circuits
 
-CLOSE = Fraction(1, 10**12)
-"""By how much a claimed value may be off, relative to what was summed up."""
+CLOSE = Fraction(1, 10**12)  # by how much a claimed value may be off, relative to what was summed up
 
 
 @dataclass(frozen=True)
@@ -159,8 +156,9 @@ class _Checker:
     def _without_boxes(self) -> None:
         """The bound at weights that change nothing and for the supports that were left out."""
         exact, bound = self.exact, Fraction(self.proof.bound)
-        begin = exact.value(self.problem.unchanged)
-        if begin > bound and self._admits(self.problem.unchanged):
+        w = self.problem.unchanged
+        begin = exact.value(w)
+        if begin > bound and broken(self.problem.rows, w) is None and meets_quotas(self.problem, w):
             alone = "The given score alone is" if self.problem.anchored else "The first column alone is"
             what = alone if self.problem.anchored or self.problem.by_sum else "All weights 0 are"
             raise UnprovenError(f"{what} worth {float(begin)!r}, above the bound of {self.proof.bound!r}.")
@@ -169,10 +167,6 @@ class _Checker:
             raise UnprovenError(
                 f"Supports of {left_out} features were left out, but they could be worth more than the bound."
             )
-
-    def _admits(self, w: NDArray[np.float64]) -> bool:
-        """Whether weights keep to the rows, and their order to the quotas."""
-        return broken(self.problem.rows, w) is None and meets_quotas(self.problem, w)
 
     def _circuits(self, circuits: Circuits) -> None:
         """What the circuits leave, without any tree."""
@@ -203,10 +197,7 @@ class _Checker:
         first = 0
         for features, lines in zip(proof.supports, proof.lines):
             boxes, first = trees(*self.exact.roots(features), first, ends_of)
-            check.support(features, self._lines(lines), boxes)
+            if lines.size and not (lines.ndim == 2 and lines.shape[1] == 2 and np.isin(lines, self.exact.used).all()):
+                raise UnprovenError("A line is given by rows that stand in no list.")
+            check.support(features, lines.reshape(-1, 2), boxes)
             self.leaves, self.exact_leaves = check.leaves, check.exact_leaves
-
-    def _lines(self, lines: NDArray[np.int64]) -> NDArray[np.int64]:
-        if lines.size and not (lines.ndim == 2 and lines.shape[1] == 2 and np.isin(lines, self.exact.used).all()):
-            raise UnprovenError("A line is given by rows that stand in no list.")
-        return lines.reshape(-1, 2)

@@ -32,8 +32,7 @@ FORM = Format(
     most_bytes=1 << 27,
 )
 """All arrays together hold at most 67 million codes; a search would need several gigabytes to put them in order."""
-MOST_SUPPORTS = 2_000_000
-"""Each is an object of about 150 bytes."""
+MOST_SUPPORTS = 2_000_000  # each is an object of about 150 bytes
 
 
 class ProofTooLargeError(InputError):

@@ -20,8 +20,7 @@ from typing import Any, NamedTuple
 
 from rerank.errors import telling
 
-ROOM = "rerank."
-"""How the names of modules begin whose kernels count; a user's own are part of the fit."""
+ROOM = "rerank."  # how the names of modules begin whose kernels count; a user's own are part of the fit
 
 logger: logging.Logger = logging.getLogger(__name__)
 _lock = threading.Lock()

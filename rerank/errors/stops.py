@@ -26,36 +26,21 @@ Answer = TypeVar("Answer")
 Look: TypeAlias = Callable[[], "str | None"]
 Ends: TypeAlias = Callable[[], None]
 
-INTERRUPTED = "interrupted"
-"""Why to stop, after Ctrl-C."""
-
-POLL = 0.05
-"""Seconds between two looks at the clock, at events and, on Windows, for Ctrl-C."""
-
-GRACE = 1.0
-"""Seconds that an :func:`attended` call may take to end once it is asked to; HiGHS may take ten."""
-
-LINGER = 5.0
-"""Seconds that the interpreter waits, when it ends, for each call that was left behind."""
+INTERRUPTED = "interrupted"  # why to stop, after Ctrl-C
+POLL = 0.05  # seconds between two looks at the clock, at events and, on Windows, for Ctrl-C
+GRACE = 1.0  # seconds that an :func:`attended` call may take to end once it is asked to; HiGHS may take ten
+LINGER = 5.0  # seconds that the interpreter waits, when it ends, for each call that was left behind
 
 
 class Stop:
-    """Says whether it is time to stop: ``seconds`` from now on, or when the stop ``outer`` says so.
-
-    Attributes
-    ----------
-    deadline : float
-        On the clock of :func:`rerank.errors.compiling.working_time`, infinite without a limit.
-    asked : threading.Event
-        Set by Ctrl-C.
-    ask : callable
-        Makes a call in the thread that waits in :func:`protected`, or in this one if none waits.
-    """
+    """Says whether it is time to stop: ``seconds`` from now on, or when the stop ``outer`` says so."""
 
     def __init__(self, seconds: float | None = None, outer: Stop | None = None) -> None:
         own = math.inf if seconds is None else working_time() + seconds
+        # On the clock of :func:`working_time`, infinite without a limit.
         self.deadline: float = own if outer is None else min(own, outer.deadline)
-        self.asked: threading.Event = threading.Event() if outer is None else outer.asked
+        self.asked: threading.Event = threading.Event() if outer is None else outer.asked  # set by Ctrl-C
+        # Makes a call in the thread that waits in :func:`protected`, or in this one if none waits.
         self.ask: Callable[[Callable[[], Any]], Any] = (lambda call: call()) if outer is None else outer.ask
 
     @property
@@ -147,10 +132,9 @@ class _Result(Generic[Answer]):
 
 
 class _Call(_Result[Answer]):
-    """A call in a thread of its own.
-
-    Flags say how far it is, and the queues only wake the thread that waits: a KeyboardInterrupt may lose what a queue
-    returned, and no flag.  Thread.start and Event.wait will not do, as an interrupt may leave their locks taken.
+    """A call in a thread of its own. Flags say how far it is, and the queues only wake the thread that waits: a
+    KeyboardInterrupt may lose what a queue returned, and no flag. Thread.start and Event.wait will not do, as an
+    interrupt may leave their locks taken.
     """
 
     def __init__(self, call: Callable[[], Answer]) -> None:

@@ -14,13 +14,8 @@ _IN_TEXT, _IN_NAME = re.compile(f"[{_CONTROLS}]"), re.compile(f"[{_CONTROLS}\t\n
 
 
 def harmless(text: str, name: bool = False) -> str:
-    """The text with control characters spelled, for instance as backslash, x, 1b: a terminal would obey them.
-
-    Parameters
-    ----------
-    text : str
-    name : bool
-        Spell line ends and tabs, too: it stands in a line or a cell.
+    """The text with control characters spelled, for instance as backslash, x, 1b: a terminal would obey them. Of a
+    ``name``, which stands in a line or a cell, line ends and tabs are spelled, too.
     """
     return (_IN_NAME if name else _IN_TEXT).sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 

@@ -65,21 +65,12 @@ def ranked_list(
     if statistic.alone:
         places = np.count_nonzero(head == 0) + np.cumsum(tail == 0)
     below = float(np.dot(earned, coefficients[::-1][np.minimum(places, coefficients.size - 1)]))
+    own = np.asarray(rows, dtype=np.intp), head, coefficients[tail.size :].copy()
     own_hits = None if hits is None else hits[: head.size].copy()
-    return RankedList(
-        np.asarray(rows, dtype=np.intp),
-        head,
-        coefficients[tail.size :].copy(),
-        float(weight),
-        below - offset,
-        float(scale),
-        own_hits,
-        statistic.alone,
-    )
+    return RankedList(*own, float(weight), below - offset, float(scale), own_hits, statistic.alone)
 
 
-MOST_STATED = 5_000_000
-"""Rows of all lists of two classes that the pairs of one list may be stated as."""
+MOST_STATED = 5_000_000  # rows of all lists of two classes that the pairs of one list may be stated as
 
 
 def ranked_lists(

@@ -12,13 +12,12 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.io.margin import Margin
-from rerank.problem.lists import MOST_HITS, RankedList
+from rerank.problem.lists import MOST_HITS, Floats, RankedList
 from rerank.problem.problem import Problem
 from rerank.problem.quotas import Quota
 from rerank.problem.rows import WeightRow, encoded
 
-MOST_ENTRIES = 20_000_000
-"""Entries of a table that is read; a larger one is refused before any memory is taken."""
+MOST_ENTRIES = 20_000_000  # entries of a table that is read; a larger one is refused before any memory is taken
 
 
 def problem_to_json(problem: Problem) -> dict[str, Any]:
@@ -48,7 +47,7 @@ def problem_to_json(problem: Problem) -> dict[str, Any]:
         "high": _hex(problem.high),
         **({} if problem.limits is None else {"limits": [_hex(side) for side in problem.limits]}),
         **({} if not problem.rows else {"weight_rows": [row.to_json() for row in problem.rows]}),
-        **({} if not problem.quotas else {"quotas": [_plain(quota) for quota in problem.quotas]}),
+        **({} if not problem.quotas else {"quotas": [vars(q) | {"rows": q.rows.tolist()} for q in problem.quotas]}),
         **({} if not problem.by_sum else {"by_sum": True}),
     }
 
@@ -100,11 +99,6 @@ def _list(body: Any, n: int) -> RankedList:
     return RankedList(rows, gains, coefficients, weight, constant, scale, hits, alone)
 
 
-def _plain(quota: Quota) -> dict[str, Any]:
-    sides = {"first": quota.first, "least": quota.least, "most": quota.most}
-    return {"name": quota.name, **sides, "rows": quota.rows.tolist()}
-
-
 def _quota(body: Any, n: int) -> Quota:
     rows = np.array(body["rows"], dtype=np.intp)
     numbers = [body[name] for name in ("first", "least", "most")]
@@ -115,11 +109,11 @@ def _quota(body: Any, n: int) -> Quota:
     return Quota(str(body["name"]), first, least, most).of(rows)
 
 
-def _hex(values: NDArray[np.float64]) -> list[str]:
+def _hex(values: Floats) -> list[str]:
     return [float(value).hex() for value in values]
 
 
-def _unhex(texts: Any, count: int) -> NDArray[np.float64]:
+def _unhex(texts: Any, count: int) -> Floats:
     if not isinstance(texts, list) or len(texts) != count:
         raise ValueError(f"{count} numbers were expected")
     values = np.array([float.fromhex(text) for text in texts])

@@ -12,8 +12,7 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Counts = NDArray[np.int64]
 
-MOST_HITS = 2**31
-"""Largest weight of a hit that a file may hold: sums of the checker have room for it."""
+MOST_HITS = 2**31  # largest weight of a hit that a file may hold: sums of the checker have room for it
 
 
 @dataclass(frozen=True, eq=False)

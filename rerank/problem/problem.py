@@ -36,15 +36,12 @@ from numpy.typing import ArrayLike, NDArray
 from rerank.errors import InputError
 from rerank.io.margin import Margin, margin_of
 from rerank.io.options import real, whole
-from rerank.problem.lists import RankedList, Unit
+from rerank.problem.lists import Floats, RankedList, Unit
 from rerank.problem.quotas import Quota, check_quotas
 from rerank.problem.rows import WeightRow
 from rerank.problem.scaling import scale_columns
 
-Floats = NDArray[np.float64]
-
-GRID = 2**20
-"""Ends of coordinates are multiples of 1 / GRID."""
+GRID = 2**20  # ends of coordinates are multiples of 1 / GRID
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,17 +141,14 @@ class Problem:
     @cached_property
     def units(self) -> tuple[Unit, ...]:
         """The binary lists whose values add up to ``V`` (apart from :attr:`constant`)."""
-        return tuple(unit for q, item in enumerate(self.lists) for unit in self._units_of(q, item))
-
-    def _units_of(self, q: int, item: RankedList) -> list[Unit]:
-        steps = np.diff(item.thresholds(), prepend=0.0)
-        share = item.weight / (item.scale * self.total_weight)
         units = []
-        for g, step in zip(item.thresholds(), steps, strict=True):
-            positive, negative = item.rows[item.gains >= g], item.rows[item.gains < g]
-            hits = np.ones(positive.size, np.int64) if item.hits is None else item.hits[: positive.size]
-            units.append(Unit(q, positive, negative, item.coefficients, float(step * share), hits, item.alone))
-        return units
+        for q, item in enumerate(self.lists):
+            share = item.weight / (item.scale * self.total_weight)
+            for g, step in zip(item.thresholds(), np.diff(item.thresholds(), prepend=0.0), strict=True):
+                positive, negative = item.rows[item.gains >= g], item.rows[item.gains < g]
+                hits = np.ones(positive.size, np.int64) if item.hits is None else item.hits[: positive.size]
+                units.append(Unit(q, positive, negative, item.coefficients, float(step * share), hits, item.alone))
+        return tuple(units)
 
     @cached_property
     def weighs_hits(self) -> bool:

@@ -14,15 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.problem.lists import Floats, Indices
+
 VERSION = 1
-LEAF = 0
-"""Code of a box that is fathomed by its interval bound."""
-LISTED = 1
-"""Code of a box that is fathomed by listing the vertices in it."""
-COORDINATE = 2
-"""Code of a split at the middle of the first coordinate of a support."""
-LINE = 1000
-"""The code of a split by line g = 1, 2, ... of a support is ``LINE + g``."""
+LEAF = 0  # code of a box that is fathomed by its interval bound
+LISTED = 1  # code of a box that is fathomed by listing the vertices in it
+COORDINATE = 2  # code of a split at the middle of the first coordinate of a support
+LINE = 1000  # the code of a split by line g = 1, 2, ... of a support is ``LINE + g``
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,9 +99,9 @@ class Proof:
 
     value: float
     bound: float
-    weights: NDArray[np.float64]
+    weights: Floats
     flip: NDArray[np.int8]
-    supports: tuple[NDArray[np.intp], ...]
+    supports: tuple[Indices, ...]
     left_out: int | None
     codes: NDArray[np.uint16]
     lines: tuple[NDArray[np.int64], ...]

@@ -20,13 +20,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InfeasibleError, InputError, nearest
-from rerank.problem.lists import RankedList
-
-Indices = NDArray[np.intp]
+from rerank.problem.lists import Indices, RankedList
 
 _TEXT = re.compile(r"(?:at (?P<side>least|most) )?(?P<count>\d+) of (?P<name>.+) among the first (?P<first>\d+)$")
-MOST = 2**40
-"""Largest number of a quota."""
+MOST = 2**40  # largest number of a quota
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,12 +50,7 @@ class Quota:
 
     @classmethod
     def read(cls, text: str) -> Quota:
-        """The quota of a text such as ``"at least 20 of A among the first 200"``, without rows.
-
-        Raises
-        ------
-        InputError
-        """
+        """The quota of a text such as ``"at least 20 of A among the first 200"``, without rows; else InputError."""
         match = _TEXT.match(" ".join(str(text).split()))
         if match is None or not 1 <= int(match["first"]) <= MOST or int(match["count"]) > MOST:
             raise InputError(
@@ -80,33 +72,19 @@ class Quota:
 
 @dataclass(frozen=True, eq=False)
 class Demand:
-    """What a quota asks of one list: the ``wanted``-th best of ``ahead`` scores above the ``behind``-th of ``others``.
-
-    Attributes
-    ----------
-    quota : Quota
-    list_index : int
-    ahead, others : intp arrays
-        Rows of the list that are to stand ahead, and all others of it.
-    wanted, rival : int
-        From 1 on, and no more than there are rows of each.
-    """
+    """What a quota asks of one list: the ``wanted``-th best of ``ahead`` above the ``rival``-th of ``others``."""
 
     quota: Quota
     list_index: int
-    ahead: Indices
-    others: Indices
-    wanted: int
+    ahead: Indices  # rows of the list that are to stand ahead,
+    others: Indices  # and all others of it
+    wanted: int  # from 1 on, and no more than there are rows of each
     rival: int
 
 
 def demands(quotas: Sequence[Quota], lists: Sequence[RankedList]) -> Iterator[Demand]:
-    """What quotas ask of the lists, without what every order gives.
-
-    Raises
-    ------
-    InputError
-        For what no order gives: see :func:`check_quotas`, which says it of several quotas together.
+    """What quotas ask of the lists, without what every order gives. InputError for what no order gives: see
+    :func:`check_quotas`, which says it of several quotas together.
     """
     for quota, (number, item) in product(quotas, enumerate(lists)):
         member = np.isin(item.rows, quota.rows)
@@ -123,13 +101,7 @@ def demands(quotas: Sequence[Quota], lists: Sequence[RankedList]) -> Iterator[De
 
 
 def check_quotas(quotas: Sequence[Quota], lists: Sequence[RankedList]) -> None:
-    """Refuse quotas that no order of a list meets, counting alone; groups of different names share no row.
-
-    Raises
-    ------
-    InputError
-        Naming the quotas that clash.
-    """
+    """Refuse quotas that no order of a list meets, counting alone; groups of different names share no row."""
     longest = max(item.rows.size for item in lists)
     for quota in quotas:
         if quota.first > longest:
@@ -213,9 +185,8 @@ def unmet(quotas: Sequence[Quota], proved: bool) -> InfeasibleError:
 
 
 def scaled_quotas(quotas: Sequence[Quota], kinds: NDArray[Any], share: float) -> tuple[Quota, ...]:
-    """Quotas for a part of a list: places and rows are a ``share`` of those asked for, rounded to what is easier.
-
-    At least one row stays asked for, but never more than the part has; ``kinds`` are those of its rows.
+    """Quotas for a part of a list: places and rows are a ``share`` of those asked for, rounded to what is easier. At
+    least one row stays asked for, but never more than the part has; ``kinds`` are those of its rows.
     """
     found = []
     for quota in quotas:
@@ -229,18 +200,7 @@ def scaled_quotas(quotas: Sequence[Quota], kinds: NDArray[Any], share: float) ->
 
 
 def groups_of(quotas: Sequence[Quota], kinds: ArrayLike | None) -> tuple[Quota, ...]:
-    """The quotas on the rows of each kind.
-
-    Parameters
-    ----------
-    kinds : array of str (n,) or None
-        Kind of each row.
-
-    Raises
-    ------
-    InputError
-        For a name that no row has, or where no kinds are given.
-    """
+    """The quotas on the rows of each kind (n,); InputError for a name that no row has, or where no kinds are given."""
     if not quotas:
         return ()
     if kinds is None:

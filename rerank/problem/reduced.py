@@ -11,21 +11,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from rerank.errors import InputError
-from rerank.problem.lists import RankedList
+from rerank.problem.lists import Floats, Indices, RankedList
 from rerank.problem.problem import Problem
 from rerank.problem.quotas import check_quotas, unmet
 from rerank.problem.scaling import scale_columns
 from rerank.ranks.evaluator import shown
 from rerank.statistics import RankStatistic
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
-
-ROUNDING = 1e-13
-"""Bound on the rounding of a score and of its ends, relative to the sizes of what is added up."""
+ROUNDING = 1e-13  # bound on the rounding of a score and of its ends, relative to the sizes of what is added up
 
 
 def depth_of(statistic: RankStatistic) -> int | None:
@@ -63,7 +59,9 @@ def reduced_problem(
     centre = scale_columns(table[first[min(depth, first.size) // 2 :]], low, high).mean(axis=0)
     sides = np.asarray(limits, dtype=np.float64)
     lower, upper = _ends(table, low, high, centre, sides)
-    least = _last(lower[gains == 0], depth) - float(options.get("epsilon", 1e-4))
+    ends = lower[gains == 0]
+    least = float(np.partition(ends, -depth)[-depth]) if ends.size >= depth else -np.inf
+    least -= float(options.get("epsilon", 1e-4))
     rows = np.flatnonzero(upper > least)
     offset, scale = shown(statistic, gains, np.empty(0))
     coefficients = statistic.coefficients(gains.size)[gains.size - rows.size :].copy()
@@ -88,8 +86,3 @@ def _ends(table: Floats, low: Floats, high: Floats, centre: Floats, sides: Float
         size += max(abs(least), abs(most)) * (np.abs(z) + abs(centre[j]))
     reach += ROUNDING * size
     return at - reach, at + reach
-
-
-def _last(ends: Floats, depth: int) -> float:
-    """The ``depth``-th largest; minus infinity where there are fewer."""
-    return float(np.partition(ends, -depth)[-depth]) if ends.size >= depth else -np.inf

@@ -19,18 +19,14 @@ from rerank.errors import InputError, nearest
 from rerank.ranks.rationals import from_text, to_text
 
 Coefficients = dict[int, Fraction]
-Form = tuple[Coefficients, Fraction]
-"""Coefficients of columns, and a constant."""
-
+Form = tuple[Coefficients, Fraction]  # coefficients of columns, and a constant
 TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)(?![\w`])|`(?P<quoted>[^`]+)`|(?P<name>[^\W\d][\w.]*)"
     r"|(?P<sign><=|>=|==|=<|=>|≤|≥|[=<>+\-*/()]))"
 )
 LESS, MORE = {"<=", "=<", "≤"}, {">=", "=>", "≥"}
-MOST_DIGITS = 400
-"""Length of a number that is read; exponents beyond make rationals too long to compute with."""
-MOST_TEXT, MOST_OPEN = 100_000, 50
-"""Length of a row that is read, and parentheses in it."""
+MOST_DIGITS = 400  # length of a number that is read; exponents beyond make rationals too long to compute with
+MOST_TEXT, MOST_OPEN = 100_000, 50  # length of a row that is read, and parentheses in it
 
 
 @dataclass(frozen=True)
@@ -113,14 +109,9 @@ class Written:
 
     @classmethod
     def read(cls, text: Any, names: Sequence[str], left_out: Sequence[str] = ()) -> Written:
-        """Read such as ``"age >= 2 * income"``, ``"`blood sugar` <= 0"`` or ``"0 <= a + b <= 1"``.
+        """Read such as ``"age >= 2 * income"``, ``"`blood sugar` <= 0"`` or ``"0 <= a + b <= 1"``; else InputError.
 
         ``left_out`` are columns of the table that get no weight because they hold no numbers, or miss some.
-
-        Raises
-        ------
-        InputError
-            For a text that is no linear inequality on the columns.
         """
         if not isinstance(text, str) or not text.strip():
             raise InputError(f"The constraint {text!r} is no text; write one such as 'age >= 2 * income'.")
@@ -229,7 +220,10 @@ class _Reader:
         kind, token = self.tokens[self.at]
         self.at += 1
         if kind == "number":
-            return {}, self.number(token)
+            exponent = re.split("[eE]", token)[1:]
+            if len(token) > MOST_DIGITS or (exponent and abs(int(exponent[0])) > MOST_DIGITS):
+                raise self.wrong("holds a number that is too long")
+            return {}, Fraction(token)
         if kind in ("quoted", "name"):
             return {self.column(token): Fraction(1)}, Fraction(0)
         if token in ("+", "-"):
@@ -243,12 +237,6 @@ class _Reader:
             raise self.wrong("has a parenthesis that is not closed")
         self.at += 1
         return inner
-
-    def number(self, token: str) -> Fraction:
-        exponent = re.split("[eE]", token)[1:]
-        if len(token) > MOST_DIGITS or (exponent and abs(int(exponent[0])) > MOST_DIGITS):
-            raise self.wrong("holds a number that is too long")
-        return Fraction(token)
 
     def column(self, name: str) -> int:
         if name in self.left_out:

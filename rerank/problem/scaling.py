@@ -6,15 +6,12 @@ import math
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rerank.problem.lists import Floats
 from rerank.ranks.positions import affine, snap
 from rerank.ranks.rationals import exact_total, unit
 
-Floats = NDArray[np.float64]
-
-FARTHEST = 2.0**960
-"""Largest scaled feature of a row outside the range; sums of fewer than 2^60 of them stay finite."""
+FARTHEST = 2.0**960  # largest scaled feature of a row outside the range; sums of fewer than 2^60 of them stay finite
 
 
 def scale_columns(X: Floats, low: Floats, high: Floats) -> Floats:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from rerank.errors import InputError
-from rerank.problem.lists import Unit
+from rerank.problem.lists import Floats, Unit
 from rerank.problem.problem import Problem
 
-Floats = NDArray[np.float64]
-
-BATCH = 2**21
-"""Scores that are held at once."""
+BATCH = 2**21  # scores that are held at once
 
 
 def values_at(problem: Problem, weights: ArrayLike) -> Floats:

@@ -61,8 +61,7 @@ __all__ = ["Progress", "SearchResult", "compile_kernels", "line_search", "ready"
 
 RESOLUTION = 1e-12
 """Scaled scores that differ by less count as equal in :func:`statistic_bound`; rounding stays far below it."""
-WIDEST = 1e-3
-"""The largest margin at which it searches, where rows of small whole numbers would stay apart by more."""
+WIDEST = 1e-3  # the largest margin at which it searches, where rows of small whole numbers would stay apart by more
 
 
 def solve(

@@ -15,7 +15,7 @@ import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,73 +24,35 @@ from rerank import __version__
 from rerank.errors import InputError
 from rerank.io.archive import Format, cut, finite, joined, read_archive, refusing, write_archive
 from rerank.problem import digest
+from rerank.problem.lists import Floats
 from rerank.problem.proof import Circuits
 from rerank.search.boxes.nodes import NAMES, NodeBatch
+from rerank.search.boxes.open import OpenBoxes
 from rerank.search.jobs import MOST_SIDES
 from rerank.search.lines.ascent import WIDTHS
 from rerank.search.lines.search import Climb, State
+from rerank.search.loop import BranchAndBound
 
-if TYPE_CHECKING:
-    from rerank.search.boxes.open import OpenBoxes
-    from rerank.search.loop import BranchAndBound
-
-Floats = NDArray[np.float64]
 Arrays = dict[str, NDArray[Any]]
 
-KINDS = {
-    "weights": "<f8",
-    "points": "<f8",
-    "unexplored": "<i8",
-    "supports": "<i8",
-    "sizes": "<i8",
-    "sides": "<i8",
-    "pushed": "<i8",
-    "centres": "<f8",
-    "halves": "<f8",
-    "bounds": "<f8",
-    "names": "<i8",
-    "chosen": "<i4",
-    "basis": "<f8",
-    "splits": "<i8",
-    "listed": "<i8",
-    "kept_splits": "<i8",
-    "kept_listed": "<i8",
-    "grouped": "<i8",
-    "guide_counts": "<i8",
-    "guides": "<i4",
-    "priced": "<f8",
-    "boxed": "<i4",
-    **dict.fromkeys(Circuits.none().arrays(), "<i8"),
-}
-"""Names of the arrays of a state, and types of their numbers."""
-
+DOUBLES = ("weights", "points", "centres", "halves", "bounds", "basis", "priced")
+NUMBERS = ("unexplored", "supports", "sizes", "sides", "pushed", "names", "grouped", "guide_counts")
+OF_PROOFS = ("splits", "listed", "kept_splits", "kept_listed", *Circuits.none().arrays())
+SMALL_NUMBERS = ("chosen", "guides", "boxed")
+KINDS = dict.fromkeys(DOUBLES, "<f8") | dict.fromkeys(NUMBERS + OF_PROOFS, "<i8") | dict.fromkeys(SMALL_NUMBERS, "<i4")
+COUNTS, VALUES = ("rounds", "patience", "turn", "idle"), ("value", "before")  # of a climb
 MOST = {"pushed": 2**62, "named": NAMES, "job": 2**62 // NAMES, "boxes": 2**62}
 """Counters of :class:`OpenBoxes`, and what they stay below."""
 
-BOUNDS = ("cap", "shown_before", "target", "aside")
-"""Bounds of it; infinite ones among them."""
-
+BOUNDS = ("cap", "shown_before", "target", "aside")  # bounds of :class:`OpenBoxes`; infinite ones among them
 FORM = Format("exact-rerank checkpoint", 1, KINDS, most_bytes=(1 << 31) - 1, compressed=False)
-EVERY = 30.0
-"""Seconds between two writes, at least."""
-SHARE = 0.05
-"""Of the time, that may be spent on writing."""
+EVERY = 30.0  # seconds between two writes, at least
+SHARE = 0.05  # of the time, that may be spent on writing
 REMEDY = "delete it to begin anew, or choose another path"
 
 
 class Checkpoint:
-    """The file of one search.
-
-    Parameters
-    ----------
-    path : path
-    loop : BranchAndBound
-
-    Attributes
-    ----------
-    note : str
-        Why the last write failed, or ``""``.
-    """
+    """The file of one search; ``note`` says why the last write failed, or is empty."""
 
     def __init__(self, path: str | os.PathLike[str], loop: BranchAndBound) -> None:
         self.path = path
@@ -105,13 +67,8 @@ class Checkpoint:
         self._at, self._cost = time.perf_counter(), 0.0
 
     def resume(self) -> None:
-        """Go on where an earlier process stopped; without one the file is written, which reserves the path.
-
-        Raises
-        ------
-        InputError
-            The file belongs to another search or to something else, is damaged, or cannot be written.  It is left as
-            it was.
+        """Go on where an earlier process stopped; without one the file is written, which reserves the path. InputError:
+        the file is of another search or of something else, is damaged, or cannot be written. It is left as it was.
         """
         if not Path(self.path).exists():
             self._write(closed=False)
@@ -180,7 +137,7 @@ def stored(loop: BranchAndBound) -> tuple[dict[str, Any], Arrays]:
         **{name: int(getattr(boxes, name)) for name in MOST},
         "next_support": int(boxes.unexplored.following),
         "supports_of_a_job": int(boxes.unexplored.part),
-        "loop": {name: float(number).hex() for name, number in loop.counters().items()},
+        "loop": {name: float(getattr(*held)).hex() for name, held in loop.counters().items()},
         "lines": lines,
     }
     arrays = {
@@ -200,12 +157,8 @@ def stored(loop: BranchAndBound) -> tuple[dict[str, Any], Arrays]:
 
 
 def restore(loop: BranchAndBound, header: dict[str, Any], arrays: Arrays) -> None:
-    """Go on where :func:`stored` was called, with a loop of the same problem and options.
-
-    Raises
-    ------
-    ValueError, KeyError, TypeError
-        The state does not fit the problem, or is none.
+    """Go on where :func:`stored` was called, with a loop of the same problem and options. ValueError, KeyError or
+    TypeError: the state does not fit the problem, or is none.
     """
     run, boxes, d = loop.run, loop.boxes, loop.run.problem.n_features
     restored = restored_lines(header["lines"], arrays["points"].reshape(-1, d))
@@ -213,8 +166,10 @@ def restore(loop: BranchAndBound, header: dict[str, Any], arrays: Arrays) -> Non
     if len(restored) != (len(run.states) if run.begun else 1):
         raise ValueError("it has another number of series of lines")
     if run.begun:
-        counters = {name: _number(text) for name, text in header["loop"].items()}
-        loop.go_on(counters, restored)
+        run.states = restored
+        for name, (part, attribute) in loop.counters().items():
+            kind = type(getattr(part, attribute))
+            setattr(part, attribute, kind(_number(header["loop"][name])))
     else:
         run.lines.state = restored[0]
     boxes.value = _number(header["value"])
@@ -278,9 +233,8 @@ def _stored_batches(boxes: OpenBoxes, screened: list[NodeBatch]) -> Arrays:
 
 
 def _restore_batches(boxes: OpenBoxes, whitened: bool, arrays: Arrays) -> list[NodeBatch]:
-    """Put the batches back; everything that compiled code will use as a place in an array is checked.
-
-    Returns those that screening left open.
+    """Put the batches back; everything that compiled code will use as a place in an array is checked. Returns those
+    that screening left open.
     """
     supports, sizes, sides = arrays["supports"], arrays["sizes"], arrays["sides"]
     _within(supports, 0, len(boxes.columns) - 1)
@@ -291,7 +245,9 @@ def _restore_batches(boxes: OpenBoxes, whitened: bool, arrays: Arrays) -> list[N
         raise ValueError("its batches of boxes do not fit together")
     if not np.isin(sides, (0, MOST_SIDES)).all():
         raise ValueError("its boxes have another number of sides")
-    _same_groups(boxes, arrays)
+    for s, guide in zip(arrays["grouped"].tolist(), cut(arrays["guides"], arrays["guide_counts"]), strict=True):
+        if not np.array_equal(boxes.axes.grouped(s).guide, guide):
+            raise ValueError("its groups of pairs come out differently on this machine")
     width = np.array([boxes.columns[s].size for s in supports.tolist()], np.int64)
     parts = [
         cut(finite(arrays["centres"]), sizes * width),
@@ -323,13 +279,6 @@ def _restore_batches(boxes: OpenBoxes, whitened: bool, arrays: Arrays) -> list[N
         k = boxes.columns[0].size
         boxes.axes.bases[0] = finite(arrays["basis"], (k, k)) if arrays["basis"].size else None
     return batches[end:]
-
-
-def _same_groups(boxes: OpenBoxes, arrays: Arrays) -> None:
-    """Group the antiparallel pairs of the supports that were grouped, with the same numbers."""
-    for s, guide in zip(arrays["grouped"].tolist(), cut(arrays["guides"], arrays["guide_counts"]), strict=True):
-        if not np.array_equal(boxes.axes.grouped(s).guide, guide):
-            raise ValueError("its groups of pairs come out differently on this machine")
 
 
 def _number(text: str) -> float:
@@ -374,22 +323,17 @@ def stored_lines(states: Sequence[State]) -> tuple[list[dict[str, Any]], list[Fl
                 "elite": [float(value).hex() for value, _ in state.elite],
                 "found": state.found is not None,
                 "owed": float(state.owed).hex(),
-                "climb": None
-                if climb is None
-                else [
-                    climb.rounds,
-                    climb.patience,
-                    climb.turn,
-                    climb.idle,
-                    len(climb.queue),
-                    float(climb.value).hex(),
-                    float(climb.before).hex(),
-                    [float(width).hex() for width in climb.widths],
-                    climb.at is not None,
-                ],
+                "climb": None if climb is None else _stored_climb(climb),
             }
         )
     return found, points
+
+
+def _stored_climb(climb: Climb) -> dict[str, Any]:
+    numbers = {name: getattr(climb, name) for name in COUNTS}
+    numbers |= {name: float(getattr(climb, name)).hex() for name in VALUES}
+    widths = [float(width).hex() for width in climb.widths]
+    return numbers | {"directions": len(climb.queue), "widths": widths, "smooth": climb.at is not None}
 
 
 def restored_lines(stored: Sequence[dict[str, Any]], points: Floats) -> list[State]:
@@ -404,15 +348,14 @@ def _state(stored: dict[str, Any], rows: list[Floats]) -> State:
     state.owed = _number(stored["owed"])
     state.rng.bit_generator.state = stored["rng"]
     state.elite = [(float.fromhex(value), rows.pop()) for value in stored["elite"]]
-    if stored["climb"] is not None:
-        rounds, patience, turn, idle, directions, value, before, widths, smooth = stored["climb"]
-        state.climb = Climb(rows.pop(), int(rounds), int(patience))
-        state.climb.turn, state.climb.idle = int(turn), int(idle)
-        state.climb.value, state.climb.before = float.fromhex(value), float.fromhex(before)
-        state.climb.queue = [rows.pop() for _ in range(directions)]
-        state.climb.widths = [float.fromhex(width) for width in widths]
+    if (kept := stored["climb"]) is not None:
+        numbers: dict[str, Any] = {name: int(kept[name]) for name in COUNTS}
+        numbers |= {name: float.fromhex(kept[name]) for name in VALUES}
+        state.climb = Climb(rows.pop(), **numbers)
+        state.climb.queue = [rows.pop() for _ in range(kept["directions"])]
+        state.climb.widths = [float.fromhex(width) for width in kept["widths"]]
         if not set(state.climb.widths) <= set(WIDTHS):
             raise ValueError("a width of a smooth climb is none of ours")
-        state.climb.at = rows.pop() if smooth else None
+        state.climb.at = rows.pop() if kept["smooth"] else None
     state.found = rows.pop() if stored["found"] else None
     return state

@@ -16,14 +16,12 @@ from typing import Any, TypeVar
 import numpy as np
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-MARK = "compiled_into_kernels"
-"""The attribute of a function that only kernels call."""
+MARK = "compiled_into_kernels"  # the attribute of a function that only kernels call
 
 
 def kernel(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Decorate a function that Python calls: compiled for the types of its first call, and kept on disk.
-
-    ``options`` are those of :func:`numba.njit`.
+    """Decorate a function that Python calls: compiled for the types of its first call, and kept on disk. ``options``
+    are those of :func:`numba.njit`.
     """
     from numba import njit
 

@@ -20,9 +20,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import InfeasibleError
 from rerank.problem import Problem, WeightRow, broken, coordinates
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
+from rerank.problem.lists import Floats, Indices
 
 ROUNDS, BEYOND = 30, 1e-9  # projections to rows that are broken, and how far behind a row they end
 SIDE, WIDTH = -2, -1  # columns of walls behind the coefficients
@@ -31,37 +29,19 @@ LEAST = 1e-7  # distance from all rows, whose largest coefficient is 1, below wh
 
 @dataclass(frozen=True, eq=False)
 class Domain:
-    """The weights that are allowed; points are coordinates unless they are called weights.
-
-    Attributes
-    ----------
-    scale : float64 (d,)
-        Weights are ``scale`` times coordinates.
-    lower, upper : float64 (d,)
-        Smallest and largest coordinate of each feature.
-    limits : pair of float64 arrays (d,), or None
-        Limits of the weights of an anchored problem.
-    rows : tuple of WeightRow
-        Rows on the weights, exactly.
-    walls : float64 (m, d + 2)
-        The same as ``a.v >= b``: coefficients of size up to 1, ``b``, and what rounding may change in ``a.v - b``.
-    most : int or None
-        Largest number of features that count.
-    by_sum : bool
-        Whether the margin is multiplied by the sum of the weights; points that are all 0 are none then.
-    directions : bool
-        Whether the coordinates beside the anchor lie on the surface of a cube.
+    """The weights that are allowed; points are coordinates unless they are called weights. ``walls`` (m, d + 2) are the
+    rows as ``a.v >= b``: coefficients of size up to 1, ``b``, and what rounding may change in ``a.v - b``.
     """
 
-    scale: Floats
-    lower: Floats
+    scale: Floats  # (d,): weights are ``scale`` times coordinates
+    lower: Floats  # smallest and largest coordinate of each feature
     upper: Floats
-    limits: tuple[Floats, Floats] | None = None
-    rows: tuple[WeightRow, ...] = ()
+    limits: tuple[Floats, Floats] | None = None  # of the weights of an anchored problem
+    rows: tuple[WeightRow, ...] = ()  # rows on the weights, exactly,
     walls: Floats = field(default_factory=lambda: np.empty((0, 2)))
-    most: int | None = None
-    by_sum: bool = False
-    directions: bool = False
+    most: int | None = None  # largest number of features that count
+    by_sum: bool = False  # whether the margin is multiplied by the sum of the weights; 0 is no point then
+    directions: bool = False  # whether the coordinates beside the anchor lie on the surface of a cube
 
     @classmethod
     def of(cls, problem: Problem) -> Domain:
@@ -106,9 +86,7 @@ class Domain:
     @cached_property
     def begin(self) -> Floats:
         """The point to begin with: the unchanged one, or where a row excludes it one far from all rows."""
-        if self.keeps(self.unchanged):
-            return self.unchanged
-        found = self.first_point()
+        found = self.unchanged if self.keeps(self.unchanged) else self.first_point()
         if found is None:
             raise InfeasibleError("No weights satisfy all constraints with room to spare; loosen one of them.")
         return found
@@ -267,10 +245,8 @@ class Domain:
         return v if self.keeps(v) else self._moved(v)
 
     def roots(self) -> tuple[Floats, Floats]:
-        """Centres and half-widths (n, d) of the boxes that make up the domain.
-
-        The box of an anchored problem; else the cube's faces ``v_j = 1`` and, for free weights, ``v_j = -1``, beside an
-        anchor where there is one.
+        """Centres and half-widths (n, d) of the boxes that make up the domain. The box of an anchored problem; else the
+        cube's faces ``v_j = 1`` and, for free weights, ``v_j = -1``, beside an anchor where there is one.
         """
         centre, half = (self.lower + self.upper) / 2, (self.upper - self.lower) / 2
         if self.anchored and not self.directions:
@@ -317,12 +293,7 @@ def allowed(problem: Problem, w: Floats) -> Floats:
 
 
 def check_room(problem: Problem) -> None:
-    """Refuse rows that leave the weights no room, naming a smallest set of rows that clash.
-
-    Raises
-    ------
-    InfeasibleError
-    """
+    """Refuse rows that leave the weights no room, naming a smallest set of rows that clash."""
 
     def open_(rows: Any) -> bool:
         return Domain.of(replace(problem, rows=tuple(rows))).first_point() is not None
@@ -347,18 +318,8 @@ def check_room(problem: Problem) -> None:
 def inside(
     walls: Floats, lower: Floats, upper: Floats, anchor: Sequence[int], most: int | None = None
 ) -> Floats | None:
-    """A point as far from all rows as the box allows, by linear programming; None where it would be on one.
-
-    Parameters
-    ----------
-    walls : float64 (m, d + 2)
-        Rows ``a.v >= b``: coefficients, ``b``, rounding.
-    lower, upper : float64 (d,)
-        The box.
-    anchor : sequence of int
-        Coordinates that are 1.
-    most : int, optional
-        Largest number of the others that are not 0.
+    """A point of the box as far from all walls as it allows, by linear programming; None where it would be on one.
+    Coordinates of the ``anchor`` are 1, and of the others ``most`` are not 0.
     """
     from scipy.optimize import Bounds, LinearConstraint, milp
 

@@ -22,31 +22,24 @@ from itertools import combinations, product
 from math import comb
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from rerank.errors import InputError
 from rerank.problem import Problem, RankedList, values_at
+from rerank.problem.lists import Floats
 from rerank.search.tables import is_linear, tolerance
 
-Floats = NDArray[np.float64]
-Edge = dict[int, float]
-"""Weights that are fixed, by column."""
+Edge = dict[int, float]  # weights that are fixed, by column
 Search = Callable[[Problem, ArrayLike | None], float]
 """The bound of a search on a problem from a start, in the time that is left."""
 
-MOST_EDGES, MOST_NUMBERS = 4096, 2e7
-"""Edges, and numbers in all, that are looked at one by one."""
-LEAD = 1.99
-"""Resolutions by which relevant rows lead where ties are won."""
+MOST_EDGES, MOST_NUMBERS = 4096, 2e7  # edges, and numbers in all, that are looked at one by one
+LEAD = 1.99  # resolutions by which relevant rows lead where ties are won
 
 
 def half_bound(problem: Problem, search: Search, start: ArrayLike | None = None) -> float:
-    """A bound on ``h`` over the weights of a problem whose margin is the resolution, without a penalty.
-
-    Raises
-    ------
-    InputError
-        Where places do not earn equal steps, so that a tied pair is no half of anything.
+    """A bound on ``h`` over the weights of a problem whose margin is the resolution, without a penalty. InputError
+    where places do not earn equal steps, so that a tied pair is no half of anything.
     """
     if not is_linear(problem):
         raise InputError(
@@ -70,7 +63,6 @@ def half_bound(problem: Problem, search: Search, start: ArrayLike | None = None)
 
 def _edges(problem: Problem) -> list[tuple[float, Edge]] | None:
     """Columns fixed to 0 or to a limit where that ties unequal rows, and what ties add: wide edges of most ties first.
-
     None where there are too many, or scores so large that rounding hides ties.
     """
     first, limited = int(problem.anchored), problem.max_features is not None
@@ -115,18 +107,9 @@ def _on_edge(problem: Problem, edge: Edge, search: Search) -> float:
         X, low, high = X.copy(), np.append(0.0, low[1:]), np.append(1.0, high[1:])
         X[:, 0] = _fixed(problem, edge)
     most = None if problem.max_features is None else problem.max_features - sum(value != 0 for value in edge.values())
-    return search(
-        replace(
-            problem,
-            X=np.ascontiguousarray(X),
-            signs=signs,
-            low=low,
-            high=high,
-            limits=limits,
-            max_features=None if most is None or most >= len(left) - int(problem.anchored) else most,
-        ),
-        None,
-    )
+    most = None if most is None or most >= len(left) - int(problem.anchored) else most
+    table = np.ascontiguousarray(X)
+    return search(replace(problem, X=table, signs=signs, low=low, high=high, limits=limits, max_features=most), None)
 
 
 def _fixed(problem: Problem, edge: Edge) -> Floats:
@@ -157,11 +140,9 @@ def _tied(problem: Problem, edge: Edge) -> float:
 
 
 def doubled(problem: Problem) -> Problem:
-    """The problem whose value is ``h`` of the same weights.
-
-    A first column that every score has with weight 1 gives the relevant rows of the copies a lead, so that they lose no
-    tie. Weights of which the direction counts keep a largest size of 1. Quotas are left out: the bound is one of more
-    weights.
+    """The problem whose value is ``h`` of the same weights. A first column that every score has with weight 1 gives the
+    relevant rows of the copies a lead, so that they lose no tie. Weights of which the direction counts keep a largest
+    size of 1. Quotas are left out: the bound is one of more weights.
     """
     n, anchored, d = problem.X.shape[0], problem.anchored, problem.n_features
     base = problem.scaled[:, 0] if anchored else np.zeros(n)
@@ -176,14 +157,8 @@ def doubled(problem: Problem) -> Problem:
             # Just less than twice: a pair is never ahead where the opposite one still counts as tied.
             first.append(base[item.rows] + np.where(above, LEAD * resolution, 0.0))
             rows.append(item.rows)
-            copies.append(
-                replace(
-                    item,
-                    rows=np.arange(size, size + above.size),
-                    gains=above * step * steps.size,
-                    weight=item.weight / steps.size,
-                )
-            )
+            own = np.arange(size, size + above.size)
+            copies.append(replace(item, rows=own, gains=above * step * steps.size, weight=item.weight / steps.size))
             size += above.size
     other = slice(int(anchored), d)
     limits = problem.limits

@@ -5,10 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.problem.lists import Floats
 from rerank.search.boxes.nodes import NAME, NAMES, SIDES, Findings, NodeBatch, Support
 from rerank.search.boxes.vertices import SMALLEST
 from rerank.search.compiled import writable
@@ -18,8 +20,6 @@ from rerank.search.rows.lines import lines_on
 from rerank.search.supports.screening import Screens
 from rerank.search.tables import RowTables, Tables
 from rerank.search.workspace import given, pair_space, row_space
-
-Floats = NDArray[np.float64]
 
 ROOM = 64  # boxes, and splits by sixteen, that there is memory for beside those of a batch
 MOST_SIDES = 24  # sides of antiparallel pairs chosen on the way to one box
@@ -60,13 +60,7 @@ def explore_batches(
 
 
 def _explored(
-    t: Tables | RowTables,
-    support: Support,
-    batch: NodeBatch,
-    value: float,
-    limits: tuple[float, ...],
-    record: bool,
-    name: int,
+    t: Any, support: Support, batch: NodeBatch, value: float, limits: tuple[float, ...], record: bool, name: int
 ) -> Findings:
     """What the kernel for pairs, or for rows, finds in a batch; memory that is full is doubled, and it goes on."""
     n, k = batch.centres.shape
@@ -79,8 +73,7 @@ def _explored(
     memory.append(np.zeros((16 * ROOM if record else 0, 3), np.int64))
     counts, sums = np.array([n, 0, 0, 0, name], np.int64), np.array([value, -np.inf, 0.0])
     while True:
-        numbers, labels, small_numbers, small_labels, splits = memory
-        explore((numbers, labels), (small_numbers, small_labels), splits, counts, sums, *limits)
+        explore(tuple(memory), counts, sums, limits)
         if counts[0] == 0 or sums[2] >= limits[2]:
             break
         memory = [np.concatenate([part, np.zeros_like(part)]) for part in memory]
@@ -89,8 +82,8 @@ def _explored(
         for n, numbers, labels in ((counts[0], *memory[:2]), (counts[1], *memory[2:4]))
     )
     weights = support.weights(best, t.n_features) if sums[0] > value else None
-    found, aside, done = sums.tolist()
-    return Findings(batch.support, found, weights, left, small, splits[: counts[2]].copy(), aside, int(counts[3]), done)
+    (found, aside, done), splits = sums.tolist(), memory[4][: counts[2]].copy()
+    return Findings(batch.support, found, weights, left, small, splits, aside, int(counts[3]), done)
 
 
 def _kernel(t: Tables | RowTables, support: Support, batch: NodeBatch) -> tuple[Callable[..., None], Floats, int]:
@@ -113,7 +106,6 @@ def screen_supports(
     screens: Screens, supports: NDArray[np.int32], limits: Floats, signed: NDArray[np.bool_]
 ) -> tuple[Floats, list[NodeBatch | None], int]:
     """Bounds of supports, -inf where no value is above the limit; what is open, None for all; how many boxes that took.
-
     The batches number the supports from 0 on.
     """
     rows, bounds, boxes = np.require(supports, requirements=["C", "W"]), np.full(len(supports), np.inf), 0

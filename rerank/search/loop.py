@@ -10,28 +10,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from itertools import takewhile
-from typing import TYPE_CHECKING
+from math import inf
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from rerank.errors.stops import Stop, current
+from rerank.errors.stops import current
 from rerank.search.boxes.axes import whitened_basis
+from rerank.search.boxes.open import OpenBoxes
 from rerank.search.boxes.vertices import fathom_unresolved
 from rerank.search.jobs import explore_batches, follow_lines, screen_supports
-from rerank.search.lines.search import Share
+from rerank.search.lines.search import State
+from rerank.search.run import Run
 from rerank.search.targets import Targets
-from rerank.search.workers import Job
-
-if TYPE_CHECKING:
-    from rerank.search.boxes.open import OpenBoxes
-    from rerank.search.lines.search import State
-    from rerank.search.run import Run
-    from rerank.search.workers import Workers
-
-Floats = NDArray[np.float64]
+from rerank.search.workers import Job, Workers
 
 JOBS = 16  # of a round; the last to end keeps the other workers waiting for a part of one job in so many
 ALONE = 0.02  # seconds of exploring before work is shared out; waking a thread takes some 1e-4 s
@@ -43,35 +35,24 @@ OPEN = 0.5  # of the first gap that is left after
 BLIND, BLIND_ROWS = 1e8, 2e7  # evaluations of a pair, and of a row, before targets are taken up,
 FEW, PATIENCE = 8, 10.0  # so many times as many where there are no more features than these: boxes mostly close then
 AHEAD = 0.3  # share of lines from which they do not wait for the boxes' work
-A_SPLIT = 5e-6  # seconds to make a proof, for each split
-OWN = {"done": float, "tried": bool, "work": float, "owed": float, "busy": float}  # what a checkpoint keeps of the loop
+A_SPLIT = 5e-6  # seconds to make a proof, for each split, which are kept for it
 
 
 @dataclass(eq=False)
 class BranchAndBound:
-    """The loop over open boxes.
-
-    Parameters
-    ----------
-    run : Run
-        The boxes, exact arithmetic for those that are too small to split, where points are offered, and the lines: one
-        state for each job of a round that follows lines, and their share of the work.
-    workers : Workers
-    node_limit : int or None
-        Boxes after which to stop, at the end of a round.
-    """
+    """The loop over open boxes."""
 
     run: Run
     workers: Workers
-    node_limit: int | None = None
+    node_limit: int | None = None  # boxes after which to stop, at the end of a round
     targets: Targets = field(default_factory=Targets)
     gave_up: bool = False  # whether what is open stays so, whatever the time
-    _done: float = 0.0  # evaluations of a pair
-    _tried: bool = False  # whether a whitened basis was considered
-    _work: float = 0.0
-    _busy: float = 0.0
-    _speed: float = 5e7
-    _owed: float = 0.0
+    done: float = 0.0  # evaluations of a pair
+    tried: bool = False  # whether a whitened basis was considered
+    work: float = 0.0
+    busy: float = 0.0
+    speed: float = 5e7
+    owed: float = 0.0
 
     @property
     def boxes(self) -> OpenBoxes:
@@ -79,11 +60,10 @@ class BranchAndBound:
         return self.run.boxes
 
     def explore(self, *reports: Callable[[OpenBoxes], None]) -> bool:
-        """Explore until every box is fathomed (True), or a limit or Ctrl-C says stop (False).
-
-        The ``reports`` are called after each round, when ``boxes`` holds all that is open.
+        """Explore until every box is fathomed (True), or a limit or Ctrl-C says stop (False). The ``reports`` are
+        called after each round, when ``boxes`` holds all that is open.
         """
-        boxes, stop = self.boxes, current()
+        boxes, stop, most = self.boxes, current(), inf if self.node_limit is None else self.node_limit
 
         def after(boxes: OpenBoxes) -> None:
             for report in reports:
@@ -92,7 +72,7 @@ class BranchAndBound:
         with self.workers:
             while True:
                 while boxes.drop_fathomed():
-                    if self._over(stop):
+                    if boxes.boxes >= most or stop.now or stop.left < A_SPLIT * boxes.n_splits:
                         return False
                     if self._own_axes_are_slow():
                         boxes.restart(whitened=True)
@@ -113,34 +93,21 @@ class BranchAndBound:
     def _work_done(self) -> tuple[float, float]:
         """Work so far and work that is left: evaluations, but of many supports seconds of the rounds."""
         left = current().left
-        return (self._busy, left) if len(self.boxes.columns) > 1 else (self._done, self._speed * left)
+        return (self.busy, left) if len(self.boxes.columns) > 1 else (self.done, self.speed * left)
 
-    def counters(self) -> dict[str, float]:
-        """What the steps to come depend on, beside boxes and lines."""
-        own = {name: getattr(self, f"_{name}") for name in OWN}
-        return own | asdict(self.run.share) | self.targets.numbers()
-
-    def go_on(self, counters: dict[str, float], states: list[State]) -> None:
-        """Take over the counters of an earlier process and its series of lines."""
-        for name, kind in OWN.items():
-            setattr(self, f"_{name}", kind(counters[name]))
-        self.run.states, self.targets = states, Targets.of(counters)
-        self.run.share = Share(*(float(counters[part.name]) for part in fields(Share)))
-
-    def _over(self, stop: Stop) -> bool:
-        """Whether a limit is reached; some of the time is kept for the proof."""
-        if self.node_limit is not None and self.boxes.boxes >= self.node_limit:
-            return True
-        return stop.now or stop.left < A_SPLIT * self.boxes.n_splits
+    def counters(self) -> dict[str, tuple[Any, str]]:
+        """What the steps to come depend on, beside boxes and lines: numbers, each an attribute of an object."""
+        own: dict[str, tuple[Any, str]] = {name: (self, name) for name in ("done", "tried", "work", "owed", "busy")}
+        parts = ("", self.run.share), ("pass ", self.targets)
+        return own | {f"{title}{each.name}": (part, each.name) for title, part in parts for each in fields(part)}
 
     def _own_axes_are_slow(self) -> bool:
-        """Whether to go on in a whitened basis: one support, features correlated, no proof asked for; asked once.
-
-        A proof is about boxes of weights, so its search keeps to the features' own axes.
+        """Whether to go on in a whitened basis: one support, features correlated, no proof asked for; asked once. A
+        proof is about boxes of weights, so its search keeps to the features' own axes.
         """
-        if self._tried or self._done < (OWN_AXES_ROWS if self.boxes.tables.by_rows else OWN_AXES):
+        if self.tried or self.done < (OWN_AXES_ROWS if self.boxes.tables.by_rows else OWN_AXES):
             return False
-        self._tried = True
+        self.tried = True
         boxes = self.boxes
         if len(boxes.columns) > 1 or boxes.record or boxes.domain.signed.any():
             return False
@@ -151,32 +118,32 @@ class BranchAndBound:
         boxes = self.boxes
         most = boxes.value + OPEN * (boxes.tables.ideal - boxes.value)
         work = (BLIND_ROWS if boxes.tables.by_rows else BLIND) * (PATIENCE if boxes.domain.n_features <= FEW else 1.0)
-        return self._done > work and boxes.shown() >= most
+        return self.done > work and boxes.shown() >= most
 
     def _screen(self) -> bool:
         """Fathom many supports at a time; False if it is not their turn."""
         began = time.perf_counter()
         jobs = [(screen_supports, given) for given in self.boxes.screening_shares(JOBS)]
         if jobs:
-            results = self.workers.run(jobs, alone=self._busy < ALONE)
+            results = self.workers.run(jobs, alone=self.busy < ALONE)
             self.boxes.merge_screened(takewhile(lambda found: found is not None, results))
-            self._busy += time.perf_counter() - began
+            self.busy += time.perf_counter() - began
         return bool(jobs)
 
     def _explore(self, left: float) -> None:
         """One round: explore the batches of largest bound, and follow lines beside them."""
         boxes, share, count = self.boxes, self.run.share, JOBS - len(self.run.states)
         size = boxes.tables.size
-        self._work = min(max(2 * self._work, FIRST_WORK, 16.0 * size), max(MOST_WORK, 60.0 * size))
-        each = min(self._work, max(self._speed * max(left, 0.02) / JOBS, LEAST * size))
+        self.work = min(max(2 * self.work, FIRST_WORK, 16.0 * size), max(MOST_WORK, 60.0 * size))
+        each = min(self.work, max(self.speed * max(left, 0.02) / JOBS, LEAST * size))
         began, gap = time.perf_counter(), boxes.open_bound() - boxes.value
         picked = boxes.pick(count)
         try:
             jobs: list[Job] = [(explore_batches, given) for given in boxes.shares(picked, count, each)]
             ahead = share.now * each * len(jobs) if share.now >= AHEAD else 0.0
-            self._owed += ahead
+            self.owed += ahead
             lines = self._line_jobs(left)
-            results = self.workers.run([*lines, *jobs], alone=self._busy < ALONE)
+            results = self.workers.run([*lines, *jobs], alone=self.busy < ALONE)
         except BaseException:
             boxes.put_back(picked)
             raise
@@ -192,25 +159,24 @@ class BranchAndBound:
         share.by_lines += boxes.value - by_boxes
         share.by_boxes += max(gap - (boxes.open_bound() - by_boxes), 0.0)
         spent = time.perf_counter() - began
-        self._done += explored
-        self._owed += share.now * explored - ahead
-        share.judge(self._done, FIRST_WORK, self._blind())
-        self._busy += spent
-        self._speed = 0.5 * self._speed + 0.5 * explored / max(spent, 1e-6)
+        self.done += explored
+        self.owed += share.now * explored - ahead
+        share.judge(self.done, FIRST_WORK, self._blind())
+        self.busy += spent
+        self.speed = 0.5 * self.speed + 0.5 * explored / max(spent, 1e-6)
 
     def _line_jobs(self, left: float) -> list[Job]:
         """Lines for a share of the work done on boxes, once that is enough for one line."""
         lines, states = self.run.lines, self.run.states
-        if not states or self._owed < lines.cost:
+        if not states or self.owed < lines.cost:
             return []
-        work, self._owed = self._owed, 0.0
+        work, self.owed = self.owed, 0.0
         return [(follow_lines, (lines.tables, lines.domain, state, self.boxes.best, work, left)) for state in states]
 
     def _merge_lines(self, results: Sequence[State | None]) -> None:
         """Offer the points that the lines found, and give the best points of all to each of them."""
         states = [new or old for new, old in zip(results, self.run.states, strict=False)]
-        if states:
-            self.run.states = states
+        self.run.states = states or self.run.states
         best = [point for state in states for point in state.elite]
         for state in states:
             if state.found is not None:

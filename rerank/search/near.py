@@ -3,39 +3,21 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rerank.errors.stops import current, limited
 from rerank.problem import Problem
+from rerank.problem.lists import Floats
 from rerank.search.run import Run
 from rerank.search.warm import ready
-
-Floats = NDArray[np.float64]
 
 HALVINGS = 24  # of a step, until its end is good enough
 STEPS = 1_000  # in all, at most
 
 
 def near(problem: Problem, starts: list[Floats], least: float, seconds: float, random_state: int = 0) -> list[Floats]:
-    """Allowed weights worth at least ``least``, penalty included, found by steps from ``starts``.
-
-    A step goes along a feature's axis, between two weights found, or in a random direction, as far as it can by halves;
-    features without a weight stay without one where few are allowed.
-
-    Parameters
-    ----------
-    problem : Problem
-    starts : list of float64 arrays (d,)
-        In scaled space; those that are worth less are left out.
-    least : float
-    seconds : float
-        After which no step begins.
-    random_state : int
-
-    Returns
-    -------
-    list of float64 arrays (d,)
-        Without repetitions, the starts first.
+    """Allowed weights in scaled space worth at least ``least``, penalty included, the good starts first. They are found
+    by steps from these, none after so many seconds. A step goes along a feature's axis, between two weights found, or
+    in a random direction, as far as it can by halves; features without a weight stay without one where few are allowed.
     """
     ready(problem, points=True)
     with limited(seconds):

@@ -12,40 +12,28 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rerank.problem import Problem
+from rerank.problem.lists import Floats, Indices
 from rerank.problem.quotas import Demand, demands
+from rerank.search.domain import Domain
 
-if TYPE_CHECKING:
-    from rerank.problem import Problem
-    from rerank.search.domain import Domain
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
-
-AT_ONCE = 2**22
-"""Scores that are held at once."""
-
-STARTS, STEPS, ANGLES = 8, 16, 33
-"""Points from which a lead is raised, lines from each, and points looked at on a line."""
+AT_ONCE = 2**22  # scores that are held at once
+STARTS, STEPS, ANGLES = 8, 16, 33  # points from which a lead is raised, lines from each, and points looked at on a line
 
 
 class QuotaRows(NamedTuple):
-    """What kernels read of the quotas, list by list: the rows wanted ahead first, then the others.
+    """What kernels read of the quotas, list by list: the rows wanted ahead first, then the others."""
 
-    ``rows`` (m, d) are scaled rows minus a point of their list, ``tolerance`` is the rounding of a score.  Demand k has
-    the rows from ``begin[k]`` on, ``ahead[k]`` of them wanted.
-    """
-
-    rows: Any
-    begin: Any
-    ahead: Any
+    rows: Any  # (m, d): scaled rows minus a point of their list
+    begin: Any  # where the rows of each demand begin,
+    ahead: Any  # and how many of them are wanted
     wanted: Any
     rival: Any
-    tolerance: float
+    tolerance: float  # the rounding of a score
 
     @property
     def any(self) -> bool:
@@ -201,15 +189,10 @@ def middles(low: float, high: float, n: int = ANGLES) -> Floats:
 
 
 def lifted(
-    rows: QuotaRows,
-    domain: Domain,
-    rng: np.random.Generator,
-    stop: Callable[[], bool],
-    among: NDArray[np.intp] | None = None,
+    rows: QuotaRows, domain: Domain, rng: np.random.Generator, stop: Callable[[], bool], among: Indices | None = None
 ) -> Floats | None:
-    """A point that meets the quotas, by raising the lead along lines from several points; None if none was found.
-
-    The first starts are the unchanged point, the difference of the means of the rows wanted and of the others, and the
+    """A point that meets the quotas, by raising the lead along lines from several points; None if none was found. The
+    first starts are the unchanged point, the difference of the means of the rows wanted and of the others, and the
     corners nearest to it; the others are random. With ``among`` only these coordinates move.
     """
     d = domain.n_features

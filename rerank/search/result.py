@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InputError
 from rerank.problem import Problem, digest, values_at
+from rerank.problem.lists import Floats, Indices
 from rerank.problem.proof import COORDINATE, LEAF, LINE, LISTED, Circuits, Proof
+from rerank.search.boxes.open import OpenBoxes
 from rerank.search.domain import Domain
 from rerank.search.quotas import ExactQuotas
-
-if TYPE_CHECKING:
-    from rerank.search.boxes.open import OpenBoxes
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,18 +101,8 @@ def without_search(problem: Problem, start: ArrayLike | None, note: str) -> Sear
     met = ExactQuotas.of(problem, domain).meets(w / domain.scale)
     value = float(values_at(problem, w[None])[0]) if met else -np.inf
     ends = domain.weights(domain.lower), domain.weights(domain.upper)
-    return SearchResult(
-        value,
-        max(problem.ideal, value),
-        w,
-        False,
-        0,
-        0.0,
-        value,
-        problem.ideal,
-        note=note,
-        box=(np.minimum(*ends), np.maximum(*ends)),
-    )
+    box, bound = (np.minimum(*ends), np.maximum(*ends)), max(problem.ideal, value)
+    return SearchResult(value, bound, w, False, 0, 0.0, value, problem.ideal, note=note, box=box)
 
 
 def given_point(domain: Domain, start: ArrayLike) -> Floats:
@@ -130,65 +116,36 @@ def given_point(domain: Domain, start: ArrayLike) -> Floats:
 
 
 def proof_of(
-    problem: Problem,
-    boxes: OpenBoxes,
-    left_out: int | None,
-    value: float,
-    bound: float,
-    weights: NDArray[np.float64],
-    circuits: Circuits | None,
+    problem: Problem, boxes: OpenBoxes, left_out: int | None, claim: tuple[float, float, Floats], shown: Circuits | None
 ) -> Proof:
-    """Assemble the proof of a search that recorded its splits; ``circuits`` that show the bound are enough."""
+    """Assemble the proof of a value, a bound and weights from the splits; circuits that show the bound are enough."""
     flip = np.where(boxes.domain.scale < 0, -1, 1).astype(np.int8)
-    if circuits is not None:
+    if shown is not None:
         none = np.empty(0, np.uint16)
-        return Proof(value, bound, weights, flip, (), left_out, none, (), digest(problem), circuits=circuits)
+        return Proof(*claim, flip, (), left_out, none, (), digest(problem), circuits=shown)
     splits, listed = boxes.recorded()
-    log = np.concatenate([np.empty((0, 3), np.int64), *splits])
-    log = log[np.argsort(log[:, 0], kind="stable")]
     sizes = np.array([c.size for c in boxes.columns], dtype=np.intp)
     roots = np.array([len(boxes.domain.part(c).roots()[0]) for c in boxes.columns], dtype=np.intp)
-    codes = _preorder(log[:, 0], log[:, 1], log[:, 2], np.repeat(sizes, roots), listed)
+    codes = _preorder(np.concatenate([np.empty((0, 3), np.int64), *splits]), np.repeat(sizes, roots), listed)
     lines = []
     for s in range(len(boxes.columns)):
         t = boxes.axes.pairs(s)
         guide = boxes.axes.antiparallel[s].guide if s in boxes.axes.antiparallel else np.empty(0, np.int32)
         lines.append(np.column_stack([t.upper[guide], t.lower[guide]]).astype(np.int64))
-    return Proof(
-        value=value,
-        bound=bound,
-        weights=weights,
-        flip=flip,
-        supports=tuple(boxes.columns),
-        left_out=left_out,
-        codes=codes,
-        lines=tuple(lines),
-        fingerprint=digest(problem),
-    )
+    return Proof(*claim, flip, tuple(boxes.columns), left_out, codes, tuple(lines), digest(problem))
 
 
-def _preorder(
-    name: NDArray[np.int64],
-    which: NDArray[np.int64],
-    child: NDArray[np.int64],
-    width: NDArray[np.int64],
-    listed: set[int],
-) -> NDArray[np.uint16]:
-    """Codes of the trees of all roots; ``width`` is the number of features of each root's support."""
-    codes = np.empty(2 * name.size + width.size, np.uint16)
-    at = {int(n): i for i, n in enumerate(name)}
-    i = 0
-    for root in range(width.size):
+def _preorder(splits: NDArray[np.int64], widths: Indices, listed: set[int]) -> NDArray[np.uint16]:
+    """Codes of the trees of all roots; ``widths`` are the numbers of features of each root's support."""
+    at, codes = {name: i for i, name in enumerate(splits[:, 0].tolist())}, list[int]()
+    for root, width in enumerate(widths.tolist()):
         stack = [root]
         while stack:
             node = stack.pop()
-            row = at.get(node)
-            if row is None:
-                codes[i] = LISTED if node in listed else LEAF
-            else:
-                w = int(which[row])
-                codes[i] = COORDINATE + w if w < width[root] else LINE + w - (width[root] - 1)
-                first = int(child[row])
+            if node in at:
+                w, first = splits[at[node], 1:].tolist()
+                codes.append(COORDINATE + w if w < width else LINE + w - (width - 1))
                 stack += [first + 1, first]
-            i += 1
-    return codes[:i].copy()
+            else:
+                codes.append(LISTED if node in listed else LEAF)
+    return np.array(codes, np.uint16)

@@ -9,10 +9,11 @@ from itertools import product
 from math import comb
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from rerank.errors.stops import current
 from rerank.problem import Problem
+from rerank.problem.lists import Floats
 from rerank.problem.proof import Circuits
 from rerank.search.boxes.open import OpenBoxes
 from rerank.search.boxes.vertices import Exact, RowExact
@@ -30,7 +31,6 @@ from rerank.search.tables import RowTables, Tables, row_tables, tables
 from rerank.search.targets import MANY
 from rerank.search.top.levels import levels_of
 
-Floats = NDArray[np.float64]
 # Jobs of a round that follow lines, and the share of work that each begins with, up to so many features.
 BY_PAIRS: dict[float, tuple[int, float]] = {MANY: (1, 1 / 15), np.inf: (2, 2.0)}
 BY_ROWS: dict[float, tuple[int, float]] = {5: (1, 1 / 15), 8: (1, 1 / 3), MANY: (1, 1.0), np.inf: (2, 4.0)}
@@ -46,14 +46,8 @@ HALVINGS, SUPPORTS = 20, 12  # on the way to a point that meets the quotas, and 
 class Run:
     """One run of :func:`rerank.search.solve`: everything but the loop.
 
-    Points are coordinates (:class:`rerank.search.domain.Domain`). With ``points`` no boxes are to come.
-
-    Raises
-    ------
-    InputError
-        If the search would not fit into memory.
-    OutOfTimeError
-        If the time is over before the search can begin.
+    Points are coordinates (:class:`rerank.search.domain.Domain`). With ``points`` no boxes are to come. InputError if
+    the search would not fit into memory, OutOfTimeError if the time is over before it can begin.
     """
 
     def __init__(
@@ -118,12 +112,6 @@ class Run:
         """Whether supports are searched one by one."""
         return self.problem.max_features is not None or self.problem.C > 0
 
-    @property
-    def _small_grid(self) -> bool:
-        """Whether rows lie on a grid, and some points are evaluated in no time."""
-        few = self.problem.n_features <= FEW_AXES and len(self.problem.units) <= FEW_UNITS
-        return few and self.tables.spacing > 0 and self.tables.size <= FEW_PAIRS
-
     # ---- points
 
     def _inner(self, w: Floats) -> float:
@@ -173,7 +161,8 @@ class Run:
             return
         if self.boxes.weights is None:
             self._lift()
-        if self._small_grid:
+        few = self.problem.n_features <= FEW_AXES and len(self.problem.units) <= FEW_UNITS
+        if few and self.tables.spacing > 0 and self.tables.size <= FEW_PAIRS:
             # Where rows lie on a grid the best weights are often the only ones: lines look past a single point.
             for v in map(np.array, product((0.0, 1.0, -1.0), repeat=self.problem.n_features)):
                 if self.domain.admits(v):
@@ -240,13 +229,8 @@ class Run:
         stop = current()
 
         def after(boxes: OpenBoxes) -> None:
-            now = Progress(
-                time.perf_counter() - self.began,
-                self.value(),
-                self._bound(boxes.open_bound()),
-                boxes.boxes,
-                len(boxes.heap) + boxes.waiting,
-            )
+            ends, seconds = (self.value(), self._bound(boxes.open_bound())), time.perf_counter() - self.began
+            now = Progress(seconds, *ends, boxes.boxes, len(boxes.heap) + len(boxes.unexplored))
             stop.ask(lambda: report(now))
 
         return after
@@ -264,23 +248,11 @@ class Run:
         if boxes.record and boxes.weights is not None:
             shown = self.circuits.sizes.size and self.top_bound <= boxes.open_bound() + boxes.slack
             circuits = self.circuits if shown else None
-            proof = proof_of(self.problem, boxes, self.left_out, value, bound, w, circuits)
-        return SearchResult(
-            value,
-            bound,
-            w,
-            closed,
-            boxes.boxes,
-            time.perf_counter() - self.began,
-            min(t.to_value(self.start_value), value),
-            self.problem.ideal,
-            interrupted,
-            proof,
-            None if closed else self._box(),
-            note or (self._why_open() if gave_up else ""),
-            gave_up,
-            gave_up and not note and self._is_exact(),
-        )
+            proof = proof_of(self.problem, boxes, self.left_out, (value, bound, w), circuits)
+        seconds, start = time.perf_counter() - self.began, min(t.to_value(self.start_value), value)
+        box, exact = None if closed else self._box(), gave_up and not note and self._is_exact()
+        found = value, bound, w, closed, boxes.boxes, seconds, start, self.problem.ideal, interrupted, proof, box
+        return SearchResult(*found, note or (self._why_open() if gave_up else ""), gave_up, exact)
 
     def _is_exact(self) -> bool:
         """Whether every vertex of the boxes that are left was looked at."""
@@ -321,7 +293,7 @@ class Run:
         boxes, domain = self.boxes, self.domain
         low, high = domain.lower, domain.upper
         whitened = any(basis is not None for basis in boxes.axes.bases.values())
-        if self.left_out is None and not (boxes.waiting or boxes.passed_over or whitened):
+        if self.left_out is None and not (boxes.unexplored or boxes.passed_over or whitened):
             low = high = domain.unchanged if boxes.weights is None else boxes.weights
             for batch in [batch for _, _, batch in boxes.heap] + boxes.unresolved:
                 features = boxes.columns[batch.support]

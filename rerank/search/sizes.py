@@ -8,28 +8,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.errors.stops import Stop, current
-from rerank.problem import Problem, RankedList
+from rerank.problem import Problem
+from rerank.problem.lists import Indices
 
-Floats = NDArray[np.float64]
-
-NUMBERS_A_SECOND = 5e7
-"""Differences of features, over all pairs, that are made in a second; a low estimate."""
-
-BESIDE = 12
-"""Numbers that are held for a pair beside its differences."""
+NUMBERS_A_SECOND = 5e7  # differences of features, over all pairs, that are made in a second; a low estimate
+BESIDE = 12  # numbers that are held for a pair beside its differences
 
 COPIES = 2
 """Times that a worker holds the pairs: those of a box, and of the boxes inside it that leave some of them undecided."""
 
-ROW_BYTES = 80
-"""Bytes that a worker, and the lines, hold for a row beside its features in a search by rows."""
-
-MOST_PAIRS = 2**31 - 1
-"""Pairs are numbered in 32 bits."""
+ROW_BYTES = 80  # bytes that a worker, and the lines, hold for a row beside its features in a search by rows
+MOST_PAIRS = 2**31 - 1  # pairs are numbered in 32 bits
 
 
 class OutOfTimeError(Exception):
@@ -46,19 +38,15 @@ def check_time(stop: Stop) -> None:
 
 @dataclass(frozen=True, eq=False)
 class ListPairs:
-    """The pairs of one list before their differences are made.
+    """The pairs of one list before their differences are made."""
 
-    ``level`` (m,) counts the thresholds that an item reaches, 0 for gain 0; the rows ``below`` stand for all different
-    ones, ``count`` times each, by level; ``below[: ends[i]]`` have a lower gain than item ``i``.
-    """
-
-    level: NDArray[np.intp]
-    below: NDArray[np.intp]
-    count: NDArray[np.intp]
-    ends: NDArray[np.intp]
+    level: Indices  # (m,): thresholds that an item reaches, 0 for gain 0
+    below: Indices  # rows that stand for all different ones, by level,
+    count: Indices  # so many times each
+    ends: Indices  # ``below[: ends[i]]`` have a lower gain than item ``i``
 
     @property
-    def items(self) -> NDArray[np.intp]:
+    def items(self) -> Indices:
         """Items that stand above others."""
         return np.flatnonzero(self.level > 0)
 
@@ -70,28 +58,20 @@ class ListPairs:
 
 def pairs_of(problem: Problem) -> list[ListPairs]:
     """The pairs of each list; ``n log n`` time and ``n`` numbers."""
-    return [_list_pairs(problem.X, q) for q in problem.lists]
-
-
-def _list_pairs(raw: Floats, q: RankedList) -> ListPairs:
-    """Equal rows of one gain stand in the same pairs: the first is kept, with their count."""
-    level = np.searchsorted(q.thresholds(), q.gains, side="right")
-    _, first_of, count = np.unique(np.column_stack([level, raw[q.rows]]), axis=0, return_index=True, return_counts=True)
-    order = np.argsort(level[first_of], kind="stable")
-    below, count = first_of[order], count[order]
-    return ListPairs(level, below, count, np.searchsorted(level[below], level))
+    found = []
+    for q in problem.lists:
+        level = np.searchsorted(q.thresholds(), q.gains, side="right")
+        # Equal rows of one gain stand in the same pairs: the first is kept, with their count.
+        rows = np.column_stack([level, problem.X[q.rows]])
+        _, first_of, count = np.unique(rows, axis=0, return_index=True, return_counts=True)
+        order = np.argsort(level[first_of], kind="stable")
+        below = first_of[order]
+        found.append(ListPairs(level, below, count[order], np.searchsorted(level[below], level)))
+    return found
 
 
 def affordable_pairs(problem: Problem, workers: int = 1) -> list[ListPairs]:
-    """The pairs of each list, if there is memory and time for a search of them.
-
-    Raises
-    ------
-    InputError
-        If the search would not fit into the memory of this machine.
-    OutOfTimeError
-        If the time that is left does not even allow to make the differences.
-    """
+    """The pairs of each list; InputError, OutOfTimeError if there is no memory or time for a search of them."""
     stop, d = current(), problem.n_features
     check_time(stop)
     parts = pairs_of(problem)
@@ -123,15 +103,7 @@ def pairs_if_affordable(problem: Problem, workers: int = 1) -> list[ListPairs] |
 
 
 def check_rows(problem: Problem, entries: int, workers: int = 1) -> None:
-    """See that there is memory and time for a search by rows, ``entries`` of them.
-
-    Raises
-    ------
-    InputError
-        If the search would not fit into the memory of this machine.
-    OutOfTimeError
-        If the time is over.
-    """
+    """InputError, OutOfTimeError if there is no memory or time for a search by rows, ``entries`` of them."""
     check_time(current())
     d = problem.n_features
     needed = 8 * problem.X.size * 3 + entries * (4 + (workers + 1) * (ROW_BYTES + 8 * d))

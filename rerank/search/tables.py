@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
@@ -19,102 +19,69 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors.stops import current
-from rerank.problem import Problem, coordinates
+from rerank.problem import Problem, RankedList, coordinates
+from rerank.problem.lists import Floats, Indices
 from rerank.problem.problem import GRID
 from rerank.search.quotas import NO_QUOTAS, QuotaRows, quota_rows
 from rerank.search.rows.choice import last_hit, rough, smooth_from
 from rerank.search.sizes import ListPairs, check_time, pairs_of
 
 if TYPE_CHECKING:
-    from rerank.problem import RankedList
     from rerank.search.rows.smooth import Sample
 
-FINEST = 2**20
-"""Whole numbers are looked for in tables multiplied by this."""
-MOST_COMMON = 2**45
-"""Common denominators beyond are of no use: rounding hides their multiples."""
-MOST_NUMBERS = 10_000_000
-"""Numbers that a covariance is computed from."""
+FINEST = 2**20  # whole numbers are looked for in tables multiplied by this
+MOST_COMMON = 2**45  # common denominators beyond are of no use: rounding hides their multiples
+MOST_NUMBERS = 10_000_000  # numbers that a covariance is computed from
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 
 
 class Slots(NamedTuple):
-    """The slots of binary lists, and what their places earn; kernels take it as it is.
+    """The slots of binary lists, and what their places earn; kernels take it as it is."""
 
-    ``unit_start``, ``unit_slots`` and ``unit_of`` are the slots of each list, and the list of each slot.  ``coef`` from
-    ``coef_start`` on is what the places of each list earn, best place first, without trailing zeros; ``hits`` is what
-    its j-th best item multiplies that with, as in ``unit_slots``.
-    """
-
-    unit_start: Any
-    unit_slots: Any
-    unit_of: Any
-    coef_start: Any
-    coef: Any
-    hits: Any
+    unit_start: Any  # where the slots of each list begin,
+    unit_slots: Any  # the slots, list by list,
+    unit_of: Any  # and the list of each
+    coef_start: Any  # where the places of each list begin,
+    coef: Any  # and what they earn, best place first, without trailing zeros
+    hits: Any  # what a list's j-th best item multiplies that with, as in ``unit_slots``
 
 
 class Paid(NamedTuple):
-    """What the places of binary lists earn, best place first, and what the j-th best positive multiplies that with.
-
-    ``hits`` is empty where that is 1 for all; ``counted`` of the best positives of a list can earn something. Where
-    ``step`` is 0 the positives of a list take no places from each other, else it is 1.
-    """
+    """What the places of binary lists earn, best place first, and what the j-th best positive multiplies that with."""
 
     places: Any  # that earn something, at most as many as the list has rows
     coef_start: Any
     coef: Any
     hit_start: Any
-    hits: Any
-    counted: Any
-    step: Any
+    hits: Any  # empty where all are 1
+    counted: Any  # so many of the best positives of a list can earn something
+    step: Any  # 0 where the positives of a list take no places from each other, else 1
 
 
 class Lists(NamedTuple):
-    """Rows ``begin[q] .. begin[q + 1]`` make a list, the highest gain first.
+    """Lists of rows, the highest gain first."""
 
-    A row of ``level`` l is a positive of the first l of the list's binary lists, which begin at ``first_unit``.
-    """
-
-    begin: Any
-    level: Any
-    first_unit: Any
+    begin: Any  # rows ``begin[q] .. begin[q + 1]`` make a list
+    level: Any  # a row of level l is a positive of the first l of the list's binary lists,
+    first_unit: Any  # which begin here
     paid: Paid
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Flat:
-    """What tables of pairs and tables of rows share; values are in the kernels' unit.
+    """What tables of pairs and tables of rows share; values are in the kernels' unit."""
 
-    Attributes
-    ----------
-    constant, epsilon, tolerance : float
-        Added to every value; the margin; the rounding of a pair, or of both rows of one.
-    spacing : float
-        See :func:`spacing`.
-    ideal : float
-        Value of losing nothing.
-    slack : float
-        A box is fathomed when its bound beats the incumbent by no more than this (rounding of sums).
-    quotas : QuotaRows
-    linear : bool
-        Whether a place earns a constant amount more than the next (AUC): only the number of lost pairs matters.
-    grain, total : float
-        Linear problems: the unit, 0 where losses are not integral, and ``ideal`` again.
-    """
-
-    constant: float
-    epsilon: float
-    tolerance: float
-    spacing: float
-    ideal: float
-    slack: float
+    constant: float  # added to every value
+    epsilon: float  # the margin
+    tolerance: float  # the rounding of a pair, or of both rows of one
+    spacing: float  # see :func:`spacing`
+    ideal: float  # value of losing nothing
+    slack: float  # a box is fathomed when its bound beats the incumbent by no more: rounding of sums
     quotas: QuotaRows = NO_QUOTAS
-    linear: bool = False
-    grain: float = 0.0
-    total: float = 0.0
+    linear: bool = False  # whether a place earns a constant amount more than the next (AUC)
+    grain: float = 0.0  # linear problems: the unit, 0 where losses are not integral,
+    total: float = 0.0  # and ``ideal`` again
     by_rows: ClassVar[bool] = False
 
     @property
@@ -129,32 +96,16 @@ class Flat:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Tables(Flat):
-    """Pairs, slots and what each place earns.
+    """Pairs, slots and what each place earns."""
 
-    Attributes
-    ----------
-    pairs : float64 (d, P)
-        Scaled differences, one column a pair.
-    slot, span : int32 (P,)
-        First slot of the pair and number of slots.
-    multiplicity : int32 (P,)
-        How many equal pairs a column stands for.
-    upper, lower : int32 (P,)
-        Rows of the data that the column is the difference of.
-    slots : Slots
-        Which slots make a binary list, and what its places earn.
-    loss : float64 (P,)
-        Linear problems: what losing the pair costs.
-    """
-
-    pairs: Floats
-    slot: Ints
-    span: Ints
-    multiplicity: Ints
-    upper: Ints
+    pairs: Floats  # (d, P): scaled differences, one column a pair
+    slot: Ints  # (P,): first slot of the pair,
+    span: Ints  # and number of slots
+    multiplicity: Ints  # (P,): how many equal pairs a column stands for
+    upper: Ints  # (P,): rows of the data that the column is the difference of
     lower: Ints
     slots: Slots
-    loss: Floats
+    loss: Floats  # (P,): linear problems: what losing the pair costs
 
     @property
     def size(self) -> int:
@@ -212,33 +163,18 @@ class Tables(Flat):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RowTables(Flat):
-    """Rows list by list, positives first, and what places earn.
-
-    A list here is binary: a list with several grades stands once for each of its thresholds.
-
-    Attributes
-    ----------
-    rows : float64 (n, d)
-        Scaled features list by list, the highest gain first, minus one point of each list: differences stay the same.
-    order : intp (n,)
-        Rows of the problem that they are.
-    lists : Lists
-        The lists with their several grades, and what the places of the binary ones earn.
-    entries : int32 (E,)
-        Row numbers of every binary list.
-    n_positive, n_rows : int32 (U,)
-        Of each list.
-    rough : bool
-        Whether the steps of the value along a line are too many to look at each.
+    """Rows list by list, positives first, and what places earn. A list here is binary: a list with several grades
+    stands once for each of its thresholds.
     """
 
-    rows: Floats
-    order: NDArray[np.intp]
-    lists: Lists
-    entries: Ints
-    n_positive: Ints
-    n_rows: Ints
-    rough: bool
+    rows: Floats  # (n, d): scaled, the highest gain first, minus one point of each list
+    order: Indices  # (n,): rows of the problem that they are
+    lists: Lists  # those with their several grades, and what the places of the binary ones earn
+    entries: Ints  # (E,): row numbers of every binary list
+    n_positive: Ints  # (U,)
+    n_rows: Ints  # (U,)
+    rough: bool  # whether the steps of the value along a line are too many to look at each
+    _samples: dict[int, Sample] = field(default_factory=dict, init=False)
     by_rows: ClassVar[bool] = True
 
     @cached_property
@@ -256,25 +192,16 @@ class RowTables(Flat):
         """Covariance of the differences of rows, of every so many where there are very many."""
         return 2.0 * np.atleast_2d(np.cov(self.rows[:: 1 + self.rows.size // MOST_NUMBERS].T))
 
-    @cached_property
-    def _whole(self) -> Sample:
-        from rerank.search.rows.smooth import whole
-
-        return whole(self)
-
-    @cached_property
-    def _samples(self) -> dict[int, Sample]:
-        return {}
-
     def sample(self, most: int) -> Sample:
         """About so many rows as the smooth stand-in for the value takes them, always the same ones."""
-        from rerank.search.rows.smooth import sampled
+        from rerank.search.rows.smooth import sampled, whole
 
-        if most >= self.rows.shape[0]:
-            return self._whole
-        if most not in self._samples:
-            self._samples[most] = sampled(self._whole, most, np.random.default_rng(0))
-        return self._samples[most]
+        n, known = self.rows.shape[0], self._samples
+        if n not in known:
+            known[n] = whole(self)
+        if most < n and most not in known:
+            known[most] = sampled(known[n], most, np.random.default_rng(0))
+        return known[min(most, n)]
 
     @cached_property
     def spread(self) -> Floats:
@@ -370,16 +297,15 @@ def gap_of_orders(problem: Problem) -> float:
 
 
 def tables(problem: Problem, parts: list[ListPairs] | None = None, scale: Floats | None = None) -> Tables:
-    """Flatten a problem; pairs of one item with equal rows are merged.
-
-    ``parts`` are those of :func:`pairs_of`; columns are multiplied by ``scale``, so that points are coordinates.
+    """Flatten a problem; pairs of one item with equal rows are merged. ``parts`` are those of :func:`pairs_of`; columns
+    are multiplied by ``scale``, so that points are coordinates.
     """
     parts = pairs_of(problem) if parts is None else parts
     thresholds = [q.thresholds() for q in problem.lists]
     # Slots: item by item, thresholds of one item in a row.
     offset = 0
     slot, span, multiplicity, uppers, lowers = [], [], [], [], []
-    members: list[list[NDArray[np.intp]]] = []
+    members: list[list[Indices]] = []
     for q, steps, part in zip(problem.lists, thresholds, parts, strict=True):
         items, level = part.items, part.level
         upper = np.repeat(items, part.ends[items])
@@ -469,10 +395,9 @@ def _linear(problem: Problem, flat: Tables) -> Tables:
 
 
 def _centre(rows: Floats, item: RankedList, anchored: bool) -> Floats:
-    """What is subtracted from the rows of a list: rows near it have the narrowest intervals.
-
-    Any point will do. Rows near the last place that earns something decide the value: those around it by the given
-    score of an anchored problem, else the relevant rows.
+    """What is subtracted from the rows of a list: rows near it have the narrowest intervals. Any point will do. Rows
+    near the last place that earns something decide the value: those around it by the given score of an anchored
+    problem, else the relevant rows.
     """
     near: Any = slice(int(np.count_nonzero(item.gains > 0)))  # the highest gains come first
     if anchored:
@@ -499,15 +424,11 @@ def row_tables(problem: Problem, scale: Floats) -> RowTables:
     hits = [unit.hits.astype(np.float64) if weighs else np.empty(0) for unit in units]
     coef_start, n_rows = starts(places).astype(np.int64), np.diff(begin)[home]
     # One type of whole numbers but for the rows' own: each mixture of two compiles functions again.
-    paid = Paid(
-        np.minimum(np.diff(coef_start), n_rows).astype(np.int64),
-        coef_start,
-        _joined(places),
-        starts(hits).astype(np.int64),
-        _joined(hits),
-        np.array([last_hit(unit.hits) for unit in units], np.int64),
-        np.array([not unit.alone for unit in units], np.int64),
+    counted, steps = (
+        np.array([(last_hit(unit.hits), not unit.alone) for unit in units], np.int64).reshape(-1, 2).T.copy()
     )
+    earned = coef_start, _joined(places), starts(hits).astype(np.int64), _joined(hits)
+    paid = Paid(np.minimum(np.diff(coef_start), n_rows).astype(np.int64), *earned, counted, steps)
     # Positives that take no places from each other are binary lists of one each.
     split = [(x, h) for unit, x in zip(units, places) for h in (unit.hits[:, None] if unit.alone else [unit.hits])]
     ideal, slack = _most([x for x, _ in split], [h for _, h in split])

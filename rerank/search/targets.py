@@ -9,12 +9,10 @@ time to close has boxes of every bound left, and mostly one that bounds nothing.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from math import exp, floor, inf, log
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from rerank.search.boxes.open import OpenBoxes
+from rerank.search.boxes.open import OpenBoxes
 
 MANY = 12  # features beyond which boxes prove nothing in practice
 FIRST = 0.7  # of the gap that the first target leaves, and the second of what the first left
@@ -33,23 +31,13 @@ FAILURES, FAILURES_OF_MANY = 3, 1  # passes given up before the first that ends,
 
 @dataclass(eq=False)
 class Targets:
-    """The target of each pass, chosen by what earlier passes took.
+    """The target of each pass, chosen by what earlier passes took."""
 
-    Attributes
-    ----------
-    begun : bool
-        Whether there was a pass.
-    passes, failures : int
-        Passes that reached their end, and those given up.
-    target, work, target_before, work_before : float
-        Of the last two passes that reached their end.
-    """
-
-    begun: bool = False
-    passes: int = 0
-    failures: int = 0
+    begun: bool = False  # whether there was a pass
+    passes: int = 0  # that reached their end,
+    failures: int = 0  # and that were given up
     most_failures: int = FAILURES
-    target: float = 0.0
+    target: float = 0.0  # of the last two passes that reached their end
     work: float = 1.0
     target_before: float = 0.0
     work_before: float = 1.0
@@ -78,9 +66,8 @@ class Targets:
             self.first(boxes, done)
 
     def _first_of_many(self, boxes: OpenBoxes, done: float, left: float) -> None:
-        """Begin the first pass over many supports if too little time is left to do without.
-
-        Until all of them are screened no bound but the ideal value is known.
+        """Begin the first pass over many supports if too little time is left to do without. Until all of them are
+        screened no bound but the ideal value is known.
         """
         unscreened = boxes.unexplored.unscreened
         needed = REST * done * unscreened / max(len(boxes.columns) - unscreened, 1)
@@ -121,18 +108,6 @@ class Targets:
         self.start = done
         boxes.target = target if target > boxes.value + boxes.slack else -inf
         boxes.restart(boxes.axes.whitened)
-
-    def numbers(self) -> dict[str, float]:
-        """All attributes, for a checkpoint."""
-        return {f"pass {name}": float(number) for name, number in asdict(self).items()}
-
-    @classmethod
-    def of(cls, numbers: dict[str, float]) -> Targets:
-        """Those that :meth:`numbers` described."""
-        found = cls()
-        for name, kind in ((name, type(number)) for name, number in asdict(found).items()):
-            setattr(found, name, kind(numbers[f"pass {name}"]))
-        return found
 
 
 def _between(boxes: OpenBoxes, low: float, share: float) -> float:

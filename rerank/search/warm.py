@@ -17,12 +17,13 @@ from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from rerank.errors.compiling import say, uncounted, watch
 from rerank.errors.stops import current, unbroken
+from rerank.problem import Problem
 from rerank.search.boxes.antiparallel import NO_GROUPS
 from rerank.search.boxes.nodes import NodeBatch, Support
 from rerank.search.compiled import MARK
@@ -34,14 +35,10 @@ from rerank.search.rows.choice import lines_by_rows, rough, rows_alone
 from rerank.search.rows.lines import lines_on
 from rerank.search.supports.screening import Screens, layout
 from rerank.search.supports.subsets import Supports
-from rerank.search.tables import is_linear, row_tables, tables
+from rerank.search.tables import RowTables, Tables, is_linear, row_tables, tables
 from rerank.search.top.demands import Demands
 
-if TYPE_CHECKING:
-    from rerank.problem import Problem
-    from rerank.search.tables import RowTables, Tables
-
-PARTS = {
+PARTS = {  # what is compiled apart, the dearest first, and the seconds that it takes on one core of a usual machine
     "row lines": 13,
     "supports": 7,
     "row boxes": 6,
@@ -51,7 +48,6 @@ PARTS = {
     "pair lines": 3,
     "smooth": 3,
 }
-"""What is compiled apart, the dearest first, and the seconds that it takes on one core of a usual machine."""
 RULED = " with rules"
 PARTS_OF_RULES = {"row boxes" + RULED: 9, "linear boxes" + RULED: 8, "pair boxes" + RULED: 7}
 """What is compiled for rows on the weights and quotas alone, when the first problem has some."""
@@ -119,14 +115,10 @@ def _indices() -> list[Path]:
     return found
 
 
-def _kernels(module: ModuleType) -> list[Any]:
-    """The kernels that a module defines or calls, and the functions that are compiled into them."""
-    return [f for f in vars(module).values() if hasattr(f, "py_func") or hasattr(f, MARK)]
-
-
 def _called(module: ModuleType) -> set[ModuleType]:
     """The module and those whose functions its own kernels call."""
-    homes = {getattr(f, "py_func", f).__module__ for f in _kernels(module)} - {module.__name__}
+    kernels = [f for f in vars(module).values() if hasattr(f, "py_func") or hasattr(f, MARK)]
+    homes = {getattr(f, "py_func", f).__module__ for f in kernels} - {module.__name__}
     return {module}.union(*(_called(sys.modules[home]) for home in homes))
 
 
@@ -150,14 +142,8 @@ def _changed(module: ModuleType) -> float:
 
 
 def announce(verbose: bool = False, parts: Iterable[str] = tuple(PARTS)) -> bool:
-    """Say in one line that kernels are about to be compiled, if they are.
-
-    The line goes to the log, and to standard error where that is a terminal or ``verbose`` asks for it.
-
-    Returns
-    -------
-    bool
-        Whether there was something to announce.
+    """Say in one line that kernels are about to be compiled; whether they are. The line goes to the log, and to
+    standard error where that is a terminal or ``verbose`` asks for it.
     """
     if is_compiled(parts := list(parts)):
         return False
@@ -239,10 +225,6 @@ def _supports(problem: Problem, domain: Domain) -> None:
         screen_supports(screens, Supports(2, [1]).rows(0, 2), np.full(2, -1.0), domain.signed)
 
 
-def _levels(problem: Problem, domain: Domain) -> None:
-    Demands(problem, problem.units[0], domain, tables(problem).tolerance).decided([(1, 0)], np.inf)
-
-
 def _rows(problem: Problem) -> RowTables:
     return row_tables(problem, np.ones(2))
 
@@ -255,7 +237,9 @@ _COMPILE: dict[str, Callable[[Problem, Domain], object]] = {
     "row lines": lambda problem, domain: lines_on(_rows(problem), domain).climb(np.ones(2), rounds=1),
     "smooth": lambda problem, domain: Ascent(_rows(problem), domain).reached(np.ones(2), 1.0),
     "supports": _supports,
-    "levels": _levels,
+    "levels": lambda problem, domain: Demands(problem, problem.units[0], domain, tables(problem).tolerance).decided(
+        [(1, 0)], np.inf
+    ),
 }
 
 

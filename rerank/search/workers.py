@@ -25,22 +25,13 @@ if TYPE_CHECKING:
 
 Job = tuple[Callable[..., Any], tuple[Any, ...]]
 
-MAPPED = 16_000
-"""Bytes from which joblib maps an array instead of sending it with each job."""
-
-MOST_FETCHED = 2
-"""Objects that a process on Ray keeps: the tables and the layout of one search."""
+MAPPED = 16_000  # bytes from which joblib maps an array instead of sending it with each job
+MOST_FETCHED = 2  # objects that a process on Ray keeps: the tables and the layout of one search
 
 
 class Workers:
-    """A pool that is started when first used, and ended with the ``with`` block.
-
-    Make it in the thread of the caller: joblib's configuration belongs to a thread.
-
-    Parameters
-    ----------
-    n_jobs : int or None
-        As joblib counts workers.
+    """A pool that is started when first used, and ended with the ``with`` block; joblib's count of workers. Make it in
+    the thread of the caller: joblib's configuration belongs to a thread.
     """
 
     def __init__(self, n_jobs: int | None) -> None:
@@ -90,14 +81,8 @@ class Workers:
         self._stack.close()
 
     def run(self, jobs: Sequence[Job], alone: bool = False) -> list[Any]:
-        """Results in the order of the jobs, None for those that were not begun because it was time to stop.
-
-        If ``alone``, they run one after the other in this thread.
-
-        Raises
-        ------
-        SolverError
-            If joblib lost a process.
+        """Results in the order of the jobs, None for those that were not begun because it was time to stop. If
+        ``alone``, they run one after the other in this thread. SolverError if joblib lost a process.
         """
         if not alone and not self._started:
             self._start()

@@ -14,8 +14,7 @@ from rerank.search.tables import Lists, RowTables, Tables
 LEVELS = 96  # every level drops a fifth of its parent's pairs, or rows, so 96 levels outlast 10^9 of them
 START, SIZE, LISTS, RUNS = range(4)  # columns of ``level``; there are no runs of rows
 UNIT, GONE, POSITIVES, ROWS = range(4)  # rows of ``RowSpace.units`` at a level
-MOST_REFINED = 50_000
-"""Negatives of one list that there is room for when pairs are formed."""
+MOST_REFINED = 50_000  # negatives of one list that there is room for when pairs are formed
 
 
 class Given(NamedTuple):
@@ -48,9 +47,8 @@ class QuotaSpace(NamedTuple):
 
 
 class PairSpace(NamedTuple):
-    """Undecided pairs of the boxes on the way from the root, level by level, and what is computed of one box.
-
-    Few arrays of two dimensions: the time to compile grows with the number of arrays.
+    """Undecided pairs of the boxes on the way from the root, level by level, and what is computed of one box. Few
+    arrays of two dimensions: the time to compile grows with the number of arrays.
     """
 
     columns: Any  # float64 (k + 1, n): differences of pairs, and their weights last
@@ -162,21 +160,11 @@ def given(t: Tables | RowTables, support: Support) -> Given:
     walls = support.walls
     if not plain and len(walls):  # sides are 0 there, so that the norm of weights does not count
         walls = np.column_stack([walls[:, :-2] @ basis, walls[:, -2], 4.0 * features.size * walls[:, -1]])
+    kind = isinstance(t, Tables) and t.single, t.integral
+    paid = t.lists.paid if isinstance(t, RowTables) else t.slots
+    rounding = (t.tolerance, t.spacing) if plain else (whitened_tolerance(t.tolerance, features.size), 0.0)
     made: Given = writable(
-        Given(
-            rows,
-            basis,
-            support.within,
-            walls,
-            t.lists.paid if isinstance(t, RowTables) else t.slots,
-            isinstance(t, Tables) and t.single,
-            t.integral,
-            t.total,
-            t.epsilon,
-            t.tolerance if plain else whitened_tolerance(t.tolerance, features.size),
-            t.spacing if plain else 0.0,
-            quotas,
-        )
+        Given(rows, basis, support.within, walls, paid, *kind, t.total, t.epsilon, *rounding, quotas)
     )
     return made
 

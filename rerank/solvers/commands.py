@@ -16,85 +16,48 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from formulations.program import Program
 from rerank.errors import SolverError
 from rerank.errors.stops import POLL
 from rerank.solvers.outcome import ENDINGS, Holds, Options, Outcome, Stop, ending, reasons
-
-if TYPE_CHECKING:
-    from formulations.program import Program
 
 MODEL, SOLUTION, START = "model.mps", "answer.sol", "start.mst"
 """Names of files in the working directory of a solver: what it reads; what it writes, in a format of
 :mod:`formulations.solutions`; and a start, one line with name and value for each column, if there is one."""
 
-NEVER = "(?!)"
-"""A regular expression that is found nowhere."""
-
-GRACE = 1.2
-"""Seconds that a command has to write its solution once it is told to stop."""
+NEVER = "(?!)"  # a regular expression that is found nowhere
+GRACE = 1.2  # seconds that a command has to write its solution once it is told to stop
 
 
 @dataclass(frozen=True, kw_only=True)
 class Solver:
-    """One solver.
-
-    Attributes
-    ----------
-    title, licence : str
-        Its name in a sentence.
-    install : str
-        What to run when it is missing.
-    find : callable
-        The words with which its command begins, or None if it is not installed.
-    ask : sequence of str
-        Arguments that make it print its version.
-    version : str
-        Regular expression of the version, in that print and in every log.
-    arguments : callable
-        The rest of the command, from the options, whose cut-off is in the unit of the file; reads :data:`MODEL` and
-        writes :data:`SOLUTION` in the working directory. The gaps are always stated: most solvers stop at 1e-4
-        otherwise.
-    lacks : frozenset of str
-        Names of :data:`rerank.solvers.outcome.COMMON` that it has no option for.
-    refusal : str
-        Regular expression of how it complains of an option that it does not know, if it goes on without; its options
-        are then :data:`DASHED`.
-    starting : sequence of str
-        Arguments that make it read :data:`START`; empty for a solver that takes no start.
-    endings : sequence of (str, str)
-        How it may end, the first that is found counts: a regular expression and a word of
-        :data:`rerank.solvers.outcome.ENDINGS`. It is looked for in the log, below the first lines of the solution
-        file, each of which has ``file:`` before it.
-    objective, bound, nodes : str
-        Regular expressions in the same text, in the file's minimise sense; the last one found counts.
-    final : bool
-        Whether the last bound in the log of a solver that ends with an optimum is that of its end.
-    started, ignored : str
-        Regular expressions that say that the start was used, or not.
-    pulp : sequence of str
-        PuLP's interfaces to this solver, in the order of trial, for when the command is not found.
+    """One solver. Regular expressions of its end are looked for in its log, below the first lines of the solution file.
+    Each of these lines has ``file:`` before it. Numbers are in the file's minimise sense, and the last one found
+    counts.
     """
 
-    title: str
+    title: str  # its name in a sentence
     licence: str
-    install: str
-    find: Callable[[], list[str] | None]
-    ask: Sequence[str] = ()
-    version: str
+    install: str  # what to run when it is missing
+    find: Callable[[], list[str] | None]  # the words with which its command begins, or None if it is not installed
+    ask: Sequence[str] = ()  # arguments that make it print its version
+    version: str  # regular expression of it, in that print and in every log
+    # The rest of the command, which reads MODEL and writes SOLUTION; a cut-off is in the unit of the file.
+    # Gaps are always stated: most solvers stop at 1e-4 otherwise.
     arguments: Callable[[Options], list[str]]
-    lacks: frozenset[str] = frozenset()
-    refusal: str = NEVER
-    starting: Sequence[str] = ()
-    endings: Sequence[tuple[str, str]]
+    lacks: frozenset[str] = frozenset()  # names of COMMON that it has no option for
+    refusal: str = NEVER  # how it complains of an unknown option and goes on; its options are then DASHED
+    starting: Sequence[str] = ()  # arguments that make it read START; empty if it takes no start
+    endings: Sequence[tuple[str, str]]  # how it may end, the first found counts: an expression and a word of ENDINGS
     objective: str
     bound: str
     nodes: str = NEVER
-    final: bool = True
-    started: str = NEVER
-    ignored: str = NEVER
-    pulp: Sequence[str] = ()
+    final: bool = True  # whether the last bound in the log of an optimum is that of its end
+    started: str = NEVER  # that the start was used,
+    ignored: str = NEVER  # or not
+    pulp: Sequence[str] = ()  # PuLP's interfaces to it, in the order of trial, for when the command is not found
 
     def version_in(self, text: str) -> str:
         """The version a text names, or ``unknown``."""
@@ -148,8 +111,7 @@ def _in_python(package: str, script: str, program: str = "") -> Callable[[], lis
     return find
 
 
-DASHED = "-{} {}"
-"""Template of an option: a dash and its name, and its value as the next word."""
+DASHED = "-{} {}"  # template of an option: a dash and its name, and its value as the next word
 
 
 def _raw(options: Options, template: str = "{}={}") -> list[str]:
@@ -346,15 +308,6 @@ def installed_version(solver: Solver, command: Iterable[str]) -> str:
         return "unknown"
 
 
-def _check_raw(solver: Solver, command: list[str], options: Options) -> None:
-    """Ask a solver that goes on without an option that it does not know whether it knows these."""
-    if not options.raw or solver.refusal == NEVER:
-        return
-    said, _ = _printed([*command, *_raw(options, DASHED), *solver.ask])
-    if match := re.search(solver.refusal, said, re.M):
-        raise SolverError(f"{solver.title} refuses an option: {match[0].strip()}.")
-
-
 def by_command(
     name: str, command: list[str], program: Program, options: Options, folder: Path, cancel: threading.Event | None
 ) -> tuple[Outcome, str]:
@@ -363,7 +316,10 @@ def by_command(
     from formulations.solutions import NoPointError, read_solution
 
     solver, limit, written = SOLVERS[name], options.time_limit, folder / SOLUTION
-    _check_raw(solver, command, options)
+    if options.raw and solver.refusal != NEVER:  # it would go on without an option that it does not know
+        said, _ = _printed([*command, *_raw(options, DASHED), *solver.ask])
+        if match := re.search(solver.refusal, said, re.M):
+            raise SolverError(f"{solver.title} refuses an option: {match[0].strip()}.")
     if options.cutoff is not None:
         options = replace(options, cutoff=program.constant - options.cutoff)
     # The solver keeps the limit itself; ours is a little later, for a solver that does not.
@@ -399,10 +355,9 @@ def run_command(
     cancel: threading.Event | None = None,
     log_file: str | os.PathLike[str] | None = None,
 ) -> tuple[Stop | None, int, str]:
-    """Run a command in a folder. On Ctrl-C, ``cancel`` or the limit, interrupt it; if it goes on, kill it.
-
-    Returns why it was told to stop, its exit code (negative for a signal), and what it printed, which is written to
-    ``log_file`` as it comes, or to a file in the folder.
+    """Run a command in a folder. On Ctrl-C, ``cancel`` or the limit, interrupt it; if it goes on, kill it. Returns why
+    it was told to stop, its exit code (negative for a signal), and what it printed, which is written to ``log_file`` as
+    it comes, or to a file in the folder.
     """
     look = reasons(cancel, time.monotonic() + (math.inf if time_limit is None else time_limit))
     log, reason = folder / "log.txt" if log_file is None else Path(log_file), None

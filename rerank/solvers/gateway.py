@@ -110,13 +110,7 @@ def solve_file(
 
 
 def completed(program: Program, fixed: Mapping[str, float]) -> Floats:
-    """The best point of a program with these values of some of its columns.
-
-    Raises
-    ------
-    InputError
-        If the program admits none.
-    """
+    """The best point of a program with these values of some of its columns; InputError if the program admits none."""
     x = program.vector(fixed)
     there = np.array([name in fixed for name in program.columns])
     sides = ((program.lower, x), (program.upper, x))
@@ -177,9 +171,8 @@ def values(program: Program, outcome: Outcome) -> dict[str, float]:
 
 
 def available() -> list[dict[str, Any]]:
-    """Every solver, and PuLP: name, found, version, licence, how it is reached, how to install it.
-
-    The versions are asked of the solvers themselves, which takes a second or two.
+    """Every solver, and PuLP: name, found, version, licence, how it is reached, how to install it. The versions are
+    asked of the solvers themselves, which takes a second or two.
     """
     report: list[dict[str, Any]] = []
 

@@ -9,11 +9,12 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from formulations.program import Program
 from rerank.errors import InputError, SolverError
 from rerank.errors.compiling import uncounted
 from rerank.errors.stops import attended, current
@@ -21,19 +22,14 @@ from rerank.errors.telling import stderr
 from rerank.solvers.outcome import Holds, Options, Outcome, Point, Progress, Stop, described, ending, endless, reasons
 from rerank.solvers.progress import reporting, throttled
 
-if TYPE_CHECKING:
-    from formulations.program import Program
-
 __all__ = ["solve", "version"]
 
-FEASIBLE = 2
-"""HiGHS's ``primal_solution_status`` of a point that keeps rows and bounds."""
+FEASIBLE = 2  # HiGHS's ``primal_solution_status`` of a point that keeps rows and bounds
 
 UNSAFE_PRESOLVE = ("1.16.0",)
 """Releases whose presolve loses optima of integer programs: what they then call optimal is not."""
 
-LOG_LIMIT = 1_000_000
-"""Characters of log that an outcome keeps."""
+LOG_LIMIT = 1_000_000  # characters of log that an outcome keeps
 
 STATUSES: dict[str, str] = {
     "kOptimal": "optimal",
@@ -56,8 +52,7 @@ STATUSES: dict[str, str] = {
 """Model status of HiGHS -> the word of :data:`rerank.solvers.outcome.ENDINGS`, or what is said of an error.
 ``mip_max_nodes`` ends in ``kSolutionLimit``."""
 
-CLOSED = 1e-6
-"""Gap, relative to the objective or to 1, up to which a finished search counts as closed."""
+CLOSED = 1e-6  # gap, relative to the objective or to 1, up to which a finished search counts as closed
 
 _lock = threading.Lock()
 _greeted = False
@@ -129,10 +124,9 @@ def version() -> str:
 
 
 class _Run:
-    """One run of HiGHS on one program, and what its end means, checked against the points at hand.
-
-    HiGHS's thread calls the callbacks, and the thread that waits reads what they keep: ``best``, the best point within
-    ten tolerances so far, a start included, and ``latest``, the latest figures.
+    """One run of HiGHS on one program, and what its end means, checked against the points at hand. HiGHS's thread calls
+    the callbacks, and the thread that waits reads what they keep: ``best``, the best point within ten tolerances so
+    far, a start included, and ``latest``, the latest figures.
     """
 
     def __init__(self, program: Program, options: Options, presolve: bool, start: Point | None, began: float) -> None:
@@ -181,24 +175,11 @@ class _Run:
                 raise SolverError(f"HiGHS {self.version} refuses {name} = {value!r}: {complaint}.")
         if options.cutoff is not None:
             highs.setOptionValue("objective_bound", program.constant - options.cutoff)
-        rowwise, minimise, matrix = 2, 1, program.matrix
-        status = highs.passModel(
-            program.cost.size,
-            len(program.rows),
-            matrix.nnz,
-            rowwise,
-            minimise,
-            0.0,
-            -program.cost,
-            program.lower,
-            program.upper,
-            program.row_lower,
-            program.row_upper,
-            matrix.indptr.astype(np.int32),
-            matrix.indices.astype(np.int32),
-            matrix.data,
-            program.integer.astype(np.int32),
-        )
+        rowwise, minimise, matrix, kinds = 2, 1, program.matrix, program.integer.astype(np.int32)
+        size = program.cost.size, len(program.rows), matrix.nnz, rowwise, minimise
+        sides = program.lower, program.upper, program.row_lower, program.row_upper
+        entries = matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32), matrix.data
+        status = highs.passModel(*size, 0.0, -program.cost, *sides, *entries, kinds)
         if "kError" in str(status):
             reason = self.log[-1].strip() if self.log else "no reason given"
             raise SolverError(f"HiGHS rejects {described(program)}: {reason}")
@@ -380,9 +361,8 @@ def _highspy() -> Any:
 
 
 def _quietly(make: Callable[[], Any]) -> Any:
-    """What ``make`` returns; what it writes to standard output goes nowhere the first time.
-
-    HiGHS 1.16 greets whoever makes the first of its objects in a process, and no option can come before that.
+    """What ``make`` returns; what it writes to standard output goes nowhere the first time. HiGHS 1.16 greets whoever
+    makes the first of its objects in a process, and no option can come before that.
     """
     global _greeted
     with _lock:

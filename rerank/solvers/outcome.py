@@ -10,21 +10,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from formulations.program import Program
 from rerank.errors import InputError, SolverError
 from rerank.io.options import real, whole
 
-if TYPE_CHECKING:
-    from formulations.program import Program
-
 Floats = NDArray[np.float64]
 
-ACCEPTED = 2e-5
-"""Violation up to which another solver's point is accepted; GLPK's own tolerance is 1e-5."""
+ACCEPTED = 2e-5  # violation up to which another solver's point is accepted; GLPK's own tolerance is 1e-5
 
 AGREE = 1e-5
 """Difference allowed between a claimed objective and the point's, relative to what the objective sums up; CBC prints
@@ -39,12 +36,9 @@ class Stop(StrEnum):
     interrupted = "interrupted"
     node_limit = "node_limit"
     error = "error"
-    contradicted = "contradicted"
-    """It claims something that a known point refutes. No bound is taken from it."""
-    unbounded = "unbounded"
-    """It finds no best objective. A solve that ends so is a SolverError."""
-    unsure = "unsure"
-    """It cannot tell whether the program is infeasible or unbounded; likewise."""
+    contradicted = "contradicted"  # it claims something that a known point refutes; no bound is taken from it
+    unbounded = "unbounded"  # it finds no best objective; a solve that ends so is a SolverError
+    unsure = "unsure"  # it cannot tell whether the program is infeasible or unbounded; likewise
 
 
 class Holds(StrEnum):
@@ -55,7 +49,7 @@ class Holds(StrEnum):
     nothing = "nothing"
 
 
-ENDINGS: dict[str, tuple[Stop, Holds]] = {
+ENDINGS: dict[str, tuple[Stop, Holds]] = {  # what a solver claims, by the words of the tables of solvers
     "optimal": (Stop.finished, Holds.optimal),
     "infeasible": (Stop.finished, Holds.nothing),
     "unbounded": (Stop.unbounded, Holds.nothing),
@@ -66,7 +60,6 @@ ENDINGS: dict[str, tuple[Stop, Holds]] = {
     "nodes": (Stop.node_limit, Holds.feasible),
     "interrupt": (Stop.interrupted, Holds.feasible),
 }
-"""What a solver claims, by the words of the tables of solvers."""
 
 
 def ending(word: str) -> tuple[Stop, Holds]:
@@ -76,20 +69,12 @@ def ending(word: str) -> tuple[Stop, Holds]:
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """A point with the figures recomputed from it.
-
-    Attributes
-    ----------
-    x : float64 array (n,)
-    objective, violation : float
-    size : float
-        Sum of the sizes of all terms of the objective, which its rounding error is relative to.
-    """
+    """A point with the figures recomputed from it."""
 
     x: Floats
     objective: float
     violation: float
-    size: float
+    size: float  # sum of the sizes of all terms of the objective, which rounding is relative to
 
     @classmethod
     def of(cls, program: Program, x: ArrayLike) -> Point:
@@ -189,13 +174,7 @@ class Options:
             raise InputError(f"cutoff is {self.cutoff}; it must be None or a finite objective.")
 
     def chosen(self, given: Mapping[str, Any]) -> Options:
-        """These options and those that somebody chose: names of ``COMMON``, and the solver's own.
-
-        Raises
-        ------
-        InputError
-            For a value that a common name cannot have.
-        """
+        """These options and those that somebody chose: names of ``COMMON``, checked, and the solver's own."""
         common = {name: value for name, value in given.items() if name in COMMON and value is not None}
         checks = {name: check for name, check in COMMON.items() if name in common}
         values = {field: check(name, common[name]) for name, (field, check) in checks.items() if field}
@@ -310,10 +289,9 @@ def gap_between(bound: float, incumbent: float) -> float:
 
 
 def verified(program: Program, claim: Outcome, known: Point | None = None, cutoff: float | None = None) -> Outcome:
-    """The outcome that the point of a claim supports: objective and violation are recomputed from it.
-
-    The claim and the cut-off are of the program maximised. A ``known`` point keeps every row; it is never lost, and a
-    claim that denies it is refused. SolverError: the point violates the program, or the claim does not fit the point.
+    """The outcome that the point of a claim supports: objective and violation are recomputed from it. The claim and the
+    cut-off are of the program maximised. A ``known`` point keeps every row; it is never lost, and a claim that denies
+    it is refused. SolverError: the point violates the program, or the claim does not fit the point.
     """
     if cutoff is not None:
         if claim.stop is Stop.unsure:
@@ -362,9 +340,8 @@ def verified(program: Program, claim: Outcome, known: Point | None = None, cutof
 
 
 def beside(outcome: Outcome, known: Point, program: Program) -> Outcome:
-    """The outcome with the better of its point and a known one; a claim that denies the known one is refused.
-
-    The outcome is of the program maximised, and the known point is feasible in it.
+    """The outcome with the better of its point and a known one; a claim that denies the known one is refused. The
+    outcome is of the program maximised, and the known point is feasible in it.
     """
     claimed = outcome.bound
     if outcome.objective is None or known.objective > outcome.objective:

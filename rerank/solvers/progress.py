@@ -12,11 +12,8 @@ from typing import IO
 from rerank.errors.telling import harmless, stderr
 from rerank.solvers.outcome import Options, Progress
 
-INTERVAL = 0.1
-"""Seconds between two reports."""
-
-QUIET = 1.0
-"""Seconds between two printed lines while nothing improves."""
+INTERVAL = 0.1  # seconds between two reports
+QUIET = 1.0  # seconds between two printed lines while nothing improves
 
 Report = Callable[[Progress], bool | None]
 Line = Callable[[Progress], str]
@@ -55,7 +52,6 @@ def reporting(options: Options, label: str) -> Iterator[Report | None]:
 @contextmanager
 def live(label: str, stream: IO[str] | None = None, told: Line = line) -> Iterator[Report | None]:
     """A line with the latest progress, which is erased at the end; None where there is no terminal and no notebook.
-
     ``label`` stands before the report, which ``told`` puts in words; the stream is standard error if omitted.
     """
     out = stderr() if stream is None else stream

@@ -7,19 +7,17 @@ import math
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from formulations.program import Program
 from rerank.errors import SolverError
 from rerank.solvers.commands import MODEL, ONLY_PULP, SOLVERS
 from rerank.solvers.outcome import ACCEPTED, Options, Outcome, Stop, ending
 
-if TYPE_CHECKING:
-    from formulations.program import Program
-
 LACKS = frozenset({"node_limit", "cutoff", "seed", "log", "start"})
 """Names of :data:`rerank.solvers.outcome.COMMON` that not all of PuLP's interfaces take; none is passed."""
 
-WORDS = {
+WORDS = {  # the status of PuLP 4 -> the word of :data:`rerank.solvers.outcome.ENDINGS`; any other status is an error
     "Optimal": "optimal",
     "Infeasible": "infeasible",
     "Unbounded": "unbounded",
@@ -29,7 +27,6 @@ WORDS = {
     "NodeLimit": "nodes",
     "Interrupted": "interrupt",
 }
-"""The status of PuLP 4 -> the word of :data:`rerank.solvers.outcome.ENDINGS`; any other status is an error."""
 
 
 def module() -> Any:

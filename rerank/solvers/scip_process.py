@@ -5,14 +5,13 @@ It is started by its path, so it imports nothing of this package.
 
 import sys
 
-WORDS = {
+WORDS = {  # what SCIP calls an end, where that is not our word for it
     "inforunbd": "unsure",
     "gaplimit": "gap",
     "timelimit": "time",
     "nodelimit": "nodes",
     "userinterrupt": "interrupt",
 }
-"""What SCIP calls an end, where that is not our word for it."""
 
 
 def main(*words: str) -> None:

@@ -285,6 +285,6 @@ def test_a_series_of_climbs_goes_on_after_it_was_stored() -> None:
         search.restarts(np.ones(6), 100 * search.cost)
     assert all(np.array_equal(a[1], b[1]) for a, b in zip(one.state.elite, two.state.elite, strict=True))
     assert one.state.owed == two.state.owed and one.state.elite
-    header[0]["climb"][7] = [(0.3).hex()]
+    header[0]["climb"]["widths"] = [(0.3).hex()]
     with pytest.raises(ValueError, match="none of ours"):
         restored_lines(header, np.array(points))

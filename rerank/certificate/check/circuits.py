@@ -19,20 +19,14 @@ from rerank.certificate.check.exact import ExactProblem
 from rerank.certificate.check.tree import UnprovenError
 from rerank.problem.proof import Circuits
 
-MOST_LOOKS = 60_000_000
-"""Looks at circuits in the search over rows that may leave; some twenty seconds."""
+MOST_LOOKS = 60_000_000  # looks at circuits in the search over rows that may leave; some twenty seconds
 MOST_CIRCUITS = 100_000
 
 
 class CircuitCheck:
-    """The bound by circuits of a problem with one list of two classes.
-
-    Equal rows of a class are one group; they are won and lost together.
-
-    Raises
-    ------
-    UnprovenError
-        For any other problem, a row that is not there, or a set that some weights may win.
+    """The bound by circuits of a problem with one list of two classes. Equal rows of a class are one group; they are
+    won and lost together. UnprovenError for any other problem, a row that is not there, or a set that some weights may
+    win.
     """
 
     def __init__(self, exact: ExactProblem, circuits: Circuits) -> None:
@@ -121,7 +115,9 @@ class CircuitCheck:
         todo = [(0, 0, positives, negatives)]
         while todo:
             gone, decided, p, n = todo.pop()
-            free = ~decided & self._small_enough(p, n)
+            # Groups that are no larger than the number of rows of their class that may leave.
+            small = sum(1 << g for g, many in enumerate(self.copies) if many <= (p, n)[g >= self.first])
+            free = ~decided & small
             best, apart, taken = None, 0, 0
             self.looks += len(self.masks)
             for mask in self.masks:
@@ -143,11 +139,6 @@ class CircuitCheck:
             todo.append((gone, decided | bit, p, n))
             todo.append((gone | bit, decided | bit, p - many * (g < self.first), n - many * (g >= self.first)))
         return True
-
-    def _small_enough(self, positives: int, negatives: int) -> int:
-        """Groups that are no larger than the number of rows of their class that may leave."""
-        spare = (positives, negatives)
-        return sum(1 << g for g, many in enumerate(self.copies) if many <= spare[g >= self.first])
 
 
 def infeasible(exact: ExactProblem, pairs: Sequence[Sequence[int]], multipliers: Sequence[int]) -> bool:

@@ -18,42 +18,22 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.problem import Problem, RankedList, coordinates
-from rerank.problem.lists import MOST_HITS
+from rerank.problem.lists import MOST_HITS, Floats, Indices
 from rerank.ranks.rationals import as_integers, common_denominator, exact_sum
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
 class Unit:
-    """A binary list: the items of one list at or above one of its gains, against the others.
+    """A binary list: the items of one list at or above one of its gains, against the others."""
 
-    Attributes
-    ----------
-    positive, negative : intp arrays
-        Rows; equal negative rows stand once.
-    copies : int64 array
-        How often each negative row stands in the list.
-    factor : Fraction
-        What a coefficient is multiplied by in the problem's value.
-    coefficients : list of int
-        The list's coefficients, best place first, in units of ``1 / denominator``.
-    denominator : int
-    hits : list of int
-        What the coefficient of the j-th best item of ``positive`` is multiplied by.
-    step : int
-        By how many places an item stands lower for each one above it: 1, or 0 where they take no places.
-    """
-
-    positive: Indices
-    negative: Indices
-    copies: NDArray[np.int64]
-    factor: Fraction
-    coefficients: list[int]
+    positive: Indices  # rows
+    negative: Indices  # rows; equal ones stand once,
+    copies: NDArray[np.int64]  # and so often in the list
+    factor: Fraction  # what a coefficient is multiplied by in the problem's value
+    coefficients: list[int]  # best place first, in units of ``1 / denominator``
     denominator: int
-    hits: list[int]
-    step: int = 1
+    hits: list[int]  # what the coefficient of the j-th best positive item is multiplied by
+    step: int = 1  # places an item stands lower for each one above it: 1, or 0 where they take none
 
     def value(self, lost: Iterable[int]) -> Fraction:
         """Value of lost counts, one an item: the j-th smallest is at place ``j + lost``, or ``1 + lost``."""
@@ -63,28 +43,9 @@ class Unit:
 
 
 class ExactProblem:
-    """The problem's numbers as integers: what differences, values and limits are exactly.
-
-    Attributes
-    ----------
-    units : list of Unit
-    constant : Fraction
-        The part of the value that no weights change.
-    epsilon, price, apart : Fraction
-        Margin, the penalty for one feature, and the margin that every column's difference is lowered by.
-    scale : list of Fraction
-        Weights are ``scale`` times the coordinates that boxes are made of.
-    lower, upper : float64 (d,)
-        Smallest and largest coordinate of each weight.
-    used : intp array
-        Rows that stand in a list.
-    walls : list of (list of Fraction, Fraction)
-        Rows on the weights as ``a.v >= b`` on all coordinates.
-
-    Raises
-    ------
-    InputError
-        For data on which no value is defined.
+    """The problem's numbers as integers: what differences, values and limits are exactly. Weights are ``scale`` times
+    the coordinates that boxes are made of, which lie between ``lower`` and ``upper`` (d,). InputError for data on which
+    no value is defined.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -95,15 +56,19 @@ class ExactProblem:
         self.apart, self.epsilon = (self.epsilon, Fraction(0)) if problem.by_sum else (Fraction(0), self.epsilon)
         scale, self.lower, self.upper = coordinates(problem)
         self.scale = [Fraction(x) for x in scale.tolist()]
-        self._check_coordinates()
-        self.walls = [
+        for j, (low, high) in enumerate(zip(*problem.limits or ((), ()))):
+            lower, upper = Fraction(self.lower[j]) * self.scale[j], Fraction(self.upper[j]) * self.scale[j]
+            if not lower <= Fraction(low) <= Fraction(high) <= upper:
+                raise InputError(f"The coordinates of weight {j} do not cover its limits; please report this.")
+        self.walls = [  # rows on the weights as ``a.v >= b`` on all coordinates
             ([a * s for a, s in zip(row, self.scale)], side) for own in problem.rows for row, side in own.sides()
         ]
-        self.used = np.unique(np.concatenate([item.rows for item in problem.lists]))
+        self.used = np.unique(np.concatenate([item.rows for item in problem.lists]))  # rows that stand in a list
         self._columns()
         weights = [Fraction(item.weight) for item in problem.lists]
         total = exact_sum(weights)
         shares = [w / (total * Fraction(item.scale)) for w, item in zip(weights, problem.lists)]
+        # The part of the value that no weights change.
         self.constant = exact_sum(s * Fraction(item.constant) for s, item in zip(shares, problem.lists))
         self.units = [unit for s, item in zip(shares, problem.lists) for unit in _binary_lists(problem.X, item, s)]
 
@@ -117,17 +82,9 @@ class ExactProblem:
             self.numerators[self.used, j] = self.scale[j].numerator * whole[:-2]
             self.widths.append(self.scale[j].denominator * (whole[-1] - whole[-2]))
 
-    def _check_coordinates(self) -> None:
-        """See that every allowed weight has a coordinate between the ends."""
-        for j, (low, high) in enumerate(zip(*self.problem.limits or ((), ()))):
-            lower, upper = Fraction(self.lower[j]) * self.scale[j], Fraction(self.upper[j]) * self.scale[j]
-            if not lower <= Fraction(low) <= Fraction(high) <= upper:
-                raise InputError(f"The coordinates of weight {j} do not cover its limits; please report this.")
-
     def roots(self, features: Indices) -> tuple[Floats, Floats]:
-        """Centres and half-widths of the boxes that the coordinates of a support fall into.
-
-        One box in an anchored problem; else the faces ``v_j = 1`` and, where coordinates may be negative, ``v_j = -1``.
+        """Centres and half-widths of the boxes that the coordinates of a support fall into. One box in an anchored
+        problem; else the faces ``v_j = 1`` and, where coordinates may be negative, ``v_j = -1``.
         """
         lower, upper = self.lower[features], self.upper[features]
         centre, half = (lower + upper) / 2, (upper - lower) / 2
@@ -189,18 +146,8 @@ def _binary_lists(X: Floats, item: RankedList, share: Fraction) -> list[Unit]:
         factor, previous = share * (Fraction(level) - previous), Fraction(level)
         upper = item.rows[reached]
         hits = [1] * upper.size if item.hits is None else [int(h) for h in item.hits[: upper.size]]
-        out.append(
-            Unit(
-                upper,
-                others[kept],
-                copies.astype(np.int64),
-                factor,
-                whole.tolist(),
-                denominator,
-                hits,
-                int(not item.alone),
-            )
-        )
+        rows = upper, others[kept], copies.astype(np.int64)
+        out.append(Unit(*rows, factor, whole.tolist(), denominator, hits, int(not item.alone)))
     return out
 
 

@@ -16,35 +16,23 @@ from numpy.typing import NDArray
 from rerank.certificate.check.exact import ExactProblem
 from rerank.certificate.check.pairs import Filter, Pairs
 from rerank.certificate.check.quotas import QuotaCheck
-from rerank.certificate.check.tree import Boxes, Branch, Indices, Mask, Sides, UnprovenError, halved
+from rerank.certificate.check.tree import Boxes, Branch, Mask, Sides, UnprovenError, halved
 from rerank.certificate.check.vertices import RationalBox, largest_value
+from rerank.problem.lists import Counts, Floats, Indices
 from rerank.problem.proof import COORDINATE, LINE, LISTED
 
-BATCH = 2**19
-"""Leaves times undecided pairs that make one matrix."""
-FEW = 16
-"""Leaves for which deciding pairs in their common box first does not pay."""
+BATCH = 2**19  # leaves times undecided pairs that make one matrix
+FEW = 16  # leaves for which deciding pairs in their common box first does not pay
 
-Seen = Callable[[Indices, Boxes, NDArray[np.float64]], None]
+Seen = Callable[[Indices, Boxes, Floats], None]
 """Told the features of a support, leaves that passed and their bounds in doubles."""
 
 
 class LeafCheck:
-    """Checks the trees of one support after the other.
-
-    Attributes
-    ----------
-    leaves, exact_leaves : int
-        Leaves that passed, and those among them that took rationals.
-    """
+    """Checks the trees of one support after the other; counts leaves that passed, and those that took rationals."""
 
     def __init__(
-        self,
-        exact: ExactProblem,
-        codes: NDArray[np.uint16],
-        ends_of: NDArray[np.int64],
-        bound: Fraction,
-        seen: Seen | None = None,
+        self, exact: ExactProblem, codes: NDArray[np.uint16], ends_of: Counts, bound: Fraction, seen: Seen | None
     ) -> None:
         self.seen = seen
         self.exact, self.pairs, self.quotas = exact, Pairs(exact), QuotaCheck(exact)
@@ -52,13 +40,7 @@ class LeafCheck:
         self.leaves = self.exact_leaves = 0
 
     def support(self, features: Indices, lines: NDArray[np.int64], faces: Boxes) -> None:
-        """Check the trees of all faces of a support.
-
-        Raises
-        ------
-        UnprovenError
-            For the first leaf that could hold more than the bound.
-        """
+        """Check the trees of all faces of a support; UnprovenError for the first leaf that could hold more."""
         self.features, self.lines = features, lines
         self.filter = Filter.on(self.pairs, features)
         self.price = self.exact.price * (features.size - self.exact.problem.anchored)

@@ -3,40 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rerank.certificate.check.exact import ExactProblem, Unit
+from rerank.problem.lists import Floats, Indices
 from rerank.ranks.rationals import exact_sum
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
-BLOCK = 2**18
-"""Multiplications in one call of a matrix product."""
+BLOCK = 2**18  # multiplications in one call of a matrix product
 
 
 class Pairs:
     """Every item of every binary list (a *slot*) against every distinct row below it, list by list.
 
-    Attributes
-    ----------
-    upper, lower, slot, copies : int arrays (P,)
-        Rows of a pair, the slot whose lost count it is part of, and how many equal pairs it stands for.
-    unit_of : intp (S,)
-        Binary list of each slot.
-    rank : intp (S,)
-        0, 1, ... within each binary list; 0 where items take no places from each other.
-    earning : int32 (S,)
-        Number of places, from the top, that earn anything in the slot's list.
-    hits : int64 (S,)
-        What the j-th best item of the slot's list is multiplied by, in the order of ``rank``.
-    rounded, first, shift
-        See :func:`rounded_up`.
-    D : float64 (P, d)
-        Scaled flipped differences, each correctly rounded.
+    A pair is a row ``upper`` above a row ``lower``, counts in a ``slot``, and stands for so many ``copies`` (P,); ``D``
+    (P, d) are scaled flipped differences, each correctly rounded.
     """
 
     def __init__(self, exact: ExactProblem) -> None:
@@ -44,8 +27,10 @@ class Pairs:
         units = exact.units
         sizes = np.array([u.positive.size for u in units], dtype=np.intp)
         starts = np.cumsum(sizes) - sizes
-        self.unit_of = np.repeat(np.arange(sizes.size), sizes)
+        self.unit_of = np.repeat(np.arange(sizes.size), sizes)  # the binary list of each slot
         steps = np.array([u.step for u in units], dtype=np.intp)
+        # 0, 1, ... within each binary list, 0 where items take no places from each other; places that earn anything;
+        # what the j-th best item of the slot's list is multiplied by, in the order of ``rank``.
         self.rank = (np.arange(sizes.sum()) - starts[self.unit_of]) * steps[self.unit_of]
         self.earning = np.array([sum(a > 0 for a in u.coefficients) for u in units], dtype=np.int32)[self.unit_of]
         self.hits = np.array([h for u in units for h in u.hits], dtype=np.int64)
@@ -64,14 +49,9 @@ class Pairs:
         return np.bincount(self.slot[which], weights=self.copies[which], minlength=self.unit_of.size).astype(np.int64)
 
     def totals(self, gone: Mask, which: Indices, base: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Value in units of ``2^-shift``, rounded up, of lost pairs.
+        """Value in units of ``2^-shift``, rounded up, where of the pairs ``which`` (n,) those ``gone`` are lost.
 
-        Parameters
-        ----------
-        gone : bool (n, L)
-            Which of the pairs ``which`` (n,), in order, are lost in each of L cases.
-        base : int64 (S,)
-            Lost counts before.
+        Each of L cases is a column of ``gone`` (n, L); ``base`` (S,) are the lost counts before.
         """
         slot = self.slot[which]
         starts = np.flatnonzero(np.diff(slot, prepend=-1))
@@ -106,18 +86,11 @@ class Pairs:
 
 @dataclass(frozen=True, eq=False)
 class Filter:
-    """The pairs on one support, with thresholds for ``c.D +- h.|D|`` in doubles.
-
-    Attributes
-    ----------
-    both : float64 (P, 2k)
-        ``D`` and ``|D|``.
-    low, high, slack : float64 (P,)
-        A computed value below ``low`` means less than epsilon, one of at least ``high`` no less; ``slack``
-        bounds the error.
+    """The pairs on one support, with thresholds for ``c.D +- h.|D|`` in doubles. A computed value below ``low`` means
+    less than epsilon, one of at least ``high`` no less; ``slack`` bounds the error.
     """
 
-    both: Floats
+    both: Floats  # (P, 2k): ``D`` and ``|D|``
     low: Floats
     high: Floats
     slack: Floats
@@ -145,10 +118,8 @@ class Filter:
         return both[:, 0], both[:, 1]
 
     def opposed(self, line: Floats, epsilon: float) -> Mask:
-        """Pairs that are lost wherever ``w.line >= 0``, as far as doubles can tell.
-
-        With ``r >= 0`` and ``R = D + r line``, ``w.D = w.R - r w.line <= |R|_1``, which must stay below
-        epsilon.
+        """Pairs that are lost wherever ``w.line >= 0``, as far as doubles can tell. With ``r >= 0`` and ``R = D + r
+        line``, ``w.D = w.R - r w.line <= |R|_1``, which must stay below epsilon.
         """
         k = line.size
         D, size = self.both[:, :k], self.both[:, k:]
@@ -171,19 +142,13 @@ def _product(rows: Floats, columns: Floats) -> Floats:
 def rounded_up(units: list[Unit]) -> tuple[NDArray[np.int64], Indices, int]:
     """What all places earn, rounded up to whole multiples of ``2^-shift``, so that sums are exact.
 
-    The shift is chosen such that a sum over all items stays below ``2^62`` plus the sum of the weights of hits.  The
-    first of them is not 0, so that no place of a list alone earns more than this.
-
-    Returns
-    -------
-    rounded : int64 array
-        Place after place, best first, list after list.
-    first : intp array
-        Where each list begins.
-    shift : int
+    Place after place, best first, list after list; where each list begins; the shift. It is chosen such that a sum over
+    all items stays below ``2^62`` plus the sum of the weights of hits. The first of them is not 0, so that no place of
+    a list alone earns more than this.
     """
     largest = exact_sum(u.value([0] * u.positive.size) for u in units)
-    shift = 62 - _log2(largest)
+    # 62 less a whole number that ``log2(largest)`` does not exceed.
+    shift = 61 - largest.numerator.bit_length() + largest.denominator.bit_length() if largest else 62
     rounded = [
         -(-(a * unit.factor.numerator << shift) // (unit.factor.denominator * unit.denominator))
         if shift >= 0
@@ -193,8 +158,3 @@ def rounded_up(units: list[Unit]) -> tuple[NDArray[np.int64], Indices, int]:
     ]
     first = np.concatenate([[0], np.cumsum([len(unit.coefficients) for unit in units], dtype=np.intp)])
     return np.array(rounded, dtype=np.int64), first, shift
-
-
-def _log2(x: Fraction) -> int:
-    """A whole number that ``log2(x)`` does not exceed; 0 for 0."""
-    return x.numerator.bit_length() - x.denominator.bit_length() + 1 if x else 0

@@ -10,12 +10,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rerank.certificate.check.exact import ExactProblem
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
+from rerank.problem.lists import Floats, Indices
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,13 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.problem import Problem
+from rerank.problem.lists import Floats, Indices
 from rerank.problem.proof import COORDINATE
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
-NARROWEST = 2.0**-50
-"""Half-widths above this keep centres exact in 53 bits."""
+NARROWEST = 2.0**-50  # half-widths above this keep centres exact in 53 bits
 
 
 class UnprovenError(Exception):
@@ -29,21 +27,12 @@ class UnprovenError(Exception):
 
 @dataclass(frozen=True, eq=False)
 class Boxes:
-    """Nodes of the tree with their boxes.
+    """Nodes of the tree with their boxes."""
 
-    Attributes
-    ----------
-    nodes : intp (m,)
-        Where their codes stand.
-    centres, halves : float64 (m, k)
-    sides : intp (m,)
-        Which set of chosen sides of lines holds for each (a number into the caller's list of sets).
-    """
-
-    nodes: Indices
-    centres: Floats
+    nodes: Indices  # (m,): where their codes stand
+    centres: Floats  # (m, k)
     halves: Floats
-    sides: Indices
+    sides: Indices  # (m,): the set of chosen sides of lines of each, a number into :class:`Sides`
 
     def __getitem__(self, which: Indices | Mask | slice) -> Boxes:
         return Boxes(self.nodes[which], self.centres[which], self.halves[which], self.sides[which])
@@ -57,24 +46,12 @@ class Boxes:
 
 @dataclass(frozen=True, eq=False)
 class Branch:
-    """Subtrees that share the pairs still open, and the lost counts of those that are decided.
+    """Subtrees that share the pairs still open, and the lost counts of those that are decided."""
 
-    Attributes
-    ----------
-    boxes : Boxes
-        Roots of the subtrees.
-    open : intp array
-        Pairs that are not decided.
-    lost : int64 (S,)
-        Lost counts of the decided pairs.
-    hull : (centre, half) or None
-        The box in which pairs were decided last.
-    """
-
-    boxes: Boxes
-    open: Indices
-    lost: NDArray[np.int64]
-    hull: tuple[Floats, Floats] | None = None
+    boxes: Boxes  # roots of the subtrees
+    open: Indices  # pairs that are not decided
+    lost: NDArray[np.int64]  # (S,): lost counts of the decided pairs
+    hull: tuple[Floats, Floats] | None = None  # centre and half-widths of the box in which pairs were decided last
 
 
 class Sides:
@@ -97,12 +74,8 @@ class Sides:
 
 
 def ends(codes: NDArray[np.uint16], roots: int) -> NDArray[np.int64]:
-    """Last code of the subtree that begins at each code.
-
-    Raises
-    ------
-    UnprovenError
-        When the codes are not exactly ``roots`` full binary trees, one after the other.
+    """Last code of the subtree that begins at each code. UnprovenError unless the codes are exactly ``roots`` full
+    binary trees, one after the other.
     """
     n = codes.size
     if roots == 0 or not (codes >= COORDINATE).any():
@@ -121,11 +94,9 @@ def ends(codes: NDArray[np.uint16], roots: int) -> NDArray[np.int64]:
 
 
 def families(problem: Problem, left_out: int | None) -> tuple[Iterator[tuple[int, ...]], int]:
-    """Supports that a proof must treat, in order, and their number.
-
-    With a penalty on features each set of features up to the limit counts by itself.  Without one the largest
-    sets are enough, since a smaller one lies on their sides.  In anchored problems feature 0 is in all of them,
-    beside those that are counted.
+    """Supports that a proof must treat, in order, and their number. With a penalty on features each set of features up
+    to the limit counts by itself. Without one the largest sets are enough, since a smaller one lies on their sides. In
+    anchored problems feature 0 is in all of them, beside those that are counted.
     """
     anchor = (0,) if problem.anchored else ()
     d = problem.n_features - len(anchor)
@@ -147,12 +118,8 @@ def trees(centres: Floats, halves: Floats, first: int, ends_of: NDArray[np.int64
 
 
 def halved(boxes: Boxes, codes: NDArray[np.int64], ends_of: NDArray[np.int64]) -> tuple[Boxes, Boxes]:
-    """Upper and lower halves of boxes that are split by a coordinate.
-
-    Raises
-    ------
-    UnprovenError
-        For a coordinate that is not there, has no width or too little.
+    """Upper and lower halves of boxes that are split by a coordinate. UnprovenError for a coordinate that is not there,
+    has no width or too little.
     """
     j = codes - COORDINATE
     row = np.arange(j.size)

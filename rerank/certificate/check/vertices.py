@@ -11,24 +11,19 @@ from collections.abc import Iterator
 from fractions import Fraction
 from itertools import combinations, product
 from math import comb, gcd, lcm
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.certificate.check.exact import ExactProblem
+from rerank.certificate.check.pairs import Pairs
 from rerank.certificate.check.tree import UnprovenError
+from rerank.problem.lists import Floats, Indices
 from rerank.ranks.rationals import exact_sum
 
-if TYPE_CHECKING:
-    from rerank.certificate.check.exact import ExactProblem
-    from rerank.certificate.check.pairs import Pairs
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 Plane = tuple[tuple[int, ...], int]
 
-MOST_SYSTEMS = 400_000
-"""Systems of equations that are tried in one box."""
+MOST_SYSTEMS = 400_000  # systems of equations that are tried in one box
 
 
 class RationalBox:
@@ -76,19 +71,8 @@ class RationalBox:
 
 
 def largest_value(box: RationalBox, lost: NDArray[np.int64], open_: Indices) -> Fraction:
-    """Largest value in a box.
-
-    Parameters
-    ----------
-    lost : int64 (S,)
-        Lost counts that hold in the whole box.
-    open_ : intp array
-        Pairs not among them.
-
-    Raises
-    ------
-    UnprovenError
-        When there are too many vertices to list.
+    """Largest value in a box: ``lost`` (S,) counts hold in all of it, and the pairs ``open_`` are not among them.
+    UnprovenError when there are too many vertices to list.
     """
     k = sum(h > 0 for h in box.half)
     members: dict[Plane, list[int]] = {}

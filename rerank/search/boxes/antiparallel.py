@@ -8,36 +8,30 @@ to shrink to the width of the margin.  Such boxes are split by the side of ``w.D
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from rerank.search.tables import Tables
+from rerank.problem.lists import Indices
+from rerank.search.tables import Tables
 
 
 @dataclass(frozen=True, eq=False)
 class AntiparallelPairs:
-    """Groups of parallel and antiparallel pairs.
+    """Groups of parallel and antiparallel pairs."""
 
-    ``group`` (P,) holds ``g`` for the pairs on one side of group ``g >= 1``, ``-g`` for those on the other, and 0 for
-    pairs in no group; ``guide`` (count,) holds a pair on the first side of each of the ``count`` groups.
-    """
-
-    group: NDArray[np.int32]
+    group: NDArray[np.int32]  # (P,): ``g >= 1`` for pairs on one side of group g, ``-g`` on the other, 0 in none
     count: int
-    guide: NDArray[np.int32]
+    guide: NDArray[np.int32]  # (count,): a pair on the first side of each group
 
 
 NO_GROUPS = AntiparallelPairs(np.zeros(1, np.int32), 0, np.zeros(0, np.int32))
 
 
-def antiparallel_pairs(t: Tables, features: NDArray[np.intp]) -> AntiparallelPairs:
-    """Groups of pairs that point both ways along one direction, on the given features.
-
-    Directions need not agree exactly: a pair belongs to a group if ``|D - r guide|_1 < epsilon / 2`` for its
-    multiple ``r``, for then ``w.guide <= 0 <= r`` leaves ``w.D < epsilon``.
+def antiparallel_pairs(t: Tables, features: Indices) -> AntiparallelPairs:
+    """Groups of pairs that point both ways along one direction, on the given features. Directions need not agree
+    exactly: a pair belongs to a group if ``|D - r guide|_1 < epsilon / 2`` for its multiple ``r``, for then ``w.guide
+    <= 0 <= r`` leaves ``w.D < epsilon``.
     """
     D = t.pairs[features]
     size = np.abs(D).max(axis=0)

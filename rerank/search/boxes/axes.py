@@ -18,14 +18,12 @@ from math import comb
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rerank.problem.lists import Floats, Indices
 from rerank.search.boxes.antiparallel import NO_GROUPS, AntiparallelPairs, antiparallel_pairs
 from rerank.search.boxes.listing import MOST_FREE, MOST_VERTICES
 from rerank.search.boxes.nodes import NodeBatch, Support
 from rerank.search.domain import Domain
-
-Floats = NDArray[np.float64]
 
 LEAST_RATIO = 2.0  # of longest to shortest spread; below it, whitened axes do not save time
 CLEAR = 20.0  # margins by which differences have to spread in every direction
@@ -37,26 +35,15 @@ WORTH = 4  # so many pairs for one that is left, at least
 
 @dataclass(eq=False)
 class Axes:
-    """The axes of the boxes of each support; found when they are asked for.
-
-    Parameters
-    ----------
-    tables : Tables or RowTables
-    columns : sequence of intp arrays
-        The supports.
-    domain : Domain
-        The weights that are allowed.
-    whitened : bool
-        Whether correlated features get boxes in a whitened basis.
-    """
+    """The axes of the boxes of each support; found when they are asked for."""
 
     tables: Any
-    columns: Sequence[NDArray[np.intp]]
+    columns: Sequence[Indices]  # the supports
     domain: Domain
-    whitened: bool = False
+    whitened: bool = False  # whether correlated features get boxes in a whitened basis
     antiparallel: dict[int, AntiparallelPairs] = field(default_factory=dict)
     bases: dict[int, Floats | None] = field(default_factory=dict)
-    codes: dict[int, tuple[int, NDArray[np.intp]]] = field(default_factory=dict)
+    codes: dict[int, tuple[int, Indices]] = field(default_factory=dict)
 
     def change(self, whitened: bool) -> None:
         """Take whitened axes, or the features' own."""
@@ -93,16 +80,8 @@ class Axes:
         first[key[::-1]] = np.arange(t.size)[::-1]
         met = first >= 0
         p, loss = first[met], np.bincount(key, t.loss, many)[met]
-        return replace(
-            t,
-            pairs=t.pairs[:, p],
-            loss=loss,
-            slot=t.slot[p],
-            span=t.span[p],
-            multiplicity=t.multiplicity[p],
-            upper=t.upper[p],
-            lower=t.lower[p],
-        )
+        part = {name: getattr(t, name)[p] for name in ("slot", "span", "multiplicity", "upper", "lower")}
+        return replace(t, pairs=t.pairs[:, p], loss=loss, **part)
 
     def few(self, support: int) -> bool:
         """Whether vertices of all of a support can be listed (:mod:`rerank.search.boxes.listing`)."""
@@ -111,7 +90,7 @@ class Axes:
         listed = t is not self.tables and plain and 0 < free <= MOST_FREE
         return listed and comb(t.size + 2 * free, free) <= MOST_VERTICES
 
-    def _coded(self, j: int) -> tuple[int, NDArray[np.intp]]:
+    def _coded(self, j: int) -> tuple[int, Indices]:
         """How many differences there are on a feature, and which one each pair has; 0 where they are many."""
         if j not in self.codes:
             row = self.tables.pairs[j]
@@ -141,10 +120,9 @@ class Axes:
 
 
 def whitened_basis(covariance: Floats, epsilon: float) -> Floats | None:
-    """``S`` (k, k) with rows of L1 norm at most 1, for a covariance of differences; None where it would not help.
-
-    The rows' norm keeps ``|w_j| <= 1`` for ``max|u_j| <= 1``.  Directions in which no pair clears the margin must not
-    be stretched: they would fill the cube of ``u`` with boxes in which nothing can be decided.
+    """``S`` (k, k) with rows of L1 norm at most 1, for a covariance of differences; None where it would not help. The
+    rows' norm keeps ``|w_j| <= 1`` for ``max|u_j| <= 1``. Directions in which no pair clears the margin must not be
+    stretched: they would fill the cube of ``u`` with boxes in which nothing can be decided.
     """
     if covariance.shape[0] < 3:
         return None
@@ -159,8 +137,7 @@ def whitened_basis(covariance: Floats, epsilon: float) -> Floats | None:
 
 def whitened_tolerance(plain: float, k: int) -> float:
     """Rounding of ``u.D' - epsilon N(u)`` with ``D' = S^T D`` rounded, and of the weights ``S u / N(u)`` reported.
-
-    ``D'`` is off by ``k`` times as much as ``D`` in each of ``k`` entries, and rounding ``w`` moves every
-    product by as much again.
+    ``D'`` is off by ``k`` times as much as ``D`` in each of ``k`` entries, and rounding ``w`` moves every product by as
+    much again.
     """
     return 4.0 * k * plain

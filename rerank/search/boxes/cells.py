@@ -17,8 +17,7 @@ Point = tuple[Fraction, ...]
 Cell = dict[Point, frozenset[int]]
 Plane = tuple[Point, Fraction]
 
-MOST = 4_000
-"""Cells of one box."""
+MOST = 4_000  # cells of one box
 
 
 def points_of_cells(planes: Sequence[Plane], low: Sequence[Fraction], high: Sequence[Fraction]) -> list[Point] | None:

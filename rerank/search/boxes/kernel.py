@@ -61,44 +61,20 @@ def explorer(linear: bool, ruled: bool) -> Any:
     Each is compiled without what only another needs: rules alone took a quarter of compiling.
     """
 
-    def explore(
-        given: Any,
-        workspace: Any,
-        stack: Any,
-        unresolved: Any,
-        splits: Any,
-        counts: Any,
-        sums: Any,
-        slack: float,
-        target: float,
-        work_limit: float,
-        smallest: float,
-    ) -> None:
+    def explore(given: Any, workspace: Any, memory: Any, counts: Any, sums: Any, limits: Any) -> None:
         """Explore boxes, the last first, until none is left, the work is spent, or memory for boxes or splits ends.
 
-        Parameters
-        ----------
-        given : Given
-        workspace : PairSpace
-            A new one, see :func:`rerank.search.workspace.pair_space`.
-        stack, unresolved : pairs of float64 (n, 2 k + 1) and int64 (n, 5 + m)
-            Boxes to explore, and those too small to split whose bound beats the value found.
-        splits : int64 (n, 3)
-            Name of a split box, coordinate (or ``k - 1 + g`` for group ``g``), name of its first child; the second
-            child's is one more.  Without a row no record is kept.
-        counts : int64 (5,)
-            How many boxes and splits these three hold, boxes explored, and the name of the next new box.
-        sums : float64 (3,)
-            Best value met, whose weights are in the workspace; the largest bound of a box that was fathomed or set
-            aside; evaluations of a pair.
-        slack, target : float
-            A box is fathomed when its bound is at most the best value plus ``slack``, and set aside up to the
-            ``target``.
-        work_limit : float
-            Evaluations of a pair after which to stop.
-        smallest : float
-            Half-width below which a coordinate is not split.
+        The memory holds numbers (n, 2 k + 1) and labels (n, 5 + m) of boxes to explore, the same of those too small to
+        split whose bound beats the value found, and splits (n, 3). A row of these is the name of a split box, its
+        coordinate (or ``k - 1 + g`` for group ``g``) and the name of its first child; the second child's is one more.
+        Without a row no record is kept. ``counts`` (5,) says how many boxes and splits these hold, how many boxes were
+        explored, and the name of the next new box; ``sums`` (3,) the best value met, whose weights are in a new
+        PairSpace, the largest bound of a box that was fathomed or set aside, and evaluations of a pair, of which there
+        is a ``work_limit``. A box is fathomed when its bound is at most the best value plus ``slack``, and set aside up
+        to the ``target``; no coordinate is split below the ``smallest`` half-width.
         """
+        numbers, labels, small_numbers, small_labels, splits = memory
+        slack, target, work_limit, smallest = limits
         slots, within, walls = given.paid, given.within, given.walls
         D, level, base = workspace.columns, workspace.level, workspace.base
         count, mark, lost_at, active_at = workspace.count, workspace.mark, workspace.lost, workspace.active
@@ -114,8 +90,6 @@ def explorer(linear: bool, ruled: bool) -> Any:
         margin = given.epsilon
         whitened = given.basis.size > 0
         n_sides, record, quotas = side.size, splits.shape[0] > 0, workspace.quotas
-        numbers, labels = stack
-        small_numbers, small_labels = unresolved
         top, n_small, n_splits, boxes, next_name = counts[0], counts[1], counts[2], counts[3], counts[4]
         found, aside, work = sums[0], sums[1], sums[2]
         limit = max(found + slack, target)
@@ -138,8 +112,7 @@ def explorer(linear: bool, ruled: bool) -> Any:
             name, v, idle = labels[top, NAME], labels[top, LEVEL], labels[top, IDLE]
             by_group = labels[top, GROUPED] == 1
             above = bound
-            n = level[v, SIZE]
-            a = level[v, START]
+            n, a = level[v, SIZE], level[v, START]
             work += n + 32
             asked_at, asked, in_doubt, met = labels[top, QUOTAS], 0, 0, True
             if ruled:
@@ -227,8 +200,7 @@ def explorer(linear: bool, ruled: bool) -> Any:
                     level[v + 1, LISTS] = m
                     active = active_at[v + 1, :m]
                 v += 1
-                a = b
-                n = kept
+                a, n = b, kept
                 middle, weight = margins[0, :n], W[a : a + n]
             if not linear:
                 importance(slot, span, weight, lost, active, slots, slope, middle)

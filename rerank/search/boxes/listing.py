@@ -17,7 +17,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from rerank.problem.lists import Floats, Indices
 
 MOST_VERTICES = 400_000  # sets of planes of a face
 MOST_FREE = 3  # coordinates of a face
@@ -40,22 +40,8 @@ def grid_of(rows: list[list[Fraction]], free: int) -> tuple[Floats, int] | None:
 
 def vertices(rows: Floats, face: Floats, half: Floats, margin: Fraction) -> Iterator[tuple[Floats, NDArray[np.bool_]]]:
     """Vertices of ``rows.x = margin`` and of the sides of a box with whole ends, in parts: points, and rows won there.
-
-    Parameters
-    ----------
-    rows : float64 array (m, k)
-        Whole numbers.
-    face, half : float64 arrays (k,)
-        Centre and half-widths of the box.
-    margin : Fraction
-        In the unit of the rows.
-
-    Yields
-    ------
-    points : float64 array (v, k)
-        Rounded.
-    won : bool array (v, m)
-        Rows whose product with the vertex itself is at least the margin.
+    The rows (m, k) are whole numbers, and the margin is in their unit. Points (v, k) are rounded; ``won`` (v, m) says
+    for the vertex itself whether its product with a row is at least the margin.
     """
     free = np.flatnonzero(half > 0)
     low, high = (face - half)[free], (face + half)[free]
@@ -113,6 +99,6 @@ def _determinant(M: Floats) -> Floats:
 
 
 @lru_cache(maxsize=8)
-def _subsets(n: int, size: int) -> NDArray[np.intp]:
+def _subsets(n: int, size: int) -> Indices:
     count = math.comb(n, size) * size
     return np.fromiter((i for chosen in combinations(range(n), size) for i in chosen), np.intp, count).reshape(-1, size)

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.problem.lists import Floats, Indices
 from rerank.search.boxes.antiparallel import AntiparallelPairs
 
-Floats = NDArray[np.float64]
 Names = NDArray[np.int64]
 
 NAMES = 2**36  # names of boxes a job may give
@@ -21,15 +21,11 @@ and sides."""
 
 @dataclass(frozen=True, eq=False)
 class NodeBatch:
-    """Boxes of one support, explored together, a row each.
-
-    ``numbers`` (n, 2 k + 1) holds centres, half-widths and bounds, ``labels`` (n, 5 + m) what :data:`SIDES` lists:
-    names, what a kernel notes, and the sides of antiparallel pairs chosen for each.
-    """
+    """Boxes of one support, explored together, a row each."""
 
     support: int
-    numbers: Floats
-    labels: Names
+    numbers: Floats  # (n, 2 k + 1): centres, half-widths and bounds
+    labels: Names  # (n, 5 + m): what :data:`SIDES` lists; the last are sides chosen
 
     @classmethod
     def of(
@@ -70,7 +66,7 @@ class NodeBatch:
         """Largest bound of its boxes."""
         return float(self.bounds.max())
 
-    def part(self, i: NDArray[np.intp]) -> NodeBatch:
+    def part(self, i: Indices) -> NodeBatch:
         """Some of its boxes."""
         return NodeBatch(self.support, self.numbers[i], self.labels[i])
 
@@ -81,37 +77,29 @@ class NodeBatch:
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """What exploring one batch gave: a better point, open boxes, boxes too small to split, and the splits.
-
-    ``aside`` is the largest bound of the boxes that were fathomed or set aside.
-    """
+    """What exploring one batch gave."""
 
     support: int
     value: float
-    weights: Floats | None
+    weights: Floats | None  # a better point
     open: NodeBatch | None
-    unresolved: NodeBatch | None
+    unresolved: NodeBatch | None  # boxes too small to split
     splits: Names
-    aside: float
+    aside: float  # largest bound of the boxes that were fathomed or set aside
     boxes: int
     work: float
 
 
 @dataclass(frozen=True, eq=False)
 class Support:
-    """Features that carry weight, the basis of their boxes (None: their own axes), and their antiparallel pairs.
+    """Features that carry weight, and what the boxes on them are made of."""
 
-    ``within`` (2, k) holds the smallest and the largest coordinate of each feature; (2, 0) without limits.  ``walls``
-    (m, k + 2) are the rows on its weights (:class:`rerank.search.domain.Domain`), ``pairs`` the tables with equal pairs
-    merged; without, the whole ones.
-    """
-
-    features: NDArray[np.intp]
-    basis: Floats | None
+    features: Indices
+    basis: Floats | None  # of the boxes; None: their own axes
     antiparallel: AntiparallelPairs
-    within: Floats = field(default_factory=lambda: np.empty((2, 0)))
-    walls: Floats = field(default_factory=lambda: np.empty((0, 2)))
-    pairs: Any = None
+    within: Floats = field(default_factory=lambda: np.empty((2, 0)))  # ends of coordinates; empty without limits
+    walls: Floats = field(default_factory=lambda: np.empty((0, 2)))  # rows on its weights, as of a Domain
+    pairs: Any = None  # the tables with equal pairs merged; None for the whole ones
 
     def weights(self, u: Floats, d: int) -> Floats:
         """Weights of all ``d`` features at box coordinates ``u``."""

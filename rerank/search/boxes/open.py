@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.problem.lists import Floats, Indices
 from rerank.search.boxes.axes import Axes
 from rerank.search.boxes.nodes import NAMES, Findings, NodeBatch
 from rerank.search.domain import Domain
 from rerank.search.supports.screening import Screens, Waiting
 
-Floats = NDArray[np.float64]
 Names = NDArray[np.int64]
 
 FIRST_BATCHES = 16  # into which the faces of a single cube are divided
@@ -31,41 +31,18 @@ MOST_BATCHES = 50_000  # beyond, batches are finished instead of opened: depth f
 
 @dataclass(eq=False)
 class OpenBoxes:
-    """Open boxes of all supports in batches, best bound first, and the best point met.
-
-    Parameters
-    ----------
-    tables : Tables or RowTables
-    columns : sequence of intp arrays
-        The supports.
-    prices : float64 (number of supports,)
-        What each support costs, in the tables' unit (0 without a penalty on features).
-    domain : Domain
-        The weights that are allowed.
-    value : float
-        Best value minus penalty met so far, in the tables' unit.
-    weights : float64 (d,), optional
-        The best point.
-    record : bool
-        Whether to keep the splits, for a proof.
-    screens : callable, optional
-        Makes what many supports are screened with (:mod:`rerank.search.supports.screening`).
-    cap : float
-        A bound on every value that is known from elsewhere, or from boxes explored before.
-    target : float
-        Boxes whose bound (minus penalty) is at most this are set aside.
-    """
+    """Open boxes of all supports in batches, best bound first, and the best point met."""
 
     tables: Any
-    columns: Sequence[NDArray[np.intp]]
-    prices: Floats
+    columns: Sequence[Indices]  # the supports,
+    prices: Floats  # and what each costs, in the tables' unit; 0 without a penalty on features
     domain: Domain
-    value: float
-    weights: Floats | None = None
-    record: bool = False
-    screens: Callable[[], Screens | None] | None = None
-    cap: float = np.inf
-    target: float = -np.inf
+    value: float  # best value minus penalty met so far, in the tables' unit,
+    weights: Floats | None = None  # and its point
+    record: bool = False  # whether to keep the splits, for a proof
+    screens: Callable[[], Screens | None] | None = None  # makes what many supports are screened with
+    cap: float = np.inf  # a bound on every value known from elsewhere, or from boxes explored before
+    target: float = -np.inf  # boxes whose bound (minus penalty) is at most this are set aside
     boxes: int = field(default=0, init=False)  # explored so far
     axes: Axes = field(init=False)
     heap: list[tuple[float, int, NodeBatch]] = field(init=False)
@@ -94,11 +71,6 @@ class OpenBoxes:
             whole = self._root()
             for part in np.array_split(np.arange(whole.bounds.size), min(FIRST_BATCHES, whole.bounds.size)):
                 self._push(whole.part(part))
-
-    @property
-    def waiting(self) -> int:
-        """Number of supports that have not been explored; smaller and cheaper ones come first."""
-        return len(self.unexplored)
 
     def _root(self) -> NodeBatch:
         """The boxes that the domain of the next support falls into, or those of them that screening left open."""
@@ -158,9 +130,8 @@ class OpenBoxes:
 
     def corners(self) -> Floats:
         """Vertices of the smallest of the boxes explored next, which touch the points where pairs differ by the margin.
-
-        No centre is such a point once a split has gone through it.  None where the rows lie on no grid, or there are
-        too many vertices.
+        No centre is such a point once a split has gone through it. None where the rows lie on no grid, or there are too
+        many vertices.
         """
         if not (self.heap and self.tables.spacing > 0 and not self.axes.whitened):
             return np.empty((0, self.domain.n_features))
@@ -192,13 +163,13 @@ class OpenBoxes:
         if self.heap and -self.heap[0][0] <= limit:
             self._set_aside(-self.heap[0][0])
             self.heap.clear()
-        if self.waiting and self.unexplored.bound() <= limit:
+        if self.unexplored and self.unexplored.bound() <= limit:
             self._set_aside(self.unexplored.bound())
             self.unexplored.clear()
         bounds = [b.bound - float(self.prices[b.support]) for b in self.unresolved]
         self._set_aside(max((x for x in bounds if x <= limit), default=-np.inf))
         self.unresolved = [b for b, x in zip(self.unresolved, bounds, strict=True) if x > limit]
-        return bool(self.heap or self.waiting)
+        return bool(self.heap or self.unexplored)
 
     def _new_first(self) -> bool:
         return not self.heap or self.unexplored.bound() >= -self.heap[0][0]
@@ -219,7 +190,7 @@ class OpenBoxes:
         picked: list[NodeBatch] = []
         many = int(np.clip(A_JOB / (EVALUATIONS * max(self.tables.size, 1)), 1, BATCHES_OF_MANY))
         most = count * (BATCHES if len(self.columns) == 1 else many)
-        while len(picked) < most and (self.heap or self.waiting):
+        while len(picked) < most and (self.heap or self.unexplored):
             picked.append(self._root() if self._new_first() else heapq.heappop(self.heap)[2])
         return picked
 

@@ -30,20 +30,15 @@ def reach(D: Any, a: int, c: Any, h: Any, epsilon: float, tolerance: float, M: A
     # Two columns at a time halve the traffic of M and R.  Slices of the last axis are contiguous: the compiler has
     # to know.
     while j + 1 < k:
-        x = D[j, a : a + n]
-        y = D[j + 1, a : a + n]
-        cx = c[j]
-        cy = c[j + 1]
-        hx = h[j]
-        hy = h[j + 1]
+        x, y = D[j, a : a + n], D[j + 1, a : a + n]
+        cx, cy = c[j], c[j + 1]
+        hx, hy = h[j], h[j + 1]
         for p in range(n):
             M[p] += cx * x[p] + cy * y[p]
             R[p] += hx * abs(x[p]) + hy * abs(y[p])
         j += 2
     if j < k:
-        x = D[j, a : a + n]
-        cx = c[j]
-        hx = h[j]
+        x, cx, hx = D[j, a : a + n], c[j], h[j]
         for p in range(n):
             M[p] += cx * x[p]
             R[p] += hx * abs(x[p])
@@ -52,8 +47,7 @@ def reach(D: Any, a: int, c: Any, h: Any, epsilon: float, tolerance: float, M: A
 @inner(fastmath={"reassoc", "nsz"})
 def lost_weight(M: Any, R: Any, W: Any, safe: float) -> Any:
     """Weight of the pairs that are lost in the whole box, and of those lost at the centre."""
-    whole = 0.0
-    centre = 0.0
+    whole, centre = 0.0, 0.0
     for p in range(M.size):
         whole += W[p] if M[p] + R[p] < 0.0 else 0.0
         centre += W[p] if M[p] < safe else 0.0
@@ -63,12 +57,9 @@ def lost_weight(M: Any, R: Any, W: Any, safe: float) -> Any:
 @inner()
 def norms(S: Any, c: Any, h: Any) -> Any:
     """``max_j |(S u)_j|``: least and largest over the box, and at its centre."""
-    least = 0.0
-    most = 0.0
-    here = 0.0
+    least, most, here = 0.0, 0.0, 0.0
     for i in range(S.shape[0]):
-        middle = 0.0
-        reach = 0.0
+        middle, reach = 0.0, 0.0
         for j in range(S.shape[1]):
             middle += S[i, j] * c[j]
             reach += abs(S[i, j]) * h[j]
@@ -81,10 +72,9 @@ def norms(S: Any, c: Any, h: Any) -> Any:
 
 @inner()
 def beyond(h: Any, spacing: float, tolerance: float) -> float:
-    """By how much a computed difference has to pass the margin for the pair to be won, for sure.
-
-    More than the rounding.  But where all multiples of ``spacing`` at the ends of the box, and at its centre, are
-    farther apart than the rounding, a difference within the rounding of the margin is the margin: that is enough.
+    """By how much a computed difference has to pass the margin for the pair to be won, for sure. More than the
+    rounding. But where all multiples of ``spacing`` at the ends of the box, and at its centre, are farther apart than
+    the rounding, a difference within the rounding of the margin is the margin: that is enough.
     """
     narrowest = 1.0
     for j in range(h.size):
@@ -106,8 +96,7 @@ def undecided(M: Any, R: Any, spread: float, keep: Any) -> int:
 @inner(fastmath={"reassoc", "nsz"})
 def moved(row: Any, weight: Any) -> Any:
     """``sum_p weight_p |row_p|`` and ``sum_p weight_p row_p``."""
-    size = 0.0
-    balance = 0.0
+    size, balance = 0.0, 0.0
     for p in range(row.size):
         size += weight[p] * abs(row[p])
         balance += weight[p] * row[p]
@@ -125,22 +114,18 @@ def movements(D: Any, a: int, n: int, weight: Any, h: Any, smallest: float, amou
 
 @inner()
 def widest(h: Any, smallest: float, every: float, amount: Any, balance: Any, crossed: Any) -> Any:
-    """Coordinate whose halving moves pairs, or rows, most, and whether they gain more in its upper half.
-
-    Rows on the weights that cross the box count as much as all pairs: ``crossed`` is what :func:`crossing` says of
-    each coordinate, and ``every`` of all.  The coordinate is -1 if all are too small to be split.
+    """Coordinate whose halving moves pairs, or rows, most, and whether they gain more in its upper half. Rows on the
+    weights that cross the box count as much as all pairs: ``crossed`` is what :func:`crossing` says of each coordinate,
+    and ``every`` of all. The coordinate is -1 if all are too small to be split.
     """
-    which = -1
-    most = -1.0
-    total = 0.0
+    which, most, total = -1, -1.0, 0.0
     for j in range(h.size):
         total += amount[j]
     share = (total if total > 0.0 else 1.0) / every if every > 0.0 else 0.0
     for j in range(h.size):
         size = h[j] * (amount[j] + share * crossed[j])
         if h[j] > smallest and size > most:
-            most = size
-            which = j
+            most, which = size, j
     return which, which < 0 or balance[which] > 0.0
 
 
@@ -167,8 +152,7 @@ def count_runs(M: Any, R: Any, S: Any, ends: Any, runs: int, safe: float, whole:
     """:func:`count_lost` where every pair counts once in one slot: sums over runs, which the vector unit can do."""
     p = 0
     for r in range(runs):
-        a = 0.0
-        b = 0.0
+        a, b = 0.0, 0.0
         for q in range(p, ends[r]):
             a += 1.0 if M[q] + R[q] < 0.0 else 0.0
             b += 1.0 if M[q] < safe else 0.0
@@ -214,9 +198,8 @@ def matters(keep: Any, n: int, S: Any, Q: Any, lost: Any, units: Any, slots: Any
 
 @inner()
 def importance(S: Any, Q: Any, W: Any, lost: Any, units: Any, slots: Any, slope: Any, out: Any) -> None:
-    """How much a pair matters for a split: what the next place costs its item, and a tenth of the mean on top.
-
-    Flat stretches of the coefficients cost nothing, but their pairs must come to a decision too.
+    """How much a pair matters for a split: what the next place costs its item, and a tenth of the mean on top. Flat
+    stretches of the coefficients cost nothing, but their pairs must come to a decision too.
     """
     for i in range(units.size):
         u = units[i]
@@ -243,7 +226,6 @@ def importance(S: Any, Q: Any, W: Any, lost: Any, units: Any, slots: Any, slope:
 @inner()
 def impose(M: Any, G: Any, sides: Any, chosen: Any) -> None:
     """Count the pairs on the sides that were not chosen as lost; ``chosen`` is scratch, zero before and after.
-
     ``sides`` holds ``g`` or ``-g`` for a side of group ``g`` (see :mod:`rerank.search.boxes.antiparallel`).
     """
     for x in sides:
@@ -276,8 +258,7 @@ def heaviest(G: Any, weight: Any, forward: Any, backward: Any) -> int:
         g = abs(G[p])
         lighter = min(forward[g], backward[g])
         if g != 0 and lighter > most:
-            most = lighter
-            best = g
+            most, best = lighter, g
     return best
 
 
@@ -329,8 +310,7 @@ def excluded(c: Any, h: Any, walls: Any) -> bool:
 @inner()
 def gather(row: Any, start: int, keep: Any, n: int, to: int) -> None:
     """``row[to + q] = row[start + keep[q]]``."""
-    old = row[start:to]
-    new = row[to : to + n]
+    old, new = row[start:to], row[to : to + n]
     for q in range(n):
         new[q] = old[keep[q]]
 
@@ -360,14 +340,12 @@ def mark_lists(S: Any, Q: Any, unit_of: Any, mark: Any) -> None:
 
 @inner()
 def unit_value(total: float, u: Any, lost: Any, slots: Any, count: Any) -> float:
-    """``total + sum_j hits[j] coef[j + lost_(j)]`` of one binary list by counting sort.
-
-    ``coef`` ends with the last place that earns something; ``count`` is scratch space, all zero before and after.
+    """``total + sum_j hits[j] coef[j + lost_(j)]`` of one binary list by counting sort. ``coef`` ends with the last
+    place that earns something; ``count`` is scratch space, all zero before and after.
     """
     base = slots.coef_start[u]
     places = slots.coef_start[u + 1] - base
-    a = slots.unit_start[u]
-    z = slots.unit_start[u + 1]
+    a, z = slots.unit_start[u], slots.unit_start[u + 1]
     if z - a == 1:
         only = lost[slots.unit_slots[a]]
         return total + (slots.hits[a] * slots.coef[base + only] if only < places else 0.0)

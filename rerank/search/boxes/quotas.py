@@ -17,8 +17,7 @@ from rerank.search.workspace import LEVELS
 BEGIN, OPEN, ASKED = range(3)  # columns of ``QuotaSpace.level``
 AHEAD, BOTH, WANTED, RIVAL = range(4)  # rows of ``QuotaSpace.demands`` at a level
 FEW, PER_ROW = 2000, 64  # differences that are formed in any case, and so many more for each row that is left
-NONE = -1
-"""What :func:`stand` answers where no weights in the box meet the quotas."""
+NONE = -1  # what :func:`stand` answers where no weights in the box meet the quotas
 
 
 @inner()
@@ -31,7 +30,6 @@ def nth(x: Any, begin: int, end: int, most: int, heap: Any) -> float:
 @inner()
 def stand(quotas: Any, space: Any, v: int, c: Any, h: Any) -> Any:
     """Rows that are left at level ``v + 1``, or :data:`NONE`; whether the centre meets the quotas; work.
-
     ``space.amount`` is given what splitting each coordinate would move, and in which direction rows wanted rise.
     """
     which, level, demands = space.which, space.level, space.demands

@@ -29,15 +29,12 @@ ROUNDING = 1e-15
 # numpy's error model: a check for division by zero would keep the loop out of the vector unit.
 @inner(error_model="numpy", fastmath={"reassoc", "nsz"})
 def _prices(M: Any, R: Any, W: Any, tolerance: float, most: Any, t: Any) -> Any:
-    """Largest ``t`` of each pair, the choice at the centre and its first term, and what rounding is relative to.
-
-    ``R >= tolerance > 0``; the quarter of it keeps ``t`` in range where a pair is as good as won.
+    """Largest ``t`` of each pair, the choice at the centre and its first term, and what rounding is relative to. ``R >=
+    tolerance > 0``; the quarter of it keeps ``t`` in range where a pair is as good as won.
     """
-    gain = 0.0
-    size = 0.0
+    gain, size = 0.0, 0.0
     for p in range(M.size):
-        m = M[p]
-        r = R[p]
+        m, r = M[p], R[p]
         x = W[p] / max(r - m, 0.25 * r)
         x = x if (m + r >= 0.0) & (m - r <= 0.0) else 0.0
         y = x if m < 0.0 else 0.0
@@ -62,13 +59,10 @@ def _reprice(margin: Any, M: Any, tolerance: float, most: Any, t: Any) -> float:
 @inner(fastmath={"reassoc", "nsz"})
 def _sums(D: Any, a: int, t: Any, out: Any) -> None:
     """``out = sum_p t_p D_p``, two columns at a time."""
-    k = out.size
-    n = t.size
+    k, n = out.size, t.size
     for j in range(0, k - 1, 2):
-        x = D[j, a : a + n]
-        y = D[j + 1, a : a + n]
-        left = 0.0
-        right = 0.0
+        x, y = D[j, a : a + n], D[j + 1, a : a + n]
+        left, right = 0.0, 0.0
         for p in range(n):
             left += x[p] * t[p]
             right += y[p] * t[p]
@@ -85,18 +79,14 @@ def _sums(D: Any, a: int, t: Any, out: Any) -> None:
 @inner(fastmath={"reassoc", "nsz"})
 def _shift(D: Any, a: int, move: Any, margin: Any) -> None:
     """``margin += move.D``, two columns at a time."""
-    k = move.size
-    n = margin.size
+    k, n = move.size, margin.size
     for j in range(0, k - 1, 2):
-        x = D[j, a : a + n]
-        y = D[j + 1, a : a + n]
-        u = move[j]
+        x, y, u = D[j, a : a + n], D[j + 1, a : a + n], move[j]
         v = move[j + 1]
         for p in range(n):
             margin[p] += u * x[p] + v * y[p]
     if k % 2 == 1:
-        x = D[k - 1, a : a + n]
-        u = move[k - 1]
+        x, u = D[k - 1, a : a + n], move[k - 1]
         for p in range(n):
             margin[p] += u * x[p]
 
@@ -123,10 +113,9 @@ def _best_mixture(h: Any, gain: float, first: Any, other: float, second: Any) ->
 
 @inner(error_model="numpy")
 def must_lose(D: Any, a: int, n: int, tolerance: float, need: float, margins: Any, axes: Any) -> float:
-    """Weight of the undecided among the pairs ``a .. a + n`` that is lost at least.
-
-    ``need`` is above 0, and less is of no use: 0 where it is seen early that it cannot be reached.  The margins and the
-    axes are those of a :class:`rerank.search.workspace.PairSpace`; the weights stand behind the columns of ``D``.
+    """Weight of the undecided among the pairs ``a .. a + n`` that is lost at least. ``need`` is above 0, and less is of
+    no use: 0 where it is seen early that it cannot be reached. The margins and the axes are those of a
+    :class:`rerank.search.workspace.PairSpace`; the weights stand behind the columns of ``D``.
     """
     h, first, second = axes[1], axes[3], axes[4]
     k = h.size

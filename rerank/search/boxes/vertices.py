@@ -18,27 +18,24 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
 from math import comb
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors.stops import current
 from rerank.problem import Problem, RankedList
-from rerank.search.boxes.cells import Plane, points_of_cells
+from rerank.problem.lists import Floats, Indices
+from rerank.search.boxes.cells import Plane, Point, points_of_cells
 from rerank.search.boxes.listing import grid_of, vertices
+from rerank.search.boxes.nodes import NodeBatch
+from rerank.search.boxes.open import OpenBoxes
+from rerank.search.domain import Domain
+from rerank.search.quotas import ExactQuotas
 from rerank.search.rows.choice import last_hit, number_of_pairs
+from rerank.search.rows.lines import RowLines
 from rerank.search.sizes import OutOfTimeError
 from rerank.search.tables import Tables, tables
 
-if TYPE_CHECKING:
-    from rerank.search.boxes.nodes import NodeBatch
-    from rerank.search.boxes.open import OpenBoxes
-    from rerank.search.domain import Domain
-    from rerank.search.quotas import ExactQuotas
-    from rerank.search.rows.lines import RowLines
-
-Floats = NDArray[np.float64]
 MOST_VERTICES = 20_000
 MOST_PAIRS = 2_000  # undecided in a box
 MOST_NEAR = 200_000  # of the rows that can matter; a box with more stays open, a point with more loses those in doubt
@@ -47,9 +44,8 @@ SMALLEST = 2.0**-30  # half-width below which a coordinate is not split
 
 @dataclass(frozen=True, eq=False)
 class Exact:
-    """Exact differences of the pairs of a problem and the value of points near which some of them are undecided.
-
-    The tables' columns were multiplied by the domain's scale, so that points are coordinates.
+    """Exact differences of the pairs of a problem and the value of points near which some of them are undecided. The
+    tables' columns were multiplied by the domain's scale, so that points are coordinates.
     """
 
     problem: Problem
@@ -96,18 +92,15 @@ class Exact:
         t = self.tables
         margin = v @ t.pairs - t.epsilon
         won = margin > t.tolerance
-        exact = [
-            Fraction(float(w)) / Fraction(float(s))
-            for w, s in zip(self.domain.weights(v), self.domain.scale, strict=True)
-        ]
+        weights, scale = (map(Fraction, side.tolist()) for side in (self.domain.weights(v), self.domain.scale))
+        exact = [w / s for w, s in zip(weights, scale, strict=True)]
         for p in np.flatnonzero(np.abs(margin) <= t.tolerance):
             won[p] = self.wins(int(p), exact)
         return t.value_of(won)
 
-    def largest(self, features: NDArray[np.intp], centre: Floats, half: Floats) -> tuple[float, list[Floats]] | None:
-        """Largest value in a box and the points that have it; None if the vertices are too many, or the time is up.
-
-        No value is minus infinity where no weights in the box meet the quotas.
+    def largest(self, features: Indices, centre: Floats, half: Floats) -> tuple[float, list[Floats]] | None:
+        """Largest value in a box and the points that have it; None if the vertices are too many, or the time is up. No
+        value is minus infinity where no weights in the box meet the quotas.
         """
         t = self.tables
         asked = None if self.quotas is None else self.quotas.inside(features, centre, half)
@@ -119,7 +112,7 @@ class Exact:
         free = np.flatnonzero(half > 0)
         if open_.size > MOST_PAIRS:
             return None
-        alike: dict[tuple[Fraction, ...], list[int]] = {}  # on few features many pairs are the same
+        alike: dict[Point, list[int]] = {}  # on few features many pairs are the same
         for p in open_:
             alike.setdefault(tuple(self._entry(int(p), j) for j in features), []).append(int(p))
         plain = t.linear and not (self.walls or self.problem.by_sum or asked)
@@ -164,12 +157,7 @@ class Exact:
         return best, at
 
     def _on_grid(
-        self,
-        alike: dict[tuple[Fraction, ...], list[int]],
-        features: NDArray[np.intp],
-        centre: Floats,
-        half: Floats,
-        sure: NDArray[np.bool_],
+        self, alike: dict[Point, list[int]], features: Indices, centre: Floats, half: Floats, sure: NDArray[np.bool_]
     ) -> tuple[float, list[Floats]] | None:
         """As :meth:`largest` where the rows are small whole numbers and the ends of the box too; else None."""
         t, stop = self.tables, current()
@@ -211,7 +199,7 @@ class RowExact:
         near = self._near(w, np.zeros(w.size))
         return least if near is None else max(least, self._inner(near, near.value(w)))
 
-    def largest(self, features: NDArray[np.intp], centre: Floats, half: Floats) -> tuple[float, list[Floats]] | None:
+    def largest(self, features: Indices, centre: Floats, half: Floats) -> tuple[float, list[Floats]] | None:
         """Largest value in a box and the points that have it; None if that would take too long."""
         c, h = np.zeros(self.domain.n_features), np.zeros(self.domain.n_features)
         c[features], h[features] = centre, half
@@ -262,51 +250,48 @@ def _last(ends: Floats, places: int) -> float:
     return float(np.partition(ends, -places)[-places])
 
 
-def _vertices(
-    rows: list[tuple[tuple[Fraction, ...], Fraction]], centre: Floats, half: Floats, free: NDArray[np.intp]
-) -> list[list[Fraction]]:
-    """Different vertices of the arrangement of the planes ``row.x = side`` and the box's sides, inside the box.
-
-    When it is time to stop, only some of them.
+def _vertices(rows: list[Plane], centre: Floats, half: Floats, free: Indices) -> list[list[Fraction]]:
+    """Different vertices of the arrangement of the planes ``row.x = side`` and the box's sides, inside the box. When it
+    is time to stop, only some of them.
     """
-    base = [Fraction(float(c)) for c in centre]
-    ends = [(base[j] - Fraction(float(half[j])), base[j] + Fraction(float(half[j]))) for j in range(centre.size)]
-    planes: dict[tuple[tuple[Fraction, ...], Fraction], None] = {}
-    for row, side in rows:
-        fixed = sum((row[j] * base[j] for j in range(centre.size) if half[j] == 0), Fraction(0))
-        planes[tuple(row[j] for j in free), side - fixed] = None
-    for i, j in enumerate(free):
+    base, planes, (low, high) = _on_free(rows, centre, half, free)
+    for i, ends in enumerate(zip(low, high, strict=True)):
         unit = tuple(Fraction(int(i == m)) for m in range(free.size))
-        planes |= dict.fromkeys(((unit, ends[j][0]), (unit, ends[j][1])))
-    out: dict[tuple[Fraction, ...], list[Fraction]] = {}
+        planes |= dict.fromkeys((unit, end) for end in ends)
+    found: dict[tuple[Fraction, ...], None] = {}
     stop = current()
     for chosen in combinations(planes, free.size):
         if stop.now:
             break
         x = _solved([[*row, rhs] for row, rhs in chosen])
-        if x is not None and all(ends[j][0] <= v <= ends[j][1] for j, v in zip(free, x, strict=True)):
-            point = list(base)
-            for j, v in zip(free, x, strict=True):
-                point[j] = v
-            out[tuple(x)] = point
-    return list(out.values())
+        if x is not None and all(a <= v <= z for a, v, z in zip(low, x, high, strict=True)):
+            found[tuple(x)] = None
+    return [_placed(x, base, free) for x in found]
 
 
-def _of_cells(
-    rows: list[tuple[tuple[Fraction, ...], Fraction]], centre: Floats, half: Floats, free: NDArray[np.intp]
-) -> list[list[Fraction]] | None:
+def _of_cells(rows: list[Plane], centre: Floats, half: Floats, free: Indices) -> list[list[Fraction]] | None:
     """A point of every cell of the same arrangement; None if there are too many."""
-    base = [Fraction(float(c)) for c in centre]
+    base, planes, ends = _on_free(rows, centre, half, free)
+    found = points_of_cells([plane for plane in planes if any(plane[0])], *ends)
+    return None if found is None else [_placed(x, base, free) for x in found]
+
+
+def _on_free(
+    rows: list[Plane], centre: Floats, half: Floats, free: Indices
+) -> tuple[list[Fraction], dict[Plane, None], list[list[Fraction]]]:
+    """The centre of a box, the different planes on the coordinates that are free, and the ends of these."""
+    base, fixed = [Fraction(c) for c in centre.tolist()], np.flatnonzero(half == 0)
     planes: dict[Plane, None] = {}
     for row, side in rows:
-        fixed = sum((row[j] * base[j] for j in range(centre.size) if half[j] == 0), Fraction(0))
-        if any(row[j] for j in free):
-            planes[tuple(row[j] for j in free), side - fixed] = None
-    ends = [[base[j] + sign * Fraction(float(half[j])) for j in free] for sign in (-1, 1)]
-    found = points_of_cells(list(planes), *ends)
-    if found is None:
-        return None
-    return [[x[free.tolist().index(j)] if half[j] > 0 else base[j] for j in range(centre.size)] for x in found]
+        planes[tuple(row[j] for j in free), side - sum((row[j] * base[j] for j in fixed), Fraction(0))] = None
+    return base, planes, [[base[j] + sign * Fraction(float(half[j])) for j in free] for sign in (-1, 1)]
+
+
+def _placed(x: Sequence[Fraction], base: list[Fraction], free: Indices) -> list[Fraction]:
+    point = list(base)
+    for j, v in zip(free, x, strict=True):
+        point[j] = v
+    return point
 
 
 def _solved(rows: list[list[Fraction]]) -> list[Fraction] | None:

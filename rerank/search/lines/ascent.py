@@ -13,16 +13,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rerank.errors.stops import current
+from rerank.problem.lists import Floats
 from rerank.search.domain import Domain
+from rerank.search.tables import RowTables
 
 if TYPE_CHECKING:
     from rerank.search.rows.smooth import Sample
-    from rerank.search.tables import RowTables
 
-Floats = NDArray[np.float64]
 
 WIDTHS = tuple(4.0 * 0.5**i for i in range(8))  # in deviations of the scores
 ITERATIONS = 15  # at each width
@@ -32,18 +31,7 @@ RIDGE = 1e-6  # of the largest variance, below which a direction counts as none
 
 @dataclass(eq=False)
 class Ascent:
-    """Climbs on one problem.
-
-    Parameters
-    ----------
-    tables : RowTables
-    domain : Domain
-
-    Attributes
-    ----------
-    work : float
-        Evaluations of a row so far.
-    """
+    """Climbs on one problem; ``work`` counts evaluations of a row."""
 
     tables: RowTables
     domain: Domain

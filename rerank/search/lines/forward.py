@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from rerank.search.lines.search import Floats, Indices, LineSearch, Point
+from rerank.problem.lists import Floats, Indices
+from rerank.search.lines.search import LineSearch, Point
 
-TRIED = 4
-"""Features of which a whole line is searched, where a glance costs much less than a line."""
+TRIED = 4  # features of which a whole line is searched, where a glance costs much less than a line
 
 
 def forward(
     search: LineSearch, limit: int, price: Callable[[int], float], among: Indices | None = None, each: bool = True
 ) -> list[Point]:
-    """Best weights met for every size of support up to ``limit``, of all features or those ``among`` them.
-
-    ``price`` is what a support of a given size costs, in the tables' unit; it only serves to stop early. Features are
-    exchanged at each size, or only at the last one, which costs less.
+    """Best weights met for every size of support up to ``limit``, of all features or those ``among`` them. ``price`` is
+    what a support of a given size costs, in the tables' unit; it only serves to stop early. Features are exchanged at
+    each size, or only at the last one, which costs less.
     """
     anchor = search.domain.anchor
     among = np.arange(len(anchor), search.domain.n_features) if among is None else among

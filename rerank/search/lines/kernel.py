@@ -18,7 +18,6 @@ from rerank.search.compiled import inner, kernel
 @inner()
 def envelope(w: Any, u: Any, sign: float, k: int, pieces: Any) -> int:
     """How many ends lie between the pieces of ``max_j |w_j + sign tau u_j|`` over ``j < k``, from left to right.
-
     ``pieces`` (5, 2 k + 1) is given the ends, slopes and intercepts of the pieces; its last two rows are scratch.
     """
     lines = 2 * k
@@ -36,14 +35,12 @@ def envelope(w: Any, u: Any, sign: float, k: int, pieces: Any) -> int:
     slopes[0] = slope[now]
     levels[0] = level[now]
     while True:
-        nearest = np.inf
-        follow = -1
+        nearest, follow = np.inf, -1
         for i in range(lines):
             if slope[i] > slope[now]:
                 t = (level[now] - level[i]) / (slope[i] - slope[now])
                 if t < nearest or (t == nearest and slope[i] > slope[follow]):
-                    nearest = t
-                    follow = i
+                    nearest, follow = t, i
         if follow < 0:
             break
         breaks[n] = nearest
@@ -75,24 +72,12 @@ def won_from(A: float, B: float, epsilon: float, n: int, pieces: Any) -> float:
 def ends(
     t: Any, w: Any, u: Any, norming: int, low: float, high: float, memory: Any, at: Any, who: Any, lost: Any
 ) -> Any:
-    """Ends of the intervals on which the pairs are won, between ``low`` and ``high``.
+    """How many ends of intervals on which pairs are won lie in ``low .. high``; linear: the value at ``low``.
 
-    The margin is multiplied by the largest size of the first ``norming`` weights.
-
-    Parameters
-    ----------
-    t : LinePairs
-    memory : pair of float64 arrays (2, 5, 2 norming + 1) and (2, P)
-        For the pieces of the norm and the scores, which are 0.
-    at, who : float64 (2 P,), int64 (2 P,)
-        Set to the place of each end, and ``p + 1`` where pair ``p`` begins to be won or ``-(p + 1)`` where it ceases.
-    lost : int64 (n_slots,)
-        Zeros; set to the lost pairs of each slot at ``low``, but for linear problems.
-
-    Returns
-    -------
-    n, value : int, float
-        How many ends there are, and the value of linear problems at ``low``.
+    The margin is multiplied by the largest size of the first ``norming`` weights. ``t`` are LinePairs, ``memory`` (2,
+    5, 2 norming + 1) and zeros (2, P). ``at`` (2 P,) is set to the place of each end, and ``who`` to ``p + 1`` where
+    pair ``p`` begins to be won or ``-(p + 1)`` where it ceases; ``lost``, zeros, to the lost pairs of each slot at
+    ``low``, unless linear.
     """
     pieces, scores = memory
     pairs, slot, span, weight, linear = t.pairs, t.slot, t.span, t.weight, t.linear
@@ -101,8 +86,7 @@ def ends(
     n_right = envelope(w, u, -1.0, norming, pieces[1])
     A, B = scores[0], scores[1]
     for j in range(k):
-        wj = w[j]
-        uj = u[j]
+        wj, uj = w[j], u[j]
         for p in range(P):
             A[p] += wj * pairs[j, p]
             B[p] += uj * pairs[j, p]
@@ -134,7 +118,6 @@ def ends(
 @kernel()
 def sweep(t: Any, order: Any, at: Any, who: Any, value: float, lost: Any, low: float, high: float, upto: Any) -> Any:
     """Best value on a line and the middle of the widest interval that has it, from the :func:`ends` in ``order``.
-
     ``upto`` is memory for the cumulative counts of the lists, all zero.
     """
     n = order.size
@@ -153,17 +136,14 @@ def sweep(t: Any, order: Any, at: Any, who: Any, value: float, lost: Any, low: f
                         value += hits[unit_start[v] + place] * coef[coef_start[v] + i]
                     place += 1
                 upto[first + x] = place
-    best = -np.inf
-    best_width = 0.0
-    best_tau = 0.0
+    best, best_width, best_tau = -np.inf, 0.0, 0.0
     previous = low
     for e in range(n + 1):
         end = high if e == n else at[order[e]]
         width = end - previous
         wide = width == np.inf or width > 1e-12 * (1.0 + abs(end))
         if wide and (value > best or (value == best and width > best_width)):
-            best = value
-            best_width = width
+            best, best_width = value, width
             best_tau = _inside(previous, end)
         if e == n:
             break

@@ -13,15 +13,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rerank.errors.stops import current
+from rerank.problem.lists import Floats, Indices
 from rerank.search.domain import Domain
 from rerank.search.quotas import middles
 from rerank.search.workspace import line_pairs
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 Point = tuple[float, Floats]
 
 LINE = 30.0  # evaluations of a pair that one line costs, the sorting of its ends included,
@@ -37,38 +35,30 @@ LEAST_SHARE, MOST_SHARE = 1 / 15, 4.0  # of the work on boxes, whatever lines br
 
 @dataclass(eq=False)
 class Climb:
-    """A climb under way: its best point, and the directions of this round that are still to be tried, last first.
+    """A climb under way."""
 
-    ``widths`` are those of the smooth climb that comes first (:mod:`rerank.search.lines.ascent`), last first, and
-    ``at`` is where it stands.
-    """
-
-    w: Floats
+    w: Floats  # its best point
     rounds: int = ROUNDS
     patience: int = PATIENCE
     value: float = -np.inf
     before: float = -np.inf
     turn: int = 0
     idle: int = 0
-    queue: list[Floats] = field(default_factory=list)
-    widths: list[float] = field(default_factory=list)
-    at: Floats | None = None
+    queue: list[Floats] = field(default_factory=list)  # directions of this round that are still to be tried, last first
+    widths: list[float] = field(default_factory=list)  # of the smooth climb that comes first, last first,
+    at: Floats | None = None  # and where it stands
 
 
 @dataclass(eq=False)
 class State:
-    """Where a series of climbs stands: what a job is given and what it returns.
-
-    ``elite`` holds the best ends of climbs, best first; ``found`` is the point of the last call that beat them;
-    ``owed`` is work that is still to be done, below 0 where a step took more than was given.
-    """
+    """Where a series of climbs stands: what a job is given and what it returns."""
 
     rng: np.random.Generator
-    elite: list[Point] = field(default_factory=list)
+    elite: list[Point] = field(default_factory=list)  # the best ends of climbs, best first
     climb: Climb | None = None
-    found: Floats | None = None
+    found: Floats | None = None  # the point of the last call that beat them
     random_start: bool = False
-    owed: float = 0.0
+    owed: float = 0.0  # work that is still to be done, below 0 where a step took more than was given
 
     def remember(self, points: Iterable[Point]) -> None:
         """Add points to the elite, of equal points only one."""
@@ -81,24 +71,14 @@ class State:
 
 @dataclass(eq=False)
 class LineSearch:
-    """Line searches on one problem, in coordinates.
-
-    Parameters
-    ----------
-    tables : Tables, or RowTables in a subclass
-    domain : Domain
-        The weights that are allowed.
-    random_state : int
-    deadline : float
-        Value of ``time.perf_counter()`` after which no line is begun.
-    exact : callable, optional
-        The value of a point, every pair decided exactly: where rows lie on a grid, single points of lines are tried.
+    """Line searches on one problem, in coordinates. With ``exact``, the value of a point with every pair decided
+    exactly, single points of lines are tried where rows lie on a grid.
     """
 
-    tables: Any
+    tables: Any  # Tables, or RowTables in a subclass
     domain: Domain
     random_state: int = 0
-    deadline: float = np.inf
+    deadline: float = np.inf  # value of ``time.perf_counter()`` after which no line is begun
     exact: Callable[[Floats], float] | None = None
     lines: int = 0
     work: float = 0.0
@@ -117,9 +97,8 @@ class LineSearch:
         return LINE_ITSELF + LINE * self.tables.size
 
     def line(self, w: Floats, u: Floats, features: Indices | None = None, reach: float = np.inf) -> Point:
-        """Best value on ``w + tau u`` and its point, in normal form; on ``features`` if given.
-
-        A ``reach``, which says how far from ``w`` to look, is not read: pairs are sorted on the whole line anyway.
+        """Best value on ``w + tau u`` and its point, in normal form; on ``features`` if given. A ``reach``, which says
+        how far from ``w`` to look, is not read: pairs are sorted on the whole line anyway.
         """
         from rerank.search.lines.kernel import ends, sweep
 
@@ -132,11 +111,11 @@ class LineSearch:
         at, who = np.empty(2 * t.size), np.empty(2 * t.size, np.int64)
         norming = domain.norming(w_).size
         memory = np.empty((2, 5, 2 * norming + 1)), np.zeros((2, t.size))
-        n, value = ends(table, w_, u_, norming, low, high, memory, at, who, lost)
+        n, low_value = ends(table, w_, u_, norming, low, high, memory, at, who, lost)
 
         def best(at: Floats) -> tuple[float, float]:
             upto = np.zeros(t.count_start[-1], np.int64)
-            found: tuple[float, float] = sweep(table, np.argsort(at), at, who, value, lost.copy(), low, high, upto)
+            found: tuple[float, float] = sweep(table, np.argsort(at), at, who, low_value, lost.copy(), low, high, upto)
             return found
 
         most, tau = best(at[:n])
@@ -148,13 +127,15 @@ class LineSearch:
         if self.exact is not None and t.spacing > 0:
             # Pairs that are won up to a point and from it on are won together there: intervals a little longer show it.
             hoped, tau = best(at[:n] - np.sign(who[:n]) * LONGER * (1.0 + np.abs(at[:n])))
-            point = self._at_least(point, w + tau * u) if hoped > most else point
+            v = self.domain.normal(w + tau * u)
+            for near in (v, self.domain.normal(np.rint(v * DIGITS) / DIGITS)) if hoped > most else ():
+                if (value := self.exact(near)) > point[0]:
+                    point = value, near
         return self.counted(point, w, u, low, high)
 
     def counted(self, point: Point, w: Floats, u: Floats, low: float, high: float) -> Point:
-        """A point of a line as it counts: itself where it meets the quotas, else the best of some points that do.
-
-        Where none of them does, the one nearest to that, with a value below all others.
+        """A point of a line as it counts: itself where it meets the quotas, else the best of some points that do. Where
+        none of them does, the one nearest to that, with a value below all others.
         """
         quotas = self.tables.quotas
         if not quotas.any or quotas.lead(point[1]) > 0:
@@ -180,17 +161,7 @@ class LineSearch:
         self.work += self.tables.size
         return float(self.tables.value_of(v @ self.tables.pairs - self.tables.epsilon > self.tables.tolerance))
 
-    def _at_least(self, point: Point, w: Floats) -> Point:
-        """The point, or the better of ``w`` and of ``w`` rounded to few digits, decided exactly."""
-        assert self.exact is not None
-        v = self.domain.normal(w)
-        for near in (v, self.domain.normal(np.rint(v * DIGITS) / DIGITS)):
-            if (value := self.exact(near)) > point[0]:
-                point = value, near
-        return point
-
-    glances = False
-    """Whether a glance at a line costs much less than the line."""
+    glances = False  # whether a glance at a line costs much less than the line
 
     def glance(self, w: Floats, u: Floats, features: Indices | None = None) -> float:
         """What :meth:`line` finds, or a part of it for less."""
@@ -295,22 +266,12 @@ def states(count: int, random_state: int) -> list[State]:
 
 @dataclass
 class Share:
-    """Work of a job that follows lines, as a part of the work on all boxes.
+    """Work of a job that follows lines, as a part of the work on all boxes."""
 
-    Attributes
-    ----------
-    now : float
-        The share.
-    judged : float
-        Work on boxes when it was last judged.
-    by_lines, by_boxes : float
-        By how much lines raised the value since then, and boxes closed the gap.
-    """
-
-    now: float
-    judged: float = 0.0
-    by_lines: float = 0.0
-    by_boxes: float = 0.0
+    now: float  # the share
+    judged: float = 0.0  # work on boxes when it was last judged
+    by_lines: float = 0.0  # by how much lines raised the value since then,
+    by_boxes: float = 0.0  # and boxes closed the gap
 
     def judge(self, done: float, least: float, blind: bool) -> None:
         """Judge anew whenever the work on boxes has doubled, and at first after the ``least`` work.

@@ -7,23 +7,18 @@ from numpy.typing import NDArray
 
 from rerank.problem import Problem
 
-FROM_PAIRS = 200_000
-"""Pairs from which a search may be one by rows."""
-
-LINES_FROM_PAIRS = 5_000
-"""Pairs from which lines of at least :data:`SMOOTH` features are searched by rows."""
+FROM_PAIRS = 200_000  # pairs from which a search may be one by rows
+LINES_FROM_PAIRS = 5_000  # pairs from which lines of at least :data:`SMOOTH` features are searched by rows
 
 SMOOTH, SMOOTH_LISTS, SOME_LISTS = 6, 4, 10
 """Features from which a climb by rows begins with a smooth one: of up to so many lists, which boxes close, of more."""
 
-FEW_LISTS = 200
-"""Up to which lists count as few."""
+FEW_LISTS = 200  # up to which lists count as few
 
 LONG = 40
 """Pairs for each row from which lists count as long: on short lists the boxes of pairs are tighter and no slower."""
 
-MOST_PAIRS = 5_000_000
-"""Pairs from which boxes of short lists are searched by rows, too."""
+MOST_PAIRS = 5_000_000  # pairs from which boxes of short lists are searched by rows, too
 
 MOST_STEPS, MOST_DIFFERENCES = 4_000_000, 50_000
 """Pairs of a list of which an eighth, and a half, of the places count, up to which each step of a line is looked at."""
@@ -47,7 +42,6 @@ def rough(problem: Problem) -> bool:
 
 def by_rows(problem: Problem, supports: bool = False) -> bool:
     """Whether boxes are searched by rows, too: long lists, too many pairs for a table, or for each of many supports.
-
     Where the first hit alone counts, nearly all rows leave a box soon, and rows are better on short lists, too.
     """
     many = number_of_pairs(problem) > min(LONG * _rows(problem), MOST_PAIRS)
@@ -56,15 +50,12 @@ def by_rows(problem: Problem, supports: bool = False) -> bool:
 
 def rows_alone(problem: Problem, points: bool = False, proof: bool = False) -> bool:
     """Whether a search holds no pairs at all; ``points`` are good weights without a bound. A proof is one by pairs."""
-    supports = problem.max_features is not None or problem.C > 0
-    if problem.by_sum:  # whose margin differs from point to point
+    if proof or problem.by_sum:  # whose margin differs from point to point
         return False
-    return not proof and (by_rows(problem, supports) or (points and points_by_rows(problem)))
-
-
-def points_by_rows(problem: Problem) -> bool:
-    """Whether good weights are found by rows where no bound is asked for: lines by rows cost less."""
-    return number_of_pairs(problem) > LINES_FROM_PAIRS and (_few_places(problem) or rough(problem))
+    if by_rows(problem, problem.max_features is not None or problem.C > 0):
+        return True
+    # Where no bound is asked for, good weights are found by rows: lines by rows cost less.
+    return points and number_of_pairs(problem) > LINES_FROM_PAIRS and (_few_places(problem) or rough(problem))
 
 
 def smooth_from(lists: int) -> int:

@@ -30,9 +30,8 @@ PER_ROW = 128  # so many more for each row that is left
 
 @inner()
 def assess(given: Any, space: Any, v: int, beaten: float) -> Any:
-    """Bound of the box of the workspace, value at its centre, and work; the rows left make level ``v + 1``.
-
-    Pairs are not formed for a single list whose bound is at most ``beaten``.
+    """Bound of the box of the workspace, value at its centre, and work; the rows left make level ``v + 1``. Pairs are
+    not formed for a single list whose bound is at most ``beaten``.
     """
     c, h, level, paid = space.axes[0], space.axes[1], space.level, given.paid
     lower, upper, middle = space.ends[0], space.ends[1], space.ends[2]
@@ -43,9 +42,7 @@ def assess(given: Any, space: Any, v: int, beaten: float) -> Any:
     least = given.epsilon * low - given.tolerance
     most = given.epsilon * high + over
     here = given.epsilon * here + over
-    bound = space.base[v]
-    value = space.base[v]
-    decided = space.base[v]
+    bound, value, decided = space.base[v], space.base[v], space.base[v]
     work = 0.0
     begin = level[v, START]
     units, children = space.units[v], space.units[v + 1]
@@ -89,29 +86,16 @@ def assess(given: Any, space: Any, v: int, beaten: float) -> Any:
 def explorer(ruled: bool) -> Any:
     """The kernel with rows on the weights and quotas, or without them, which compiles in less time."""
 
-    def explore(
-        given: Any,
-        space: Any,
-        stack: Any,
-        unresolved: Any,
-        splits: Any,
-        counts: Any,
-        sums: Any,
-        slack: float,
-        target: float,
-        work_limit: float,
-        smallest: float,
-    ) -> None:
+    def explore(given: Any, space: Any, memory: Any, counts: Any, sums: Any, limits: Any) -> None:
         """Explore boxes, the last one first, until none is left, the work is spent, or memory for boxes ends.
-
         Parameters are those of :func:`rerank.search.boxes.kernel.explorer`, but no split is recorded; work counts
         evaluations of a row, or of a pair where pairs are formed.
         """
         level, axes, quotas = space.level, space.axes, space.quotas
         c, h, amount, balance = axes[0], axes[1], axes[3], axes[4]
         k = c.size
-        numbers, labels = stack
-        small_numbers, small_labels = unresolved
+        numbers, labels, small_numbers, small_labels, _ = memory
+        slack, target, work_limit, smallest = limits
         top, n_small, boxes, next_name = counts[0], counts[1], counts[3], counts[4]
         found, aside, work = sums[0], sums[1], sums[2]
         limit = max(found + slack, target)

@@ -11,24 +11,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rerank.problem.lists import Floats, Indices
 from rerank.search.compiled import writable
+from rerank.search.domain import Domain
 from rerank.search.lines.ascent import WIDTHS, Ascent
 from rerank.search.lines.search import PATIENCE, ROUNDS, Climb, LineSearch, Point
 from rerank.search.quotas import middles
-from rerank.search.tables import Lists, RowTables
+from rerank.search.tables import Lists, RowTables, Tables
 from rerank.search.workspace import LineScratch, line_scratch
-
-if TYPE_CHECKING:
-    from rerank.search.domain import Domain
-    from rerank.search.tables import Tables
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 NEAREST, FARTHEST = -2.5, -0.5  # powers of ten between which the reach of lines is then drawn
 POLISH = 2  # rounds of lines after a smooth climb from a shaken point
@@ -42,9 +36,8 @@ SAMPLED = 1000  # relevant rows of a list, and irrelevant ones, of which about s
 
 @dataclass(eq=False)
 class RowLines(LineSearch):
-    """Line searches on rows; see :class:`rerank.search.lines.search.LineSearch`.
-
-    Quick ones, where very many places count, go by a part of the rows, with few rounds.
+    """Line searches on rows; see :class:`rerank.search.lines.search.LineSearch`. Quick ones, where very many places
+    count, go by a part of the rows, with few rounds.
     """
 
     quick: bool = False
@@ -97,10 +90,9 @@ class RowLines(LineSearch):
         return Ascent(self.tables, self.domain)
 
     def line(self, w: Floats, u: Floats, features: Indices | None = None, reach: float = np.inf) -> Point:
-        """Best point on ``w + tau u`` and its value; ``features`` is not read.
-
-        With a ``reach`` only ``tau`` up to it in size is looked at, in units in which the scores of ``w`` and of ``u``
-        have the same size.  Where very many places count the point is a good one, found by some values on the line.
+        """Best point on ``w + tau u`` and its value; ``features`` is not read. With a ``reach`` only ``tau`` up to it
+        in size is looked at, in units in which the scores of ``w`` and of ``u`` have the same size. Where very many
+        places count the point is a good one, found by some values on the line.
         """
         self.lines += 1
         before, given = self._at(w)[1], self._given(w, u, reach)
@@ -137,19 +129,19 @@ class RowLines(LineSearch):
         """The best point of a line; ``w`` itself if none is better."""
         from rerank.search.rows.sweep import best_of_line
 
-        pieces = [(w, u, A, B, max(low, -1.0), min(high, 1.0))]
-        pieces += [(u, w, B, A, max(0.0, 1.0 / high), min(1.0, 1.0 / max(low, 1.0)))] if high > 1.0 else []
-        pieces += [(-u, w, -B, A, max(0.0, -1.0 / low), min(1.0, -1.0 / min(high, -1.0)))] if low < -1.0 else []
+        pieces = [((A, B, w, u), max(low, -1.0), min(high, 1.0))]
+        pieces += [((B, A, u, w), max(0.0, 1.0 / high), min(1.0, 1.0 / max(low, 1.0)))] if high > 1.0 else []
+        pieces += [((-B, A, -u, w), max(0.0, -1.0 / low), min(1.0, -1.0 / min(high, -1.0)))] if low < -1.0 else []
         t, norming, before = self.tables, self.domain.norming(w).size, self._at(w)[1]
         best, out = -np.inf, w
-        for point, along, at, by, first, last in pieces:
+        for line, first, last in pieces:
+            point, along = line[2:]
             if first > last:
                 continue
             while True:
                 lists, scratch = self._memory
-                value, left, right, work = best_of_line(
-                    at, by, point, along, norming, first, last, t.epsilon, t.slack, lists, scratch
-                )
+                found = best_of_line(line, norming, first, last, t.epsilon, t.slack, lists, scratch)
+                value, left, right, work = found
                 if work >= 0:
                     break
                 self._memory = lists, scratch.larger()
@@ -230,14 +222,8 @@ def lines_on(tables: Tables | RowTables, domain: Domain, random_state: int = 0, 
 def sought(
     coarse: Callable[[float], float], value: Callable[[float], float], low: float, high: float
 ) -> tuple[float, float]:
-    """A large value of an angle, and that angle: the best of some angles, and Brent's method around it.
-
-    Parameters
-    ----------
-    coarse, value : callable
-        What some angles are compared by, and what is searched around the best of them.
-    low, high : float
-        Tangents of the first and the last angle, infinite for the half circle.
+    """A large value of an angle, and that angle: the best of some angles by ``coarse``, and Brent's method around it.
+    ``low`` and ``high`` are tangents of the first and the last angle, infinite for the half circle.
     """
     from scipy.optimize import minimize_scalar
 
@@ -255,9 +241,8 @@ def sought(
 def earned(
     ahead: Floats, behind: Floats, margin: float, coef: Floats, hits: Floats, step: int, steps: tuple[int, int]
 ) -> float:
-    """What positives with these scores earn beside these negatives, a pair within ``margin`` being lost.
-
-    Each positive stands for ``steps[0]`` of them, and each negative for ``steps[1]``; a positive takes ``step`` places.
+    """What positives with these scores earn beside these negatives, a pair within ``margin`` being lost. Each positive
+    stands for ``steps[0]`` of them, and each negative for ``steps[1]``; a positive takes ``step`` places.
     """
     ahead, behind = -np.sort(-ahead), np.sort(behind)
     lost = behind.size - np.searchsorted(behind, ahead - margin, side="right")
@@ -270,10 +255,8 @@ def earned(
 
 
 def sorted_value(t: RowTables, scores: Floats, margin: float) -> float:
-    """The value of lists for the scores of their rows, by sorting; a pair within ``margin`` is lost.
-
-    The same as :func:`rerank.search.rows.sweep.value_of` but for rounding of the sum, and sooner where most places
-    count.
+    """The value of lists for the scores of their rows, by sorting; a pair within ``margin`` is lost. The same as
+    :func:`rerank.search.rows.sweep.value_of` but for rounding of the sum, and sooner where most places count.
     """
     total, (begin, levels, first_unit, _) = 0.0, t.lists
     for q in range(begin.size - 1):
@@ -288,7 +271,7 @@ def sorted_value(t: RowTables, scores: Floats, margin: float) -> float:
 class Part:
     """Every so many of the relevant and of the irrelevant rows of a list with two grades, which stand for all."""
 
-    rows: NDArray[np.intp]
+    rows: Indices
     positives: int
     steps: tuple[int, int]
     coef: Floats

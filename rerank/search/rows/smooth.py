@@ -17,15 +17,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rerank.problem.lists import Floats
 from rerank.search.compiled import inner, kernel, writable
 from rerank.search.rows.unit import descend, heaped
 
 if TYPE_CHECKING:
     from rerank.search.tables import RowTables
 
-Floats = NDArray[np.float64]
 
 EXACT = 1e-6  # rows by which the count at a threshold may be off
 STEPS = 40  # of the search for a threshold at most
@@ -36,9 +35,8 @@ FEWEST = 20  # rows of a list in a sample
 
 
 class SmoothLists(NamedTuple):
-    """Rows ``begin[q] .. begin[q + 1]`` make a list; its first ``target`` rows earn ``drop`` times their gains.
-
-    The first ``ahead`` rows of a list take no places: relevant ones, where they take none from each other.
+    """Rows ``begin[q] .. begin[q + 1]`` make a list; its first ``target`` rows earn ``drop`` times their gains. The
+    first ``ahead`` rows of a list take no places: relevant ones, where they take none from each other.
     """
 
     begin: Any
@@ -110,14 +108,8 @@ def smooth_lists(lists: Any, gain: Any, first_target: Any, target: Any, drop: An
 def whole(t: RowTables) -> Sample:
     """All rows."""
     n, given, earning = t.rows.shape[0], t.lists, t.lists.paid.coef.size
-    lists = SmoothLists(
-        given.begin,
-        np.empty(n),
-        np.empty(given.begin.size, np.int64),
-        np.empty(earning + 1),
-        np.empty(earning + 1),
-        np.zeros(given.begin.size - 1, np.int64),
-    )
+    first_target, ahead = np.empty(given.begin.size, np.int64), np.zeros(given.begin.size - 1, np.int64)
+    lists = SmoothLists(given.begin, np.empty(n), first_target, np.empty(earning + 1), np.empty(earning + 1), ahead)
     smooth_lists(writable(given), *lists[1:])
     used = int(lists.first_target[-1])
     return Sample(t.rows, lists._replace(target=lists.target[:used].copy(), drop=lists.drop[:used].copy()))
@@ -135,28 +127,15 @@ def sampled(all_rows: Sample, most: int, rng: np.random.Generator) -> Sample:
         chosen[rng.choice(sizes.size, max(MANY_LISTS // 2, int(share * sizes.size)), replace=False)] = True
         counts = np.diff(lists.first_target)
         kept, targets = np.repeat(chosen, sizes), np.repeat(chosen, counts)
-        part = SmoothLists(
-            np.concatenate([[0], np.cumsum(sizes[chosen])]),
-            lists.gain[kept],
-            np.concatenate([[0], np.cumsum(counts[chosen])]),
-            lists.target[targets],
-            lists.drop[targets],
-            lists.ahead[chosen],
-        )
-        return Sample(rows[kept], part)
+        ends, first = (np.concatenate([[0], np.cumsum(x[chosen])]) for x in (sizes, counts))
+        sums = lists.target[targets], lists.drop[targets]
+        return Sample(rows[kept], SmoothLists(ends, lists.gain[kept], first, *sums, lists.ahead[chosen]))
     kept = rng.random(n) < np.repeat(np.maximum(share, np.minimum(1.0, FEWEST / np.maximum(sizes, 1))), sizes)
     ends = np.concatenate([[0], np.cumsum(kept)])[lists.begin]
     shares = np.repeat(np.diff(ends) / np.maximum(sizes, 1), np.diff(lists.first_target))
     ahead = np.concatenate([[0], np.cumsum(kept)])[lists.begin[:-1] + lists.ahead] - ends[:-1]
-    part = SmoothLists(
-        ends,
-        lists.gain[kept],
-        lists.first_target,
-        lists.target * shares,
-        lists.drop / np.maximum(shares, 1e-300),
-        ahead,
-    )
-    return Sample(rows[kept], part)
+    sums = lists.target * shares, lists.drop / np.maximum(shares, 1e-300)
+    return Sample(rows[kept], SmoothLists(ends, lists.gain[kept], lists.first_target, *sums, ahead))
 
 
 def spread(part: Sample) -> Floats:
@@ -170,17 +149,7 @@ def spread(part: Sample) -> Floats:
 
 @kernel()
 def smoothed(scores: Any, lists: Any, h: float, slopes: Any, scratch: Any) -> float:
-    """The smooth value of all lists; ``slopes`` receives its derivative by each score.
-
-    Parameters
-    ----------
-    scores : float64 (n,)
-    lists : SmoothLists
-    h : float
-        Width, in the unit of the scores.
-    slopes : float64 (n,)
-    scratch : SmoothScratch
-    """
+    """The smooth value of all lists with a width ``h``; ``slopes`` (n,) receives its derivative by each score (n,)."""
     total = 0.0
     s, g, slope, row, heap = scratch.s, scratch.g, scratch.slope, scratch.row, scratch.heap
     slopes[:] = 0.0
@@ -242,8 +211,7 @@ def _threshold(s: Any, p: float, theta: float, h: float) -> float:
 
 @inner(fastmath={"reassoc", "nsz"})
 def _counts(s: Any, theta: float, scale: float) -> Any:
-    count = 0.0
-    density = 0.0
+    count, density = 0.0, 0.0
     for i in range(s.size):
         t = min(max((s[i] - theta) * scale, -1.0), 1.0)
         r = t * t
@@ -255,9 +223,7 @@ def _counts(s: Any, theta: float, scale: float) -> Any:
 @inner(fastmath={"reassoc", "nsz"})
 def _gains(s: Any, g: Any, ahead: int, theta: float, scale: float) -> Any:
     """Gains counted; rows near the threshold, of those that take places, and the gains near it."""
-    counted = 0.0
-    near = 0.0
-    gain_near = 0.0
+    counted, near, gain_near = 0.0, 0.0, 0.0
     for i in range(s.size):
         t = min(max((s[i] - theta) * scale, -1.0), 1.0)
         r = t * t

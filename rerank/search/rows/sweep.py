@@ -30,38 +30,13 @@ SHORT = 15  # entries up to which insertion sorts sooner
 
 @kernel()
 def best_of_line(
-    A: Any,
-    B: Any,
-    w: Any,
-    u: Any,
-    norming: int,
-    low: float,
-    high: float,
-    epsilon: float,
-    slack: float,
-    lists: Any,
-    scratch: Any,
+    line: Any, norming: int, low: float, high: float, epsilon: float, slack: float, lists: Any, scratch: Any
 ) -> Any:
-    """Largest value on ``w + tau u`` for ``tau`` in ``low .. high``, the widest piece that has it, and the work.
-
-    Parameters
-    ----------
-    A, B : float64 (n,)
-        Scores at ``w`` and along ``u``.
-    norming : int
-        The margin is multiplied by the largest size of the first so many weights.
-    low, high : float
-        Both finite.
-    lists : Lists
-    scratch : LineScratch
-
-    Returns
-    -------
-    best, left, right : float
-        The value, and the ends of the piece.
-    work : float
-        Evaluations of a row that it took; -1 where the scratch has no room for all steps.
+    """Largest value on ``w + tau u``, ``low <= tau <= high``, ends of the widest piece that has it, and work. A line is
+    the scores (n,) at ``w`` and along ``u``, ``w`` and ``u``; both ends are finite. The margin is multiplied by the
+    largest size of the first ``norming`` weights. Work counts rows evaluated; -1 where the scratch is too small.
     """
+    A, B, w, u = line
     pieces, pieces_back = scratch.envelopes[0], scratch.envelopes[1]
     n = envelope(w, u, 1.0, norming, pieces)
     n_back = envelope(w, u, -1.0, norming, pieces_back)
@@ -81,7 +56,10 @@ def best_of_line(
             continue
         for i in range(size):
             which[i] = begin + i
-        places = _places(lists, q)
+        # Places that rows have to be sorted for: where some hits alone count, no more than these.
+        places = lists.paid.places[lists.first_unit[q]]
+        if lists.paid.hits.size > 0:
+            places = min(places, lists.paid.counted[lists.first_unit[q]])
         known, before = False, 0.0
         parts[0, 0], parts[0, 1], parts[0, 2], parts[0, 3], parts[0, 4] = low, high, 0, size, 0
         top = 1
@@ -143,14 +121,6 @@ def best_of_line(
 
 
 @inner()
-def _places(lists: Any, q: int) -> int:
-    """Places of a list that rows have to be sorted for: where some hits alone count, no more than these."""
-    u = lists.first_unit[q]
-    paid = lists.paid
-    return min(paid.places[u], paid.counted[u]) if paid.hits.size > 0 else paid.places[u]
-
-
-@inner()
 def _cost(count: int, places: int) -> float:
     """Evaluations of a row that the largest of so many scores cost."""
     return count + HEAP * min(count, places)
@@ -160,9 +130,8 @@ def _cost(count: int, places: int) -> float:
 def _filtered(
     A: Any, B: Any, lists: Any, q: int, a: float, z: float, margin: Any, start: int, count: int, scratch: Any
 ) -> Any:
-    """Rows that may reach a place that counts on ``a .. z``, and how many pairs of different gains they make.
-
-    They are written behind ``which[start : start + count]``, which holds the rows to choose from.
+    """Rows that may reach a place that counts on ``a .. z``, and how many pairs of different gains they make. They are
+    written behind ``which[start : start + count]``, which holds the rows to choose from.
     """
     which, lower, upper, heap = scratch.which, scratch.lower, scratch.upper, scratch.memory.heap
     for i in range(count):
@@ -172,8 +141,7 @@ def _filtered(
         lower[i] = min(left, right)
         upper[i] = max(left, right)
     places, alone = lists.paid.places[lists.first_unit[q]], lists.paid.step[lists.first_unit[q]] == 0
-    least = -np.inf
-    first = 0
+    least, first = -np.inf, 0
     if alone:  # irrelevant rows alone put a row in its place
         while first < count and lists.level[which[start + first]] > 0:
             first += 1
@@ -293,10 +261,9 @@ def crossings(
 
 @inner()
 def _compared(here: Any, there: Any, i: int, first: int, stop: int, least: float, most: float, rivals: Any) -> Any:
-    """How many of the rows ``first .. stop`` stay above row ``i`` on a piece, and of how many that is not known.
-
-    These are written into ``rivals``, last first. Most rows stay above or below, and without branches several are
-    compared at a time.
+    """How many of the rows ``first .. stop`` stay above row ``i`` on a piece, and of how many that is not known. These
+    are written into ``rivals``, last first. Most rows stay above or below, and without branches several are compared at
+    a time.
     """
     behind, ahead = 0, 0
     for k in range(first, stop):
@@ -398,9 +365,8 @@ def put_in_order(when: Any, pair: Any, n: int, spare: Any, order: Any) -> None:
 
 @inner()
 def argsort(x: Any, n: int, order: Any, stack: Any) -> None:
-    """The order of the first ``n`` entries, by quicksort with the median of three; the stack is scratch.
-
-    With numpy's own a kernel compiles a second longer.  The order of equal entries decides how sums are rounded.
+    """The order of the first ``n`` entries, by quicksort with the median of three; the stack is scratch. With numpy's
+    own a kernel compiles a second longer. The order of equal entries decides how sums are rounded.
     """
     for e in range(n):
         order[e] = e

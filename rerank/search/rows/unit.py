@@ -40,8 +40,7 @@ def largest(x: Any, begin: int, end: int, most: int, heap: Any) -> int:
 def descend(heap: Any, n: int) -> None:
     """Put ``heap[:n]``, the least of which is the first, in descending order."""
     for last in range(n - 1, 0, -1):
-        least = heap[0]
-        value = heap[last]
+        least, value = heap[0], heap[last]
         _sink(heap, last, value)
         heap[last] = least
 
@@ -107,8 +106,7 @@ def earned(paid: Any, u: int, gone: int, n: int, memory: Any) -> float:
         if x < places:
             count[x] += 1
             top = max(top, x + 1)
-    total = 0.0
-    place = 0
+    total, place = 0.0, 0
     for x in range(top):
         for _ in range(count[x]):
             if step * place + x < places:
@@ -129,10 +127,9 @@ def enough(paid: Any, u: int, gone: int) -> int:
 def worth(
     paid: Any, u: int, gone: int, ahead: Any, behind: Any, positives: int, n: int, margin: float, memory: Any
 ) -> float:
-    """Value of a list where positive i loses to negative k if ``ahead[i] - behind[k] < margin``.
-
-    With upper ends against lower ends it is a bound on the box, with the scores at the centre the value there.
-    Where only the best positive earns something, the others are given its lost pairs.
+    """Value of a list where positive i loses to negative k if ``ahead[i] - behind[k] < margin``. With upper ends
+    against lower ends it is a bound on the box, with the scores at the centre the value there. Where only the best
+    positive earns something, the others are given its lost pairs.
     """
     lost = memory.lost
     if paid.counted[u] == 1:
@@ -170,10 +167,9 @@ def add_unit(rows: Any, kept: int, positives: int, weight: float, at: int, space
 def filtered(
     given: Any, u: int, gone: int, begin: int, positives: int, n: int, least: float, most: float, space: Any
 ) -> Any:
-    """The rows that are left: ``kept`` in all, how many of them positives, negatives gone from the top.
-
-    A positive leaves that has lost every place, or that all positives that can be paid are above; a negative that
-    all other positives have lost to, or that so many beat.
+    """The rows that are left: ``kept`` in all, how many of them positives, negatives gone from the top. A positive
+    leaves that has lost every place, or that all positives that can be paid are above; a negative that all other
+    positives have lost to, or that so many beat.
     """
     places, most_paid = given.paid.places[u] - gone, enough(given.paid, u, gone)
     which, lower, upper = space.which, space.ends[0], space.ends[1]

@@ -10,24 +10,18 @@ best one, group by group.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.problem import Problem
+from rerank.problem.lists import Floats
 from rerank.search.compiled import inner, kernel
 from rerank.search.tables import places_of, starts
 
-if TYPE_CHECKING:
-    from rerank.problem import Problem
-
-Floats = NDArray[np.float64]
-
-MOST_VALUES = 16
-"""Values of a feature up to which rows are put into groups."""
-
-MOST_GROUPS = 1024
-"""Groups of a support beyond which it is not bounded."""
+MOST_VALUES = 16  # values of a feature up to which rows are put into groups
+MOST_GROUPS = 1024  # groups of a support beyond which it is not bounded
 
 
 class Groups(NamedTuple):
@@ -61,26 +55,15 @@ def groups_of(problem: Problem) -> Groups | None:
     units = problem.units
     places = [places_of(u.factor, u.coefficients) for u in units]
     entries: list[NDArray[Any]] = [part for u in units for part in (u.positive, u.negative)]
-    sizes = np.array([[u.positive.size, u.positive.size + u.negative.size] for u in units], np.int64)
-    even = np.array([_even(b, n) for b, n in zip(places, sizes[:, 1], strict=True)]) & ~problem.weighs_hits
-    ideal = sum(u.ideal for u in units)
-    return Groups(
-        code,
-        values,
-        np.concatenate(entries).astype(np.int32),
-        sizes[:, 0].copy(),
-        sizes[:, 1].copy(),
-        starts(places),
-        np.concatenate(places),
-        starts([u.hits for u in units]),
-        np.concatenate([u.hits for u in units]).astype(np.float64),
-        even,
-        ideal,
-        np.array([not u.alone for u in units], np.int64),
-    )
+    sizes = np.array([[u.positive.size for u in units], [u.positive.size + u.negative.size for u in units]], np.int64)
+    even = np.array([_even(b, n) for b, n in zip(places, sizes[1], strict=True)]) & ~problem.weighs_hits
+    hits, steps = [u.hits for u in units], np.array([not u.alone for u in units], np.int64)
+    paid = starts(places), np.concatenate(places), starts(hits), np.concatenate(hits).astype(np.float64)
+    rows, ideal = np.concatenate(entries).astype(np.int32), sum(u.ideal for u in units)
+    return Groups(code, values, rows, sizes[0], sizes[1], *paid, even, ideal, steps)
 
 
-def _even(places: NDArray[np.float64], rows: int) -> bool:
+def _even(places: Floats, rows: int) -> bool:
     """Whether every place earns a fixed amount more than the next, so that only the number of lost pairs matters."""
     if places.size < max(rows - 1, 1) or rows < 2:
         return False

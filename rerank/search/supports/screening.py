@@ -12,24 +12,21 @@ import heapq
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
+from rerank.problem import Problem
+from rerank.problem.lists import Floats, Indices
 from rerank.search.boxes.nodes import NodeBatch
+from rerank.search.domain import Domain
 from rerank.search.rows.choice import number_of_pairs
 from rerank.search.sizes import OutOfTimeError, affordable_pairs
 from rerank.search.supports.subsets import Supports
-from rerank.search.tables import RowTables, tables
+from rerank.search.tables import RowTables, Tables, tables
 
-if TYPE_CHECKING:
-    from rerank.problem import Problem
-    from rerank.search.domain import Domain
-    from rerank.search.tables import Tables
-
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Boxes = NodeBatch | None  # open boxes of a support; None for all of it
 
@@ -46,18 +43,13 @@ LONG, FEWEST = 100_000, 4  # pairs from where setting a support up takes as long
 
 
 class Screens(NamedTuple):
-    """What bounds supports before boxes are explored: groups of equal rows, coarse boxes where there are too many.
+    """What bounds supports before boxes are explored: groups of equal rows, coarse boxes where there are too many."""
 
-    Values of ``groups`` are in the problem's unit.
-
-    ``scale`` and ``shift`` lead from there to the tables' unit, in which values are whole numbers if ``integral``.
-    """
-
-    groups: Any
+    groups: Any  # whose values are in the problem's unit;
     pairs: Any
-    scale: float
+    scale: float  # and these lead from there to the tables' unit,
     shift: float
-    integral: bool
+    integral: bool  # in which values may be whole numbers
 
     def to_groups(self, inner: Floats) -> Floats:
         """From the tables' unit."""
@@ -144,10 +136,9 @@ def _counted(t: Tables) -> tuple[Ints, Ints, Floats]:
 
 
 def _lanes(pair: Ints, key: Ints) -> tuple[Ints, Ints, Ints]:
-    """Pairs row by row with one key a lane (-1: no pair), the key of each lane, and where blocks of rows begin.
-
-    Keys with many pairs get several lanes, so that lanes are about equally long; long lanes come first and rows stop
-    after the last lane that reaches them.
+    """Pairs row by row with one key a lane (-1: no pair), the key of each lane, and where blocks of rows begin. Keys
+    with many pairs get several lanes, so that lanes are about equally long; long lanes come first and rows stop after
+    the last lane that reaches them.
     """
     from rerank.search.supports.screening_kernel import ROWS
 
@@ -176,35 +167,16 @@ def _lanes(pair: Ints, key: Ints) -> tuple[Ints, Ints, Ints]:
 
 @dataclass(eq=False)
 class Waiting:
-    """Supports that the box search has not explored: those that screening left open, by bound, and the unscreened.
-
-    Parameters
-    ----------
-    tables : Tables or RowTables
-    columns : sequence of intp arrays
-        The supports.
-    prices : float64 (number of supports,)
-        Never falling.
-    signed : bool (d,)
-    screens : callable, optional
-        Makes what supports are screened with; only a sequence :class:`Supports` is screened.
-
-    Attributes
-    ----------
-    screened : list of (float, int, Boxes)
-        A heap of the supports left open: penalty minus bound, support, boxes.
-    following, part : int
-        The next support, and how many supports a job is given, 0 until the first.
-    """
+    """Supports that the box search has not explored: those that screening left open, by bound, and the unscreened."""
 
     tables: Tables | RowTables
-    columns: Sequence[NDArray[np.intp]]
-    prices: Floats
+    columns: Sequence[Indices]
+    prices: Floats  # of each support, never falling
     signed: NDArray[np.bool_]
-    screens: Callable[[], Screens | None] | None
-    screened: list[tuple[float, int, Boxes]] = field(default_factory=list)
-    following: int = 0
-    part: int = 0
+    screens: Callable[[], Screens | None] | None  # makes what :class:`Supports` are screened with
+    screened: list[tuple[float, int, Boxes]] = field(default_factory=list)  # a heap by penalty minus bound
+    following: int = 0  # the next support
+    part: int = 0  # supports that a job is given, 0 until the first
     _made: Screens | None = None
 
     def __len__(self) -> int:
@@ -236,10 +208,9 @@ class Waiting:
         self.following = len(self.columns)
 
     def shares(self, limit: float, count: int, blind: bool = False) -> list[tuple[Any, ...]]:
-        """Arguments of ``screen_supports`` for ``count`` jobs; empty if screening is not possible or has to wait.
-
-        A job fathoms the supports on which nothing beats ``limit`` plus the penalty.  Where that is ``blind``, no
-        weights being known, or many supports are open, coarse boxes wait; bounds by groups do not.
+        """Arguments of ``screen_supports`` for ``count`` jobs; empty if screening is not possible or has to wait. A job
+        fathoms the supports on which nothing beats ``limit`` plus the penalty. Where that is ``blind``, no weights
+        being known, or many supports are open, coarse boxes wait; bounds by groups do not.
         """
         columns = self.columns
         if not isinstance(columns, Supports):

@@ -20,10 +20,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.problem.lists import Floats
 from rerank.search.boxes.pairs import copy, put, unit_value
 from rerank.search.compiled import inner, kernel
-
-Floats = NDArray[np.float64]
 
 LEVELS = 11  # rows of reductions a feature: three kinds of first ones, then halvings
 FACE, SPLIT, SIGNED_FACE, SIGNED_SPLIT = 0, 1, 2, 3  # a free side is split at 0, then like a signed one
@@ -77,8 +76,7 @@ def _tally(sums: Any, block: Any, threshold: Any, lane: Any) -> None:
     for b in range(block.size - 1):
         a = block[b]
         n = (block[b + 1] - a) // ROWS
-        first = sums[a : a + n]
-        second = sums[a + n : a + 2 * n]
+        first, second = sums[a : a + n], sums[a + n : a + 2 * n]
         third = sums[a + 2 * n : a + 3 * n]
         fourth = sums[a + 3 * n : a + 4 * n]
         for i in range(n):
@@ -129,8 +127,7 @@ def reductions(up: Any, down: Any, rows: Any) -> None:
         rows[SIGNED_FACE, p] = down[p]
     for level in range(SIGNED_SPLIT, LEVELS):
         # Whole rows by a constant shift: the vector unit can do that, by a variable one it cannot.
-        before = rows[level - 1]
-        after = rows[level]
+        before, after = rows[level - 1], rows[level]
         for p in range(before.size):
             after[p] = np.int16(np.int16(before[p] - np.int16(before[p] >> 15)) >> 1)
 
@@ -161,15 +158,13 @@ def open_face(whole: Any, row: Any, negative: bool, sums: Any) -> None:
 @inner()
 def _widest(sides: Any, spread: Any, features: Any) -> int:
     """The side whose halving moves the pairs most; -1 if all are at the last level."""
-    best = -1
-    most = 0.0
+    best, most = -1, 0.0
     for j in range(sides.size):
         level = sides[j] & LEVEL
         if level < LEVELS:
             size = spread[features[j]] * (1.0 if level == SPLIT else 2.0 ** (SPLIT - level + 1.0))
             if size > most or best < 0:
-                most = size
-                best = j
+                most, best = size, j
     return best
 
 
@@ -189,8 +184,7 @@ def _fathom(layout: Any, features: Any, rows: Any, limit: float, most: int, memo
     sums, at, sides, tops = memory.sums, memory.at, memory.sides, memory.tops
     low, centre, half = memory.place[0], memory.place[1], memory.place[2]
     lane, lost, count = memory.lane, memory.lost, memory.count
-    boxes = 0
-    top = 1
+    boxes, top = 0, 1
     while top > 0:
         top -= 1
         which = _widest(sides[top], layout.spread, features)
@@ -254,39 +248,19 @@ def memory(layout: Any, s: int) -> Memory:
     """Memory for supports of ``s`` features."""
     E, depth, room = layout.idle.size, s * LEVELS + 3, MOST_BOXES + 2 * s
     places = int(np.diff(layout.slots.coef_start).max(initial=1))
-    return Memory(
-        np.empty((s, LEVELS, E), np.int16),
-        np.full(s, -1, np.int64),
-        np.zeros(s, np.bool_),
-        np.empty(E, np.int16),
-        np.empty((depth, E), np.int16),
-        np.arange(depth),
-        np.zeros((depth, s), np.int64),
-        np.empty(depth),
-        np.empty((3, s)),
-        np.zeros(layout.lane_slot.size, np.int16),
-        np.zeros(layout.slots.unit_of.size, np.int32),
-        np.zeros(places + 1, np.int64),
-        np.empty(room, np.int64),
-        np.empty((room, 2 * s + 1)),
-    )
+    support = np.empty((s, LEVELS, E), np.int16), np.full(s, -1, np.int64), np.zeros(s, np.bool_), np.empty(E, np.int16)
+    stack = np.empty((depth, E), np.int16), np.arange(depth), np.zeros((depth, s), np.int64), np.empty(depth)
+    lane, lost = np.zeros(layout.lane_slot.size, np.int16), np.zeros(layout.slots.unit_of.size, np.int32)
+    counts = lane, lost, np.zeros(places + 1, np.int64)
+    return Memory(*support, *stack, np.empty((3, s)), *counts, np.empty(room, np.int64), np.empty((room, 2 * s + 1)))
 
 
 def screened(
     layout: Any, supports: NDArray[np.int32], limits: Floats, signed: NDArray[np.bool_], bounds: Floats
 ) -> tuple[NDArray[np.int64], Floats, int]:
-    """Bound the values on supports; the number of the support of each open box, these boxes, and how many there were.
-
-    Parameters
-    ----------
-    layout : Layout
-    supports : int32 (m, s)
-        Neighbours share most of their features: the reductions of those are kept.
-    limits : float64 (m,)
-    signed : bool (d,)
-        Weights that must not be negative.
-    bounds : float64 (m,)
-        Filled in: what no value exceeds, -inf where none is above its limit.
+    """Bound values on supports (m, s); the support of each open box, these boxes, and how many boxes there were.
+    Neighbours share most of their features: the reductions of those are kept. Weights of ``signed`` (d,) must not be
+    negative. ``bounds`` (m,) is filled in: what no value exceeds, -inf where none is above its limit.
     """
     space, (i, n, total) = memory(layout, supports.shape[1]), (0, 0, 0)
     while True:

@@ -10,34 +10,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 from math import comb
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from rerank.problem import Problem
+from rerank.problem import Problem
+from rerank.problem.lists import Indices
 
 MOST = 5_000_000  # supports enumerated; beyond, the sizes left out are bounded together
 
 
-class Supports(Sequence[NDArray[np.intp]]):
-    """All subsets of some sizes, each size in lexicographic order; nothing is stored but their numbers.
-
-    Parameters
-    ----------
-    d : int
-        Number of features.
-    sizes : sequence of int
-    anchored : bool
-        Whether a feature 0 precedes them that every support has, beside those that are counted.
-    among : intp array (d,), optional
-        The features themselves, ascending; by default all from the first on that counts.
+class Supports(Sequence[Indices]):
+    """All subsets of some sizes of ``d`` features, each size in lexicographic order; only their numbers are stored. The
+    features are ``among`` (d,), ascending; if ``anchored``, a feature 0 precedes them in every support.
     """
 
-    def __init__(
-        self, d: int, sizes: Sequence[int], anchored: bool = False, among: NDArray[np.intp] | None = None
-    ) -> None:
+    def __init__(self, d: int, sizes: Sequence[int], anchored: bool = False, among: Indices | None = None) -> None:
         self._d = d
         self._first = int(anchored)
         self._among = np.arange(self._first, self._first + d) if among is None else among
@@ -48,7 +37,7 @@ class Supports(Sequence[NDArray[np.intp]]):
     def __len__(self) -> int:
         return int(self._many.sum())
 
-    def __iter__(self) -> Iterator[NDArray[np.intp]]:
+    def __iter__(self) -> Iterator[Indices]:
         for s in self._sizes:
             for chosen in combinations(self._among, s):
                 yield np.array([0] * self._first + list(chosen), dtype=np.intp)
@@ -84,20 +73,11 @@ class Supports(Sequence[NDArray[np.intp]]):
 
 
 def supports(
-    d: int, limit: int | None, priced: bool, anchored: bool = False, among: NDArray[np.intp] | None = None
+    d: int, limit: int | None, priced: bool, anchored: bool = False, among: Indices | None = None
 ) -> tuple[Supports, int | None]:
-    """Supports to search, small ones first, and the smallest size that was left out (None where nothing is).
-
-    Parameters
-    ----------
-    d : int
-        Number of features that count.
-    limit : int or None
-        Largest support.
-    priced : bool
-        Whether a feature costs something, so that a smaller support can beat a larger one that contains it.
-    anchored, among
-        As for :class:`Supports`.
+    """Supports to search, small ones first, and the smallest size that was left out (None where nothing is). ``d``
+    features count, ``limit`` of them at most in a support; if ``priced``, each costs something, so that a smaller
+    support can beat a larger one that contains it.
     """
     largest = d if limit is None else min(limit, d)
     sizes = range(1, largest + 1) if priced else [largest]
@@ -109,11 +89,10 @@ def supports(
     return Supports(d, sizes, anchored, among), None
 
 
-def moving(problem: Problem) -> NDArray[np.intp]:
-    """The features that count and differ within some list; all that count if none does.
-
-    Any other feature moves no pair.  Weights without it, brought to norm 1, win every pair that they won with it; where
-    rows name it they may need it.
+def moving(problem: Problem) -> Indices:
+    """The features that count and differ within some list; all that count if none does. Any other feature moves no
+    pair. Weights without it, brought to norm 1, win every pair that they won with it; where rows name it they may need
+    it.
     """
     first = int(problem.anchored)
     moves = np.zeros(problem.n_features, dtype=np.bool_)

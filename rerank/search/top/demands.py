@@ -12,18 +12,16 @@ from numpy.typing import NDArray
 
 from rerank.errors.stops import current
 from rerank.problem import Problem, Unit
+from rerank.problem.lists import Floats, Indices
 from rerank.problem.proof import Circuits
 from rerank.search.domain import Domain
 
 if TYPE_CHECKING:
     from rerank.search.top.removal import Conflicts
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Pair = tuple[int, int]
-Demand = tuple[int, int]
-"""``(j, l)``: some ``j`` positives lose at most ``l`` pairs each."""
-
+Demand = tuple[int, int]  # ``(j, l)``: some ``j`` positives lose at most ``l`` pairs each
 MOST_CONFLICTS, MOST_MEMBERS = 20_000, 1e6
 PROGRAMS, NODES = 200, 5_000  # linear programs and nodes between two looks at the clock,
 NUMBERS_A_SECOND = 1e9
@@ -36,38 +34,17 @@ UNIT = 2.0**60  # the multipliers of a circuit add up to no more; doubles lose l
 
 @dataclass(eq=False)
 class Demands:
-    """The rows of a binary list, and the sets of rows that no weights order.
-
-    Parameters
-    ----------
-    problem : Problem
-    unit : Unit
-        The binary list of it.
-    domain : Domain
-    tolerance : float
-        The rounding of a difference of scores.
-    proof : bool
-        Whether the answers have to be checked later.
-
-    Attributes
-    ----------
-    conflicts : Conflicts
-        Their rows are numbers into ``kept``.
-    kept : intp array
-        A row of the problem for each group of equal rows of a class.
-    positive, copies : bool and int64 arrays
-        The class of each group, and how many rows it stands for.
-    """
+    """The rows of a binary list of a problem, and the sets of rows that no weights order."""
 
     problem: Problem
     unit: Unit
     domain: Domain
-    tolerance: float
-    proof: bool = False
-    conflicts: Conflicts = field(init=False)
-    kept: NDArray[np.intp] = field(init=False)
-    positive: NDArray[np.bool_] = field(init=False)
-    copies: Ints = field(init=False)
+    tolerance: float  # the rounding of a difference of scores
+    proof: bool = False  # whether the answers have to be checked later
+    conflicts: Conflicts = field(init=False)  # their rows are numbers into ``kept``
+    kept: Indices = field(init=False)  # a row of the problem for each group of equal rows of a class,
+    positive: NDArray[np.bool_] = field(init=False)  # the class,
+    copies: Ints = field(init=False)  # and how many rows it stands for
     looks: int = field(default=0, init=False)  # so far
 
     def __post_init__(self) -> None:
@@ -105,21 +82,8 @@ class Demands:
         return (MOST_CHECKED if self.proof else MOST_LOOKS) - self.looks
 
     def decided(self, asked: Sequence[Demand], until: float, most: float = np.inf) -> tuple[bool | None, Floats]:
-        """Whether some weights meet all demands, and such weights.
-
-        Parameters
-        ----------
-        asked : sequence of Demand
-        until : float
-            Time of ``time.perf_counter`` after which to stop.
-        most : float
-            Looks after which to stop.
-
-        Returns
-        -------
-        answer : bool or None
-            None where it stays open.
-        w : float64 (d,)
+        """Whether some weights meet all demands (None where it stays open), and such weights. It stops at a time
+        ``until`` of ``time.perf_counter``, and after ``most`` looks.
         """
         from rerank.search.top.removal import OUTCOMES, PAUSED, beginning, removal
         from rerank.search.top.simplex import Blocks, basis_of

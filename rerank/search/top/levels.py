@@ -22,12 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.problem import Problem
+from rerank.problem.lists import Floats
 from rerank.problem.proof import Circuits
 from rerank.search.domain import Domain
 from rerank.search.tables import places_of
 from rerank.search.top.demands import Demand, Demands
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 FEWEST_FEATURES = 8  # with fewer, boxes are as quick
@@ -40,26 +40,13 @@ NEVER = 2**30  # lost pairs of a positive that stands where places earn nothing
 
 @dataclass(eq=False)
 class Levels:
-    """The least numbers of pairs that the best positives of one binary list lose, and the orders of the top left open.
-
-    Parameters
-    ----------
-    demands : Demands
-    tables : Tables or RowTables
-
-    Attributes
-    ----------
-    least : int64 (J,)
-        At least so many pairs the j-th best positive loses.
-    highest : float
-        What the best order of the top is worth that is not refuted, in the tables' unit; ``inf`` if none was asked for.
-    """
+    """Least numbers of pairs that the best positives of one binary list lose, and the orders of the top left open."""
 
     demands: Demands
     tables: Any
     coef: Floats = field(init=False)  # what the places earn
-    least: Ints = field(init=False)
-    highest: float = np.inf
+    least: Ints = field(init=False)  # (J,): at least so many pairs the j-th best positive loses
+    highest: float = np.inf  # worth of the best order of the top not refuted, in the tables' unit
 
     def __post_init__(self) -> None:
         self.coef = places_of(self.demands.unit.factor, self.demands.unit.coefficients)
@@ -76,14 +63,9 @@ class Levels:
         return self.demands.recorded(self.least)
 
     def rise(self, offer: Callable[[Floats], float], seconds: float) -> None:
-        """Raise the least losses, level by level, then refute orders, until nothing beats the best value.
-
-        Parameters
-        ----------
-        offer : callable
-            Called with points that were found; returns the best value, in the tables' unit, and what rounding may add.
-        seconds : float
-            Seconds after which to stop.
+        """Raise the least losses, level by level, then refute orders, until nothing beats the best or time is over.
+        ``offer`` is called with points found, and returns the best value, in the tables' unit, and what rounding may
+        add.
         """
         until = time.perf_counter() + seconds
         best = offer(self.demands.domain.unchanged)
@@ -155,9 +137,8 @@ def corners(lost: Ints) -> list[Demand]:
 
 
 def levels_of(problem: Problem, domain: Domain, t: Any, proof: bool = False) -> Levels | None:
-    """The levels of a problem with one binary list, not too long, and too many features for boxes; None for others.
-
-    For a ``proof`` no orders are asked for, and fewer questions.
+    """The levels of a problem with one binary list, not too long, and too many features for boxes; None for others. For
+    a ``proof`` no orders are asked for, and fewer questions.
     """
     one = len(problem.units) == 1 and problem.C == 0 and problem.max_features is None
     few = problem.X.size <= MOST_NUMBERS and problem.n_features >= FEWEST_FEATURES

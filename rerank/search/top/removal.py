@@ -47,9 +47,8 @@ class State(NamedTuple):
 
 
 def beginning(positive: NDArray[np.bool_], spare: Sequence[int]) -> State:
-    """No row has left, and so many negatives and positives of each block may leave at most.
-
-    Demands grow from block to block: a positive that leaves a block leaves those before it, a negative those after it.
+    """No row has left, and so many negatives and positives of each block may leave at most. Demands grow from block to
+    block: a positive that leaves a block leaves those before it, a negative those after it.
     """
     blocks = len(spare) // 2
     n = positive.size // blocks
@@ -88,9 +87,7 @@ def _urgent(given: Any, conflicts: Any, state: Any, turn: int) -> int:
     for e in range(given.copies.size):
         state.often[e] = 0
     for c in range(conflicts.count[0]):
-        met = False
-        choices = 0
-        alone = True
+        met, choices, alone = False, 0, True
         for q in range(conflicts.size[c]):
             e = conflicts.members[c, q]
             if state.status[e] == GONE:
@@ -104,8 +101,7 @@ def _urgent(given: Any, conflicts: Any, state: Any, turn: int) -> int:
         if choices == 0:
             return -2
         if choices < fewest:
-            fewest = choices
-            which = c
+            fewest, which = choices, c
         apart += 1 if alone else 0
         for q in range(conflicts.size[c]):
             e = conflicts.members[c, q]
@@ -185,26 +181,12 @@ def _added(given: Any, conflicts: Any, basis: Any) -> bool:
 
 @kernel()
 def removal(given: Any, conflicts: Any, state: Any, basis: Any, programs: int, nodes: int, steps: int) -> int:
-    """Whether so few rows can leave that the others are in order.
+    """``REFUTED`` or ``REACHED``: whether so few rows can leave that the others are in order; or left open.
 
-    Parameters
-    ----------
-    given : Blocks
-    conflicts : Conflicts
-        Those known; new ones are added.
-    state : State
-        From :func:`beginning`, or as an earlier call left it.
-    basis : Basis
-        Memory of the programs; where the rows left are in order it holds weights that do it.
-    programs, nodes : int
-        Linear programs and nodes after which to pause.
-    steps : int
-        Steps of the simplex method after which a program stays open.
-
-    Returns
-    -------
-    int
-        ``REFUTED``, ``REACHED``, ``PAUSED``, or ``UNKNOWN`` where rounding, memory or ``steps`` left it open.
+    ``given`` are Blocks. Conflicts found are added to those known; ``state`` is from :func:`beginning`, or as an
+    earlier call left it; ``basis`` is memory of the programs, and holds weights that put the rows left in order. It
+    pauses after so many linear programs and ``nodes``; rounding, memory, or ``steps`` of the simplex method may leave
+    the answer open.
     """
     until = state.at[1] + nodes
     while state.at[1] < until and programs > 0:

@@ -53,15 +53,8 @@ class Basis(NamedTuple):
 def basis_of(n: int, d: int, blocks: int) -> Basis:
     """Memory for programs of ``n`` rows."""
     m = d + blocks + 1
-    return Basis(
-        np.zeros(m, np.int64),
-        np.zeros((m, m)),
-        np.zeros(m),
-        np.zeros(m),
-        np.zeros(m),
-        np.zeros(n + 2 * d, np.bool_),
-        np.zeros((blocks, 2)),
-    )
+    column, inside, total = np.zeros(m, np.int64), np.zeros(n + 2 * d, np.bool_), np.zeros((blocks, 2))
+    return Basis(column, np.zeros((m, m)), np.zeros(m), np.zeros(m), np.zeros(m), inside, total)
 
 
 @inner()
@@ -132,13 +125,11 @@ def _entering(given: Blocks, dropped: Any, basis: Any) -> int:
                 score += price[j] * rows[e, j]
             cost = -margin - score if positive[e] else score
             if cost < best and not basis.inside[e]:
-                best = cost
-                which = e
+                best, which = cost, e
     for j in range(d):
         for c, cost in ((n + j, given.upper[j] + price[j]), (n + d + j, -given.lower[j] - price[j])):
             if cost < best and not basis.inside[c]:
-                best = cost
-                which = c
+                best, which = cost, c
     return which
 
 
@@ -165,8 +156,7 @@ def _direction(given: Blocks, c: int, basis: Any) -> None:
 def _exchange(c: int, basis: Any) -> bool:
     """Let a column enter; False if nothing would leave."""
     m = basis.x.size
-    leave = -1
-    amount = np.inf
+    leave, amount = -1, np.inf
     for at in range(m):
         if basis.step[at] > PIVOT:
             most = max(basis.x[at], 0.0) / basis.step[at]
@@ -194,10 +184,9 @@ def _exchange(c: int, basis: Any) -> bool:
 
 @inner()
 def widest(given: Blocks, dropped: Any, basis: Any, most_steps: int) -> float:
-    """The largest margin by which in all blocks the positives lead the negatives, without the rows that are dropped.
-
-    A row of both classes has to be left in every block.  The basis holds the solution: ``-price[:d]`` are the weights,
-    ``x`` the shares of the rows among its columns.  NaN where rounding or ``most_steps`` keeps the method from an end.
+    """The largest margin by which in all blocks the positives lead the negatives, without the rows that are dropped. A
+    row of both classes has to be left in every block. The basis holds the solution: ``-price[:d]`` are the weights,
+    ``x`` the shares of the rows among its columns. NaN where rounding or ``most_steps`` keeps the method from an end.
     """
     _begin(given, dropped, basis)
     for _ in range(min(most_steps, MOST_STEPS * basis.x.size)):
@@ -213,9 +202,8 @@ def widest(given: Blocks, dropped: Any, basis: Any, most_steps: int) -> float:
 
 @inner()
 def shares(given: Blocks, basis: Any, share: Any) -> float:
-    """The shares of the rows, small ones left out, and the largest ``w.y`` for them, in doubles.
-
-    Every block has equally large shares of both classes again, and their sum is 1; ``inf`` where that is not possible.
+    """The shares of the rows, small ones left out, and the largest ``w.y`` for them, in doubles. Every block has
+    equally large shares of both classes again, and their sum is 1; ``inf`` where that is not possible.
     """
     rows, positive, block = given.rows, given.positive, given.block
     n, d = rows.shape
