@@ -49,9 +49,7 @@ class MonotoneTransform(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     n_features_in_: int
 
     def __init__(self, kind: str = "signed_log", *, offset: float = 0.01, n_bins: int = 32) -> None:
-        self.kind = kind
-        self.offset = offset
-        self.n_bins = n_bins
+        self.kind, self.offset, self.n_bins = kind, offset, n_bins
 
     def fit(self, X: Any, y: Any = None) -> MonotoneTransform:
         """Learn the maps from ``X`` (n, d), dense or sparse.
