@@ -18,7 +18,7 @@ from rerank.io import trec
 from rerank.io.arrays import held
 from rerank.io.frames import column, is_frame, names_of, numbers
 from rerank.io.lines import numbered_lines, wrong
-from rerank.io.table import Floats, Words, numbered, words
+from rerank.io.table import Floats, Words, words
 from rerank.io.trec import Qrels, Rows, Run
 
 SCORE = ("score",)
@@ -142,7 +142,7 @@ def _is_triples(source: Sequence[Any]) -> bool:
 def as_dict(qid: Words, docid: Words, scores: Floats) -> dict[str, dict[str, float]]:
     """``{query: {document: score}}``, best document of each query first; equal scores by id, descending."""
     found: dict[str, dict[str, float]] = {query: {} for query in qid.tolist()}
-    order = best_first(docid, scores)
+    order = trec.best_first(qid, docid, scores)
     for query, document, score in zip(qid[order].tolist(), docid[order].tolist(), scores[order].tolist()):
         found[query][document] = score
     return found
@@ -150,9 +150,7 @@ def as_dict(qid: Words, docid: Words, scores: Floats) -> dict[str, dict[str, flo
 
 def as_frame(qid: Words, docid: Words, scores: Floats, like: Any) -> Any:
     """A data frame of the package and with the column names of ``like``, best document of each query first."""
-    number = numbered(qid)[1]
-    order = best_first(docid, scores)
-    order = order[np.argsort(number[order], kind="stable")]
+    order = trec.best_first(qid, docid, scores)
     queries, documents = (_named(like, known) for known in (trec.QUERY, trec.DOCUMENT))
     columns = {queries: qid[order].tolist(), documents: docid[order].tolist(), "score": scores[order]}
     if type(like).__module__.partition(".")[0] == "pyarrow":
@@ -160,12 +158,6 @@ def as_frame(qid: Words, docid: Words, scores: Floats, like: Any) -> Any:
 
         return pyarrow.table(columns)
     return type(like)(columns)
-
-
-def best_first(docid: Words, scores: Floats) -> NDArray[np.intp]:
-    """Rows by falling score; equal scores by document id, descending, as trec_eval has it."""
-    by_id = np.array(sorted(range(docid.size), key=docid.__getitem__, reverse=True), dtype=np.intp)
-    return by_id[np.argsort(-scores[by_id], kind="stable")]
 
 
 def _triples(source: Any, what: str, values: tuple[str, ...], empty: bool = False) -> tuple[Words, Words, Floats]:

@@ -11,6 +11,7 @@ import io
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -366,16 +367,19 @@ def write_run(
     if not np.isfinite(values).all():
         row = int(np.argmin(np.isfinite(values)))
         raise InputError(f"The score in row {row} is not finite; a run needs numbers.")
-    lists: dict[str, list[int]] = {}
-    for row, query in enumerate(queries):
-        lists.setdefault(query, []).append(row)
+    order = best_first(words(queries), words(documents), values)
     with writing_lines(path) as file:
-        for query, rows in lists.items():
-            rows.sort(key=lambda row: documents[row], reverse=True)
-            rows.sort(key=lambda row: -values[row])
+        for query, own in groupby(order.tolist(), key=queries.__getitem__):
+            rows = list(own)
             for place, row in enumerate(rows, start=1):
                 score = spelled(float(values[row])) if ranks is None else str(len(rows) - place + 1)
                 file.write(f"{query} Q0 {documents[row]} {place} {score} {tag}\n")
+
+
+def best_first(qid: Words, docid: Words, scores: Floats) -> Indices:
+    """Rows list by list, best first; equal scores by document id, descending, as trec_eval has it."""
+    by_id = np.array(sorted(range(docid.size), key=docid.__getitem__, reverse=True), dtype=np.intp)
+    return by_id[np.lexsort((-scores[by_id], numbered(qid)[1][by_id]))]
 
 
 def write_qrels(path: Path, qid: ArrayLike | None, docid: ArrayLike, grade: ArrayLike) -> None:
