@@ -12,18 +12,5 @@ from rerank.io.svmlight import read_svmlight, write_svmlight
 from rerank.io.table import Table
 from rerank.io.trec import Qrels, Run, read_qrels, read_run, write_qrels, write_run
 
-__all__ = [
-    "Qrels",
-    "Run",
-    "Table",
-    "fuse",
-    "read_csv",
-    "read_qrels",
-    "read_run",
-    "read_svmlight",
-    "read_table",
-    "write_csv",
-    "write_qrels",
-    "write_run",
-    "write_svmlight",
-]
+__all__ = ["Qrels", "Run", "Table", "fuse", "read_csv", "read_qrels", "read_run", "read_svmlight", "read_table"]
+__all__ += ["write_csv", "write_qrels", "write_run", "write_svmlight"]

@@ -4,8 +4,6 @@ The header states how long every array is.  An array of another length is not un
 not if they would take more than the format allows.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import os
@@ -37,24 +35,12 @@ Arrays = Mapping[str, NDArray[Any]]
 
 @dataclass(frozen=True)
 class Format:
-    """What archives of one kind hold.
+    """What archives of one kind hold."""
 
-    Attributes
-    ----------
-    name : str
-        Stands in the header as ``format``.
-    version : int
-    kinds : mapping of str to str
-        Names of the arrays and types of their numbers.
-    most_bytes : int
-        Size of all arrays together, unpacked.
-    compressed : bool
-    """
-
-    name: str
+    name: str  # stands in the header as ``format``
     version: int
-    kinds: Mapping[str, str]
-    most_bytes: int
+    kinds: Mapping[str, str]  # names of the arrays and types of their numbers
+    most_bytes: int  # size of all arrays together, unpacked
     compressed: bool = True
 
     def check(self, lengths: Any) -> None:

@@ -13,8 +13,7 @@ import numpy as np
 
 from rerank.errors import InputError
 
-HEAVIEST = 2.0**1000
-"""Largest weight, and one over the least that the largest may be."""
+HEAVIEST = 2.0**1000  # largest weight, and one over the least that the largest may be
 
 
 def check_matrix(X: Any, feature_names: Sequence[str] | None = None) -> np.ndarray:

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError
 
-MOST_JSON_PARTS = 2**22
-"""Brackets, commas and colons of a JSON file. Each stands for at most about 70 bytes of memory."""
+MOST_JSON_PARTS = 2**22  # brackets, commas and colons of a JSON file, each for at most about 70 bytes of memory
 
 _NPY_HEADER = re.compile(
     rb"\{'descr': '([^'\\]{1,6})', 'fortran_order': (False|True), 'shape': \(([0-9, ]{0,64})\), \} *\n"

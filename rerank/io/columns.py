@@ -13,50 +13,23 @@ from rerank.io.labels import OR_ADD, SIGNS_NOTE, TwoLabels, grades_of_signs
 from rerank.io.lines import Path, is_number, named
 from rerank.io.table import Floats, Table, words
 
+# Names that columns of list ids have, in small letters, without "_", "-", "." and blanks.
 LIST_NAMES = frozenset(
-    {
-        "qid",
-        "query",
-        "queryid",
-        "querynumber",
-        "qnum",
-        "qno",
-        "listid",
-        "groupid",
-        "session",
-        "sessionid",
-        "searchid",
-        "srchid",
-        "requestid",
-        "impressionid",
-        "topic",
-        "topicid",
-    }
+    ["qid", "query", "queryid", "querynumber", "qnum", "qno", "listid", "groupid", "session", "sessionid"]
+    + ["searchid", "srchid", "requestid", "impressionid", "topic", "topicid"]
 )
-"""Names that columns of list ids have, in small letters, without ``_``, ``-``, ``.`` and blanks."""
-
+# Names that pandas gives an index without one in files, and a column without one when it reads a file.
 _INDEX = re.compile(r"__index_level_\d+__|Unnamed: \d+(\.\d+)*|")
-"""Names that pandas gives an index without one in files, and a column without one when it reads a file."""
-
 _MOST_COMPARED = 5_000
 
 
 @dataclass(frozen=True)
 class Kind:
-    """What the entries of a column of features are.
+    """What the entries of a column of features are."""
 
-    Attributes
-    ----------
-    texts : bool
-        Texts, digits among them; else numbers.
-    gaps : bool
-        Whether an entry may be missing.
-    known : frozenset of str
-        Texts that stand as they are, also where others like them are missing values or lose blanks at an end.
-    """
-
-    texts: bool
-    gaps: bool = True
+    texts: bool  # texts, digits among them; else numbers
+    gaps: bool = True  # whether an entry may be missing
+    # Texts that stand as they are, also where others like them are missing values or lose blanks at an end.
     known: frozenset[str] = frozenset()
 
 
@@ -86,31 +59,15 @@ def _found(path: Path, places: dict[str, int], wanted: str) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """The columns of a file that are read, by their places in it.
-
-    Attributes
-    ----------
-    path : path
-    names : sequence of str
-        Of all columns.
-    roles : mapping of str to int
-        Columns of the label, the list (``qid``), the row's name (``id``), its weight and its group, those there are.
-    features : list of int
-    left_out : list of int
-        Columns that hold no numbers and have no role.
-    positive : str or None
-        The label of the rows to find, where labels are words.
-    notes : list of str
-        What the user is told about columns.
-    """
+    """The columns of a file that are read, by their places in it."""
 
     path: Path
-    names: Sequence[str]
-    roles: Mapping[str, int]
+    names: Sequence[str]  # of all columns
+    roles: Mapping[str, int]  # columns of "label", "qid", "id", "weight", "groups" and "people", those there are
     features: list[int]
-    left_out: list[int]
-    positive: str | None
-    notes: list[str] = field(default_factory=list)
+    left_out: list[int]  # columns that hold no numbers and have no role
+    positive: str | None  # the label of the rows to find, where labels are words
+    notes: list[str] = field(default_factory=list)  # what the user is told about columns
 
     def name(self, column: int | str) -> str:
         """The name of a column, or of that of a role, for a sentence."""
@@ -246,8 +203,8 @@ def label_column(names: Sequence[str]) -> str | None:
 
 def index_note(names: Sequence[str]) -> str:
     """The sentence on columns that were left out as a saved index."""
-    which, it = ("The column", "it") if len(names) == 1 else ("The columns", "them")
-    verb = "is" if len(names) == 1 else "are"
+    one = len(names) == 1
+    which, verb, it = ("The column", "is", "it") if one else ("The columns", "are", "them")
     return (
         f"{which} {some(names)} {verb} left out as a saved index, which is no feature; to have {it}, name all columns "
         "to use with features (--features)."

@@ -36,8 +36,7 @@ from rerank.io.table import Floats, Table, check_written, words
 # Signs with which a spreadsheet begins a formula, those of full width among them, behind any apostrophes.
 _FORMULA = re.compile("'*[=+\\-@\t\r\uff0b\uff0d\uff1d\uff20]")
 _MIXED = "correct the column, or have all of it read as texts (--texts)"
-_WORD = frozenset({"none"})
-"""What is no number, and a word like others in a column of texts."""
+_WORD = frozenset({"none"})  # what is no number, and a word like others in a column of texts
 
 
 @within_memory

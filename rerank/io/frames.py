@@ -4,8 +4,6 @@ A table is a NumPy array, a SciPy sparse matrix, a pandas or polars data frame, 
 but the columns that are asked for. None of these packages is imported here.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,15 +21,9 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """A table of a file that holds texts or gaps, where no package of data frames is needed.
+    """A table of a file that holds texts or gaps, where no package of data frames is needed."""
 
-    Attributes
-    ----------
-    columns : dict of str to array (n,)
-        Numbers, NaN where one is missing; or objects, None where one is missing.
-    """
-
-    columns: dict[str, NDArray[Any]]
+    columns: dict[str, NDArray[Any]]  # numbers, NaN where one is missing; or objects, None where one is missing
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -238,11 +230,6 @@ def by_name(X: Any, wanted: Sequence[str], named: bool) -> Any:
 
     Without ``named`` the fit was on numbers of a file or an array, and a table of as many columns, none of which is
     called like one of the fit's, is taken in its own order.
-
-    Raises
-    ------
-    InputError
-        If a column is missing.
     """
     own, found = list(X.column_names if hasattr(X, "column_names") else X.columns), names_of(X)
     if found == tuple(wanted) or not all(isinstance(name, str) for name in own):

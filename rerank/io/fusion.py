@@ -17,23 +17,13 @@ from rerank.io.trec import Qrels, Run
 
 @dataclass(frozen=True, eq=False)
 class Joined:
-    """The documents of several runs.
-
-    Attributes
-    ----------
-    qid, docid : object arrays of str (n,)
-    scores : float64 array (n, runs)
-        NaN where a run does not have the document.
-    names : tuple of str
-    places : float64 array (n, runs)
-        Place in the run's list of the query, from 1; equal scores in the order of the run.
-    """
+    """The documents of several runs."""
 
     qid: Words
     docid: Words
-    scores: Floats
+    scores: Floats  # (n, runs): NaN where a run does not have the document
     names: tuple[str, ...]
-    places: Floats
+    places: Floats  # (n, runs): place in the run's list of the query, from 1; equal scores in the order of the run
 
     def __len__(self) -> int:
         return int(self.qid.size)
@@ -78,24 +68,12 @@ def join(runs: Mapping[str, Run]) -> Joined:
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """Judgements beside joined runs.
+    """Judgements beside joined runs."""
 
-    Attributes
-    ----------
-    grades : float64 array (n,)
-        Grade of each row; not judged and negative grades count as 0.
-    judged : bool array (n,)
-        Whether the row's query stands in the judgements.
-    known : bool array (n,)
-        Whether the document itself was judged.
-    missed : mapping of str to tuple of float
-        Grades of the relevant documents that no row has, by query.
-    """
-
-    grades: Floats
-    judged: NDArray[np.bool_]
-    known: NDArray[np.bool_]
-    missed: Mapping[str, tuple[float, ...]]
+    grades: Floats  # (n,): of each row; not judged and negative grades count as 0
+    judged: NDArray[np.bool_]  # whether the row's query stands in the judgements
+    known: NDArray[np.bool_]  # whether the document itself was judged
+    missed: Mapping[str, tuple[float, ...]]  # grades of the relevant documents that no row has, by query
 
     def relevance(self) -> Judged:
         """The same with 1 for every grade above 0."""

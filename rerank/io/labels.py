@@ -1,7 +1,5 @@
 """Labels: 0 is irrelevant, larger is more relevant; two labels of another kind are mapped to 0 and 1."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -14,9 +12,8 @@ from rerank.io.arrays import check_labels, plain_numbers
 
 Floats = NDArray[np.float64]
 
+# Words, in small letters, that people use for the rows to be found.
 FOUND = frozenset({"yes", "y", "true", "t", "1", "1.0", "+1", "+", "positive", "pos", "relevant"})
-"""Words, in small letters, that people use for the rows to be found."""
-
 SIGNS = frozenset({-1.0, 1.0})
 
 
@@ -53,13 +50,10 @@ def grades_of_signs(labels: Floats) -> Floats | None:
     return (labels > 0).astype(np.float64) if set(np.unique(labels).tolist()) <= SIGNS else None
 
 
-POSITIVE = "positive={0!r} (--positive-label {0!r})"
-"""How readers and commands are told the label to be found."""
-
+POSITIVE = "positive={0!r} (--positive-label {0!r})"  # how readers and commands are told the label to be found
 SIGNS_NOTE = "The labels -1 and 1 are read as 0 and 1."
-
+# What else to do about a label below 0 in a file.
 OR_ADD = "; where only their order counts (pairs), add a constant to all labels"
-"""What else to do about a label below 0 in a file."""
 
 
 def word_to_find(words: Iterable[Any], option: str) -> str:
@@ -80,9 +74,8 @@ def read_labels(y: Any, n: int, pos_label: Any = None, utilities: bool = False) 
     without ``pos_label``, and all that :func:`check_labels` refuses.
     """
     values = plain_numbers(y)
-    words = values.dtype.kind in "US" or (
-        values.dtype.kind == "O" and any(isinstance(value, (str, bytes)) for value in values.ravel().tolist())
-    )
+    mixed = values.ravel().tolist() if values.dtype.kind == "O" else ()
+    words = values.dtype.kind in "US" or any(isinstance(value, (str, bytes)) for value in mixed)
     signs = not utilities and values.dtype.kind in "if" and values.size and set(np.unique(values).tolist()) == SIGNS
     if pos_label is not None or words or signs:
         labels = _two(values, pos_label) if pos_label is not None or words else TwoLabels(-1, 1)

@@ -1,7 +1,5 @@
 """Columns that are the label again, or number the rows in an order that knows it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from math import lgamma, log
@@ -15,35 +13,21 @@ from rerank.io.frames import column, entries, is_sparse, numbers, some_rows
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-SAMPLE = 500
-"""Rows that are looked at before a whole column is."""
-
+SAMPLE = 500  # rows that are looked at before a whole column is
+# A column of as many labels in another order is not told apart from chance above this share of all orders.
 CHANCE = 1e-4
-"""A column of as many labels in another order is not told apart from chance above this share of all orders."""
-
-SEPARATED = 0.98
-"""Share of the pairs of rows with different labels that a numbering of the rows has to order alike."""
-
+SEPARATED = 0.98  # share of the pairs of rows with different labels that a numbering of the rows has to order alike
+# The same of numbers in the order of the rows, or called numbers: rows that were sorted by the label, nearly.
 SORTED = 0.9
-"""The same of numbers in the order of the rows, or called numbers: rows that were sorted by the label, nearly."""
-
+# Words in the names of numbers of rows.
 NUMBERS = {"id", "idx", "index", "key", "no", "nr", "num", "number", "record", "row"}
-"""Words in the names of numbers of rows."""
 
 
 def leaks(table: Any, names: Sequence[str], which: Sequence[int] | Indices, y: Floats) -> list[str]:
     """A sentence for each column that is a one-to-one copy of the label, or a numbering that orders it.
 
-    Rows in which a copy misses its value are not looked at.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Of all its columns.
-    which : sequence of int
-        The columns that are looked at.
-    y : float64 array (n,)
-        Grades.
+    ``names`` are those of all columns, ``which`` the columns that are looked at, ``y`` the grades (n,). Rows in which a
+    copy misses its value are not looked at.
     """
     if is_sparse(table) or not _tells(y):
         return []
@@ -52,7 +36,10 @@ def leaks(table: Any, names: Sequence[str], which: Sequence[int] | Indices, y: F
     sample = np.union1d(np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.intp), relevant)
     few, own = some_rows(table, sample), y[sample]
     for j in which:
-        if not _suspect(_values(few, int(j)), own):
+        values = _values(few, int(j))
+        known = _known(values)
+        # Whether some of the rows leave it possible.
+        if not (_copies(values[known], own[known]) or _copies(known, own > own.min()) or _distinct(values)):
             continue
         if what := _leak(_values(table, int(j)), names[int(j)], y):
             found.append(
@@ -85,12 +72,6 @@ def _known(values: NDArray[Any]) -> NDArray[np.bool_]:
     return np.isfinite(values) if values.dtype.kind == "f" else np.array([one is not None for one in values])
 
 
-def _suspect(values: NDArray[Any], y: Floats) -> bool:
-    """Whether some rows of a column leave it possible that it is a leak."""
-    known = _known(values)
-    return _copies(values[known], y[known]) or _copies(known, y > y.min()) or _distinct(values)
-
-
 def _leak(values: NDArray[Any], name: str, y: Floats) -> str:
     """What a column tells of the label, in words; empty if it is none of the leaks."""
     known, nothing = _known(values), "a ranking by it proves nothing"
@@ -103,28 +84,17 @@ def _leak(values: NDArray[Any], name: str, y: Floats) -> str:
     share = _order(values, y) if _distinct(values) else 0.5
     if share >= SEPARATED:
         return f"numbers the rows, and their order tells the label almost without a mistake: {nothing}"
-    if share >= SORTED and _by_no_chance(share, y) and (_in_row_order(values) or NUMBERS & _words(name)):
+    words = {word.lower() for word in re.findall("[A-Z]?[a-z]+|[A-Z]+", name)}  # of "row_number", of "PassengerId"
+    n, m = y.size, int((y > y.min()).sum())
+    # A random order seldom has such a share of the pairs, by its distance in standard deviations.
+    by_no_chance = (share - 0.5) ** 2 * 12 * m * (n - m) / (n + 1) > -2 * log(CHANCE)
+    steps = np.diff(values) if share >= SORTED and by_no_chance else np.empty(0)
+    if steps.size and (np.all(steps > 0) or np.all(steps < 0) or NUMBERS & words):
         return (
             f"numbers the rows, and their order tells most of the label (AUC {share:.2f}), as if they were sorted by "
             "it: rows to come are not"
         )
     return ""
-
-
-def _by_no_chance(share: float, y: Floats) -> bool:
-    """Whether a random order seldom has such a share of the pairs, by its distance in standard deviations."""
-    n, m = y.size, int((y > y.min()).sum())
-    return (share - 0.5) ** 2 * 12 * m * (n - m) / (n + 1) > -2 * log(CHANCE)
-
-
-def _in_row_order(values: Floats) -> bool:
-    steps = np.diff(values)
-    return bool(np.all(steps > 0) or np.all(steps < 0))
-
-
-def _words(name: str) -> set[str]:
-    """The words of a name, such as those of "row_number" and of "PassengerId"."""
-    return {word.lower() for word in re.findall("[A-Z]?[a-z]+|[A-Z]+", name)}
 
 
 def _copies(values: NDArray[Any], y: NDArray[Any]) -> bool:

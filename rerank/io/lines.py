@@ -16,17 +16,13 @@ from rerank.io.bounded import open_regular
 Path = str | os.PathLike[str]
 
 MAX_LINE = 16 * 2**20
-MAX_UNPACKED = 2**27
-"""Bytes of text that a gzip file may hold, or ten times its own size if that is more."""
-MAGIC = b"\x1f\x8b"
-"""The first bytes of a gzip file, by which it is known whatever its name is."""
-
-MAX_LINES = 2**22
-"""Lines that a gzip file may hold, or one for each of its bytes if that is more."""
+MAX_UNPACKED = 2**27  # bytes of text that a gzip file may hold, or ten times its own size if that is more
+MAGIC = b"\x1f\x8b"  # the first bytes of a gzip file, by which it is known whatever its name is
+MAX_LINES = 2**22  # lines that a gzip file may hold, or one for each of its bytes if that is more
 
 _PART = 2**18
+# Words for the numbers of a column of truth values.
 TRUTH = {"True": 1.0, "TRUE": 1.0, "true": 1.0, "False": 0.0, "FALSE": 0.0, "false": 0.0}
-"""Words for the numbers of a column of truth values."""
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "."})
 
 

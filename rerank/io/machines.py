@@ -1,12 +1,11 @@
 """Made-up machines that fail in two ways, or in one that logistic regression can learn."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from rerank.errors import InputError
 from rerank.io.table import Floats, Table
 
+# Mean and standard deviation of each sensor; readings are independent and normal.
 SENSORS = {
     "hours": (8.0, 2.0),
     "vibration": (4.0, 0.8),
@@ -17,10 +16,7 @@ SENSORS = {
     "speed": (1500.0, 40.0),
     "voltage": (400.0, 4.0),
 }
-"""Mean and standard deviation of each sensor; readings are independent and normal."""
-
-WORN, HOT = 0.08, 0.9
-"""The largest chance to fail of a worn machine, and of one that is hot under load."""
+WORN, HOT = 0.08, 0.9  # the largest chance to fail of a worn machine, and of one that is hot under load
 
 
 def machines(n_rows: int, seed: int, ways: int = 2) -> Table:

@@ -14,8 +14,7 @@ from rerank.errors import InputError
 _RATIONAL = re.compile(r"[0-9]{1,700}/[0-9]{1,700}")
 _DECIMAL = re.compile(r"(?=\.?[0-9])[0-9]{0,400}(\.[0-9]{0,400})?(e[+-]?[0-9]{1,3})?", re.IGNORECASE)
 
-MOST_BITS = 2_300
-"""Of numerator and denominator: 700 digits, which all doubles have room in."""
+MOST_BITS = 2_300  # of numerator and denominator: 700 digits, which all doubles have room in
 
 
 class Margin(float):

@@ -3,8 +3,6 @@
 Numbers may be of Python's types or of NumPy's; a boolean is not a number.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -19,8 +17,7 @@ from rerank.errors import InputError
 
 P = ParamSpec("P")
 
-LONGEST = 60
-"""Signs of what was given that a message shows."""
+LONGEST = 60  # signs of what was given that a message shows
 
 
 def whole(name: str, value: Any, least: int = 1, most: int | None = None, of: str = "") -> int:

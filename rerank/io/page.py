@@ -14,11 +14,8 @@ from typing import Any, TypeAlias
 
 from rerank.errors.telling import harmless
 
-SHORT = 24
-"""Signs of a cell of a page that stays on one line, such as a number or its name."""
-
-BAR = 40
-"""Signs of a bar of text."""
+SHORT = 24  # signs of a cell of a page that stays on one line, such as a number or its name
+BAR = 40  # signs of a bar of text
 
 STYLE = """
 body{font:16px/1.5 system-ui,sans-serif;color:#222;background:#fff;max-width:64rem;margin:1.5rem auto;padding:0 1rem}

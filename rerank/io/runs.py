@@ -5,8 +5,6 @@ of documents (``docno``, ``doc_id``, ``docid``) and of scores or grades, as ranx
 sequence holds triples of query, document and number, such as ``ScoredDoc`` and ``Qrel`` of ir_measures.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
@@ -16,24 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
+from rerank.io import trec
 from rerank.io.arrays import held
 from rerank.io.frames import column, is_frame, names_of, numbers
 from rerank.io.lines import numbered_lines, wrong
-from rerank.io.table import Floats, Words, numbered, words
-from rerank.io.trec import (
-    DOCUMENT,
-    LARGEST,
-    QUERY,
-    Qrels,
-    Rows,
-    Run,
-    first_twice,
-    no_grades,
-    qrels_rows,
-    read_qrels,
-    read_run,
-    run_rows,
-)
+from rerank.io.table import Floats, Words, words
+from rerank.io.trec import Qrels, Rows, Run
 
 SCORE = ("score",)
 GRADE = ("label", "relevance", "grade", "rel", "score")
@@ -49,7 +35,7 @@ def run_of(source: Any, name: str, empty: bool = False) -> Run:
         _check((source.qid, source.docid, source.score), f"The run {name!r}", empty=True)
         return source
     if isinstance(source, str | os.PathLike):
-        return read_run(source)
+        return trec.read_run(source)
     qid, docid, score = _triples(source, f"The run {name!r}", SCORE, empty)
     return Run(qid, docid, score, name)
 
@@ -63,26 +49,20 @@ def qrels_of(source: Any) -> Qrels:
         _check((source.qid, source.docid, source.grade), "The table of judgements")
         return source
     if isinstance(source, str | os.PathLike):
-        return read_qrels(source)
+        return trec.read_qrels(source)
     qid, docid, grade = _triples(source, "The table of judgements", GRADE)
-    broken = no_grades(grade)
+    broken = trec.no_grades(grade)
     if broken.any():
         row = int(np.argmax(broken))
         raise InputError(
-            f"The grade {grade[row]:g} of document {docid[row]!r} is not a whole number up to {LARGEST}; correct it, "
-            "or exchange runs and judgements."
+            f"The grade {grade[row]:g} of document {docid[row]!r} is not a whole number up to {trec.LARGEST}; correct "
+            "it, or exchange runs and judgements."
         )
     return Qrels(qid, docid, grade.astype(np.int64))
 
 
 def kinds_of(source: Any) -> dict[str, str]:
-    """The kind of each query, from a mapping, or from a file with lines ``QUERY KIND``.
-
-    Raises
-    ------
-    InputError
-        For anything else, and for a query of two kinds.
-    """
+    """The kind of each query, from a mapping, or from a file with lines ``QUERY KIND``."""
     if isinstance(source, Mapping):
         return {str(query): str(kind) for query, kind in source.items()}
     if not isinstance(source, str | os.PathLike):
@@ -100,7 +80,7 @@ def kinds_of(source: Any) -> dict[str, str]:
 def run_rows_of(source: Any, name: str) -> Rows:
     """:func:`run_of` as rows; of a file none becomes an object."""
     if isinstance(source, str | os.PathLike):
-        return run_rows(source)
+        return trec.run_rows(source)
     run = run_of(source, name)
     return Rows.of(run.qid, run.docid, run.score, run.tag)
 
@@ -108,7 +88,7 @@ def run_rows_of(source: Any, name: str) -> Rows:
 def qrels_rows_of(source: Any) -> Rows:
     """:func:`qrels_of` as rows; of a file none becomes an object."""
     if isinstance(source, str | os.PathLike):
-        return qrels_rows(source)
+        return trec.qrels_rows(source)
     qrels = qrels_of(source)
     return Rows.of(qrels.qid, qrels.docid, qrels.grade)
 
@@ -117,11 +97,6 @@ def runs_by_name(source: Any) -> dict[str, Any]:
     """Runs by their names: from a mapping of names to runs, from a sequence, or from a run.
 
     Of a sequence, and alone, a file is called by its stem, another run by its ``name``, else "run", "run 2", ...
-
-    Raises
-    ------
-    InputError
-        For no run, for two of one name, and a name that is no text.
     """
     if isinstance(source, Mapping) and not _is_run(source):
         named = list(source.items())
@@ -167,7 +142,7 @@ def _is_triples(source: Sequence[Any]) -> bool:
 def as_dict(qid: Words, docid: Words, scores: Floats) -> dict[str, dict[str, float]]:
     """``{query: {document: score}}``, best document of each query first; equal scores by id, descending."""
     found: dict[str, dict[str, float]] = {query: {} for query in qid.tolist()}
-    order = best_first(docid, scores)
+    order = trec.best_first(qid, docid, scores)
     for query, document, score in zip(qid[order].tolist(), docid[order].tolist(), scores[order].tolist()):
         found[query][document] = score
     return found
@@ -175,22 +150,14 @@ def as_dict(qid: Words, docid: Words, scores: Floats) -> dict[str, dict[str, flo
 
 def as_frame(qid: Words, docid: Words, scores: Floats, like: Any) -> Any:
     """A data frame of the package and with the column names of ``like``, best document of each query first."""
-    number = numbered(qid)[1]
-    order = best_first(docid, scores)
-    order = order[np.argsort(number[order], kind="stable")]
-    queries, documents = (_named(like, known) for known in (QUERY, DOCUMENT))
+    order = trec.best_first(qid, docid, scores)
+    queries, documents = (_named(like, known) for known in (trec.QUERY, trec.DOCUMENT))
     columns = {queries: qid[order].tolist(), documents: docid[order].tolist(), "score": scores[order]}
     if type(like).__module__.partition(".")[0] == "pyarrow":
         import pyarrow
 
         return pyarrow.table(columns)
     return type(like)(columns)
-
-
-def best_first(docid: Words, scores: Floats) -> NDArray[np.intp]:
-    """Rows by falling score; equal scores by document id, descending, as trec_eval has it."""
-    by_id = np.array(sorted(range(docid.size), key=docid.__getitem__, reverse=True), dtype=np.intp)
-    return by_id[np.argsort(-scores[by_id], kind="stable")]
 
 
 def _triples(source: Any, what: str, values: tuple[str, ...], empty: bool = False) -> tuple[Words, Words, Floats]:
@@ -222,15 +189,13 @@ def _check(found: tuple[Words, Words, NDArray[Any]], what: str, empty: bool = Fa
         raise InputError(f"{what} has no finite number for document {docid[row]!r} of query {qid[row]!r}; give one.")
     if not (score.size or empty):
         raise InputError(f"{what} is empty; give at least one document.")
-    if (twice := first_twice(qid.tolist(), docid.tolist())) is not None:
+    if (twice := trec.first_twice(qid.tolist(), docid.tolist())) is not None:
         row = twice[0]
         raise InputError(f"{what} has document {docid[row]!r} of query {qid[row]!r} twice; keep one of them.")
 
 
 def _of_mapping(source: Mapping[Any, Any], what: str) -> tuple[Words, Words, Floats]:
-    qid: list[str] = []
-    docid: list[str] = []
-    score: list[Any] = []
+    qid, docid, score = list[str](), list[str](), list[Any]()
     for query, own in source.items():
         if not isinstance(own, Mapping):
             raise InputError(
@@ -262,12 +227,11 @@ def _scores(score: Sequence[Any], what: str) -> Floats:
 
 def _of_frame(source: Any, what: str, values: tuple[str, ...]) -> tuple[Words, Words, Floats]:
     columns = []
-    for kind, known in (("queries", QUERY), ("documents", DOCUMENT), ("scores", values)):
+    for kind, known in (("queries", trec.QUERY), ("documents", trec.DOCUMENT), ("scores", values)):
         name = _named(source, known)
         if not name:
-            raise InputError(
-                f"{what} has no column of {kind}; name one of its columns {' or '.join(map(repr, known))}."
-            )
+            names = " or ".join(map(repr, known))
+            raise InputError(f"{what} has no column of {kind}; name one of its columns {names}.")
         columns.append(column(source, names_of(source).index(name)))
     score = numbers(columns[2])
     if score is None:

@@ -11,8 +11,7 @@ from rerank.errors import InputError
 from rerank.io.labels import TwoLabels
 
 Floats = NDArray[np.float64]
-Words = NDArray[np.object_]
-"""Texts as objects: one long text does not widen the others."""
+Words = NDArray[np.object_]  # texts as objects: one long text does not widen the others
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,13 +23,7 @@ def padded(raw: bytes) -> NDArray[np.uint8]:
 
 
 class Texts:
-    """Texts of UTF-8, by where each begins in a buffer and how many bytes it has; words of 8 bytes are compared.
-
-    Parameters
-    ----------
-    raw : bytes, or what :func:`padded` makes of them
-    start, size : int array (n,)
-    """
+    """Texts of UTF-8, by where each begins in a buffer and how many bytes it has; words of 8 bytes are compared."""
 
     def __init__(self, raw: bytes | NDArray[np.uint8], start: Indices, size: Sizes) -> None:
         if isinstance(raw, bytes):

@@ -11,6 +11,7 @@ import io
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -34,12 +35,11 @@ from rerank.io.lines import (
 from rerank.io.table import Floats, Words, numbered, words
 from rerank.io.texts import Indices, Texts, padded
 
-LARGEST = 1000
-"""Grades are at most this in size."""
+LARGEST = 1000  # grades are at most this in size
 
+# Names of columns, in files and data frames.
 QUERY = ("qid", "q_id", "query_id", "query-id")
 DOCUMENT = ("docno", "doc_id", "docid", "document_id", "corpus-id", "corpus_id")
-"""Names of columns, in files and data frames."""
 
 _BLOCK = 2**19  # bytes that are cut into columns at a time: they stay in the cache
 _MARK = b"\xef\xbb\xbf"  # the byte order mark of UTF-8
@@ -89,21 +89,10 @@ class Qrels:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """A run or judgements without an object for each row.
+    """A run or judgements without an object for each row."""
 
-    Attributes
-    ----------
-    queries : tuple of str
-        In order of first appearance.
-    query : int array (n,)
-        The query of each row, by its place among them.
-    documents : Texts (n,)
-    values : float64 array (n,)
-    tag : str
-    """
-
-    queries: tuple[str, ...]
-    query: Indices
+    queries: tuple[str, ...]  # in order of first appearance
+    query: Indices  # (n,): the query of each row, by its place among them
     documents: Texts
     values: Floats
     tag: str = ""
@@ -182,8 +171,7 @@ def _rows(path: Path, layout: Layout) -> tuple[Rows, int]:
     raw = read_whole(path).removeprefix(_MARK)
     line = _FIRST_LINE.search(raw)
     if line is None:
-        _refuse_bytes(path, raw)
-        raise InputError(f"{path} is empty; pass a file with lines such as: {layout.line}.")
+        return _by_lines(path, raw, 0, layout.width, layout), layout.width  # what is no text is refused first
     head = line[1].decode("utf-8", "replace").split()
     width, start = len(head), 0
     if width not in (3, layout.width):
@@ -206,12 +194,6 @@ def _no_layout(path: Path, line: int, width: int, layout: Layout) -> InputError:
             said += f"; this looks like {other.kind}, not like {layout.kind}"
             advice = f"exchange the files, or {advice}"
     return wrong(path, line, said, advice)
-
-
-def _refuse_bytes(path: Path, raw: bytes) -> None:
-    """Refuse what is no text, with the line."""
-    for _ in lines_of(path, io.BytesIO(raw)):
-        pass
 
 
 def _at_once(raw: bytes, start: int, width: int, layout: Layout) -> Rows | None:
@@ -334,9 +316,9 @@ def _by_lines(path: Path, raw: bytes, start: int, width: int, layout: Layout) ->
         if not found or found[0].startswith("#") or line <= header:
             continue
         parts = found
+        if len(parts) != width == layout.width:
+            raise _no_layout(path, line, len(parts), layout)
         if len(parts) != width:
-            if width == layout.width:
-                raise _no_layout(path, line, len(parts), layout)
             said = f"there are {len(parts)} columns, and 3 in the lines above"
             raise wrong(path, line, said, "write every line alike")
         pair = parts[query], parts[document]
@@ -385,16 +367,19 @@ def write_run(
     if not np.isfinite(values).all():
         row = int(np.argmin(np.isfinite(values)))
         raise InputError(f"The score in row {row} is not finite; a run needs numbers.")
-    lists: dict[str, list[int]] = {}
-    for row, query in enumerate(queries):
-        lists.setdefault(query, []).append(row)
+    order = best_first(words(queries), words(documents), values)
     with writing_lines(path) as file:
-        for query, rows in lists.items():
-            rows.sort(key=lambda row: documents[row], reverse=True)
-            rows.sort(key=lambda row: -values[row])
+        for query, own in groupby(order.tolist(), key=queries.__getitem__):
+            rows = list(own)
             for place, row in enumerate(rows, start=1):
                 score = spelled(float(values[row])) if ranks is None else str(len(rows) - place + 1)
                 file.write(f"{query} Q0 {documents[row]} {place} {score} {tag}\n")
+
+
+def best_first(qid: Words, docid: Words, scores: Floats) -> Indices:
+    """Rows list by list, best first; equal scores by document id, descending, as trec_eval has it."""
+    by_id = np.array(sorted(range(docid.size), key=docid.__getitem__, reverse=True), dtype=np.intp)
+    return by_id[np.lexsort((-scores[by_id], numbered(qid)[1][by_id]))]
 
 
 def write_qrels(path: Path, qid: ArrayLike | None, docid: ArrayLike, grade: ArrayLike) -> None:

@@ -3,8 +3,6 @@
 Nothing compiled is imported before :class:`LatentRoBiRank` is asked for.
 """
 
-from __future__ import annotations
-
 import importlib
 from typing import TYPE_CHECKING, Any
 

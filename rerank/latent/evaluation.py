@@ -11,8 +11,6 @@ mrr        ``1 / l`` of the first hit, 0 without one
 =========  =======================================================================
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -36,17 +34,9 @@ _LANES = 64  # scores that are compared together
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """Measures of each user with held-out items, so that models can be compared by user.
+    """Measures of each user with held-out items, so that models can be compared by user: float64 (n,)."""
 
-    Attributes
-    ----------
-    users : int64 (n,)
-        Those with at least one held-out item.
-    k : int
-    precision, recall, ndcg, mrr : float64 (n,)
-    """
-
-    users: Ints
+    users: Ints  # (n,): those with at least one held-out item
     k: int
     precision: Floats
     recall: Floats
@@ -60,22 +50,10 @@ class Evaluation:
 
 
 def top_items(scores: Scores, users: Ints, k: int, n_items: int, seen: Log | None = None) -> tuple[Ints, Any]:
-    """The best items of each user and their scores, best first; ties go to the lower index.
+    """The ``k`` best items (n, k) of each user and their scores (n, k), best first; ties go to the lower index.
 
-    Parameters
-    ----------
-    scores : function
-        From users (b,) to scores (b, n_items), which may be overwritten.
-    users : int64 (n,)
-    k : int
-        1 .. n_items.
-    seen : Log, optional
-        Items to leave out.  Where fewer than ``k`` are left, the row ends with items -1 and scores -inf.
-
-    Returns
-    -------
-    items : int64 (n, k)
-    values : float (n, k)
+    ``scores`` takes users (b,) and gives scores (b, n_items), which may be overwritten. Items of ``seen`` are left out;
+    where fewer than ``k`` are left, the row ends with items -1 and scores -inf.
     """
     k = whole("k", k, 1, n_items, f" (the catalogue has {n_items} items)")
     items = np.full((users.size, k), -1, dtype=np.int64)

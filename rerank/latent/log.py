@@ -24,19 +24,10 @@ _PLAIN = ("coo", "csr", "csc")
 
 @dataclass(frozen=True, eq=False)
 class Log:
-    """Which items each user chose; counts are not kept, as in [YunRamanVishwanathan2014, sec. 4.2].
+    """Which items each user chose; counts are not kept, as in [YunRamanVishwanathan2014, sec. 4.2]."""
 
-    Attributes
-    ----------
-    indptr : int64 (n_users + 1,)
-        The items of user x are ``items[indptr[x] : indptr[x + 1]]``.
-    items : int32 (n_records,)
-        Ascending within a user, none twice.
-    n_items : int
-    """
-
-    indptr: Ints
-    items: NDArray[np.int32]
+    indptr: Ints  # (n_users + 1,): the items of user x are ``items[indptr[x] : indptr[x + 1]]``
+    items: NDArray[np.int32]  # (n_records,): ascending within a user, none twice
     n_items: int
 
     @property
@@ -74,35 +65,20 @@ def _copy_rows(indptr: Any, items: Any, users: Any, out: Any) -> None:
 
 
 def log_of(log: Any, name: str = "log") -> Log:
-    """Check a users x items matrix.
+    """Check a users x items matrix or array (n_users, n_items) of counts or ones.
 
-    Parameters
-    ----------
-    log : sparse matrix or array (n_users, n_items)
-        Counts or ones, >= 0. Stored zeros mean nothing, and repeated entries of a cell are not added up. It is not
-        changed and never made dense. A CSR matrix with sorted int32 indices and without repetitions and zeros is not
-        copied: the log shares its arrays.
-
-    Raises
-    ------
-    InputError
-        For another shape, numbers that are not real, counts that are negative, infinite or NaN, indices out of range,
-        or 2^31 items or more.
+    Stored zeros mean nothing, and repeated entries of a cell are not added up. It is not changed and never made dense.
+    A CSR matrix with sorted int32 indices and without repetitions and zeros is not copied: the log shares its arrays.
     """
     if isinstance(log, Log):
         return log
-    return Log(*_chosen(log, name), int(np.shape(log)[1]))
-
-
-def _chosen(given: Any, name: str) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """``indptr`` and ``items`` of :class:`Log`."""
-    X = _matrix(given, name)
+    X = _matrix(log, name)
     _check_counts(X.data, name)
     try:
         X = _rows(X)
     except (ValueError, IndexError) as error:
         raise InputError(
-            f"{name} is not a valid {given.format} matrix ({error}); build it anew from users and items."
+            f"{name} is not a valid {log.format} matrix ({error}); build it anew from users and items."
         ) from None
     indptr = X.indptr.astype(np.int64, copy=False)
     items = X.indices
@@ -110,7 +86,7 @@ def _chosen(given: Any, name: str) -> tuple[NDArray[np.int64], NDArray[np.int32]
         kept = X.data != 0
         ends = np.concatenate([[0], np.cumsum(kept)])
         indptr, items = ends[indptr], items[kept]
-    return indptr, items.astype(np.int32, copy=False)
+    return Log(indptr, items.astype(np.int32, copy=False), int(np.shape(log)[1]))
 
 
 def _matrix(given: Any, name: str) -> Any:

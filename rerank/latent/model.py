@@ -1,10 +1,8 @@
 """RoBiRank without features: vectors of users and items, learnt from a log."""
 
-from __future__ import annotations
-
 import os
 from contextlib import nullcontext
-from typing import Any
+from typing import Any, Self
 
 from sklearn.base import BaseEstimator
 
@@ -134,35 +132,17 @@ class LatentRoBiRank(Recommender, BaseEstimator):
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
-        self.n_factors = n_factors
-        self.loss = loss
-        self.alpha = alpha
-        self.learning_rate = learning_rate
-        self.decay = decay
-        self.optimizer = optimizer
-        self.n_epochs = n_epochs
-        self.n_negatives = n_negatives
-        self.visit_size = visit_size
-        self.popular = popular
-        self.init_scale = init_scale
-        self.n_passes = n_passes
-        self.xi = xi
-        self.xi_samples = xi_samples
-        self.block_bytes = block_bytes
-        self.n_shards = n_shards
-        self.engine = engine
-        self.n_jobs = n_jobs
-        self.validation_fraction = validation_fraction
-        self.evaluate_every = evaluate_every
-        self.patience = patience
-        self.validation_k = validation_k
-        self.validation_users = validation_users
-        self.checkpoint = checkpoint
-        self.checkpoint_every = checkpoint_every
-        self.random_state = random_state
-        self.verbose = verbose
+        self.n_factors, self.loss, self.alpha = n_factors, loss, alpha
+        self.learning_rate, self.decay, self.optimizer, self.n_epochs = learning_rate, decay, optimizer, n_epochs
+        self.n_negatives, self.visit_size, self.popular, self.init_scale = n_negatives, visit_size, popular, init_scale
+        self.n_passes, self.xi, self.xi_samples, self.block_bytes = n_passes, xi, xi_samples, block_bytes
+        self.n_shards, self.engine, self.n_jobs = n_shards, engine, n_jobs
+        self.validation_fraction, self.evaluate_every, self.patience = validation_fraction, evaluate_every, patience
+        self.validation_k, self.validation_users = validation_k, validation_users
+        self.checkpoint, self.checkpoint_every = checkpoint, checkpoint_every
+        self.random_state, self.verbose = random_state, verbose
 
-    def fit(self, log: Any, validation: Any = None) -> LatentRoBiRank:
+    def fit(self, log: Any, validation: Any = None) -> Self:
         """Learn from a log.
 
         Parameters
@@ -198,7 +178,7 @@ class LatentRoBiRank(Recommender, BaseEstimator):
             self._learnt_from(learnt, given)
         return self
 
-    def partial_fit(self, log: Any, n_epochs: int = 1, validation: Any = None) -> LatentRoBiRank:
+    def partial_fit(self, log: Any, n_epochs: int = 1, validation: Any = None) -> Self:
         """Train the current factors for some more epochs on a log, which replaces the old one.
 
         The log may have more users and items than before, after the old ones. With the same log, epochs add up: one

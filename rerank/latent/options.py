@@ -1,7 +1,5 @@
 """Before training: options, their ranges and the defaults that depend on the log, checks of the logs, first vectors."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import fields
 from typing import Any
@@ -22,39 +20,21 @@ _CHOICES = {
     "engine": tuple(ENGINES),
 }
 _COUNTS = (
-    "n_factors",
-    "n_epochs",
-    "n_negatives",
-    "visit_size",
-    "n_passes",
-    "xi_samples",
-    "block_bytes",
-    "evaluate_every",
-    "patience",
-    "validation_k",
-    "validation_users",
-    "checkpoint_every",
+    *("n_factors", "n_epochs", "n_negatives", "visit_size", "n_passes", "xi_samples", "block_bytes"),
+    *("evaluate_every", "patience", "validation_k", "validation_users", "checkpoint_every"),
 )
 # Smallest value, and the smallest that is too large.
 _RANGES = {
     "alpha": (0.0, np.inf),
-    "learning_rate": (1e-12, np.inf),
-    "decay": (1e-12, np.inf),
     "popular": (0.0, 1.0),
-    "init_scale": (1e-12, np.inf),
     "validation_fraction": (0.0, 1.0),
+    **dict.fromkeys(("learning_rate", "decay", "init_scale"), (1e-12, np.inf)),
 }
 _DEFAULT_BY_LOG = ("alpha", "n_shards", "n_jobs")  # None leaves the choice to the model
 
 
 def checked(model: Any) -> dict[str, Any]:
-    """The options as texts and plain numbers.
-
-    Raises
-    ------
-    InputError
-        For an option out of range.
-    """
+    """The options as texts and plain numbers."""
     chosen = {name: getattr(model, name) for name in (*_CHOICES, *_COUNTS, *_RANGES, "n_shards", "n_jobs", "verbose")}
     if chosen["xi"] in ("chebyshev", "sampled"):
         raise InputError(

@@ -1,7 +1,5 @@
 """What a trained model offers: recommendations, scores, similar items, and a folder to be saved in."""
 
-from __future__ import annotations
-
 import numbers
 import os
 from typing import Any, Self
@@ -21,8 +19,7 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float32]
 
 
-LAST = 8
-"""Evaluations that are shown, the last ones."""
+LAST = 8  # evaluations that are shown, the last ones
 
 ENDS = {
     "epochs": "Training ran all its epochs.",
@@ -125,23 +122,11 @@ class Recommender(ShownMixin):
         params = self.get_params()  # type: ignore[attr-defined]
         if not isinstance(params["random_state"], numbers.Integral):
             params["random_state"] = None
-        fields = {
-            "params": plain(params),
-            "state": {
-                "seed": self._seed,
-                "n_shards": self._n_shards,
-                "n_items": self._seen.n_items,
-                "stopped": self.stopped_,
-                "n_epochs": self.n_epochs_,
-                "alpha": self.alpha_,
-            },
-            "history": plain(self.history_),
-        }
-        arrays: dict[str, NDArray[Any]] = {
-            **vars(self._factors),
-            "log_indptr": self._seen.indptr,
-            "log_items": self._seen.items,
-        }
+        state: dict[str, Any] = {"seed": self._seed, "n_shards": self._n_shards, "n_items": self._seen.n_items}
+        state |= {"stopped": self.stopped_, "n_epochs": self.n_epochs_, "alpha": self.alpha_}
+        fields = {"params": plain(params), "state": state, "history": plain(self.history_)}
+        arrays: dict[str, NDArray[Any]] = dict(vars(self._factors))
+        arrays |= {"log_indptr": self._seen.indptr, "log_items": self._seen.items}
         if self._held_out.size:
             arrays["held_out"] = self._held_out
         with locked(folder):
@@ -205,13 +190,7 @@ class Recommender(ShownMixin):
 
 
 def _check_shapes(factors: Factors, log: Log, held_out: Ints) -> None:
-    """Whether arrays fit each other: compiled code reads them without looking at their ends.
-
-    Raises
-    ------
-    ValueError
-        They do not.
-    """
+    """Raise ValueError unless arrays fit each other: compiled code reads them without looking at their ends."""
     n_users, n_items, ends = log.n_users, log.n_items, log.indptr
     kinds: list[tuple[Any, Any]] = [(M, np.float32) for M in vars(factors).values()]
     kinds += [(ends, np.int64), (log.items, np.int32), (held_out, np.int64)]

@@ -7,8 +7,6 @@ the new one, even if the process dies while it writes.
 A lock keeps it to one process at a time that writes to a folder.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math
@@ -29,8 +27,7 @@ from rerank.errors import InputError
 from rerank.io.atomic import writing, writing_bytes
 from rerank.io.bounded import open_regular, parsed_json, read_array, read_bytes
 
-MOST_FIELDS = 2**28
-"""Bytes of a JSON file that is read; array files may be of any size, and are checked against it."""
+MOST_FIELDS = 2**28  # bytes of a JSON file that is read; array files may be of any size, and are checked against it
 
 
 @dataclass(frozen=True)
@@ -50,14 +47,8 @@ class Kind:
         return f"exact-rerank latent {self.noun}"
 
 
-MODEL = Kind(
-    "model.json",
-    "model",
-    1,
-    "save() wrote",
-    "save the model again",
-    ("U", "V", "GU", "GV", "log_indptr", "log_items", "held_out"),
-)
+_ARRAYS = ("U", "V", "GU", "GV", "log_indptr", "log_items", "held_out")
+MODEL = Kind("model.json", "model", 1, "save() wrote", "save the model again", _ARRAYS)
 
 
 def write(
@@ -67,28 +58,10 @@ def write(
     kind: Kind = MODEL,
     written: Collection[str] = (),
 ) -> set[str]:
-    """Write a model in place of the one in the folder. The caller holds :func:`rerank.latent.storage.locked`.
+    """Write a model in place of the one in the folder, which is made unless it exists; the caller holds :func:`locked`.
 
-    Parameters
-    ----------
-    folder : path
-        Made unless it exists.
-    fields : mapping
-        Values that JSON can hold.
-    arrays : mapping of str to array
-    kind : Kind
-    written : collection of str
-        Array files that an earlier call wrote; they are not written again.
-
-    Returns
-    -------
-    set of str
-        The array files that the folder now holds.
-
-    Raises
-    ------
-    InputError
-        The folder cannot be made or written, or holds files but no model.
+    ``fields`` hold what JSON can. Array files that an earlier call has ``written`` are left as they are; those that the
+    folder now holds are returned.
     """
     home = make_folder(folder)
     # A process that is killed while it writes leaves files whose names begin with a dot.
@@ -162,13 +135,7 @@ def read_fields(folder: str | os.PathLike[str], kind: Kind = MODEL) -> dict[str,
 
 
 def read(folder: str | os.PathLike[str], kind: Kind = MODEL) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Fields and arrays of a model.
-
-    Raises
-    ------
-    InputError
-        The folder holds no model, one of a newer version of this package, or a damaged one.
-    """
+    """Fields and arrays of a model; refused is a folder without one, of another version, or with a damaged one."""
     home = Path(folder)
     fields = read_fields(home, kind)
     try:
@@ -200,13 +167,7 @@ NAME = ".lock"
 
 
 def make_folder(folder: str | os.PathLike[str]) -> Path:
-    """Make a folder unless it exists.
-
-    Raises
-    ------
-    InputError
-        The folder cannot be made.
-    """
+    """Make a folder unless it exists."""
     home = Path(folder)
     try:
         home.mkdir(parents=True, exist_ok=True)
@@ -220,11 +181,6 @@ def locked(folder: str | os.PathLike[str]) -> Iterator[None]:
     """Lock a folder while the block runs; it is made unless it exists.
 
     The system releases the lock when the process ends, however it ends, so a lock is never stale.
-
-    Raises
-    ------
-    InputError
-        The folder cannot be made, or another process has locked it.
     """
     home = make_folder(folder)
     try:

@@ -30,33 +30,17 @@ from rerank.latent.log import Log
 
 @dataclass(frozen=True)
 class HistoryEntry:
-    """What an evaluation during training found, over the epochs since the one before.
-
-    Attributes
-    ----------
-    epoch : int
-    loss : float
-        Mean of log2 A over the records, at their last xi-step; 0 for WARP, which has none.
-    xi_error : float or None
-        Relative standard error of A, root mean square. 0 if A is exact or not used (WARP), None if the samples were too
-        small to estimate it.
-    precision : float or None
-        Precision@``validation_k`` on the validation part.
-    pairs_per_second : float
-        Pairs (y, y') for each second of a thread in the steps.
-    xi_share : float
-        Share of the xi-step in the threads' time.
-    seconds : float
-        Wall time since training began.
-    """
+    """What an evaluation during training found, over the epochs since the one before."""
 
     epoch: int
-    loss: float
+    loss: float  # mean of log2 A over the records, at their last xi-step; 0 for WARP, which has none
+    # Relative standard error of A, root mean square: 0 if A is exact or not used (WARP), None if the samples were too
+    # small to estimate it.
     xi_error: float | None
-    precision: float | None
-    pairs_per_second: float
-    xi_share: float
-    seconds: float
+    precision: float | None  # precision@validation_k on the validation part
+    pairs_per_second: float  # pairs (y, y') for each second of a thread in the steps
+    xi_share: float  # share of the xi-step in the threads' time
+    seconds: float  # wall time since training began
 
     def __str__(self) -> str:
         validated = "" if self.precision is None else f"  precision {self.precision:.4f}"
@@ -206,14 +190,9 @@ def report_divergence(run: Progress, settings: Settings) -> None:
 
 
 _VECTORS = tuple(f.name for f in fields(Factors))
-KIND = storage.Kind(
-    "checkpoint.json",
-    "checkpoint",
-    2,
-    "fit(checkpoint=...) wrote",
-    "delete the folder to begin anew",
-    (*_VECTORS, *(f"best_{name}" for name in _VECTORS)),
-)
+_ARRAYS = (*_VECTORS, *(f"best_{name}" for name in _VECTORS))
+_REMEDY = "delete the folder to begin anew"
+KIND = storage.Kind("checkpoint.json", "checkpoint", 2, "fit(checkpoint=...) wrote", _REMEDY, _ARRAYS)
 _STATE = tuple(f.name for f in fields(Progress) if f.name not in ("factors", "best", "report"))
 _LOGS = {"log": "another log", "validation": "another validation part"}
 
@@ -242,15 +221,7 @@ def seed_in(folder: str | os.PathLike[str], otherwise: int) -> int:
 
 
 class Checkpoint:
-    """The checkpoint of a run in a folder.
-
-    Parameters
-    ----------
-    folder : path
-        For this run alone; made unless it exists.
-    run : mapping
-        The :func:`identity` of the run.
-    """
+    """The checkpoint of a run, known by its :func:`identity`, in a folder for it alone; made unless it exists."""
 
     def __init__(self, folder: str | os.PathLike[str], run: Mapping[str, Any]) -> None:
         self.folder = Path(folder)
@@ -260,11 +231,7 @@ class Checkpoint:
     def resume(self, start: Factors) -> Progress | None:
         """The state of an earlier process of the run, or None if there is none; reserves the folder.
 
-        Raises
-        ------
-        InputError
-            The folder belongs to another run, to another version or to something else, is damaged, or cannot be
-            written.  It is left as it was.
+        A folder that belongs to another run, to another version or to something else is left as it was.
         """
         if not (self.folder / KIND.name).exists():
             self._written = storage.write(self.folder, {"run": self.run, "at": None}, {}, KIND)
@@ -291,9 +258,8 @@ class Checkpoint:
             best = "own"
             arrays |= {f"best_{name}": array for name, array in vars(run.best).items()}
         at = {name: getattr(run, name) for name in _STATE} | {"best": best, "report": asdict(run.report)}
-        self._written = storage.write(
-            self.folder, {"run": self.run, "at": storage.plain(at)}, arrays, KIND, self._written
-        )
+        body = {"run": self.run, "at": storage.plain(at)}
+        self._written = storage.write(self.folder, body, arrays, KIND, self._written)
 
     def _compare(self, other: Any) -> None:
         place = self.folder / KIND.name

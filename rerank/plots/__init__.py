@@ -14,27 +14,6 @@ from rerank.plots.programs import bound_over_time, structure
 from rerank.plots.space import box_bounds, cells, weight_space
 from rerank.plots.style import BLUE, GREEN, GREY, ORANGE, PURPLE
 
-__all__ = [
-    "BLUE",
-    "GREEN",
-    "GREY",
-    "ORANGE",
-    "PURPLE",
-    "before_after",
-    "bound_over_time",
-    "box_bounds",
-    "by_alpha",
-    "by_option",
-    "card_picture",
-    "card_risks",
-    "cells",
-    "contributions",
-    "corrections",
-    "cumulative_gain",
-    "leads",
-    "plane",
-    "preferences",
-    "structure",
-    "two_lists",
-    "weight_space",
-]
+__all__ = ["BLUE", "GREEN", "GREY", "ORANGE", "PURPLE", "before_after", "bound_over_time", "box_bounds", "by_alpha"]
+__all__ += ["by_option", "card_picture", "card_risks", "cells", "contributions", "corrections", "cumulative_gain"]
+__all__ += ["leads", "plane", "preferences", "structure", "two_lists", "weight_space"]

@@ -1,7 +1,5 @@
 """Cards of points: the risk of each total, and the card as it is on paper."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Sequence
 from itertools import pairwise
@@ -12,23 +10,12 @@ import numpy as np
 from rerank.errors import InputError
 from rerank.plots.style import BLUE, GREY, ORANGE, axes_of
 
-WIDE = 52
-"""Signs of a question on one line of a card."""
-
-LINE, MORE = 0.28, 0.62
-"""Inches of a line of a card, and what each further line of a question takes of that."""
-
-LEFT = 0.11
-"""Where the cells of risks begin, as a share of the card's width."""
-
-SIGN = 0.0095
-"""Width of a sign in a cell, as a share of the card's width."""
-
-MOST_LINES = 25
-"""Intervals that are drawn as lines; where there are more, they are one band."""
-
-MOST_CELLS = 12
-"""Totals on the line of risks of a card; where there are more, or they are long, neighbours share a cell."""
+WIDE = 52  # signs of a question on one line of a card
+LINE, MORE = 0.28, 0.62  # inches of a line of a card, and what each further line of a question takes of that
+LEFT = 0.11  # where the cells of risks begin, as a share of the card's width
+SIGN = 0.0095  # width of a sign in a cell, as a share of the card's width
+MOST_LINES = 25  # intervals that are drawn as lines; where there are more, they are one band
+MOST_CELLS = 12  # totals on the line of risks; where there are more, or they are long, neighbours share a cell
 
 
 class Total(Protocol):
@@ -86,24 +73,14 @@ def card_risks(totals: Sequence[Total], cut: int | None = None, *, ax: Any = Non
     if cut is not None:
         edge = cut - 0.5
         ax.axvline(edge, color=ORANGE, ls="--", lw=1.4)
-        ax.annotate(
-            f"flagged from {cut}",
-            (edge, 1.0),
-            (4, 2),
-            xycoords=("data", "axes fraction"),
-            textcoords="offset points",
-            color=ORANGE,
-            fontsize=9,
-            va="bottom",
-        )
+        place = dict(xycoords=("data", "axes fraction"), textcoords="offset points", va="bottom")
+        ax.annotate(f"flagged from {cut}", (edge, 1.0), (4, 2), color=ORANGE, fontsize=9, **place)
     ax.set(xlabel="total", ylabel="risk, 95 % interval", ylim=(0, 1.02))
     ax.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
     for axis in (ax.xaxis, behind.yaxis):
         axis.get_major_locator().set_params(integer=True)
-    ax.set_xlim(
-        min(places.min(), places.max() if cut is None else cut - 1) - 0.7 * width - 0.1,
-        max(places.max(), places.min() if cut is None else cut) + 0.7 * width + 0.1,
-    )
+    room, shown = 0.7 * width + 0.1, [*places, *(() if cut is None else (cut - 1, cut))]
+    ax.set_xlim(min(shown) - room, max(shown) + room)
     ax.spines["top"].set_visible(False)
     return ax
 
@@ -188,9 +165,11 @@ def _cells(totals: Sequence[Total], cut: int | None) -> list[tuple[str, int, flo
         flagged = cut is not None and rising[own[0]].total < cut <= rising[after[0]].total
         return np.inf if flagged else risk(after) - risk(own)
 
-    while len(parts) > 2 and (
-        len(parts) > MOST_CELLS or max(len(told(part)) + 1 for part in parts) * SIGN * len(parts) > 1 - LEFT
-    ):
+    def crowded() -> bool:
+        longest = max(len(told(part)) + 1 for part in parts)
+        return len(parts) > MOST_CELLS or longest * SIGN * len(parts) > 1 - LEFT
+
+    while len(parts) > 2 and crowded():
         at = int(np.argmin([apart(own, after) for own, after in pairwise(parts)]))  # those whose risks are nearest
         parts[at : at + 2] = [parts[at] + parts[at + 1]]
     return [(told(part), rising[part[0]].total, risk(part)) for part in parts]

@@ -1,7 +1,5 @@
 """Curves of a list as SVG for a page: no package of pictures is needed."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator, Sequence
@@ -16,17 +14,11 @@ from rerank.ranks.lists import rows_by_list
 
 Floats = NDArray[np.float64]
 
-SHOWN = 4
-"""Places on the axis, in multiples of the depth."""
-
-MOST_STEPS = 240
-"""Places up to which each has its step; of more, as many are drawn."""
-
-WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM, LINE = 440, 290, 50, 14, 40, 40, 19
-"""Of a picture and its margins; a line of the legend."""
-
+SHOWN = 4  # places on the axis, in multiples of the depth
+MOST_STEPS = 240  # places up to which each has its step; of more, as many are drawn
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM, LINE = 440, 290, 50, 14, 40, 40, 19  # a picture; a line of the legend
+# Colour, dashes and width of each kind of curve.
 STYLES = {"list": (BLUE, "", 2), "first stage": (ORANGE, "8 4", 2), "random": (GREY, "2 4", 2), "ideal": (GREY, "", 1)}
-"""Colour, dashes and width of each kind of curve."""
 
 
 class Curve(NamedTuple):
@@ -40,21 +32,10 @@ class Curve(NamedTuple):
 def found_by_place(
     relevant: ArrayLike, scores: ArrayLike, qid: ArrayLike | None, ends: int, average: bool = False
 ) -> Floats:
-    """Relevant rows among the first 0, 1, ..., ``ends`` of a list, mean over lists.
+    """Relevant rows among the first 0, 1, ..., ``ends`` of a list, float64 (ends + 1,), mean over lists.
 
-    Parameters
-    ----------
-    relevant : bool array (n,)
-    scores : array (n,)
-        Larger is better. Of equal scores relevant rows are last, or with ``average`` count
-        by the mean over their orders, so that equal scores of all rows give a random order.
-    qid : array (n,), optional
-        List of each row; one list without it. A shorter list has all that it holds.
-    ends : int
-
-    Returns
-    -------
-    float64 array (ends + 1,)
+    Larger scores are better. Of equal ones relevant rows are last, or with ``average`` count by the mean over their
+    orders, so that equal scores of all rows give a random order. A shorter list has all that it holds.
     """
     found, values = np.asarray(relevant, dtype=bool), np.asarray(scores, dtype=np.float64)
     total, lists = np.zeros(ends + 1), 0
@@ -70,10 +51,7 @@ def found_by_place(
 def shared_by_place(before: ArrayLike, after: ArrayLike, qid: ArrayLike | None, ends: int) -> Floats:
     """Rows that both orders of a list have among their first 0, 1, ..., ``ends`` places, mean over lists.
 
-    Parameters
-    ----------
-    before, after : int arrays (n,)
-        Places, 1 on top.
+    ``before`` and ``after`` (n,) are places, 1 on top.
     """
     later, lists = np.maximum(before, after), [rows for _, rows in rows_by_list(qid, np.size(after))]
     return np.bincount(later, minlength=ends + 1).cumsum()[: ends + 1] / len(lists)
@@ -82,16 +60,8 @@ def shared_by_place(before: ArrayLike, after: ArrayLike, qid: ArrayLike | None, 
 def curves_svg(curves: Sequence[Curve], *, at: int | None, x: str, y: str, digits: int = 1) -> str:
     """Curves over the places 0, 1, ... of a list, as an element of a page, with the numbers in the legend.
 
-    Parameters
-    ----------
-    curves : sequence of Curve
-        Of the same length.
-    at : int or None
-        A place that is marked; the legend has the values there, else none.
-    x, y : str
-        What the axes are.
-    digits : int
-        Decimals in the legend.
+    At the place ``at`` a line is drawn, and the legend has the values there, with so many decimals; ``x`` and ``y`` say
+    what the axes are.
     """
     ends = len(curves[0].values) - 1
     most = max(float(curve.values.max()) for curve in curves) or 1.0

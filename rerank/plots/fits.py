@@ -1,7 +1,5 @@
 """What a fit changed and why it was chosen: leads of options, a statistic by an option, corrections, contributions."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,14 +9,10 @@ from numpy.typing import ArrayLike
 from rerank.errors import InputError
 from rerank.plots.style import BLUE, GREEN, GREY, ORANGE, PURPLE, axes_of, hide_frame
 
-WIDTH = 1.96
-"""Standard errors to each side."""
-
-MOST = 20
-"""Columns that are drawn, the largest corrections first."""
-
+WIDTH = 1.96  # standard errors to each side
+MOST = 20  # columns that are drawn, the largest corrections first
+# Colour and hatch of the columns that add most; all others are one part.
 LOOKS = ((BLUE, ""), (ORANGE, "///"), (GREEN, "..."), (PURPLE, "xxx"), ("#E6C84B", "\\\\\\"))
-"""Colour and hatch of the columns that add most; all others are one part."""
 
 
 def leads(

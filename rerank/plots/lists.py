@@ -1,7 +1,5 @@
 """Orders of a list: what they changed, what they found, which measure prefers which, and rows in the plane."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
@@ -12,8 +10,7 @@ from rerank.errors import InputError
 from rerank.plots.style import BLUE, GREY, ORANGE, PURPLE, axes_of, hide_frame
 
 STYLES = ((BLUE, "-"), (ORANGE, "--"), (PURPLE, "-."))
-SHOWN = 4
-"""Rows on the axis, in multiples of the cut."""
+SHOWN = 4  # rows on the axis, in multiples of the cut
 
 
 def two_lists(
@@ -111,10 +108,7 @@ def preferences(rows: Sequence[tuple[str, float, float, bool]], titles: tuple[st
     """
     ax = axes_of(ax, (6.4, 0.32 * len(rows) + 1.0))
     for k, (name, first, second, larger) in enumerate(rows):
-        if first == second:
-            side = 0
-        else:
-            side = -1 if (first > second) == larger else 1
+        side = 0 if first == second else -1 if (first > second) == larger else 1
         ax.text(0, k, name, ha="center", va="center")
         for where, value in ((-1, first), (1, second)):
             text = f"{value:,.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
@@ -201,15 +195,8 @@ def plane(
         ax.plot(*ends.T, zorder=1, **style)
     for point, is_relevant, text in zip(data, np.asarray(relevant, dtype=bool), texts):
         ax.plot(*point, "o", ms=11, mfc="black" if is_relevant else "white", mec="black", zorder=3)
-        ax.annotate(
-            text,
-            point,
-            (9, 9),
-            textcoords="offset points",
-            fontsize=9,
-            zorder=4,
-            bbox=dict(facecolor="white", edgecolor="none", alpha=0.85, pad=1.0),
-        )
+        ground = dict(facecolor="white", edgecolor="none", alpha=0.85, pad=1.0)
+        ax.annotate(text, point, (9, 9), textcoords="offset points", fontsize=9, zorder=4, bbox=ground)
     tip = np.array([0.88, 0.03]) + 0.09 * weights / np.linalg.norm(weights)
     style = dict(arrowstyle="-|>", color="black", shrinkA=0, shrinkB=0)
     ax.annotate("", tip, (0.88, 0.03), xycoords="axes fraction", textcoords="axes fraction", arrowprops=style, zorder=5)

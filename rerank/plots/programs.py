@@ -25,8 +25,7 @@ class Progress(Protocol):
     def bound(self) -> float: ...  # noqa: D102
 
 
-Moment = tuple[float, float, float]
-"""Seconds, value and bound."""
+Moment = tuple[float, float, float]  # seconds, value and bound
 
 
 def bound_over_time(

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-CLOSE = 1e-9
-"""By how much a weight may miss the side of a cube."""
+CLOSE = 1e-9  # by how much a weight may miss the side of a cube
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,13 +79,7 @@ def _drawable(faces: list[Face]) -> list[Face]:
 
 
 def chosen(faces: list[Face], best: Floats | None, every: bool) -> list[Face]:
-    """All faces, or the first that the best weights lie on.
-
-    Raises
-    ------
-    InputError
-        If they lie on none.
-    """
+    """All faces, or the first that the best weights lie on."""
     if every or best is None or len(faces) == 1:
         return faces
     on = [face for face in faces if face.holds(best[None])[0]]
@@ -327,9 +320,8 @@ def cells(
 ) -> Any:
     """The value of weights, the darker the larger, computed point by point: it changes where two rows change places.
 
-    Free weights have a largest size of 1, so those of three features are the six faces of a cube: squares, with the
-    other two weights on the axes. Those of two features are four intervals, drawn as lines with the value as height.
-    Corrections of a given score are one rectangle or one interval. Cells narrower than the points are not all seen.
+    The faces are those of :func:`weight_space`; over intervals the value is the height. Cells narrower than the points
+    are not all seen.
 
     Parameters
     ----------
@@ -341,13 +333,8 @@ def cells(
         The features to draw, the score of corrections first; all by default. The other weights are 0.
     boxes : LeafBoxes, optional
         Boxes of a proof on these features: their outlines, or over intervals their bounds.
-    names : sequence of str, optional
-        Of the weights of ``features``.
-    unit : str
-        Of the value.
-    every : bool
-        Draw every face, in panels within the place of ``ax``; otherwise the first face on which the best weights lie.
-        Without ``best`` every face is drawn.
+    names, unit, every
+        As in :func:`weight_space`, names of the weights of ``features``; without ``best`` every face is drawn.
     points : int
         Points along each axis; along a single one 10 times as many.
 

@@ -1,7 +1,5 @@
 """Colours and axes that all pictures share."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from importlib.util import find_spec

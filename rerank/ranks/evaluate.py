@@ -11,8 +11,6 @@ field does: AUC on the average, where a tied pair is one half, and all others ag
 (0.5, 0.75)
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Literal, overload
 

@@ -1,7 +1,5 @@
 """One statistic on lists whose labels are known: what any scores are worth."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from functools import cache, cached_property
@@ -34,15 +32,11 @@ class Evaluator:
         """Rows list by list, the number of the list, the gain of each, and what its places earn from the last up."""
         sizes = [one.rows.size for one in self.lists]
         # A statistic for lists of one length has no coefficients for lists of others, which may be without a value.
-        earned = [
-            self._coefficients(size) if scale > 0 else np.zeros(size) for size, (_, scale) in zip(sizes, self.shown)
-        ]
-        return (
-            np.concatenate([one.rows for one in self.lists]),
-            np.repeat(np.arange(len(sizes)), sizes),
-            np.concatenate([one.gains for one in self.lists]),
-            np.concatenate(earned),
-        )
+        pays = [scale > 0 for _, scale in self.shown]
+        earned = [self._coefficients(size) if own else np.zeros(size) for size, own in zip(sizes, pays)]
+        rows, gains = ([getattr(one, name) for one in self.lists] for name in ("rows", "gains"))
+        number = np.repeat(np.arange(len(sizes)), sizes)
+        return np.concatenate(rows), number, np.concatenate(gains), np.concatenate(earned)
 
     def values(self, scores: ArrayLike, ties: Ties | None = None) -> list[float | None]:
         """Value of each list by the scores of all rows, by default with the statistic's own ties; None without one."""
@@ -55,7 +49,8 @@ class Evaluator:
                 for start, end in zip([0, *self._ends], self._ends)
             ]
         else:  # all lists are sorted at once
-            order = np.lexsort((gains if ties == "optimistic" else -gains, _sortable(given), number))
+            sortable = dense_codes(given)[1] if given.dtype.kind == "O" else given
+            order = np.lexsort((gains if ties == "optimistic" else -gains, sortable, number))
             earned = (coefficients * gains[order]).tolist()
             raw = [math.fsum(earned[start:end]) for start, end in zip([0, *self._ends], self._ends)]
         return [(one - offset) / scale if scale > 0 else None for one, (offset, scale) in zip(raw, self.shown)]
@@ -92,16 +87,14 @@ class Evaluator:
         if self.statistic.counts_pairs and levels.size == 2 and levels[0] == 0 and not one.missed.size:
             sides = [_placements(side[one.rows], gains > 0) for side in (scores, others)]
             return math.sqrt(sum(float(np.square(a - b).sum()) / a.size**2 for a, b in zip(*sides)))
-        earned = []
-        for side in (scores, others):
-            by_row = np.empty(gains.size)
+        earned = [np.empty(gains.size), np.empty(gains.size)]
+        for by_row, side in zip(earned, (scores, others)):
             codes = dense_codes(side[one.rows])[1]
             if self.statistic.by_order:
-                earned.append(won_pairs(gains, codes, "average"))
-                continue
-            order, by_place = _earned(self.statistic, self._coefficients(gains.size), gains, codes, ties)
-            by_row[order] = by_place
-            earned.append(by_row)
+                by_row[:] = won_pairs(gains, codes, "average")
+            else:
+                order, by_place = _earned(self.statistic, self._coefficients(gains.size), gains, codes, ties)
+                by_row[order] = by_place
         return float(np.linalg.norm(earned[0] - earned[1])) / scale
 
 
@@ -120,13 +113,8 @@ def _placements(scores: Floats, positive: NDArray[np.bool_]) -> tuple[Floats, Fl
 def won_pairs(gains: Floats, codes: Indices, ties: Ties = "pessimistic") -> Floats:
     """For each row the pairs with a row of another gain that are in the right order by these scores; ``n log^2 n``.
 
-    Half their sum is the number of such pairs. A pair of equal scores counts 0, 1 or one half.
-
-    Parameters
-    ----------
-    gains : float64 array (n,)
-    codes : int array (n,)
-        Scores, or their places among them (:func:`rerank.ranks.positions.dense_codes`).
+    Half their sum is the number of such pairs. A pair of equal scores counts 0, 1 or one half. ``codes`` are the
+    scores, or their places among them (:func:`rerank.ranks.positions.dense_codes`).
     """
     if ties == "average":
         return (won_pairs(gains, codes) + won_pairs(gains, codes, "optimistic")) / 2
@@ -144,10 +132,6 @@ def won_pairs(gains: Floats, codes: Indices, ties: Ties = "pessimistic") -> Floa
         by_group = np.argsort(level >> digit, kind="stable")
         level, order = level[by_group], order[by_group]
     return won
-
-
-def _sortable(scores: NDArray[Any]) -> NDArray[Any]:
-    return dense_codes(scores)[1] if scores.dtype.kind == "O" else scores
 
 
 def _raw(statistic: RankStatistic, coefficients: Floats, gains: Floats, codes: Indices, ties: Ties) -> float:

@@ -15,8 +15,6 @@ ir_measures (``nDCG@10``, ``AP(rel=2)@100``) are read, too. ``mrr`` is ``rr`` he
 document.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from functools import cached_property
@@ -47,37 +45,18 @@ MEANT = (
 
 @dataclass(frozen=True)
 class Measure:
-    """A measure by its name; ``level`` and ``gain`` where the name says them.
-
-    Attributes
-    ----------
-    name : str
-        As it was given.
-    kind : RankStatistic or "rprec", "bpref", "judged"
-    at : int or None
-        Places of "judged".
-    level : int or None
-    gain : str or None
-    remark : str
-        What to say to those who may take it for another.
-    """
+    """A measure by its name, as it was given; ``level`` and ``gain`` where the name says them."""
 
     name: str
-    kind: RankStatistic | str
-    at: int | None = None
+    kind: RankStatistic | str  # "rprec", "bpref" or "judged" where it is no statistic
+    at: int | None = None  # places of "judged"
     level: int | None = None
     gain: Any = None
-    remark: str = ""
+    remark: str = ""  # what to say to those who may take it for another
 
 
 def measure_of(given: object) -> Measure:
-    """The measure that is meant by a name, a measure of ir_measures, or whatever makes a rank statistic.
-
-    Raises
-    ------
-    InputError
-        For an unknown name.
-    """
+    """The measure that is meant by a name, a measure of ir_measures, or whatever makes a rank statistic."""
     if type(given).__module__.partition(".")[0] == "ir_measures":
         given = str(given)
     if not isinstance(given, str):
@@ -117,13 +96,7 @@ def _without_options(name: str) -> tuple[str, int | None, str | None]:
 
 
 class Pool:
-    """Judged documents, prepared once for all runs.
-
-    Parameters
-    ----------
-    rows : Rows
-        Judgements.
-    """
+    """Judged documents, prepared once for all runs."""
 
     def __init__(self, rows: Rows) -> None:
         self.queries, self.query, self.grade, self.documents = rows.queries, rows.query, rows.values, rows.documents
@@ -151,22 +124,9 @@ class Pool:
 
 
 class Placed:
-    """Where the judged documents stand in a run.
+    """Where the judged documents stand in a run; ``query`` (n,) is that of each of its documents, as the pool counts.
 
-    Parameters
-    ----------
-    pool : Pool
-    query : int array (n,)
-        The judged query of each document of the run, by its number in the pool.
-    documents : Texts (n,)
-    scores : float array (n,)
-
-    Attributes
-    ----------
-    lengths : int array (queries,)
-        Documents of each query.
-    judged : int array (m,)
-        Those of the pool that the run has.
+    ``lengths`` (queries,) says how many documents each query has, ``judged`` (m,) which of the pool the run has.
     """
 
     def __init__(self, pool: Pool, query: Indices, documents: Texts, scores: Any) -> None:

@@ -4,8 +4,6 @@ One row is one item; ``qid`` says which list it belongs to, in any order and by 
 single gain has no value, so every mean takes an option for such lists (``empty``).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,8 +32,7 @@ class OneList:
     missed: Floats
 
 
-number_lists = numbered
-"""Ids of the lists in order of first appearance, and for each row the place of its list's id among them."""
+number_lists = numbered  # ids of lists in order of first appearance, and the place of each row's list among them
 
 
 def rows_by_list(qid: ArrayLike | None, n: int) -> Iterator[tuple[Any, Indices]]:

@@ -8,51 +8,31 @@ All can be fitted, too.  An item is relevant when its label is above 0.
 (0.0, 0.5, 0.5833)
 """
 
-from __future__ import annotations
-
-from typing import Any
-
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from rerank.io.options import one_of
 from rerank.ranks.evaluate import evaluate
 from rerank.ranks.evaluator import Evaluator, Ties
-from rerank.ranks.lists import Empty, mean_over_lists, scores_of, split
+from rerank.ranks.lists import Empty, mean_over_lists, split
 from rerank.ranks.row_gains import Gain
-from rerank.statistics import NDCG, AveragePrecision, Precision, ReciprocalRank
+from rerank.statistics import NDCG, AveragePrecision, PosAtTop, Precision, ReciprocalRank
+
+TIES = ("pessimistic", "optimistic", "average")
 
 
 def pos_at_top(
     y: ArrayLike, scores: ArrayLike, qid: ArrayLike | None = None, *, ties: Ties = "pessimistic", empty: Empty = "skip"
 ) -> float:
     """Share of the relevant items above every irrelevant one [LiJinZhou2014, sec. 5]; 1 without irrelevant items."""
-    _check(ties)
-    lists = split(y, qid, gain="binary")
-    given = scores_of(scores, sum(one.rows.size for one in lists))
-    values = [_share_on_top(one.gains > 0, given[one.rows], ties) for one in lists]
-    return mean_over_lists(lists, values, empty)
-
-
-def _share_on_top(relevant: NDArray[np.bool_], scores: NDArray[Any], ties: Ties) -> float | None:
-    """Share of the relevant items of one list above all others; None without a relevant one."""
-    own, others = scores[relevant], scores[~relevant]
-    if not own.size:
-        return None
-    if not others.size:
-        return 1.0
-    best = others.max()
-    # In random order each relevant item among the best others precedes all m of them with chance 1/(m + 1).
-    m = int(np.count_nonzero(others == best))
-    chance = {"pessimistic": 0.0, "optimistic": 1.0, "average": 1.0 / (m + 1)}[ties]
-    return float(np.count_nonzero(own > best) + np.count_nonzero(own == best) * chance) / own.size
+    one_of("ties", ties, TIES)
+    return float(evaluate(PosAtTop(), y, scores, qid, ties=ties, empty=empty))
 
 
 def average_precision(
     y: ArrayLike, scores: ArrayLike, qid: ArrayLike | None = None, *, ties: Ties = "pessimistic", empty: Empty = "skip"
 ) -> float:
     """``evaluate("ap", ...)``: mean over the relevant items of the precision at their place."""
-    _check(ties)
+    one_of("ties", ties, TIES)
     return float(evaluate(AveragePrecision(), y, scores, qid, ties=ties, empty=empty))
 
 
@@ -60,7 +40,7 @@ def reciprocal_rank(
     y: ArrayLike, scores: ArrayLike, qid: ArrayLike | None = None, *, ties: Ties = "pessimistic", empty: Empty = "skip"
 ) -> float:
     """``evaluate("rr", ...)``: 1/position of the first relevant item."""
-    _check(ties)
+    one_of("ties", ties, TIES)
     return float(evaluate(ReciprocalRank(), y, scores, qid, ties=ties, empty=empty))
 
 
@@ -93,7 +73,3 @@ def ndcg(
 ) -> float:
     """DCG of the top ``at`` places over its ideal [JarvelinKekalainen2002]; ``evaluate("ndcg@N", ...)``."""
     return float(evaluate(NDCG(at), y, scores, qid, ties=ties, gain=gain, empty=empty))
-
-
-def _check(ties: Any) -> None:
-    one_of("ties", ties, ("pessimistic", "optimistic", "average"))

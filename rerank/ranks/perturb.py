@@ -11,8 +11,6 @@ as "no two rows equal *on the support of the weights*".
 >>> w = perturb_weights([1.0, 1.0], X, random_state=0)     # rows 0 and 1 were tied, below row 2, below row 3
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from dataclasses import dataclass
@@ -33,11 +31,9 @@ __all__ = ["Merged", "Verdict", "duplicates", "merge_duplicates", "perturb_rows"
 
 Seed = int | Generator | RandomState | None
 
+# Random draws before giving up: one is enough unless a moved row meets another, or rounding to doubles undoes it.
 DRAWS = 50
-"""Random draws before giving up: one is enough unless a moved row meets another, or rounding to doubles undoes it."""
-
-LEMMA_DRAWS = 10
-"""How many of the random directions keep to the lemma's own step."""
+LEMMA_DRAWS = 10  # how many of the random directions keep to the lemma's own step
 
 _SENTENCE = "an optimum of the Subrank program is one of the ResolvedRank program, for a margin small enough"
 
@@ -390,9 +386,8 @@ def theorem_applies(
     equal = duplicates(data, qid=qid)
     if equal:
         i, k = (int(row) for row in equal[0][:2])
-        return Verdict(
-            False, f"Rows {i} and {k} are equal, so no weights break their tie: merge or report them.", (i, k)
-        )
+        reason = f"Rows {i} and {k} are equal, so no weights break their tie: merge or report them."
+        return Verdict(False, reason, (i, k))
     if C == 0 and max_features is None:
         return Verdict(True, f"No two rows are equal, C is 0 and any feature may be used: {_SENTENCE}.")
     cost = f"C = {C:g}" if C > 0 else f"at most {max_features} features"

@@ -8,8 +8,6 @@ weights rounds them first (:func:`snap`): that is the one definition of a tie.
 [2, 2, 1, 0]
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -20,9 +18,9 @@ from rerank.errors import InputError
 
 Indices = NDArray[np.intp]
 
+# Binary places of the scaled score to which scores are rounded before they are compared, so that two rows whose exact
+# scores are equal are not told apart by the rounding of a sum (docs/decisions/0007).
 BINARY_PLACES = 40
-"""Binary places of the scaled score to which scores are rounded before they are compared, so that two rows whose exact
-scores are equal are not told apart by the rounding of a sum (docs/decisions/0007)."""
 
 
 def affine(X: NDArray[np.float64], coef: NDArray[np.float64], intercept: float = 0.0) -> NDArray[np.float64]:

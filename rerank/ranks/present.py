@@ -1,7 +1,5 @@
 """Weight 0 means that a row, or a list, is not there: the rows that are, found once where a table comes in."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

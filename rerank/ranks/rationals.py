@@ -1,7 +1,5 @@
 """Exact numbers: doubles as integers over a common denominator, sums, rounding to a chosen side, and closeness."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
@@ -10,11 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Exact = NDArray[Any]
-"""An object array of Python integers."""
-
-MOST_SUMMED = 2**25
-"""Integers of 27 bits whose sum has 53 bits or fewer."""
+Exact = NDArray[Any]  # an object array of Python integers
+MOST_SUMMED = 2**25  # integers of 27 bits whose sum has 53 bits or fewer
 
 
 def as_integers(values: NDArray[np.float64]) -> tuple[Exact, int]:
@@ -104,12 +99,8 @@ def from_text(text: str) -> Fraction:
     return Fraction(int(above, 16), denominator)
 
 
-CLOSED = 1e-9
-"""The largest gap that counts as closed: two different values of a statistic differ by far more."""
-
-
-ROUNDING = 1e-12
-"""Most that sums in doubles are off, relative to the sum of the sizes of their terms."""
+CLOSED = 1e-9  # the largest gap that counts as closed: two different values of a statistic differ by far more
+ROUNDING = 1e-12  # most that sums in doubles are off, relative to the sum of the sizes of their terms
 
 
 def is_closed(gap: float, value: float, summed: float = 0.0) -> bool:

@@ -1,7 +1,5 @@
 """What each row of a list is worth: gains of labels, weighted rows, and relevant items that are no rows."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -15,11 +13,8 @@ from rerank.statistics import Precision, RankStatistic, parse
 Floats = NDArray[np.float64]
 Gain = Literal["exponential", "linear", "binary", "order"]
 IdealGains = Mapping[Any, Sequence[float]] | None
-KINDS = ("exponential", "linear")
-"""What a user may ask for; "binary" and "order" are what a statistic may ask for."""
-
-LARGEST = 2.0**1000
-"""Gain of a label of 1000, the largest: sums over rows stay finite."""
+KINDS = ("exponential", "linear")  # what a user may ask for; "binary" and "order" are what a statistic may ask for
+LARGEST = 2.0**1000  # gain of a label of 1000, the largest: sums over rows stay finite
 
 
 def gain_of(stat: object, gain: Gain, sample_weight: ArrayLike | None = None) -> Gain:

@@ -5,8 +5,6 @@ with 0 if the run has nothing for it or nothing is relevant; documents without a
 that were not retrieved count in what a value is divided by; precision is a share of the places.
 """
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Iterator, Sequence
@@ -25,37 +23,21 @@ from rerank.ranks.field import Measure, Placed, Pool, RunTies, chance_of, measur
 from rerank.ranks.row_gains import Floats, Gain, asks_relevance
 from rerank.statistics import RankStatistic
 
-MEASURES = ("ndcg@10", "ap", "rr", "precision@10", "recall@100")
-"""What is measured unless one says."""
+MEASURES = ("ndcg@10", "ap", "rr", "precision@10", "recall@100")  # what is measured unless one says
 
 
 @dataclass(frozen=True, eq=False)
 class RunValues:
-    """Values of a run.
-
-    Attributes
-    ----------
-    measures : tuple of str
-    queries : tuple of str
-        The judged ones, in the order of the judgements.
-    values : float64 array (queries, measures)
-    n_missing : int
-        Judged queries for which the run has no document.
-    n_unjudged : int
-        Queries of the run without a judgement, which count nowhere.
-    n_known : int
-        Documents of the run that were judged.
-    notes : tuple of str
-        What makes values look wrong: no document of the run was judged, no grade is large enough, or a measure that
-        may be taken for another.
-    """
+    """Values of a run."""
 
     measures: tuple[str, ...]
-    queries: tuple[str, ...]
-    values: Floats
-    n_missing: int
-    n_unjudged: int
-    n_known: int
+    queries: tuple[str, ...]  # the judged ones, in the order of the judgements
+    values: Floats  # (queries, measures)
+    n_missing: int  # judged queries for which the run has no document
+    n_unjudged: int  # queries of the run without a judgement, which count nowhere
+    n_known: int  # documents of the run that were judged
+    # What makes values look wrong: no document of the run was judged, no grade is large enough, or a measure that may
+    # be taken for another.
     notes: tuple[str, ...] = ()
 
     @property
@@ -129,9 +111,8 @@ class Terms:
         one_of("precision", precision, ("double", "single"))
         self.gain, self.level, self.ties = gain, whole("level", level), ties
         self.single, self.strangers = precision == "single", strangers
-        self.measures: list[Measure] = [
-            measure_of(one) for one in ([measures] if isinstance(measures, str) else measures)
-        ]
+        each = [measures] if isinstance(measures, str) else measures
+        self.measures: list[Measure] = [measure_of(one) for one in each]
         if not self.measures:
             raise InputError("measures is empty; name at least one, such as 'ndcg@10'.")
 
@@ -158,9 +139,9 @@ def _judged(name: str, run: Rows, pool: Pool, terms: Terms) -> tuple[RunValues, 
         if not terms.strangers:
             raise InputError(f"{stranger}; give runs and judgements of the same documents, with the same ids.")
         notes.append(f"{stranger}; check that their ids are spelled alike.")
-    if not (pool.grade >= terms.level).any() and any(
-        not isinstance(one.kind, RankStatistic) or asks_relevance(one.kind) for one in terms.measures
-    ):
+    kinds = [one.kind for one in terms.measures]
+    binary = any(not isinstance(kind, RankStatistic) or asks_relevance(kind) for kind in kinds)
+    if binary and not (pool.grade >= terms.level).any():
         notes.append(f"No document has a grade of {terms.level} or more, so measures of relevant documents are all 0.")
     values = np.array([values_of(one, placed, terms.gain, terms.level, terms.ties) for one in terms.measures]).T
     first = terms.measures[0]
@@ -168,16 +149,11 @@ def _judged(name: str, run: Rows, pool: Pool, terms: Terms) -> tuple[RunValues, 
     if chance is not None:
         chance[placed.lengths == 0] = np.nan
         notes += worse_than_chance(name.removeprefix("the "), first.name, values[:, 0], chance)
-    found = RunValues(
-        tuple(one.name for one in terms.measures),
-        pool.queries,
-        values,
-        int((placed.lengths == 0).sum()),
-        int((own < 0).sum()),
-        int(placed.judged.size),
-        tuple(dict.fromkeys(notes)),
-    )
-    return found, placed
+    names, counts = tuple(one.name for one in terms.measures), (placed.lengths == 0, own < 0)
+    missing, unjudged = (int(those.sum()) for those in counts)
+    known = int(placed.judged.size)
+    notes = list(dict.fromkeys(notes))
+    return RunValues(names, pool.queries, values, missing, unjudged, known, tuple(notes)), placed
 
 
 def _stranger(name: str, pool: Pool, query: Any, documents: Any) -> str:
@@ -224,20 +200,11 @@ def _interval(apart: Floats) -> tuple[float, float]:
 
 
 def differences(run: RunValues, base: RunValues) -> list[Difference]:
-    """What a run has more than ``base``, measure by measure, with Student's interval over the queries of both.
-
-    Raises
-    ------
-    InputError
-        If measures or queries differ.
-    """
+    """What a run has more than ``base``, measure by measure, with Student's interval over the queries of both."""
     if (run.measures, run.queries) != (base.measures, base.queries):
         raise InputError("The runs were judged by other measures or queries; judge both in the same way.")
-    apart = (run.values - base.values).T
-    return [
-        Difference(name, *_interval(own), int((own > 0).sum()), int((own < 0).sum()))
-        for name, own in zip(run.measures, apart)
-    ]
+    each = zip(run.measures, (run.values - base.values).T)
+    return [Difference(name, *_interval(own), int((own > 0).sum()), int((own < 0).sum())) for name, own in each]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -373,8 +340,7 @@ def evaluate_runs(
     return found
 
 
-IDLE = "which do not count."
-"""How a note ends that is no reason to look again."""
+IDLE = "which do not count."  # how a note ends that is no reason to look again
 
 
 def compare_runs(runs: Any, qrels: Any, terms: Terms) -> Evaluation:

@@ -3,8 +3,6 @@
 :class:`rerank.Reranker` finds them here by name.
 """
 
-from __future__ import annotations
-
 import importlib
 from typing import TYPE_CHECKING, Any
 

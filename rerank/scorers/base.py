@@ -1,7 +1,5 @@
 """What all first stages share: rows, labels, lists and weights, linear scores, warm starts and regularisation paths."""
 
-from __future__ import annotations
-
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
@@ -70,15 +68,7 @@ class RankingData:
     def sides(self) -> tuple[tuple[Ints, Ints], tuple[Ints, Ints]]:
         """Relevant rows, and others, of the lists that hold both, sorted by list; rows of weight 0 are left out.
 
-        Returns
-        -------
-        two pairs of int64 arrays
-            Positions of the rows in the data, and the list of each: 0 to the number of such lists - 1.
-
-        Raises
-        ------
-        InputError
-            If no list holds both.
+        For either kind the positions of the rows in the data, and the list of each: 0 to the number of such lists - 1.
         """
         counts = self.weight > 0
         kinds = counts & self.relevant, counts & ~self.relevant
@@ -95,13 +85,7 @@ class RankingData:
 
 
 def groups_of(qid: Any, n: int) -> Ints:
-    """Number the lists in order of first appearance; one list without ``qid``.
-
-    Raises
-    ------
-    InputError
-        If ``qid`` has another length than the rows.
-    """
+    """Number the lists in order of first appearance; one list without ``qid``."""
     if qid is None:
         return np.zeros(n, np.int64)
     given = np.asarray(qid)
@@ -111,32 +95,22 @@ def groups_of(qid: Any, n: int) -> Ints:
 
 
 def weights_of(sample_weight: Any, n: int) -> Floats:
-    """Weights of the rows, 1 where none are given.
-
-    Raises
-    ------
-    InputError
-        If they are not ``n`` finite numbers >= 0 of which one is positive.
-    """
+    """Weights of the rows, 1 where none are given."""
     return np.ones(n) if sample_weight is None else check_weights(sample_weight, n)
 
 
-LARGEST = 2.0**400
-"""Largest entry of X, so that sums of squares and of their products stay finite."""
+LARGEST = 2.0**400  # largest entry of X, so that sums of squares and of their products stay finite
 
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """What a solver found for one ``alpha``.
-
-    ``gap`` bounds ``(objective - optimum) / |optimum|`` from above (RankSVM's: ``/ objective``) and is NaN where the
-    method proves nothing.
-    """
+    """What a solver found for one ``alpha``."""
 
     coef: Floats
     objective: float
     n_iter: int
     converged: bool
+    # At least (objective - optimum) / |optimum| (RankSVM's: / objective); NaN where the method proves nothing.
     gap: float = float("nan")
     state: Any = None  # what the next solve can start from
     advice: str = field(kw_only=True)  # what to raise if not converged
@@ -181,10 +155,7 @@ class LinearRanker(BaseEstimator):
 
     @abstractmethod
     def _solve(self, problem: Any, alpha: float, start: Solution | None) -> Solution:
-        """Minimise the objective for one ``alpha``, from the solution ``start`` of a near one where there is any.
-
-        ``problem`` is what :meth:`_prepare` made.
-        """
+        """Minimise the objective of what :meth:`_prepare` made, from the solution ``start`` of a near ``alpha``."""
 
     def _check_parameters(self) -> None:
         """Raise :class:`InputError` for parameters out of range."""
@@ -246,13 +217,8 @@ class LinearRanker(BaseEstimator):
             last = solutions[i] = self._protected(self._solve, problem, float(given[i]), last)
             self._keep(last)
         every = [solutions[i] for i in range(given.size)]
-        return Path(
-            given,
-            np.array([s.coef for s in every]),
-            np.array([s.objective for s in every]),
-            np.array([s.gap for s in every]),
-            np.array([s.n_iter for s in every]),
-        )
+        parts = zip(*((s.coef, s.objective, s.gap, s.n_iter) for s in every))
+        return Path(given, *map(np.array, parts))
 
     def decision_function(self, X: Any) -> Floats:
         """Score of each row of ``X`` (n, d), larger is better."""
@@ -294,10 +260,7 @@ class LinearRanker(BaseEstimator):
 
     @staticmethod
     def _protected(work: Callable[..., Answer], *arguments: Any) -> Answer:
-        """Do some work in a thread in which Ctrl-C cannot break compiled code or the compiler.
-
-        Time limits do not count the time in which its kernels are compiled.
-        """
+        """Work in a thread, where Ctrl-C breaks no compiled code; time limits do not count compiling."""
         watch()
         return unbroken(lambda: work(*arguments))
 

@@ -8,8 +8,6 @@ for one list, in SVM-rank with the share of swapped pairs as its loss (``-l 2``)
 (``rank_ratio=1``, every event observed) takes twice C.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -27,10 +25,6 @@ def count_pairs(y: Any, qid: Any = None, sample_weight: Any = None) -> float:
     ----------
     y : array (n,)
     qid, sample_weight : array (n,), optional
-
-    Returns
-    -------
-    float
     """
     y = np.asarray(y, dtype=np.float64)
     there = present(y.size, sample_weight)
@@ -40,26 +34,10 @@ def count_pairs(y: Any, qid: Any = None, sample_weight: Any = None) -> float:
 
 
 def c_of_alpha(alpha: float, n_pairs: float = 1.0) -> float:
-    """``C = 1 / (2 alpha N)``.
-
-    Raises
-    ------
-    InputError
-        Unless both numbers are finite and > 0.
-    """
-    return _half_inverse("alpha", alpha, n_pairs)
+    """``C = 1 / (2 alpha N)``; both numbers have to be > 0."""
+    return 1 / (2 * real("alpha", alpha, 0, positive=True) * real("n_pairs", n_pairs, 0, positive=True))
 
 
 def alpha_of_c(C: float, n_pairs: float = 1.0) -> float:
-    """``alpha = 1 / (2 C N)``.
-
-    Raises
-    ------
-    InputError
-        Unless both numbers are finite and > 0.
-    """
-    return _half_inverse("C", C, n_pairs)
-
-
-def _half_inverse(name: str, value: float, n_pairs: float) -> float:
-    return 1 / (2 * real(name, value, 0, positive=True) * real("n_pairs", n_pairs, 0, positive=True))
+    """``alpha = 1 / (2 C N)``; both numbers have to be > 0."""
+    return c_of_alpha(real("C", C, 0, positive=True), n_pairs)

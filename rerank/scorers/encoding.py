@@ -3,9 +3,8 @@
 What is learned from the training rows is plain numbers and texts, so that it is stored without pickle.
 """
 
-from __future__ import annotations
-
 import datetime
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -19,17 +18,14 @@ from rerank.errors import InputError
 from rerank.io.frames import are_dates, column, entries, numbers
 from rerank.scorers.base import Floats
 
+# A text gets a column of its own if it stands in so many rows and in that share of them; at most so many texts of a
+# column do, each of at most so many characters.
 LEAST_ROWS, LEAST_SHARE, MOST_LEVELS, LONGEST = 10, 0.005, 50, 1000
-"""A text gets a column of its own if it stands in so many rows and in that share of them; at most so many texts of a
-column do, each of at most so many characters."""
-
-NEARLY_ALL = 0.9
-"""A column of which so many of the rows have a text of their own is a name or an id."""
+NEARLY_ALL = 0.9  # a column of which so many of the rows have a text of their own is a name or an id
 
 DATE, OWN, CONSTANT, EMPTY = "a date", "nearly a text for each row", "constant", "no value"
 RARE, OTHER_KIND = f"no text in {LEAST_ROWS} rows", "neither numbers nor text"
-REASONS = (DATE, OWN, CONSTANT, EMPTY, RARE, OTHER_KIND)
-"""Why a column is left out."""
+REASONS = (DATE, OWN, CONSTANT, EMPTY, RARE, OTHER_KIND)  # why a column is left out
 
 _CONTAINERS = (list, tuple, dict, set, np.ndarray)
 _DATES = (datetime.date, datetime.time, datetime.timedelta)
@@ -77,15 +73,9 @@ Rule = Numbers | Texts
 
 
 def learned(X: Any, weight: Floats | None, names: Sequence[str]) -> tuple[list[Rule], dict[int, str]]:
-    """How each column of a table is encoded, and why the others are left out.
+    """How each column of a table (n, d) is encoded, and why the others are left out; ``names`` are for messages.
 
-    Parameters
-    ----------
-    X : table (n, d)
-    weight : float64 array (n,) or None
-        For the median that fills gaps; a text is counted by rows.
-    names : sequence of str
-        For messages.
+    The median that fills gaps is weighted by ``weight`` (n,); a text is counted by rows.
     """
     rules: list[Rule] = []
     left_out: dict[int, str] = {}
@@ -138,9 +128,7 @@ def _of_texts(j: int, found: list[Any]) -> Rule | str:
         return DATE
     if any(map(_is_container, _types(seen))):
         return OTHER_KIND
-    counts: dict[str, int] = {}
-    for one in map(str, seen):
-        counts[one] = counts.get(one, 0) + 1
+    counts = Counter(map(str, seen))
     gaps = len(seen) < len(found)
     if len(counts) == 1 and not gaps:
         return DATE if are_dates(counts) else CONSTANT
@@ -160,11 +148,6 @@ def coded(X: Any, rules: Sequence[Rule], names: Sequence[str]) -> Iterator[tuple
     A gap is filled with the median. A text that has no column of its own counts as another text, and as none of the
     texts seen if there were no others. A gap of texts is none of them. In a column of objects numbers and texts may
     stand side by side, and some rows may hold only one of the two: a text among numbers is a gap.
-
-    Raises
-    ------
-    InputError
-        For texts where numbers were, and the reverse.
     """
     for rule in rules:
         values, name = _numbers(X, rule.at, names[rule.at]), names[rule.at]
@@ -241,10 +224,8 @@ def _is_container(kind: type) -> bool:
 
 def told(rules: Sequence[Rule], left_out: dict[int, str], names: Sequence[str]) -> str:
     """A sentence: which columns were learned from, and which were not and why."""
-    kinds = [
-        (sum(isinstance(rule, kind) for rule in rules), word) for kind, word in ((Numbers, "numbers"), (Texts, "text"))
-    ]
-    kinds = [(count, word) for count, word in kinds if count]
+    counts = [sum(isinstance(rule, kind) for rule in rules) for kind in (Numbers, Texts)]
+    kinds = [(count, word) for count, word in zip(counts, ("numbers", "text")) if count]
     whole = f"{len(rules)} column{'s' * (len(rules) != 1)}"
     parts = f" of {kinds[0][1]}" if len(kinds) == 1 else ": " + ", ".join(f"{count} of {word}" for count, word in kinds)
     left = [f"{names[j]} ({why})" for j, why in left_out.items()]

@@ -1,7 +1,5 @@
 """Products of a matrix with vectors in float64, and L-BFGS for smooth losses of linear scores."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -15,8 +13,7 @@ from rerank.scorers.base import Floats, Solution
 
 BLOCK = 1 << 18  # entries of a float32 matrix that are converted at a time: 2 MB, which fit the cache
 
-Loss = Callable[[Floats], tuple[float, Floats]]
-"""Scores (n,) to the loss and its gradient in the scores (n,)."""
+Loss = Callable[[Floats], tuple[float, Floats]]  # scores (n,) to the loss and its gradient in the scores (n,)
 
 MEMORY = 20  # steps that L-BFGS keeps
 ADVICE = "Raise max_iter or alpha, or standardise the features."
@@ -88,20 +85,10 @@ def squares(X: Any, weight: Floats) -> Floats:
 
 
 def minimise(X: Any, loss: Loss, alpha: float, start: Floats | None, tol: float, max_iter: int) -> Solution:
-    """Minimise ``J(w) = alpha/2 |w|^2 + loss(X w)``.
+    """Minimise ``J(w) = alpha/2 |w|^2 + loss(X w)`` from ``start`` (d,), zero without one.
 
-    Converged means ``max|grad J(w)| <= tol max|grad J(0)|``, which does not depend on the scale of the loss, or that
-    float64 shows no further decrease of ``J``.
-
-    Parameters
-    ----------
-    X : float array or CSR matrix (n, d)
-    loss : callable
-        Scores (n,) to value and gradient (n,).
-    alpha : float
-    start : float64 (d,) or None
-        None is zero.
-    tol, max_iter : float, int
+    ``loss`` takes scores (n,) and gives its value and gradient (n,).  Converged means ``max|grad J(w)| <= tol
+    max|grad J(0)|``, which does not depend on the scale of the loss, or that float64 shows no further decrease.
     """
     products, stop = Products(X), current()
 
@@ -117,20 +104,9 @@ def minimise(X: Any, loss: Loss, alpha: float, start: Floats | None, tol: float,
     scale = float(np.abs(value(zero)[1]).max(initial=0.0))
     w, used, still = (zero if start is None else start.copy()), 0, False
     while True:
-        found = minimize(
-            value,
-            w,
-            jac=True,
-            method="L-BFGS-B",
-            callback=unless_over,
-            options={
-                "gtol": tol * scale,
-                "ftol": ROUNDING,
-                "maxcor": MEMORY,
-                "maxiter": max_iter - used,
-                "maxfun": 20 * max_iter,
-            },
-        )
+        limits = {"maxiter": max_iter - used, "maxfun": 20 * max_iter}
+        options = {"gtol": tol * scale, "ftol": ROUNDING, "maxcor": MEMORY, **limits}
+        found = minimize(value, w, jac=True, method="L-BFGS-B", callback=unless_over, options=options)
         w, used = found.x, used + int(found.nit)
         small = float(np.abs(found.jac).max(initial=0.0)) <= tol * scale
         # A failed line search (status 2) is tried once more without the old steps.  If that does not move either,

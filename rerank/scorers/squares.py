@@ -1,7 +1,5 @@
 """Squares of columns beside the columns: a score that is linear in both may rise towards both ends of a column."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 

@@ -1,7 +1,5 @@
 """Logistic regression on tables as they come, and the simple variants that are worth a try."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
@@ -22,20 +20,9 @@ from rerank.io.frames import is_frame
 from rerank.io.options import real, whole
 from rerank.ranks.present import Present, present
 from rerank.ranks.rationals import unit
+from rerank.scorers import encoding
 from rerank.scorers.base import Floats, weights_of
-from rerank.scorers.encoding import (
-    LONGEST,
-    MOST_LEVELS,
-    REASONS,
-    Numbers,
-    Rule,
-    Texts,
-    coded,
-    encoded,
-    learned,
-    told,
-    unseen,
-)
+from rerank.scorers.encoding import Numbers, Rule, Texts
 
 PARAMETERS = ("squares", "head", "balanced", "C", "max_iter")
 
@@ -80,6 +67,10 @@ class TableLogistic(ClassifierMixin, BaseEstimator):
 
     n_features_in_: int
     feature_names_in_: NDArray[Any]
+    head_coef_: Floats | None
+    head_intercept_: Floats | None
+    head_threshold_: float | None
+    head_floor_: float | None
 
     def __init__(
         self,
@@ -90,11 +81,8 @@ class TableLogistic(ClassifierMixin, BaseEstimator):
         C: float = 1.0,
         max_iter: int = 1000,
     ) -> None:
-        self.squares = squares
-        self.head = head
-        self.balanced = balanced
-        self.C = C
-        self.max_iter = max_iter
+        self.squares, self.head, self.balanced = squares, head, balanced
+        self.C, self.max_iter = C, max_iter
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from a table.
@@ -128,10 +116,7 @@ class TableLogistic(ClassifierMixin, BaseEstimator):
             raise InputError(f"y holds 1 class only ({self.classes_[0]}); a classifier needs rows of two.")
         encoded_rows = self._learned(table, weight)
         self.coef_, self.intercept_ = self._model(encoded_rows, target, weight)
-        self.head_threshold_: float | None = None
-        self.head_floor_: float | None = None
-        self.head_coef_: Floats | None = None
-        self.head_intercept_: Floats | None = None
+        self.head_coef_ = self.head_intercept_ = self.head_threshold_ = self.head_floor_ = None
         if self.head is not None:
             self._fit_head(table, encoded_rows, target, weight)
         return self
@@ -155,9 +140,8 @@ class TableLogistic(ClassifierMixin, BaseEstimator):
             y = column_or_1d(labels[0], warn=True)
             check_consistent_length(X, y)
         else:
-            found = validate_data(
-                self, X, *labels, reset=fitting, accept_sparse="csr", dtype=None, ensure_all_finite="allow-nan"
-            )
+            taken = {"accept_sparse": "csr", "dtype": None, "ensure_all_finite": "allow-nan"}
+            found = validate_data(self, X, *labels, reset=fitting, **taken)
             if not fitting:
                 return found
             X, y = found
@@ -181,17 +165,16 @@ class TableLogistic(ClassifierMixin, BaseEstimator):
             # Sparse rows are multiplied by the inverse, which is to be finite.
             self.scale_ = np.maximum(spread(table, weight)[1], np.finfo(np.float64).tiny)
             return table @ diags_array(1 / self.scale_)
-        self.rules_, self.left_out_ = learned(table, weight, names)
+        self.rules_, self.left_out_ = encoding.learned(table, weight, names)
         if not self.rules_:
             why = ", ".join(f"{names[j]!r}: {reason}" for j, reason in list(self.left_out_.items())[:5])
             raise InputError(f"X has no column to learn from ({why}); give one that varies.")
-        rows = encoded(table, self.rules_, names)
+        rows = encoding.encoded(table, self.rules_, names)
         self.centre_, self.scale_ = spread(rows, weight)
         rows = standardised(rows, self.centre_, self.scale_)
         if not self.squares:
             return rows
-        values = self._values_at()
-        self.square_of_ = np.array([j for j in values if np.unique(rows[:, j]).size > 2], dtype=np.intp)
+        self.square_of_ = np.array([j for j in self._values_at() if np.unique(rows[:, j]).size > 2], dtype=np.intp)
         squared = rows[:, self.square_of_] ** 2
         if squared.shape[1]:
             scaler = StandardScaler().fit(squared, sample_weight=weight)
@@ -230,21 +213,22 @@ class TableLogistic(ClassifierMixin, BaseEstimator):
 
     def _scores(self, X: Any) -> Floats:
         """Scores (models, n) of the rows by the first model and, if there is one, the second."""
-        coef, start = self._models()
-        n = X.shape[0]
+        coef, start = self.coef_, self.intercept_
+        if self.head_coef_ is not None and self.head_intercept_ is not None:
+            coef, start = np.vstack([coef, self.head_coef_]), np.concatenate([start, self.head_intercept_])
         if self.rules_ is None:
             rows = csr_array(X, dtype=np.float64)
             if not np.isfinite(rows.data).all():
                 raise InputError("X holds NaN or inf, and the first stage was fitted on sparse rows; fill it in.")
             return np.ascontiguousarray((rows @ (coef / self.scale_).T).T) + start[:, None]
         X = X.tocsc() if issparse(X) else X
-        total: Floats = np.repeat(start[:, None], n, axis=1)
+        total: Floats = np.repeat(start[:, None], X.shape[0], axis=1)
         own = self.centre_.size - self.square_of_.size
         squares = {int(j): own + k for k, j in enumerate(self.square_of_)}
         at = 0
         # Summed column by column: BLAS gives a row other bits among other rows.
         with np.errstate(over="ignore", invalid="ignore"):  # who takes the scores refuses what is not finite
-            for block, codes in coded(X, self.rules_, self._names()):
+            for block, codes in encoding.coded(X, self.rules_, self._names()):
                 part = np.zeros((coef.shape[0], block.shape[0]))
                 for values in block.T:
                     scaled = standardised(values, self.centre_[at], self.scale_[at])
@@ -255,12 +239,6 @@ class TableLogistic(ClassifierMixin, BaseEstimator):
                     at += 1
                 total += part if codes is None else part[:, codes]
         return total
-
-    def _models(self) -> tuple[Floats, Floats]:
-        """Weights (models, m) and intercepts (models,)."""
-        if self.head_coef_ is None or self.head_intercept_ is None:
-            return self.coef_, self.intercept_
-        return np.vstack([self.coef_, self.head_coef_]), np.concatenate([self.intercept_, self.head_intercept_])
 
     def _both(self, X: Any) -> tuple[Floats, NDArray[np.bool_], Floats]:
         """Scores of the first model, which rows are in the head, and the scores of the second model."""
@@ -296,7 +274,7 @@ class TableLogistic(ClassifierMixin, BaseEstimator):
         input_features : sequence of str, optional
             As in :meth:`get_feature_names_out`.
         """
-        return unseen(X, self.rules_ or (), list(self._names() if input_features is None else input_features))
+        return encoding.unseen(X, self.rules_ or (), list(self._names() if input_features is None else input_features))
 
     def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> NDArray[Any]:
         """Names of the encoded columns (m,).
@@ -322,7 +300,7 @@ class TableLogistic(ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "coef_")
         names = list(self._names() if input_features is None else input_features)
         rules = [Numbers(j, 0.0, False) for j in range(len(names))] if self.rules_ is None else self.rules_
-        said = told(rules, self.left_out_, names)
+        said = encoding.told(rules, self.left_out_, names)
         if self.head is None or self.head_coef_ is not None:
             return said
         return f"{said} The first {self.head:.0%} of the rows are of one class, so the first model orders them too."
@@ -339,12 +317,8 @@ class TableLogistic(ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "coef_")
         sparse, head = self.rules_ is None, None
         if self.head_coef_ is not None and self.head_intercept_ is not None:
-            head = {
-                "threshold": self.head_threshold_,
-                "floor": self.head_floor_,
-                "coef": self.head_coef_[0].tolist(),
-                "intercept": float(self.head_intercept_[0]),
-            }
+            head = {"threshold": self.head_threshold_, "floor": self.head_floor_}
+            head |= {"coef": self.head_coef_[0].tolist(), "intercept": float(self.head_intercept_[0])}
         return {
             "squares": bool(self.squares),
             "head": None if self.head is None else float(self.head),
@@ -392,13 +366,11 @@ class TableLogistic(ClassifierMixin, BaseEstimator):
         rules = [_rule_in(column) for column in body["columns"]]
         left_out = {int(column["at"]): column["why"] for column in body["left_out"]}
         used = [rule.at for rule in rules]
-        _that(set(left_out.values()) <= set(REASONS), "a column is left out for a known reason")
+        _that(set(left_out.values()) <= set(encoding.REASONS), "a column is left out for a known reason")
         _that(used == sorted(set(used)) and list(left_out) == sorted(left_out), "columns are ascending")
         whole = not rules and not left_out if sparse else rules and len(rules) + len(left_out) == n
-        _that(
-            n > 0 and bool(whole) and (sparse or {*used, *left_out} == set(range(n))),
-            "each column is used or left out, and all of sparse rows are used",
-        )
+        every = n > 0 and bool(whole) and (sparse or {*used, *left_out} == set(range(n)))
+        _that(every, "each column is used or left out, and all of sparse rows are used")
         self.rules_, self.left_out_, self.n_features_in_ = None if sparse else rules, left_out, n
         square_of = [int(j) for j in body["square_of"]]
         _that(square_of == sorted({*square_of} & {*self._values_at()}), "squares are of columns of numbers, ascending")
@@ -422,10 +394,8 @@ class TableLogistic(ClassifierMixin, BaseEstimator):
         """Two classes; texts, gaps and sparse rows are taken."""
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = True
-        tags.input_tags.string = True
-        tags.input_tags.categorical = True
+        taken = tags.input_tags
+        taken.sparse = taken.allow_nan = taken.string = taken.categorical = True
         return tags
 
 
@@ -459,7 +429,7 @@ def _rule_in(body: Mapping[str, Any]) -> Rule:
     if "levels" not in body:
         return Numbers(at, float(_floats([body["fill"]], 1)[0]), gaps)
     levels = tuple(map(str, body["levels"]))
-    short = 0 < len(levels) <= MOST_LEVELS and all(len(level) <= LONGEST for level in levels)
+    short = 0 < len(levels) <= encoding.MOST_LEVELS and all(len(level) <= encoding.LONGEST for level in levels)
     _that(short and list(levels) == sorted(set(levels)), "levels are ascending texts")
     return Texts(at, levels, bool(body["others"]), gaps)
 

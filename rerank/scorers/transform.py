@@ -1,8 +1,6 @@
 """Monotone maps of single features, which often help a linear ranker more than another loss does."""
 
-from __future__ import annotations
-
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,11 +47,9 @@ class MonotoneTransform(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     n_features_in_: int
 
     def __init__(self, kind: str = "signed_log", *, offset: float = 0.01, n_bins: int = 32) -> None:
-        self.kind = kind
-        self.offset = offset
-        self.n_bins = n_bins
+        self.kind, self.offset, self.n_bins = kind, offset, n_bins
 
-    def fit(self, X: Any, y: Any = None) -> MonotoneTransform:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the maps from ``X`` (n, d), dense or sparse.
 
         Raises

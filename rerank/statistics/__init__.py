@@ -42,29 +42,6 @@ from rerank.statistics.custom import Custom
 from rerank.statistics.derived import InLists, Share, fitted_statistic
 from rerank.statistics.parse import parse
 
-__all__ = [
-    "AUC",
-    "DCG",
-    "InLists",
-    "MRR",
-    "NDCG",
-    "RBP",
-    "AveragePrecision",
-    "Custom",
-    "PNorm",
-    "Pairs",
-    "PartialAUC",
-    "PosAtTop",
-    "Precision",
-    "RankStatistic",
-    "Recall",
-    "ReciprocalRank",
-    "Share",
-    "Success",
-    "Window",
-    "WinnerTakesAll",
-    "fitted_statistic",
-    "ideal",
-    "parse",
-    "presentation",
-]
+__all__ = ["AUC", "DCG", "InLists", "MRR", "NDCG", "RBP", "AveragePrecision", "Custom", "PNorm", "Pairs", "PartialAUC"]
+__all__ += ["PosAtTop", "Precision", "RankStatistic", "Recall", "ReciprocalRank", "Share", "Success", "Window"]
+__all__ += ["WinnerTakesAll", "fitted_statistic", "ideal", "parse", "presentation"]

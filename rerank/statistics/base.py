@@ -21,26 +21,13 @@ Ties = Literal["pessimistic", "optimistic", "average"]
 
 @dataclass(frozen=True)
 class Number:
-    """The number that follows "@" in a name.
+    """The number that follows "@" in a name."""
 
-    Attributes
-    ----------
-    letter : str
-        Stands for the number in the list of known names.
-    kind : str
-        What the number is, for the sentence that refuses another text.
-    read : callable
-        Makes the number of its text, or raises `ValueError`.
-    example : str
-    optional : bool
-        Whether the name may stand without a number.
-    """
-
-    letter: str
-    kind: str
-    read: Callable[[str], float]
+    letter: str  # stands for the number in the list of known names
+    kind: str  # what the number is, for the sentence that refuses another text
+    read: Callable[[str], float]  # makes the number of its text, or raises ValueError
     example: str
-    optional: bool = False
+    optional: bool = False  # whether the name may stand without a number
 
 
 PLACES = Number("N", "a whole number", int, "10")

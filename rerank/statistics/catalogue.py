@@ -6,12 +6,10 @@ no relevant row that moves up lowers the value. Those that are ``alone`` pay a r
 other items, which no relevant one changes.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -159,7 +157,7 @@ class Window(AtDepth):
         return f"window{self.c:g}@{self.at}"
 
     @classmethod
-    def read(cls, stem: str, argument: str) -> Window:
+    def read(cls, stem: str, argument: str) -> Self:
         """The window of a name's two parts; InputError for other texts than a width and a number of places."""
         match = re.match(r"window(\d+(?:\.\d+)?)?$", stem)
         if match is None or not argument.isdigit():
@@ -319,22 +317,8 @@ class PosAtTop(WinnerTakesAll):
     alone = True
 
 
+# In the order in which a user sees them listed. A new statistic gets its name here.
 NAMED: tuple[type[RankStatistic], ...] = (
-    AUC,
-    Pairs,
-    PartialAUC,
-    WinnerTakesAll,
-    Precision,
-    Window,
-    MRR,
-    DCG,
-    NDCG,
-    PNorm,
-    Recall,
-    RBP,
-    AveragePrecision,
-    ReciprocalRank,
-    Success,
-    PosAtTop,
+    *(AUC, Pairs, PartialAUC, WinnerTakesAll, Precision, Window, MRR, DCG, NDCG, PNorm, Recall, RBP),
+    *(AveragePrecision, ReciprocalRank, Success, PosAtTop),
 )
-"""In the order in which a user sees them listed. A new statistic gets its name here."""

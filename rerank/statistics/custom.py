@@ -1,11 +1,9 @@
 """A statistic given by its coefficients."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -55,7 +53,7 @@ class Custom(RankStatistic):
         return "custom[" + ",".join(map(repr, self.a)) + "]"
 
     @classmethod
-    def read(cls, name: str) -> Custom:
+    def read(cls, name: str) -> Self:
         """The statistic of a name ``"custom[a_1,...,a_n]"``."""
         inside = re.fullmatch(r"custom\[(.*)\]", name)
         try:

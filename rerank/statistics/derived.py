@@ -10,8 +10,6 @@ earn, the list to come is a random part of the training list, or the training li
 Both averages fall with the place, so they are again rank statistics.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -64,8 +62,7 @@ class Share(RankStatistic):
         return found
 
 
-LONGEST = 10**8
-"""Rows of a list whose places are still held in memory."""
+LONGEST = 10**8  # rows of a list whose places are still held in memory
 
 
 @dataclass(frozen=True, repr=False)

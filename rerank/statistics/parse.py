@@ -1,7 +1,5 @@
 """Reading a name such as ``"dcg@10"``: :func:`parse`."""
 
-from __future__ import annotations
-
 import re
 
 from rerank.errors import InputError, similar, unknown

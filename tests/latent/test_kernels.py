@@ -128,24 +128,8 @@ def test_a_visit_takes_the_step_of_the_formula(seed, size, m, popular):
     U, V = start.U.astype(np.float64), start.V.astype(np.float64)
     slow_visit(who, log.items, xi, starts, U, V, 20, 1e-4, 0.1, size, m, popular, seed)
     f = np.float32
-    pairs = robirank(
-        who,
-        log.items,
-        xi,
-        starts,
-        start.U,
-        start.GU,
-        start.V,
-        start.GV,
-        20,
-        f(1e-4),
-        f(0.1),
-        False,
-        size,
-        m,
-        popular,
-        np.uint64(seed),
-    )
+    records, factors = (who, log.items, xi, starts), (start.U, start.GU, start.V, start.GV)
+    pairs = robirank(records, *factors, 20, (f(1e-4), f(0.1), False), (size, m, popular, np.uint64(seed)))
     assert pairs == who.size * m
     # A record or an item y' may come twice in a visit: its shrinkage is then a product, not a sum; moves are of 1e-3.
     np.testing.assert_allclose(start.U, U, atol=3e-6)
@@ -270,24 +254,8 @@ def test_warp_takes_the_step_of_the_formula(seed, size, m):
     U, V = start.U.astype(np.float64), start.V.astype(np.float64)
     wanted = slow_warp(who, log.items, starts, U, V, 20, 1e-4, 0.1, size, m, seed)
     f = np.float32
-    draws = warp(
-        who,
-        log.items,
-        np.ones(who.size, f),
-        starts,
-        start.U,
-        start.GU,
-        start.V,
-        start.GV,
-        20,
-        f(1e-4),
-        f(0.1),
-        False,
-        size,
-        m,
-        0.0,
-        np.uint64(seed),
-    )
+    records, factors = (who, log.items, np.ones(who.size, f), starts), (start.U, start.GU, start.V, start.GV)
+    draws = warp(records, *factors, 20, (f(1e-4), f(0.1), False), (size, m, 0.0, np.uint64(seed)))
     assert draws == wanted
     np.testing.assert_allclose(start.U, U, atol=3e-6)
     np.testing.assert_allclose(start.V, V, atol=3e-6)
@@ -300,24 +268,8 @@ def test_warp_counts_draws_of_other_items(B, violators):
     U, V = np.ones((1, 1), f), np.full((B, 1), -9, f)
     V[0], V[1 : 1 + violators] = 0, 0
     who, y = np.zeros(k, np.int32), np.zeros(k, np.int32)
-    draws = warp(
-        who,
-        y,
-        np.ones(k, f),
-        np.arange(k),
-        U,
-        np.zeros(1, f),
-        V,
-        np.zeros(B, f),
-        B,
-        f(0),
-        f(0),
-        False,
-        1,
-        10**6,
-        0.0,
-        np.uint64(3),
-    )
+    records, factors = (who, y, np.ones(k, f), np.arange(k)), (U, np.zeros(1, f), V, np.zeros(B, f))
+    draws = warp(records, *factors, B, (f(0), f(0), False), (1, 10**6, 0.0, np.uint64(3)))
     p = violators / (B - 1)
     assert abs(draws / k - 1 / p) <= 5 * np.sqrt(1 - p) / p / np.sqrt(k)
 

@@ -53,12 +53,27 @@ def test_the_optimum_of_two_features_is_that_of_a_sweep(seed: int, rows: bool) -
 A_ROW = st.tuples(st.sampled_from([0, 0, 1, 2]), st.sampled_from([0.0, 1.0, 2.5]), st.integers(0, 2))
 
 
+def share_on_top(relevant: NDArray[np.bool_], scores: Floats, ties: str) -> float:
+    """Share of the relevant rows of one list above all others; 0 without a relevant one."""
+    own, others = scores[relevant], scores[~relevant]
+    if not (own.size and others.size):
+        return float(own.size > 0)
+    # In random order each relevant row among the best others precedes all m of them with chance 1/(m + 1).
+    best, m = others.max(), np.count_nonzero(others == others.max())
+    chance = {"pessimistic": 0.0, "optimistic": 1.0, "average": 1.0 / (m + 1)}[ties]
+    return float(np.count_nonzero(own > best) + np.count_nonzero(own == best) * chance) / own.size
+
+
 @examples(80, st.lists(A_ROW, min_size=1))
-def test_evaluate_and_the_measure_agree_on_lists_and_ties(rows: list[tuple[int, float, int]]) -> None:
+def test_the_value_of_lists_is_the_mean_share_on_top_whatever_the_ties(rows: list[tuple[int, float, int]]) -> None:
     y, scores, qid = (np.array(column) for column in zip(*rows))
     for ties in TIES:
-        options = {"ties": ties, "empty": 0}
-        assert evaluate("pos@top", y, scores, qid, **options) == pytest.approx(pos_at_top(y, scores, qid, **options))
+        shares = [share_on_top(y[qid == one] > 0, scores[qid == one], ties) for one in np.unique(qid)]
+        for found in (
+            evaluate("pos@top", y, scores, qid, ties=ties, empty=0),
+            pos_at_top(y, scores, qid, ties=ties, empty=0),
+        ):
+            assert found == pytest.approx(np.mean(shares))
 
 
 @examples(80, SEEDS)

@@ -18,13 +18,7 @@ ENGINES = {
 
 
 def engine_of(name: str, n_jobs: int | None, advice: str) -> Engine:
-    """The engine of a name; ``advice`` ends the sentence of its error if workers are lost again and again.
-
-    Raises
-    ------
-    InputError
-        The engine is "ray" and the package ray is not installed.
-    """
+    """The engine of a name; ``advice`` ends the sentence of its error if workers are lost again and again."""
     module, engine = ENGINES[name]
     try:
         made: Engine = getattr(importlib.import_module(module), engine)(n_jobs, advice)

@@ -1,15 +1,6 @@
 """What trains a model, and what every engine promises.
 
-An engine holds shards of users and passes blocks of items from shard to shard.  It answers four calls:
-
-``prepare(log, start, settings)``
-    Split the users into ``settings.n_shards`` shards; each keeps its users' vectors and records until the end.
-``xi_step(step)``
-    Every shard renews ``xi`` of its records in its current block.
-``sub_epoch(step)``
-    Every shard visits its records in its current block, ``settings.n_passes`` times.
-``collect()``
-    The current factors, users and items in their own order, and the reports of the shards since the last call.
+An engine (:class:`Engine`) holds shards of users and passes blocks of items from shard to shard.
 
 A step is tagged (epoch, sub-epoch). Steps come in order, each with its ``sub_epoch``.  In sub-epoch t of p, the current
 block of shard q is ``(q + t) mod p``; before the first step of an epoch the items get a new partition.  No two shards
@@ -229,16 +220,16 @@ class Engine(Protocol):
     """The four calls, as the module describes them, and the end."""
 
     def prepare(self, log: Log, start: Factors, settings: Settings) -> None:
-        """Split the users into shards."""
+        """Split the users into ``settings.n_shards`` shards; each keeps its users' vectors and records to the end."""
 
     def xi_step(self, step: Step) -> None:
-        """Renew ``xi`` in the current blocks."""
+        """Every shard renews ``xi`` of its records in its current block."""
 
     def sub_epoch(self, step: Step) -> None:
-        """Visit the records in the current blocks."""
+        """Every shard visits its records in its current block, ``settings.n_passes`` times."""
 
     def collect(self) -> Collected:
-        """Factors in their own order, and the reports since the last call."""
+        """The current factors, users and items in their own order, and the reports since the last call."""
 
     def close(self) -> None:
         """Free what the engine holds."""

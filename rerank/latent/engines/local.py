@@ -1,7 +1,5 @@
 """The engine of one machine: a thread for each shard."""
 
-from __future__ import annotations
-
 import os
 from collections import deque
 from collections.abc import Callable
@@ -16,14 +14,9 @@ from rerank.latent.log import Log
 
 
 class LocalEngine:
-    """Shards on threads; the compiled steps release the interpreter lock.
+    """Shards on ``n_jobs`` threads, one on each core without; the compiled steps release the interpreter lock.
 
-    Parameters
-    ----------
-    n_jobs : int or None
-        Threads; None for one on each core.  Changes no bit of the result.
-    advice : str
-        Not used, as threads are not lost.
+    ``advice`` is for engines that may lose their workers.
     """
 
     def __init__(self, n_jobs: int | None = None, advice: str = "") -> None:
@@ -38,9 +31,8 @@ class LocalEngine:
         self._settings = settings
         self._users = shards_of(log.n_users, settings.n_shards, settings.seed)
         self._V, self._GV = start.V, start.GV
-        self._shards = [
-            Shard(q, log.of(users), start.U[users], start.GU[users], settings) for q, users in enumerate(self._users)
-        ]
+        parts = ((log.of(users), start.U[users], start.GU[users]) for users in self._users)
+        self._shards = [Shard(q, *own, settings) for q, own in enumerate(parts)]
         self._blas = ThreadpoolController()  # searches for the libraries once
         self._start_threads()
 

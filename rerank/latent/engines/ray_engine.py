@@ -10,8 +10,6 @@ If a worker is lost, all shards go back to the factors that the driver last had,
 the model has the same bits.
 """
 
-from __future__ import annotations
-
 import os
 import warnings
 from collections import deque
@@ -23,17 +21,9 @@ import ray
 from ray._private.state import available_resources_per_node
 
 from rerank.errors import SolverError
+from rerank.latent.engines import ray_shard
 from rerank.latent.engines.interface import Collected, Factors, Floats, Partition, Report, Settings, Step, shards_of
-from rerank.latent.engines.ray_shard import (
-    MOST,
-    OutOfStepError,
-    RayShard,
-    block_of,
-    cut_users,
-    pieces_of,
-    rows_of,
-    slices,
-)
+from rerank.latent.engines.ray_shard import RayShard, block_of, pieces_of, rows_of, slices
 from rerank.latent.log import Log
 
 AHEAD = 2  # steps that are submitted before their answers are in
@@ -43,19 +33,9 @@ _Answer = TypeVar("_Answer")
 
 
 class RayEngine:
-    """Shards as actors of Ray, on a running cluster or on one that it starts.
+    """Shards as actors of Ray, on a running cluster or on one that it starts, with ``n_jobs`` cores or all.
 
-    Parameters
-    ----------
-    n_jobs : int or None
-        Cores of a cluster that it starts; None for all.  Changes no bit of the result.
-    advice : str
-        What to do if workers are lost again and again; ends the sentence of that error.
-
-    Attributes
-    ----------
-    n_lost : int
-        How often workers were lost.
+    ``advice`` ends the sentence of the error if workers are lost again and again; ``n_lost`` counts the losses.
     """
 
     def __init__(self, n_jobs: int | None = None, advice: str = "") -> None:
@@ -149,9 +129,8 @@ class RayEngine:
         self.n_lost += 1
         why = type(error).__name__
         if self._losses >= LOSSES:
-            raise SolverError(
-                f"Workers of Ray were lost {self._losses} times in a row ({why}); {self.advice}."
-            ) from error
+            said = f"Workers of Ray were lost {self._losses} times in a row ({why}); {self.advice}."
+            raise SolverError(said) from error
         warnings.warn(
             f"A worker of Ray was lost ({why}); its shard is set up anew, and the epochs since the last evaluation or "
             "checkpoint are run again.",
@@ -172,7 +151,7 @@ class RayEngine:
             if q in self._without_log:
                 send_log(self._actors[q], q, self._settings, self._log.of(users))
                 self._without_log.discard(q)
-            ray.get(self._actors[q].restore.remote(*put(cut_users(self._known, users))))
+            ray.get(self._actors[q].restore.remote(*put(ray_shard.cut_users(self._known, users))))
         self._items: Partition | None = None
         self._epoch = 0
         self._blocks: dict[int, list[Any]] = {}
@@ -204,14 +183,11 @@ class RayEngine:
         """Give each shard its first block of an epoch."""
         V, GV = (self._known.V, self._known.GV) if self._items is None else self._fetch_items(self._items)
         items = self._settings.partition(len(V), V.shape[1], epoch)
-        self._blocks = {b: self._put_block(items, b, V, GV) for b in range(len(self._actors))}
+        self._blocks = {}
+        for b in range(len(self._actors)):
+            rows = [items.items_of(b)[rows_of(items, b, piece)] for piece in self._pieces]
+            self._blocks[b] = put((V[some], GV[some]) for some in rows)
         self._items, self._epoch = items, epoch
-
-    def _put_block(self, items: Partition, block: int, V: Floats, GV: Floats) -> list[Any]:
-        """Put the pieces of a block into the object store, from vectors of the driver."""
-        mine = items.items_of(block)
-        rows = [mine[rows_of(items, block, piece)] for piece in self._pieces]
-        return put((V[some], GV[some]) for some in rows)
 
     def _fetch_items(self, items: Partition) -> tuple[Floats, Floats]:
         """Vectors and AdaGrad's squares of all items, from the shards' current blocks."""
@@ -248,7 +224,7 @@ LOST = (
     ray.exceptions.OutOfMemoryError,
     ray.exceptions.WorkerCrashedError,
     ray.exceptions.NodeDiedError,
-    OutOfStepError,
+    ray_shard.OutOfStepError,
 )
 
 # Seconds within which new actors have to answer: longer than a machine takes to start.
@@ -271,14 +247,8 @@ def connect(store_bytes: int, n_cores: int | None = None) -> bool:
         ray.init(log_to_driver=False)
         return True
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    ray.init(
-        address="local",
-        num_cpus=n_cores,
-        include_dashboard=False,
-        object_store_memory=store_bytes,
-        log_to_driver=False,
-        logging_level="ERROR",
-    )
+    silent: dict[str, Any] = {"include_dashboard": False, "log_to_driver": False, "logging_level": "ERROR"}
+    ray.init(address="local", num_cpus=n_cores, object_store_memory=store_bytes, **silent)
     return True
 
 
@@ -286,18 +256,13 @@ def store_for(log: Log, n_factors: int, settings: Settings) -> int:
     """Bytes of the object store that training needs: item vectors three times, a shard's data and four messages."""
     vectors = 4 * n_factors
     shard = (vectors * log.n_users + 12 * log.n_records) // settings.n_shards
-    return 4 * MOST + 3 * vectors * log.n_items + shard
+    return 4 * ray_shard.MOST + 3 * vectors * log.n_items + shard
 
 
 def start_actors(actor_class: type, n: int) -> list[Any]:
     """``n`` actors, spread over the machines; those of a machine have consecutive numbers.
 
     So a block goes to another machine only after all shards of this machine have worked on it.
-
-    Raises
-    ------
-    SolverError
-        The actors did not start within ``WAIT`` seconds.
     """
     share = share_for([float(free.get("CPU", 0.0)) for free in available_resources_per_node().values()], n)
     actors = [new_actor(actor_class, share) for _ in range(n)]

@@ -10,8 +10,6 @@ been visited, so most of a block is sent while the shard still works on the rest
 Only :meth:`RayShard.node` uses Ray.
 """
 
-from __future__ import annotations
-
 import itertools
 import os
 from collections.abc import Sequence

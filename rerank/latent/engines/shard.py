@@ -1,7 +1,5 @@
 """A shard of users: their vectors and records, and the arithmetic of a step."""
 
-from __future__ import annotations
-
 import time
 
 import numpy as np
@@ -16,25 +14,12 @@ from rerank.latent.log import Log
 class Shard:
     """The users of a shard, who stay in it, and the steps on item blocks that are passed to it.
 
-    Parameters
-    ----------
-    index : int
-        Number of the shard.
-    log : Log
-        Records of its users, in the order of the rows of ``U``.
-    U, GU : float32 (n, d) and (n,)
-        Changed in place.
-    settings : Settings
+    ``log`` has their records in the order of the rows of ``U`` (n, d), which is changed in place, as is ``GU`` (n,).
     """
 
     def __init__(self, index: int, log: Log, U: Floats, GU: Floats, settings: Settings) -> None:
-        self.index = index
-        self.log = log
-        self.U = U
-        self.GU = GU
-        self.settings = settings
-        self.at = (0, 0)
-        self.finite = True
+        self.index, self.log, self.U, self.GU, self.settings = index, log, U, GU, settings
+        self.at, self.finite = (0, 0), True
 
     def _arrange(self, epoch: int, block: int) -> None:
         """Sort the records of a block into the order of an epoch, and set ``xi`` to its first value."""
@@ -51,17 +36,9 @@ class Shard:
         self.who = np.empty(self.ends[-1], dtype=np.int32)
         self.where = np.empty(self.ends[-1], dtype=np.int32)
         self.xi = np.full(self.ends[-1], 1.0 / log.n_items, dtype=np.float32)
-        visits.arrange(
-            log.indptr,
-            log.items,
-            self.part_of,
-            self.items.place,
-            low,
-            self.items.edges[low : low + n_parts],
-            self.ends[:-1].copy(),
-            self.who,
-            self.where,
-        )
+        records = log.indptr, log.items, self.part_of, self.items.place
+        first = self.items.edges[low : low + n_parts]
+        visits.arrange(*records, low, first, self.ends[:-1].copy(), self.who, self.where)
         self.at = (epoch, block)
 
     def xi_step(self, step: Step, block: ItemBlock) -> Report:
@@ -70,25 +47,16 @@ class Shard:
         self._arrange(step.epoch, block.index)
         if self.settings.loss != "robirank" or not self.finite:
             return Report(finite=self.finite)
-        n_parts = self.items.n_parts
-        parts = (block.index * n_parts, (block.index + 1) * n_parts)
-        records = (self.log.indptr, self.log.items, self.part_of, self.items.place, self.items.bounds(block.index)[0])
+        parts = block.index * self.items.n_parts, (block.index + 1) * self.items.n_parts
+        where = self.part_of, self.items.place, self.items.bounds(block.index)[0], *parts
         cursor = np.zeros(self.items.edges.size - 1, dtype=np.int64)
         cursor[slice(*parts)] = self.ends[:-1]
-        sums = renew(
-            self.U,
-            block.V,
-            np.flatnonzero(np.bincount(self.who)),
-            records,
-            parts,
-            self.log.n_items - 1,
-            None if self.settings.xi == "exact" else self.settings.xi_samples,
-            cursor,
-            self.xi,
-        )
-        return Report(
-            logs=sums[0], errors=sums[1], records=sums[2], n_errors=sums[3], xi_seconds=time.thread_time() - began
-        )
+        users = np.flatnonzero(np.bincount(self.who))
+        samples = None if self.settings.xi == "exact" else self.settings.xi_samples
+        records = self.log.indptr, self.log.items, *where
+        sums = renew(self.U, block.V, users, records, self.log.n_items - 1, samples, cursor, self.xi)
+        found = dict(zip(("logs", "errors", "records", "n_errors"), sums.tolist()))
+        return Report(**found, xi_seconds=time.thread_time() - began)
 
     def run(self, step: Step, block: ItemBlock, parts: tuple[int, int] | None = None) -> Report:
         """Visit the records in the block, sub-block by sub-block; changes ``U``, ``block.V`` and the squares.
@@ -122,4 +90,4 @@ class Shard:
         visited = who, self.where[records], self.xi[records], visits.visit_starts(who, s.visit_size, rng)
         rates = np.float32(s.rate(epoch)), np.float32(s.alpha), s.optimizer == "adagrad"
         drawn = s.visit_size, s.n_negatives, s.popular, np.uint64(rng.integers(2**63))
-        return int(step(*visited, self.U, self.GU, V, GV, self.log.n_items, *rates, *drawn))
+        return int(step(visited, self.U, self.GU, V, GV, self.log.n_items, rates, drawn))

@@ -1,7 +1,5 @@
 """What the compiled steps share: vectors of d numbers, powers of two, random numbers, logarithms of products."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -39,8 +39,6 @@ in eq. 17, whose indicator has no gradient.  The rank is estimated from few draw
 are the gradient of no objective.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -67,35 +65,17 @@ _LOW_HALF = np.uint64(0xFFFFFFFF)
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def robirank(
-    who: Any,
-    where: Any,
-    xi: Any,
-    starts: Any,
-    U: Any,
-    GU: Any,
-    V: Any,
-    GV: Any,
-    n: int,
-    rate: Any,
-    alpha: Any,
-    adaptive: bool,
-    size: int,
-    m: int,
-    popular: float,
-    seed: Any,
-) -> int:
+def robirank(records: Any, U: Any, GU: Any, V: Any, GV: Any, n: int, rates: Any, drawn: Any) -> int:
     """Visit the records ``who, where, xi`` (k,) user by user, in the order of ``starts``.
 
+    These four are ``records``; ``rates`` are ``rate, alpha, adaptive``, and ``drawn`` ``size, m, popular, seed``.
     ``U`` (n_users, d) and ``V`` (B, d), float32, and the squares ``GU``, ``GV`` of AdaGrad are changed in place;
-    ``n`` is the number of all items.
-
-    Returns
-    -------
-    int
-        Pairs (y, y') used, or -1 as soon as the vector of the next user is too long or not finite. Vectors are not
-        checked after their last visit.
+    ``n`` is the number of all items.  Returns the pairs (y, y') used, or -1 as soon as the vector of the next user is
+    too long or not finite; vectors are not checked after their last visit.
     """
+    who, where, xi, starts = records
+    rate, alpha, adaptive = rates
+    size, m, popular, seed = drawn
     state = np.empty(1, dtype=np.uint64)
     state[0] = seed
     d = U.shape[1]
@@ -228,25 +208,11 @@ def harmonic(k: int) -> float:
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def warp(
-    who: Any,
-    where: Any,
-    xi: Any,
-    starts: Any,
-    U: Any,
-    GU: Any,
-    V: Any,
-    GV: Any,
-    n: int,
-    rate: Any,
-    alpha: Any,
-    adaptive: bool,
-    size: int,
-    m: int,
-    popular: float,
-    seed: Any,
-) -> int:
+def warp(records: Any, U: Any, GU: Any, V: Any, GV: Any, n: int, rates: Any, drawn: Any) -> int:
     """Visit the records as :func:`~rerank.latent.kernels.steps.robirank` does; ``xi`` and ``popular`` are not used."""
+    who, where, _, starts = records
+    rate, alpha, adaptive = rates
+    size, m, _, seed = drawn
     state = np.empty(1, dtype=np.uint64)
     state[0] = seed
     d = U.shape[1]

@@ -1,7 +1,5 @@
 """The records of a shard in one block, in the order of an epoch: by sub-block, then by user; and their visits."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

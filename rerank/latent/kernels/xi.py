@@ -11,8 +11,6 @@ about the square of that error.  The scores are a matrix product.  The sums ``su
 of products, so a pair costs one multiplication and one addition.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -34,36 +32,22 @@ def renew(
     V: Floats,
     users: NDArray[np.int64],
     records: tuple[Any, ...],
-    parts: tuple[int, int],
     others: int,
     samples: int | None,
     cursor: NDArray[np.int64],
     xi: Floats,
 ) -> NDArray[np.float64]:
-    """Write ``xi`` of all records of a shard in the block ``V`` (B, d).
+    """Write ``xi`` of all records of a shard in the block ``V`` (B, d); ``others`` is ``n - 1``.
 
-    Parameters
-    ----------
-    U : float32 (n_users, d)
-    users : int64
-        Rows of ``U`` that have records in the block, ascending.
-    records : tuple
-        indptr, items, sub-block of each item, position of each item, first position of the block.
-    parts : tuple of int
-        First sub-block of the block, and the one behind its last.
-    others : int
-        ``n - 1``.
-    samples : int or None
-        ``m`` where that saves at least half of the work; else, and with None, the sums are over the whole block.
-    cursor : int64 (n sub-blocks,)
-        Where the records of each sub-block begin in ``xi``; overwritten.
+    ``users`` are the rows of ``U`` (n_users, d) that have records in the block, ascending.  ``records`` are indptr,
+    items, sub-block of each item, position of each item, first position of the block, its first sub-block, and the one
+    behind its last.  ``samples`` is ``m`` where that saves at least half of the work; else, and with None,
+    the sums are over the whole block.  ``cursor`` (n sub-blocks,) says where the records of each begin in ``xi``, and
+    is overwritten.
 
-    Returns
-    -------
-    float64 (5,)
-        Sums of log2 A, of squared relative errors of A, of records, of records whose error was estimated, of users.
+    Returns the sums (5,) of log2 A, of squared relative errors of A, of records, of records whose error was estimated,
+    and of users.
     """
-    indptr, items, part_of, place, first = records
     m = V.shape[0]
     if samples is not None and m > 2 * samples:
         m = samples
@@ -75,9 +59,7 @@ def renew(
         with np.errstate(over="ignore", invalid="ignore"):
             scores = U[some] @ V[:m].T
             best = scores.max(axis=1)  # NumPy vectorises this, a compiled loop does not
-        _refresh(
-            scores, best, some, U, V, indptr, items, part_of, place, *parts, first, float(others), cursor, xi, report
-        )
+        _refresh(scores, best, some, U, V, records, float(others), cursor, xi, report)
     return report
 
 
@@ -97,29 +79,15 @@ def user_sums(row: Any, best: Any, f: Any, scratch: Any, bits: Any, exponent: An
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _refresh(
-    S: Any,
-    best: Any,
-    users: Any,
-    U: Any,
-    V: Any,
-    indptr: Any,
-    items: Any,
-    part_of: Any,
-    place: Any,
-    first_part: int,
-    last_part: int,
-    first: int,
-    others: float,
-    cursor: Any,
-    xi: Any,
-    report: Any,
+    S: Any, best: Any, users: Any, U: Any, V: Any, records: Any, others: float, cursor: Any, xi: Any, report: Any
 ) -> None:
-    """``xi`` of the records of ``users`` in the sub-blocks ``first_part .. last_part``.
+    """``xi`` of the records of ``users``; ``records`` and ``report`` (5,) are as in :func:`renew`.
 
-    ``S`` (len(users), m) holds the scores of the first ``m`` items of the block ``V``, which begins at position
-    ``first``; ``best`` (len(users),) is the largest score of each user.  If ``c`` of these items are not y,
-    ``A = 1 + others / c sum s(f_y - f_y')`` and ``xi = 1 / A``.  ``report`` (5,) is as in :func:`renew`.
+    ``S`` (len(users), m) holds the scores of the first ``m`` items of the block ``V``; ``best`` (len(users),) is the
+    largest score of each user.  If ``c`` of these items are not y, ``A = 1 + others / c sum s(f_y - f_y')`` and
+    ``xi = 1 / A``.
     """
+    indptr, items, part_of, place, first, low, high = records
     m = S.shape[1]
     scratch = np.empty(LANES, dtype=np.float32)
     bits = scratch.view(np.int32)
@@ -132,7 +100,7 @@ def _refresh(
         c = 0
         for r in range(indptr[x], indptr[x + 1]):
             y = items[r]
-            if first_part <= part_of[y] < last_part:
+            if low <= part_of[y] < high:
                 at[c] = place[y] - first
                 s = np.float32(0.0)
                 for k in range(U.shape[1]):
@@ -141,12 +109,12 @@ def _refresh(
                 sums[c] = part_of[y]
                 c += 1
         _estimate_error(S[i], f[:c], others, at, report)
-        parts = sums[:c].astype(np.int64)
+        part = sums[:c].astype(np.int64)
         user_sums(S[i], best[i], f[:c], scratch, bits, exponent, sums[:c])
         for q in range(c):
             own = 1 if at[q] < m else 0
             A = 1.0 + others * max(sums[q] - own, 0.0) / max(m - own, 1)
-            k = parts[q]
+            k = part[q]
             xi[cursor[k]] = 1.0 / A
             cursor[k] += 1
             report[0] += math.log2(A)

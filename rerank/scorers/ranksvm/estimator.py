@@ -1,7 +1,5 @@
 """Linear RankSVM: the squared hinge over pairs of real-valued utilities, grades or 0/1 labels, in O(m log m) time."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import ClassVar
 
@@ -14,8 +12,7 @@ from rerank.scorers.ranksvm.newton import DesignMatrix, newton
 from rerank.scorers.ranksvm.pairs import Pairs
 
 AVERAGES = ("queries", "pairs")
-Trail = tuple[tuple[float, Floats], ...]
-"""Pairs of ``alpha`` and weights, the latest first, all ``alpha`` different."""
+Trail = tuple[tuple[float, Floats], ...]  # pairs of alpha and weights, the latest first, all alpha different
 
 KEPT = 3
 # If logarithms of alpha differ by less than this, the solutions differ by no more than their tolerance.
@@ -86,12 +83,8 @@ class RankSVM(LinearRanker):
         average: str = "queries",
         warm_start: bool = False,
     ) -> None:
-        self.alpha = alpha
-        self.loss = loss
-        self.tol = tol
-        self.max_iter = max_iter
-        self.average = average
-        self.warm_start = warm_start
+        self.alpha, self.loss, self.tol = alpha, loss, tol
+        self.max_iter, self.average, self.warm_start = max_iter, average, warm_start
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

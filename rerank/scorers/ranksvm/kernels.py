@@ -13,8 +13,6 @@ Newton step the partners stay the same, so :func:`record` keeps the ends of thei
 through the nodes with one prefix sum each.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Truncated Newton for the squared hinge loss over pairs, on as few columns as give the same minimum."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

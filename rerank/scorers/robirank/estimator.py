@@ -1,7 +1,5 @@
 """RoBiRank: a bounded-growth surrogate of nDCG for linear scores."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -79,13 +77,8 @@ class RoBiRank(LinearRanker):
         random_state: Any = None,
         warm_start: bool = False,
     ) -> None:
-        self.alpha = alpha
-        self.gains = gains
-        self.n_init = n_init
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.warm_start = warm_start
+        self.alpha, self.gains, self.n_init, self.tol = alpha, gains, n_init, tol
+        self.max_iter, self.random_state, self.warm_start = max_iter, random_state, warm_start
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -123,13 +116,7 @@ class GainLists:
 
 
 def gain_lists(data: RankingData, gains: str) -> GainLists:
-    """Drop rows without weight and lists without a gain, and normalise each list by its ideal DCG.
-
-    Raises
-    ------
-    InputError
-        For negative grades, or if no list has rows of different grades.
-    """
+    """Drop rows without weight and lists without a gain, and normalise each list by its ideal DCG."""
     lowest = float(data.y[data.weight > 0].min())
     if lowest < 0:
         raise InputError(
@@ -150,22 +137,15 @@ def gain_lists(data: RankingData, gains: str) -> GainLists:
     kept = np.repeat(ideal > 0, sizes)
     gain = weight * v / np.repeat(np.where(ideal > 0, ideal, 1.0), sizes)
     counts = np.add.reduceat((v > 0).astype(np.int64), start)
-    return GainLists(
-        rows[kept],
-        np.concatenate([[0], np.cumsum(sizes[ideal > 0])]).astype(np.int64),
-        counts[ideal > 0],
-        weight[kept],
-        gain[kept],
-    )
+    start = np.concatenate([[0], np.cumsum(sizes[ideal > 0])]).astype(np.int64)
+    return GainLists(rows[kept], start, counts[ideal > 0], weight[kept], gain[kept])
 
 
 def _gains_of(y: Floats, gains: str) -> Floats:
     """``2^y - 1`` (``"exponential"``), divided by ``2^max(y)`` so that no grade overflows, or ``y`` (``"linear"``)."""
     if gains == "linear":
         return y
-    top = float(y.max())
-    found: Floats = np.exp2(y - top) * -np.expm1(-y * np.log(2.0))
-    return found
+    return np.asarray(np.exp2(y - float(y.max())) * -np.expm1(-y * np.log(2.0)))
 
 
 def discount_sum(places: Floats) -> Floats:

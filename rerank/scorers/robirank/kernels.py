@@ -18,8 +18,6 @@ errs by about ``rho^-r``, ``rho = z + sqrt(1 + z^2)``, ``z = pi / (ln 2 h)`` for
 [Trefethen2013, th. 8.2].  A list of ``n`` rows, ``k`` of them relevant, then costs ``O((n + k) r + r^2)``, not ``n k``.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

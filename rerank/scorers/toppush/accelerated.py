@@ -8,8 +8,6 @@ and ``w = nu / (alpha m)``; ``v_i`` is the weight of a positive and m their sum.
 problem.  The line search tests the quadratic upper bound at the step, where the sign in the printed test is wrong.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -45,27 +43,16 @@ class _Dual:
         up, down = self.p.positives @ nu, self.p.negatives @ nu
         return self.scale * up + a / (2 * self.v) - 1, -self.scale * down
 
-    def project(self, a: Floats, b: Floats) -> tuple[Floats, Floats]:
-        return project(a, b, self.start_a, self.start_b)
-
 
 def descend(problem: TopPushProblem, alpha: float, tol: float, max_iter: int, stop: str, start: Answer) -> Answer:
-    """Run the method.
+    """Run the method on a problem with the squared hinge and the largest score, from ``a`` and ``beta`` of ``start``.
 
-    Parameters
-    ----------
-    problem : TopPushProblem
-        With the squared hinge and the largest score as threshold.
-    alpha, tol : float
-    max_iter : int
-    stop : "gap", "paper" or "authors"
-        Relative duality gap at most ``tol``; or g changed by at most ``tol``; or g changed by at most ``tol`` of itself
-        after ten iterations or more, or a step no longer than 1e-6 from the point where the gradient was taken.
-    start : Answer
-        Its ``a`` and ``beta`` are used.
+    It ends by ``stop``.  "gap": relative duality gap at most ``tol``; "paper": g changed by at most ``tol``; "authors":
+    g changed by at most ``tol`` of itself after ten iterations or more, or a step no longer than 1e-6 from the point
+    where the gradient was taken.
     """
     dual = _Dual(problem, alpha)
-    a, b = dual.project(start.a * dual.v, start.beta * dual.m)
+    a, b = project(start.a * dual.v, start.beta * dual.m, dual.start_a, dual.start_b)
     moved_a, moved_b = np.zeros_like(a), np.zeros_like(b)
     before, t, L = 0.0, 1.0, 1 / dual.m
     nu, last, met, over = dual.nu(a, b), np.inf, False, current()
@@ -93,7 +80,7 @@ def _step(dual: _Dual, s_a: Floats, s_b: Floats, L: float) -> Any:
     value = dual.value(s_a, nu)
     g_a, g_b = dual.gradient(s_a, nu)
     while True:
-        a, b = dual.project(s_a - g_a / L, s_b - g_b / L)
+        a, b = project(s_a - g_a / L, s_b - g_b / L, dual.start_a, dual.start_b)
         new_nu = dual.nu(a, b)
         new = dual.value(a, new_nu)
         d_a, d_b = a - s_a, b - s_b

@@ -5,8 +5,6 @@
 With one list and the largest score as threshold: when the mean of the positives is in the convex hull of the negatives.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

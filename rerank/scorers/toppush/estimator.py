@@ -1,7 +1,5 @@
 """TopPush as a scikit-learn estimator: which method solves its problem, and what is reported of the answer."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -93,14 +91,8 @@ class TopPush(LinearRanker):
         stop: str = "gap",
         warm_start: bool = False,
     ) -> None:
-        self.alpha = alpha
-        self.loss = loss
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.threshold = threshold
-        self.k = k
-        self.stop = stop
+        self.alpha, self.loss, self.solver, self.tol = alpha, loss, solver, tol
+        self.max_iter, self.threshold, self.k, self.stop = max_iter, threshold, k, stop
         self.warm_start = warm_start
 
     def _check_parameters(self) -> None:

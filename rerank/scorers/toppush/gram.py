@@ -1,7 +1,5 @@
 """Matrices ``X' diag(D) X`` kept up to date as D changes, and their factors."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

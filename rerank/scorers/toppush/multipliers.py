@@ -74,15 +74,7 @@ PRODUCTS, LEFT = 500, 0.03
 
 
 class Augmented:
-    """State of the method: weights, their scores and multipliers.
-
-    Parameters
-    ----------
-    problem : TopPushProblem
-    alpha : float
-    start : Answer
-        Its weights, and the multipliers to start from.
-    """
+    """State of the method: weights, their scores and multipliers, at first those of ``start``."""
 
     def __init__(self, problem: TopPushProblem, alpha: float, start: Answer) -> None:
         self.problem, self.alpha = problem, alpha
@@ -188,21 +180,17 @@ class Augmented:
 
 @dataclass(eq=False)
 class Smoothed:
-    """Value of psi, its maximiser (a, b), and what its derivatives are made of.
-
-    Per list T, theta and what the search for theta counted (G, 4); ``D`` (m,) are the second derivatives of the loss,
-    ``middle`` the negatives whose multiplier is between its bounds, ``upper`` (n,) the caps of those at the upper.
-    """
+    """Value of psi, its maximiser (a, b), and what its derivatives are made of."""
 
     value: float
     a: Floats
     b: Floats
-    T: Floats
-    theta: Floats
-    parts: Floats
-    D: Floats
-    middle: Ints
-    upper: Floats
+    T: Floats  # (G,)
+    theta: Floats  # (G,)
+    parts: Floats  # (G, 4): what the search for theta counted
+    D: Floats  # (m,): second derivatives of the loss
+    middle: Ints  # the negatives whose multiplier is between its bounds
+    upper: Floats  # (n,): the caps of those at the upper one
 
 
 def smoothed(
@@ -314,14 +302,7 @@ def _level(v: Any, cap: Any, A: float, theta: float, parts: Any) -> float:
 
 
 class Hessian:
-    """H at a point.
-
-    Parameters
-    ----------
-    p : TopPushProblem
-    alpha, sigma : float
-    at : Smoothed
-    """
+    """H at a point."""
 
     def __init__(self, p: TopPushProblem, alpha: float, sigma: float, at: Smoothed) -> None:
         self.problem, self.alpha, self.sigma, self.S = p, alpha, sigma, p.per_list(at.D)
