@@ -17,7 +17,7 @@ from tests.search.rows_agreement import drawn
 
 
 @pytest.mark.parametrize("kind", ["by pairs", "by rows", "by sum"])
-@pytest.mark.parametrize("part", range(5))
+@pytest.mark.parametrize("part", range(3))
 def test_searches_under_rows_agree_with_an_enumeration(part: int, kind: str) -> None:
     first, rows = 60 * part + 30 * (kind == "by rows"), kind == "by rows"
     asked = [problem for seed in range(first, first + 30) if (problem := drawn(seed, kind == "by sum")) is not None]
@@ -28,7 +28,7 @@ def test_searches_under_rows_agree_with_an_enumeration(part: int, kind: str) -> 
 
 
 @pytest.mark.parametrize("by_sum", [False, True], ids=["", "by sum"])
-@pytest.mark.parametrize("part", range(3))
+@pytest.mark.parametrize("part", range(2))
 def test_programs_with_the_rows_have_the_same_optimum(part: int, by_sum: bool) -> None:
     drawn_here = (drawn(seed, by_sum) for seed in range(40 * part, 40 * part + 40))
     stated_here = [problem for problem in drawn_here if problem is not None and not problem.weighs_hits][:10]
