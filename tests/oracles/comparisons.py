@@ -153,7 +153,7 @@ def applicable(instance: Instance) -> tuple[str, ...]:
     return ("subrank", "resolved_rank", "mixed", *(["auc"] if instance.statistic == "auc" else []))
 
 
-def stated(name: str, problem: Problem) -> Any:
+def stated(name: str, problem: Problem, **options: Any) -> Any:
     """The program of a name, built from the problem's arrays."""
     from formulations.errors import FormulationWarning
 
@@ -168,6 +168,8 @@ def stated(name: str, problem: Problem) -> Any:
             C=problem.C,
             max_features=problem.max_features,
             signs=problem.signs,
+            quotas=problem.quotas,
+            **options,
         )
 
 
