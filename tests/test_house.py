@@ -282,7 +282,9 @@ def test_nothing_imports_the_command_line():
     assert [name for name in users if not within(name, "rerank.cli", "rerank.__main__")] == []
 
 
-@pytest.mark.parametrize("module", ["rerank", "rerank.cli", "rerank.ranks", "rerank.io", "rerank.certificate"])
+@pytest.mark.parametrize(
+    "module", ["rerank", "rerank.cli", "rerank.ranks", "rerank.io", "rerank.certificate", "rerank.search"]
+)
 def test_a_plain_import_loads_nothing_heavy(module):
     code = f"import sys, {module}; print(*sorted({{name.partition('.')[0] for name in sys.modules}}))"
     run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)

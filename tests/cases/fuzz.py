@@ -33,25 +33,13 @@ PACKED = ".packed"
 
 @dataclass(frozen=True)
 class Reader:
-    """A reader and what it reads.
-
-    Attributes
-    ----------
-    name : str
-    seeds : function
-        Sound files, as bytes.
-    suffix : str
-        What the name of an input ends in; ``.gz`` packs it.
-    read : function of (path)
-    fix : function, optional
-        For JSON with a digest: the value with a digest that fits.
-    """
+    """A reader and what it reads."""
 
     name: str
-    seeds: Callable[[], list[bytes]]
-    suffix: str
+    seeds: Callable[[], list[bytes]]  # sound files
+    suffix: str  # what the name of an input ends in; ``.gz`` packs it
     read: Callable[[Path], Any]
-    fix: Callable[[Any], Any] | None = None
+    fix: Callable[[Any], Any] | None = None  # for JSON with a digest: the value with a digest that fits
 
 
 READERS = {

@@ -82,15 +82,8 @@ def parquet() -> list[bytes]:
     import pyarrow as pa
     from pyarrow import parquet
 
-    columns = {
-        "id": ["a", "b"],
-        "q": ["1", "1"],
-        "x": [1.5, 2.0],
-        "n": [1, 2],
-        "f": [True, False],
-        "died": [0, 1],
-        "w": [1, 2],
-    }
+    columns = {"id": ["a", "b"], "q": ["1", "1"], "x": [1.5, 2.0], "n": [1, 2], "f": [True, False]}
+    columns |= {"died": [0, 1], "w": [1, 2]}
     out = io.BytesIO()
     parquet.write_table(pa.table(columns), out, compression="none")
     return [out.getvalue()]

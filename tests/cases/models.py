@@ -33,46 +33,42 @@ def noisy(seed=0, n=26, d=3):
     return X, y
 
 
+WORD = {"formulation": "mixed", "stat": "mrr", "n_candidates": 10, "epsilon": 0.01}
+OPTIONS = {
+    "shortlist": {"n_candidates": 12, "proof": True},
+    "kept": {"C": 9.0, "proof": True},
+    "all rows": {"first_stage": None},
+    "other lists": {"list_length": 50, "n_candidates": 14},
+    "signs": {"first_stage": None, "positive": [1, 0, -1], "max_features": 2, "epsilon": 0.02, "proof": True},
+    "price": {"C": 0.05, "n_candidates": 15, "max_features": 3},
+    "custom": {"stat": np.arange(26.0) ** 2, "first_stage": None},
+    "unsolved": {"solver": "none", "n_candidates": 12},
+    "highs": {"solver": "highs", "n_candidates": 14, "C": 0.05},
+    "solver's word": {"solver": "highs", "presolve": False, **WORD},
+    "open": {"solver": "none", "first_stage": None, "stat": "auc"},
+    "ideal": {"n_candidates": 10},
+    "nothing": {"stat": "precision@10", "n_candidates": 5},
+    "nothing found": {"n_candidates": 2},
+    "labels": {"n_candidates": 12},
+    "positive": {"positive": True, "n_candidates": 12},
+    "lists": {"stat": "ndcg@4", "first_stage": None},
+    "lists and a head": {"stat": "ndcg@3", "n_candidates": 5, "proof": True},
+    "graded": {"n_candidates": 12},
+    "words": {"n_candidates": 12, "pos_label": "dead"},
+    "folds": {"n_candidates": 12},
+    "guarded": {"n_candidates": 12},
+    "squares and a head": {"first_stage": "logistic+squares+head40", "n_candidates": 12},
+    "squares of columns": {"features": Squares(), "n_candidates": 12},
+    "texts and gaps": {"features": [0, 1, 2], "n_candidates": 12},
+}
+CASES = list(OPTIONS)
+
+
 @cache
 def fitted(case):
     """A fitted reranker with the table it was fitted on."""
     X, y = noisy()
     qid = None
-    options = {"stat": "dcg@5", "solver": "search", "time_limit": 20}
-    more = {
-        "shortlist": {"n_candidates": 12, "proof": True},
-        "kept": {"C": 9.0, "proof": True},
-        "all rows": {"first_stage": None},
-        "other lists": {"list_length": 50, "n_candidates": 14},
-        "signs": {"first_stage": None, "positive": [1, 0, -1], "max_features": 2, "epsilon": 0.02, "proof": True},
-        "price": {"C": 0.05, "n_candidates": 15, "max_features": 3},
-        "custom": {"stat": np.arange(26.0) ** 2, "first_stage": None},
-        "unsolved": {"solver": "none", "n_candidates": 12},
-        "highs": {"solver": "highs", "n_candidates": 14, "C": 0.05},
-        "solver's word": {
-            "solver": "highs",
-            "presolve": False,
-            "formulation": "mixed",
-            "stat": "mrr",
-            "n_candidates": 10,
-            "epsilon": 0.01,
-        },
-        "open": {"solver": "none", "first_stage": None, "stat": "auc"},
-        "ideal": {"n_candidates": 10},
-        "nothing": {"stat": "precision@10", "n_candidates": 5},
-        "nothing found": {"n_candidates": 2},
-        "labels": {"n_candidates": 12},
-        "graded": {"n_candidates": 12},
-        "positive": {"positive": True, "n_candidates": 12},
-        "words": {"n_candidates": 12, "pos_label": "dead"},
-        "folds": {"n_candidates": 12},
-        "guarded": {"n_candidates": 12},
-        "squares of columns": {"features": Squares(), "n_candidates": 12},
-        "squares and a head": {"first_stage": "logistic+squares+head40", "n_candidates": 12},
-        "texts and gaps": {"features": [0, 1, 2], "n_candidates": 12},
-        "lists": {"stat": "ndcg@4", "first_stage": None},
-        "lists and a head": {"stat": "ndcg@3", "n_candidates": 5, "proof": True},
-    }[case]
     if case == "ideal":
         y = (X[:, 0] > 0.3).astype(float)
     elif case == "nothing found":
@@ -91,7 +87,7 @@ def fitted(case):
         y = np.where(y > 0, "dead", "alive")
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*the first stage is kept")
-        est = Reranker(**{**options, **more})
+        est = Reranker(**{"stat": "dcg@5", "solver": "search", "time_limit": 20, **OPTIONS[case]})
         if case in ("folds", "guarded"):
             safeguard = math.inf if case == "guarded" else -math.inf
             grid = {"radius": [0.1, 1.0]}
@@ -103,33 +99,6 @@ def fitted(case):
     return est, Table(X, grades, qid, None, est.state_.columns.inputs, labels=labels)
 
 
-CASES = [
-    "shortlist",
-    "kept",
-    "all rows",
-    "other lists",
-    "signs",
-    "price",
-    "custom",
-    "unsolved",
-    "highs",
-    "solver's word",
-    "open",
-    "ideal",
-    "nothing",
-    "nothing found",
-    "labels",
-    "positive",
-    "lists",
-    "lists and a head",
-    "graded",
-    "words",
-    "folds",
-    "guarded",
-    "squares and a head",
-    "squares of columns",
-    "texts and gaps",
-]
 PROVED = ["shortlist", "kept", "signs", "lists and a head"]
 
 

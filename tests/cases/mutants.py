@@ -37,19 +37,9 @@ LONG = "x" * 20_000
 
 @dataclass(frozen=True)
 class Mutant:
-    """A changed file.
+    """A changed file, as parsed JSON with a digest that fits."""
 
-    Attributes
-    ----------
-    field : str
-        What was changed, by the name under which a verification lists it, such as ``result.seconds``.
-    change : str
-        How.
-    body : dict
-        The file as parsed JSON, with a digest that fits.
-    """
-
-    field: str
+    field: str  # what was changed, by the name under which a verification lists it, such as ``result.seconds``
     change: str
     body: dict[str, Any]
 
@@ -126,22 +116,9 @@ def _of_float(value: Any) -> Iterator[tuple[str, Any]]:
     flat = isinstance(value, dict)
     text = value["hex"] if flat else value
     number = float(text) if text in ("inf", "-inf") else float.fromhex(text)
-    for other in (
-        math.nextafter(number, math.inf),
-        math.nextafter(number, -math.inf),
-        number * (1 + 1e-6),
-        number * (1 - 1e-6),
-        number + 1,
-        number - 1,
-        2 * number,
-        number / 2,
-        -number,
-        0.0,
-        999.0,
-        1e300,
-        -1e300,
-        5e-324,
-    ):
+    near = [math.nextafter(number, math.inf), math.nextafter(number, -math.inf)]
+    near += [number * (1 + 1e-6), number * (1 - 1e-6), number + 1, number - 1]
+    for other in (*near, 2 * number, number / 2, -number, 0.0, 999.0, 1e300, -1e300, 5e-324):
         if other != number:
             yield f"{other!r} for {number!r}", {"hex": other.hex()} if flat else other.hex()
 

@@ -21,56 +21,17 @@ SPECIAL = "\0 \u2028 \u0661\u0662 \u00b2 \u00e9 \U0001f600 \x1a \x0b \x0c \x85"
 WORDS = [
     *PLAIN.split(),
     *(word.encode() for word in SPECIAL.split(" ")),
-    b"",
-    b"9" * 25,
-    b"9" * 5000,
-    b"x" * 300,
-    b"\xff\xfe",
-    b"\r",
-    b"\r\n",
-    b"\n",
-    b"\t",
-    b" ",
-    b"# Columns -3",
-    b"# Columns 1e18",
+    *(b"", b"9" * 25, b"9" * 5000, b"x" * 300, b"\xff\xfe", b"\r", b"\r\n", b"\n", b"\t", b" "),
+    *(b"# Columns -3", b"# Columns 1e18"),
 ]
 VALUES: list[Any] = [
-    None,
-    True,
-    False,
-    0,
-    -1,
-    1,
-    2**31,
-    2**63,
-    2**64,
-    10**400,
-    0.5,
-    -0.0,
-    1e308,
-    5e-324,
-    float("inf"),
-    float("nan"),
-    *["0", "x", "nan", "inf", "-inf", "0x1.8p+0", "0x1p+9999", "-0x0.0000000000001p-1022"],
-    "",
-    "\ud800",
-    "\0",
-    "a" * 300,
-    [],
-    [[]],
-    [None],
-    [1, "x"],
-    {},
-    {"hex": "nan"},
-    {"hex": []},
-    {"hex": "0x1.8p+0"},
-    [0] * 50,
-    ["0x1.8p+0"] * 3,
-    {"a": {"b": []}},
+    *(None, True, False, 0, -1, 1, 2**31, 2**63, 2**64, 10**400, 0.5, -0.0, 1e308, 5e-324, float("inf"), float("nan")),
+    *("0", "x", "nan", "inf", "-inf", "0x1.8p+0", "0x1p+9999", "-0x0.0000000000001p-1022"),
+    *("", "\ud800", "\0", "a" * 300),
+    *([], [[]], [None], [1, "x"], [0] * 50, ["0x1.8p+0"] * 3),
+    *({}, {"hex": "nan"}, {"hex": []}, {"hex": "0x1.8p+0"}, {"a": {"b": []}}),
 ]
 ENCODINGS = ["utf-16", "utf-8-sig", "utf-32", "cp1252", "utf-7"]
-
-Mutation = Callable[[bytes, random.Random], bytes]
 
 
 def mutated(raw: bytes, rng: random.Random) -> bytes:
@@ -238,18 +199,4 @@ def _encoded(raw: bytes, rng: random.Random) -> bytes:
     return raw.decode("utf-8", "replace").encode(rng.choice(ENCODINGS), "replace")
 
 
-TEXT: list[Mutation] = [
-    _bytes,
-    _cut,
-    _slices,
-    _tokens,
-    _tokens,
-    _tokens,
-    _numbers,
-    _numbers,
-    _numbers,
-    _lines,
-    _lines,
-    _nested,
-    _encoded,
-]
+TEXT = [_bytes, _cut, _slices, *3 * [_tokens], *3 * [_numbers], *2 * [_lines], _nested, _encoded]

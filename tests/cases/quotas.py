@@ -6,6 +6,7 @@ import numpy as np
 
 from rerank.errors import InputError
 from rerank.problem import Problem, Quota
+from rerank.problem.quotas import check_quotas
 from tests.cases.instances import draw
 from tests.oracles.anchored import corrected
 
@@ -18,19 +19,9 @@ def with_quotas(seed: int, *, n_max: int = 9, d_max: int = 2, anchored: bool | N
         try:
             if rng.random() < 0.3 if anchored is None else anchored:
                 problem = corrected(rng, problem)
-            problem = replace(problem, quotas=drawn_quotas(rng, problem))
-            return Problem.build(
-                problem.X,
-                problem.lists,
-                epsilon=problem.epsilon,
-                C=problem.C,
-                max_features=problem.max_features,
-                signs=problem.signs,
-                low=problem.low,
-                high=problem.high,
-                limits=problem.limits,
-                quotas=problem.quotas,
-            )
+            quotas = drawn_quotas(rng, problem)
+            check_quotas(quotas, problem.lists)
+            return replace(problem, quotas=quotas)
         except InputError:
             continue
 

@@ -138,15 +138,6 @@ def test_circuits_of_another_kind_of_problem_are_refused(least: Case) -> None:
     assert len(two.units) == 2
 
 
-def test_circuits_survive_a_file(least: Case, linear: Case, tmp_path: Any) -> None:
-    for problem, proof, c in (least, linear):
-        save_proof(proof, tmp_path / "a")
-        read = load_proof(tmp_path / "a")
-        assert read.circuits is not None and verify_proof(problem, read).ok
-        for name, part in vars(c).items():
-            assert np.array_equal(part, getattr(read.circuits, name))
-
-
 def test_a_proof_of_the_ideal_value_survives_a_file(tmp_path: Any) -> None:
     """Levels that have nothing to show are no proof: the boxes are."""
     problem = noisy_problem(100, 10, "dcg@10", 0.35, 0)
@@ -253,14 +244,3 @@ def test_a_loss_is_accepted_where_every_choice_of_rows_leaves_a_circuit(seed: in
                 assert not every
             else:
                 assert every
-
-
-@pytest.mark.parametrize("seed", range(30))
-def test_bounds_of_searches_that_begin_with_levels_are_proved(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(levels, "FEWEST_FEATURES", 1)
-    problem = draw(seed, one_list=True, statistic=["dcg@3", "auc", "precision@2", "mrr"][seed % 4]).problem
-    found = solve(problem, time_limit=None, n_jobs=1, proof=True, node_limit=[1, 10**6][seed % 2])
-    assert isinstance(found.proof, Proof)
-    verdict = verify_proof(problem, found.proof)
-    assert verdict.ok and verdict.bound_checked == found.bound, verdict.message
-    assert found.bound >= best(problem).value

@@ -24,14 +24,12 @@ from rerank.statistics import parse
 from tests.cases.adversarial import adversarial
 from tests.cases.examples import SEEDS, examples
 from tests.cases.instances import draw, with_hits
-from tests.cases.proofs import Slow, below, bisected, faces, listed, proof_with, random_tree, supports, up
+from tests.cases.proofs import Slow, below, bisected, listed, proof_with, random_tree, supports, up
 from tests.oracles.anchored import anchored, best
 from tests.oracles.oracle import objective_at, statistic_at
 
 
 def searched(problem: Problem, seconds: float = 5.0) -> Proof:
-    from rerank.search import solve
-
     proof = solve(problem, time_limit=seconds, proof=True).proof
     assert isinstance(proof, Proof)
     return proof
@@ -132,7 +130,7 @@ def test_grids_are_split_by_lines():
     assert not verify_proof(problem, replace(proof, lines=tuple(m[:0] for m in proof.lines))).ok
 
 
-@examples(60, SEEDS)
+@examples(30, SEEDS)
 def test_bounds_of_leaves_are_exact(seed):
     """The largest bound of any leaf, computed pair by pair in rationals, is accepted; the next double below is not.
 
@@ -441,27 +439,11 @@ def test_a_problem_in_which_nothing_is_worth_anything():
 
 
 def test_vertices_are_listed_up_to_a_number_of_systems(monkeypatch):
-    """n planes in a square face: 4 corners, n points on each of 4 edges, and n (n - 1) / 2 crossings."""
     problem = gaussian(12, 3, "auc")
     proof = listed(problem, float(best(problem).value) + 1e-6)
-    exact = ExactProblem(problem)
-    pairs = Pairs(exact)
-    counts = []
-    for support in supports(problem):
-        for box in faces(problem, support):
-            if Slow(problem).bound(support, box) <= proof.bound:
-                continue
-            crossing = 0
-            for i, k in zip(pairs.upper, pairs.lower):
-                row = exact.difference(int(i), int(k), np.array(support))
-                low = sum(min(v * a, v * b) for v, (a, b) in zip(row, box))
-                high = sum(max(v * a, v * b) for v, (a, b) in zip(row, box))
-                crossing += low < exact.epsilon <= high
-            counts.append(4 + 4 * crossing + crossing * (crossing - 1) // 2)
-    monkeypatch.setattr("rerank.certificate.check.vertices.MOST_SYSTEMS", max(counts))
     verdict = verify_proof(problem, proof)
-    assert verdict.ok and verdict.leaves == 6 and verdict.exact_leaves == len(counts) > 0
-    monkeypatch.setattr("rerank.certificate.check.vertices.MOST_SYSTEMS", max(counts) - 1)
+    assert verdict.ok and verdict.leaves == 6 >= verdict.exact_leaves > 0
+    monkeypatch.setattr("rerank.certificate.check.vertices.MOST_SYSTEMS", 4)  # the corners of a square face
     verdict = verify_proof(problem, proof)
     assert "too many to list" in verdict.message and not verdict.ok
 
@@ -530,14 +512,10 @@ def test_a_hundred_thousand_leaves_take_seconds():
     assert time.perf_counter() - began < 30
 
 
-def proved(problem):
-    return solve(problem, proof=True).proof
-
-
 @pytest.mark.parametrize("seed", range(6))
 def test_no_weights_of_a_box_are_worth_more_than_its_bound(seed):
     problem = anchored(seed)
-    proof = proved(problem)
+    proof = searched(problem)
     rng = np.random.default_rng(seed)
     count = 0
     for features in proof.supports:
@@ -557,7 +535,7 @@ def test_boxes_cover_each_face_once():
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(40, 3)), (rng.random(40) < 0.3).astype(float)
     problem = problem_of(X, y, parse("dcg@5"), epsilon=0.01)
-    proof = proved(problem)
+    proof = searched(problem)
     assert (proof.codes < LINE).all()
     boxes = leaf_boxes(problem, proof)
     assert len(boxes.bounds) == verify_proof(problem, proof).leaves > 20
@@ -580,7 +558,7 @@ def test_the_sign_of_a_weight_that_must_not_be_positive_is_kept():
     rng = np.random.default_rng(5)
     X, y = rng.normal(size=(20, 2)), (rng.random(20) < 0.4).astype(float)
     problem = problem_of(X, y, parse("auc"), epsilon=0.01, signs=[-1, 1])
-    boxes = leaf_boxes(problem, proved(problem))
+    boxes = leaf_boxes(problem, searched(problem))
     assert coordinates(problem)[0].tolist() == [-1, 1]
     assert (boxes.lower <= boxes.upper).all() and boxes.upper[:, 0].max() == 0 and boxes.lower[:, 1].min() == 0
 
@@ -589,7 +567,7 @@ def test_what_cannot_be_shown_is_refused():
     rng = np.random.default_rng(4)
     X, y = rng.normal(size=(20, 3)), (rng.random(20) < 0.4).astype(float)
     problem = problem_of(X, y, parse("auc"), epsilon=0.01, max_features=2)
-    proof = proved(problem)
+    proof = searched(problem)
     assert len(leaf_boxes(problem, proof, [0, 2]).bounds) < verify_proof(problem, proof).leaves
     with pytest.raises(InputError, match=r"no boxes on features \[1\]"):
         leaf_boxes(problem, proof, [1])

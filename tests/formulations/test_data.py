@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from formulations import auc, mixed, pairwise, resolved_rank, subrank
 from formulations.compile import LONGEST_NAME, compile_model
 from formulations.data import Unit, graded_lists, units_from_labels
-from formulations.errors import FormulationError, FormulationWarning, ModelTooLarge
+from formulations.errors import FormulationError, ModelTooLarge
 from formulations.options import Options
 from formulations.pairwise import preferences_from_gains
 from tests.cases.examples import examples
@@ -133,13 +133,6 @@ def test_preferences_from_grades():
 def test_limits_are_the_box_cut_to_the_signs():
     lower, upper = Options(signs=[1, -1, 0], box=([-0.5, -0.5, -0.25], [0.5, 0.5, 1.0])).limits(3)
     assert (lower.tolist(), upper.tolist()) == ([0.0, -0.5, -0.25], [0.5, 0.0, 1.0])
-
-
-def test_a_wide_margin_in_resolved_rank_warns(recwarn):
-    resolved_rank.build(X, [0, 1, 0], A, epsilon=1e-3)
-    assert not recwarn
-    with pytest.warns(FormulationWarning, match=r"between 0 and epsilon = 0.05.*use at most 0.001"):
-        resolved_rank.build(X, [0, 1, 0], A, epsilon=0.05)
 
 
 pytestmark = pytest.mark.filterwarnings("ignore:ResolvedRank forbids")

@@ -3,6 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import redirect_stdout
 from fractions import Fraction
+from importlib.util import find_spec
 from io import StringIO
 from pathlib import Path
 
@@ -105,28 +106,16 @@ def test_only_the_flag_writes(tmp_path, monkeypatch, capsys):
     assert "tiny" in capsys.readouterr().out and library.load("tiny")[1]["optimum"] == 2.0
 
 
-SOLVERS = ("highs", "cbc", "glpk", "scip")
+SOLVERS = ("highs", "cbc", "glpk", "scip", *(["gurobi"] if find_spec("gurobipy") else []))
+SIDES = [0.0, -1.0], [1.5, 0.25], [0.0] * 3, [1.0] * 3
+ODD = "spaces and ümlauts", [1.0, 1.0, -2.0], [[1.0, 1.0, 0.0], [0.0, 1.0, -1.0]], *SIDES, [1, 0, 0]
 HAND = {
     "every_bound": (every_bound(), 5.475),
     "knapsack": knapsack(),
     "mixed_signs": mixed_signs(),
     "linear": (linear(), 2.75),
     "auc_16_3": (auc(16, 3)[0], None),
-    "odd_names": (
-        program(
-            "spaces and ümlauts",
-            [1.0, 1.0, -2.0],
-            [[1.0, 1.0, 0.0], [0.0, 1.0, -1.0]],
-            [0.0, -1.0],
-            [1.5, 0.25],
-            [0.0, 0.0, 0.0],
-            [1.0, 1.0, 1.0],
-            [1, 0, 0],
-            columns=("a b", "x0", "é" * 20),
-            rows=("RHS", "COST"),
-        ),
-        1.25,
-    ),
+    "odd_names": (program(*ODD, columns=("a b", "x0", "é" * 20), rows=("RHS", "COST")), 1.25),
 }
 
 

@@ -47,19 +47,10 @@ ENDATA
 
 
 def golden():
-    return program(
-        "golden",
-        [2.0, -(0.1 + 0.2), 0.0],
-        [[1.0, 1 / 3, 0.0], [0.0, -1e-7, 0.0]],
-        [-2.0, 0.0],
-        [1.5, 0.0],
-        [-1.0, 0.0, 0.0],
-        [1.0, 1.0, INF],
-        [0, 1, 0],
-        constant=0.7,
-        columns=("w0", "z0_1", "x2"),
-        weights=[0],
-    )
+    cost, matrix = [2.0, -(0.1 + 0.2), 0.0], [[1.0, 1 / 3, 0.0], [0.0, -1e-7, 0.0]]
+    sides = [-2.0, 0.0], [1.5, 0.0], [-1.0, 0.0, 0.0], [1.0, 1.0, INF]
+    columns = ("w0", "z0_1", "x2")
+    return program("golden", cost, matrix, *sides, [0, 1, 0], constant=0.7, columns=columns, weights=[0])
 
 
 def assert_same(a: Program, b: Program):
@@ -186,8 +177,6 @@ REFUSED = [
     (dict(matrix=sparse.csr_array(np.array([[INF, 0, 0], [0, 0, 0.0]]))), "not finite"),
     (dict(lower=np.array([2.0, 0.0, 0.0])), "bounds 2.0 and 1.0 of the column 'w0'"),
     (dict(upper=np.array([1.0, 1.0, np.nan])), "Nothing satisfies"),
-    (dict(row_lower=np.array([-INF, 0.0]), row_upper=np.array([INF, 0.0])), "'r0' has no side"),
-    (dict(row_upper=np.array([1e25, 0.0])), "infinity"),
     (dict(columns=("a", "a", "b")), "same name"),
     (dict(rows=("a", "a")), "same name"),
 ]
@@ -369,14 +358,11 @@ def test_both_files_or_none_and_what_was_replaced_comes_back(tmp_path, monkeypat
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"format": "other"}, "not the sidecar"),
         ({"schema": 99}, "schema 99"),
         ({"schema": True}, None),
-        ({"sense": "most"}, "sense"),
         ({"offset": True}, "'offset'"),
         ({"offset": 10**400}, None),
         ({"offset": 1e308}, None),
-        ({"weights": ["w9"]}, "'w9'"),
         ({"weights": [[1]]}, None),
         ({"weights": [None]}, None),
         ({"split_rows": {"r": []}}, None),

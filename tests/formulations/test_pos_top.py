@@ -6,7 +6,6 @@ import pytest
 from formulations import pos_top
 from formulations.compile import compile_model
 from formulations.data import Unit
-from formulations.errors import FormulationError
 from rerank.problem import problem_of
 from rerank.search import solve
 from rerank.statistics import PosAtTop
@@ -90,8 +89,3 @@ def test_what_the_box_decides_has_no_variable():
     assert [name for name in program.rows if name.startswith("H")] == ["H0_2"]
     alone = compile_model(pos_top.build(X, [1, 1, 1, 1]))
     assert (alone.constant, len(alone.rows)) == (4.0, 0)
-
-
-def test_other_coefficients_are_refused():
-    with pytest.raises(FormulationError, match="pays the top place alone; use mixed"):
-        pos_top.build([[0.0], [1.0]], [1, 0], [0.5, 1.0])

@@ -1,17 +1,15 @@
 """Quotas as rows of ResolvedRank: its optimum is that of an enumeration of all orders outside the gap."""
 
-import warnings
-
 import numpy as np
 import pytest
 
-from formulations import mixed, resolved_rank, subrank
+from formulations import resolved_rank
 from formulations.compile import compile_model
-from formulations.errors import FormulationError
 from rerank.solvers import highs
 from rerank.solvers.outcome import Options
 from tests.cases.quotas import with_quotas
-from tests.oracles.quotas import best, gap_free
+from tests.oracles.comparisons import stated
+from tests.oracles.quotas import best
 
 pytestmark = pytest.mark.filterwarnings("ignore:ResolvedRank forbids")
 
@@ -28,38 +26,27 @@ def drawn(count, first):
     return found
 
 
-def stated(problem, **options):
-    return resolved_rank.build(
-        problem.scaled,
-        units=problem.units,
-        epsilon=float(problem.epsilon),
-        C=problem.C,
-        signs=problem.signs,
-        max_features=problem.max_features,
-        quotas=problem.quotas,
-        **options,
-    )
-
-
 @pytest.mark.parametrize("part", range(4))
 def test_the_optimum_is_the_enumerated_one_with_both_kinds_of_links(part):
     none = 0
     for problem in drawn(10, 100 * part):
-        most = gap_free(problem)
+        most = best(problem, gap=False)
         none += most is None
-        assert most is None or most <= best(problem)[0]
+        assert most is None or most.value <= best(problem).value
         for linking in ("paper", "ordered"):
-            outcome = highs.solve(compile_model(stated(problem, linking=linking)), Options(time_limit=30.0))
+            outcome = highs.solve(
+                compile_model(stated("resolved_rank", problem, linking=linking)), Options(time_limit=30.0)
+            )
             if most is None:
                 assert outcome.objective is None
             else:
-                assert outcome.objective + problem.constant == pytest.approx(float(most), abs=1e-6)
+                assert outcome.objective + problem.constant == pytest.approx(float(most.value), abs=1e-6)
     assert none < 10
 
 
 def test_weights_become_a_point_and_those_that_miss_a_quota_do_not():
     for problem in drawn(12, 900):
-        model = stated(problem, linking="paper")
+        model = stated("resolved_rank", problem, linking="paper")
         program, seen = compile_model(model), set()
         for w in np.random.default_rng(0).uniform(-1, 1, (40, problem.n_features)):
             assigned = resolved_rank.assignment(model, w)
@@ -70,11 +57,3 @@ def test_weights_become_a_point_and_those_that_miss_a_quota_do_not():
                 assert (rows <= program.row_upper + 1e-7).all() and (rows >= program.row_lower - 1e-7).all()
             else:
                 assert assigned.violated.startswith(("quota_count", "win_when_above", "bounds", "support_limit"))
-
-
-@pytest.mark.parametrize("program", [mixed, subrank])
-def test_other_programs_refuse(program):
-    problem = drawn(1, 0)[0]
-    with warnings.catch_warnings(), pytest.raises(FormulationError, match="use the resolved_rank program"):
-        warnings.simplefilter("ignore")
-        program.build(problem.scaled, units=problem.units, epsilon=1e-3, quotas=problem.quotas)

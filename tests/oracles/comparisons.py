@@ -11,10 +11,11 @@ import numpy as np
 
 from rerank.problem import Problem
 from tests.cases.instances import ON_GRID, Instance
-from tests.oracles.oracle import best, objective_at, optimum
+from tests.oracles import quotas
+from tests.oracles.oracle import allowed, best, objective_at, optimum
 from tests.oracles.vertices import Rule
 
-Oracle = Callable[[Problem], Fraction]
+Oracle = Callable[[Problem], Fraction | None]
 
 TOLERANCE = 1e-12
 """Rounding allowed in a value, relative to the largest value or 1."""
@@ -40,31 +41,46 @@ class Verdict:
 def check_search(problem: Problem, oracle: Oracle | None = None, **options: Any) -> Verdict:
     """Search and certificate against an oracle of the exact optimum (enumeration if omitted).
 
-    Asked always: weights are allowed, the value never overstates, the bound is at least the optimum as
-    rationals, and a closed search holds the optimum.  A search may stay open only where rounding decides: where a
-    margin :data:`BLUR` smaller or larger changes the optimum; then its bound and value lie within those two.
+    Asked always: weights are allowed, the value is theirs, the bound is at least the optimum as rationals, a closed
+    search holds the optimum, and a proof is verified.  A search may stay open only where rounding decides: where a
+    margin :data:`BLUR` smaller or larger changes the optimum; then its bound and value lie within those two.  Under
+    rows on the weights it may also give up, and under quotas, which no weights may meet, time may end.
     """
-    from rerank.certificate import certify
+    from rerank.certificate import certify, verify_proof
     from rerank.search import solve
 
     most = (oracle or _optimum)(problem)
     found = solve(problem, **{"time_limit": 5.0, "random_state": 0, "n_jobs": 1, **options})
+    if found.value == -np.inf:
+        wrong = (
+            found.proof is not None or found.closed != (found.bound == -np.inf) or (found.closed and most is not None)
+        )
+        said = f"said that none meet the quotas, bound {found.bound!r}, optimum {most!r}"
+        return Verdict((said,) if wrong else (), ("closed, none meet them" if found.closed else "open",))
     w = np.asarray(found.weights, dtype=np.float64)
-    mine, theirs = objective_at(problem, w), Fraction(certify(problem, w).value)
+    if most is None:
+        return Verdict((f"weights {w.tolist()}, though none are allowed",))
+    mine, theirs = objective_at(problem, w), certify(problem, w).value
     room = _room(most)
     bad = [f"weights {w.tolist()} {what}" for what in _broken_rules(problem, w)]
-    if abs(mine - theirs) > room:
+    if mine != theirs:
         bad.append(f"certificate says {float(theirs)!r}, the definition {float(mine)!r}")
     if mine > most:
         bad.append(f"weights {w.tolist()} are worth {float(mine)!r}, above the oracle's {float(most)!r}")
     if Fraction(found.value) > mine + room:
         bad.append(f"value {found.value!r} overstates {float(mine)!r}")
+    if Fraction(found.value) < mine - 1000 * room:
+        bad.append(f"value {found.value!r} understates {float(mine)!r}")
     if Fraction(found.bound) < most:
         below = float(most - Fraction(found.bound))
         bad.append(f"bound {found.bound!r} is below the optimum {float(most)!r} by {below:.3g}")
     if found.closed and mine < most - room:
         bad.append(f"closed at {float(mine)!r}, but the optimum is {float(most)!r}")
-    if not found.closed:
+    if found.proof is not None and not (verdict := verify_proof(problem, found.proof)).ok:
+        bad.append(f"its proof fails: {verdict.message}")
+    if problem.rows and not (found.closed or found.gave_up):
+        bad.append("neither closed nor given up")
+    if not found.closed and not (problem.rows or problem.quotas):
         low, high = _blurred(problem, oracle or _optimum)
         state = f"value {found.value!r}, bound {found.bound!r}, optimum {float(most)!r}, {found.nodes} nodes"
         if low == high:
@@ -137,7 +153,7 @@ def applicable(instance: Instance) -> tuple[str, ...]:
     return ("subrank", "resolved_rank", "mixed", *(["auc"] if instance.statistic == "auc" else []))
 
 
-def stated(name: str, problem: Problem) -> Any:
+def stated(name: str, problem: Problem, **options: Any) -> Any:
     """The program of a name, built from the problem's arrays."""
     from formulations.errors import FormulationWarning
 
@@ -152,23 +168,22 @@ def stated(name: str, problem: Problem) -> Any:
             C=problem.C,
             max_features=problem.max_features,
             signs=problem.signs,
+            quotas=problem.quotas,
+            **options,
         )
 
 
-def _optimum(problem: Problem, rule: Rule = "value") -> Fraction:
-    return best(problem).value if rule == "value" else optimum(problem, rule).value
+def _optimum(problem: Problem, rule: Rule = "value") -> Fraction | None:
+    if problem.quotas:
+        found = quotas.best(problem)
+    else:
+        found = best(problem) if rule == "value" else optimum(problem, rule)
+    return None if found is None else found.value
 
 
 def _broken_rules(problem: Problem, w: np.ndarray) -> list[str]:
-    bad = []
-    counted = w if problem.limits is None else w[1:]
-    if problem.limits is not None:
-        if (w < problem.limits[0]).any() or (w > problem.limits[1]).any():
-            bad.append("are outside the limits")
-    elif w.any() and np.abs(w).max() != 1:
+    exact = tuple(Fraction(float(v)) for v in w)
+    bad = [] if allowed(problem, exact) else ["break a limit, a sign, a row, or have too many non-zeros"]
+    if not problem.anchored and w.any() and np.abs(w).max() != 1:
         bad.append("are not on the surface of the cube")
-    if (problem.signs * w < 0).any():
-        bad.append(f"break the signs {problem.signs.tolist()}")
-    if problem.max_features is not None and np.count_nonzero(counted) > problem.max_features:
-        bad.append(f"have more than {problem.max_features} non-zeros")
-    return bad
+    return bad if quotas.meets(problem, exact) else [*bad, "miss a quota"]

@@ -20,8 +20,9 @@ def statistic_at(
     problem: Problem, w: NDArray[np.float64] | tuple[Fraction, ...], epsilon: Fraction | None = None
 ) -> Fraction:
     """``V(w)`` by its definition: every item against every other, in rationals; ``epsilon`` may differ."""
+    weights = [v if isinstance(v, Fraction) else Fraction(float(v)) for v in w]
     margin = problem.epsilon.exact if epsilon is None else epsilon
-    weights = [Fraction(v) if isinstance(v, Fraction) else Fraction(float(v)) for v in w]
+    margin *= sum(weights) if problem.by_sum else 1
     scores = [sum((a * b for a, b in zip(weights, row, strict=True)), Fraction(0)) for row in scaled(problem)]
     total, mass = Fraction(0), Fraction(0)
     for item in problem.lists:
@@ -94,42 +95,56 @@ def optimum(problem: Problem, rule: Rule = "value") -> Optimum | None:
 
 def best(problem: Problem) -> Optimum:
     """The exact maximum of a problem, with a given score or without, and weights that reach it."""
-    found = by_elimination(problem) if problem.anchored else optimum(problem)
+    found = by_elimination(problem) if problem.anchored or problem.by_sum or problem.rows else optimum(problem)
     assert found is not None
     return found
 
 
-def by_elimination(problem: Problem) -> Optimum:
+def allowed(problem: Problem, w: tuple[Fraction, ...]) -> bool:
+    """Whether weights keep signs, limits, the number of features, and every row."""
+    if sum(v != 0 for v in w[problem.anchored :]) > (problem.max_features or problem.n_features):
+        return False
+    low, high = _ends(problem)
+    inside = all(a <= v <= b and v * int(s) >= 0 for a, v, b, s in zip(low, w, high, problem.signs, strict=True))
+    return inside and all(
+        sum((a * v for a, v in zip(row, w, strict=True)), Fraction(0)) >= side
+        for own in problem.rows
+        for row, side in own.sides()
+    )
+
+
+def _ends(problem: Problem) -> list[list[Fraction]]:
+    """Least and largest weights."""
+    ends = (-np.ones(problem.n_features), np.ones(problem.n_features)) if problem.limits is None else problem.limits
+    return [[Fraction(float(v)) for v in side] for side in ends]
+
+
+def by_elimination(problem: Problem) -> Optimum | None:
     """The slow twin, with no sieve and no integers: every ``d`` planes by elimination in rationals.
 
-    It also serves problems with a given score, whose first weight is 1 and whose others keep limits: the best
-    weights may be moved to a point where as many planes meet as there are corrections, each
-    ``w.(x_i - x_k) = epsilon``, a limit, or ``w_j = 0``.
+    It also serves problems with a given score, whose first weight is 1 and whose others keep limits, with linear rows
+    on the weights, and with a margin that grows with the sum of the weights, which are not all 0 then.  The set of
+    allowed weights is compact and the value upper semicontinuous, so that the best weights may be moved to a point
+    where as many planes meet as there are weights: a pair at the margin, a row at its side, an end of a weight, or
+    ``w_j = 0``.  None if no weights are allowed.
     """
-    points, d, given = scaled(problem), problem.n_features, problem.limits is not None
-    zero, one, margin = Fraction(0), Fraction(1), problem.epsilon.exact
-    limits = problem.limits if problem.limits is not None else (-np.ones(d), np.ones(d))
-    low, high = ([Fraction(float(v)) for v in side] for side in limits)
-    unit = [[one if j == f else zero for j in range(d)] for f in range(d)]
-    fixed = [(*unit[0], one)] if given else []
-    planes = {(*unit[f], r) for f in range(len(fixed), d) for r in (zero, low[f], high[f])}
+    points, d, margin = scaled(problem), problem.n_features, problem.epsilon.exact
+    unit = [tuple(Fraction(j == f) for j in range(d)) for f in range(d)]
+    planes = {(*unit[f], end) for f in range(d) for side in _ends(problem) for end in (Fraction(0), side[f])}
+    apart, reach = (margin, Fraction(0)) if problem.by_sum else (Fraction(0), margin)
     for item in problem.lists:
         members = list(zip(item.rows.tolist(), item.gains.tolist(), strict=True))
         for i, k in [(a[0], b[0]) for a in members for b in members if a[1] > b[1]]:
-            planes.add((*(a - b for a, b in zip(points[i], points[k], strict=True)), margin))
-    begin = (one if given else zero,) + (zero,) * (d - 1)
-    best = Optimum(objective_at(problem, begin), begin)
-    for chosen in combinations(sorted(planes), d - len(fixed)):
-        rows = [*fixed, *chosen]
-        w = _solve([list(row[:-1]) for row in rows], [row[-1] for row in rows])
-        if w is None or not all(a <= v <= b for a, v, b in zip(low, w, high, strict=True)):
-            continue
-        if (not given and max(map(abs, w)) != 1) or sum(v != 0 for v in w[given:]) > (problem.max_features or d):
-            continue
-        if all(int(s) * v >= 0 for s, v in zip(problem.signs, w, strict=True)):
-            value = objective_at(problem, w)
-            best = Optimum(value, w) if value > best.value else best
-    return best
+            planes.add((*(a - b - apart for a, b in zip(points[i], points[k], strict=True)), reach))
+    planes |= {(*row, side) for own in problem.rows for row, side in own.sides()}
+    faces = [(0, 1)] if problem.anchored else [(f, side) for f in range(d) for side in (1, -1)]
+    tried = set() if problem.anchored or problem.by_sum else {(Fraction(0),) * d}
+    for f, side in faces:
+        for chosen in combinations(sorted(planes), d - 1):
+            rows = [(*unit[f], Fraction(side)), *chosen]
+            tried.add(_solve([list(row[:-1]) for row in rows], [row[-1] for row in rows]))
+    found = [Optimum(objective_at(problem, w), w) for w in tried if w is not None and allowed(problem, w)]
+    return max(found, key=lambda one: one.value, default=None)
 
 
 def _solve(rows: list[list[Fraction]], right: list[Fraction]) -> tuple[Fraction, ...] | None:

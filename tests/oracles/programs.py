@@ -113,31 +113,9 @@ def best_over_vertices(
     return best, where
 
 
-def best_over_square(value, X, epsilon):
-    """Optimum over ``max|w_j| = 1`` and ``w = 0`` in two dimensions: a sweep along the four sides.
-
-    On a side one weight is fixed and the other runs over [-1, 1]; the value changes only where a difference
-    crosses the margin or 0. All crossings, and a point between each two, are tried.
-    """
-    assert X.shape[1] == 2
-    best = value(np.zeros(2))
-    n = len(X)
-    for fixed in (0, 1):
-        for sign in (-1.0, 1.0):
-            cuts = {-1.0, 0.0, 1.0}
-            for i in range(n):
-                for k in range(n):
-                    slope, at = X[i, 1 - fixed] - X[k, 1 - fixed], sign * (X[i, fixed] - X[k, fixed])
-                    if slope:
-                        cuts |= {c for c in ((epsilon - at) / slope, -at / slope) if -1 <= c <= 1}
-            ends = np.array(sorted(cuts))
-            for tau in np.concatenate([ends, (ends[1:] + ends[:-1]) / 2]):
-                w = np.empty(2)
-                w[fixed], w[1 - fixed] = sign, tau
-                found = value(w)
-                if found is not None:
-                    best = max(best, found)
-    return best
+def on_surface(value):
+    """The value of weights with ``max|w_j| = 1`` and of ``w = 0``, None of others."""
+    return lambda w: value(w) if not w.any() or np.abs(w).max() == 1 else None
 
 
 def solve(program, seconds=60.0):

@@ -12,34 +12,21 @@ from itertools import combinations, pairwise
 
 from rerank.problem import Problem
 from tests.oracles.oracle import objective_at
-from tests.oracles.vertices import scaled
+from tests.oracles.vertices import Optimum, scaled
 
 Point = tuple[Fraction, ...]
 Line = tuple[Point, Fraction]
 ZERO, ONE = Fraction(0), Fraction(1)
 
 
-def best(problem: Problem) -> tuple[Fraction | None, Point | None]:
-    """The largest objective of weights that meet the quotas, and such weights; None, None if there are none."""
-    found, where, seen, lines = None, None, set(), _lines(problem, scaled(problem))
-    for w in _visited(problem, lines):
-        key = tuple(_side(line, w) for line in lines)
-        if key in seen:
-            continue
-        seen.add(key)
-        if meets(problem, w):
-            value = objective_at(problem, w)
-            found, where = (value, w) if found is None or value > found else (found, where)
-    return found, where
-
-
-def gap_free(problem: Problem) -> Fraction | None:
-    """The largest objective of weights that meet the quotas and put no two rows of a list between 0 and the margin."""
-    points, margin, most, seen = scaled(problem), problem.epsilon.exact, None, set()
+def best(problem: Problem, gap: bool = True) -> Optimum | None:
+    """The best weights that meet the quotas; without ``gap`` no two rows of a list may be between 0 and the margin."""
+    points, margin = scaled(problem), problem.epsilon.exact
     lines = dict.fromkeys(_lines(problem, points))
-    for a, side in list(lines):
-        if not side:  # each pair of rows may reach the margin in both directions
+    if not gap:  # each pair of rows may reach the margin in both directions
+        for a in [a for a, side in lines if not side]:
             lines |= {(a, margin): None, (tuple(-x for x in a), margin): None}
+    found, seen = None, set()
     for w in _visited(problem, list(lines)):
         key = tuple(_side(line, w) for line in lines)
         if key in seen:
@@ -47,12 +34,12 @@ def gap_free(problem: Problem) -> Fraction | None:
         seen.add(key)
         scores = [sum((x * y for x, y in zip(w, row, strict=True)), ZERO) for row in points]
         rows = [item.rows.tolist() for item in problem.lists]
-        if any(ZERO < scores[i] - scores[k] < margin for own in rows for i in own for k in own):
+        if not gap and any(ZERO < scores[i] - scores[k] < margin for own in rows for i in own for k in own):
             continue
         if meets(problem, w):
             value = objective_at(problem, w)
-            most = value if most is None or value > most else most
-    return most
+            found = Optimum(value, w) if found is None or value > found.value else found
+    return found
 
 
 def meets(problem: Problem, w: Point) -> bool:

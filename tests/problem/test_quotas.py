@@ -45,8 +45,6 @@ def test_an_option_is_a_text_of_lines_or_a_sequence():
     assert [str(one) for one in quotas_of(lines)] == lines.splitlines()
     assert [str(one) for one in quotas_of(lines.splitlines())] == lines.splitlines()
     assert quotas_of(None) == ()
-    with pytest.raises(InputError, match="quota is 3; give texts"):
-        quotas_of(3)
 
 
 def test_a_problem_without_quotas_keeps_its_digest_and_one_with_them_goes_through_json():
@@ -98,15 +96,7 @@ def test_counting_refuses_no_quotas_that_some_order_meets(seed):
 
 
 @pytest.mark.parametrize(
-    ("texts", "message"),
-    [
-        (["at least 3 of A among the first 4"], "has 2 of A, 2 of them among 4 places at most; ask for 2 or fewer"),
-        (["at most 0 of B among the first 4"], "has 2 others for 4 places; allow 2 or more"),
-        (["at least 1 of A among the first 9"], "the longest list that is ordered has 5; ask for the first 5 or fewer"),
-        (["at least 2 of A among the first 3", "at most 1 of A among the first 4"], "clash; lower the first, or raise"),
-        (["at least 2 of A among the first 3", "at least 2 of B among the first 3"], "ask for more than 3 rows; lower"),
-        (["at most 1 of A among the first 4", "at most 2 of B among the first 4"], "leave 3 rows for 4 places; raise"),
-    ],
+    ("texts", "message"), [(["at most 0 of B among the first 4"], "has 2 others for 4 places; allow 2 or more")]
 )
 def test_what_clashes_is_named(texts, message):
     kinds = np.array(["A", "A", "B", "B", "B"])
@@ -118,8 +108,6 @@ def test_what_clashes_is_named(texts, message):
 def test_names_that_no_row_has_are_refused():
     with pytest.raises(InputError, match=r"names the kind 'Z', and the kinds of rows are A, B; did you mean"):
         groups_of(quotas_of("1 of Z among the first 2"), ["A", "B"])
-    with pytest.raises(InputError, match="no kinds are given; pass people="):
-        groups_of(quotas_of("1 of Z among the first 2"), None)
 
 
 @examples(60, st.integers(1, 40), st.integers(1, 60), SEEDS)

@@ -18,7 +18,7 @@ from rerank.reranker.files import model_file
 from rerank.reranker.files.verify import verify
 from rerank.solvers import gateway
 from rerank.solvers.outcome import Options
-from tests.oracles.weight_rows import best
+from tests.oracles.oracle import best
 from tests.search.rows_agreement import drawn
 
 NAMES = ["age", "income", "blood sugar", "d"]
@@ -51,7 +51,7 @@ def test_a_free_fit_keeps_its_constraints_exactly_and_has_the_optimum_of_the_enu
     est.fit(X[["age", "income", "d"]], y)
     w = in_table_units(est)
     assert w["age"] >= 40 * w["income"] and 4 * w["d"] <= w["age"]
-    most, _ = best(est.state_.known_problem())
+    most = best(est.state_.known_problem()).value
     assert est.result_.status == "optimal" and float(most) == pytest.approx(est.result_.value, abs=1e-9)
     free = Reranker("dcg@5", first_stage=None, solver="search", time_limit=20).fit(X[["age", "income", "d"]], y)
     assert free.result_.value >= est.result_.value
@@ -201,7 +201,7 @@ def test_weights_of_sum_1_in_the_table_s_units_with_a_margin_of_their_score(solv
     assert d >= 0.125 and age + sugar <= 0.75 + 1e-15 and age <= 2 * d + 1e-15
     problem = est.state_.known_problem()
     assert est.result_.status == "optimal"
-    assert float(best(problem)[0]) == pytest.approx(est.result_.value, abs=1e-9)
+    assert float(best(problem).value) == pytest.approx(est.result_.value, abs=1e-9)
     exact = [Fraction(float(w)) for w in est.state_.weights]
     scores = [
         sum((w / sum(exact) * Fraction(float(x)) for w, x in zip(exact, row, strict=True)), Fraction(0))

@@ -1,21 +1,21 @@
-"""Searches under linear rows on the weights against an enumeration; ``python -m tests.search.rows_agreement 2000``."""
+"""Searches under rows on the weights or quotas against enumerations; ``python -m tests.search.rows_agreement 4000``."""
 
 import sys
 import time
+from collections import Counter
 from contextlib import nullcontext
 from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
-from rerank.certificate import certify, verify_proof
 from rerank.errors import InputError
 from rerank.problem import Problem, WeightRow, problem_of
-from rerank.search import solve
 from rerank.search.domain import check_room
 from rerank.statistics import parse
+from tests.cases.quotas import with_quotas
 from tests.cases.search import by_rows
-from tests.oracles.weight_rows import allowed, best, value, weights_of
+from tests.oracles.comparisons import check_search
 
 STATISTICS = ["auc", "dcg@3", "mrr", "precision@2", "dcg", "ndcg@3", "pauc@3", "ap"]
 
@@ -71,47 +71,27 @@ def _row(rng: np.random.Generator, d: int, anchored: bool, by_sum: bool, number:
     return WeightRow(tuple(coefficients), lower, upper, f"row {number}")
 
 
-def check(problem: Problem, rows: bool = False, time_limit: float = 10.0) -> str:
-    """What the search says of a problem, compared with the enumeration: ``"closed"``, or why it is open."""
-    most, where = best(problem)
-    assert most is not None, "rows with room were refused by the enumeration"
-    with by_rows() if rows else nullcontext():
-        found = solve(problem, time_limit=time_limit, n_jobs=1, proof=not rows)
-    w = weights_of(found.weights)
-    assert allowed(problem, w), "weights that break a row"
-    exact = value(problem, w)
-    assert exact == certify(problem, found.weights).value
-    assert abs(float(exact) - found.value) < 1e-9
-    assert exact <= most <= Fraction(found.bound), f"{float(exact)}, {float(most)}, {found.bound}"
-    if found.proof is not None:
-        verdict = verify_proof(problem, found.proof)
-        assert verdict.ok, verdict.message
-    if found.closed:
-        assert abs(float(most - exact)) < 1e-9, f"closed at {float(exact)}, but {float(most)} is reached"
-        return "closed"
-    assert found.gave_up, "neither closed nor given up"
-    return "gave up at a bound that is exact" if float(most) > found.bound - 1e-9 else "gave up"
+def asked(seed: int) -> Problem | None:
+    """Of two seeds one with rows, every fourth by sum, and one with quotas on up to nine rows or three columns."""
+    if seed % 2 == 0:
+        return drawn(seed // 2, by_sum=seed % 8 == 2)
+    return with_quotas(seed, n_max=5, d_max=3) if seed % 10 == 1 else with_quotas(seed, n_max=12 if seed % 5 else 7)
 
 
 def main(count: int, first: int = 0) -> None:
-    """Check so many instances, every third by rows of the table, and print what came of them."""
-    began, kinds = time.process_time(), {}
-    wrong = 0
-    seed = first
-    while sum(kinds.values()) < count:
-        problem = drawn(seed, by_sum=seed % 4 == 1)
-        if problem is not None:
-            try:
-                kind = check(problem, rows=seed % 3 == 0)
-            except AssertionError as error:
-                wrong += 1
-                kind = "wrong"
-                print(f"seed {seed}: {error}", flush=True)
-            if kind not in ("closed", "wrong"):
-                print(f"seed {seed}: {kind}", flush=True)
-            kinds[kind] = kinds.get(kind, 0) + 1
-        seed += 1
-    print(f"{sum(kinds.values())} instances in {time.process_time() - began:.0f} CPU s: {kinds}")
+    """Check so many seeds, in turn with a proof and by rows of the table, and print what came of them."""
+    began, seen, wrong = time.process_time(), Counter(), 0
+    for seed in range(first, first + count):
+        problem, rows = asked(seed), seed % 3 == 0
+        if problem is None:
+            continue
+        with by_rows() if rows else nullcontext():
+            verdict = check_search(problem, time_limit=10.0, proof=not rows)
+        wrong += bool(verdict.failures)
+        seen.update(verdict.seen[:1])
+        if verdict.failures or not verdict.seen[0].startswith("closed"):
+            print(f"seed {seed}:", *verdict.failures, *verdict.seen, flush=True)
+    print(f"{seen.total()} instances in {time.process_time() - began:.0f} CPU s: {dict(seen)}, {wrong} wrong")
     sys.exit(wrong > 0)
 
 

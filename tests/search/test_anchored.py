@@ -9,14 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from rerank.certificate import certify, load_proof, save_proof, verify_proof
-from rerank.errors import CertificateError, InputError
+from rerank.certificate import certify, verify_proof
+from rerank.errors import InputError
 from rerank.problem import Problem, digest, problem_of, ranked_list, values_at
 from rerank.problem.json import problem_from_json, problem_to_json
 from rerank.problem.proof import Circuits
 from rerank.ranks import evaluate
 from rerank.search import line_search, run, solve, statistic_bound
-from rerank.search.domain import Domain
 from rerank.search.jobs import screen_supports
 from rerank.search.rows import choice
 from rerank.search.supports.groups import groups_of
@@ -30,23 +29,6 @@ from tests.oracles.comparisons import check_search
 from tests.oracles.oracle import objective_at, statistic_at
 from tests.oracles.sweep import sweep
 from tests.search.test_supports import few_values
-
-
-@pytest.mark.parametrize("seed", range(60))
-def test_by_rows_too(seed: int) -> None:
-    problem = replace(anchored(1000 + seed, n_max=8), C=0.0, max_features=None)
-    with by_rows():
-        assert check_search(problem).failures == ()
-
-
-@pytest.mark.parametrize("seed", range(40))
-def test_a_proof_of_every_search_is_verified(seed: int) -> None:
-    problem = anchored(2000 + seed, n_max=8)
-    found = solve(problem, time_limit=5.0, n_jobs=1, proof=True)
-    verdict = verify_proof(problem, found.proof)
-    assert verdict.ok, verdict.message
-    lower = replace(found.proof, bound=float(best(problem).value) - 1e-6)
-    assert not verify_proof(problem, lower).ok
 
 
 @examples(40, SEEDS)
@@ -69,21 +51,6 @@ def test_lines_stay_inside_the_limits_and_never_lose(seed: int) -> None:
     w, value = line_search(problem, time_limit=0.02, random_state=seed)
     assert (w >= problem.limits[0]).all() and (w <= problem.limits[1]).all()
     assert float(objective_at(problem, w)) == pytest.approx(value, abs=1e-9)
-
-
-@examples(30, SEEDS)
-def test_wider_limits_never_lower_the_optimum(seed: int) -> None:
-    problem = replace(anchored(seed, n_max=7), C=0.0, max_features=None)
-    wide = replace(problem, limits=tuple(np.concatenate([side[:1], 2 * side[1:]]) for side in problem.limits))
-    assert best(problem).value <= solve(wide, n_jobs=1).bound
-
-
-def test_limits_of_zero_leave_the_given_score() -> None:
-    problem = noisy_problem(30, 3, "dcg@5", 0.3, 0)
-    fixed = Problem.build(problem.X, problem.lists, limits=([1, 0, 0], [1, 0, 0]))
-    found = solve(fixed)
-    assert found.closed and found.weights.tolist() == [1.0, 0.0, 0.0]
-    assert found.value == pytest.approx(float(certify(fixed, [1.0, 0.0, 0.0]).value))
 
 
 def test_columns_are_measured_in_deviations() -> None:
@@ -115,19 +82,6 @@ def test_a_point_just_beyond_a_limit_is_none(rows: bool, limit: float, share: fl
             assert found.value == value == float(objective_at(problem, found.weights)) <= found.bound
 
 
-@pytest.mark.parametrize("kind", ["price", "support"])
-def test_price_and_limit_count_corrections_only(kind: str) -> None:
-    problem = noisy_problem(40, 4, "dcg@5", 0.3, 1)
-    given_ = {"C": 1e-6} if kind == "price" else {"max_features": 1}
-    one = Problem.build(problem.X, problem.lists, limits=([1, -1, -1, -1], [1, 1, 1, 1]), **given_)
-    found = solve(one)
-    assert found.closed and found.weights[0] == 1
-    used = int(np.count_nonzero(found.weights[1:]))
-    assert used <= (1 if kind == "support" else 3)
-    assert found.value == pytest.approx(float(certify(one, found.weights).value))
-    assert certify(one, found.weights).value == objective_at(one, found.weights)
-
-
 def test_a_problem_survives_json_and_its_digest_knows_the_limits() -> None:
     problem = anchored(3)
     again = problem_from_json(problem_to_json(problem), "here")
@@ -137,14 +91,6 @@ def test_a_problem_survives_json_and_its_digest_knows_the_limits() -> None:
     assert digest(replace(problem, limits=(low, high + np.eye(low.size)[1]))) != digest(problem)
 
 
-@pytest.mark.parametrize("w", [[0.5, 0.0, 0.0], [1.0, 0.6, 0.0], [1.0, 0.0, -0.6], [0.0, 0.0, 0.0]])
-def test_weights_outside_the_limits_get_no_certificate(w: list[float]) -> None:
-    problem = noisy_problem(20, 3, "auc", 0.3, 0)
-    one = Problem.build(problem.X, problem.lists, limits=([1, -0.5, -0.5], [1, 0.5, 0.5]))
-    with pytest.raises(CertificateError, match="is allowed"):
-        certify(one, w)
-
-
 @pytest.mark.parametrize(
     "limits", [([1, 0.1], [1, 0.5]), ([0, -1], [1, 1]), ([1], [1]), ([1, -np.inf], [1, 1]), ([1, -1, -1], [1, 1, 1])]
 )
@@ -152,18 +98,6 @@ def test_limits_that_make_no_sense_are_refused(limits) -> None:
     problem = noisy_problem(20, 2, "auc", 0.3, 0)
     with pytest.raises(InputError, match="limits must be"):
         Problem.build(problem.X, problem.lists, limits=limits)
-
-
-@examples(100, SEEDS)
-def test_every_point_of_a_line_inside_its_interval_is_allowed(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    domain = Domain.of(anchored(seed))
-    v, u = domain.random_point(rng), rng.normal(size=domain.n_features)
-    u[0] = 0.0
-    low, high = domain.interval(v, u)
-    assert low <= 1e-12 and high >= -1e-12
-    for tau in np.clip(rng.uniform(low, high, 3), -1e6, 1e6):
-        assert np.all(v + tau * u >= domain.lower - 1e-9) and np.all(v + tau * u <= domain.upper + 1e-9)
 
 
 @pytest.mark.parametrize("kind", ["anchored", "free"])
@@ -188,12 +122,6 @@ def test_the_bound_of_the_statistic_exceeds_that_of_a_wide_margin() -> None:
     plain = solve(replace(problem, epsilon=1e-12), n_jobs=1)
     assert found.closed and plain.closed
     assert statistic_bound(problem, n_jobs=1) == pytest.approx(plain.value) and plain.value > found.bound
-
-
-def test_a_proof_of_an_anchored_search_goes_through_a_file(tmp_path) -> None:
-    problem = anchored(12, n_max=8)
-    save_proof(solve(problem, n_jobs=1, proof=True).proof, tmp_path / "proof.npz")
-    assert verify_proof(problem, load_proof(tmp_path / "proof.npz")).ok
 
 
 MEASURES = ("ap", "rr", "success@2", "recall@3", "rbp@0.7", "ap@3", "rr@2", "pos@top")

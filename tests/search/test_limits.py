@@ -1,7 +1,6 @@
 """The clock and Ctrl-C: what was found comes back, what was not explored stays in the bound, and the process lives."""
 
 import _thread
-import json
 import signal
 import subprocess
 import sys
@@ -71,9 +70,10 @@ def two_valued() -> Problem:
     return problem_of(X, (X[:, 0] + X[:, 1] + rng.normal(size=60) > 1.5).astype(float), parse("auc"))
 
 
-@pytest.mark.parametrize("name", SLOW)
-@pytest.mark.parametrize("limit", [0.0, 0.5])
-def test_the_time_limit_is_kept(name: str, limit: float) -> None:
+@pytest.mark.parametrize(("name", "limit"), [("one list", 0.0), ("135 features", 0.0), *((name, 0.5) for name in SLOW)])
+def test_the_time_limit_is_kept(name: str, limit: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    for clock in ("perf_counter", "monotonic"):  # other programs on the machine must not use up the limit
+        monkeypatch.setattr(time, clock, time.process_time)
     problem = SLOW[name]()
     found, seconds = timed(problem, limit)
     assert seconds <= limit + max(2.0, 0.05 * limit)
@@ -83,10 +83,6 @@ def test_the_time_limit_is_kept(name: str, limit: float) -> None:
     else:
         t = tables(problem)
         assert found.value > t.to_value(Exact(problem, t, Domain.of(problem)).value(found.weights * 0))
-
-
-def test_no_time_limit_means_until_closed() -> None:
-    assert solve(noisy_problem(40, 3, "auc", 0.35, 0), time_limit=None, n_jobs=1).closed
 
 
 def test_ctrl_c_in_the_callback_keeps_the_best_point() -> None:
@@ -110,37 +106,6 @@ def test_any_other_error_in_the_callback_is_raised() -> None:
 
     with pytest.raises(RuntimeError, match="mine"):
         solve(noisy_problem(100, 6, "auc", 0.35, 0), time_limit=10.0, n_jobs=2, progress=fail)
-
-
-CHILD = """
-import json, sys, time
-from rerank.search import compile_kernels, solve
-from tests.cases.search import noisy_problem
-compile_kernels()
-problem = noisy_problem(200, 8, "auc", 0.35, 0)
-first = []
-def tell(now):
-    if not first:
-        first.append(now)
-        print("running", flush=True)
-found = solve(problem, time_limit=60.0, n_jobs=2, progress=tell)
-said = [found.interrupted, found.closed, found.value, found.bound, found.seconds, first[0].value]
-print(json.dumps(said), flush=True)
-"""
-
-
-def test_ctrl_c_ends_a_running_search_at_once() -> None:
-    child = subprocess.Popen([sys.executable, "-c", CHILD], stdout=subprocess.PIPE, text=True)
-    assert child.stdout is not None and child.stdout.readline() == "running\n"
-    time.sleep(0.3)
-    child.send_signal(signal.SIGINT)
-    began = time.perf_counter()
-    out, _ = child.communicate(timeout=30)
-    interrupted, closed, value, bound, seconds, early = json.loads(out)
-    assert child.returncode == 0 and interrupted and not closed
-    assert early <= value <= bound and seconds < 30 and time.perf_counter() - began < 10
-    whole = solve(noisy_problem(100, 6, "auc", 0.35, 0), time_limit=0.5, n_jobs=1)
-    assert bound >= whole.value
 
 
 def same(one: SearchResult, other: SearchResult) -> bool:
@@ -206,7 +171,7 @@ def test_a_search_that_does_not_fit_into_memory_is_refused_with_the_number_that_
     assert 10 < fits < 400 and solve(large(fits, 10), time_limit=0.2, proof=True).boxes >= 0
 
 
-@pytest.mark.parametrize("statistic", ["auc", "mrr", "dcg"])
+@pytest.mark.parametrize("statistic", ["auc", "mrr", "dcg", "ap"])
 def test_where_pairs_do_not_fit_rows_give_the_same_optimum(statistic: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from rerank.search import sizes
 
@@ -216,16 +181,6 @@ def test_where_pairs_do_not_fit_rows_give_the_same_optimum(statistic: str, monke
     by_rows = solve(problem, n_jobs=1, node_limit=20_000)
     assert by_pairs.closed and by_rows.boxes != by_pairs.boxes
     assert by_rows.value == pytest.approx(by_pairs.value, rel=1e-12) and by_rows.bound >= by_pairs.value
-
-
-def test_a_value_in_doubles_is_never_above_the_value() -> None:
-    from rerank.problem import values_at
-
-    for seed in range(20):
-        problem = drawn_lists(seed, 3, 8, 3, ("auc", "dcg@3", "mrr", "ndcg@5")[seed % 4], C=0.01 * (seed % 2))
-        w = np.random.default_rng(seed).integers(-4, 5, 3) / 4
-        exact = float(objective_at(problem, w))
-        assert exact - 1e-9 * (1 + abs(exact)) <= values_at(problem, [w])[0] <= exact
 
 
 def test_time_that_runs_out_among_the_vertices_leaves_the_box_open() -> None:
@@ -266,9 +221,10 @@ def test_without_boxes_the_first_points_have_all_the_time(most, monkeypatch) -> 
     assert left[0] > 95 and left[1] < 60
 
 
-@pytest.mark.parametrize("seed", range(len(KINDS)), ids=lambda seed: KINDS[seed])
-def test_a_signal_at_a_random_moment_ends_a_fit_and_not_the_process(seed: int) -> None:
-    assert interrupted(seed).failures == ()
+@pytest.mark.parametrize("kind", ["two workers", "selection", "toppush", "command"])
+def test_a_signal_at_a_random_moment_ends_a_fit_and_not_the_process(kind: str) -> None:
+    """A sample of ``python -m benchmarks.trust --interrupts``."""
+    assert interrupted(KINDS.index(kind)).failures == ()
 
 
 RUNNING = """
@@ -277,8 +233,8 @@ from rerank.search import compile_kernels, solve
 from tests.cases.search import noisy_problem
 compile_kernels()
 problem = noisy_problem(300, 6, "auc", 0.35, 0)  # no search closes it before the signal
-for i in range(8):
-    timer = threading.Timer(0.06 * i, os.kill, (os.getpid(), signal.SIGINT))
+for i in range(5):
+    timer = threading.Timer(0.1 * i, os.kill, (os.getpid(), signal.SIGINT))
     # From the first round on: before it there is nothing to come back with, and KeyboardInterrupt is the answer.
     found = solve(problem, time_limit=60.0, progress=lambda now: timer.ident or timer.start())
     assert found.interrupted and found.seconds < 30 and found.value <= found.bound, found

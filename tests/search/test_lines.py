@@ -1,6 +1,5 @@
 """Exact line search, the smooth stand-in and the climbs that follow both, against brute evaluation and differences."""
 
-import json
 import time
 from itertools import combinations, pairwise
 
@@ -12,7 +11,6 @@ from numpy.typing import NDArray
 from rerank.problem import Problem, problem_of, values_at
 from rerank.search import line_search
 from rerank.search.boxes.vertices import Exact
-from rerank.search.checkpoint import restored_lines, stored_lines
 from rerank.search.domain import Domain
 from rerank.search.lines import kernel as line_kernel
 from rerank.search.lines.ascent import WIDTHS, Ascent
@@ -271,20 +269,3 @@ def test_climbs_keep_to_signs_and_limits() -> None:
                 assert np.all(x[domain.signed] >= 0) and np.array_equal(domain.normal(x), x)
                 if domain.anchored:
                     assert np.all(x >= domain.lower - 1e-12) and np.all(x <= domain.upper + 1e-12)
-
-
-def test_a_series_of_climbs_goes_on_after_it_was_stored() -> None:
-    problem = noisy_problem(200, 6, "dcg@5", 0.1, 0)
-    one, two = (RowLines(tables_of(problem), Domain.of(problem)) for _ in range(2))
-    one.climb(np.ones(6), rounds=1)  # a point of the elite
-    while one.state.climb is None or one.state.climb.at is None or not one.state.climb.widths:
-        one.restarts(np.ones(6), 1.0)
-    header, points = stored_lines([one.state])
-    (two.state,) = restored_lines(json.loads(json.dumps(header)), np.array(points))
-    for search in (one, two):
-        search.restarts(np.ones(6), 100 * search.cost)
-    assert all(np.array_equal(a[1], b[1]) for a, b in zip(one.state.elite, two.state.elite, strict=True))
-    assert one.state.owed == two.state.owed and one.state.elite
-    header[0]["climb"]["widths"] = [(0.3).hex()]
-    with pytest.raises(ValueError, match="none of ours"):
-        restored_lines(header, np.array(points))

@@ -14,11 +14,11 @@ from rerank.problem import Problem, RankedList, problem_of
 from rerank.search import SearchResult, line_search, solve
 from rerank.search.tables import spacing
 from rerank.statistics import parse
-from tests.cases.adversarial import adversarial
 from tests.cases.examples import examples
 from tests.cases.search import by_rows
 from tests.oracles.anchored import best
-from tests.oracles.oracle import objective_at, optimum, witness
+from tests.oracles.comparisons import check_search
+from tests.oracles.oracle import objective_at, optimum
 
 
 def levels(seed: int, n: int, d: int, top: int, statistic: str, epsilon: float | str, **options: object) -> Problem:
@@ -97,18 +97,8 @@ def random_levels(seed: int) -> Problem | None:
 def test_searches_agree_with_an_enumeration_in_rationals(part: int, rows: bool) -> None:
     asked = [problem for seed in range(8 * part, 8 * part + 8) if (problem := random_levels(seed)) is not None]
     assert len(asked) > 3
-    for problem in asked:
-        most = best(problem).value
-        with by_rows() if rows else nullcontext():
-            found = solve(problem, time_limit=5.0, n_jobs=1, proof=not rows)
-        value = certify(problem, found.weights).value
-        assert float(value) == pytest.approx(found.value, abs=1e-9) and value <= most <= Fraction(found.bound)
-        if found.closed:
-            assert float(most - value) == pytest.approx(0, abs=1e-9)
-        else:  # no doubles reach the optimum
-            assert found.gave_up and not problem.anchored and witness(problem) is None
-        if found.proof is not None:
-            assert (verdict := verify_proof(problem, found.proof)).ok, verdict.message
+    with by_rows() if rows else nullcontext():
+        assert [verdict for verdict in (check_search(one, proof=not rows) for one in asked) if verdict.failures] == []
 
 
 def test_the_spacing_divides_what_boxes_evaluate_exactly() -> None:
@@ -226,8 +216,3 @@ def test_prices_of_any_size(seed: int, factor: float) -> None:
     rng = np.random.default_rng(seed)
     gains = rng.permutation([1.0, 1.0, 2.0, 0.0, 0.0, 0.0])
     check(problem_of(rng.normal(size=(6, 2)), gains * factor, parse("mrr"), C=0.1 * factor))
-
-
-@pytest.mark.parametrize("name", sorted(adversarial()))
-def test_named_problems(name: str) -> None:
-    check(adversarial()[name])

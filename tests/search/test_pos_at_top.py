@@ -7,47 +7,17 @@ import pytest
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rerank.certificate import certify, verify_proof
+from rerank.certificate import certify
 from rerank.metrics import pos_at_top
 from rerank.problem import problem_of, ranked_list
 from rerank.ranks import evaluate
 from rerank.search import solve
 from rerank.statistics import PosAtTop
 from tests.cases.examples import SEEDS, examples
-from tests.cases.search import by_rows, rows_of
+from tests.cases.search import rows_of
 
 Floats = NDArray[np.float64]
 TIES = ("pessimistic", "optimistic", "average")
-
-
-def swept(X: Floats, y: Floats, epsilon: float) -> int:
-    """Most relevant rows the margin above all others: every piece of the four edges of the square, and its ends."""
-    apart, best = (X[y > 0][:, None] - X[y == 0][None]).reshape(-1, 2), 0
-    for j, side in ((j, side) for j in (0, 1) for side in (-1.0, 1.0)):
-        moving = apart[apart[:, 1 - j] != 0]
-        ends = (epsilon - side * moving[:, j]) / moving[:, 1 - j]
-        ends = np.sort([-1.0, 1.0, *ends[np.abs(ends) <= 1]])
-        for t in [*ends, *(ends[1:] + ends[:-1]) / 2]:
-            w = np.empty(2)
-            w[j], w[1 - j] = side, t
-            best = max(best, int(np.sum((X @ w)[y > 0] >= (X @ w)[y == 0].max() + epsilon)))
-    return best
-
-
-@pytest.mark.parametrize("seed", range(12))
-@pytest.mark.parametrize("rows", [False, True])
-def test_the_optimum_of_two_features_is_that_of_a_sweep(seed: int, rows: bool) -> None:
-    rng = np.random.default_rng(seed)
-    X, y = rng.normal(size=(40, 2)), (rng.random(40) < 0.4).astype(float)
-    X[y > 0] += rng.choice([0.3, 0.8])
-    problem = problem_of(X, y, PosAtTop(), epsilon=1e-3)
-    with by_rows(rows):
-        found, most = solve(problem, n_jobs=1, proof=not rows), swept(problem.scaled, y, 1e-3)
-    assert found.closed and found.value == pytest.approx(most / y.sum(), abs=1e-9)
-    assert found.bound == pytest.approx(most / y.sum(), abs=1e-9)
-    assert certify(problem, found.weights).value * int(y.sum()) == most
-    if not rows:
-        assert found.proof is not None and verify_proof(problem, found.proof).ok
 
 
 A_ROW = st.tuples(st.sampled_from([0, 0, 1, 2]), st.sampled_from([0.0, 1.0, 2.5]), st.integers(0, 2))

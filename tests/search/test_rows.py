@@ -18,15 +18,12 @@ from rerank.search.boxes.antiparallel import NO_GROUPS
 from rerank.search.boxes.nodes import Support
 from rerank.search.boxes.vertices import RowExact
 from rerank.search.domain import Domain
-from rerank.search.jobs import explore_batches
 from rerank.search.lines.forward import forward
 from rerank.search.lines.search import LineSearch
 from rerank.search.rows import choice
 from rerank.search.rows.choice import rows_alone
 from rerank.search.rows.lines import sorted_value
-from rerank.search.rows.smooth import scores_of, weighted_sum
 from rerank.search.rows.sweep import value_of
-from rerank.search.rows.unit import above, largest
 from rerank.statistics import parse
 from tests.cases.examples import SEEDS, examples
 from tests.cases.instances import draw, with_hits
@@ -62,6 +59,7 @@ def weighed(seed: int) -> Problem:
 
 ENUMERATED = {
     "without a price": lambda seed: unlimited(40 * seed, n_max=11),
+    "a given score": lambda seed: replace(anchored(1000 + seed, n_max=8), C=0.0, max_features=None),
     "weights of hits": weighed,
     **{stat: lambda seed, stat=stat: draw(37 * seed, n_max=11, statistic=stat).problem for stat in HITS},
 }
@@ -146,68 +144,18 @@ def test_any_number_of_workers_gives_the_same_bits() -> None:
     assert np.array_equal(one.weights, two.weights)
 
 
-@pytest.mark.usefixtures("always")
-def test_ctrl_c_or_a_limit_of_nodes_leaves_a_bound() -> None:
-    problem = noisy_problem(3000, 6, "dcg@100", 0.2, 0)
-    found = solve(problem, n_jobs=1, node_limit=5)
-    assert not found.closed and found.value < found.bound <= problem.ideal
-    low, high = found.box
-    assert np.all(low <= found.weights) and np.all(found.weights <= high)
-
-
-@examples(40, SEEDS)
-def test_a_box_bounds_its_points_and_its_centre_has_the_value(seed: int) -> None:
-    from rerank.search.boxes.antiparallel import NO_GROUPS
-    from rerank.search.boxes.nodes import NodeBatch, Support
-
-    problem = unlimited(seed, n_max=20, d_max=4)
-    t, rng = rows_of(problem), np.random.default_rng(seed)
-    d = problem.n_features
-    half = rng.uniform(0, 0.5) * (rng.random(d) < 0.8)
-    centre = np.clip(rng.uniform(-1, 1, d), -1 + half, 1 - half)
-    centre[0], half[0] = 1.0, 0.0
-    batch = NodeBatch.of(0, centre[None], half[None], np.array([t.ideal + 1.0]), np.zeros(1, np.int64))
-    support = Support(np.arange(d), None, NO_GROUPS)
-    (found,) = explore_batches(t, [support], [batch], [-1.0], [-np.inf], t.slack, 1e-3, 1e-3, False, 1)
-    flip = np.where(problem.signs < 0, -1.0, 1.0)
-    here = float(objective_at(problem, centre * flip))
-    assert t.to_value(found.value) <= here + 1e-12 * (1 + abs(here))
-    bound = t.to_value(found.open.bound if found.open is not None else max(found.value, _stuck(found)))
-    for _ in range(20):
-        w = centre + half * rng.uniform(-1, 1, d)
-        assert float(objective_at(problem, w * flip)) <= bound + 1e-12 * (1 + abs(bound))
-
-
-def _stuck(found: Any) -> float:
-    return -np.inf if found.unresolved is None else found.unresolved.bound
-
-
-@examples(100, st.lists(st.floats(-5, 5), min_size=1, max_size=40), st.integers(1, 45), st.floats(-5, 5))
-def test_the_largest_numbers_in_descending_order(numbers: list[float], most: int, limit: float) -> None:
-    x, heap = np.array(numbers), np.empty(most)
-    n = largest(x, 0, x.size, most, heap)
-    assert heap[:n].tolist() == sorted(numbers, reverse=True)[:most]
-    assert above(heap, n, limit) == np.sum(heap[:n] > limit)
-
-
-@pytest.mark.parametrize("lists", [1, 30, 300])
 @pytest.mark.parametrize("seed", range(3))
-def test_no_sampled_point_of_a_line_beats_the_point_found(lists: int, seed: int) -> None:
-    problem = noisy_problem(400, 4, "dcg@10", 0.1, seed) if lists == 1 else _lists(seed, lists)
+def test_hardly_a_sampled_point_of_a_line_of_many_lists_beats_the_point_found(seed: int) -> None:
+    """A grid finds the point; with few lists it is the best one, as the tests of all crossings say."""
     rng = np.random.default_rng(seed)
-    search = row_lines(problem)
+    search = row_lines(drawn_lists(seed, 300, 15, 4, "dcg@3"))
     w, u = rng.normal(size=(2, 4))
-    value, point = search.line(w / np.abs(w).max(), u)
+    w /= np.abs(w).max()
+    value, point = search.line(w, u)
     assert value == search.value(point) and np.abs(point).max() == 1.0
-    # Boxes find the best point of the line; a grid does not, and is only asked to come near.
-    room = 0.0 if lists < 300 else 0.02 * abs(value)
     for tau in np.tan(rng.uniform(-np.pi / 2, np.pi / 2, 300)):
-        x = w / np.abs(w).max() + tau * u
-        assert search.value(x / np.abs(x).max()) <= value + room + 1e-12
-
-
-def _lists(seed: int, lists: int) -> Problem:
-    return drawn_lists(seed, lists, 15, 4, "dcg@3")
+        x = w + tau * u
+        assert search.value(x / np.abs(x).max()) <= 1.02 * value + 1e-12
 
 
 @pytest.mark.usefixtures("always")
@@ -292,15 +240,6 @@ def test_the_first_hit_of_long_lists_is_searched_by_rows_and_closes() -> None:
     item = problem.lists[0]
     one = problem_of(problem.X[item.rows], item.gains, parse("rr"))
     assert rows_alone(one) == (choice.number_of_pairs(one) > choice.FROM_PAIRS)
-
-
-def test_without_memory_for_pairs_precision_of_all_places_is_searched_by_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    problem = noisy_problem(300, 2, "ap", 0.2, 0)
-    theirs = solve(problem, n_jobs=1)
-    monkeypatch.setattr(sizes, "memory", lambda: 1e6)
-    mine = solve(problem, n_jobs=1)
-    assert not rows_alone(problem) and mine.closed and theirs.closed
-    assert mine.value == pytest.approx(theirs.value, abs=1e-12)
 
 
 def on_a_grid(seed: int) -> Problem:
@@ -434,26 +373,3 @@ def test_a_line_over_places_that_all_count_is_nearly_the_best() -> None:
         size = np.linalg.norm(problem.scaled @ w) / np.linalg.norm(problem.scaled @ u)
         grid = [search.value(search.domain.normal(np.cos(a) * w + np.sin(a) * size * u)) for a in angles]
         assert value >= max(grid) - 0.005 * (max(grid) - min(grid))
-
-
-@examples(30, SEEDS)
-def test_scores_and_sums_are_those_of_the_linear_algebra(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    n, d = rng.integers(1, 30, size=2)
-    rows, w, shares = rng.normal(size=(n, d)), rng.normal(size=d), rng.normal(size=n) * (rng.random(n) < 0.5)
-    if rng.random() < 0.3:
-        w = np.eye(d)[rng.integers(d)] * 3.0
-    assert scores_of(rows, w) == pytest.approx(rows @ w, abs=1e-12)
-    assert weighted_sum(rows, shares) == pytest.approx(shares @ rows, abs=1e-12)
-
-
-def test_the_margin_of_an_anchored_line_is_that_of_its_first_weight() -> None:
-    for seed in range(30):
-        problem = draw(seed, n_max=12, d_max=4).problem
-        problem = replace(problem, C=0.0, max_features=None)
-        search, rng = row_lines(problem), np.random.default_rng(seed)
-        w = search.domain.normal(np.abs(rng.normal(size=problem.n_features)))
-        value, point = search.line(w, rng.normal(size=w.size))
-        signs = np.where(problem.signs < 0, -1.0, 1.0)
-        exact = float(objective_at(problem, point * signs))
-        assert search.tables.to_value(value) <= exact + 1e-12

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from fractions import Fraction
-from itertools import combinations, pairwise, permutations
+from itertools import combinations, permutations
 from typing import Any
 
 import numpy as np
@@ -22,16 +22,14 @@ from rerank.search.sizes import OutOfTimeError
 from rerank.search.supports import screening
 from rerank.search.supports import subsets as module
 from rerank.search.supports.groups import bound_by_groups, groups_of
-from rerank.search.supports.screening import Screens, _lanes, layout
+from rerank.search.supports.screening import Screens, layout
 from rerank.search.supports.screening_kernel import (
     FACE,
     LEVELS,
-    ROWS,
     SIGNED_FACE,
     SIGNED_SPLIT,
     SPLIT,
     begin,
-    bound,
     halve,
     open_face,
     reductions,
@@ -54,12 +52,6 @@ def test_supports_are_the_subsets_that_matter(d: int, limit: int | None) -> None
     paid, left = supports(d, limit, priced=True)
     assert [tuple(s) for s in paid] == [s for k in range(1, largest + 1) for s in combinations(range(d), k)]
     assert left is None
-
-
-def test_supports_too_many_to_list_are_left_out_and_said_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST", 60)
-    some, left = supports(10, None, priced=True)
-    assert left == 3 and len(some) == 10 + 45
 
 
 def test_any_stretch_of_the_supports_is_computed_from_its_place() -> None:
@@ -149,28 +141,10 @@ def enumerated(problem: Problem) -> tuple[float, tuple[int, ...]]:
     return best
 
 
-CASES = {
-    "auc, best 2 of 5": lambda: noisy_problem(30, 5, "auc", 0.35, 0, max_features=2),
-    "mrr, best 3 of 5, signs": lambda: noisy_problem(30, 5, "mrr", 0.35, 1, max_features=3, signs=[1, -1, 0, 0, 1]),
-    "auc, each feature costs": lambda: noisy_problem(30, 4, "auc", 0.35, 2, C=0.01),
-    "auc, each feature costs too much": lambda: noisy_problem(30, 4, "auc", 0.35, 2, C=0.6),
-    "dcg@5, costs and a limit": lambda: noisy_problem(30, 5, "dcg@5", 0.35, 3, C=0.05, max_features=2),
-    "ndcg@5 on lists, costs": lambda: drawn_lists(4, 6, 8, 4, "ndcg@5", C=0.02),
-    "auc on lists, best 2 of 4": lambda: drawn_lists(5, 6, 8, 4, "auc", max_features=2),
-}
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_prices_and_limits_are_what_solving_every_support_gives(name: str) -> None:
-    problem = CASES[name]()
-    found = solve(problem, n_jobs=1)
-    value, chosen = enumerated(problem)
-    assert found.closed
-    assert found.value == pytest.approx(value, rel=1e-12, abs=1e-12) and found.bound >= value
-    used = np.flatnonzero(found.weights)
-    assert used.size <= (problem.max_features or problem.n_features)
-    if problem.C:
-        assert used.size == len(chosen)
+def test_supports_share_what_one_of_them_found() -> None:
+    problem = noisy_problem(60, 6, "mrr", 0.3, 3, max_features=2)
+    alone = sum(solve(on(problem, pair), n_jobs=1).boxes for pair in combinations(range(6), 2))
+    assert solve(problem, n_jobs=1).boxes < alone
 
 
 def test_a_support_left_out_keeps_the_bound_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -231,6 +205,22 @@ def test_a_support_is_fathomed_only_if_it_holds_nothing_better(name: str) -> Non
     assert held > 0 and (boxed > 0 or name == "auc, no margin can be met")
 
 
+PRICED = SCREENED | {"auc, each feature costs too much": lambda: noisy_problem(30, 4, "auc", 0.35, 2, C=0.6)}
+
+
+@pytest.mark.parametrize("name", PRICED)
+def test_prices_and_limits_are_what_solving_every_support_gives(name: str) -> None:
+    problem = PRICED[name]()
+    found = solve(problem, n_jobs=1)
+    value, chosen = enumerated(problem)
+    assert found.closed
+    assert found.value == pytest.approx(value, rel=1e-12, abs=1e-12) and found.bound >= value
+    used = np.flatnonzero(found.weights)
+    assert used.size <= (problem.max_features or problem.n_features)
+    if problem.C:
+        assert used.size == len(chosen)
+
+
 @pytest.mark.parametrize("name", SCREENED)
 def test_value_and_proof_are_those_of_the_search_without_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     problem = SCREENED[name]()
@@ -278,63 +268,6 @@ def test_sums_are_never_below_what_a_box_can_reach(seed: int, lattice: bool) -> 
             high[j], sums = middle, left.copy()
         else:
             low[j], sums = middle, right.copy()
-
-
-@examples(60, st.integers(0, 10**6), st.integers(1, 900), st.integers(1, 40))
-def test_every_pair_has_one_place_in_a_lane_of_its_key(seed: int, pairs: int, keys: int) -> None:
-    key = np.random.default_rng(seed).integers(0, keys, size=pairs) ** 2
-    places, lane, block = _lanes(np.arange(pairs), key)
-    assert np.array_equal(np.sort(places[places >= 0]), np.arange(pairs))
-    assert block[-1] == places.size
-    for a, z in pairwise(block):
-        row = places[a:z].reshape(ROWS, -1)
-        used = row >= 0
-        assert (key[row] == lane[: row.shape[1]])[used].all()
-
-
-@pytest.mark.parametrize("name", ["mrr, signs", "dcg@5 on a lattice, costs", "auc on lists", "ndcg@5 on lists, grades"])
-def test_the_bound_is_the_value_where_sums_are_exact_scores(name: str) -> None:
-    """At a single point, far from any tie, a pair is lost exactly if its sum is below the threshold."""
-    problem = SCREENED[name]()
-    run = Run(problem, None)
-    t, d = run.tables, problem.n_features
-    made = layout(t, d)
-    w = np.abs(np.random.default_rng(0).uniform(0.2, 1, size=d))
-    sums = np.where(made.idle > 0, made.idle, np.where(w @ made.down / w.sum() >= 1, 9, -9)).astype(np.int16)
-    order = np.where(made.idle > 0, 0, sums)
-    lane = np.zeros(made.lane_slot.size, np.int16)
-    lost = np.zeros(t.slots.unit_of.size, np.int64)
-    count = np.zeros(int(np.diff(t.slots.coef_start).max()) + 1, np.int64)
-    value = bound(sums, int((order < 0).sum()), made, lane, lost, count)
-    quantum = 2.0 ** np.round(np.log2(np.abs(t.pairs).max() / np.abs(made.up).max()))
-    gone = (np.abs(t.pairs) > 0).any(axis=0) & (w @ np.trunc(t.pairs / quantum) / w.sum() < 1)
-    gone |= ~(np.abs(t.pairs) > 0).any(axis=0)
-    assert value == pytest.approx(earned(t, gone), rel=1e-12)
-
-
-def earned(t: Any, gone: np.ndarray) -> float:
-    """Value if these pairs are lost, by loops."""
-    if t.linear:
-        return float(t.total - t.loss[gone].sum())
-    lost = np.zeros(t.slots.unit_of.size, int)
-    for p in np.flatnonzero(gone):
-        lost[t.slot[p] : t.slot[p] + t.span[p]] += t.multiplicity[p]
-    total = 0.0
-    for u in range(t.slots.unit_start.size - 1):
-        coef = t.slots.coef[t.slots.coef_start[u] : t.slots.coef_start[u + 1]]
-        slots = t.slots.unit_slots[t.slots.unit_start[u] : t.slots.unit_start[u + 1]]
-        places = np.sort(lost[slots]) + np.arange(slots.size)
-        total += float(coef[places[places < coef.size]].sum())
-    return total
-
-
-def test_problems_too_large_for_it_go_without(monkeypatch: pytest.MonkeyPatch) -> None:
-    problem = SCREENED["auc"]()
-    with_it = solve(problem, n_jobs=1)
-    monkeypatch.setattr(screening, "MOST_PLACES", 10)
-    assert layout(tables(problem), 3) is None
-    without = solve(problem, n_jobs=1)
-    assert without.closed and without.value == with_it.value
 
 
 STATISTICS = ("auc", "pauc@3", "precision@3", "mrr", "dcg@4", "ndcg", "wta")
@@ -477,9 +410,9 @@ def test_features_are_added_one_at_a_time_on_long_lists(most: int) -> None:
     assert all(run.lines.value(w) == pytest.approx(value) and value > 0 for value, w in found)
 
 
-@pytest.mark.parametrize("reason", [InputError("too large"), OutOfTimeError("late"), KeyboardInterrupt()])
+@pytest.mark.parametrize("reason", [None, InputError("too large"), OutOfTimeError("late"), KeyboardInterrupt()])
 def test_a_search_goes_on_without_a_table_for_the_screening(
-    reason: BaseException, monkeypatch: pytest.MonkeyPatch
+    reason: BaseException | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*given: object) -> None:
         raise reason
@@ -489,7 +422,11 @@ def test_a_search_goes_on_without_a_table_for_the_screening(
     y = (X[:, 0] + X[:, 3] + rng.normal(size=4000) > 3).astype(float)
     problem = problem_of(X, y, parse("precision@20"), max_features=2)
     expected = solve(problem, n_jobs=1)
-    monkeypatch.setattr(screening, "affordable_pairs", refuse)
+    if reason is None:
+        monkeypatch.setattr(screening, "MOST_PLACES", 10)
+        assert layout(tables(problem), 4) is None
+    else:
+        monkeypatch.setattr(screening, "affordable_pairs", refuse)
     found = solve(problem, n_jobs=1)
     assert found.closed and found.value == pytest.approx(expected.value)
 
@@ -504,7 +441,7 @@ def of_levels(seed: int, margin: float) -> Problem:
     return problem_of(X, y, parse("auc"), max_features=3, epsilon=margin, signs=signs)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(6))
 def test_supports_of_few_levels_have_the_optimum_of_enumeration(seed: int) -> None:
     problem = of_levels(seed, [1e-9, 0.25, 0.05, 0.5, 1e-4, 0.1][seed % 6])
     found = solve(problem, time_limit=60)
@@ -522,7 +459,7 @@ def test_supports_of_few_levels_have_the_optimum_of_enumeration(seed: int) -> No
     )
     assert found.bound == pytest.approx(float(best), abs=1e-9) and found.value <= found.bound
     # Where the margin is no binary fraction the best weights may be such that no doubles hold them.
-    assert seed in (5, 11) or found.value == pytest.approx(float(best), abs=1e-12)
+    assert seed == 5 or found.value == pytest.approx(float(best), abs=1e-12)
 
 
 @examples(60, SEEDS)

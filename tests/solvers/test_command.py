@@ -20,7 +20,7 @@ from rerank import Reranker
 from rerank.cli import app
 from rerank.errors import SolverError
 from rerank.solvers import commands, gateway, pulp
-from rerank.solvers.outcome import ENDINGS, Stop
+from rerank.solvers.outcome import Stop
 from tests.cases.hand_programs import auc, knapsack
 
 NEEDLESS = ("pyomo", "sklearn", "numba", "pulp", "pandas", "matplotlib", "pyscipopt", "joblib", "gurobipy")
@@ -239,22 +239,6 @@ def test_infeasible_is_never_called_unbounded(tmp_path, solver):
         assert "cannot tell whether" in str(error) and solver == "scip"
     else:
         assert outcome.x is None and "no feasible point" in outcome.message
-
-
-@pytest.mark.parametrize(
-    "ending, says",
-    [
-        ("Infeasible model", "infeasible"),
-        ("Model is infeasible", "infeasible"),
-        ("Unbounded model", "unbounded"),
-        ("Model is unbounded", "unbounded"),
-        ("Infeasible or unbounded model", "unsure"),
-        ("Model is infeasible or unbounded", "unsure"),
-    ],
-)
-def test_the_words_of_gurobi(ending, says):
-    claim = commands.SOLVERS["gurobi"].claim(f"{ending}\n")
-    assert (claim.stop, claim.holds) == ENDINGS[says]
 
 
 def test_a_solver_that_was_killed_is_said_to_be(tmp_path, monkeypatch):

@@ -18,7 +18,7 @@ from formulations import mps
 from formulations.solutions import read_solution
 from rerank.errors import InputError, SolverError
 from rerank.solvers import gateway, pulp
-from rerank.solvers.commands import MODEL, SOLVERS
+from rerank.solvers.commands import SOLVERS
 from rerank.solvers.outcome import Holds, Options, Outcome, Point, Stop, verified
 from tests.cases.hand_programs import auc, infeasible, knapsack, need
 
@@ -352,30 +352,3 @@ def test_a_command_that_cannot_start(sack, tmp_path, monkeypatch):
     monkeypatch.setitem(SOLVERS, "cbc", replace(SOLVERS["cbc"], find=lambda: missing))
     with pytest.raises(SolverError, match="cannot be started"):
         gateway.solve_file(sack[0], "cbc")
-
-
-GUROBI = """Gurobi Optimizer version 13.0.3 build v13.0.3rc0 (linux64)
-Explored 1234 nodes (32840 simplex iterations) in 2.02 seconds (0.92 work units)
-
-{ending}
-Best objective -3.250000000000e+02, best bound {bound}, gap 4.0000%
-"""
-
-
-@pytest.mark.parametrize(
-    ("ending", "bound", "stop", "optimal"),
-    [
-        ("Time limit reached", "-3.380000000000e+02", Stop.time_limit, False),
-        ("Optimal solution found (tolerance 0.00e+00)", "-3.250000000000e+02", Stop.finished, True),
-        ("Solve interrupted", "-3.380000000000e+02", Stop.interrupted, False),
-    ],
-)
-def test_the_log_of_gurobi(ending, bound, stop, optimal):
-    log = GUROBI.format(ending=ending, bound=bound)
-    claim = SOLVERS["gurobi"].claim(log)
-    holds = Holds.optimal if optimal else Holds.feasible
-    assert (claim.stop, claim.holds, claim.nodes) == (stop, holds, 1234)
-    assert (claim.objective, claim.bound) == (325.0, -float(bound))
-    assert SOLVERS["gurobi"].version_in(log) == "13.0.3"
-    arguments = SOLVERS["gurobi"].arguments(Options(time_limit=5))
-    assert arguments[-1] == MODEL and "MIPGap=0.0" in arguments and "TimeLimit=5" in arguments

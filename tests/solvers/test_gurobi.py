@@ -12,10 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from formulations import library, mps
+from formulations import mps
 from formulations.solutions import read_solution
 from rerank.solvers import commands, gateway
-from rerank.solvers.outcome import Holds, Options, Stop
+from rerank.solvers.commands import MODEL
+from rerank.solvers.outcome import ENDINGS, Holds, Options, Stop
 from tests.cases.hand_programs import auc, infeasible, knapsack
 
 GUROBI = commands.SOLVERS["gurobi"]
@@ -77,7 +78,7 @@ def test_the_script_takes_the_arguments_of_gurobi_cl(tmp_path):
     words = [*GUROBI.starting, *GUROBI.arguments(Options(time_limit=5, seed=3))]
     done = run(tmp_path, *words)
     lines = done.stdout.splitlines()
-    assert done.returncode == 0 and lines[0] == "Gurobi Optimizer version 99.1.2"
+    assert words[-1] == MODEL and done.returncode == 0 and lines[0] == "Gurobi Optimizer version 99.1.2"
     assert {"set Seed 3", "set Threads 1", "set TimeLimit 5.0", "set MIPGap 0.0", "read model.mps"} <= set(lines)
     assert "start ['x0', '1.0']" in lines and (tmp_path / "answer.sol").read_text() == "# Solution"
     assert not any("ResultFile" in line or "InputFile" in line for line in lines)
@@ -100,18 +101,40 @@ def test_gurobipy_goes_first_and_gurobi_cl_is_next(monkeypatch, tmp_path):
     assert GUROBI.find() == [str(tmp_path / "gurobi_cl")]
 
 
-@pytest.mark.parametrize(
-    ("words", "accepted"),
-    [
-        ("Loaded user MIP start with objective -3", True),
-        ("User MIP start did not produce a new incumbent solution", False),
-        ("", None),
-    ],
-)
-def test_whether_a_start_was_used_stands_in_the_log(words, accepted):
-    log = f"{words}\nTime limit reached\nBest objective -3.0, best bound -4.0, gap 33%\n"
+LOG = """Gurobi Optimizer version 13.0.3 build v13.0.3rc0 (linux64)
+{start}
+Explored 1234 nodes (32840 simplex iterations) in 2.02 seconds (0.92 work units)
+
+{ending}
+Best objective -3.250000000000e+02, best bound -3.380000000000e+02, gap 4.0000%
+"""
+ENDED = {
+    "Time limit reached": (Stop.time_limit, Holds.feasible),
+    "Optimal solution found (tolerance 0.00e+00)": (Stop.finished, Holds.optimal),
+    "Solve interrupted": (Stop.interrupted, Holds.feasible),
+}
+STARTED = {
+    "Loaded user MIP start with objective -3": True,
+    "User MIP start did not produce a new incumbent solution": False,
+    "": None,
+}
+
+
+@pytest.mark.parametrize("ending", ENDED)
+@pytest.mark.parametrize("start", STARTED)
+def test_the_log_says_how_it_ended_and_whether_the_start_was_used(ending, start):
+    log = LOG.format(start=start, ending=ending)
     claim = GUROBI.claim(log)
-    assert claim.start_accepted is accepted and claim.stop is Stop.time_limit
+    assert ((claim.stop, claim.holds), claim.start_accepted) == (ENDED[ending], STARTED[start])
+    assert (claim.nodes, claim.objective, claim.bound) == (1234, 325.0, 338.0)
+    assert GUROBI.version_in(log) == "13.0.3"
+
+
+@pytest.mark.parametrize("says", ["infeasible", "unbounded", "infeasible or unbounded"])
+def test_the_words_for_no_optimum(says):
+    for ending in (f"{says} model".capitalize(), f"Model is {says}"):
+        claim = GUROBI.claim(f"{ending}\n")
+        assert (claim.stop, claim.holds) == ENDINGS["unsure" if " or " in says else says]
 
 
 # -- the real one; its licence covers 2,000 rows and columns ----------------------------------------------------------
@@ -119,14 +142,6 @@ def test_whether_a_start_was_used_stands_in_the_log(words, accepted):
 real = pytest.mark.skipif(
     importlib.util.find_spec("gurobipy") is None, reason="pip install gurobipy; its licence is not free"
 )
-
-
-@real
-@pytest.mark.parametrize("name", library.names())
-def test_gurobi_solves_the_library(name):
-    outcome = gateway.solve_file(library.path(name), "gurobi", time_limit=60)
-    assert outcome.holds is Holds.optimal and outcome.log and outcome.version[0].isdigit()
-    assert outcome.objective == pytest.approx(library.load(name)[1]["optimum"], abs=1e-6)
 
 
 @real

@@ -108,17 +108,11 @@ def test_options_of_its_own_reach_a_solver_and_its_complaint_the_user(sack, solv
         assert done.exit_code == 0 and f"objective {optimum:.9g}" in done.stdout
 
 
-@pytest.mark.parametrize(
-    "solver, name, value",
-    [
-        ("scip", "limits/gap", -4),
-        ("cbc", "maxNodes", -5),
-        ("cbc", "ratioGap", "abc"),
-        ("highs", "presolve", "maybe"),
-        ("highs", "threads", 2.5),
-        ("glpk", "mipgap", "abc"),
-    ],
-)
+NONE = {"scip": {"limits/gap": -4}, "cbc": {"maxNodes": -5, "ratioGap": "abc"}, "glpk": {"mipgap": "abc"}}
+NONE["highs"] = {"presolve": "maybe", "threads": 2.5}
+
+
+@pytest.mark.parametrize("solver, name, value", [(s, *pair) for s, options in NONE.items() for pair in options.items()])
 def test_values_that_are_none_are_refused(sack, solver, name, value):
     need(solver)
     with pytest.raises((SolverError, InputError), match=f"{name}|mip gap"):
@@ -141,19 +135,11 @@ def test_a_node_limit_and_a_gap_stop_a_solver_early(tmp_path):
         assert np.isfinite(outcome.gap)
 
 
-@pytest.mark.parametrize(
-    "name, value",
-    [
-        ("threads", 0),
-        ("threads", "2"),
-        ("gap", -1.0),
-        ("node_limit", 1.5),
-        ("cutoff", float("nan")),
-        ("seed", -1),
-        ("log", 3),
-        ("log", "no/folder/log.txt"),
-    ],
-)
+BAD = {"threads": (0, "2"), "gap": (-1.0,), "node_limit": (-1, 1.5), "cutoff": (float("nan"), float("inf"))}
+BAD |= {"seed": (-1,), "log": (3, "no/folder/log.txt")}
+
+
+@pytest.mark.parametrize("name, value", [(name, value) for name, values in BAD.items() for value in values])
 def test_a_common_name_with_a_value_that_it_cannot_have_is_refused(name, value):
     with pytest.raises(InputError, match=f"^{name} is "):
         Options().chosen({name: value})
