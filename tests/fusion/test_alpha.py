@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rerank.errors import InputError
 from rerank.fusion import ScoreFusion
 from tests.fusion import naive
 from tests.fusion.test_fit import QUICK
@@ -140,10 +139,7 @@ def test_the_picture_has_the_steps_the_best_interval_and_the_fitted_alpha(fit):
     assert ring.get_xdata()[0] == sum(curve.best) / 2 and ring.get_ydata()[0] == curve.value
 
 
-def test_without_folds_nothing_is_held_out_and_three_runs_have_no_curve(case):
+def test_without_folds_nothing_is_held_out(case):
     runs, qrels = case
     curve = ScoreFusion(normalise="minmax", radius=0.0, cv=None, **QUICK).fit(runs, qrels).alpha_curve()
     assert curve.chosen is None and curve.tuned is None and "Held-out" not in str(curve)
-    three = ScoreFusion(radius=0.0, cv=None, **QUICK).fit({**runs, "r2": runs["r0"]}, qrels)
-    with pytest.raises(InputError, match="curve by alpha is of two runs, and this fit has 3"):
-        three.alpha_curve()

@@ -4,12 +4,10 @@ import numpy as np
 import pytest
 
 from benchmarks.fusion.engines import ENGINES, NORMALISERS, same_orders
-from rerank.errors import NotSupportedError
-from rerank.reranker.fusion.exports import TARGETS, export
+from rerank.reranker.fusion.exports import TARGETS
 from rerank.reranker.fusion.model import FusionModel
 from tests.fusion import naive
 
-CHANGES = ({"normaliser": "z"}, {"weights": np.array([0.7, -0.3])}, {"missing": "impute"}, {"names": ("a", "b", "c")})
 WAYS = [(engine, name) for engine, names in NORMALISERS.items() for name in names]
 
 
@@ -39,21 +37,6 @@ def test_places_follow_the_list_where_scores_are_equal():
     found = model.fuse(runs)["q"]
     wanted = {"x": 0.5 / 61 + 0.5 / 62, "z": 0.5 / 61, "y": 0.5 / 62}
     assert list(found) == list(wanted) and found == pytest.approx(wanted)
-
-
-@pytest.mark.parametrize("target", [*TARGETS, "qdrant"])
-@pytest.mark.parametrize("change", CHANGES)
-def test_what_an_engine_cannot_express_is_refused(target, change):
-    given = {"names": ("a", "b"), "weights": np.array([0.7, 0.3]), "normaliser": "minmax", **change}
-    if len(given["names"]) == 3:
-        given["weights"] = np.full(3, 1 / 3)
-    model, three = FusionModel(**given), len(given["names"]) == 3
-    can = {"formula": True, "qdrant": False, "weaviate": False, "vespa": "normaliser" not in change}.get(target, three)
-    if can:
-        assert export(model, target)
-    else:
-        with pytest.raises(NotSupportedError, match="cannot express"):
-            export(model, target)
 
 
 def test_every_engine_that_is_emulated_has_an_export():

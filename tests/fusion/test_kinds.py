@@ -11,6 +11,7 @@ from rerank.errors import InputError
 from rerank.fusion import ScoreFusion, export, load
 from rerank.reranker.fusion.points import POOL, RIDGE
 from tests.fusion import naive
+from tests.fusion.test_files import signed
 from tests.fusion.test_fit import QUICK, equal
 
 FIXED = {"normalise": "minmax", "prior": "equal", "radius": 0.0, "cv": 4, **QUICK}
@@ -149,12 +150,8 @@ def test_files_and_exports_keep_the_kinds(case, fit, tmp_path):
 
 @pytest.mark.parametrize("damage", [{"code": {"r0": 1.0}}, {"code": {"r0": 1.0, "r1": "x"}}, {"code": 1}, [1]])
 def test_damaged_kinds_of_a_file_are_refused(fit, tmp_path, damage):
-    from rerank.reranker.fusion.files import _digest
-
     fit.save(tmp_path / "m.json")
-    body = json.loads((tmp_path / "m.json").read_text()) | {"kinds": damage}
-    body.pop("digest")
-    (tmp_path / "m.json").write_text(json.dumps(body | {"digest": _digest(body)}))
+    (tmp_path / "m.json").write_text(signed(json.loads((tmp_path / "m.json").read_text()) | {"kinds": damage}))
     with pytest.raises(InputError, match="'kinds' must hold a finite weight for each run and kind"):
         load(tmp_path / "m.json")
 
@@ -168,15 +165,3 @@ def test_kinds_come_from_a_file(case, fit, tmp_path):
         path.write_text(line)
         with pytest.raises(InputError, match=message):
             fit.fuse(runs, path)
-
-
-def test_kinds_that_cannot_be_are_refused(case, fit):
-    runs, qrels, kinds = case
-    with pytest.raises(InputError, match="kinds is a list; give a mapping"):
-        ScoreFusion(**FIXED).fit(runs, qrels, ["code"])
-    with pytest.raises(InputError, match="kinds is a list; give a mapping"):
-        fit.fuse(runs, ["code"])
-    with pytest.raises(InputError, match="No judged query has a kind: kinds has 'x1'"):
-        ScoreFusion(**FIXED).fit(runs, qrels, {"x1": "code"})
-    with pytest.raises(InputError, match="cv is None; give cv"):
-        ScoreFusion(**{**FIXED, "cv": None}).fit(runs, qrels, kinds)

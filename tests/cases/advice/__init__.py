@@ -10,10 +10,9 @@ import io
 import re
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -22,22 +21,19 @@ from typer.testing import CliRunner
 from rerank import Reranker
 
 
-@dataclass(frozen=True)
-class Row:
-    """``says`` are parts of one message that ``wrong`` provokes; ``right`` follows it and returns what was promised."""
+class Row(NamedTuple):
+    """``wrong`` provokes a message; ``right`` follows its advice and returns what was promised.
 
-    says: tuple[str, ...]
+    In a table its key is a part of the message, or several, with braces for what differs.
+    """
+
     wrong: Callable[[], Any]
     right: Callable[[], Any]
 
 
-def row(says: str | tuple[str, ...], wrong: Callable[[], Any], right: Callable[[], Any]) -> Row:
-    return Row((says,) if isinstance(says, str) else says, wrong, right)
-
-
-def promised(right: Callable[[], Any], *rows: tuple[str | tuple[str, ...], Callable[[], Any]]) -> list[Row]:
-    """Rows of several mistakes that one call follows: of each, parts of its message, and what provokes it."""
-    return [row(says, wrong, right) for says, wrong in rows]
+def promised(right: Callable[[], Any], wrong: dict[Any, Callable[[], Any]]) -> dict[Any, Row]:
+    """Rows of several mistakes that one call follows."""
+    return {says: Row(one, right) for says, one in wrong.items()}
 
 
 def one_line(text: str) -> str:
@@ -80,13 +76,24 @@ def heard(call: Callable[[], Any]) -> tuple[str, Any]:
     return one_line(" ".join([said, *(str(one.message) for one in warned), out.getvalue(), err.getvalue()])), result
 
 
+def files() -> dict[Path, bytes]:
+    """What the files of this folder hold."""
+    return {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()}
+
+
 def command(*arguments: Any) -> Any:
-    """The command line, in this process; an error that is none of its own is raised."""
+    """The command line, in this process; what it refuses it refuses in one sentence, and no file is another then."""
     from rerank.cli import app
 
+    before = files()
     done = CliRunner().invoke(app, [str(one) for one in arguments])
     if done.exception is not None and not isinstance(done.exception, SystemExit):
         raise done.exception
+    if done.exit_code == 2:
+        *progress, last = done.stderr.strip().splitlines()
+        assert "Usage:" in done.stderr or (last.startswith("rerank: ") and last.endswith((".", "?"))), done.stderr
+        assert not any(one.startswith("rerank: ") for one in progress), done.stderr
+        assert done.stdout == "" and files() == before, arguments
     return done
 
 

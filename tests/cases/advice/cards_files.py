@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 from formulations import card as program
 from rerank.scorecard import Card, Question, Scorecard
-from tests.cases.advice import FRAME, Y, row, write
+from tests.cases.advice import FRAME, Row, Y, write
 from tests.cases.advice.commands import lines
 from tests.cases.advice.programs import build, solved
 
@@ -33,57 +33,42 @@ def same(**more) -> bool:
     return bool(fit(**more).card_ == fit().card_)
 
 
-OPTIONS = [
-    row(
-        "X is a sparse matrix, and questions need columns of values; pass X.toarray()",
-        lambda: fit(csr_array(FRAME)),
-        lambda: proved(table=csr_array(FRAME).toarray()),
+OPTIONS = {
+    "X is a sparse matrix, and questions need columns of values; pass X.toarray()": Row(
+        lambda: fit(csr_array(FRAME)), lambda: proved(table=csr_array(FRAME).toarray())
     ),
-    row("write one such as 'pauc_fpr@0.1'", lambda: fit(stat="pauc_fpr@1"), lambda: proved(stat="pauc_fpr@0.1")),
-    row(
-        "no bound of a card is known for such statistics; use auc, dcg@N or precision@N",
-        lambda: fit(stat="map"),
-        lambda: all(proved(stat=stat) for stat in ("auc", "dcg@5", "precision@5")),
+    "write one such as 'pauc_fpr@0.1'": Row(lambda: fit(stat="pauc_fpr@1"), lambda: proved(stat="pauc_fpr@0.1")),
+    "no bound of a card is known for such statistics; use auc, dcg@N or precision@N": Row(
+        lambda: fit(stat="map"), lambda: all(proved(stat=stat) for stat in ("auc", "dcg@5", "precision@5"))
     ),
-    row(
-        "people has {} entries for {} rows; give one for each row",
-        lambda: fit(people=KINDS[1:]),
-        lambda: proved(people=KINDS, constraints="auc inside >= 0.5"),
+    "people has {} entries for {} rows; give one for each row": Row(
+        lambda: fit(people=KINDS[1:]), lambda: proved(people=KINDS, constraints="auc inside >= 0.5")
     ),
-    row(
-        "give a whole number R for -R to R, a pair of ends, or the numbers",
-        lambda: fit(points="2"),
-        lambda: all(same(points=points) for points in (2, (-2, 2), [-2, -1, 1, 2])),
+    "give a whole number R for -R to R, a pair of ends, or the numbers": Row(
+        lambda: fit(points="2"), lambda: all(same(points=points) for points in (2, (-2, 2), [-2, -1, 1, 2]))
     ),
-    row("which leaves no number but 0; give one that is not 0", lambda: fit(points=[0]), lambda: proved(points=[0, 1])),
-    row(
-        "give questions such as 'age >= 60', or names of columns",
-        lambda: fit(must=7),
-        lambda: proved(must="a >= 0") and proved(must="a") and proved(must=["a", "b >= 0"]),
+    "which leaves no number but 0; give one that is not 0": Row(lambda: fit(points=[0]), lambda: proved(points=[0, 1])),
+    "give questions such as 'age >= 60', or names of columns": Row(
+        lambda: fit(must=7), lambda: proved(must="a >= 0") and proved(must="a") and proved(must=["a", "b >= 0"])
     ),
-    row(
-        "give a mapping of questions or columns",
-        lambda: fit(signs=["a"]),
-        lambda: proved(signs={"a": 1}) and proved(signs={"a >= 0": 1}),
+    "give a mapping of questions or columns": Row(
+        lambda: fit(signs=["a"]), lambda: proved(signs={"a": 1}) and proved(signs={"a >= 0": 1})
     ),
-    row("which gives no question: {}; drop it", lambda: fit(CONSTANT, must="c"), lambda: same(table=CONSTANT)),
-    row(
-        "dates; give them as numbers, such as days since the first of them",
+    "which gives no question: {}; drop it": Row(lambda: fit(CONSTANT, must="c"), lambda: same(table=CONSTANT)),
+    "dates; give them as numbers, such as days since the first of them": Row(
         lambda: fit(FRAME.assign(c=DAYS), must="c"),
         lambda: proved(table=FRAME.assign(c=(DAYS - DAYS[0]).days), must="c"),
     ),
-    row("which never excludes or all rows answer alike; drop it", lambda: fit(must="a >= 99"), same),
-    row(
-        "is no question; write one such as 'age >= 60', 'sex = male' or 'age {}'",
+    "which never excludes or all rows answer alike; drop it": Row(lambda: fit(must="a >= 99"), same),
+    "is no question; write one such as 'age >= 60', 'sex = male' or 'age {}'": Row(
         lambda: Question.read("age 60"),
         lambda: [str(Question.read(text)) for text in ("age >= 60", "sex = male", "age is missing")],
     ),
-    row(
-        "a partial area up to a false positive rate; use fit and verify.",
+    "a partial area up to a false positive rate; use fit and verify.": Row(
         lambda: fit(stat="pauc_fpr@0.1").build_model(ties="pessimistic"),
         lambda: fit(stat="pauc_fpr@0.1").verify().value > 0,
     ),
-]
+}
 
 HEAD = "question,points\n"
 
@@ -107,49 +92,39 @@ def formula(columns=None, value="x") -> str:
     return small(value).to_formula(columns)
 
 
-FILES = [
-    row(
-        "names no format of a card; pass a .json, or a .csv with the columns question,points",
-        lambda: read("a >= 0,1", name="c.txt"),
-        lambda: read("a >= 0,1", name="c.csv") and saved("c.json") == small(),
+FILES = {
+    "names no format of a card; pass a .json, or a .csv with the columns question,points": Row(
+        lambda: read("a >= 0,1", name="c.txt"), lambda: read("a >= 0,1", name="c.csv") and saved("c.json") == small()
     ),
-    row(
-        "names no format of a card; write to a .json, or to a .csv",
-        lambda: saved("c.xml"),
-        lambda: saved("c.json") == saved("c.csv") == small(),
+    "names no format of a card; write to a .json, or to a .csv": Row(
+        lambda: saved("c.xml"), lambda: saved("c.json") == saved("c.csv") == small()
     ),
-    row("give a question and its points", lambda: read("a >= 0"), lambda: read("a >= 0,1").points == (1,)),
-    row("give a whole number", lambda: read("a >= 0,1.5"), lambda: read("a >= 0,2").points == (2,)),
-    row(
-        "shorten it",
+    "give a question and its points": Row(lambda: read("a >= 0"), lambda: read("a >= 0,1").points == (1,)),
+    "give a whole number": Row(lambda: read("a >= 0,1.5"), lambda: read("a >= 0,2").points == (2,)),
+    ("line 1002: the card has more than", "shorten it"): Row(
         lambda: read(*(f"a >= {k},1" for k in range(1001))),
         lambda: len(read(*(f"a >= {k},1" for k in range(1000))).points) == 1000,
     ),
-    row("shorten it", lambda: read(f"a = {'x' * 10_000},1"), lambda: read(f"a = {'x' * 9_000},1")),
-    row("add its points up", lambda: read("a >= 0,1", "a >= 0,2"), lambda: read("a >= 0,3").points == (3,)),
-    row("has no question; give lines such as 'age >= 60,3'", read, lambda: read("age >= 60,3").points == (3,)),
-    row(
-        "is no card: {}; pass a file written by save or by rerank card fit",
-        lambda: Card.of(write("c.json", "{}")),
-        lambda: saved("c.json") == small(),
+    ("line 2: the card has more than", "shorten it"): Row(
+        lambda: read(f"a = {'x' * 10_000},1"), lambda: read(f"a = {'x' * 9_000},1")
     ),
-    row(
-        "give a mapping of columns to cells, or their names",
-        lambda: formula("ab"),
-        lambda: formula({"a": "A2", "b": "B2"}) == formula(["a", "b"]),
+    "add its points up": Row(lambda: read("a >= 0,1", "a >= 0,2"), lambda: read("a >= 0,3").points == (3,)),
+    "has no question; give lines such as 'age >= 60,3'": Row(read, lambda: read("age >= 60,3").points == (3,)),
+    "is no card: {}; pass a file written by save or by rerank card fit": Row(
+        lambda: Card.of(write("c.json", "{}")), lambda: saved("c.json") == small()
     ),
-    row(
-        "give one such as 'C2' or '$C2'",
+    "give a mapping of columns to cells, or their names": Row(
+        lambda: formula("ab"), lambda: formula({"a": "A2", "b": "B2"}) == formula(["a", "b"])
+    ),
+    "give one such as 'C2' or '$C2'": Row(
         lambda: formula({"a": "2C", "b": "B2"}),
         lambda: all(cell in formula({"a": cell, "b": "B2"}) for cell in ("C2", "$C2")),
     ),
-    row("holds a NUL, which no cell has; rename it", lambda: formula(value="x\0"), lambda: formula(value="y")),
-    row(
-        "holds a character that no text of SQL has; rename it",
-        lambda: small(column="b\0").to_sql(),
-        lambda: '"c"' in small(column="c").to_sql(),
+    "holds a NUL, which no cell has; rename it": Row(lambda: formula(value="x\0"), lambda: formula(value="y")),
+    "holds a character that no text of SQL has; rename it": Row(
+        lambda: small(column="b\0").to_sql(), lambda: '"c"' in small(column="c").to_sql()
     ),
-]
+}
 
 ANSWERS, TWO = (FRAME > 0).to_numpy(float), program.Card(points=2, size=2)
 
@@ -164,61 +139,41 @@ def close(card=TWO, **more) -> bool:
     return abs(best(card, **more) - best()) < 1e-6
 
 
-PROGRAMS = [
-    row(
-        "points holds {} sets of points for {} questions; give each question some other than 0",
+PROGRAMS = {
+    "points holds {} sets of points for {} questions; give each question some other than 0": Row(
         lambda: best(replace(TWO, points=[[0], [1]])),
         lambda: close(replace(TWO, points=[[-2, -1, 1, 2], range(-2, 3)])),
     ),
-    row(
-        "columns has shape {}; give one entry for each of {} questions",
-        lambda: best(replace(TWO, columns=[0])),
-        lambda: close(replace(TWO, columns=[0, 1])),
+    "columns has shape {}; give one entry for each of {} questions": Row(
+        lambda: best(replace(TWO, columns=[0])), lambda: close(replace(TWO, columns=[0, 1]))
     ),
-    row(
-        "{} has shape {}; give one entry for each of {} rows.",
-        lambda: best(qid=[0]),
-        lambda: close(qid=np.zeros(len(Y))),
+    "{} has shape {}; give one entry for each of {} rows.": Row(
+        lambda: best(qid=[0]), lambda: close(qid=np.zeros(len(Y)))
     ),
-    row(
-        "query_weight has shape {}; give one entry for each of {} lists",
-        lambda: best(query_weight=[1, 1]),
-        lambda: close(query_weight=[3.0]),
+    "query_weight has shape {}; give one entry for each of {} lists": Row(
+        lambda: best(query_weight=[1, 1]), lambda: close(query_weight=[3.0])
     ),
-    row(
-        "give a whole number, at least 1, and no corrections",
-        lambda: build(points=1.5),
-        lambda: solved(build(points=2)) > 0,
+    "give a whole number, at least 1, and no corrections": Row(
+        lambda: build(points=1.5), lambda: solved(build(points=2)) > 0
     ),
-]
+}
 
 FITTED = "card fit t.csv --output c.json --label hit --questions 2 --points 2 --validation none"
 EXPORTED = "card export c.json --to"
 
-COMMANDS = [
-    lines(
-        "names no format of a card; write to a .json, or to a .csv",
-        FITTED.replace("json", "xml"),
-        FITTED,
-        FITTED.replace("json", "csv"),
+COMMANDS = {
+    "names no format of a card; write to a .json, or to a .csv": lines(
+        FITTED.replace("json", "xml"), FITTED, FITTED.replace("json", "csv")
     ),
-    lines(
-        "names no format; write to a .csv file",
-        (FITTED, "card apply c.json t.csv --output o.txt"),
-        "card apply c.json t.csv --output o.csv",
+    "names no format; write to a .csv file": lines(
+        (FITTED, "card apply c.json t.csv --output o.txt"), "card apply c.json t.csv --output o.csv"
     ),
-    lines(
-        "it is about --to formula; leave it out",
-        (FITTED, f"{EXPORTED} sql --row 3"),
-        f"{EXPORTED} sql",
-        f"{EXPORTED} formula --row 3",
+    "it is about --to formula; leave it out": lines(
+        (FITTED, f"{EXPORTED} sql --row 3"), f"{EXPORTED} sql", f"{EXPORTED} formula --row 3"
     ),
-    lines(
-        "it is about --to sql; leave it out",
-        (FITTED, f"{EXPORTED} python --table t"),
-        f"{EXPORTED} python",
-        f"{EXPORTED} sql --table t",
+    "it is about --to sql; leave it out": lines(
+        (FITTED, f"{EXPORTED} python --table t"), f"{EXPORTED} python", f"{EXPORTED} sql --table t"
     ),
-]
+}
 
-ROWS = OPTIONS + FILES + PROGRAMS + COMMANDS
+ROWS = OPTIONS | FILES | PROGRAMS | COMMANDS

@@ -9,7 +9,7 @@ from fractions import Fraction
 from rerank.certificate import certify
 from rerank.problem import Problem, WeightRow, problem_of
 from rerank.statistics import parse
-from tests.cases.advice import FRAME, X, Y, fit, proved, row
+from tests.cases.advice import FRAME, Row, X, Y, fit, proved
 
 
 def kept(*texts, table=FRAME, **more):
@@ -25,105 +25,72 @@ def limited(side, limits) -> Problem:
 
 
 WIDE = FRAME.assign(**{"blood sugar": -FRAME["b"]})
-ROWS = [
-    row(
-        "it must be a list of texts such as 'age >= 2 * income', by column names",
-        lambda: fit(FRAME, constraints=3),
-        lambda: kept("a >= 2 * b"),
+ROWS = {
+    "it must be a list of texts such as 'age >= 2 * income', by column names": Row(
+        lambda: fit(FRAME, constraints=3), lambda: kept("a >= 2 * b")
     ),
-    row(
-        "is no text; write one such as 'age >= 2 * income'",
-        lambda: fit(FRAME, constraints=[""]),
-        lambda: kept("a >= 2 * b"),
+    "is no text; write one such as 'age >= 2 * income'": Row(
+        lambda: fit(FRAME, constraints=[""]), lambda: kept("a >= 2 * b")
     ),
-    row(
-        "write columns by name, in backquotes where a name has spaces, as in 'age >= 2 * income' or '`blood sugar` <= 0'",
-        lambda: fit(WIDE, constraints=["blood-sugar! <= 0"]),
-        lambda: kept("`blood sugar` <= 0", table=WIDE),
+    "write columns by name, in backquotes where a name has spaces, as in 'age >= 2 * income' or '`blood sugar` <= 0'": Row(
+        lambda: fit(WIDE, constraints=["blood-sugar! <= 0"]), lambda: kept("`blood sugar` <= 0", table=WIDE)
     ),
-    row(
-        "characters is too long; write several short ones",
-        lambda: fit(FRAME, constraints=["a" + " + 0 * b" * 20_000 + " >= 0"]),
-        lambda: kept("a >= 0"),
+    "characters is too long; write several short ones": Row(
+        lambda: fit(FRAME, constraints=["a" + " + 0 * b" * 20_000 + " >= 0"]), lambda: kept("a >= 0")
     ),
-    row(
-        "put the columns into one (such as their sum) before the fit, or allow a range with '<=' and '>='",
-        lambda: fit(FRAME, constraints=["a = b"]),
-        lambda: kept("a >= 0.9 * b", "a <= 1.1 * b"),
+    "put the columns into one (such as their sum) before the fit, or allow a range with '<=' and '>='": Row(
+        lambda: fit(FRAME, constraints=["a = b"]), lambda: kept("a >= 0.9 * b", "a <= 1.1 * b")
     ),
-    row(
-        "leaves out its own limit; write '<=' or '>='",
-        lambda: fit(FRAME, constraints=["a > b"]),
-        lambda: kept("a >= b"),
+    "leaves out its own limit; write '<=' or '>='": Row(
+        lambda: fit(FRAME, constraints=["a > b"]), lambda: kept("a >= b")
     ),
-    row(
-        "which is not among the columns with a weight; did you mean {}",
+    "which is not among the columns with a weight; did you mean {}": Row(
         lambda: fit(FRAME.rename(columns={"a": "age"}), constraints=["agee >= 0"]),
         lambda: kept("age >= 0", table=FRAME.rename(columns={"a": "age"})),
     ),
-    row(
-        "which holds no numbers or misses some, so that it gets no weight; fill its gaps, or leave the constraint out",
-        lambda: fit(FRAME.assign(a=FRAME["a"].mask(FRAME.index < 3)), constraints=["a >= b"]),
-        lambda: kept("a >= b"),
+    "which holds no numbers or misses some, so that it gets no weight; fill its gaps, or leave the constraint out": Row(
+        lambda: fit(FRAME.assign(a=FRAME["a"].mask(FRAME.index < 3)), constraints=["a >= b"]), lambda: kept("a >= b")
     ),
-    row(
-        "write 0 on one side, set normalise='sum' for weights of sum 1, or give a radius, with which weights are in units of the first stage's score",
+    "write 0 on one side, set normalise='sum' for weights of sum 1, or give a radius, with which weights are in units of the first stage's score": Row(
         lambda: fit(FRAME, constraints=["a >= 0.1"]),
         lambda: [kept("a >= 0"), kept("a >= 0.1", radius=1.0), kept("a >= 0.1", normalise="sum")],
     ),
-    row(
-        "leave no weights with room to move within {}; loosen or leave out one of them",
-        lambda: fit(FRAME, constraints=["a >= b", "b >= a"]),
-        lambda: kept("a >= b"),
+    "leave no weights with room to move within {}; loosen or leave out one of them": Row(
+        lambda: fit(FRAME, constraints=["a >= b", "b >= a"]), lambda: kept("a >= b")
     ),
-    row(
-        "leaves no weights with room to move within {}; loosen it or leave it out",
-        lambda: fit(FRAME, constraints=["a <= 0"], positive=True),
-        lambda: kept("a <= b", positive=True),
+    "leaves no weights with room to move within {}; loosen it or leave it out": Row(
+        lambda: fit(FRAME, constraints=["a <= 0"], positive=True), lambda: kept("a <= b", positive=True)
     ),
-    row(
-        "do not vary on the shortlist, so that nothing corrects them; leave it out",
+    "do not vary on the shortlist, so that nothing corrects them; leave it out": Row(
         lambda: fit(FRAME.assign(c=1.0), Y, constraints=["c >= 0.5"], radius=1.0),
         lambda: proved(fit(FRAME.assign(c=1.0), Y, radius=1.0)),
     ),
-    row(
-        "coefficients and, without limits, sides of 0; free weights have no scale that another number could be measured in",
-        lambda: limited(1, None),
-        lambda: limited(0, None).rows and limited(1, ([1, 0], [1, 2])).rows,
+    "coefficients and, without limits, sides of 0; free weights have no scale that another number could be measured in": Row(
+        lambda: limited(1, None), lambda: limited(0, None).rows and limited(1, ([1, 0], [1, 2])).rows
     ),
-    row(
-        "and a radius corrects those of a first stage; leave one of them out",
-        lambda: fit(FRAME, normalise="sum", radius=1.0),
-        lambda: proved(fit(FRAME, normalise="sum")),
+    "and a radius corrects those of a first stage; leave one of them out": Row(
+        lambda: fit(FRAME, normalise="sum", radius=1.0), lambda: proved(fit(FRAME, normalise="sum"))
     ),
-    row(
-        "takes no weight below 0, and positive asks for one; leave positive out",
-        lambda: fit(FRAME, normalise="sum", positive=[-1, 0]),
-        lambda: proved(fit(FRAME, normalise="sum")),
+    "takes no weight below 0, and positive asks for one; leave positive out": Row(
+        lambda: fit(FRAME, normalise="sum", positive=[-1, 0]), lambda: proved(fit(FRAME, normalise="sum"))
     ),
-    row(
-        "it must be None, or 'sum' for weights from 0 on with sum 1",
-        lambda: fit(FRAME, normalise="max"),
-        lambda: abs(fit(FRAME, normalise="sum").coef_.sum() - 1) < 1e-12,
+    "it must be None, or 'sum' for weights from 0 on with sum 1": Row(
+        lambda: fit(FRAME, normalise="max"), lambda: abs(fit(FRAME, normalise="sum").coef_.sum() - 1) < 1e-12
     ),
-    row(
-        "A box is one of weights whose largest is 1, and here their sum is; use constraints instead.",
+    "A box is one of weights whose largest is 1, and here their sum is; use constraints instead.": Row(
         lambda: fit(FRAME, normalise="sum").build_model(box=([0, 0], [1, 0.5])),
         lambda: kept("b <= 0.5", normalise="sum"),
     ),
-    row(
-        "Weights of sum 1 are none below 0 and have no limits; leave signs and limits out.",
+    "Weights of sum 1 are none below 0 and have no limits; leave signs and limits out.": Row(
         lambda: problem_of(X, Y.astype(float), parse("precision@5"), by_sum=True, signs=[-1, 0]),
         lambda: problem_of(X, Y.astype(float), parse("precision@5"), by_sum=True).by_sum,
     ),
-    row(
-        "All weights are 0, and no multiple of them has the sum 1; give others.",
+    "All weights are 0, and no multiple of them has the sum 1; give others.": Row(
         lambda: certify(problem_of(X, Y.astype(float), parse("precision@5"), by_sum=True), [0.0, 0.0]),
         lambda: certify(problem_of(X, Y.astype(float), parse("precision@5"), by_sum=True), [1.0, 0.0]).value,
     ),
-    row(
-        "The weights break the constraint {}, recounted exactly; fit again.",
+    "The weights break the constraint {}, recounted exactly; fit again.": Row(
         lambda: certify(limited(0, None), [1.0, -1.0]),
         lambda: certify(limited(0, None), fit(FRAME, constraints=["b >= 0"]).state_.weights).value > 0,
     ),
-]
+}

@@ -27,6 +27,7 @@ from rerank.reranker.files import model_file as files
 from rerank.reranker.files.verify import verify
 from rerank.solvers import gateway
 from tests.cases.advice import (
+    Row,
     X,
     Y,
     command,
@@ -35,7 +36,6 @@ from tests.cases.advice import (
     fit,
     model_file,
     promised,
-    row,
     same,
     succeeds,
     table_file,
@@ -85,28 +85,24 @@ def ranks_as_fitted(path: str) -> bool:
     return ranks_as(fit(), path)
 
 
-MODELS = [
-    row(
-        "The model's cuts between classes cannot be used (they are not ascending scores of grades); fit and save it again",
+MODELS = {
+    "The model's cuts between classes cannot be used (they are not ascending scores of grades); fit and save it again": Row(
         lambda: load(changed(settings={"cuts.1": "x"})),
         lambda: load(saved()).predict(X).tolist() == fit().predict(X).tolist(),
     ),
-    row(
-        "The model's result cannot be used ({}); fit and save it again",
+    "The model's result cannot be used ({}); fit and save it again": Row(
         lambda: load(changed(saved(chosen()), result={"evidence.safeguard": GONE})),
         lambda: load(saved(chosen())).result_.evidence is not None,
     ),
-    row(
-        "The stored first stage cannot be used (a rule is broken: {}); fit and save it again",
+    "The stored first stage cannot be used (a rule is broken: {}); fit and save it again": Row(
         lambda: load(changed(saved(with_words()), settings={"table.scale.0": {"hex": (-1.0).hex()}})),
         lambda: ranks_as(with_words(), saved(with_words()), WORDS),
     ),
-    row(
-        "and the model states {} of {}); fit and save it again",
+    "and the model states {} of {}); fit and save it again": Row(
         lambda: load(changed(saved(with_words()), settings={"opaque_first_stage": "other"})),
         lambda: ranks_as(with_words(), saved(with_words()), WORDS),
     ),
-]
+}
 
 
 def alone():
@@ -114,56 +110,51 @@ def alone():
     return fit(first_stage="logistic+squares", solver="none")
 
 
-MODELS += [
-    *promised(
+MODELS |= {
+    **promised(
         lambda: ranks_as_fitted(saved()) and load(model_file("c.json")).result_.value > 0,
-        (("it is not JSON ({})", "pass a file written by save or by rerank fit"), lambda: load(table_file())),
-        (('"format" is not', "pass a file written by save or by rerank fit"), lambda: load(write("o.json", "{}"))),
+        {
+            ("it is not JSON ({})", "pass a file written by save or by rerank fit"): lambda: load(table_file()),
+            ('"format" is not', "pass a file written by save or by rerank fit"): lambda: load(write("o.json", "{}")),
+        },
     ),
-    row(
-        ("schema 4 is not 1 to 3", "use the version of exact-rerank that wrote it"),
-        lambda: load(changed(schema=4)),
-        lambda: ranks_as_fitted(changed(schema=2)),
+    ("schema 4 is not 1 to 3", "use the version of exact-rerank that wrote it"): Row(
+        lambda: load(changed(schema=4)), lambda: ranks_as_fitted(changed(schema=2))
     ),
-    row(
-        ("there is no field 'note'", "remove it"),
-        lambda: load(changed(sign=False, note="mine")),
-        lambda: ranks_as_fitted(changed(sign=False)),
+    ("there is no field 'note'", "remove it"): Row(
+        lambda: load(changed(sign=False, note="mine")), lambda: ranks_as_fitted(changed(sign=False))
     ),
-    *promised(
+    **promised(
         lambda: ranks_as_fitted(saved(path="o.json")),
-        (("the field 'weights' is missing", "write it again with save"), lambda: load(changed(weights=GONE))),
-        (
-            ("the field 'weights' is not a list of finite numbers", "write it again with save"),
-            lambda: load(changed(weights=["1.0", "0.5"])),
-        ),
-        (
-            ("'weights' has 1 entries where 2 are expected", "write it again with save"),
-            lambda: load(changed(weights=["0x1.0000000000000p+0"])),
-        ),
-        (("a rule is broken: 'signs' are -1, 0 or 1", "write it again with save"), lambda: load(changed(signs=[2, 0]))),
+        {
+            ("the field 'weights' is missing", "write it again with save"): lambda: load(changed(weights=GONE)),
+            ("the field 'weights' is not a list of finite numbers", "write it again with save"): lambda: load(
+                changed(weights=["1.0", "0.5"])
+            ),
+            ("'weights' has 1 entries where 2 are expected", "write it again with save"): lambda: load(
+                changed(weights=["0x1.0000000000000p+0"])
+            ),
+            ("a rule is broken: 'signs' are -1, 0 or 1", "write it again with save"): lambda: load(
+                changed(signs=[2, 0])
+            ),
+        },
     ),
-    row(
-        ("the digest does not match the content", "take an undamaged copy or fit again"),
+    ("the digest does not match the content", "take an undamaged copy or fit again"): Row(
         lambda: load(changed(sign=False, C="0x1.0000000000000p-1")),
         lambda: ranks_as_fitted(changed(sign=False)) and ranks_as_fitted(saved()),
     ),
-    row(
-        ("its statistic is thinned, which there is no more", "fit it again without thinning"),
-        lambda: load(changed(settings={"thinning": 2})),
-        lambda: ranks_as_fitted(saved()),
+    ("its statistic is thinned, which there is no more", "fit it again without thinning"): Row(
+        lambda: load(changed(settings={"thinning": 2})), lambda: ranks_as_fitted(saved())
     ),
-    row(
-        "holds a number or a text that cannot be used ({}); take an undamaged copy, or fit again",
+    "holds a number or a text that cannot be used ({}); take an undamaged copy, or fit again": Row(
         lambda: command("verify", changed(model_file(), epsilon=(1e308).hex()), "t.csv"),
         lambda: succeeds("verify", changed(model_file()), "t.csv"),
     ),
-    row(
-        "holds a number or a text that cannot be used ({}); take an undamaged copy, or fit again",
+    ("o.json holds a number or a text", "take an undamaged copy, or fit again"): Row(
         lambda: load(changed(saved(alone()), settings={"prior_centre": "x"})),
         lambda: ranks_as(alone(), changed(saved(alone()))) and ranks_as_fitted(saved()),
     ),
-]
+}
 
 
 def checked(table: Any, path: str = "m.json"):
@@ -191,28 +182,23 @@ def solved_elsewhere(**entries: Any) -> Any:
     return command("import", "p.mps", "p.sol", "--model", "new.json")
 
 
-TABLES = [
-    row(
-        "The table has no labels; name the column that holds them",
+TABLES = {
+    "The table has no labels; name the column that holds them": Row(
         lambda: checked(own_table(label=None, features=["a", "b"]), model_file()),
         lambda: checked(own_table(), model_file()).holds,
     ),
-    row(
-        "The table has {} columns and {} was fitted on {}; give the table of the fit",
-        lambda: checked(own_table(features=["a"]), model_file()),
-        lambda: checked(own_table(), model_file()).holds,
+    "The table has {} columns and {} was fitted on {}; give the table of the fit": Row(
+        lambda: checked(own_table(features=["a"]), model_file()), lambda: checked(own_table(), model_file()).holds
     ),
-    row(
-        "another shortlist follows from it; give that one",
+    "another shortlist follows from it; give that one": Row(
         lambda: command("export", model_file(), write("n.csv", "hit,a,b\n1,2,3\n0,4,5\n"), "p.mps"),
         lambda: succeeds("export", model_file(), "t.csv", "p.mps"),
     ),
-    row(
-        "one of the two is wrong, so neither is used; fit the model again",
+    "one of the two is wrong, so neither is used; fit the model again": Row(
         lambda: solved_elsewhere(bound={"hex": (0.5).hex()}, value={"hex": (0.25).hex()}),
         lambda: solved_elsewhere().exit_code == 0,
     ),
-]
+}
 
 
 def recorded(**options: Any):
@@ -236,18 +222,15 @@ def written(**options: Any):
     return load_proof("p.proof")
 
 
-PROOFS = [
-    row(
-        "Its bound adds up shares of pairs, which is no longer checked; fit again with proof=True",
+PROOFS = {
+    "Its bound adds up shares of pairs, which is no longer checked; fit again with proof=True": Row(
         lambda: load_proof(with_shares()),
         lambda: save_proof(recorded(), "p.proof") is None and load_proof("p.proof").bound == recorded().bound,
     ),
-    row(
-        "The proof cannot be written to {}: {}; set a node_limit, or lower max_features",
-        lambda: written(),
-        lambda: written(node_limit=1).bound > 0 and written(max_features=1).supports,
+    "The proof cannot be written to {}: {}; set a node_limit, or lower max_features": Row(
+        lambda: written(), lambda: written(node_limit=1).bound > 0 and written(max_features=1).supports
     ),
-]
+}
 
 
 def with_proof(path="p.proof"):
@@ -279,18 +262,24 @@ def resumes(path) -> bool:
     return same(fit(checkpoint=path))
 
 
-ARCHIVES = [
-    row(
-        "write it again with save_proof",
+ARCHIVES = {
+    "write it again with save_proof": Row(
         lambda: load_proof(cut_short(with_proof())),
         lambda: load_proof(with_proof()).bound == fit(proof=True).result_.bound,
     ),
-    *promised(
+    **promised(
         lambda: (os.remove("c"), resumes("c"), resumes("d"))[1:] == (True, True),
-        ("delete it to begin anew, or choose another path", lambda: resumes(write("c", "x"))),
-        ("delete it to begin anew, or choose another path", lambda: (resumes("c"), resumes(without_seconds("c")))),
+        {
+            ("it is no archive of a header", "delete it to begin anew, or choose another path"): lambda: resumes(
+                write("c", "x")
+            ),
+            ("can be used ('seconds')", "delete it to begin anew, or choose another path"): lambda: (
+                resumes("c"),
+                resumes(without_seconds("c")),
+            ),
+        },
     ),
-]
+}
 
 
 def program_file(path="p.mps", **changes):
@@ -322,9 +311,8 @@ def moved(problem):
     return {**problem, "X": [(1.5).hex(), *problem["X"][1:]]}
 
 
-PROGRAMS = [
-    row(
-        "holds no estimator; export the program with Reranker.export_mps or rerank export",
+PROGRAMS = {
+    "holds no estimator; export the program with Reranker.export_mps or rerank export": Row(
         lambda: import_solution(program_file(model=GONE)),
         lambda: (
             imports(program_file())
@@ -332,26 +320,28 @@ PROGRAMS = [
             and imports("r.mps")
         ),
     ),
-    *promised(
+    **promised(
         lambda: imports(program_file()),
-        (
-            "holds a number or a text that cannot be used ({}); take an undamaged copy, or fit again",
-            lambda: import_solution(program_file(choices={"box": "x"})),
-        ),
-        ("holds no constant; export it again", lambda: import_solution(program_file(constant="x"))),
-        ("holds no constant; export it again", lambda: import_solution(program_file(constant="nan"))),
-        ("does not say how its program was stated; export it again", lambda: import_solution(program_file(choices=[]))),
-        ("holds no problem that can be used ({}); export it again", lambda: import_solution(program_file(problem={}))),
-        (
-            "contradicts itself: its problem is not that of its model; export it again",
-            lambda: import_solution(program_file(problem=moved(data_of_program()["problem"]))),
-        ),
-        (
-            "states another constant than its problem has; export it again",
-            lambda: import_solution(program_file(constant=(5.0).hex())),
-        ),
+        {
+            "holds a number or a text that cannot be used ({}); take an undamaged copy, or fit again": lambda: (
+                import_solution(program_file(choices={"box": "x"}))
+            ),
+            "holds no constant; export it again": lambda: import_solution(program_file(constant="nan")),
+            "does not say how its program was stated; export it again": lambda: import_solution(
+                program_file(choices=[])
+            ),
+            "holds no problem that can be used ({}); export it again": lambda: import_solution(
+                program_file(problem={})
+            ),
+            "contradicts itself: its problem is not that of its model; export it again": lambda: import_solution(
+                program_file(problem=moved(data_of_program()["problem"]))
+            ),
+            "states another constant than its problem has; export it again": lambda: import_solution(
+                program_file(constant=(5.0).hex())
+            ),
+        },
     ),
-]
+}
 
 
 def refused_by_system(*_: Any, **__: Any) -> None:
@@ -390,33 +380,25 @@ def on_a_full_disk(full: bool) -> Any:
         return load(saved())
 
 
-WRITTEN = [
-    row(
-        "Cannot make the folder {}: {}; choose another path",
+WRITTEN = {
+    "Cannot make the folder {}: {}; choose another path": Row(
         lambda: (write("file", ""), latent().save("file/model"))[1],
         lambda: latent().save("folder/model") is None and LatentRoBiRank.load("folder/model"),
     ),
-    row(
-        "The folder of {} cannot be written; write elsewhere",
-        lambda: fit_into("closed"),
-        lambda: fit_into("open").exit_code in (0, 3) and Path("open/m.json").exists(),
+    "The folder of {} cannot be written; write elsewhere": Row(
+        lambda: fit_into("closed"), lambda: fit_into("open").exit_code in (0, 3) and Path("open/m.json").exists()
     ),
-    row("make room or choose another path", lambda: on_a_full_disk(True), lambda: same(on_a_full_disk(False))),
-    row(
-        "The model's {} cannot be saved ({}); give {}",
-        lambda: saved(named("a" * 10_001)()),
-        lambda: same(load(saved(named("a" * 10_000)()))),
+    "make room or choose another path": Row(lambda: on_a_full_disk(True), lambda: same(on_a_full_disk(False))),
+    "The model's {} cannot be saved ({}); give {}": Row(
+        lambda: saved(named("a" * 10_001)()), lambda: same(load(saved(named("a" * 10_000)())))
     ),
-    row(
-        "entries, and a file holds at most {}; fit it {}",
-        lambda: kept(rows_of(), most=90),
-        lambda: kept(rows_of(60), most=90) and kept(rows_of(cross_fit=False), most=90),
+    "entries, and a file holds at most {}; fit it {}": Row(
+        lambda: kept(rows_of(), most=90), lambda: kept(rows_of(60), most=90) and kept(rows_of(cross_fit=False), most=90)
     ),
-    row(
-        "fit it on fewer columns, or on fewer rows where it holds a score of each (cross_fit)",
+    "fit it on fewer columns, or on fewer rows where it holds a score of each (cross_fit)": Row(
         lambda: kept(rows_of(d=40), size=6_500),
         lambda: kept(rows_of(d=2), size=6_500) and kept(rows_of(20, d=2), size=6_500),
     ),
-]
+}
 
-ROWS = MODELS + TABLES + PROOFS + ARCHIVES + PROGRAMS + WRITTEN
+ROWS = MODELS | TABLES | PROOFS | ARCHIVES | PROGRAMS | WRITTEN

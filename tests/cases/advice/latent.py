@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse
 
 from rerank.latent import LatentRoBiRank
-from tests.cases.advice import promised, row, write
+from tests.cases.advice import Row, promised, write
 from tests.cases.advice.rooms import LOG, VALID, latent
 
 
@@ -72,6 +72,12 @@ def begun():
     return "c"
 
 
+def resumed(damage):
+    """A fit that goes on with a damaged checkpoint."""
+    damage(begun())
+    return checkpointed()
+
+
 class Held:
     """A folder that another process trains in: its lock is held by another open file."""
 
@@ -95,110 +101,78 @@ def more_users():
     return scipy.sparse.vstack([LOG, LOG[:1]]).tocsr()
 
 
-TRAINING = [
-    row(
-        "learning_rate={} is too large for {}; lower it.",
+TRAINING = {
+    "learning_rate={} is too large for {}; lower it.": Row(
         lambda: latent(learning_rate=1e30, optimizer="sgd"),
         lambda: np.isfinite(latent(learning_rate=0.1, optimizer="sgd").item_factors_).all(),
     ),
-    row(
-        "log has shape {}, the model knows {}; keep all users and items that it knows and add new ones behind them",
-        lambda: latent().partial_fit(LOG[:5]),
-        lambda: latent().partial_fit(more_users()).user_factors_.shape == (13, 2),
+    "log has shape {}, the model knows {}; keep all users and items that it knows and add new ones behind them": Row(
+        lambda: latent().partial_fit(LOG[:5]), lambda: latent().partial_fit(more_users()).user_factors_.shape == (13, 2)
     ),
-    row(
-        "validation has no records, but training is to stop by them; give a part with at least one record",
-        lambda: latent(validation=LOG * 0),
-        lambda: latent(validation=VALID).stopped_ and like(latent(validation=None)),
+    "validation has no records, but training is to stop by them; give a part with at least one record": Row(
+        lambda: latent(validation=LOG * 0), lambda: latent(validation=VALID).stopped_ and like(latent(validation=None))
     ),
-    row(
-        "(a larger validation_fraction, if users have few), or none at all",
+    "(a larger validation_fraction, if users have few), or none at all": Row(
         lambda: latent(validation_fraction=1e-9),
         lambda: latent(validation_fraction=0.4).stopped_ and like(latent(validation_fraction=0.0)),
     ),
-    row(
-        "is not a valid {} matrix ({}); build it anew from users and items",
+    "is not a valid {} matrix ({}); build it anew from users and items": Row(
         lambda: latent(invalid()),
         lambda: like(latent(scipy.sparse.csr_array((LOG.data, LOG.nonzero()), shape=LOG.shape))),
     ),
-    row(
-        "but the model was trained with {}; set it back to go on, or call fit to begin anew",
+    "but the model was trained with {}; set it back to go on, or call fit to begin anew": Row(
         lambda: latent().set_params(n_factors=3).partial_fit(LOG),
         lambda: (
             latent().set_params(n_factors=3).set_params(n_factors=2).partial_fit(LOG).item_factors_.shape[1] == 2
             and latent().set_params(n_factors=3).fit(LOG).item_factors_.shape[1] == 3
         ),
     ),
-]
+}
 
-FOLDERS = [
-    row(
-        "has schema {}, this version reads {}; read it with the version of exact-rerank that wrote it",
+FOLDERS = {
+    "has schema {}, this version reads {}; read it with the version of exact-rerank that wrote it": Row(
         lambda: loaded(with_fields(lambda body: body.update(schema=99), saved())),
         lambda: like(loaded(with_fields(lambda body: body.update(schema=1)))),
     ),
-    *promised(
+    **promised(
         saved_again,
-        (
-            "holds a model that lacks a field, or one does not fit the others; save it again",
-            lambda: loaded(with_fields(lambda body: body.pop("state"), saved())),
-        ),
-        (
-            ("model.json is damaged", "save the model again"),
-            lambda: loaded(with_fields(lambda body: body.pop("arrays"), saved())),
-        ),
-        (("is missing or damaged", "save the model again"), lambda: loaded(without_array(saved()))),
-        (
-            ("is not the array that model.json describes;", "save the model again"),
-            lambda: loaded(other_numbers(saved())),
-        ),
-        (
-            ("is not the array that model.json describes (", "save the model again"),
-            lambda: loaded(other_numbers(saved(), "f8")),
-        ),
+        {
+            "holds a model that lacks a field, or one does not fit the others; save it again": lambda: loaded(
+                with_fields(lambda body: body.pop("state"), saved())
+            ),
+            ("model.json is damaged", "save the model again"): lambda: loaded(
+                with_fields(lambda body: body.pop("arrays"), saved())
+            ),
+            ("is missing or damaged", "save the model again"): lambda: loaded(without_array(saved())),
+            ("is not the array that model.json describes;", "save the model again"): lambda: loaded(
+                other_numbers(saved())
+            ),
+            ("is not the array that model.json describes (", "save the model again"): lambda: loaded(
+                other_numbers(saved(), "f8")
+            ),
+        },
     ),
-    *promised(
+    **promised(
         begun_anew,
-        (
-            ("is missing or damaged", "delete the folder to begin anew"),
-            lambda: (begun(), without_array("c"), checkpointed())[2],
-        ),
-        (
-            ("checkpoint.json is damaged or of another version", "delete the folder to begin anew"),
-            lambda: (
-                begun(),
-                with_fields(lambda body: body["run"].update(more=1), "c", "checkpoint.json"),
-                checkpointed(),
-            )[2],
-        ),
-        (
-            ("checkpoint.json is damaged;", "delete the folder to begin anew"),
-            lambda: (
-                begun(),
-                with_fields(lambda body: body["at"].pop("epoch"), "c", "checkpoint.json"),
-                checkpointed(),
-            )[2],
-        ),
-        (
-            ("checkpoint.json is damaged;", "delete the folder to begin anew"),
-            lambda: (
-                begun(),
-                with_fields(lambda body: body.pop("run"), "c", "checkpoint.json"),
-                LatentRoBiRank(2, n_epochs=2, checkpoint="c").fit(LOG),
-            )[2],
-        ),
+        {
+            ("is missing or damaged", "delete the folder to begin anew"): lambda: resumed(without_array),
+            ("checkpoint.json is damaged or of another version", "delete the folder to begin anew"): lambda: resumed(
+                lambda folder: with_fields(lambda body: body["run"].update(more=1), folder, "checkpoint.json")
+            ),
+            ("checkpoint.json is damaged;", "delete the folder to begin anew"): lambda: resumed(
+                lambda folder: with_fields(lambda body: body["at"].pop("epoch"), folder, "checkpoint.json")
+            ),
+        },
     ),
-    row(
-        "is of a run with {}; give that again to go on with it, or another folder",
+    "is of a run with {}; give that again to go on with it, or another folder": Row(
         lambda: (begun(), checkpointed(alpha=0.5))[1],
         lambda: like(checkpointed()) and like(checkpointed("d", alpha=0.5), latent(alpha=0.5)),
     ),
-    row(
-        "is in use by {}; wait until it has ended, or choose another folder",
+    "is in use by {}; wait until it has ended, or choose another folder": Row(
         lambda: (held.append(Held("c")), checkpointed())[1],
         lambda: like(checkpointed("d")) and (held.pop().ends(), like(checkpointed()))[1],
     ),
-]
+}
 held = []
 
-ROWS = TRAINING + FOLDERS
+ROWS = TRAINING | FOLDERS

@@ -25,7 +25,7 @@ from rerank.ranks.runs import run_values
 from rerank.scorers import RankSVM, TopPush
 from rerank.search import solve
 from rerank.statistics import parse
-from tests.cases.advice import FRAME, X, Y, command, fit, model_file, row, same, succeeds, table_file, write
+from tests.cases.advice import FRAME, Row, X, Y, command, fit, model_file, same, succeeds, table_file, write
 from tests.cases.advice.rooms import GRADES, OTHER, RUN, fuse
 from tests.cases.advice.tables import parquet, tiny
 
@@ -88,30 +88,21 @@ def fit_from_nowhere(model):
         return command("fit", table, "--free", *own)
 
 
-PATHS = [
-    row(
-        ("Cannot write no/o.csv: No such file or directory", "choose a folder that can be written"),
-        lambda: written("no/o.csv"),
-        lambda: written("o.csv"),
+PATHS = {
+    ("Cannot write no/o.csv: No such file or directory", "choose a folder that can be written"): Row(
+        lambda: written("no/o.csv"), lambda: written("o.csv")
     ),
-    row(
-        ("Cannot write no/audit: No such file or directory", "choose a folder that can be written"),
-        lambda: audited("no/audit"),
-        lambda: audited("audit"),
+    ("Cannot write no/audit: No such file or directory", "choose a folder that can be written"): Row(
+        lambda: audited("no/audit"), lambda: audited("audit")
     ),
-    row(
-        ("fit.proof: Device or resource busy", "choose another path"),
-        lambda: audited("audit", errno.EBUSY),
-        lambda: audited("other"),
+    ("fit.proof: Device or resource busy", "choose another path"): Row(
+        lambda: audited("audit", errno.EBUSY), lambda: audited("other")
     ),
-    row(("File name too long", "choose another path"), lambda: written("o" * 300), lambda: written("o")),
-    row(
-        "is where {} goes; give the path of another file",
-        lambda: written("o.csv", to="o.csv"),
-        lambda: written("o.csv", to="p.csv"),
+    ("File name too long", "choose another path"): Row(lambda: written("o" * 300), lambda: written("o")),
+    "is where {} goes; give the path of another file": Row(
+        lambda: written("o.csv", to="o.csv"), lambda: written("o.csv", to="p.csv")
     ),
-    row(
-        "rerank: The system refused this{}: {}; change that, or use other paths",
+    "rerank: The system refused this{}: {}; change that, or use other paths": Row(
         lambda: fit_from_nowhere("m.json"),
         lambda: (
             fit_from_nowhere(os.path.abspath("m.json")).exit_code in (0, 3)
@@ -119,7 +110,7 @@ PATHS = [
             and Path(model_file("n.json")).exists()
         ),
     ),
-]
+}
 
 
 def days(**options):
@@ -149,57 +140,48 @@ def first_rows(source, path="few.parquet"):
     return path
 
 
-TABLES = [
-    row(
-        "X is {}; pass the table of a file, such as pyarrow.dataset.dataset(path)",
-        lambda: (of_file("x.parquet"), fit("x.parquet"))[1],
-        lambda: same(fit(of_file())),
+TABLES = {
+    "X is {}; pass the table of a file, such as pyarrow.dataset.dataset(path)": Row(
+        lambda: (of_file("x.parquet"), fit("x.parquet"))[1], lambda: same(fit(of_file()))
     ),
-    row(
-        ("Column 'b' holds dates or times, not numbers", "convert it, to days for instance"),
+    ("Column 'b' holds dates or times, not numbers", "convert it, to days for instance"): Row(
         lambda: days(features=["a", "b"]),
         lambda: fit(FRAME.assign(b=np.arange(40)), features=["a", "b"]).result_.value > 0 and days(features=["a"]),
     ),
-    row(
-        ("Column 'b' holds no numbers", "encode it"),
+    ("Column 'b' holds no numbers", "encode it"): Row(
         lambda: worded(features=["a", "b"]),
         lambda: fit(FRAME.assign(b=X[:, 1] > 0), features=["a", "b"]).result_.value > 0 and worded(features=["a"]),
     ),
-    row(
-        ("'1=0.5' is not index:value", "correct it"),
+    ("'1=0.5' is not index:value", "correct it"): Row(
         lambda: read_svmlight(write("i.svm", "1 1=0.5\n")),
         lambda: read_svmlight(write("i.svm", "1 1:0.5\n")).X.tolist() == [[0.5]],
     ),
-    row(
-        ("the grade '0.5' is not a whole number up to", "correct it"),
+    ("the grade '0.5' is not a whole number up to", "correct it"): Row(
         lambda: read_qrels(write("q", "q1 0 d1 0.5\n")),
         lambda: read_qrels(write("q", "q1 0 d1 1\n")).grade.tolist() == [1],
     ),
-    row(
-        ("column 'q' is empty", "fill it in"),
+    ("column 'q' is empty", "fill it in"): Row(
         lambda: read_csv(write("i.csv", "hit,q,a\n1,,5\n0,1,3\n"), label="hit", qid="q"),
         lambda: read_csv(write("i.csv", "hit,q,a\n1,1,5\n0,1,3\n"), label="hit", qid="q").qid.tolist() == ["1", "1"],
     ),
-    row(
-        ("holds inf, which is not finite", "fill it in or drop the row"),
+    ("holds inf, which is not finite", "fill it in or drop the row"): Row(
         lambda: read_csv(write("i.csv", "hit,a\n1,inf\n0,3\n"), label="hit"),
         lambda: (
             len(read_csv(write("i.csv", "hit,a\n1,4\n0,3\n"), label="hit")) == 2
             and len(read_csv(write("i.csv", "hit,a\n0,3\n"), label="hit")) == 1
         ),
     ),
-    row(
-        (
-            "has {} rows of {} features, over {} cells; choose fewer columns with features",
-            "or write the rows that count, or a sample, to a file of their own",
-        ),
+    (
+        "has {} rows of {} features, over {} cells; choose fewer columns with features",
+        "or write the rows that count, or a sample, to a file of their own",
+    ): Row(
         lambda: read_table(large()),
         lambda: (
             read_table("large.parquet", features=["c0"]).X.shape == (1 << 20, 1)
             and len(read_table(first_rows("large.parquet"))) == 9
         ),
     ),
-]
+}
 
 
 def without(row_number, path="less.csv"):
@@ -251,92 +233,71 @@ def by_score(largest):
     return fit(table, first_stage="s", n_candidates=12, features=["a", "b"])
 
 
-MODELS = [
-    row(
-        "and scores above them would overflow; divide them by a constant",
-        lambda: by_score(1.7e308),
-        lambda: by_score(1.7e308 / 1e300).result_.value == by_score(1.0).result_.value,
+MODELS = {
+    "and scores above them would overflow; divide them by a constant": Row(
+        lambda: by_score(1.7e308), lambda: by_score(1.7e308 / 1e300).result_.value == by_score(1.0).result_.value
     ),
-    row(
-        "is larger than {} bytes; pass another file",
-        lambda: load(oversized()),
-        lambda: load(model_file()).result_.value > 0,
+    "is larger than {} bytes; pass another file": Row(
+        lambda: load(oversized()), lambda: load(model_file()).result_.value > 0
     ),
-    row(
-        "holds out-of-fold scores of {} rows, and the table has {}; give the table of the fit",
+    "holds out-of-fold scores of {} rows, and the table has {}; give the table of the fit": Row(
         lambda: (
             succeeds("fit", table_file(), "--free", "--label", "hit", "--cross-fit", 2, "--radius", 1, *FIT),
             command("verify", "m.json", without(3)),
         )[1],
         lambda: succeeds("verify", "m.json", "t.csv", code=3),
-    ),  # the scores themselves are taken as given
-    row(
-        "limits must be two arrays of {} numbers for a score and at least one column to correct it, without signs",
+    ),
+    "limits must be two arrays of {} numbers for a score and at least one column to correct it, without signs": Row(
         lambda: problem(limits=([1, -1, 0], [1, 1]), signs=[0, 0, 1]),
         lambda: solve(problem(limits=([1, -1, 0], [1, 1, 1])), 20.0).value > 0,
     ),
-    row(
-        "give a sign as a limit of 0",
+    "give a sign as a limit of 0": Row(
         lambda: problem(limits=([1, -1, -1], [1, 1, 1]), signs=[0, 0, 1]),
         lambda: solve(problem(limits=([1, -1, 0], [1, 1, 1])), 20.0).weights[2] >= 0,
     ),
-    row(
-        "alone has {} more than what was taken: compare it before you trust this score",
+    "alone has {} more than what was taken: compare it before you trust this score": Row(
         lambda: squared(safeguard=np.inf).report(),
         lambda: squared("logistic+squares", grid={"radius": [0.0]}, safeguard=-np.inf).report(),
     ),
-]
+}
 
-GONE = [
-    row(
-        "it is a baseline in benchmarks/baselines.py; use RankSVM, or TopPush for the first places",
+GONE = {
+    "it is a baseline in benchmarks/baselines.py; use RankSVM, or TopPush for the first places": Row(
         lambda: scorers.PNormPush,
         lambda: bool(RankSVM().fit(X, Y).coef_.any() and TopPush().fit(X, X[:, 0] > 1).coef_.any()),
     ),
-    row(
-        "it is a baseline, PNormPush(p=1) in benchmarks/baselines.py; use RankSVM",
-        lambda: scorers.ExponentialPush,
-        lambda: bool(RankSVM().fit(X, Y).coef_.any()),
+    "it is a baseline, PNormPush(p=1) in benchmarks/baselines.py; use RankSVM": Row(
+        lambda: scorers.ExponentialPush, lambda: bool(RankSVM().fit(X, Y).coef_.any())
     ),
-    row(
-        "use scikit-learn's LinearSVC with class_weight",
+    "use scikit-learn's LinearSVC with class_weight": Row(
         lambda: scorers.CostSensitiveSVM,
         lambda: fit(X, first_stage=LinearSVC(class_weight="balanced")).result_.value > 0,
     ),
-]
+}
 
-RUNS = [
-    row(
-        "runs is a {}; give a mapping from names to runs",
-        lambda: fuse().fuse([RUN, OTHER]),
-        lambda: fuse().fuse({"a": RUN, "b": OTHER})["q1"].keys() == {"d1", "d2"},
+RUNS = {
+    "runs is a {}; give a mapping from names to runs": Row(
+        lambda: fuse().fuse([RUN, OTHER]), lambda: fuse().fuse({"a": RUN, "b": OTHER})["q1"].keys() == {"d1", "d2"}
     ),
-    row(
-        "holds a score that is no number; give finite numbers",
+    "holds a score that is no number; give finite numbers": Row(
         lambda: fuse({"a": {"q1": {"d1": "high"}}, "b": OTHER}),
         lambda: fuse({"a": {"q1": {"d1": 0.9}}, "b": OTHER}).result_.value > 0,
     ),
-    row(
-        "holds scores that are no numbers; give finite numbers",
+    "holds scores that are no numbers; give finite numbers": Row(
         lambda: fuse({"a": frame_of(RUN, lambda score: "high"), "b": frame_of(OTHER)}),
         lambda: fuse({"a": frame_of(RUN), "b": frame_of(OTHER)}).result_.value == fuse().result_.value,
     ),
-    row(
-        "has document {} of query {} twice; keep one of them",
+    "has document {} of query {} twice; keep one of them": Row(
         lambda: fuse({"a": {"q1": {"1": 0.9, 1: 0.5}}, "b": OTHER}),
         lambda: fuse({"a": {"q1": {"1": 0.9, "d1": 0.5}}, "b": OTHER}),
     ),
-    row(
-        ("judged documents occur in the run", "{}; check that their ids are spelled alike."),
-        lambda: judged_notes(STRANGERS),
-        lambda: judged_notes(RUN).n_known > 0,
+    ("judged documents occur in the run", "{}; check that their ids are spelled alike."): Row(
+        lambda: judged_notes(STRANGERS), lambda: judged_notes(RUN).n_known > 0
     ),
-    row(
-        "is kept: no option had the time to be tried on held-out queries; raise time_limit",
-        lambda: fuse(cv=2, time_limit=1e-9),
-        lambda: fuse(cv=2, time_limit=20.0).evidence_ is not None,
+    "is kept: no option had the time to be tried on held-out queries; raise time_limit": Row(
+        lambda: fuse(cv=2, time_limit=1e-9), lambda: fuse(cv=2, time_limit=20.0).evidence_ is not None
     ),
-]
+}
 
 
 def judgements(n, path="q.txt"):
@@ -372,28 +333,23 @@ def without_pyarrow(path):
         return read_table(path, label="hit")
 
 
-MACHINES = [
-    row(
-        "{} needs more memory than there is; pass a smaller file",
-        lambda: judgements(40),
-        lambda: len(judgements(20).grade) == 20,
+MACHINES = {
+    "{} needs more memory than there is; pass a smaller file": Row(
+        lambda: judgements(40), lambda: len(judgements(20).grade) == 20
     ),
-    row(
-        "is a Parquet file, which pyarrow reads; pip install 'exact-rerank[parquet]', or save the table as CSV",
+    "is a Parquet file, which pyarrow reads; pip install 'exact-rerank[parquet]', or save the table as CSV": Row(
         lambda: without_pyarrow(parquet("i.parquet")),
         lambda: len(read_table("i.parquet", label="hit")) == len(without_pyarrow(table_file())) == 40,
     ),
-    row(
-        "{}; run Python without that option; only solver='search' needs no program",
+    "{}; run Python without that option; only solver='search' needs no program": Row(
         lambda: fit_without_docstrings(solver="highs", presolve=False),
         lambda: (
             fit(X, solver="highs", presolve=False).result_.value > 0 and same(fit_without_docstrings(solver="search"))
         ),
     ),
-    row(
-        "sums of such numbers are inexact or infinite; divide all of them by a constant.",
+    "sums of such numbers are inexact or infinite; divide all of them by a constant.": Row(
         lambda: fit(FRAME, sample_weight=np.full(Y.size, 1e308)),
         lambda: fit(FRAME, sample_weight=np.full(Y.size, 1e308) / 1e300).result_.value > 0,
     ),
-]
-ROWS = PATHS + TABLES + MODELS + GONE + RUNS + MACHINES
+}
+ROWS = PATHS | TABLES | MODELS | GONE | RUNS | MACHINES

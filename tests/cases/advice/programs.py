@@ -17,7 +17,7 @@ from formulations.data import Unit, units_from_labels
 from rerank.reranker.files.export import imported
 from rerank.solvers import gateway
 from rerank.solvers.outcome import Options
-from tests.cases.advice import data, est, fit, promised, row, write
+from tests.cases.advice import Row, data, est, fit, promised, write
 
 X = data(8)[0]
 Y = np.array([1, 0, 0, 1, 0, 0, 0, 0])
@@ -158,229 +158,174 @@ def with_own(name):
 
 PAIRS = np.array([[0, 1], [3, 2]])
 
-BUILDERS = [
-    row(
-        "and the program has a {} of that name; give yours another name",
-        lambda: with_own("z"),
-        lambda: with_own("mine"),
+BUILDERS = {
+    "and the program has a {} of that name; give yours another name": Row(
+        lambda: with_own("z"), lambda: with_own("mine")
     ),
-    row("use subrank or mixed for others", lambda: build(auc), lambda: [build(subrank), build(mixed)]),
-    row(
-        "The pos_top program pays the top place alone; use mixed for coefficients that pay others, too.",
-        lambda: build(pos_top),
-        lambda: build(mixed),
+    "use subrank or mixed for others": Row(lambda: build(auc), lambda: [build(subrank), build(mixed)]),
+    "The pos_top program pays the top place alone; use mixed for coefficients that pay others, too.": Row(
+        lambda: build(pos_top), lambda: build(mixed)
     ),
-    row(
-        "use linking='ordered' or the 'mixed' program, ",
+    "use linking='ordered' or the 'mixed' program, ": Row(
         lambda: build(resolved_rank, linking="paper", max_nonzeros=500),
         lambda: build(resolved_rank, linking="ordered", max_nonzeros=500) and agrees(build(max_nonzeros=500)),
     ),
-    row(
-        "above the limit of {}; rank fewer candidates, {}or raise max_nonzeros",
+    "above the limit of {}; rank fewer candidates, {}or raise max_nonzeros": Row(
         lambda: build(subrank, max_nonzeros=100),
         lambda: agrees(build(subrank, max_nonzeros=5000)) and build(subrank, X[:4], Y[:4], DCG[:4], max_nonzeros=100),
     ),
-    row(
-        "rank fewer candidates or raise max_nonzeros",
+    "rank fewer candidates or raise max_nonzeros": Row(
         lambda: mixed.build(*wide(), max_nonzeros=10),
         lambda: build(max_nonzeros=1000) and mixed.build(*wide(), max_nonzeros=100_000),
     ),
-    row(
-        "that they may claim pairs they do not win; use at least {}",
-        lambda: build(epsilon=1e-6),
-        lambda: agrees(build(epsilon=1e-4)),
+    "that they may claim pairs they do not win; use at least {}": Row(
+        lambda: build(epsilon=1e-6), lambda: agrees(build(epsilon=1e-4))
     ),
-    row(
-        "w has shape {}; give one finite weight for each of {}",
-        lambda: mixed.assignment(build(), [1.0]),
-        lambda: mixed.assignment(build(), [1.0, 0.0]).values,
+    "w has shape {}; give one finite weight for each of {}": Row(
+        lambda: mixed.assignment(build(), [1.0]), lambda: mixed.assignment(build(), [1.0, 0.0]).values
     ),
-    row("give one entry a row", lambda: build(y=Y[:3]), lambda: agrees(build(y=Y))),
-    row(
-        "stands in two lists; give each list its own copy of the row",
+    "give one entry a row": Row(lambda: build(y=Y[:3]), lambda: agrees(build(y=Y))),
+    "stands in two lists; give each list its own copy of the row": Row(
         lambda: with_units(lambda units: units + [Unit(np.array([0]), np.array([1]), np.array([0.0, 1.0]), 1.0)]),
         lambda: mixed.build(
             np.vstack([X, X[:2]]),
             units=[*units_from_labels(X, Y, DCG), Unit(np.array([8]), np.array([9]), np.array([0.0, 1.0]), 1.0)],
         ),
     ),
-    row(
-        "has no positive row; leave it out",
+    "has no positive row; leave it out": Row(
         lambda: with_units(lambda units: units + [Unit(np.array([], int), np.arange(8), DCG, 1.0)]),
         lambda: agrees(with_units()),
     ),
-    row(
-        "but coefficients of shape {}; give one a row",
-        lambda: with_units(only(coefficients=DCG[:3])),
-        lambda: agrees(with_units(only(coefficients=DCG))),
+    "but coefficients of shape {}; give one a row": Row(
+        lambda: with_units(only(coefficients=DCG[:3])), lambda: agrees(with_units(only(coefficients=DCG)))
     ),
-    row(
-        "big_m is {}; choose 'pair' or 'unit'",
-        lambda: build(big_m="x"),
-        lambda: agrees(build(big_m="pair")) and build(big_m="unit"),
+    "big_m is {}; choose 'pair' or 'unit'": Row(
+        lambda: build(big_m="x"), lambda: agrees(build(big_m="pair")) and build(big_m="unit")
     ),
-    row(
-        "use 'pair' with corrections",
+    "use 'pair' with corrections": Row(
         lambda: build(big_m="unit", corrections=([1, -1], [1, 1])),
         lambda: build(big_m="pair", corrections=([1, -1], [1, 1])),
     ),
-    row(
-        "linking is {}; choose 'ordered' or 'paper'",
-        lambda: build(linking="x"),
-        lambda: agrees(build(linking="ordered")) and agrees(build(linking="paper")),
+    "linking is {}; choose 'ordered' or 'paper'": Row(
+        lambda: build(linking="x"), lambda: agrees(build(linking="ordered")) and agrees(build(linking="paper"))
     ),
-    row(
-        "max_features is {}; give a whole number, at least 1, or None",
-        lambda: build(max_features=0),
-        lambda: build(max_features=1) and agrees(build(max_features=None)),
+    "max_features is {}; give a whole number, at least 1, or None": Row(
+        lambda: build(max_features=0), lambda: build(max_features=1) and agrees(build(max_features=None))
     ),
-    row("max_nonzeros is {}; give at least 1", lambda: build(max_nonzeros=0), lambda: build(max_nonzeros=5000)),
-    row(
-        "The box of w, cut to the signs, must be non-empty and lie inside {}",
-        lambda: build(box=([-2, -1], [1, 1])),
-        lambda: agrees(build(box=([-1, -1], [1, 1]))),
+    "max_nonzeros is {}; give at least 1": Row(lambda: build(max_nonzeros=0), lambda: build(max_nonzeros=5000)),
+    "The box of w, cut to the signs, must be non-empty and lie inside {}": Row(
+        lambda: build(box=([-2, -1], [1, 1])), lambda: agrees(build(box=([-1, -1], [1, 1])))
     ),
-    row(
-        "Give y and coefficients, or units",
-        lambda: mixed.build(X),
-        lambda: agrees(mixed.build(X, Y, DCG)) and agrees(with_units()),
+    "Give y and coefficients, or units": Row(
+        lambda: mixed.build(X), lambda: agrees(mixed.build(X, Y, DCG)) and agrees(with_units())
     ),
-    row(
-        "gains has shape {} and qid {}; give one entry a row",
+    "gains has shape {} and qid {}; give one entry a row": Row(
         lambda: pairwise.preferences_from_gains(Y, [0]),
         lambda: len(pairwise.preferences_from_gains(Y, np.zeros(8))[0]) == 12,
     ),
-    *promised(
+    **promised(
         lambda: pairwise.build(X, np.eye(8, k=1)),
-        (
-            "Preferences have shape {}; give one row and one column for each of {} items",
-            lambda: pairwise.build(X, np.eye(3)),
-        ),
-        ("is preferred to itself; leave such pairs out", lambda: pairwise.build(X, np.eye(8))),
+        {
+            "Preferences have shape {}; give one row and one column for each of {} items": lambda: pairwise.build(
+                X, np.eye(3)
+            ),
+            "is preferred to itself; leave such pairs out": lambda: pairwise.build(X, np.eye(8)),
+        },
     ),
-    row(
-        "Preferences have shapes {} and {}; give (p, 2) and (p,)",
-        lambda: pairwise.build(X, (PAIRS, [1.0])),
-        lambda: pairwise.build(X, (PAIRS, [1.0, 1.0])),
+    "Preferences have shapes {} and {}; give (p, 2) and (p,)": Row(
+        lambda: pairwise.build(X, (PAIRS, [1.0])), lambda: pairwise.build(X, (PAIRS, [1.0, 1.0]))
     ),
-    row(
-        "use 'mixed' with corrections",
-        lambda: build(resolved_rank, corrections=([1, -1], [1, 1])),
-        lambda: build(mixed, corrections=([1, -1], [1, 1])),
+    "use 'mixed' with corrections": Row(
+        lambda: build(resolved_rank, corrections=([1, -1], [1, 1])), lambda: build(mixed, corrections=([1, -1], [1, 1]))
     ),
-    row(
-        "use at most {}, or the mixed program",
+    "use at most {}, or the mixed program": Row(
         lambda: build(resolved_rank, epsilon=0.3),
         lambda: build(resolved_rank, epsilon=0.001) and build(mixed, epsilon=0.3),
     ),
-]
+}
 
-MODELS = [
-    row(
-        "which no linear program holds; state it as linear rows, or {} it",
-        lambda: compile_model(sos(True)),
-        lambda: compile_model(sos(False)).columns,
+MODELS = {
+    "which no linear program holds; state it as linear rows, or {} it": Row(
+        lambda: compile_model(sos(True)), lambda: compile_model(sos(False)).columns
     ),
-    row(
-        "add or activate its block, or fix it",
-        lambda: compile_model(outside()),
-        lambda: len(compile_model(outside(True)).columns) == 2,
+    "add or activate its block, or fix it": Row(
+        lambda: compile_model(outside()), lambda: len(compile_model(outside(True)).columns) == 2
     ),
-    row(
-        "no Disjunct is read, so choose by binary variables of the model's own",
-        lambda: compile_model(disjoint()),
-        lambda: solved(chosen()) == 6,
+    "no Disjunct is read, so choose by binary variables of the model's own": Row(
+        lambda: compile_model(disjoint()), lambda: solved(chosen()) == 6
     ),
-    row(
-        "model is a {}; give a ConcreteModel of Pyomo",
-        lambda: compile_model(3),
-        lambda: compile_model(linear()).columns,
+    "model is a {}; give a ConcreteModel of Pyomo": Row(
+        lambda: compile_model(3), lambda: compile_model(linear()).columns
     ),
-    row(
-        "is on no active block of the model; add or activate its block",
-        lambda: compile_model(weight_outside()),
-        lambda: compile_model(weight_outside(True)).weights.size == 1,
+    "is on no active block of the model; add or activate its block": Row(
+        lambda: compile_model(weight_outside()), lambda: compile_model(weight_outside(True)).weights.size == 1
     ),
-    row(
-        "nor all whole numbers of one; state its values with binary variables",
-        lambda: compile_model(with_domain([1, 3])),
-        lambda: compile_model(with_domain(pyo.Binary)).integer.sum() == 1,
+    "nor all whole numbers of one; state its values with binary variables": Row(
+        lambda: compile_model(with_domain([1, 3])), lambda: compile_model(with_domain(pyo.Binary)).integer.sum() == 1
     ),
-    row(
-        "unfix it or fix another value",
-        lambda: compile_model(fixed(3)),
-        lambda: compile_model(fixed(1)).lower.max() == 1,
+    "unfix it or fix another value": Row(
+        lambda: compile_model(fixed(3)), lambda: compile_model(fixed(1)).lower.max() == 1
     ),
-    row(
-        "Bounds have shapes {} and {}; give {} of each",
-        lambda: program().with_bounds([0], [1]),
-        lambda: program().with_bounds(program().lower, program().upper),
+    "Bounds have shapes {} and {}; give {} of each": Row(
+        lambda: program().with_bounds([0], [1]), lambda: program().with_bounds(program().lower, program().upper)
     ),
-]
+}
 
-FILES = [
-    row(
-        "is a directory; give the name of a file",
-        lambda: (os.mkdir("d.mps"), program_file("d.mps"))[1],
-        lambda: mps.read(program_file("d2.mps")),
+FILES = {
+    "is a directory; give the name of a file": Row(
+        lambda: (os.mkdir("d.mps"), program_file("d.mps"))[1], lambda: mps.read(program_file("d2.mps"))
     ),
-    row(
-        "is a device or a pipe; give the name of a file",
-        lambda: (os.mkfifo("f.mps"), program_file("f.mps"))[1],
-        lambda: mps.read(program_file("f2.mps")),
+    "is a device or a pipe; give the name of a file": Row(
+        lambda: (os.mkfifo("f.mps"), program_file("f.mps"))[1], lambda: mps.read(program_file("f2.mps"))
     ),
-    *promised(
+    **promised(
         lambda: mps.read(program_file()),
-        ("it is no regular file; give the path of one", lambda: (os.mkdir("d.mps"), mps.read("d.mps"))[1]),
-        ("give the path of an existing file", lambda: mps.read("no.mps")),
-        (
-            "must say sense 'max' or 'min' and a finite offset; export the model again",
-            lambda: mps.read(sidecar(sense="x")),
-        ),
-        ("has no valid entry {}; export the model again", lambda: mps.read(sidecar(offset="x"))),
-        ("which the model file does not have; export both again", lambda: mps.read(sidecar(weights=["x"]))),
-        ("is not part of a linear program; pass an .mps file", lambda: read_text("NAME x\nQUADOBJ\nENDATA\n")),
-        ("data stand before the first section; start with NAME and ROWS", lambda: read_text(" N obj\n")),
+        {
+            "it is no regular file; give the path of one": lambda: (os.mkdir("d.mps"), mps.read("d.mps"))[1],
+            "give the path of an existing file": lambda: mps.read("no.mps"),
+            "must say sense 'max' or 'min' and a finite offset; export the model again": lambda: mps.read(
+                sidecar(sense="x")
+            ),
+            "has no valid entry {}; export the model again": lambda: mps.read(sidecar(offset="x")),
+            "which the model file does not have; export both again": lambda: mps.read(sidecar(weights=["x"])),
+            "is not part of a linear program; pass an .mps file": lambda: read_text("NAME x\nQUADOBJ\nENDATA\n"),
+            "data stand before the first section; start with NAME and ROWS": lambda: read_text(" N obj\n"),
+        },
     ),
-    *promised(
+    **promised(
         lambda: mps.read(program_file("p.mps")),
-        ("cannot be written: {}; choose another place", lambda: program_file("no/p.mps")),
-        ("would be its own sidecar; give the model file a name that ends in .mps", lambda: program_file("p.json")),
+        {
+            "cannot be written: {}; choose another place": lambda: program_file("no/p.mps"),
+            "would be its own sidecar; give the model file a name that ends in .mps": lambda: program_file("p.json"),
+        },
     ),
-    row(
-        "export both again, or read the file alone with sidecar=False",
+    "export both again, or read the file alone with sidecar=False": Row(
         lambda: mps.read(sidecar(sha256="0")),
         lambda: mps.read(sidecar(sha256="0"), sidecar=False) and mps.read(program_file()),
     ),
-    row(
-        "is not the sidecar of a program; read the .mps with sidecar=False",
-        lambda: mps.read(sidecar(format="x")),
-        lambda: mps.read(sidecar(format="x"), sidecar=False),
+    "is not the sidecar of a program; read the .mps with sidecar=False": Row(
+        lambda: mps.read(sidecar(format="x")), lambda: mps.read(sidecar(format="x"), sidecar=False)
     ),
-    row(
-        "has no side; drop it",
+    "has no side; drop it": Row(
         lambda: mps.write(
             program(row_lower=np.full(len(program().rows), -np.inf), row_upper=np.full(len(program().rows), np.inf)),
             "p.mps",
         ),
         lambda: mps.write(program(), "p.mps"),
     ),
-    row(
-        "is infinity to solvers: rescale",
+    "is infinity to solvers: rescale": Row(
         lambda: mps.write(program(upper=np.full(len(program().columns), 1e25)), "p.mps"),
         lambda: mps.write(program(upper=np.full(len(program().columns), 1e5)), "p.mps"),
     ),
-    row(
-        "something follows ENDATA; end the file there",
+    "something follows ENDATA; end the file there": Row(
         lambda: mps.read(write("q.mps", Path(program_file()).read_text() + "ROWS\n"), sidecar=False),
         lambda: mps.read(write("q.mps", Path(program_file()).read_text()), sidecar=False),
     ),
-    row(
-        "a byte is not ASCII; write plain names",
+    "a byte is not ASCII; write plain names": Row(
         lambda: mps.read(text_of("w0", "ä0"), sidecar=False),
         lambda: mps.read(write("q.mps", Path(program_file()).read_text().replace("w0", "a0")), sidecar=False),
     ),
-]
+}
 
 
 def model(path="m.json", **options):
@@ -468,96 +413,72 @@ def without_weight(left):
     return found.fit_model(model)
 
 
-FITS = [
-    row(
-        "may have a larger value, larger by at most this gap. Raise time_limit, and node_limit where there is one",
-        lambda: in_nodes(1),
-        lambda: in_nodes(None).result_.gap < 1e-6,
+FITS = {
+    "may have a larger value, larger by at most this gap. Raise time_limit, and node_limit where there is one": Row(
+        lambda: in_nodes(1), lambda: in_nodes(None).result_.gap < 1e-6
     ),
-    row(
-        "differ from those of this fit; build it with build_model() of this estimator",
+    "differ from those of this fit; build it with build_model() of this estimator": Row(
         lambda: pairs().fit_model(pairs(C=0.1).build_model()),
         lambda: pairs(C=0.1).fit_model(pairs(C=0.1).build_model()),
     ),
-    row(
-        "of its problem; keep the variables that build_model made, and fix one that you do not want",
-        lambda: without_weight(False),
-        lambda: without_weight(True).result_.weights[0] == 0.5,
+    "of its problem; keep the variables that build_model made, and fix one that you do not want": Row(
+        lambda: without_weight(False), lambda: without_weight(True).result_.weights[0] == 0.5
     ),
-    row(
-        "and no weights near them keep it; leave some room in that row, or state two inequalities as one equality",
+    "and no weights near them keep it; leave some room in that row, or state two inequalities as one equality": Row(
         lambda: read_with(lambda m: (m.w[0] == 0.5, m.w[1] <= 0.25, m.w[1] >= 0.25 + 1e-6), [0.5, 0.25 + 5e-7]),
         lambda: (
             read_with(lambda m: (m.w[0] == 0.5, m.w[1] == 0.25), [0.5, 0.25 + 5e-7]).weights[0] == 0.5
             and read_with(lambda m: (m.w[0] == 0.5, m.w[1] <= 0.2500005), [0.5, 0.25 + 1e-6]).weights[1] <= 0.2500005
         ),
     ),
-    row(
-        "and polishing inside your rows does not restore the claim; leave some room in the rows",
+    "and polishing inside your rows does not restore the claim; leave some room in the rows": Row(
         lambda: read_with(lambda m: (m.w[0] == 0.5, m.w[1] == near_pair()[1]), near_pair(), 3e-5),
         lambda: read_with(lambda m: (m.w[0] <= 0.9,), near_pair(), 3e-5).value > 0,
     ),
-    row(
-        "does not say what its user added; export it again", lambda: forgotten(False), lambda: forgotten(True).value > 0
+    "does not say what its user added; export it again": Row(
+        lambda: forgotten(False), lambda: forgotten(True).value > 0
     ),
-    row(
-        "found no point of the program with your rows ({}); raise time_limit",
-        lambda: own(part, time_limit=0),
-        lambda: own(part).result_.value > 0,
+    "found no point of the program with your rows ({}); raise time_limit": Row(
+        lambda: own(part, time_limit=0), lambda: own(part).result_.value > 0
     ),
-    row(
-        "has columns of your own or rows on what it counts; give a solution file with all of its columns",
+    "has columns of your own or rows on what it counts; give a solution file with all of its columns": Row(
         lambda: read_with(lambda m: (m.z[next(iter(m.z))] <= 1, sum(m.z.values()) >= 1), [1.0, 0.5], alone=True),
         lambda: read_with(lambda m: (sum(m.z.values()) >= 1,), [1.0, 0.5]).value > 0,
     ),
-    row(
-        "is no model of build_model(); make it with est.build_model() and add rows to that",
-        lambda: pairs().fit_model(linear()),
-        lambda: own().result_.value > 0,
+    "is no model of build_model(); make it with est.build_model() and add rows to that": Row(
+        lambda: pairs().fit_model(linear()), lambda: own().result_.value > 0
     ),
-    row(
-        "says that no weights keep your rows together ({}); leave one of them out, or give it more room",
+    "says that no weights keep your rows together ({}); leave one of them out, or give it more room": Row(
         lambda: own(lambda m: (m.w[0] >= 0.5, m.w[0] <= 0.25)),
         lambda: (
             own(lambda m: (m.w[0] >= 0.5,)).result_.value > 0
             and own(lambda m: (m.w[0] >= 0.5, m.w[0] <= 0.75)).result_.value > 0
         ),
     ),
-    row(
-        "was given beside a model, which is built already; give it to build_model()",
+    "was given beside a model, which is built already; give it to build_model()": Row(
         lambda: pairs().export_mps("p.mps", model=pairs().build_model(), big_m="unit"),
         lambda: pairs().export_mps("p.mps", model=pairs().build_model(big_m="unit")),
     ),
-    row(
-        "raise time_limit, lower n_candidates, or use presolve=True",
+    "raise time_limit, lower n_candidates, or use presolve=True": Row(
         lambda: est(stat="dcg", solver="highs", presolve=False, time_limit=0.3).fit(*data(300)),
         lambda: small(solver="highs", presolve=False).result_.value > 0 and small(solver="highs").result_.value > 0,
     ),
-    row(
-        "is no option of a program; fit again {}",
-        lambda: small(solver="none").build_model(C=1.0),
-        lambda: small(solver="none", C=0.01).build_model(),
+    "is no option of a program; fit again {}": Row(
+        lambda: small(solver="none").build_model(C=1.0), lambda: small(solver="none", C=0.01).build_model()
     ),
-    row(
-        "No program states a measure such as 'ap'; use solver='search', which needs none",
+    "No program states a measure such as 'ap'; use solver='search', which needs none": Row(
         lambda: small(stat="ap", solver="none").build_model(),
         lambda: small(stat="ap", solver="search").result_.value > 0,
     ),
-    row(
-        "is too close to the solver's feasibility tolerance {}; use at least {}, or tighten feasibility_tolerance",
-        lambda: small(solver="highs", epsilon=1e-7),
-        lambda: small(solver="highs", epsilon=1e-3).result_.value > 0,
+    "is too close to the solver's feasibility tolerance {}; use at least {}, or tighten feasibility_tolerance": Row(
+        lambda: small(solver="highs", epsilon=1e-7), lambda: small(solver="highs", epsilon=1e-3).result_.value > 0
     ),
-    row(
-        "exists and is no sidecar of a program; export under another name than {}",
-        lambda: (model("p.json"), small().export_mps("p.mps"))[1],
-        lambda: small().export_mps("q.mps"),
+    "exists and is no sidecar of a program; export under another name than {}": Row(
+        lambda: (model("p.json"), small().export_mps("p.mps"))[1], lambda: small().export_mps("q.mps")
     ),
-    row(
-        "feasibility_tolerance is {}; give 1e-10 to 1e-2",
-        lambda: Options(feasibility_tolerance=1.0),
-        lambda: Options(feasibility_tolerance=1e-7),
+    "feasibility_tolerance is {}; give 1e-10 to 1e-2": Row(
+        lambda: Options(feasibility_tolerance=1.0), lambda: Options(feasibility_tolerance=1e-7)
     ),
-]
+}
 
-ROWS = BUILDERS + MODELS + FILES + FITS
+ROWS = BUILDERS | MODELS | FILES | FITS

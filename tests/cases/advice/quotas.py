@@ -18,7 +18,7 @@ from rerank.problem import Quota, problem_of
 from rerank.reranker.files import model_file
 from rerank.reranker.files.verify import verify
 from rerank.statistics import parse
-from tests.cases.advice import command, row, succeeds
+from tests.cases.advice import Row, command, succeeds
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(30, 2))
@@ -63,87 +63,59 @@ def fitted(*more, run=command):
 
 
 QUOTA = "at least 4 of A among the first 10"
-ROWS = [
-    row(
-        "cannot be read; write one such as 'at least 20 of A among the first 200' or 'at most 5 of B among the first "
-        "100'.",
-        lambda: kept("4 of A"),
-        lambda: counts("at least 4 of A among the first 20"),
+ROWS = {
+    "cannot be read; write one such as 'at least 20 of A among the first 200' or 'at most 5 of B among the first "
+    "100'.": Row(lambda: kept("4 of A"), lambda: counts("at least 4 of A among the first 20")),
+    "quota is {}; give texts such as 'at least 20 of A among the first 200'.": Row(
+        lambda: kept(7), lambda: counts(["at least 4 of A among the first 20"])
     ),
-    row(
-        "quota is {}; give texts such as 'at least 20 of A among the first 200'.",
-        lambda: kept(7),
-        lambda: counts(["at least 4 of A among the first 20"]),
+    "is stated as several lists of two classes; use stat='auc' with a quota.": Row(
+        lambda: kept(stat="pairs"), lambda: kept(stat="auc").result_.value > 0
     ),
-    row(
-        "is stated as several lists of two classes; use stat='auc' with a quota.",
-        lambda: kept(stat="pairs"),
-        lambda: kept(stat="auc").result_.value > 0,
-    ),
-    row(
-        "them among {} places at most; ask for {} or fewer.",
+    "them among {} places at most; ask for {} or fewer.": Row(
         lambda: kept("at least 20 of A among the first 25"),
         lambda: counts(f"at least {(KIND == 'A').sum()} of A among the first 29"),
     ),
-    row(
-        "and the longest list that is ordered has {}; ask for the first {} or fewer.",
-        lambda: kept("at least 4 of A among the first 40"),
-        lambda: counts("at least 4 of A among the first 30"),
+    "and the longest list that is ordered has {}; ask for the first {} or fewer.": Row(
+        lambda: kept("at least 4 of A among the first 40"), lambda: counts("at least 4 of A among the first 30")
     ),
-    row(
-        "rows of a list are reranked; raise n_candidates to {} or more, or ask for the first {} or fewer.",
-        lambda: kept(first_stage="logistic", n_candidates=6),
-        lambda: counts(first_stage="logistic", n_candidates=10),
+    "rows of a list are reranked; raise n_candidates to {} or more, or ask for the first {} or fewer.": Row(
+        lambda: kept(first_stage="logistic", n_candidates=6), lambda: counts(first_stage="logistic", n_candidates=10)
     ),
-    row(
-        "clash; lower the first, or raise the second.",
+    "clash; lower the first, or raise the second.": Row(
         lambda: kept(["at least 5 of A among the first 10", "at most 3 of A among the first 12"]),
         lambda: counts(["at least 5 of A among the first 10", "at most 8 of A among the first 12"]),
     ),
-    row(
-        "ask for more than {} rows; lower one of them.",
+    "ask for more than {} rows; lower one of them.": Row(
         lambda: kept(["at least 7 of A among the first 10", "at least 7 of B among the first 10"]),
         lambda: counts(["at least 4 of A among the first 10", "at least 4 of B among the first 10"]),
     ),
-    row(
-        " rows for {} places; raise one of them.",
+    " rows for {} places; raise one of them.": Row(
         lambda: kept(["at most 3 of A among the first 12", "at most 3 of B among the first 12"]),
         lambda: counts(["at most 8 of A among the first 12", "at most 8 of B among the first 12"]),
     ),
-    row("and no kinds are given; pass people= (--people).", lambda: kept(people=None), counts),
-    row(
-        "which is proved, with tied rows counted against a quota; ask for less, or give more columns or a larger radius.",
+    "and no kinds are given; pass people= (--people).": Row(lambda: kept(people=None), counts),
+    "which is proved, with tied rows counted against a quota; ask for less, or give more columns or a larger radius.": Row(
         lambda: kept("at least 10 of A among the first 10", first_stage="logistic", radius=0.001, cross_fit=False),
         lambda: counts("at least 10 of A among the first 10", first_stage="logistic", radius=50.0, cross_fit=False),
     ),
-    row(
-        "which does not prove that there are none; raise time_limit, use solver='search', or ask for less.",
+    "which does not prove that there are none; raise time_limit, use solver='search', or ask for less.": Row(
         lambda: kept(first_stage=X[:, 0], n_candidates=None, solver="none"),
         lambda: counts(first_stage=X[:, 0], n_candidates=None),
     ),
-    row(
-        "use formulation='resolved_rank', or leave formulation and presolve out.",
-        lambda: kept(solver="highs", formulation="mixed"),
-        lambda: counts(solver="highs"),
+    "use formulation='resolved_rank', or leave formulation and presolve out.": Row(
+        lambda: kept(solver="highs", formulation="mixed"), lambda: counts(solver="highs")
     ),
-    row(
-        "tied rows counted against the quota, and '{}' is not met; take other weights, or another quota.",
-        lambda: certified([-1.0]),
-        lambda: certified([1.0]).value == 1,
+    "tied rows counted against the quota, and '{}' is not met; take other weights, or another quota.": Row(
+        lambda: certified([-1.0]), lambda: certified([1.0]).value == 1
     ),
-    row(
-        "and quotas count those, too; use the resolved_rank program, or a search without a program.",
-        lambda: program(mixed),
-        lambda: len(list(program(resolved_rank).p)) > 0,
+    "and quotas count those, too; use the resolved_rank program, or a search without a program.": Row(
+        lambda: program(mixed), lambda: len(list(program(resolved_rank).p)) > 0
     ),
-    row(
-        "keeps quotas on kinds of rows; name the column that holds these with --people.",
-        checked,
-        lambda: checked(people="kind"),
+    "keeps quotas on kinds of rows; name the column that holds these with --people.": Row(
+        checked, lambda: checked(people="kind")
     ),
-    row(
-        "it says what a --quota counts; add one, or leave it out",
-        lambda: fitted("--people", "kind"),
-        lambda: fitted("--people", "kind", "--quota", QUOTA, run=succeeds),
+    "it says what a --quota counts; add one, or leave it out": Row(
+        lambda: fitted("--people", "kind"), lambda: fitted("--people", "kind", "--quota", QUOTA, run=succeeds)
     ),
-]
+}

@@ -37,6 +37,7 @@ from rerank.solvers import gateway, highs
 from rerank.solvers.outcome import Options
 from rerank.statistics import parse, presentation
 from tests.cases.advice import (
+    Row,
     X,
     Y,
     command,
@@ -46,7 +47,6 @@ from tests.cases.advice import (
     model_file,
     promised,
     proved,
-    row,
     shown,
     table_file,
     write,
@@ -71,14 +71,12 @@ def chosen(cv):
     return RerankerCV(est(first_stage="logistic"), grid={"radius": [0.5]}, cv=cv).fit(X, Y)
 
 
-FIRST_STAGES = [
-    row(
-        "Column {} held texts at the fit and holds values of the type {} now; give texts",
+FIRST_STAGES = {
+    "Column {} held texts at the fit and holds values of the type {} now; give texts": Row(
         lambda: STAGE.decision_function(pd.DataFrame({"word": [datetime.date(2020, 1, 1)] * 2})),
         lambda: np.unique(STAGE.decision_function(pd.DataFrame({"word": ["up", "down", "up"]}))).size == 2,
     ),
-    row(
-        "X holds NaN or inf, and the first stage was fitted on sparse rows; fill it in",
+    "X holds NaN or inf, and the first stage was fitted on sparse rows; fill it in": Row(
         lambda: (
             TableLogistic()
             .fit(scipy.sparse.csr_array(X), Y)
@@ -88,16 +86,14 @@ FIRST_STAGES = [
             TableLogistic().fit(scipy.sparse.csr_array(X), Y).decision_function(scipy.sparse.csr_array(X)).size == 40
         ),
     ),
-    row(
-        "X holds inf in row {}, column {} ({}); give a finite number, or leave it empty",
+    "X holds inf in row {}, column {} ({}); give a finite number, or leave it empty": Row(
         lambda: TableLogistic().fit(WORDS.assign(a=np.where(X[:, 0] > 1, np.inf, X[:, 0])), Y),
         lambda: (
             TableLogistic().fit(WORDS, Y)
             and TableLogistic().fit(WORDS.assign(a=np.where(X[:, 0] > 1, np.nan, X[:, 0])), Y)
         ),
     ),
-    row(
-        "Raise max_iter or alpha, or standardise the features",
+    "Raise max_iter or alpha, or standardise the features": Row(
         lambda: RoBiRank(max_iter=3).fit(X * [1, 100], Y),
         lambda: (
             fits_quietly(RoBiRank(), X * [1, 100])
@@ -105,8 +101,7 @@ FIRST_STAGES = [
             and fits_quietly(RoBiRank(max_iter=7), X)
         ),
     ),
-    row(
-        "Raise max_iter, tol or alpha; float32 features may also be too coarse for this tol",
+    "Raise max_iter, tol or alpha; float32 features may also be too coarse for this tol": Row(
         lambda: RankSVM(max_iter=3).fit(X, Y),
         lambda: (
             fits_quietly(RankSVM())
@@ -114,8 +109,7 @@ FIRST_STAGES = [
             and fits_quietly(RankSVM(max_iter=3, alpha=100.0))
         ),
     ),
-    row(
-        "Raise max_iter or tol, raise alpha, or standardise the features",
+    "Raise max_iter or tol, raise alpha, or standardise the features": Row(
         lambda: TopPush(max_iter=4).fit(X, FIRST),
         lambda: (
             fits_quietly(TopPush(), X, FIRST)
@@ -123,26 +117,21 @@ FIRST_STAGES = [
             and fits_quietly(TopPush(max_iter=4, alpha=1e6), X, FIRST)
         ),
     ),
-    row(
-        "The time was over; raise time_limit",
+    "The time was over; raise time_limit": Row(
         lambda: fit(first_stage="ranksvm", time_limit=1e-9),
         lambda: fit(first_stage="ranksvm", time_limit=20.0).result_.value > 0,
     ),
-    row(
-        "holds {} numbers; {}, or leave it out with features=[...]",
+    "holds {} numbers; {}, or leave it out with features=[...]": Row(
         lambda: fit(WORDS, features=["a", "b", "word"]),
         lambda: (
             fit(WORDS, features=["a", "b"]).result_.value == fit(X).result_.value
             and fit(WORDS.assign(word=WORD == "up"), features=["a", "b", "word"]).result_.value >= fit(X).result_.value
         ),
     ),
-    row(
-        "is the same in lists of every length; write {}.",
-        lambda: parse("auc in lists of 10"),
-        lambda: parse("auc").name == "auc",
+    "is the same in lists of every length; write {}.": Row(
+        lambda: parse("auc in lists of 10"), lambda: parse("auc").name == "auc"
     ),
-    row(
-        "first stage's scores of the last fit are by {} folds of its own; give groups, if rows belong together",
+    "first stage's scores of the last fit are by {} folds of its own; give groups, if rows belong together": Row(
         lambda: chosen(ShuffleSplit(2, random_state=0)),
         lambda: (
             chosen(KFold(2)).result_.folds == 2
@@ -151,42 +140,35 @@ FIRST_STAGES = [
             .result_.grouped
         ),
     ),
-]
+}
 
-LABELS = [
-    row("there is nothing to find; mark relevant rows in y", lambda: fit(y=Y * 1e-20), lambda: proved(fit(y=Y))),
-    row(
-        "The {} of row {} is {}; give {}",
-        lambda: evaluate("ap", [1, np.nan], [1, 2]),
-        lambda: evaluate("ap", [1, 0], [1, 2]) == 0.5,
+LABELS = {
+    "there is nothing to find; mark relevant rows in y": Row(lambda: fit(y=Y * 1e-20), lambda: proved(fit(y=Y))),
+    "The {} of row {} is {}; give {}": Row(
+        lambda: evaluate("ap", [1, np.nan], [1, 2]), lambda: evaluate("ap", [1, 0], [1, 2]) == 0.5
     ),
-    row(
-        "There are {} labels and {} sample weights; give one per row",
+    "There are {} labels and {} sample weights; give one per row": Row(
         lambda: weighted_gains(Y, sample_weight=[1.0]),
         lambda: weighted_gains(Y, sample_weight=np.full(40, 2.0)).sum() == 2 * Y.sum(),
     ),
-    row(
-        "The list has {} items and gains of shape {}; give one gain per item",
-        lambda: presentation(parse("auc"), 3, [1.0]),
-        lambda: presentation(parse("auc"), 3, [1.0, 0.0, 0.0])[1] > 0,
+    "The list has {} items and gains of shape {}; give one gain per item": Row(
+        lambda: presentation(parse("auc"), 3, [1.0]), lambda: presentation(parse("auc"), 3, [1.0, 0.0, 0.0])[1] > 0
     ),
-    row(
-        "scale the features to [0, 1], or merge rows that differ by rounding only",
+    "scale the features to [0, 1], or merge rows that differ by rounding only": Row(
         lambda: perturb_weights([1.0, 0.5], np.array([[1e-14, 0], [2e-14, 0], [3e-14, 0]])),
         lambda: (
             perturb_weights([1.0, 0.5], np.array([[0.0, 0], [0.5, 0], [1.0, 0]])).size == 2
             and perturb_weights([1.0, 0.5], np.array([[1e-14, 0], [1.0, 0]])).size == 2
         ),
     ),
-    row(
-        "choose a larger size, or subtract a constant from columns whose values are large against their range",
+    "choose a larger size, or subtract a constant from columns whose values are large against their range": Row(
         lambda: perturb_rows(np.array([[0.0], [0.0], [16.0]]) + 1e15),
         lambda: (
             np.unique(perturb_rows(np.array([[0.0], [0.0], [16.0]]) + 1e15, size=0.3)).size == 3
             and np.unique(perturb_rows(np.array([[0.0], [0.0], [16.0]]))).size == 3
         ),
     ),
-]
+}
 
 
 @contextmanager
@@ -280,77 +262,62 @@ def boxes(proof):
     return leaf_boxes(proof.state_.problem, proof.result_.proof).bounds.size
 
 
-SEARCHES = [
-    row(
-        "GB; lower n_candidates to {} or less, or give fewer features",
+SEARCHES = {
+    "GB; lower n_candidates to {} or less, or give fewer features": Row(
         lambda: within(memory(1e5)),
         lambda: proved(within(memory(1e5), n_candidates=20)) and proved(within(memory(1e7))),
     ),
-    row(
-        "The search would hold {} rows of {} features, {} GB; lower n_candidates, or give fewer features",
+    "The search would hold {} rows of {} features, {} GB; lower n_candidates, or give fewer features": Row(
         lambda: by_rows(memory(1.2e4)),
         lambda: proved(by_rows(memory(1.2e4), n_candidates=10)) and proved(by_rows(memory(1.2e4), X[:, 1:])),
     ),
-    row(
-        "s were left; raise time_limit or lower n_candidates",
+    "s were left; raise time_limit or lower n_candidates": Row(
         lambda: within(slow(), time_limit=0.05),
         lambda: (
             within(slow(), time_limit=20.0).result_.nodes > 0
             and proved(within(slow(), time_limit=1.0, n_candidates=20))
         ),
     ),
-    row(
-        "pairs differ by just the margin in boxes too small to split; change the margin slightly",
-        lambda: levels("1/5"),
-        lambda: proved(levels(0.1998)) and proved(levels(0.2002)),
+    "pairs differ by just the margin in boxes too small to split; change the margin slightly": Row(
+        lambda: levels("1/5"), lambda: proved(levels(0.1998)) and proved(levels(0.2002))
     ),
-    row(
-        "There are too many sets of {} features or more to search, and more time does not change that; set max_features to {}",
+    "There are too many sets of {} features or more to search, and more time does not change that; set max_features to {}": Row(
         lambda: many(),
         lambda: "max_features to 4" in many().result_.notes[-1] and many(max_features=4).result_.nodes > 0,
     ),
-    row(
-        "it shows its bound by circuits, or without any; draw another proof",
-        lambda: boxes(many(proof=True)),
-        lambda: boxes(many(proof=True, max_features=1)) > 0,
+    "it shows its bound by circuits, or without any; draw another proof": Row(
+        lambda: boxes(many(proof=True)), lambda: boxes(many(proof=True, max_features=1)) > 0
     ),
-    *promised(
+    **promised(
         lambda: proved(read_back(prove=20)),
-        ("lets the search try to prove more, from these weights; more seconds help it", lambda: read_back(prove=0)),
-        (
-            "the bound is not; load_solution(..., prove=60), or rerank import --prove 60, lets the search try to",
-            lambda: read_back(),
-        ),
+        {
+            "lets the search try to prove more, from these weights; more seconds help it": lambda: read_back(prove=0),
+            "the bound is not; load_solution(..., prove=60), or rerank import --prove 60, lets the search try to": lambda: (
+                read_back()
+            ),
+        },
     ),
-    row(
-        "these weights are worth {}; give the bound as {} prints it for the program's file, in which they are worth {}",
-        lambda: read_back("value"),
-        lambda: read_back().result_.bound_solver == "HiGHS",
+    "these weights are worth {}; give the bound as {} prints it for the program's file, in which they are worth {}": Row(
+        lambda: read_back("value"), lambda: read_back().result_.bound_solver == "HiGHS"
     ),
-    row(
-        "needs both the number and the solver; give bound and by, or neither (--bound and --by)",
-        lambda: read_back(by="HiGHS"),
-        lambda: read_back().result_.bound_solver == "HiGHS",
+    "needs both the number and the solver; give bound and by, or neither (--bound and --by)": Row(
+        lambda: read_back(by="HiGHS"), lambda: read_back().result_.bound_solver == "HiGHS"
     ),
-    row(
-        "no solver gets it; use n_jobs, node_limit and random_state for the search, or choose a solver",
+    "no solver gets it; use n_jobs, node_limit and random_state for the search, or choose a solver": Row(
         lambda: small(solver="search", solver_options={"threads": 2}),
         lambda: (
             proved(small(solver="search", n_jobs=2)) and proved(small(solver="highs", solver_options={"threads": 2}))
         ),
     ),
-    row(
-        "start names the column {}; did you mean {}? A column without a weight has 0",
+    "start names the column {}; did you mean {}? A column without a weight has 0": Row(
         lambda: small(solver="search", solver_options={"start": {"x7": 1}}),
         lambda: proved(small(solver="search", solver_options={"start": {"x1": 1}})),
     ),
-    row(
-        "it must be a mapping from columns to weights, or a finite weight for each of the {} columns",
+    "it must be a mapping from columns to weights, or a finite weight for each of the {} columns": Row(
         lambda: small(solver="search", solver_options={"start": [1]}),
         lambda: proved(small(solver="search", solver_options={"start": [1, 1]})),
     ),
-    row(
-        "is {}; write NAME=VALUE, such as threads=2",
+    "is {}; write NAME=VALUE, such as threads=2": Row(
         lambda: command(
             "fit", table_file(), "--free", "--label", "hit", "--model", "m.json", "--solver-option", "threads"
         ),
@@ -361,32 +328,26 @@ SEARCHES = [
             in (0, 3)
         ),
     ),
-    row(
-        "is an option of this command; write --{}",
+    "is an option of this command; write --{}": Row(
         lambda: command("solve", exported(), "--option", "threads=2"),
         lambda: command("solve", exported(), "--threads", "2").exit_code == 0,
     ),
-    row(
-        "No point of {} has {}; give weights within its bounds and rows",
-        lambda: started_from("w0 3\nw1 0.5\n"),
-        lambda: started_from("w0 1\nw1 0.5\n").start_accepted is not False,
+    "No point of {} has {}; give weights within its bounds and rows": Row(
+        lambda: started_from("w0 3\nw1 0.5\n"), lambda: started_from("w0 1\nw1 0.5\n").start_accepted is not False
     ),
-    row(
-        "has rows or a box of its own; leave prove out, and give the solver's bound on its word",
+    "has rows or a box of its own; leave prove out, and give the solver's bound on its word": Row(
         lambda: in_box([1.0, -0.5], [1.0, 0.5], prove=5),
         lambda: in_box([1.0, -0.5], [1.0, 0.5]).weights[0] == 1.0 and proved(read_back(prove=20)),
     ),
-    row(
-        "and holds no point; try presolve=False or another seed",
+    "and holds no point; try presolve=False or another seed": Row(
         lambda: optimum(True),
         lambda: abs(optimum(False) - highs.solve(program(), Options(time_limit=20.0)).objective) < 1e-6,
     ),
-    row(
-        "A number in {} is not finite; build it from finite data",
+    "A number in {} is not finite; build it from finite data": Row(
         lambda: highs.solve(program(cost=np.full(program().cost.size, np.nan))),
         lambda: highs.solve(program()).objective > 0,
     ),
-]
+}
 FAR = {"Q1": {"d1": 0.9, "d2": 0.5}, "Q2": {"d3": 0.7, "d4": 0.2}}
 SPELLED = {query.lower(): scores for query, scores in FAR.items()}
 FAR_RUNS = {f"q{k}": {"a": 1.0, "b": 2.0, "c": 3.0} for k in range(5)}
@@ -398,36 +359,27 @@ def notes(runs, **options):
     return fuse(runs, **options).notes_
 
 
-FUSIONS = [
-    row(
-        "No {} of the run {} is judged: it has {}, and the judgements have {}; check that their ids are spelled alike",
-        lambda: notes({"a": RUN, "b": FAR}),
-        lambda: notes({"a": RUN, "b": SPELLED}) == (),
+FUSIONS = {
+    "No {} of the run {} is judged: it has {}, and the judgements have {}; check that their ids are spelled alike": Row(
+        lambda: notes({"a": RUN, "b": FAR}), lambda: notes({"a": RUN, "b": SPELLED}) == ()
     ),
-    row(
-        "share no {}: {} beside {}; check that their ids are spelled alike",
-        lambda: notes({"a": RUN, "b": FAR}),
-        lambda: notes({"a": RUN, "b": SPELLED}) == (),
+    "share no {}: {} beside {}; check that their ids are spelled alike": Row(
+        lambda: notes({"a": RUN, "b": FAR}), lambda: notes({"a": RUN, "b": SPELLED}) == ()
     ),
-    row(
-        "the {} of the time_limit of {} s that folds have were over; give more time_limit",
-        lambda: notes({"a": RUN, "b": OTHER}, cv=2, time_limit=0),
-        lambda: notes({"a": RUN, "b": OTHER}, cv=2),
+    "the {} of the time_limit of {} s that folds have were over; give more time_limit": Row(
+        lambda: notes({"a": RUN, "b": OTHER}, cv=2, time_limit=0), lambda: notes({"a": RUN, "b": OTHER}, cv=2)
     ),
-    row(
-        "The scores are too large to be added up; divide them, or fit with another normaliser",
+    "The scores are too large to be added up; divide them, or fit with another normaliser": Row(
         lambda: model(normaliser="none").fuse_arrays([[1e308, 1e308], [1, 1]]),
         lambda: (
             model(normaliser="none").fuse_arrays(np.array([[1e308, 1e308], [1, 1]]) / 10).argmax() == 0
             and model(normaliser="rank").fuse_arrays([[1e308, 1e308], [1, 1]]).argmax() == 0
         ),
     ),
-    row(
-        "if its scores are distances (small is near), give -score in place of each score",
-        lambda: run_values(FAR_RUNS, NEAR, ["ap"]),
-        lambda: run_values(NEAR_RUNS, NEAR, ["ap"]).means[0] == 1,
+    "if its scores are distances (small is near), give -score in place of each score": Row(
+        lambda: run_values(FAR_RUNS, NEAR, ["ap"]), lambda: run_values(NEAR_RUNS, NEAR, ["ap"]).means[0] == 1
     ),
-]
+}
 
 SQUARE = np.array([[[1, -1], [-1, -1], [-1, 1], [-1, -1]], [[1, 1], [-1, 1], [1, 1], [1, -1]]], float)
 
@@ -436,28 +388,20 @@ def picture(best, bounds=(1.0,) * 4, **options):
     return plots.weight_space(*SQUARE, bounds, best, **options)
 
 
-PICTURES = [
-    row(
-        "The best weights have shape {}; give {}, one for each column",
-        lambda: picture([1, 1, 1]),
-        lambda: picture([1, 1]),
+PICTURES = {
+    "The best weights have shape {}; give {}, one for each column": Row(
+        lambda: picture([1, 1, 1]), lambda: picture([1, 1])
     ),
-    row(
-        "the largest of them has to be 1 or -1; divide them by their largest size, or draw every face",
-        lambda: picture([0.5, 0.25]),
-        lambda: picture(np.array([0.5, 0.25]) / 0.5) and picture([0.5, 0.25], every=True),
+    "the largest of them has to be 1 or -1; divide them by their largest size, or draw every face": Row(
+        lambda: picture([0.5, 0.25]), lambda: picture(np.array([0.5, 0.25]) / 0.5) and picture([0.5, 0.25], every=True)
     ),
-    row(
-        "The ends of the boxes have shape {}, the bounds {}; give as many bounds as boxes, and at least one",
-        lambda: picture([1, 1], [1.0]),
-        lambda: picture([1, 1], [1.0] * 4),
+    "The ends of the boxes have shape {}, the bounds {}; give as many bounds as boxes, and at least one": Row(
+        lambda: picture([1, 1], [1.0]), lambda: picture([1, 1], [1.0] * 4)
     ),
-    row(
-        "There are {} names for {} weights; give one of each",
-        lambda: picture([1, 1], names=["a"]),
-        lambda: picture([1, 1], names=["a", "b"]),
+    "There are {} names for {} weights; give one of each": Row(
+        lambda: picture([1, 1], names=["a"]), lambda: picture([1, 1], names=["a", "b"])
     ),
-]
+}
 
 
 @contextmanager
@@ -505,21 +449,16 @@ def doctor():
     return shown(command("doctor"))
 
 
-MISSING = [
-    row(
-        "--plot needs matplotlib, which is not installed; pip install 'exact-rerank[plots]'",
-        lambda: on(without("matplotlib"), by_command),
-        lambda: by_command().exit_code in (0, 3),
+MISSING = {
+    "--plot needs matplotlib, which is not installed; pip install 'exact-rerank[plots]'": Row(
+        lambda: on(without("matplotlib"), by_command), lambda: by_command().exit_code in (0, 3)
     ),
-    row("pip install 'exact-rerank[plots]'", lambda: on(without("matplotlib"), drawn), lambda: drawn() is not None),
-    row(
-        "HiGHS is not installed; run: pip install highspy",
-        lambda: on(without("highspy"), lambda: solve_file("highs")),
-        lambda: solve_file("highs").objective > 0,
+    "pip install 'exact-rerank[plots]'": Row(lambda: on(without("matplotlib"), drawn), lambda: drawn() is not None),
+    "HiGHS is not installed; run: pip install highspy": Row(
+        lambda: on(without("highspy"), lambda: solve_file("highs")), lambda: solve_file("highs").objective > 0
     ),
-    *(
-        row(
-            says,
+    **{
+        says: Row(
             lambda name=name: on(without("pulp", "pyscipopt", path=""), lambda: solve_file(name)),
             lambda name=name: agrees(name),
         )
@@ -528,26 +467,20 @@ MISSING = [
             ("glpk", "apt-get install glpk-utils (Debian, Ubuntu), or brew install glpk"),
             ("scip", "pip install pyscipopt"),
         )
-    ),
-    *(
-        row(
-            f"pip install {name}",
-            lambda name=name: on(without(name), doctor),
-            lambda found=found: f"{found} was not found" not in doctor(),
+    },
+    **{
+        f"pip install {name}": Row(
+            lambda name=name: on(without(name), doctor), lambda found=found: f"{found} was not found" not in doctor()
         )
         for name, found in (("highspy", "highs"), ("pulp", "pulp"))
+    },
+    "which needs the package ray; install exact-rerank[ray] or use engine='local'": Row(
+        lambda: on(without("ray"), lambda: latent(engine="ray")), lambda: latent(engine="local").n_epochs_ > 0
     ),
-    row(
-        "which needs the package ray; install exact-rerank[ray] or use engine='local'",
-        lambda: on(without("ray"), lambda: latent(engine="ray")),
-        lambda: latent(engine="local").n_epochs_ > 0,
+    "log has {} items for n_shards={}; give at least two items for each shard": Row(
+        lambda: latent(n_shards=5), lambda: latent(n_shards=4).n_epochs_ > 0
     ),
-    row(
-        "log has {} items for n_shards={}; give at least two items for each shard",
-        lambda: latent(n_shards=5),
-        lambda: latent(n_shards=4).n_epochs_ > 0,
-    ),
-]
+}
 
 
 class Large:
@@ -635,42 +568,29 @@ def claimed():
     return other.load_solution("p.sol")
 
 
-LIMITS = [
-    row(
-        "cannot be read ({}); mend it, or pass the table in memory",
-        lambda: fit(data_set("a,b\n1,x,3\n")),
-        lambda: proved(fit(data_set())) and proved(fit(data_set().to_table())),
+LIMITS = {
+    "cannot be read ({}); mend it, or pass the table in memory": Row(
+        lambda: fit(data_set("a,b\n1,x,3\n")), lambda: proved(fit(data_set())) and proved(fit(data_set().to_table()))
     ),
-    row(
-        "needs more memory than there is; read the rows and columns that count, with a filter, or a sample",
-        lambda: fit(Large()),
-        lambda: proved(fit(Large().to_table(30), Y[:30])),
+    "needs more memory than there is; read the rows and columns that count, with a filter, or a sample": Row(
+        lambda: fit(Large()), lambda: proved(fit(Large().to_table(30), Y[:30]))
     ),
-    row(
-        "There is not enough memory for this fit ({}); lower n_candidates or n_jobs, or give fewer rows or features",
+    "There is not enough memory for this fit ({}); lower n_candidates or n_jobs, or give fewer rows or features": Row(
         lambda: on_small_machine(),
         lambda: proved(on_small_machine(n_candidates=20)) and proved(on_small_machine(X[:30], Y[:30])),
     ),
-    row(
-        "rerank: There is not enough memory for this; pass a smaller table or fewer candidates",
-        lambda: ranked_on_small_machine(40),
-        lambda: ranked_on_small_machine(30).exit_code == 0,
+    "rerank: There is not enough memory for this; pass a smaller table or fewer candidates": Row(
+        lambda: ranked_on_small_machine(40), lambda: ranked_on_small_machine(30).exit_code == 0
     ),
-    row(
-        "and joblib does not begin it anew; call again, with fewer workers if memory ended",
-        lambda: with_workers(2),
-        lambda: with_workers(1).result_.nodes > 0,
+    "and joblib does not begin it anew; call again, with fewer workers if memory ended": Row(
+        lambda: with_workers(2), lambda: with_workers(1).result_.nodes > 0
     ),
-    row(
-        "do not use this result, and take solver='search' if a solver reported it",
-        lambda: by_solver(1.01),
-        lambda: by_solver() is None,
+    "do not use this result, and take solver='search' if a solver reported it": Row(
+        lambda: by_solver(1.01), lambda: by_solver() is None
     ),
-    row(
-        "and polishing does not restore the claim; fit with solver='search', which has no tolerance",
-        lambda: claimed(),
-        lambda: proved(within_tolerance("search")),
+    "and polishing does not restore the claim; fit with solver='search', which has no tolerance": Row(
+        lambda: claimed(), lambda: proved(within_tolerance("search"))
     ),
-]
+}
 
-ROWS = FIRST_STAGES + LABELS + SEARCHES + FUSIONS + PICTURES + MISSING + LIMITS
+ROWS = FIRST_STAGES | LABELS | SEARCHES | FUSIONS | PICTURES | MISSING | LIMITS
