@@ -8,19 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 STATISTICS = ("auc", "pauc@2", "pauc@9", "wta", "precision@2", "mrr", "dcg", "dcg@3", "ndcg", "ndcg@2", "pnorm@3")
-BY_HITS = (
-    "pos@top",
-    "ap",
-    "ap@2",
-    "rr",
-    "rr@2",
-    "recall@1",
-    "recall@3",
-    "recall@9",
-    "success@1",
-    "success@2",
-    "rbp@0.7",
-)
+BY_HITS = ("pairs", "pos@top", "ap", "ap@2", "rr", "rr@2", "recall@1", "recall@9", "success@2", "rbp@0.7")
 """Statistics to which grades say only which of two rows is better, or whether a row is relevant."""
 
 few_scores = st.sampled_from([0.0, 1.0, 2.5])
@@ -66,6 +54,9 @@ def by_definition(name: str, y: Sequence[int], order: tuple[int, ...]) -> float:
     gains = [2.0**g - 1 for g in y]
     kind, _, at = name.partition("@")
     n = len(y)
+    if kind == "pairs":
+        won = [order.index(i) < order.index(k) for i in order for k in order if y[i] > y[k]]
+        return sum(won) / len(won)
     if kind == "pairs":
         won = [order.index(i) < order.index(k) for i in order for k in order if y[i] > y[k]]
         return sum(won) / len(won)

@@ -93,10 +93,6 @@ def test_words_need_pos_label_and_three_labels_are_refused():
     ):
         with pytest.raises(InputError, match=said):
             Scorecard().fit(rows.X, y)
-    with pytest.raises(InputError, match="people has 3 entries"):
-        Scorecard().fit(rows.X, rows.y, people=["A"] * 3)
-    with pytest.raises(InputError, match="no column 'list'"):
-        Scorecard().fit(rows.X, rows.y, "list")
 
 
 def test_tools_of_scikit_learn_take_it():

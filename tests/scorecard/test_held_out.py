@@ -21,7 +21,7 @@ def noise(seed: int, n: int = 60, d: int = 12) -> oracle.Rows:
 @pytest.mark.parametrize("stat, fair", [("auc", 0.5), ("precision@20", 10.0)])
 def test_on_noise_the_corrected_value_is_that_of_guessing(validation, stat, fair):
     pairs = []
-    for seed in range(5):
+    for seed in range(3):
         rows = noise(seed)
         card = Scorecard(stat, 2, 1, validation=validation, random_state=seed).fit(rows.X, rows.y)
         pairs.append((card.result_.value, card.result_.corrected))

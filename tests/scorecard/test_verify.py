@@ -11,7 +11,7 @@ from rerank.errors import CertificateError, InputError
 from rerank.scorecard import Question, Scorecard
 from tests.cases.cards import CardCase, draw
 from tests.cases.imports import imports, within
-from tests.oracles import cards as oracle
+from tests.scorecard import oracle
 
 STATISTICS = ("auc", "precision@4", "dcg@5", "ndcg@5", "pauc_fpr@0.3", "recall@3", "dcg")
 LIMITS = (
@@ -121,12 +121,12 @@ def test_a_worse_card_is_not_called_best(seed):
     case.asked.pop("constraints", None)
     best = fitted(case, points=2)
     value = best.verify().value
-    questions = {str(question): question for question in best.questions_}
-    own = replace(case, asked=case.asked | {"points": 2})
-    seen = set()
-    for chosen, points, totals in list(oracle.cards(own, questions))[::3]:
-        found = oracle.value(case, totals)
-        plain = replace(best.card_, questions=tuple(questions[one] for one in chosen), points=points, totals=())
+    rows, seen = oracle.of_case(case), set()
+    cards = oracle.cards_of(replace(case, asked=case.asked | {"points": 2}), best.questions_)
+    for (members, points), totals in list(cards.items())[::3]:
+        found = oracle.value("auc", totals, rows)
+        questions = tuple(best.questions_[j] for j in members)
+        plain = replace(best.card_, questions=questions, points=points, totals=())
         worst = float(best._claim(best._rows).value(totals, "pessimistic"))
         result = replace(best.result_, value=float(found), bound=float(found), pessimistic=worst)
         other = forged(best, card_=plain, result_=result)
