@@ -45,18 +45,14 @@ GOOD = {"format": "exact-rerank ideal grades", "schema": 1, "grades": {"1": [1]}
 @pytest.mark.parametrize(
     "body",
     [
-        [],
         {},
         GOOD | {"format": "x"},
-        GOOD | {"schema": 2},
         GOOD | {"schema": True},
         GOOD | {"more": 1},
         GOOD | {"grades": [1]},
         GOOD | {"grades": {"1": 1}},
-        GOOD | {"grades": {"1": [0]}},
         GOOD | {"grades": {"1": [-1]}},
         GOOD | {"grades": {"1": [True]}},
-        GOOD | {"grades": {"1": ["1"]}},
         GOOD | {"grades": {"1": [float("nan")]}},
         GOOD | {"grades": {"1": [10**400]}},
     ],
