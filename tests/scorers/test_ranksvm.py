@@ -90,10 +90,10 @@ def test_product_with_the_hessian_equals_that_of_the_list_of_pairs(**of):
     np.testing.assert_allclose(got, 2 * (a.sum(axis=1) * u - a @ u), atol=1e-12)
 
 
-@pytest.mark.parametrize("levels", [None, 2, 7, 300])
+@pytest.mark.parametrize("levels", [None, 2, 300])
 def test_long_lists(levels):
     """Many nodes deep, and coarse records."""
-    data, p = case(3000, 2, levels, 1.0, False, 5)
+    data, p = case(2000, 2, levels, 1.0, False, 5)
     c = coefficients(data.y, data.group, data.weight, "pairs")
     pairs = Pairs(data, "pairs")
     active = pairs.at(p)
@@ -150,9 +150,6 @@ def test_no_pair_is_an_error():
         Pairs(data, "queries")
 
 
-ALPHAS = (1.0, 1e-2, 1e-4)
-
-
 def objective(X, y, qid, w, alpha, loss, average, weight=None):
     weight = np.ones(y.size) if weight is None else weight
     c = coefficients(y, groups_of(qid, y.size), weight, average)
@@ -160,9 +157,10 @@ def objective(X, y, qid, w, alpha, loss, average, weight=None):
     return value + alpha * w @ w, X.T @ slope + 2 * alpha * w
 
 
-@pytest.mark.parametrize("alpha", ALPHAS)
-@pytest.mark.parametrize("average", ["queries", "pairs"])
-@pytest.mark.parametrize("levels", [None, 2, 4])
+@pytest.mark.parametrize(
+    ("alpha", "average", "levels"),
+    [(1.0, "queries", None), (1e-2, "pairs", 2), (1e-4, "queries", 4), (1e-4, "pairs", None)],
+)
 def test_squared_hinge_reaches_the_minimum(alpha, average, levels):
     X, y, qid = utilities(n=150, lists=3, levels=levels)
     fitted = RankSVM(alpha, tol=1e-10, average=average).fit(X, y, qid)

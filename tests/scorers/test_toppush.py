@@ -7,7 +7,6 @@ import pytest
 from hypothesis import strategies as st
 from scipy.optimize import check_grad, linprog, minimize
 from scipy.sparse import csr_array, csr_matrix
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rerank.errors import InputError
 from rerank.scorers import TopPush
@@ -53,22 +52,6 @@ def clear(n, d, seed=0):
 def best_k(k):
     """Mean of the k largest, by repeating rows."""
     return lambda s, v: np.sort(np.repeat(s, v.astype(int)))[::-1][:k].mean()
-
-
-# The accelerated method only comes near the optimum, on another way where rows are repeated.
-NOT_EXACT = {
-    f"check_sample_weight_equivalence_on_{kind}_data": "equal to the accuracy of the gap only"
-    for kind in ("dense", "sparse")
-}
-
-
-@parametrize_with_checks(
-    [TopPush(solver="accelerated", max_iter=100, alpha=10.0)], expected_failed_checks=lambda estimator: NOT_EXACT
-)
-def test_scikit_learn(estimator, check):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        check(estimator)
 
 
 @examples(25, st.integers(0, 10**6), st.integers(1, 4), st.sampled_from(sorted(PLAIN_LOSSES)), st.floats(1e-4, 10))
@@ -174,7 +157,7 @@ HARD = {
 
 
 @pytest.mark.parametrize("kind", HARD)
-@pytest.mark.parametrize("alpha", [1e-12, 1e-3, 1.0, 1e6])
+@pytest.mark.parametrize("alpha", [1e-12, 1.0, 1e6])
 @pytest.mark.parametrize("threshold", ["max", "topk"])
 def test_columns_that_cost_digits_are_no_hindrance(kind, alpha, threshold):
     X, y = clear(120, 4)
@@ -412,7 +395,7 @@ def test_degenerate_exactly_when_a_linear_program_says_so(seed, shift):
     assert model.degenerate_ == (not model.coef_.any())
 
 
-@examples(40, st.integers(0, 10**6), st.integers(6, 60), st.integers(1, 5), st.integers(2, 4), st.integers(0, 1))
+@examples(15, st.integers(0, 10**6), st.integers(6, 60), st.integers(1, 5), st.integers(2, 4), st.integers(0, 1))
 def test_degenerate_as_the_program_says_where_rows_share_faces(seed, n, d, values, shift):
     rng = np.random.default_rng(seed)
     X, y = rng.integers(0, values, (n, d)).astype(float), (np.arange(n) < max(1, n // 4)).astype(float)
@@ -615,7 +598,7 @@ def test_many_lists(threshold, k):
 
 
 @examples(
-    200, st.lists(st.integers(-4, 4), min_size=1, max_size=9), st.lists(st.integers(-4, 4), min_size=1, max_size=9)
+    100, st.lists(st.integers(-4, 4), min_size=1, max_size=9), st.lists(st.integers(-4, 4), min_size=1, max_size=9)
 )
 def test_projection_has_equal_sums_and_is_the_nearest(a, b):
     a, b = np.array(a) / 2, np.array(b) / 2

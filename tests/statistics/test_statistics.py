@@ -288,7 +288,7 @@ def worth(statistic, order):
     return total
 
 
-@examples(60, gain_lists)
+@examples(25, gain_lists)
 def test_the_ideal_is_the_best_of_all_orders(gains):
     for statistic, _ in NAMED:
         if statistic.weighs_hits:
