@@ -55,14 +55,6 @@ def test_what_a_killed_writer_left_of_a_checkpoint_goes(tmp_path):
     assert names(tmp_path) == {"checkpoint.json"}
 
 
-def test_an_array_of_another_type_with_the_same_bytes_is_refused(fitted, tmp_path):
-    fitted.save(tmp_path)
-    document = json.loads((tmp_path / "model.json").read_text())
-    path = tmp_path / document["arrays"]["U"]["file"]
-    np.save(path, np.load(path).view(np.int32))
-    refuses("not the array", LatentRoBiRank.load, tmp_path)
-
-
 def test_a_full_disk_is_an_error_of_ours_and_leaves_the_old_model(fitted, tmp_path, monkeypatch):
     fitted.save(tmp_path / "m")
 

@@ -23,9 +23,9 @@ from tests.scorecard import oracle
 from tests.scorecard.agreement import check, solved
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(24))
 def test_search_program_enumeration_and_verification_agree(seed, tmp_path):
-    check(draw(seed, ruled=seed % 2 == 1, rows=18, most=5), tmp_path, ("highs", "scip") if seed < 6 else ("highs",))
+    check(draw(seed, ruled=seed % 2 == 1, rows=18, most=5), tmp_path, ("highs", "scip") if seed < 4 else ("highs",))
 
 
 def column_points(card):
@@ -34,7 +34,7 @@ def column_points(card):
     return [points.get(question, 0) for question in card.questions_]
 
 
-@pytest.mark.parametrize("seed", range(100, 130))
+@pytest.mark.parametrize("seed", range(100, 116))
 def test_a_card_is_a_point_of_its_program_and_has_its_value_there(seed):
     case = draw(seed, ruled=True, rows=60, most=12)
     try:
@@ -64,7 +64,7 @@ def test_the_model_is_in_the_unit_of_the_statistic_names_its_questions_and_pickl
     assert equal or (ties == "pessimistic" and value < card.result_.value)
 
 
-@pytest.mark.parametrize("seed", range(1, 40, 2))
+@pytest.mark.parametrize("seed", range(1, 28, 2))
 def test_the_rows_allow_what_the_rules_allow(seed):
     """Of all cards of a small table, those that break a rule included; allowed ones have their value in the program."""
     case = draw(seed, ruled=True, rows=16, most=4)
@@ -85,7 +85,7 @@ def test_the_rows_allow_what_the_rules_allow(seed):
             assert program.objective(program.vector(values)) == pytest.approx(worth, abs=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("stat", ["precision@3", "dcg@4", "auc"])
 def test_with_pessimistic_ties_the_optimum_is_that_of_enumeration(seed, stat, tmp_path):
     case = draw(seed, ruled=seed % 2 == 1, rows=14, most=4)
@@ -164,7 +164,7 @@ def test_every_family_of_a_model_is_stated_in_the_docstring():
 
 
 def test_the_number_of_non_zeros_is_bounded_before_building():
-    for seed in range(10):
+    for seed in range(5):
         case = draw(seed, rows=40, most=8)
         X = np.column_stack([oracle.answers(one, oracle.of_case(case).X) for one in case.fit().questions_])
         y = case.y

@@ -194,15 +194,6 @@ def test_the_gap_of_the_squared_hinge_is_that_of_its_gradient():
         assert rough.gap_ == pytest.approx(gradient @ gradient / (4e-2 * value), rel=1e-6)
 
 
-def test_separable_utilities_are_ranked_without_a_mistake():
-    X = np.random.default_rng(0).standard_normal((60, 3))
-    y = X @ [1.0, -2.0, 0.5]
-    fitted = RankSVM(1e-9, tol=1e-3).fit(X, y)
-    c = coefficients(y, np.zeros(60, int), np.ones(60), "pairs")
-    p = fitted.decision_function(X)
-    assert c.any() and not (c * (p[:, None] >= p)).any()
-
-
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_dense_and_sparse_agree(dtype):
     X = sparse(300, 2000, 8).astype(dtype)

@@ -287,8 +287,8 @@ def test_a_row_has_the_same_score_among_any_rows(seed, options):
     assert (clone(fitted).fit(X, np.arange(n) % 2).decision_function(X) == whole).all()
 
 
-@pytest.mark.parametrize("size", [1e-320, 1e-310, 1e-200, 1e155, 1e200, 1e307, 1.7e308])
-@pytest.mark.parametrize("options", KINDS, ids=str)
+@pytest.mark.parametrize("size", [1e-320, 1e-310, 1e155, 1e200, 1.7e308])
+@pytest.mark.parametrize("options", [KINDS[0], KINDS[-1]], ids=str)
 def test_columns_of_any_size_are_learned_from(size, options):
     """Squares of such numbers overflow or vanish; the scores are those of the table in another unit."""
     X, y = plain(d=3)

@@ -368,14 +368,6 @@ def test_weights_of_rows_multiply_gains_where_rows_add_up_and_are_refused_elsewh
         assert dropped == evaluate(stat, [0, 1], scores[1:3])  # a row of weight 0 is not there
 
 
-def test_over_lists_recall_is_precision_with_weights_of_lists():
-    y, qid = np.array([1, 0, 0, 1, 1, 0]), np.array([0, 0, 0, 1, 1, 1])
-    for scores in (np.array([3.0, 2, 1, 1, 2, 3]), np.array([1.0, 2, 3, 3, 2, 1])):
-        recall = evaluate("recall@2", y, scores, qid)
-        weighted = evaluate("precision@2", y, scores, qid, query_weight={0: 1.0, 1: 0.5})
-        assert recall == pytest.approx(weighted * (1 + 1 / 2) / 2)
-
-
 BY_PLACE = [DCG(2), DCG(), Precision(2), Window(2)]
 
 
