@@ -16,7 +16,7 @@ from rerank.scorers.toppush.accelerated import descend, project, shift
 from rerank.scorers.toppush.answer import Answer, certificate_of
 from rerank.scorers.toppush.gram import factor
 from rerank.scorers.toppush.multipliers import STIFF, Augmented, Hessian, levels, smoothed
-from rerank.scorers.toppush.problem import LOSSES, Threshold, problem_of, relative_gap
+from rerank.scorers.toppush.problem import LOSSES, problem_of, relative_gap
 from tests.cases.examples import examples
 from tests.cases.scorers import bipartite, sparse
 
@@ -266,19 +266,6 @@ def solved(p, alpha, tol):
     return Augmented(p, alpha, Answer(np.zeros(d), np.zeros(m), np.zeros(n))).run(tol, 500)
 
 
-@pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
-def test_losses_and_their_derivatives_and_conjugates(loss):
-    for z in np.linspace(-3.7, 2.9, 23):
-        assert check_grad(lambda v: loss.value(v)[0], lambda v: loss.slope(v), [z]) < 1e-5
-        if abs(z + 1) > 1e-3:
-            assert check_grad(lambda v: loss.slope(v)[0], lambda v: loss.curvature(v), [z]) < 1e-5
-        a = loss.slope(z)
-        # Fenchel and Young: equality at the slope, an inequality elsewhere.
-        assert loss.conjugate(a) == pytest.approx(a * z - loss.value(z), abs=1e-12)
-        assert loss.conjugate(a) >= a * (z + 0.3) - loss.value(z + 0.3) - 1e-12
-    assert np.isfinite(loss.conjugate(np.array([0.0, 1.0]))).all()
-
-
 def test_the_squared_hinge_near_multipliers_is_a_maximum():
     a = np.linspace(0, 30, 300_001)
     smoothed = LOSSES["squared_hinge"].near(0.7, 0.4)
@@ -287,49 +274,6 @@ def test_the_squared_hinge_near_multipliers_is_a_maximum():
         assert smoothed.value(z) == pytest.approx(values.max(), abs=1e-8)
         assert smoothed.slope(z) == pytest.approx(a[values.argmax()], abs=2e-4)
         assert check_grad(lambda v: smoothed.slope(v)[0], lambda v: smoothed.curvature(v), [z]) < 1e-5
-
-
-def slow_threshold(scores, caps):
-    """max p.s over 0 <= p <= caps, sum p = 1, by linear programming."""
-    found = linprog(-scores, A_eq=np.ones((1, scores.size)), b_eq=[1], bounds=[(0, c) for c in caps])
-    return -found.fun
-
-
-@examples(30, st.integers(0, 10**6), st.integers(1, 12), st.integers(1, 12))
-def test_thresholds_are_linear_programs(seed, n, m):
-    rng = np.random.default_rng(seed)
-    start = np.array([0, n, n + m])
-    scores = rng.integers(-3, 4, n + m).astype(float)
-    weight = rng.random(n + m) + 0.1
-    k = np.array([rng.random(), 1.0]) * np.add.reduceat(weight, start[:-1])
-    for threshold in (Threshold(start, weight), Threshold(start, weight, k)):
-        values, caps = threshold.values(scores), threshold.caps
-        for g in range(2):
-            i = slice(start[g], start[g + 1])
-            assert values[g] == pytest.approx(slow_threshold(scores[i], caps[i]), abs=1e-9)
-
-
-def test_a_point_that_is_nearly_feasible_is_mended_and_proves_as_much():
-    p = problem(120, 4, lists=2, threshold="topk", k=3)
-    found = solved(p, 0.05, 1e-8)
-    a, beta = found.a, found.beta
-    bound = p.dual(a, p.feasible(a, beta), 0.05)
-    rough = beta * (1 + 1e-7 * np.random.default_rng(0).standard_normal(beta.size))
-    assert p.dual(a, rough, 0.05) == -np.inf
-    mended = p.feasible(a, rough)
-    most = p.per_list(p.share * a)[p.negative_list] * p.threshold.caps
-    assert (mended >= 0).all() and (mended <= most * (1 + 1e-15)).all()
-    assert p.dual(a, mended, 0.05) == pytest.approx(bound, rel=1e-6)
-
-
-def test_multipliers_that_all_have_to_be_at_their_caps_are_moved_there():
-    p = problem(60, 4, threshold="quantile", k=1.0)
-    a = np.full(p.share.size, 0.7)
-    exact = 0.7 * p.threshold.caps
-    rough = exact * (1 + 1e-3 * np.random.default_rng(0).standard_normal(exact.size))
-    assert p.dual(a, rough, 0.1) == -np.inf
-    np.testing.assert_allclose(p.feasible(a, rough), exact, rtol=1e-9)
-    assert p.dual(a, p.feasible(a, rough), 0.1) == pytest.approx(p.dual(a, exact, 0.1), rel=1e-9)
 
 
 def test_a_bound_above_the_value_is_rounding_or_no_proof():
