@@ -140,6 +140,9 @@ def test_a_lock_that_was_removed_meanwhile_keeps_nobody_out(tmp_path, monkeypatc
             pass
 
 
+ENTRY = {"file": "U.npy", "sha256": "", "shape": [2], "dtype": "float64"}
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -153,12 +156,9 @@ def test_a_lock_that_was_removed_meanwhile_keeps_nobody_out(tmp_path, monkeypatc
         {"arrays": []},
         {"arrays": {"U": []}},
         {"arrays": {"U": {"file": 1}}},
-        {"arrays": {"U": {"file": "U.npy", "sha256": "", "shape": [10**30], "dtype": "float64"}}},
-        {"arrays": {"U": {"file": "U.npy", "sha256": "", "shape": [2**40], "dtype": "float64"}}},
-        {"arrays": {"U": {"file": "U.npy", "sha256": "", "shape": ["2"], "dtype": "float64"}}},
-        {"arrays": {"U": {"file": "U.npy", "sha256": "", "shape": [2], "dtype": "no type"}}},
-        {"arrays": {"U": {"file": "U.npy", "sha256": "", "shape": [2], "dtype": "object"}}},
-        {"arrays": {"U": {"file": "\0", "sha256": "", "shape": [2], "dtype": "float64"}}},
+        *({"arrays": {"U": ENTRY | {"shape": shape}}} for shape in ([10**30], [2**40], ["2"])),
+        *({"arrays": {"U": ENTRY | {"dtype": kind}}} for kind in ("no type", "object")),
+        {"arrays": {"U": ENTRY | {"file": "\0"}}},
     ],
 )
 def test_a_json_file_that_lies_is_one_sentence(fitted, tmp_path, change):

@@ -24,14 +24,6 @@ def test_arrays_and_matrices_of_any_format_are_logs():
         assert found.indptr.dtype == np.int64
 
 
-def test_a_messy_matrix_of_the_caller_is_left_as_it_was():
-    X = sp.csr_matrix((np.ones(3), np.array([2, 0, 0]), np.array([0, 3])), shape=(1, 3))
-    before = X.indices.copy()
-    assert log_of(X).items.tolist() == [0, 2]
-    np.testing.assert_array_equal(X.indices, before)
-    assert X.data.size == 3
-
-
 def sets_of(rows, cols, data):
     """Items of each of three users, one entry after the other."""
     found = [set(), set(), set()]

@@ -54,14 +54,6 @@ def test_the_value_of_folds_is_the_mean_over_them():
     assert "4 folds, each with its own card" in card._repr_html_()
 
 
-@pytest.mark.parametrize("validation", [3, "bootstrap"])
-@pytest.mark.parametrize("stat", ["auc", "ndcg@5"])
-def test_lists_are_held_out_as_a_whole(validation, stat):
-    rows = oracle.drawn(5, "whole", lists=4, n=60)
-    result = Scorecard(stat, 2, 2, validation=validation).fit(rows.X, rows.y, **rows.given).result_
-    assert 0 <= result.corrected <= 1 and result.held_out.refits > 1
-
-
 def test_too_few_rows_have_no_corrected_value():
     X = pd.DataFrame({"a": [0, 1, 0, 1, 0]})
     result = Scorecard(n_questions=1).fit(X, [0, 1, 0, 0, 0]).result_
