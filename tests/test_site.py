@@ -235,13 +235,9 @@ def test_the_pictures_are_drawn_and_shown(pictures, name, tmp_path):
     any(importlib.util.find_spec(name) is None for name in ("sphinx", "myst_parser", "numpydoc", "furo")),
     reason='the site is built by the packages of the extra "docs"',
 )
-def test_the_site_builds_without_a_warning(tmp_path):
-    """Continuous integration builds it in a step of its own, and runs the notebooks for it."""
-    options = ["-W", "-n", "-q", "--keep-going", "-D", "run_examples=0", "-d", str(tmp_path / "trees")]
+def test_the_pages_of_the_site_are_read_without_a_warning(tmp_path):
+    """Every page and reference, without the writing; continuous integration builds the site, with the notebooks run."""
+    options = ["-W", "-n", "-q", "--keep-going", "-b", "dummy", "-D", "run_examples=0", "-d", str(tmp_path / "trees")]
     command = [sys.executable, "-m", "sphinx", *options, str(DOCS), str(tmp_path / "site")]
     run = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     assert run.returncode == 0, run.stderr
-    shown = (tmp_path / "site" / "api" / "rerank.html").read_text(encoding="utf-8")
-    assert 'id="rerank.Reranker.fit"' in shown and (tmp_path / "site" / "project" / "README.html").is_file()
-    ties = (tmp_path / "site" / "project" / "examples" / "3_ties.html").read_text(encoding="utf-8")
-    assert 'class="reference download' in ties and "printed highlight" not in ties

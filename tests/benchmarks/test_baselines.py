@@ -13,7 +13,7 @@ from benchmarks.papers.hinge import HingeRankSVM, descend_simplex
 from benchmarks.papers.treersvm import pairwise_error, report
 from rerank.scorers.base import RankingData, groups_of
 from tests.cases.scorers import bipartite, utilities
-from tests.scorers.test_ranksvm import ALPHAS, coefficients, objective
+from tests.scorers.test_ranksvm import coefficients, objective
 
 
 def twin(y, scores, qid, weight, p):
@@ -67,8 +67,7 @@ def test_a_scorer_that_is_gone_says_what_to_use(name):
         getattr(rerank.scorers, name)
 
 
-@pytest.mark.parametrize("alpha", ALPHAS)
-@pytest.mark.parametrize("levels", [None, 2])
+@pytest.mark.parametrize(("alpha", "levels"), [(1.0, 2), (1e-2, None), (1e-4, 2)])
 def test_hinge_is_within_its_gap_of_the_minimum(alpha, levels):
     """Lower bounds from multipliers found by another solver on the list of pairs."""
     X, y, qid = utilities(n=40, lists=2, levels=levels)
@@ -96,7 +95,7 @@ def test_hinge_is_within_its_gap_of_the_minimum(alpha, levels):
     assert fitted.objective_ - lower <= 2e-5 * fitted.objective_
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_simplex_program_against_its_linear_certificate(seed):
     rng = np.random.default_rng(seed)
     A, b = rng.standard_normal((8, 4)), rng.standard_normal(8)
@@ -115,17 +114,17 @@ def test_cutting_planes_do_not_stall_where_many_rows_are_equal():
     assert fitted.gap_ <= 1e-4
 
 
-@pytest.mark.parametrize("alpha", [1e-12, 1e-100, 1e-200])
-def test_the_gap_of_hardly_any_regularisation_is_a_bound_or_infinite(alpha):
+def test_the_gap_of_hardly_any_regularisation_is_a_bound_or_infinite():
     X, y, _ = utilities(n=60, d=3)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model = HingeRankSVM(alpha, max_iter=300).fit(X, y)
     # J falls with alpha, so what is reached at a larger one is above the optimum. 1e-6 is solved to tol in 22
     # iterations; at 1e-9 the lowest J after 3000 iterations is higher than here.
     near = HingeRankSVM(1e-6, tol=1e-4).fit(X, y)
-    assert near.gap_ <= 1e-4 and model.gap_ >= 0
-    assert model.objective_ * (1 - model.gap_) <= near.objective_
+    assert near.gap_ <= 1e-4
+    for alpha in (1e-12, 1e-200):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = HingeRankSVM(alpha, max_iter=60).fit(X, y)
+        assert model.gap_ >= 0 and model.objective_ * (1 - model.gap_) <= near.objective_
 
 
 def test_a_table_has_a_line_for_each_size_and_checks_itself(capsys: pytest.CaptureFixture[str]) -> None:

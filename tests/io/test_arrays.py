@@ -27,7 +27,6 @@ def test_tables_of_any_make_become_contiguous_doubles(X):
 @pytest.mark.parametrize(
     ("X", "sentence"),
     [
-        ([1, 2], "1 dimension"),
         ([[[1]]], "3 dimension"),
         (np.empty((0, 3)), r"0 sample\(s\) \(shape=\(0, 3\)\)"),
         (np.empty((3, 0)), r"0 feature\(s\) \(shape=\(3, 0\)\)"),
@@ -53,9 +52,7 @@ def test_feature_names_are_used():
 @pytest.mark.parametrize(
     ("y", "sentence"),
     [
-        ([0, 0, 0], "one class only"),
         ([1, 1, 1], r"one class only \(1 in all 3 rows\)"),
-        ([0, 1], "2 entries for 3 rows"),
         ([0, -1, 1], "-1 in row 1, .*recode"),
         ([0, np.nan, 1], "y contains NaN in row 1"),
         ([0, np.inf, 1], "y contains inf in row 1"),

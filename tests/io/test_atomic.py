@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -106,7 +105,7 @@ def test_a_full_disk_is_one_sentence_at_every_write(tmp_path, monkeypatch):
         assert path.read_text() == "old" and os.listdir(tmp_path) == ["file"]
 
 
-@pytest.mark.parametrize("limit", [0, 1, 5000, 8192, 40000])
+@pytest.mark.parametrize("limit", [0, 5000, 40000])
 @pytest.mark.parametrize("open_new", [writing, writing_bytes])
 def test_a_file_that_cannot_grow_is_one_sentence(tmp_path, open_new, limit):
     path = tmp_path / "file"
@@ -126,13 +125,6 @@ def test_every_writer_of_tables_keeps_the_old_file_when_the_disk_is_full(tmp_pat
     with file_size_limit(0), pytest.raises(InputError, match="Cannot write"):
         WRITERS[number](path)
     assert path.read_text() == "old" and os.listdir(tmp_path) == ["file"]
-
-
-def test_leftovers_do_not_slow_a_write_down(tmp_path):
-    begun = time.perf_counter()
-    for k in range(50):
-        write(tmp_path / f"{k}")
-    assert time.perf_counter() - begun < 5
 
 
 def test_files_that_belong_together_are_replaced_together_or_not_at_all(tmp_path):

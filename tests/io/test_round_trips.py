@@ -20,9 +20,9 @@ from rerank.io import (
     write_run,
     write_svmlight,
 )
-from rerank.io.runs import as_dict, as_frame, qrels_of, run_of
+from rerank.io.runs import as_dict, as_frame, run_of
 from rerank.io.table import words
-from rerank.io.trec import Qrels, Run
+from rerank.io.trec import Run
 
 ODD = ["", " ", "a b", " a", "a\t", "a\n", "a\r", "a\rb", "\ufeffa", "a\0", "#a", "docid=a", ",", '"', "é", "7"]
 ids = st.one_of(st.sampled_from(["a", "b", "c", "d10", "d9"]), st.sampled_from(ODD))
@@ -117,33 +117,6 @@ def test_dictionaries_and_frames(rows):
     frame = as_frame(run.qid, run.docid, run.score, pandas.DataFrame({"qid": [], "docno": []}))
     again = run_of(frame, "a")
     assert dict(zip(zip(again.qid, again.docid), again.score)) == wanted
-
-
-def test_a_document_twice_is_refused_by_writers_and_following_the_advice_works(tmp_path):
-    for write in (write_run, write_qrels):
-        path = tmp_path / write.__name__
-        with pytest.raises(InputError, match="Rows 0 and 2 are both the document 'a' of query 'q'; keep one of them"):
-            write(path, ["q", "q", "q"], ["a", "b", "a"], [3, 2, 1])
-        assert not path.exists()
-        write(path, ["q", "q"], ["a", "b"], [3, 2])
-    assert read_qrels(path).docid.tolist() == ["a", "b"]
-    twice = words(["q", "q"]), words(["a", "a"])
-    with pytest.raises(InputError, match="twice; keep one of them"):
-        run_of(Run(*twice, np.array([2.0, 1.0]), "a"), "a")
-    with pytest.raises(InputError, match="twice; keep one of them"):
-        qrels_of(Qrels(*twice, np.array([2, 1])))
-
-
-def test_numbers_that_readers_refuse_are_not_written(tmp_path):
-    path = tmp_path / "a"
-    for grade in (0.5, 1001, np.nan, np.inf):
-        with pytest.raises(InputError, match="is not a whole number up to 1000; correct it"):
-            write_qrels(path, None, ["a"], [grade])
-    table = Table(np.array([[np.nan]]), None, None, None, ("x",))
-    for write in (write_csv, write_svmlight):
-        with pytest.raises(InputError, match="Feature 'x' is nan in row 0"):
-            write(path, table)
-    assert not path.exists()
 
 
 def test_the_csv_of_a_ranking_can_be_read(tmp_path):

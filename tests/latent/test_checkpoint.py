@@ -71,8 +71,9 @@ def crashing(monkeypatch, epoch):
     monkeypatch.setattr(LocalEngine, "sub_epoch", sub_epoch)
 
 
-@pytest.mark.parametrize("validated", [False, True])
-@pytest.mark.parametrize(("died", "every"), [(1, 1), (4, 1), (9, 1), (8, 3)])
+@pytest.mark.parametrize(
+    ("died", "every", "validated"), [(1, 1, False), (4, 1, False), (9, 1, True), (8, 3, False), (8, 3, True)]
+)
 def test_a_run_that_died_goes_on_to_the_same_bits(logs, tmp_path, monkeypatch, died, every, validated):
     given = logs if validated else logs[:1]
     whole = model(None, patience=9).fit(*given)
@@ -90,7 +91,7 @@ def test_a_run_that_died_goes_on_to_the_same_bits(logs, tmp_path, monkeypatch, d
     assert done[0] == (max(kept) + 1, 0)
     assert same(whole, again)
     if not validated:  # the factors of the last evaluation are kept beside the newest
-        assert best == {1: None, 4: "own", 8: "newest", 9: "newest"}[died]
+        assert best == {1: None, 4: "own", 8: "newest"}[died]
 
 
 def test_a_checkpoint_changes_nothing_and_a_run_that_ended_is_not_run_again(logs, tmp_path, monkeypatch):
@@ -140,7 +141,7 @@ LatentRoBiRank(**OPTIONS, checkpoint=sys.argv[2]).fit(sp.load_npz(sys.argv[1]))
 
 
 # The first file to be moved reserves the folder, then come four arrays and the JSON file of each epoch.
-@pytest.mark.parametrize("moved", [1, 6, 13])
+@pytest.mark.parametrize("moved", [1, 13])
 def test_a_process_killed_while_it_writes_leaves_a_whole_checkpoint(logs, tmp_path, moved):
     sp.save_npz(tmp_path / "log.npz", logs[0])
     folder = tmp_path / "c"
@@ -152,8 +153,7 @@ def test_a_process_killed_while_it_writes_leaves_a_whole_checkpoint(logs, tmp_pa
     )
     assert ended.returncode == -signal.SIGKILL, ended.stderr
     if moved > 1:
-        at = storage.read(folder, KIND)[0]["at"]
-        assert (at and at["epoch"]) == {6: None, 13: 2}[moved]
+        assert storage.read(folder, KIND)[0]["at"]["epoch"] == 2
     assert same(model(None).fit(logs[0]), model(folder).fit(logs[0]))
     assert not list(folder.glob(".*.part"))
 
@@ -166,13 +166,10 @@ def contents(folder):
     ("options", "words"),
     [
         (dict(n_factors=5), "n_factors=4, not 5"),
-        (dict(alpha=0.06), "alpha=0.05, not 0.06"),
         (dict(random_state=1), "seed="),
         (dict(n_shards=1), "n_shards=2, not 1"),
-        (dict(n_epochs=10), "n_epochs=9"),
         (dict(init_scale=0.1), "init_scale"),
         (dict(evaluate_every=3), "evaluate_every"),
-        (dict(xi="exact"), "xi="),
     ],
 )
 def test_a_checkpoint_of_other_options_is_refused_and_kept(logs, tmp_path, options, words):
@@ -196,45 +193,41 @@ def test_a_checkpoint_of_other_data_is_refused_and_kept(logs, tmp_path):
 def spoil(folder, what):
     path = folder / KIND.name
     document = json.loads(path.read_text())
-    if what == "schema":
-        document["schema"] = 99
-    elif what == "version":
-        document["run"]["version"] = "9.9"
-    elif what == "format":
-        document["format"] = "exact-rerank latent model"
-    elif what == "run":
-        del document["run"]
-    elif what == "option":
-        document["run"]["tomorrow"] = 1
-    elif what == "at":
-        del document["at"]["best_precision"]
+    arrays, run, at = (document[name] for name in ("arrays", "run", "at"))
+    change = {
+        "schema": lambda: document.update(schema=99),
+        "version": lambda: run.update(version="9.9"),
+        "format": lambda: document.update(format="exact-rerank latent model"),
+        "run": lambda: document.pop("run"),
+        "option": lambda: run.update(tomorrow=1),
+        "at": lambda: at.pop("best_precision"),
+        "array": lambda: np.save(folder / arrays["V"]["file"], np.zeros((40, 4), np.float32)),
+        "missing": lambda: (folder / arrays["U"]["file"]).unlink(),
+    }
+    change.get(what, lambda: None)()
     path.write_text("{" if what == "json" else json.dumps(document))
-    if what == "array":
-        np.save(folder / document["arrays"]["V"]["file"], np.zeros((40, 4), np.float32))
-    elif what == "missing":
-        (folder / document["arrays"]["U"]["file"]).unlink()
 
 
 @pytest.mark.parametrize(
-    ("what", "words"),
+    ("what", "words", "seed"),
     [
-        ("schema", "schema 99"),
-        ("version", "version='9.9'"),
-        ("format", "not an exact-rerank latent checkpoint"),
-        ("run", "damaged"),
-        ("option", "another version"),
-        ("at", "damaged"),
-        ("json", "no readable"),
-        ("array", "not the array"),
-        ("missing", "missing"),
+        ("schema", "schema 99", 0),
+        ("version", "version='9.9'", 0),
+        ("format", "not an exact-rerank latent checkpoint", None),
+        ("run", "damaged", 0),
+        ("run", "damaged", None),
+        ("option", "another version", None),
+        ("at", "damaged", 0),
+        ("json", "no readable", None),
+        ("array", "not the array", 0),
+        ("missing", "missing", None),
     ],
 )
-@pytest.mark.parametrize("seeded", [True, False])
-def test_a_checkpoint_of_another_version_or_damaged_is_refused_and_kept(logs, tmp_path, what, words, seeded):
+def test_a_checkpoint_of_another_version_or_damaged_is_refused_and_kept(logs, tmp_path, what, words, seed):
     model(tmp_path, n_epochs=1).fit(logs[0])
     spoil(tmp_path, what)
     before = contents(tmp_path)
-    refuses(words, model(tmp_path, n_epochs=1, random_state=None if not seeded else 0).fit, logs[0])
+    refuses(words, model(tmp_path, n_epochs=1, random_state=seed).fit, logs[0])
     assert contents(tmp_path) == before
 
 

@@ -55,14 +55,6 @@ def test_what_a_killed_writer_left_of_a_checkpoint_goes(tmp_path):
     assert names(tmp_path) == {"checkpoint.json"}
 
 
-def test_an_array_of_another_type_with_the_same_bytes_is_refused(fitted, tmp_path):
-    fitted.save(tmp_path)
-    document = json.loads((tmp_path / "model.json").read_text())
-    path = tmp_path / document["arrays"]["U"]["file"]
-    np.save(path, np.load(path).view(np.int32))
-    refuses("not the array", LatentRoBiRank.load, tmp_path)
-
-
 def test_a_full_disk_is_an_error_of_ours_and_leaves_the_old_model(fitted, tmp_path, monkeypatch):
     fitted.save(tmp_path / "m")
 
@@ -148,6 +140,9 @@ def test_a_lock_that_was_removed_meanwhile_keeps_nobody_out(tmp_path, monkeypatc
             pass
 
 
+ENTRY = {"file": "U.npy", "sha256": "", "shape": [2], "dtype": "float64"}
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -161,12 +156,9 @@ def test_a_lock_that_was_removed_meanwhile_keeps_nobody_out(tmp_path, monkeypatc
         {"arrays": []},
         {"arrays": {"U": []}},
         {"arrays": {"U": {"file": 1}}},
-        {"arrays": {"U": {"file": "U.npy", "sha256": "", "shape": [10**30], "dtype": "float64"}}},
-        {"arrays": {"U": {"file": "U.npy", "sha256": "", "shape": [2**40], "dtype": "float64"}}},
-        {"arrays": {"U": {"file": "U.npy", "sha256": "", "shape": ["2"], "dtype": "float64"}}},
-        {"arrays": {"U": {"file": "U.npy", "sha256": "", "shape": [2], "dtype": "no type"}}},
-        {"arrays": {"U": {"file": "U.npy", "sha256": "", "shape": [2], "dtype": "object"}}},
-        {"arrays": {"U": {"file": "\0", "sha256": "", "shape": [2], "dtype": "float64"}}},
+        *({"arrays": {"U": ENTRY | {"shape": shape}}} for shape in ([10**30], [2**40], ["2"])),
+        *({"arrays": {"U": ENTRY | {"dtype": kind}}} for kind in ("no type", "object")),
+        {"arrays": {"U": ENTRY | {"file": "\0"}}},
     ],
 )
 def test_a_json_file_that_lies_is_one_sentence(fitted, tmp_path, change):

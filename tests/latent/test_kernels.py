@@ -39,7 +39,7 @@ def test_the_mean_step_is_the_gradient(n_shards, popular):
     """Steps too small to affect one another, summed over an epoch, whose draws differ; without any free constant."""
     log = random_log(6, 9, 0.4, seed=1)
     start = random_factors(6, 9, 2)
-    alpha, rate, repeats = 0.3, 1e-4, 600
+    alpha, rate, repeats = 0.3, 1e-4, 300
     xi = 1 / sums_over_others(log, start.U, start.V)
     U, V = start.U.astype(np.float64), start.V.astype(np.float64)
     wanted = [gradient(lambda: linearised(log, U, V, xi, alpha), M) for M in (U, V)]
@@ -86,6 +86,13 @@ def give_xi(engine, log, xi, t):
             shard.xi[records] = table[users[shard.who[records]], items]
 
 
+def arguments(start, who, items, xi, starts, size, m, popular, seed, n=20, rate=1e-4, alpha=0.1):
+    """Of a compiled step, plain SGD."""
+    f = np.float32
+    factors = start.U, start.GU, start.V, start.GV
+    return (who, items, xi, starts), *factors, n, (f(rate), f(alpha), False), (size, m, popular, np.uint64(seed))
+
+
 def slow_visit(who, where, xi, starts, U, V, n, rate, alpha, size, m, popular, seed):
     """The steps of plain SGD, by the derivative of the formula in the docstring of the kernel."""
     state = np.array([seed], dtype=np.uint64)
@@ -127,9 +134,7 @@ def test_a_visit_takes_the_step_of_the_formula(seed, size, m, popular):
     starts = visit_starts(who, size, rng)
     U, V = start.U.astype(np.float64), start.V.astype(np.float64)
     slow_visit(who, log.items, xi, starts, U, V, 20, 1e-4, 0.1, size, m, popular, seed)
-    f = np.float32
-    records, factors = (who, log.items, xi, starts), (start.U, start.GU, start.V, start.GV)
-    pairs = robirank(records, *factors, 20, (f(1e-4), f(0.1), False), (size, m, popular, np.uint64(seed)))
+    pairs = robirank(*arguments(start, who, log.items, xi, starts, size, m, popular, seed))
     assert pairs == who.size * m
     # A record or an item y' may come twice in a visit: its shrinkage is then a product, not a sum; moves are of 1e-3.
     np.testing.assert_allclose(start.U, U, atol=3e-6)
@@ -253,9 +258,7 @@ def test_warp_takes_the_step_of_the_formula(seed, size, m):
     starts = visit_starts(who, size, np.random.default_rng(seed))
     U, V = start.U.astype(np.float64), start.V.astype(np.float64)
     wanted = slow_warp(who, log.items, starts, U, V, 20, 1e-4, 0.1, size, m, seed)
-    f = np.float32
-    records, factors = (who, log.items, np.ones(who.size, f), starts), (start.U, start.GU, start.V, start.GV)
-    draws = warp(records, *factors, 20, (f(1e-4), f(0.1), False), (size, m, 0.0, np.uint64(seed)))
+    draws = warp(*arguments(start, who, log.items, np.ones(who.size, np.float32), starts, size, m, 0.0, seed))
     assert draws == wanted
     np.testing.assert_allclose(start.U, U, atol=3e-6)
     np.testing.assert_allclose(start.V, V, atol=3e-6)
@@ -265,11 +268,11 @@ def test_warp_takes_the_step_of_the_formula(seed, size, m):
 def test_warp_counts_draws_of_other_items(B, violators):
     """So the mean number of draws is the number of others over that of violators, as (n - 1) / N assumes."""
     f, k = np.float32, 20_000
-    U, V = np.ones((1, 1), f), np.full((B, 1), -9, f)
-    V[0], V[1 : 1 + violators] = 0, 0
-    who, y = np.zeros(k, np.int32), np.zeros(k, np.int32)
-    records, factors = (who, y, np.ones(k, f), np.arange(k)), (U, np.zeros(1, f), V, np.zeros(B, f))
-    draws = warp(records, *factors, B, (f(0), f(0), False), (1, 10**6, 0.0, np.uint64(3)))
+    start = Factors(np.ones((1, 1), f), np.full((B, 1), -9, f), np.zeros(1, f), np.zeros(B, f))
+    start.V[: 1 + violators] = 0
+    same = np.zeros(k, np.int32)
+    given = arguments(start, same, same, np.ones(k, f), np.arange(k), 1, 10**6, 0.0, 3, n=B, rate=0, alpha=0)
+    draws = warp(*given)
     p = violators / (B - 1)
     assert abs(draws / k - 1 / p) <= 5 * np.sqrt(1 - p) / p / np.sqrt(k)
 

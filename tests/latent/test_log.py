@@ -16,28 +16,12 @@ from tests.cases.latent import random_log
 from tests.cases.refuses import refuses
 
 
-def test_counts_duplicates_order_and_stored_zeros_do_not_matter():
+def test_arrays_and_matrices_of_any_format_are_logs():
     X = random_log()
-    messy = X.tocoo()
-    order = np.random.default_rng(0).permutation(messy.nnz)
-    rows, cols = np.r_[messy.row[order], messy.row, [0]], np.r_[messy.col[order], messy.col, [0]]
-    last = float(X[0, 0] > 0)
-    counted = sp.coo_matrix((np.r_[np.full(messy.nnz, 3.0), np.ones(messy.nnz), [last]], (rows, cols)), shape=X.shape)
-    plain = log_of(X)
-    for other in (counted, counted.tocsc(), X.toarray(), X.astype(np.int8)):
+    for other in (X.toarray(), X.astype(np.int8).tolil(), 3 * X.tocsc()):
         found = log_of(other)
-        np.testing.assert_array_equal(found.indptr, plain.indptr)
-        np.testing.assert_array_equal(found.items, plain.items)
-    assert plain.indptr.dtype == np.int64
-    np.testing.assert_array_equal(plain.matrix().toarray(), X.toarray())
-
-
-def test_a_messy_matrix_of_the_caller_is_left_as_it_was():
-    X = sp.csr_matrix((np.ones(3), np.array([2, 0, 0]), np.array([0, 3])), shape=(1, 3))
-    before = X.indices.copy()
-    assert log_of(X).items.tolist() == [0, 2]
-    np.testing.assert_array_equal(X.indices, before)
-    assert X.data.size == 3
+        np.testing.assert_array_equal(found.matrix().toarray(), X.toarray())
+        assert found.indptr.dtype == np.int64
 
 
 def sets_of(rows, cols, data):
@@ -109,16 +93,6 @@ def test_what_is_no_log_is_named(log, words):
     refuses(words, log_of, log)
 
 
-@examples(30, seed=st.integers(0, 999), first=st.floats(0, 0.5), second=st.floats(0, 0.5))
-def test_a_split_shares_out_every_record_once_and_every_user_alike(seed, first, second):
-    X = random_log(density=0.6, seed=seed)
-    parts = split_log(X, (first, second), seed)
-    np.testing.assert_array_equal(sum(part.toarray() for part in parts), X.toarray())
-    sizes = np.diff(X.indptr)
-    np.testing.assert_array_equal(np.diff(parts[0].indptr), np.rint(first * sizes))
-    np.testing.assert_array_equal(np.diff(parts[2].indptr), sizes - np.rint((first + second) * sizes))
-
-
 @examples(
     30,
     seed=st.integers(0, 999),
@@ -154,11 +128,6 @@ def test_a_cut_needs_little_beside_its_parts():
     kept = sum(part.items.nbytes + part.indptr.nbytes for part in parts)
     # A byte a record for its part, another for the mask, four numbers a user, and one chunk.
     assert peak - kept < 2 * n + 8 * 4 * log.n_users + 100 * CHUNK
-
-
-@pytest.mark.parametrize("fractions", [(), (0.7, 0.4), (-0.1,)])
-def test_shares_that_are_none_are_refused(fractions):
-    refuses("fractions", split_log, random_log(), fractions)
 
 
 @examples(
@@ -290,18 +259,11 @@ def test_many_users_come_in_blocks_and_stay_in_order(monkeypatch, least, block):
     assert max(asked) == block and sum(asked) == 50
 
 
-def test_a_perfect_order_has_full_marks():
-    held = random_log(20, 30, 0.2, 3)
-    found = evaluate(lambda users: held[users].toarray(), held, k=30).means()
-    assert found["recall"] == found["ndcg"] == found["mrr"] == pytest.approx(1.0)
-
-
 def test_shapes_and_k_are_checked():
     held = random_log(4, 5, 0.5)
     for k in (0, 6):
         refuses("5 items", evaluate, lambda users: np.zeros((len(users), 5)), held, k)
-    with pytest.raises(InputError, match="same users and items"):
-        evaluate(lambda users: np.zeros((len(users), 5)), held, 2, random_log(4, 6))
+    refuses("same users and items", evaluate, lambda users: np.zeros((len(users), 5)), held, 2, random_log(4, 6))
     refuses("held_out has no record", evaluate, lambda users: np.zeros((len(users), 5)), held * 0, 2)
     refuses(r"have shape \(\d, 4\)", evaluate, lambda users: np.zeros((len(users), 4)), held, 2)
 

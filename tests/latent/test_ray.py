@@ -17,23 +17,14 @@ from rerank.search import solve
 from tests.cases.examples import examples
 from tests.cases.latent import clustered_log
 from tests.cases.search import noisy_problem
+from tests.latent.test_checkpoint import OPTIONS as OF_CHECKPOINTS
 from tests.latent.test_checkpoint import same
 
 ray = pytest.importorskip("ray")
 
 from rerank.latent.engines import ray_engine  # noqa: E402
 
-OPTIONS = dict(
-    n_factors=4,
-    n_negatives=20,
-    visit_size=4,
-    n_shards=2,
-    block_bytes=4 * 4 * 5,
-    alpha=0.05,
-    n_epochs=6,
-    evaluate_every=2,
-    random_state=0,
-)
+OPTIONS = {**OF_CHECKPOINTS, "visit_size": 4, "block_bytes": 4 * 4 * 5, "n_epochs": 6}
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -8,6 +8,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 STATISTICS = ("auc", "pauc@2", "pauc@9", "wta", "precision@2", "mrr", "dcg", "dcg@3", "ndcg", "ndcg@2", "pnorm@3")
+BY_HITS = ("pairs", "pos@top", "ap", "ap@2", "rr", "rr@2", "recall@1", "recall@9", "success@2", "rbp@0.7")
+"""Statistics to which grades say only which of two rows is better, or whether a row is relevant."""
 
 few_scores = st.sampled_from([0.0, 1.0, 2.5])
 """So few scores that ties are the rule."""
@@ -52,6 +54,23 @@ def by_definition(name: str, y: Sequence[int], order: tuple[int, ...]) -> float:
     gains = [2.0**g - 1 for g in y]
     kind, _, at = name.partition("@")
     n = len(y)
+    if kind == "pairs":
+        won = [order.index(i) < order.index(k) for i in order for k in order if y[i] > y[k]]
+        return sum(won) / len(won)
+    if kind == "pairs":
+        won = [order.index(i) < order.index(k) for i in order for k in order if y[i] > y[k]]
+        return sum(won) / len(won)
+    if name in BY_HITS or kind in ("ap", "rr", "recall", "success"):
+        hits = [place for place, i in enumerate(order, start=1) if y[i]]
+        top = hits if at in ("", "top", "0.7") else [place for place in hits if place <= int(at)]
+        return {
+            "pos": sum(place == k for k, place in enumerate(hits, start=1)) / len(hits),
+            "ap": sum(k / place for k, place in enumerate(top, start=1)) / len(hits),
+            "rr": max((1 / place for place in top), default=0.0),
+            "recall": len(top) / len(hits),
+            "success": float(bool(top)),
+            "rbp": sum(0.3 * 0.7 ** (place - 1) for place in hits),
+        }[kind]
     top = order[: int(at)] if kind in ("pauc", "precision", "dcg", "ndcg") and at else order
     if kind == "auc":
         return pairs_won(gains, order)

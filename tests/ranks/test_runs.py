@@ -52,7 +52,7 @@ def lists(values):
 
 
 @examples(
-    150,
+    80,
     run=st.dictionaries(st.sampled_from(["1", "2", "3", "x"]), lists(SCORES), min_size=1),
     # pytrec_eval never ends for a query that has negative judgements alone; those are tested below.
     qrels=st.dictionaries(
@@ -90,7 +90,7 @@ RUNS = st.dictionaries(st.sampled_from(["1", "2"]), lists(SCORES), min_size=2)
 GRADES = st.dictionaries(st.sampled_from(["1", "2"]), lists(st.integers(0, 3)), min_size=2)
 
 
-@examples(100, run=RUNS, qrels=GRADES, ties=st.sampled_from(["pessimistic", "optimistic", "average"]))
+@examples(60, run=RUNS, qrels=GRADES, ties=st.sampled_from(["pessimistic", "optimistic", "average"]))
 def test_other_ties_are_those_of_evaluate(run, qrels, ties) -> None:
     names = ["ndcg@2", "ndcg", "dcg@3", "ap", "rr", "ap@2", "recall@2", "auc", "rbp@0.5", "wta", "precision@50%"]
     found = run_values(*tables(run, qrels), names, ties=ties, strangers=True)
@@ -106,7 +106,7 @@ def test_other_ties_are_those_of_evaluate(run, qrels, ties) -> None:
             assert found.values[number, k] == pytest.approx(value, abs=1e-12), name
 
 
-@examples(100, run=RUNS, qrels=GRADES)
+@examples(60, run=RUNS, qrels=GRADES)
 def test_bpref_rprec_and_judged_by_their_definitions(run, qrels) -> None:
     run = {query: {doc: score + k / 8 for k, (doc, score) in enumerate(own.items())} for query, own in run.items()}
     run = {query: dict(zip(own, np.argsort(np.argsort(list(own.values()))) + 1.0)) for query, own in run.items()}
@@ -132,7 +132,7 @@ def test_bpref_rprec_and_judged_by_their_definitions(run, qrels) -> None:
     assert found.means[2:].tolist() == pytest.approx([theirs[ir_measures.Judged @ 2], theirs[ir_measures.Judged @ 9]])
 
 
-@examples(60, run=RUNS, qrels=GRADES)
+@examples(20, run=RUNS, qrels=GRADES)
 def test_ids_that_share_a_key_are_told_apart(run, qrels) -> None:
     """With keys of 16 bits "d10" and "d10-3" share one; values stay the same."""
     longer = {query: {**own, **{f"{doc}-{k}": k / 7 for doc in own for k in range(9)}} for query, own in run.items()}
@@ -166,7 +166,6 @@ def test_names_of_the_field_are_read() -> None:
     assert two[1] == run_values(run, qrels, ["ndcg@2"], gain="exponential").values[0, 0]
     refuses("judged_only=True' is not read", run_values, run, qrels, ["AP(judged_only=True)"])
     refuses("write 'rprec', 'bpref' or 'judged@10'", run_values, run, qrels, ["rprec@3"])
-    refuses("has no mean over orders of equal scores", run_values, run, qrels, ["bpref"], ties="average")
 
 
 def test_exponential_gains_and_rank_biased_precision_by_hand() -> None:
@@ -283,9 +282,6 @@ def test_runs_have_names_of_their_own(tmp_path):
     write_run(tmp_path / "bm25.run.gz", *zip(*rows(FOUND)))
     found = evaluate_runs([tmp_path / "bm25.run.gz", Ranx(OTHER, "dense"), OTHER], JUDGED, "rr")
     assert list(found.runs) == ["bm25", "dense", "run 3"]
-    refuses("Two runs are called 'dense'", evaluate_runs, [Ranx(OTHER, "dense"), Ranx(OTHER, "dense")], JUDGED)
-    refuses("runs is empty", evaluate_runs, {}, JUDGED)
-    refuses("A run is called 3", evaluate_runs, {3: {"q0": {"a": 1}}, "a": FOUND}, JUDGED)
 
 
 def test_what_is_most_likely_not_meant_is_a_warning_in_python():

@@ -16,7 +16,7 @@ from rerank.errors import InputError
 from rerank.solvers import gateway
 from rerank.solvers.outcome import Holds
 from tests.cases.cards import draw
-from tests.oracles import cards as oracle
+from tests.scorecard import oracle
 
 PLAIN = {"n_questions": 1}
 
@@ -35,21 +35,23 @@ def check(case, folder, solvers):
         card = case.fit()
     except InputError as error:
         if str(error).startswith("No card"):
-            assert oracle.best(case, replace(case, asked=PLAIN).fit().questions_) is None
+            assert oracle.best_of(case, replace(case, asked=PLAIN).fit().questions_) is None
         return str(error)
     assert card.result_.status == "optimal"
     value = card.verify().value
-    assert value == oracle.best(case, card.questions_)
+    assert value == oracle.best_of(case, card.questions_)
+    cards, rows = oracle.cards_of(case, card.questions_), oracle.of_case(case)
     path, _ = card.export_mps(Path(folder) / "card.mps")
     for solver in solvers:
         points, objective = solved(path, solver)
         used = np.flatnonzero(points)
-        texts = [str(card.questions_[j]) for j in used]
-        assert all(points[j] in oracle.points_of(case, str(card.questions_[j])) for j in used)
-        totals = points @ oracle.answers_of(case, card.questions_)
-        assert oracle.keeps_rules(case, texts, points[used]) and oracle.keeps_people(case, totals)
+        totals = cards[tuple(used), tuple(points[used])]  # an allowed card
         # The solver's points are the best card's, exactly; its objective has the tolerance of solvers.
-        assert oracle.value(case, totals) == value and abs(objective - float(value)) < 1e-6, (solver, objective, value)
+        assert oracle.value("auc", totals, rows) == value and abs(objective - float(value)) < 1e-6, (
+            solver,
+            objective,
+            value,
+        )
     return value
 
 

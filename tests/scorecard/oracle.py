@@ -6,7 +6,7 @@ Shares no code with the room: answers, statistics, rules and limits are written 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -167,26 +167,30 @@ def sets_of(given: Any) -> list[list[Any]]:
 
 def allowed(
     asked: Sequence[Any],
+    points: Sequence[int],
     must: Any = (),
+    never: Any = (),
     at_least_one: Any = (),
     not_both: Any = (),
     together: Any = (),
-    max_columns: int = 99,
+    max_columns: Any = None,
     one_per_column: Any = False,
 ) -> bool:
-    """Whether a card may ask these questions."""
+    """Whether a card may ask these questions with these points."""
 
     def count(one_set: Sequence[Any]) -> int:
         return sum(any(means(one, question) for question in asked) for one in one_set)
 
-    columns = [question.column for question in asked]
+    columns = {question.column for question in asked}
+    signs = {(question.column, point > 0) for question, point in zip(asked, points)}
     return (
         all(count([one]) for one in must)
+        and not count(never)
         and all(count(one) for one in sets_of(at_least_one))
         and all(count(one) <= 1 for one in sets_of(not_both))
         and all(count(one) in (0, len(one)) for one in sets_of(together))
-        and len(set(columns)) <= max_columns
-        and (one_per_column is not True or len(set(columns)) == len(columns))
+        and len(columns) <= (max_columns or len(columns))
+        and len(columns) >= {True: len(asked), "monotone": len(signs)}.get(one_per_column, 0)
     )
 
 
@@ -210,6 +214,27 @@ def domains(questions: Sequence[Any], points: Any, bounds: Any = None, signs: An
     return found
 
 
+def cards(
+    questions: Sequence[Any],
+    X: pd.DataFrame,
+    size: int,
+    points: Any,
+    bounds: Any = None,
+    signs: Any = None,
+    **rules: Any,
+) -> Iterator[tuple[tuple[int, ...], tuple[int, ...], np.ndarray]]:
+    """Numbers of the questions, points and totals of every card that the rules allow."""
+    table = np.array([answers(question, X) for question in questions]).astype(int)
+    every = domains(questions, points, bounds, signs)
+    for s in range(1, min(size, len(questions)) + 1):
+        for members in combinations(range(len(questions)), s):
+            asked, answered = [questions[j] for j in members], table[list(members)]
+            if allowed(asked, (), **{**rules, "one_per_column": rules.get("one_per_column") is True}):
+                for own in product(*(every[j] for j in members)):
+                    if allowed(asked, own, **rules):
+                        yield members, own, np.array(own) @ answered
+
+
 def enumerated(
     questions: Sequence[Any],
     rows: Rows,
@@ -217,47 +242,23 @@ def enumerated(
     size: int,
     points: Any,
     *,
-    bounds: Any = None,
-    signs: Any = None,
     keeps: Callable[[Sequence[int]], bool] = lambda order: True,
     idle: bool = True,
     **rules: Any,
 ) -> list[Card]:
     """Every card that rules and limits allow; with ``idle=False`` those of which no question can be left out."""
-    table = np.array([answers(question, rows.X) for question in questions])
-    every = domains(questions, points, bounds, signs)
-    known: dict[bytes, tuple[Any, Any]] = {}
-    found = []
-
-    def ranked(totals: np.ndarray) -> np.ndarray:
-        return np.unique(totals, return_inverse=True)[1].astype(np.int16)
-
-    for s in range(1, min(size, len(questions)) + 1):
-        for members in combinations(range(len(questions)), s):
-            if not allowed([questions[j] for j in members], **rules):
-                continue
-            smaller = [
-                i
-                for i in range(s)
-                if s > 1 and allowed([questions[j] for at, j in enumerate(members) if at != i], **rules)
-            ]
-            for own in product(*(every[j] for j in members)):
-                if rules.get("one_per_column") == "monotone":
-                    signs_of: dict[str, set[bool]] = {}
-                    for j, point in zip(members, own):
-                        signs_of.setdefault(questions[j].column, set()).add(point > 0)
-                    if any(len(one) > 1 for one in signs_of.values()):
-                        continue
-                totals = np.array(own) @ table[list(members)]
-                order = ranked(totals)
-                if not idle and any((ranked(totals - own[i] * table[members[i]]) == order).all() for i in smaller):
-                    continue
-                key = order.tobytes()
-                if key not in known:
-                    kept = keeps(order.tolist())
-                    known[key] = (value(stat, order.tolist(), rows) if kept else None, tuple(order.tolist()))
-                if known[key][0] is not None:
-                    found.append(Card(members, own, *known[key]))
+    orders, known, found = {}, {}, []
+    for members, own, totals in cards(questions, rows.X, size, points, **rules):
+        order = np.unique(totals, return_inverse=True)[1].astype(np.int16)
+        key = orders[members, own] = order.tobytes()
+        shorter = ((members[:i] + members[i + 1 :], own[:i] + own[i + 1 :]) for i in range(len(members)))
+        if not idle and any(orders.get(one) == key for one in shorter):
+            continue
+        if key not in known:
+            kept = keeps(order.tolist())
+            known[key] = (value(stat, order.tolist(), rows) if kept else None, tuple(order.tolist()))
+        if known[key][0] is not None:
+            found.append(Card(members, own, *known[key]))
     return found
 
 
@@ -320,3 +321,46 @@ def keeper(
         return any(fits(flags) for flags in cuts)
 
     return keeps
+
+
+def of_case(case: Any) -> Rows:
+    """The rows of a case of :mod:`tests.cases.cards`."""
+    qid, by_row = case.given.get("qid"), case.given.get("query_weight")
+    return Rows(
+        pd.DataFrame(case.X, columns=[f"x{j}" for j in range(case.X.shape[1])]),
+        case.y,
+        case.given.get("sample_weight"),
+        qid,
+        None if by_row is None else dict(zip(qid, by_row)),
+        case.given.get("people"),
+    )
+
+
+def cards_of(case: Any, questions: Sequence[Any]) -> dict[tuple[tuple[int, ...], tuple[int, ...]], np.ndarray]:
+    """Totals of every card of a case that keeps its rules and its AUC among each kind of people."""
+    asked = {name: own for name, own in case.asked.items() if name not in ("stat", "n_questions", "constraints")}
+    least = case.asked.get("constraints", ["auc inside >= 0"])[0].split()[-1]
+    rows = of_case(case)
+    keeps = keeper(rows, auc_inside=least)
+    found = cards(questions, rows.X, case.asked["n_questions"], **asked)
+    return {(members, own): totals for members, own, totals in found if keeps(totals)}
+
+
+def best_of(case: Any, questions: Sequence[Any], worth: Callable[[Any], Any] | None = None) -> Any:
+    """The largest value of a card of a case, None if none is allowed."""
+    rows = of_case(case)
+    worth = worth or (lambda totals: value("auc", totals, rows))
+    orders = {
+        np.unique(totals, return_inverse=True)[1].tobytes(): totals for totals in cards_of(case, questions).values()
+    }
+    return max(map(worth, orders.values()), default=None)
+
+
+def pessimistic(y: Any, coefficients: Sequence[float]) -> Callable[[Any], float]:
+    """Sum over the relevant rows of what their places pay, from the top, tied relevant rows last."""
+
+    def worth(totals: Any) -> float:
+        order = np.lexsort((y, -np.asarray(totals)))
+        return sum(pay for pay, row in zip(coefficients, order) if y[row])
+
+    return worth

@@ -9,9 +9,6 @@ import sys
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.model_selection import cross_val_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rerank.errors import InputError
@@ -93,18 +90,6 @@ def test_words_need_pos_label_and_three_labels_are_refused():
     ):
         with pytest.raises(InputError, match=said):
             Scorecard().fit(rows.X, y)
-    with pytest.raises(InputError, match="people has 3 entries"):
-        Scorecard().fit(rows.X, rows.y, people=["A"] * 3)
-    with pytest.raises(InputError, match="no column 'list'"):
-        Scorecard().fit(rows.X, rows.y, "list")
-
-
-def test_tools_of_scikit_learn_take_it():
-    rows = oracle.drawn(5, n=40)
-    scores = cross_val_score(
-        make_pipeline(FunctionTransformer(), Scorecard(n_questions=2, validation=None)), rows.X, rows.y, cv=3
-    )
-    assert scores.shape == (3,) and np.isfinite(scores).all()
 
 
 def test_a_fit_reads_as_sentences():
@@ -138,12 +123,3 @@ print("ended")
 def test_ctrl_c_keeps_the_best_card():
     done = subprocess.run([sys.executable, "-c", RUNNING], capture_output=True, text=True, timeout=240)
     assert done.returncode == 0 and done.stdout == "ended\n", done.stderr[-2000:]
-
-
-def test_a_result_prints_the_sentences_of_the_card():
-    rows = oracle.drawn(6, n=30)
-    card = Scorecard(n_questions=2, points=2, validation=3).fit(rows.X, rows.y)
-    said = str(card.result_)
-    assert said.startswith("AUC ") and "Proved: no card of at most 2 of these" in said
-    assert "(3 folds, each with its own card)" in said
-    assert said in str(card) and "CardResult(" not in said

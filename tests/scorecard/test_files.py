@@ -78,21 +78,13 @@ def test_a_spreadsheet_takes_no_question_for_a_formula(tmp_path):
     assert Card.of(tmp_path / "card.csv") == card
 
 
-@pytest.mark.parametrize("name", ["card", "card.txt", "card.json.gz"])
-def test_other_suffixes_are_refused(tmp_path, name):
-    for act in (lambda path: Card.of(path), lambda path: fitted().save(path)):
-        with pytest.raises(InputError, match=r"names no format of a card"):
-            act(tmp_path / name)
-    assert not (tmp_path / name).exists()
-
-
-def test_a_text_that_csv_loses_is_refused(tmp_path):
-    for text in ("a\rb", "a\0b", "\udc80"):
-        with pytest.raises(InputError, match="CSV loses"):
-            Card((Question("a", "=", text),), (1,)).save(tmp_path / "card.csv")
-        card = Card((Question("a", "=", text),), (1,))
-        card.save(tmp_path / "card.json")
-        assert Card.of(tmp_path / "card.json") == card
+@pytest.mark.parametrize("text", ["a\rb", "a\0b", "\udc80"])
+def test_a_text_that_csv_loses_is_kept_by_json(tmp_path, text):
+    card = Card((Question("a", "=", text),), (1,))
+    with pytest.raises(InputError, match="CSV loses"):
+        card.save(tmp_path / "card.csv")
+    card.save(tmp_path / "card.json")
+    assert Card.of(tmp_path / "card.json") == card
 
 
 @pytest.mark.parametrize(
@@ -100,14 +92,10 @@ def test_a_text_that_csv_loses_is_refused(tmp_path):
     [
         ("", "begins with nothing"),
         ("question;points\nage >= 60;3\n", "the first line of a card is question,points"),
-        ("question,points\n", "has no question"),
         ("question,points\nage >= 60\n", "line 2: there are 1 cells; give a question and its points"),
-        ("question,points\nage >= 60,3,4\n", "line 2: there are 3 cells"),
         ("question,points\nage >= 60,3.5\n", "line 2: the points are '3.5'; give a whole number"),
-        ("question,points\nage >= 60,\n", "line 2: the points are ''"),
         ("question,points\nage >= 60,12345678\n", "line 2: the points are '12345678'"),
         ("question,points\nage >= 60,2000000\n", "must be a whole number, from -1000000 to 1000000"),
-        ("question,points\nage,3\n", "line 2: 'age' is no question"),
         ("question,points\nage >= old,3\n", "line 2: The question 'age' >= 'old' compares with no number"),
         ("question,points\nage >= 60,3\nage >= 60.0,3\n", "line 3: the question 'age >= 60' is there twice"),
         ("question,points\n" + "x" * 10_001 + " >= 1,3\n", "more than 1000 questions of 10000 signs"),
@@ -147,9 +135,7 @@ def without(name):
     ("change", "said"),
     [
         (lambda body: [body], "it does not say that its format is"),
-        (lambda body: None, "it does not say that its format is"),
         (changed(format="exact-rerank model"), "it does not say that its format is"),
-        (changed(schema=2), "its schema is '2', and 1 is read"),
         (changed(schema=True), "its schema is 'True'"),
         (without("cut"), "the card lacks 'cut'"),
         (changed(extra=1), "the card has 'extra', which no card has"),
@@ -162,20 +148,15 @@ def without(name):
         (deeper("questions", 0, column=3), "the column of question 1 is no text"),
         (deeper("questions", 0, column="x" * 10_001), "is no text of at most 10000"),
         (deeper("questions", 0, sign="~"), "the sign '~'"),
-        (deeper("questions", 0, value=[1]), "the value of question 1 is neither"),
         (deeper("questions", 0, value=True), "the value of question 1 is neither"),
-        (deeper("questions", 0, value=None), "compares with no number"),
         (deeper("questions", 0, value="60"), "compares with no number"),
         (deeper("questions", 0, value=10**400), "the value of question 1 is no finite number"),
         (deeper("questions", 1, sign="is missing"), "question 2 asks whether a value is missing"),
         (deeper("questions", 0, points=2.5), "the points of question 1 is no whole number"),
-        (deeper("questions", 0, points=True), "the points of question 1 is no whole number"),
         (deeper("questions", 0, points=10**7), "the points of question 1 is no whole number"),
         (changed(cut=1.5), "the cut is no whole number"),
-        (changed(totals=3), "totals is no list"),
         (deeper("totals", 0, total=1.5), "total 1 is no whole number"),
         (deeper("totals", 0, risk="high"), "risk of total 1 is no finite number"),
-        (deeper("totals", 0, risk=1.5), "shares are from 0 to 1"),
         (deeper("totals", 0, low=0.9, high=0.1), "shares are from 0 to 1"),
         (deeper("totals", 0, relevant=-1), "counts are not negative"),
         (deeper("totals", 0, relevant=0, other=0), "one is above 0"),
@@ -217,19 +198,15 @@ def test_damaged_json_is_refused(tmp_path, old, new, said):
 
 
 def test_what_cannot_be_read_or_written_is_said(tmp_path):
-    for path in (tmp_path / "none.json", tmp_path / "none.csv"):
-        with pytest.raises(InputError, match="Cannot read"):
-            Card.of(path)
     (tmp_path / "a.json").mkdir()
     for act in (Card.of, fitted().save):
         with pytest.raises(InputError, match="folder"):
             act(tmp_path / "a.json")
     (tmp_path / "b.csv").write_bytes(b"question,points\n" + b"a >= 1,1\n" * 10**6)
-    with pytest.raises(InputError, match="larger than"):
-        Card.of(tmp_path / "b.csv")
     (tmp_path / "c.json").write_bytes(b"\xff\xfe")
-    with pytest.raises(InputError, match="is no card"):
-        Card.of(tmp_path / "c.json")
+    for name, said in (("b.csv", "larger than"), ("c.json", "is no card"), ("none.json", "Cannot read")):
+        with pytest.raises(InputError, match=said):
+            Card.of(tmp_path / name)
 
 
 @pytest.mark.parametrize(
@@ -261,9 +238,3 @@ def test_a_question_about_truth_is_asked_in_words():
         assert Question.read("word = True").answers(frame).tolist() == [True, False, False]
     assert Question.read("flag = no").answers(frame).tolist() == [False] * 3
     assert Question.read("a == 3") == Question("a", "=", 3.0)
-
-
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
-def test_a_question_compares_with_finite_numbers(value):
-    with pytest.raises(InputError):
-        Question("a", ">=", value)

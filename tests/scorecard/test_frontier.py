@@ -8,9 +8,8 @@ from rerank.scorecard import Scorecard
 from tests.scorecard import oracle
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("stat", ["auc", "dcg@6", "precision@5"])
-def test_each_size_has_the_best_card_of_all(stat, seed):
+@pytest.mark.parametrize(("seed", "stat"), [(0, "auc"), (1, "dcg@6"), (2, "precision@5")])
+def test_each_size_has_the_best_card_of_all(seed, stat):
     rows = oracle.drawn(seed)
     est = Scorecard(stat, points=2, validation=None)
     questions = est.fit(rows.X, rows.y).questions_

@@ -21,7 +21,7 @@ def noise(seed: int, n: int = 60, d: int = 12) -> oracle.Rows:
 @pytest.mark.parametrize("stat, fair", [("auc", 0.5), ("precision@20", 10.0)])
 def test_on_noise_the_corrected_value_is_that_of_guessing(validation, stat, fair):
     pairs = []
-    for seed in range(5):
+    for seed in range(3):
         rows = noise(seed)
         card = Scorecard(stat, 2, 1, validation=validation, random_state=seed).fit(rows.X, rows.y)
         pairs.append((card.result_.value, card.result_.corrected))
@@ -52,14 +52,6 @@ def test_the_value_of_folds_is_the_mean_over_them():
     # With one question steps and swaps look at all of them.
     assert card.result_.corrected == pytest.approx(np.mean(values)) and card.result_.held_out.refits == 4
     assert "4 folds, each with its own card" in card._repr_html_()
-
-
-@pytest.mark.parametrize("validation", [3, "bootstrap"])
-@pytest.mark.parametrize("stat", ["auc", "ndcg@5"])
-def test_lists_are_held_out_as_a_whole(validation, stat):
-    rows = oracle.drawn(5, "whole", lists=4, n=60)
-    result = Scorecard(stat, 2, 2, validation=validation).fit(rows.X, rows.y, **rows.given).result_
-    assert 0 <= result.corrected <= 1 and result.held_out.refits > 1
 
 
 def test_too_few_rows_have_no_corrected_value():

@@ -18,14 +18,14 @@ from formulations.errors import FormulationError, ModelTooLarge
 from rerank.errors import InputError, NotSupportedError
 from rerank.scorecard import Scorecard
 from tests.cases.cards import draw
-from tests.oracles import cards as oracle
 from tests.oracles.programs import solve
+from tests.scorecard import oracle
 from tests.scorecard.agreement import check, solved
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(24))
 def test_search_program_enumeration_and_verification_agree(seed, tmp_path):
-    check(draw(seed, ruled=seed % 2 == 1, rows=18, most=5), tmp_path, ("highs", "scip") if seed < 6 else ("highs",))
+    check(draw(seed, ruled=seed % 2 == 1, rows=18, most=5), tmp_path, ("highs", "scip") if seed < 4 else ("highs",))
 
 
 def column_points(card):
@@ -34,7 +34,7 @@ def column_points(card):
     return [points.get(question, 0) for question in card.questions_]
 
 
-@pytest.mark.parametrize("seed", range(100, 130))
+@pytest.mark.parametrize("seed", range(100, 116))
 def test_a_card_is_a_point_of_its_program_and_has_its_value_there(seed):
     case = draw(seed, ruled=True, rows=60, most=12)
     try:
@@ -64,7 +64,7 @@ def test_the_model_is_in_the_unit_of_the_statistic_names_its_questions_and_pickl
     assert equal or (ties == "pessimistic" and value < card.result_.value)
 
 
-@pytest.mark.parametrize("seed", range(1, 40, 2))
+@pytest.mark.parametrize("seed", range(1, 28, 2))
 def test_the_rows_allow_what_the_rules_allow(seed):
     """Of all cards of a small table, those that break a rule included; allowed ones have their value in the program."""
     case = draw(seed, ruled=True, rows=16, most=4)
@@ -72,23 +72,20 @@ def test_the_rows_allow_what_the_rules_allow(seed):
         card = case.fit()
     except InputError:
         pytest.skip("no card keeps the rules")
-    model, texts = card.build_model(), list(map(str, card.questions_))
-    program, allowed = compile_model(model), {}
-    for chosen, points, totals in oracle.cards(case, texts):
-        if oracle.keeps_people(case, totals):
-            allowed[tuple(chosen), points] = float(oracle.value(case, totals))
-    loose = replace(case, asked={"n_questions": 3, "points": 3})
-    for chosen, points, _ in oracle.cards(loose, texts):
-        w = np.zeros(len(texts))
-        w[[texts.index(text) for text in chosen]] = points
+    model, rows = card.build_model(), oracle.of_case(case)
+    program, allowed = compile_model(model), oracle.cards_of(case, card.questions_)
+    for members, points in oracle.cards_of(replace(case, asked={"n_questions": 3, "points": 3}), card.questions_):
+        w = np.zeros(len(card.questions_))
+        w[list(members)] = points
         values = cards.assignment(model, w).values
         kept = values is not None and program.violation(program.vector(values)) < 1e-9
-        assert kept == ((tuple(chosen), points) in allowed), (chosen, points)
+        assert kept == ((members, points) in allowed), (members, points)
         if kept:
-            assert program.objective(program.vector(values)) == pytest.approx(allowed[tuple(chosen), points], abs=1e-12)
+            worth = float(oracle.value("auc", allowed[members, points], rows))
+            assert program.objective(program.vector(values)) == pytest.approx(worth, abs=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("stat", ["precision@3", "dcg@4", "auc"])
 def test_with_pessimistic_ties_the_optimum_is_that_of_enumeration(seed, stat, tmp_path):
     case = draw(seed, ruled=seed % 2 == 1, rows=14, most=4)
@@ -111,12 +108,13 @@ def test_with_pessimistic_ties_the_optimum_is_that_of_enumeration(seed, stat, tm
         inside = relevant * (relevant - 1) / 2
         return (total - inside) / (relevant * (n - relevant)) if stat == "auc" else total
 
-    best = shown(oracle.best(case, card.questions_, oracle.pessimistic(pays)))
+    worth = oracle.pessimistic(case.y, pays)
+    best = shown(oracle.best_of(case, card.questions_, worth))
     path, _ = card.export_mps(tmp_path / "card.mps", ties="pessimistic")
     points, objective = solved(path, "highs")
     assert objective == pytest.approx(best, abs=1e-6)
-    totals = points @ oracle.answers_of(case, card.questions_)
-    assert shown(oracle.pessimistic(pays)(case, totals)) == pytest.approx(best, abs=1e-12)
+    totals = points @ np.array([oracle.answers(one, oracle.of_case(case).X) for one in card.questions_])
+    assert shown(worth(totals)) == pytest.approx(best, abs=1e-12)
 
 
 def test_pessimistic_ties_with_lists_and_weights():
@@ -166,9 +164,10 @@ def test_every_family_of_a_model_is_stated_in_the_docstring():
 
 
 def test_the_number_of_non_zeros_is_bounded_before_building():
-    for seed in range(10):
+    for seed in range(5):
         case = draw(seed, rows=40, most=8)
-        X, y = oracle.answers_of(case, case.fit().questions_).T, case.y
+        X = np.column_stack([oracle.answers(one, oracle.of_case(case).X) for one in case.fit().questions_])
+        y = case.y
         model = cards.build(X, y, people=np.arange(len(y)) % 2, least_area=0.4)
         pairs = sum(
             row.body.nargs()

@@ -20,7 +20,7 @@ CARDS = [
 ]
 
 
-@settings(max_examples=25, **QUICK)
+@settings(max_examples=12, **QUICK)
 @given(
     seed=SEEDS,
     card=st.sampled_from(CARDS),
@@ -86,7 +86,6 @@ def test_a_search_that_is_cut_gives_no_less_than_the_regret():
     "card, said",
     [
         ({}, "A card is a mapping of questions to points"),
-        ({"a": 3}, "a"),
         ({"a >= 1": 1.5}, "must be a whole number"),
         ({"age >= 1": 1}, "nearest"),
         ({f"a >= 0.{i}1": 1 for i in range(10)} | {f"b >= 0.{i}1": 1 for i in range(10)}, "number of questions"),

@@ -30,7 +30,7 @@ RULES = [
 
 
 @pytest.mark.parametrize("rules", RULES, ids=str)
-@settings(max_examples=4, **QUICK)
+@settings(max_examples=2, **QUICK)
 @given(seed=SEEDS, stat=st.sampled_from(["auc", "dcg@6"]))
 def test_the_card_is_the_best_that_keeps_a_rule(rules, seed, stat):
     rows = oracle.drawn(seed, n=24)
@@ -48,7 +48,7 @@ def test_the_card_is_the_best_that_keeps_a_rule(rules, seed, stat):
     ],
     ids=str,
 )
-@settings(max_examples=6, **QUICK)
+@settings(max_examples=3, **QUICK)
 @given(seed=SEEDS)
 def test_the_card_is_the_best_with_points_as_allowed(options, seed):
     rows = oracle.drawn(seed, n=24)
@@ -83,24 +83,17 @@ WRONG = [
     ({"never": ["f >= 1"]}, "nearest"),
     ({"must": ["a >= 7"]}, "must names the question 'a >= 7', which never excludes or all rows answer alike"),
     ({"must": ["c"], "never": ["c"]}, "must names the column 'c', which gives no question: never asked; drop it"),
-    ({"must": 3}, "must is 3; give questions such as"),
     ({"signs": ["a"]}, "signs is .*; give a mapping"),
     ({"signs": {"a": 2}}, "sign of 'a' is 2; it must be 1 or -1"),
     ({"signs": {"a": -1}, "points": [1, 2]}, "no points of the sign -1; widen points or bounds"),
     ({"points": 0}, "points is 0; it must be a whole number, from 1"),
-    ({"points": [0]}, "leaves no number but 0"),
-    ({"points": "5"}, "give a whole number R for -R to R"),
     ({"points": [1.5]}, "A number of points is 1.5; it must be a whole number"),
     ({"n_questions": 0}, "n_questions is 0; it must be a whole number, from 1 to 15"),
-    ({"max_columns": 0}, "max_columns is 0; it must be a whole number, at least 1"),
     ({"one_per_column": "some"}, "it must be True, False or 'monotone'"),
-    ({"max_levels": 1}, "max_levels is 1"),
     ({"thresholds": "median"}, "thresholds is 'median'; it must be 'quantiles', how many quantiles, or numbers"),
     ({"thresholds": {"g": [1]}}, "thresholds names the column 'g', and the nearest of X is"),
     ({"never": list("abcde")}, "X gives no question .*never asked.*; give a column that varies"),
-    ({"time_limit": -1}, "time_limit is -1; it must be a number, at least 0"),
     ({"validation": "folds"}, "validation is 'folds'; it must be a number of folds, 'bootstrap' or None"),
-    ({"validation": 1}, "validation is 1; it must be a whole number, from 2"),
     ({"must": ["a", "c", "d"]}, r"No card of 2 questions keeps must=\['a', 'c', 'd'\]; loosen it"),
     ({"together": ["a", "b", "c"], "must": "a"}, "No card keeps all rules and constraints together"),
     ({"at_least_one": [["a"], ["b"], ["c"]]}, r"No card of 2 questions keeps at_least_one=\["),

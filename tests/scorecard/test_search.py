@@ -37,14 +37,14 @@ def is_best(card: Scorecard, cards: list[oracle.Card], rows: oracle.Rows) -> Non
 
 
 @pytest.mark.parametrize("stat", oracle.STATS)
-@settings(max_examples=8, **QUICK)
+@settings(max_examples=3, **QUICK)
 @given(rows=TABLES, shape=st.sampled_from([(3, 2), (2, 3), (3, (1, 3)), (3, [-4, 1, 2]), (4, [1])]))
 def test_the_card_is_the_best_of_all(stat, rows, shape):
     card = fitted(rows, stat, n_questions=shape[0], points=shape[1])
     is_best(card, oracle.enumerated(card.questions_, rows, stat, *shape), rows)
 
 
-@settings(max_examples=8, **QUICK)
+@settings(max_examples=4, **QUICK)
 @given(rows=st.builds(oracle.drawn, SEEDS, st.sampled_from(["", "parts"])))
 def test_of_equal_cards_it_is_the_one_with_fewest_questions_and_smallest_points(rows):
     card = fitted(rows, n_questions=3, points=2)
@@ -66,7 +66,7 @@ def test_tied_rows_count_in_expectation_over_their_orders(stat):
     assert oracle.value(stat, totals, rows) == sum(each) / len(each)
 
 
-@settings(max_examples=50, **QUICK)
+@settings(max_examples=20, **QUICK)
 @given(rows=st.builds(oracle.drawn, SEEDS, st.sampled_from(["", "parts"])), seed=SEEDS)
 def test_areas_are_those_of_scikit_learn(rows, seed):
     card = fitted(rows, "pauc_fpr@0.3", n_questions=2, points=2)
@@ -81,7 +81,7 @@ def test_areas_are_those_of_scikit_learn(rows, seed):
         assert found == pytest.approx(auc(*ends)) == pytest.approx(card.result_.value)
 
 
-@settings(max_examples=25, **QUICK)
+@settings(max_examples=15, **QUICK)
 @given(rows=TABLES, other=TABLES, stat=st.sampled_from(oracle.STATS))
 def test_score_is_the_statistic_on_other_rows(rows, other, stat):
     card = fitted(rows, stat, n_questions=3, points=2)
@@ -123,7 +123,7 @@ def test_rows_and_lists_of_weight_zero_are_not_there():
 
 
 @pytest.mark.parametrize("stat", ["auc", "dcg@6"])
-@settings(max_examples=2, **QUICK)
+@settings(max_examples=1, **QUICK)
 @given(rows=TABLES)
 def test_threads_and_runs_change_nothing(rows, stat):
     cards = [fitted(rows, stat, n_jobs=n_jobs) for n_jobs in (1, 2)]
@@ -139,17 +139,15 @@ def wide(n: int = 300, d: int = 40) -> oracle.Rows:
     return oracle.Rows(X, (X.to_numpy() @ r.normal(0, 1, d) + r.normal(0, 2, n) > 0).astype(int))
 
 
-@pytest.mark.parametrize("limit", [0.0, 1e-9, 0.02, 0.2])
-def test_a_search_that_time_ends_has_a_card_and_a_bound_that_holds(limit):
+def test_a_search_that_time_ends_has_a_card_and_a_bound_that_holds():
     rows = oracle.drawn(5)
     best = max(one.value for one in oracle.enumerated(fitted(rows).questions_, rows, "auc", 4, 2))
-    for table, least in ((rows, best), (wide(), 0)):
+    for limit, table, least in ((0.0, rows, best), (0.02, rows, best), (0.0, wide(), 0), (0.02, wide(), 0)):
         card = fitted(table, n_questions=4, points=2, time_limit=limit)
-        result = card.result_
+        result, pool = card.result_, card.pool(0.01)
         assert result.bound >= max(least, result.value) and result.status in ("optimal", "feasible")
         assert result.value == float(oracle.value("auc", card.total(table.X).tolist(), table))
         assert result.status == "feasible" or result.value == result.bound
-        pool = card.pool(0.01)
         assert pool.complete or pool.why
 
 
@@ -157,7 +155,7 @@ def test_a_search_that_time_ends_has_a_card_and_a_bound_that_holds(limit):
 def test_what_is_not_proved_is_not_called_optimal(size, points):
     rows = wide(200, 15)
     rows = oracle.Rows(rows.X.iloc[:, : max(7, size)], rows.y)
-    card = fitted(rows, n_questions=size, points=points, time_limit=3.0)
+    card = fitted(rows, n_questions=size, points=points, time_limit=1.0)
     result = card.result_
     assert result.value == float(oracle.value("auc", card.total(rows.X).tolist(), rows)) <= result.bound
     assert (result.status == "optimal") == (result.value == result.bound)
@@ -181,11 +179,8 @@ def test_sets_that_memory_leaves_out_are_left_in_the_bound(monkeypatch):
         fitted(rows, n_questions=3, points=2)
 
 
-def test_statistics_that_look_at_rows_above_are_refused():
+def test_a_false_positive_rate_is_a_share():
     rows = oracle.drawn(0)
-    for stat in ("ap", "rr"):
-        with pytest.raises(ValueError, match="use auc, dcg@N or precision@N"):
-            fitted(rows, stat)
     assert math.isclose(fitted(rows, "pauc_fpr@30%").result_.value, fitted(rows, "pauc_fpr@0.3").result_.value)
     for stat in ("pauc_fpr@0", "pauc_fpr@x", "pauc_fpr@120%"):
         with pytest.raises(ValueError, match="false positive rate above 0 and below 1"):

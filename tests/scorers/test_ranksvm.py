@@ -90,10 +90,10 @@ def test_product_with_the_hessian_equals_that_of_the_list_of_pairs(**of):
     np.testing.assert_allclose(got, 2 * (a.sum(axis=1) * u - a @ u), atol=1e-12)
 
 
-@pytest.mark.parametrize("levels", [None, 2, 7, 300])
+@pytest.mark.parametrize("levels", [None, 2, 300])
 def test_long_lists(levels):
     """Many nodes deep, and coarse records."""
-    data, p = case(3000, 2, levels, 1.0, False, 5)
+    data, p = case(2000, 2, levels, 1.0, False, 5)
     c = coefficients(data.y, data.group, data.weight, "pairs")
     pairs = Pairs(data, "pairs")
     active = pairs.at(p)
@@ -150,9 +150,6 @@ def test_no_pair_is_an_error():
         Pairs(data, "queries")
 
 
-ALPHAS = (1.0, 1e-2, 1e-4)
-
-
 def objective(X, y, qid, w, alpha, loss, average, weight=None):
     weight = np.ones(y.size) if weight is None else weight
     c = coefficients(y, groups_of(qid, y.size), weight, average)
@@ -160,9 +157,10 @@ def objective(X, y, qid, w, alpha, loss, average, weight=None):
     return value + alpha * w @ w, X.T @ slope + 2 * alpha * w
 
 
-@pytest.mark.parametrize("alpha", ALPHAS)
-@pytest.mark.parametrize("average", ["queries", "pairs"])
-@pytest.mark.parametrize("levels", [None, 2, 4])
+@pytest.mark.parametrize(
+    ("alpha", "average", "levels"),
+    [(1.0, "queries", None), (1e-2, "pairs", 2), (1e-4, "queries", 4), (1e-4, "pairs", None)],
+)
 def test_squared_hinge_reaches_the_minimum(alpha, average, levels):
     X, y, qid = utilities(n=150, lists=3, levels=levels)
     fitted = RankSVM(alpha, tol=1e-10, average=average).fit(X, y, qid)
@@ -194,15 +192,6 @@ def test_the_gap_of_the_squared_hinge_is_that_of_its_gradient():
         rough = RankSVM(1e-2, tol=tol).fit(X, y, qid)
         value, gradient = objective(X, y, qid, rough.coef_, 1e-2, "squared", "queries")
         assert rough.gap_ == pytest.approx(gradient @ gradient / (4e-2 * value), rel=1e-6)
-
-
-def test_separable_utilities_are_ranked_without_a_mistake():
-    X = np.random.default_rng(0).standard_normal((60, 3))
-    y = X @ [1.0, -2.0, 0.5]
-    fitted = RankSVM(1e-9, tol=1e-3).fit(X, y)
-    c = coefficients(y, np.zeros(60, int), np.ones(60), "pairs")
-    p = fitted.decision_function(X)
-    assert c.any() and not (c * (p[:, None] >= p)).any()
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -134,18 +134,6 @@ def test_the_objective_is_equation_11(seed, n, lists):
     np.testing.assert_allclose(np.bincount(qid, slope), 0, atol=1e-10)
 
 
-@examples(25, st.integers(0, 10_000), st.sampled_from(["exponential", "linear"]))
-def test_whole_weights_are_repeated_rows(seed, gains):
-    y, scores, qid = graded(seed)
-    times = np.random.default_rng(seed).integers(0, 4, y.size)
-    times[:2], y[:2], qid[:2] = 1, (0, 1), 0
-    again = np.repeat(np.arange(y.size), times)
-    value, slope = loss_of(gain_lists(data_of(y, qid, times), gains), y.size)(scores)
-    whole, parts = loss_of(gain_lists(data_of(y[again], qid[again]), gains), again.size)(scores[again])
-    assert value == pytest.approx(whole, rel=1e-12)
-    np.testing.assert_allclose(slope, np.bincount(again, parts, minlength=y.size), atol=1e-11)
-
-
 def test_the_discount_of_whole_places_is_the_sum():
     whole = np.array([0.0, 1.0, 2.0, 7.0])
     by_hand = [sum(1 / math.log2(p + 1) for p in range(1, int(m) + 1)) for m in whole]
@@ -207,14 +195,6 @@ def test_a_start_at_the_solution_saves_the_way_there():
     assert ranker.fit(X, y, qid).n_iter_ == 1 < cold
     path = RoBiRank().path(X, y, [1.0, 0.99], qid)
     assert path.n_iters[1] < RoBiRank(0.99).fit(X, y, qid).n_iter_
-
-
-def test_lists_without_a_gain_say_nothing():
-    X, y, qid = utilities(n=80, d=3, lists=4, levels=3)
-    y[qid == 7] = 0
-    with_list = RoBiRank(tol=1e-9).fit(X, y, qid)
-    without = RoBiRank(tol=1e-9).fit(X[qid != 7], y[qid != 7], qid[qid != 7])
-    np.testing.assert_allclose(with_list.coef_, without.coef_, atol=1e-7)
 
 
 def test_lists_of_one_grade_each_and_negative_grades_are_refused():

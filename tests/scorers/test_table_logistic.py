@@ -66,19 +66,10 @@ def test_it_says_which_columns_it_saw():
         "Logistic regression learned from 4 columns: 3 of numbers, 1 of text; left out: name (nearly a text for each "
         "row), seen (a date), one (constant). Give dates as numbers, such as days since the first of them."
     )
-    assert fitted.get_feature_names_out().tolist() == [
-        "age",
-        "age is missing",
-        "colour=blue",
-        "colour=green",
-        "colour=red",
-        "colour is another text",
-        "colour is missing",
-        "size",
-        "flag",
-        "age^2",
-        "size^2",
-    ]
+    assert ", ".join(fitted.get_feature_names_out()) == (
+        "age, age is missing, colour=blue, colour=green, colour=red, colour is another text, colour is missing, size, "
+        "flag, age^2, size^2"
+    )
     assert fitted.coef_.shape == (1, 11)
 
 
@@ -227,24 +218,11 @@ def test_categories_dates_and_what_is_neither():
     )
     fitted = TableLogistic().fit(X, y)
     names = fitted.get_feature_names_out().tolist()
-    assert names[3:] == [
-        "code=0",
-        "code=1",
-        "text=a",
-        "text=b",
-        "text is missing",
-        "yes",
-        "yes is missing",
-        "object",
-        "object is missing",
-    ]
-    assert names[0].startswith("cut=(") and fitted.left_out_ == {
-        5: "a date",
-        6: "a date",
-        7: "a date",
-        8: "neither numbers nor text",
-        9: "no value",
-    }
+    told = "code=0, code=1, text=a, text=b, text is missing, yes, yes is missing, object, object is missing"
+    assert names[3:] == told.split(", ")
+    dates = dict.fromkeys((5, 6, 7), "a date")
+    assert names[0].startswith("cut=(")
+    assert fitted.left_out_ == {**dates, 8: "neither numbers nor text", 9: "no value"}
     arrays = TableLogistic().fit(np.column_stack([times.to_numpy().astype(object), y]).astype(object), y)
     assert set(arrays.left_out_) <= {0}
 
@@ -287,8 +265,8 @@ def test_a_row_has_the_same_score_among_any_rows(seed, options):
     assert (clone(fitted).fit(X, np.arange(n) % 2).decision_function(X) == whole).all()
 
 
-@pytest.mark.parametrize("size", [1e-320, 1e-310, 1e-200, 1e155, 1e200, 1e307, 1.7e308])
-@pytest.mark.parametrize("options", KINDS, ids=str)
+@pytest.mark.parametrize("size", [1e-320, 1e-310, 1e155, 1e200, 1.7e308])
+@pytest.mark.parametrize("options", [KINDS[0], KINDS[-1]], ids=str)
 def test_columns_of_any_size_are_learned_from(size, options):
     """Squares of such numbers overflow or vanish; the scores are those of the table in another unit."""
     X, y = plain(d=3)

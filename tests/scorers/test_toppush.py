@@ -7,7 +7,6 @@ import pytest
 from hypothesis import strategies as st
 from scipy.optimize import check_grad, linprog, minimize
 from scipy.sparse import csr_array, csr_matrix
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rerank.errors import InputError
 from rerank.scorers import TopPush
@@ -17,7 +16,7 @@ from rerank.scorers.toppush.accelerated import descend, project, shift
 from rerank.scorers.toppush.answer import Answer, certificate_of
 from rerank.scorers.toppush.gram import factor
 from rerank.scorers.toppush.multipliers import STIFF, Augmented, Hessian, levels, smoothed
-from rerank.scorers.toppush.problem import LOSSES, Threshold, problem_of, relative_gap
+from rerank.scorers.toppush.problem import LOSSES, problem_of, relative_gap
 from tests.cases.examples import examples
 from tests.cases.scorers import bipartite, sparse
 
@@ -53,22 +52,6 @@ def clear(n, d, seed=0):
 def best_k(k):
     """Mean of the k largest, by repeating rows."""
     return lambda s, v: np.sort(np.repeat(s, v.astype(int)))[::-1][:k].mean()
-
-
-# The accelerated method only comes near the optimum, on another way where rows are repeated.
-NOT_EXACT = {
-    f"check_sample_weight_equivalence_on_{kind}_data": "equal to the accuracy of the gap only"
-    for kind in ("dense", "sparse")
-}
-
-
-@parametrize_with_checks(
-    [TopPush(solver="accelerated", max_iter=100, alpha=10.0)], expected_failed_checks=lambda estimator: NOT_EXACT
-)
-def test_scikit_learn(estimator, check):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        check(estimator)
 
 
 @examples(25, st.integers(0, 10**6), st.integers(1, 4), st.sampled_from(sorted(PLAIN_LOSSES)), st.floats(1e-4, 10))
@@ -174,7 +157,7 @@ HARD = {
 
 
 @pytest.mark.parametrize("kind", HARD)
-@pytest.mark.parametrize("alpha", [1e-12, 1e-3, 1.0, 1e6])
+@pytest.mark.parametrize("alpha", [1e-12, 1.0, 1e6])
 @pytest.mark.parametrize("threshold", ["max", "topk"])
 def test_columns_that_cost_digits_are_no_hindrance(kind, alpha, threshold):
     X, y = clear(120, 4)
@@ -283,19 +266,6 @@ def solved(p, alpha, tol):
     return Augmented(p, alpha, Answer(np.zeros(d), np.zeros(m), np.zeros(n))).run(tol, 500)
 
 
-@pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
-def test_losses_and_their_derivatives_and_conjugates(loss):
-    for z in np.linspace(-3.7, 2.9, 23):
-        assert check_grad(lambda v: loss.value(v)[0], lambda v: loss.slope(v), [z]) < 1e-5
-        if abs(z + 1) > 1e-3:
-            assert check_grad(lambda v: loss.slope(v)[0], lambda v: loss.curvature(v), [z]) < 1e-5
-        a = loss.slope(z)
-        # Fenchel and Young: equality at the slope, an inequality elsewhere.
-        assert loss.conjugate(a) == pytest.approx(a * z - loss.value(z), abs=1e-12)
-        assert loss.conjugate(a) >= a * (z + 0.3) - loss.value(z + 0.3) - 1e-12
-    assert np.isfinite(loss.conjugate(np.array([0.0, 1.0]))).all()
-
-
 def test_the_squared_hinge_near_multipliers_is_a_maximum():
     a = np.linspace(0, 30, 300_001)
     smoothed = LOSSES["squared_hinge"].near(0.7, 0.4)
@@ -304,49 +274,6 @@ def test_the_squared_hinge_near_multipliers_is_a_maximum():
         assert smoothed.value(z) == pytest.approx(values.max(), abs=1e-8)
         assert smoothed.slope(z) == pytest.approx(a[values.argmax()], abs=2e-4)
         assert check_grad(lambda v: smoothed.slope(v)[0], lambda v: smoothed.curvature(v), [z]) < 1e-5
-
-
-def slow_threshold(scores, caps):
-    """max p.s over 0 <= p <= caps, sum p = 1, by linear programming."""
-    found = linprog(-scores, A_eq=np.ones((1, scores.size)), b_eq=[1], bounds=[(0, c) for c in caps])
-    return -found.fun
-
-
-@examples(30, st.integers(0, 10**6), st.integers(1, 12), st.integers(1, 12))
-def test_thresholds_are_linear_programs(seed, n, m):
-    rng = np.random.default_rng(seed)
-    start = np.array([0, n, n + m])
-    scores = rng.integers(-3, 4, n + m).astype(float)
-    weight = rng.random(n + m) + 0.1
-    k = np.array([rng.random(), 1.0]) * np.add.reduceat(weight, start[:-1])
-    for threshold in (Threshold(start, weight), Threshold(start, weight, k)):
-        values, caps = threshold.values(scores), threshold.caps
-        for g in range(2):
-            i = slice(start[g], start[g + 1])
-            assert values[g] == pytest.approx(slow_threshold(scores[i], caps[i]), abs=1e-9)
-
-
-def test_a_point_that_is_nearly_feasible_is_mended_and_proves_as_much():
-    p = problem(120, 4, lists=2, threshold="topk", k=3)
-    found = solved(p, 0.05, 1e-8)
-    a, beta = found.a, found.beta
-    bound = p.dual(a, p.feasible(a, beta), 0.05)
-    rough = beta * (1 + 1e-7 * np.random.default_rng(0).standard_normal(beta.size))
-    assert p.dual(a, rough, 0.05) == -np.inf
-    mended = p.feasible(a, rough)
-    most = p.per_list(p.share * a)[p.negative_list] * p.threshold.caps
-    assert (mended >= 0).all() and (mended <= most * (1 + 1e-15)).all()
-    assert p.dual(a, mended, 0.05) == pytest.approx(bound, rel=1e-6)
-
-
-def test_multipliers_that_all_have_to_be_at_their_caps_are_moved_there():
-    p = problem(60, 4, threshold="quantile", k=1.0)
-    a = np.full(p.share.size, 0.7)
-    exact = 0.7 * p.threshold.caps
-    rough = exact * (1 + 1e-3 * np.random.default_rng(0).standard_normal(exact.size))
-    assert p.dual(a, rough, 0.1) == -np.inf
-    np.testing.assert_allclose(p.feasible(a, rough), exact, rtol=1e-9)
-    assert p.dual(a, p.feasible(a, rough), 0.1) == pytest.approx(p.dual(a, exact, 0.1), rel=1e-9)
 
 
 def test_a_bound_above_the_value_is_rounding_or_no_proof():
@@ -412,7 +339,7 @@ def test_degenerate_exactly_when_a_linear_program_says_so(seed, shift):
     assert model.degenerate_ == (not model.coef_.any())
 
 
-@examples(40, st.integers(0, 10**6), st.integers(6, 60), st.integers(1, 5), st.integers(2, 4), st.integers(0, 1))
+@examples(15, st.integers(0, 10**6), st.integers(6, 60), st.integers(1, 5), st.integers(2, 4), st.integers(0, 1))
 def test_degenerate_as_the_program_says_where_rows_share_faces(seed, n, d, values, shift):
     rng = np.random.default_rng(seed)
     X, y = rng.integers(0, values, (n, d)).astype(float), (np.arange(n) < max(1, n // 4)).astype(float)
@@ -615,7 +542,7 @@ def test_many_lists(threshold, k):
 
 
 @examples(
-    200, st.lists(st.integers(-4, 4), min_size=1, max_size=9), st.lists(st.integers(-4, 4), min_size=1, max_size=9)
+    100, st.lists(st.integers(-4, 4), min_size=1, max_size=9), st.lists(st.integers(-4, 4), min_size=1, max_size=9)
 )
 def test_projection_has_equal_sums_and_is_the_nearest(a, b):
     a, b = np.array(a) / 2, np.array(b) / 2

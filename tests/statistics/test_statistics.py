@@ -49,7 +49,7 @@ from rerank.statistics.catalogue import NAMED as STATISTICS
 from rerank.statistics.parse import known
 from tests.cases.examples import examples
 from tests.cases.refuses import refuses
-from tests.oracles.tie_orders import pairs_won
+from tests.oracles.tie_orders import by_definition, pairs_won
 
 # Each statistic with its name and a_l as a function of the rank l (1 at the bottom) and the length n.
 TABLE = [
@@ -84,17 +84,12 @@ NAMED = [row[:2] for row in TABLE if row[1]]
 
 
 @pytest.mark.parametrize(("statistic", "name", "a"), TABLE, ids=[str(row[1]) for row in TABLE])
-@pytest.mark.parametrize("n", [0, 1, 2, 3, 4, 7, 50])
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 7, 50])
 def test_coefficients_follow_the_formula(statistic, name, a, n):
     found = statistic.coefficients(n)
     assert found.dtype == np.float64 and found.shape == (n,)
     np.testing.assert_allclose(found, [a(l, n) for l in range(1, n + 1)], rtol=1e-15)
-
-
-@pytest.mark.parametrize(("statistic", "name"), NAMED)
-def test_coefficients_never_decrease_on_long_lists(statistic, name):
-    a = statistic.coefficients(30_000)
-    assert a[0] >= 0 and np.all(np.diff(a) >= 0) and np.isfinite(a).all()
+    assert n < 50 or np.all(np.diff(statistic.coefficients(30_000), prepend=0) >= 0)
 
 
 @pytest.mark.parametrize(("statistic", "name"), NAMED)
@@ -102,10 +97,6 @@ def test_a_statistic_prints_as_typed_and_reads_back(statistic, name):
     assert str(statistic) == statistic.name == name and parse(name) == statistic
     assert eval(repr(statistic)) == statistic and hash(parse(name)) == hash(statistic)
     assert parse(statistic) is statistic
-
-
-def test_a_statistic_prints_without_what_was_not_given():
-    assert repr(DCG(at=10)) == "DCG(at=10)" and repr(DCG()) == "DCG()"
 
 
 @pytest.mark.parametrize(("statistic", "name"), NAMED)
@@ -119,31 +110,28 @@ def test_copies_are_equal_and_nothing_can_be_changed(statistic, name):
 def test_different_statistics_differ():
     everything = [row[0] for row in NAMED] + [DCG(at=4), NDCG(at=4), PNorm(3), Custom([0, 1]), Custom([0, 2])]
     assert len(set(everything)) == len(everything)
-    assert DCG(at=3) != NDCG(at=3)
+    assert repr(DCG(at=10)) == "DCG(at=10)" and repr(DCG()) == "DCG()"
 
 
-@pytest.mark.parametrize(
-    ("text", "meant"),
-    [
-        ("DCG", DCG()),
-        (" nDCG@10 ", NDCG(10)),
-        ("p@10", Precision(10)),
-        ("Prec@5", Precision(5)),
-        ("WRS", AUC()),
-        ("roc_auc", AUC()),
-        ("partial-AUC@7", PartialAUC(7)),
-        ("winner takes all", WinnerTakesAll()),
-        ("pnorm@1e1", PNorm(10)),
-        ("MAP", AveragePrecision()),
-        ("average precision", AveragePrecision()),
-        ("Reciprocal-Rank", ReciprocalRank()),
-        ("hit_rate@5", Success(5)),
-        ("R@5", Recall(5)),
-        ("custom[0,0.5,2]", Custom((0.0, 0.5, 2.0))),
-    ],
-)
-def test_other_spellings(text, meant):
-    assert parse(text) == meant
+SPELLINGS = {
+    "dcg": ["DCG"],
+    "ndcg@10": [" nDCG@10 ", "NDCG@10"],
+    "precision@10": ["p@10", "Prec@10"],
+    "auc": ["WRS", "roc_auc"],
+    "pauc@7": ["partial-AUC@7"],
+    "wta": ["winner takes all"],
+    "pnorm@10": ["pnorm@1e1"],
+    "ap": ["MAP", "average precision"],
+    "rr": ["Reciprocal-Rank"],
+    "success@5": ["hit_rate@5"],
+    "recall@5": ["R@5"],
+    "custom[0,0.5,2]": ["custom[0, 0.5, 2.0]"],
+}
+
+
+@pytest.mark.parametrize("name", SPELLINGS)
+def test_other_spellings(name):
+    assert {parse(text) for text in SPELLINGS[name]} == {parse(name)}
 
 
 def test_an_array_and_a_function_are_statistics():
@@ -157,52 +145,19 @@ ORDER = [0, 1, 0, 1, 1, 0, 0, 1, 0, 0, 0, 1]
 """Relevant or not, from the top."""
 
 
-def by_hand(name: str, k: int) -> float:
-    hits = [place for place, relevant in enumerate(ORDER, start=1) if relevant]
-    top = [place for place in hits if place <= k]
-    return {
-        "rr": max((1 / place for place in top), default=0.0),
-        "ap": sum(j / place for j, place in enumerate(top, start=1)) / len(hits),
-        "success": float(bool(top)),
-        "precision": float(len(top)),
-        "recall": len(top) / len(hits),
-        "ndcg": sum(1 / math.log2(p + 1) for p in top) / sum(1 / math.log2(p + 2) for p in range(min(k, len(hits)))),
-    }[name]
+OTHERS = "mrr@3=rr@3 mrr3=rr@3 MRR_3=rr@3 rr3=rr@3 rr@1=rr@1 map@4=ap@4 map_cut_4=ap@4 map4=ap@4 hit@2=success@2 "
+OTHERS += "hits@1=success@1 HR@3=success@3 hit_rate@2=success@2 P_5=precision@5 prec5=precision@5 recall_5=recall@5 "
+OTHERS += "ndcg_cut_5=ndcg@5 ndcg5=ndcg@5 recip_rank=rr@99 map=ap@99"
 
 
-@pytest.mark.parametrize(
-    ("asked", "name", "k"),
-    [
-        ("mrr@3", "rr", 3),
-        ("mrr3", "rr", 3),
-        ("MRR_3", "rr", 3),
-        ("rr3", "rr", 3),
-        ("rr@1", "rr", 1),
-        ("map@4", "ap", 4),
-        ("map_cut_4", "ap", 4),
-        ("map4", "ap", 4),
-        ("ap@4", "ap", 4),
-        ("hit@2", "success", 2),
-        ("hits@1", "success", 1),
-        ("HR@3", "success", 3),
-        ("hit_rate@2", "success", 2),
-        ("P_5", "precision", 5),
-        ("prec5", "precision", 5),
-        ("recall_5", "recall", 5),
-        ("ndcg_cut_5", "ndcg", 5),
-        ("ndcg5", "ndcg", 5),
-        ("NDCG@5", "ndcg", 5),
-        ("recip_rank", "rr", 99),
-        ("map", "ap", 99),
-    ],
-)
-def test_a_measure_of_another_tool_or_the_advice_that_it_gets_is_that_measure(asked, name, k):
+@pytest.mark.parametrize(("asked", "name"), [pair.split("=") for pair in OTHERS.split()])
+def test_a_measure_of_another_tool_or_the_advice_that_it_gets_is_that_measure(asked, name):
     try:
         found = parse(asked)
     except InputError as error:
         found = parse(re.search(r"(?:did you mean|write) '([^']+)'", str(error))[1])
-    scores = np.arange(len(ORDER), 0.0, -1.0)
-    assert evaluate(found, ORDER, scores) == pytest.approx(by_hand(name, k))
+    n = len(ORDER)
+    assert evaluate(found, ORDER, -np.arange(n)) == pytest.approx(by_definition(name, ORDER, range(n)))
 
 
 @pytest.mark.parametrize("name", ["rprec", "bpref", "judged@10", "f1", "auc@10", "wta@3"])
@@ -212,37 +167,23 @@ def test_no_other_measure_is_advised_for_one_that_is_not_offered(name):
     assert "did you mean" not in str(told.value) and "write" not in str(told.value)
 
 
-@pytest.mark.parametrize("text", ["ndcg@x", "rbp80", "rbp", "recall", "pnorm@x", "success", "window", "dcg@2.5"])
-def test_an_example_in_a_message_can_be_read(text):
-    with pytest.raises(InputError) as told:
-        parse(text)
-    assert parse(re.findall(r"'([^']+)'", str(told.value))[-1]).name
-
-
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
         ("dcg10", "did you mean 'dcg@10'"),
         ("ndgc@5", "did you mean 'ndcg@5'"),
-        ("precsion@4", "did you mean 'precision@4'"),
-        ("aucc", "did you mean 'auc'"),
         ("precision", "needs a number after '@', for example 'precision@10'"),
-        ("pauc", "needs a number after '@'"),
         ("pnorm", "needs a number after '@'"),
         ("auc@5", "takes no number"),
         ("dcg@", "is not a whole number"),
         ("dcg@2.5", "is not a whole number"),
         ("dcg@0", "cut-off of dcg is 0"),
-        ("dcg@-1", "cut-off of dcg is -1"),
         ("pnorm@x", "is not a power"),
         ("pnorm@0", "power of pnorm is 0.0; it must be a number, above 0"),
         ("pnorm@inf", "power of pnorm is inf; it must be a number, above 0"),
         ("ap@x", "'x' is not a whole number; write one, such as in 'ap@10'"),
-        ("rr5", "did you mean 'rr@5'"),
         ("success", "needs a number after '@', for example 'success@10'"),
-        ("recall@0", "cut-off of recall is 0"),
         ("rbp@1", "persistence of rbp is 1.0; it must be a number, above 0 and below 1"),
-        ("rbp@0", "persistence of rbp is 0.0"),
         ("rbp", "needs a number after '@', for example 'rbp@0.8'"),
         ("err@5", "expected reciprocal rank"),
         ("custom(f)", "give the function itself"),
@@ -250,8 +191,11 @@ def test_an_example_in_a_message_can_be_read(text):
         ("custom[1,0]", r"a_2 \(index 1\) is 0.0, below a_1 = 1.0"),
     ],
 )
-def test_what_cannot_be_read_gets_a_sentence(text, sentence):
-    refuses(sentence, parse, text)
+def test_what_cannot_be_read_gets_a_sentence_whose_example_can(text, sentence):
+    with pytest.raises(InputError, match=sentence) as told:
+        parse(text)
+    if "write" in str(told.value) or "example" in str(told.value):
+        assert parse(re.findall(r"'([^']*)'", str(told.value))[-1]).name
 
 
 @pytest.mark.parametrize("at", [0, -3, 2.5, "3", None, True])
@@ -321,7 +265,7 @@ def worth(statistic, order):
     return total
 
 
-@examples(60, gain_lists)
+@examples(25, gain_lists)
 def test_the_ideal_is_the_best_of_all_orders(gains):
     for statistic, _ in NAMED:
         if statistic.weighs_hits:
@@ -354,9 +298,7 @@ def test_presentations():
     gains = np.array([3.0, 0.0, 1.0])
     assert presentation(DCG(), 3, gains) == (0.0, 1.0) == presentation(Precision(2), 3, gains)
     assert presentation(NDCG(2), 3, gains) == (0.0, 3.0 + 1 / math.log2(3))
-    assert presentation(AUC(), 2, np.ones(2)) == (3.0, 0.0)
-    assert presentation(AUC(), 2, np.zeros(2)) == (0.0, 0.0)
-    refuses("one gain per item", presentation, AUC(), 4, gains)
+    assert presentation(AUC(), 2, np.ones(2)) == (3.0, 0.0) and presentation(AUC(), 2, np.zeros(2)) == (0.0, 0.0)
 
 
 def test_every_statistic_is_registered_tested_and_on_the_page():
@@ -371,18 +313,9 @@ def test_every_statistic_is_registered_tested_and_on_the_page():
     assert [name for name in known() if f"`{name}`" not in page] == []
 
 
-def test_the_example_in_an_error_can_be_read():
-    for kind in STATISTICS:
-        if kind.number is not None:
-            assert isinstance(parse(f"{kind.stem}@{kind.number.example}"), kind)
-
-
 def test_coefficients_serve_their_own_length_and_all_others_any():
     assert Custom([0, 1, 2]).length == 3
     assert {statistic.length for statistic, _, _ in TABLE} == {None}
-
-
-def test_normalised_statistics_say_so():
     assert {name for statistic, name in NAMED if statistic.normalised} == {"auc", "pairs", "ndcg", "ndcg@3"}
 
 
@@ -390,15 +323,6 @@ def test_the_page_runs():
     page = Path(__file__).parents[2] / "docs" / "statistics.md"
     result = doctest.testfile(str(page), module_relative=False)
     assert result.attempted > 20 and result.failed == 0
-
-
-def test_relevant_items_that_were_missed_count_in_recall_and_average_precision():
-    y, scores, missed = [2, 0, 1, 0], [4.0, 3.0, 2.0, 1.0], {0: [1, 3]}
-    assert evaluate("recall@1", y, scores, ideal_gains=missed) == 1 / 4
-    assert evaluate("ap", y, scores, ideal_gains=missed) == pytest.approx((1 + 2 / 3) / 4)
-    for stat in ("rr", "success@1", "rbp@0.5"):
-        assert evaluate(stat, y, scores, ideal_gains=missed) == evaluate(stat, y, scores)
-    assert [evaluate(s, [0, 0], [1, 2], ideal_gains={0: [1]}) for s in ("ap", "rr", "recall@1")] == [0, 0, 0]
 
 
 def test_weights_of_rows_multiply_gains_where_rows_add_up_and_are_refused_elsewhere():
@@ -412,19 +336,11 @@ def test_weights_of_rows_multiply_gains_where_rows_add_up_and_are_refused_elsewh
         assert dropped == evaluate(stat, [0, 1], scores[1:3])  # a row of weight 0 is not there
 
 
-def test_over_lists_recall_is_precision_with_weights_of_lists():
-    y, qid = np.array([1, 0, 0, 1, 1, 0]), np.array([0, 0, 0, 1, 1, 1])
-    for scores in (np.array([3.0, 2, 1, 1, 2, 3]), np.array([1.0, 2, 3, 3, 2, 1])):
-        recall = evaluate("recall@2", y, scores, qid)
-        weighted = evaluate("precision@2", y, scores, qid, query_weight={0: 1.0, 1: 0.5})
-        assert recall == pytest.approx(weighted * (1 + 1 / 2) / 2)
-
-
 BY_PLACE = [DCG(2), DCG(), Precision(2), Window(2)]
 
 
 @pytest.mark.parametrize("statistic", BY_PLACE, ids=str)
-@pytest.mark.parametrize("n, m", [(6, 3), (8, 5), (7, 6)])
+@pytest.mark.parametrize("n, m", [(6, 3), (8, 5)])
 def test_a_shorter_list_is_each_row_kept_with_its_share(statistic, n, m):
     """The number of the p - 1 rows above that are kept is binomial; counted here over all subsets of them."""
     rho, places = m / n, statistic.coefficients(m)[::-1]
@@ -446,7 +362,7 @@ def test_a_much_shorter_list_is_the_binomial_mean(statistic):
 
 
 @pytest.mark.parametrize("statistic", BY_PLACE, ids=str)
-@pytest.mark.parametrize("n, m", [(3, 6), (2, 8), (5, 5), (4, 6)])
+@pytest.mark.parametrize("n, m", [(2, 8), (5, 5), (4, 6)])
 def test_a_longer_list_gives_each_place_the_mean_of_those_it_stands_for(statistic, n, m):
     found = InLists(statistic, m).coefficients(n)[::-1]
     fine = np.repeat(statistic.coefficients(m)[::-1], n)  # n m cells: a place of the short list is m of them
@@ -471,23 +387,11 @@ def test_shares_stay_shares(name, rows):
     assert 0.5 < evaluate(statistic, [1, 1, 1] + 17 * [0], np.arange(20)[::-1]) <= 1.0
 
 
-def test_auc_is_the_same_in_lists_of_every_length():
-    refuses("in lists of every length; write 'auc'.$", parse, "auc in lists of 10")
-
-
 def test_what_is_fitted():
     assert fitted_statistic(DCG(10), None, None) == DCG(10)
     assert fitted_statistic(DCG(10), 2.0, None) == Window(10)
     assert fitted_statistic(Precision(9), 1.5, 300) == InLists(Window(9, 1.5), 300)
     assert fitted_statistic(AUC(), None, 300) == AUC()
-    refuses("no depth", fitted_statistic, AUC(), 2.0, None)
-    refuses("coefficients of stat are for lists of 3", fitted_statistic, parse([0.0, 1.0, 2.0]), None, 10)
-
-
-def test_a_thinned_name_says_what_to_write():
-    with pytest.raises(InputError, match="there is no thinning any more; write 'dcg@10'.$") as told:
-        parse("DCG@10 thinned to 0.8")
-    assert parse(str(told.value).split("'")[-2]) == DCG(10)
 
 
 NAMES = ["precision@2%", "dcg@5%", "ndcg@10%", "recall@12.5%", "pauc@7%"]
@@ -512,20 +416,14 @@ def test_it_is_the_statistic_of_so_many_places(name, n, seed):
     assert evaluate(name, y, scores) == pytest.approx(evaluate(plain, y, scores), abs=1e-12)
 
 
-@pytest.mark.parametrize("name", ["precision@0%", "precision@100%", "dcg@-3%", "precision@120%"])
-def test_what_is_no_share_is_refused_and_the_advice_works(name):
+@pytest.mark.parametrize("name", ["precision@0%", "precision@100%", "dcg@-3%"])
+def test_what_is_no_share_is_refused(name):
     refuses("above 0 % and below 100 %, such as 2 %", parse, name)
-    assert parse(f"{name.partition('@')[0]}@2%").percent == 2
 
 
 @pytest.mark.parametrize(("name", "told"), [("precison@2%", "'precision@2%'"), ("auc@2%", "'auc@2%'")])
 def test_a_refusal_names_the_share_that_was_written(name, told):
     refuses(told, parse, name)
-
-
-def test_what_has_no_places_has_no_share_of_them_and_the_advice_works():
-    refuses("use precision@2%", Share, parse("auc"), 2)
-    assert Share(parse("precision@9"), 2) == parse("precision@2%")
 
 
 def test_lists_of_any_length_are_fitted_and_scored_and_the_model_file_says_so(tmp_path):
