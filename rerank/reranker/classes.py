@@ -11,9 +11,7 @@ from rerank.errors import InputError
 from rerank.io.labels import TwoLabels
 from rerank.problem.lists import Floats
 
-LARGEST = 2**53
-"""Grade up to which doubles count; larger ones are told apart by their gains, and are no classes."""
-
+LARGEST = 2**53  # grade up to which doubles count; larger ones are told apart by their gains, and are no classes
 WORD = "cuts"  # name of the entries of a model file
 
 

@@ -40,8 +40,7 @@ PARTS = {
 }
 """First stages of this package, and parts of their names, in words."""
 
-GIVEN = "the given score"
-"""A first stage that is a function or ready scores, whose name may say nothing."""
+GIVEN = "the given score"  # a first stage that is a function or ready scores, whose name may say nothing
 
 
 TIES = {"pessimistic": "ties counted against it", "average": "a tied pair as one half"}

@@ -38,9 +38,7 @@ Solve = Callable[[Problem, Task, Clock, Floats | None], Solution]
 """From a problem and weights to start from to weights with their exact value and a bound."""
 
 UNUSED = "decides nothing"  # what the note says on a first stage whose score is not used
-
-LATE = "nothing was left for the search"
-"""What the note says on a fit whose time was over before its search."""
+LATE = "nothing was left for the search"  # what the note says on a fit whose time was over before its search
 
 BOXES, MORE_BOXES = 5e9, 4
 """Boxes for a bound with a tied pair as one half: so many divided by the pairs, and so many times those of the fit."""

@@ -27,8 +27,7 @@ from rerank.reranker.state import FittedState
 from rerank.reranker.task import task_of
 from rerank.statistics import Custom, RankStatistic, fitted_statistic, parse
 
-NUMBERS = ("numpy", "scipy", "scikit-learn", "highspy", "numba")
-"""Packages on which the numbers of a fit depend."""
+NUMBERS = ("numpy", "scipy", "scikit-learn", "highspy", "numba")  # packages on which the numbers of a fit depend
 
 OPTIONAL = ("pyomo", "matplotlib", "pandas", "polars", "pyarrow", "lightgbm", "xgboost", "catboost", "ray")
 """Packages that are used where they are installed, for programs, pictures, tables and first stages."""

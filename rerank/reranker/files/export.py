@@ -49,8 +49,7 @@ if TYPE_CHECKING:
 
 AnyPath = str | os.PathLike[str]
 
-MOST_SECONDS = 20.0
-"""A program that takes longer to state is not stated again when a solution of it is read."""
+MOST_SECONDS = 20.0  # a program that takes longer to state is not stated again when a solution of it is read
 
 
 @dataclass(frozen=True)

@@ -42,9 +42,7 @@ FEW_TOLD = (
     "tell them from equal weights and those of logistic regression, averaged."
 )
 
-BAR = 1.5
-"""Standard errors by which anything else must lead the first kind of weights (docs/decisions/0028)."""
-
+BAR = 1.5  # standard errors by which anything else must lead the first kind of weights (docs/decisions/0028)
 Folds = Sequence[tuple[Lists, Lists]]  # training and held-out lists of each fold
 
 Make = Callable[[Floats, float | None], Reranker]
@@ -87,11 +85,8 @@ def title(option: Option, null: Null) -> str:
 OVER = f"the {FOLDS_SHARE:.0%} of the time_limit of {{}} s that folds have were over; give more time_limit."
 """Why options were not tried."""
 
-UNSURE = ("single", "logistic alone", "logistic of any sign")
-"""Weights that are not tried with few queries."""
-
-NO_ENGINE = ("z",)
-"""Normalisers that no search engine has; they are taken where they lead like any other option."""
+UNSURE = ("single", "logistic alone", "logistic of any sign")  # weights that are not tried with few queries
+NO_ENGINE = ("z",)  # normalisers that no search engine has; they are taken where they lead like any other option
 
 TOLD = {"given": "Equal weighting", "logistic": "Logistic regression, averaged with equal weights,"}
 """Kinds of weights that are taken unless others lead them."""

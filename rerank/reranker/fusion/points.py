@@ -15,8 +15,7 @@ from rerank.ranks.evaluator import Evaluator
 from rerank.reranker.fusion.model import rounded
 from rerank.reranker.fusion.normalise import Floats
 
-POOL = 10.0
-"""Queries that equal weights stand for where they are averaged with those of logistic regression."""
+POOL = 10.0  # queries that equal weights stand for where they are averaged with those of logistic regression
 
 RIDGE = 0.01
 """Of logistic regression, for columns of deviation 1: weights stay finite where one run ranks without an error."""

@@ -22,10 +22,7 @@ if TYPE_CHECKING:
 
 Pairs = NDArray[np.intp]
 Sides = Sequence[tuple[Floats, float, str]]  # rows on the weights, ``a.w >= b``
-
-MOST_PAIRS = 20_000
-"""Largest number of pairs that are polished; the linear program of more pairs takes too long."""
-
+MOST_PAIRS = 20_000  # largest number of pairs that are polished; the linear program of more pairs takes too long
 MOST_ROUNDS = 60  # rounds of adding rows to that program; five to fifteen are usual
 
 ROOM, ROOM_FIRST = 1e-7, 1e3
