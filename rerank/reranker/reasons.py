@@ -57,12 +57,8 @@ def reasons(
         if told.size:
             added[told] = (table[told] - table[own[moved[own]]].mean(axis=0)) * weights
     order = np.argsort(-np.abs(added[which]), axis=1, kind="stable")[:, :most]
-    return [
-        Reason(
-            float(score),
-            tuple((names[j], float(added[row, j])) for j in best if added[row, j] != 0)
-            if moved[row] and used.size
-            else None,
-        )
-        for score, row, best in zip(scores, which, order)
-    ]
+    found = []
+    for score, row, best in zip(scores, which, order):
+        columns = tuple((names[j], float(added[row, j])) for j in best if added[row, j] != 0)
+        found.append(Reason(float(score), columns if moved[row] and used.size else None))
+    return found

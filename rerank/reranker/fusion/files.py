@@ -32,16 +32,9 @@ def save(model: FusionModel, path: str | os.PathLike[str]) -> None:
     InputError
         If the file cannot be written.
     """
-    body: dict[str, Any] = {
-        "format": FORMAT,
-        "schema": SCHEMA,
-        "runs": dict(zip(model.names, model.weights.tolist())),
-        "normalise": model.normaliser,
-        "k": model.k,
-        "missing": model.missing,
-        "depth": model.depth,
-        "about": _plain(model.about),
-    }
+    body: dict[str, Any] = {"format": FORMAT, "schema": SCHEMA, "runs": dict(zip(model.names, model.weights.tolist()))}
+    body |= {"normalise": model.normaliser, "k": model.k, "missing": model.missing, "depth": model.depth}
+    body["about"] = _plain(model.about)
     if model.normaliser == "sigmoid" and model.curves is not None:
         body[SOMETIMES] = model.curves.tolist()
     if model.kinds:

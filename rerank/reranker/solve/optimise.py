@@ -94,9 +94,8 @@ def bounded_by_ideal(problem: Problem, solution: Solution) -> Solution:
     bound, source = max(solution.bound, solution.value), solution.bound_source
     if problem.ideal <= bound:
         bound, source = max(problem.ideal, solution.value), "ideal"
-    return replace(
-        solution, bound=bound, bound_source=source, bound_solver=solution.bound_solver if source in ON_WORD else None
-    )
+    who = solution.bound_solver if source in ON_WORD else None
+    return replace(solution, bound=bound, bound_source=source, bound_solver=who)
 
 
 def _search_then_program(problem: Problem, task: Task, clock: Clock, start: Floats | None) -> Solution:
@@ -135,17 +134,8 @@ def _searched(
     course = [Moment(began, -math.inf, problem.ideal)]  # what is known before the first round
     kept = None if task.judged else lambda now: course.append(Moment(began + now.seconds, now.value, now.bound))
     with clock.phase("search"), _shown(task.verbose, claimed(problem, task), kept) as show:
-        found = search.solve(
-            problem,
-            time_limit=limit,
-            start=start,
-            n_jobs=task.n_jobs,
-            random_state=task.seed,
-            proof=task.proof,
-            progress=show,
-            node_limit=task.node_limit,
-            checkpoint=task.checkpoint,
-        )
+        asked: dict[str, Any] = {name: getattr(task, name) for name in ("n_jobs", "proof", "node_limit", "checkpoint")}
+        found = search.solve(problem, time_limit=limit, start=start, random_state=task.seed, progress=show, **asked)
     clock.cut = limit is not None and clock.seconds["search"] >= limit
     if task.verbose > 1:
         end = Progress(clock.seconds["search"], found.value, found.bound, int(found.nodes))
@@ -427,15 +417,9 @@ def run(
     from formulations import mps
     from rerank.solvers import gateway, highs
 
-    options = Options(
-        time_limit=limit,
-        threads=effective_n_jobs(task.n_jobs),
-        node_limit=task.node_limit,
-        seed=task.seed % 2**31,
-        verbose=task.verbose,
-        progress=progress,
-    ).chosen(task.solver_options)
-    options = replace(options, cutoff=cutoff)
+    more: dict[str, Any] = {"node_limit": task.node_limit, "verbose": task.verbose, "progress": progress}
+    options = Options(time_limit=limit, threads=effective_n_jobs(task.n_jobs), seed=task.seed % 2**31, **more)
+    options = replace(options.chosen(task.solver_options), cutoff=cutoff)
     given: dict[str, Any] = {"start": start, "cancel": current().asked}
     with clock.phase(task.solver):
         if task.solver == "highs":

@@ -211,16 +211,12 @@ def _arguments(problem: Problem, formulation: str) -> tuple[Any, dict[str, Any]]
     ranked = {"preferences": _preferences(problem)} if formulation == "pairwise" else {"units": problem.units}
     return load(f"formulations.{formulation}"), {
         **ranked,
+        **{name: getattr(problem, name) for name in ("C", "max_features", "signs", "by_sum", "quotas")},
         "epsilon": problem.epsilon.exact,
-        "C": problem.C,
         "constant": float(constant),
-        "max_features": problem.max_features,
-        "signs": problem.signs,
         "corrections": problem.limits,
         "scaled_from": (problem.X, problem.low, problem.high),
         "rows": sides_of(problem),
-        "by_sum": problem.by_sum,
-        "quotas": problem.quotas,
     }
 
 
