@@ -169,7 +169,7 @@ def report(
     The card as on paper, how good it is on these rows, what each total means here and in the rows of the fit, and the
     cuts to act on. The page needs no network and runs no code.
     """
-    from rerank.cli.card_page import sections
+    from rerank.cli.page import card_sections
     from rerank.io.paths import check_outputs
 
     if output.suffix.lower() not in (".html", ".htm"):
@@ -177,7 +177,8 @@ def report(
     check_outputs([card, *with_ideal(data)], {"--output": output})
     document, found, table = _read_for(card, data, **columns, need_label=True)
     measured = stat or (document.fit or {}).get("statistic", "auc")
-    parts, value = sections(found, named_table(table), table, measured, _fitted(document) if document.fit else None)
+    fit = _fitted(document) if document.fit else None
+    parts, value = card_sections(found, named_table(table), table, measured, fit)
     write_page(output, f"A card of points on {data.name}", parts, as_json, statistic=measured, value=value)
 
 

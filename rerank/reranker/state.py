@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from rerank.errors import InputError, NotSupportedError
 from rerank.io.labels import TwoLabels
 from rerank.problem import Problem
-from rerank.problem.lists import Floats
+from rerank.problem.lists import Floats, Indices
 from rerank.problem.scaling import per_unit, snapped_scores
+from rerank.ranks.lists import rows_by_list
 from rerank.reranker.classes import Classes, classes_of
 from rerank.reranker.columns import Columns, Rows
 from rerank.reranker.describe import GIVEN, Result, stage_in_words
@@ -26,6 +27,19 @@ from rerank.reranker.training import Training
 from rerank.statistics import InLists, Share, Window
 
 NOTABLE = 1e-3  # margins from this size on are told
+MOST_TOLD = 3  # columns that are told of a row
+
+
+class Reason(NamedTuple):
+    """A row's score, in the unit of the weights, and the columns that moved it most, with what each adds, largest
+    first.
+
+    The score is that of the first stage where that alone has placed the row. No columns where the score is no sum over
+    columns, or the row is below the shortlist.
+    """
+
+    score: float
+    columns: tuple[tuple[str, float], ...] | None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -197,12 +211,44 @@ class FittedState:
         scores = self.row_scores(rows, first)
         return self._in_unit(scores) if self.anchored and self.reranks and math.isinf(self.threshold) else scores
 
-    def head_scores(self, rows: Rows) -> Floats:
-        """Score of each row as one of the head, in the unit of :attr:`coef`; of the first stage where that is kept."""
+    def reasons(
+        self, rows: Rows, lists: NDArray[np.generic] | None, which: Indices, most: int = MOST_TOLD
+    ) -> list[Reason]:
+        """Score of the rows ``which``, and what moved them: weight x (value - mean of the reranked rows of the list).
+
+        ``rows`` are all rows of the lists. Of a first stage that is corrected the weights are the corrections alone:
+        they moved the row from its place.
+        """
+        stage, moved = self.first_stage, np.ones(rows.n, dtype=bool)
         first = self.first(rows)
-        if not self.reranks and first is not None:
-            return first
-        return self._in_unit(self._head(rows, first))
+        if self.reranks:
+            used, table = self.features, rows.reranked(self.features)
+            weights = self.corrections if self.anchored else self.coef[used]
+            names = [self.columns.names[j] for j in used]
+            if first is not None:
+                by_list = not self.by_threshold
+                moved = list_heads(first, lists, self.n_candidates)[0] if by_list else first >= self.threshold
+        else:
+            coef = np.zeros(0) if stage is None or stage.coef is None else stage.coef
+            used = np.flatnonzero(coef)
+            weights, table, names = coef[used], rows.inputs(used), [self.columns.inputs[j] for j in used]
+        some = rows.some(which)
+        scores = self.first(some)
+        if self.reranks or scores is None:  # in the unit of ``coef``
+            scores = self._in_unit(self._head(some, scores))
+        if first is not None:
+            scores = np.where(moved[which], scores, first[which])
+        added, asked = np.zeros((rows.n, used.size)), np.isin(np.arange(rows.n), which)
+        for _, own in rows_by_list(lists, rows.n):
+            told = own[(moved & asked)[own]]
+            if told.size:
+                added[told] = (table[told] - table[own[moved[own]]].mean(axis=0)) * weights
+        order = np.argsort(-np.abs(added[which]), axis=1, kind="stable")[:, :most]
+        found = []
+        for score, row, best in zip(scores, which, order):
+            columns = tuple((names[j], float(added[row, j])) for j in best if added[row, j] != 0)
+            found.append(Reason(float(score), columns if moved[row] and used.size else None))
+        return found
 
     def with_classes(self, rows: Rows, y: Floats, first: Floats | None) -> FittedState:
         """The state with the classes of the training rows, and with cuts if rows are scored one by one. ``first`` are

@@ -33,7 +33,7 @@ from rerank.reranker.files import model_file
 from rerank.reranker.files.document import document, state_of
 from rerank.reranker.files.model_file import usable
 from rerank.reranker.solution import Moment, history_of, status_of
-from rerank.reranker.solve.optimise import run, seconds_to_state, solve
+from rerank.reranker.solve.optimise import check_bound, run, seconds_to_state, solve
 from rerank.reranker.solve.own import OwnProgram, check_model, choices_of, own_program
 from rerank.reranker.solve.program import build_model, chosen_formulation, normalised, shares_optimum, stated_wrong
 from rerank.reranker.solve.program import state as stated_program
@@ -105,11 +105,7 @@ class Support:
         clock = Clock(self.prove)
         asked = replace(task, solver="search", presolve=True, node_limit=None, checkpoint=None, judged=False)
         found = solve(problem, asked, clock, result.weights)
-        if not is_closed(result.value - found.bound, found.bound, summed(problem)):
-            raise CertificateError(
-                f"The search says that no value exceeds {found.bound:.12g}, but these weights are worth "
-                f"{result.value:.12g} when recomputed exactly; please report this."
-            )
+        check_bound(problem, result.value, found.bound, "search")
         more, same = found.value - result.value, {name: getattr(found, name) for name in ("nodes", "proof", "gave_up")}
         result = replace(result, seconds=clock.report(), **same).noting(*found.notes)
         if not is_closed(more, result.value, summed(problem)) and found.certificate is not None:

@@ -84,13 +84,18 @@ def solve(problem: Problem, task: Task, clock: Clock, start: Floats | None = Non
     return replace(solution, history=history_of([*solution.history, end], value, bound) if solution.history else ())
 
 
+def check_bound(problem: Problem, value: float, bound: float, source: str) -> None:
+    """Refuse a bound below a value that was recomputed exactly."""
+    if not is_closed(value - bound, bound, summed(problem)):
+        raise CertificateError(
+            f"The {source} says that no value exceeds {bound:.12g}, but these weights are worth {value:.12g} when "
+            "recomputed exactly; please report this."
+        )
+
+
 def bounded_by_ideal(problem: Problem, solution: Solution) -> Solution:
     """The solution with its bound, or the ideal lists' value where that is not larger."""
-    if not is_closed(solution.value - solution.bound, solution.bound, summed(problem)):
-        raise CertificateError(
-            f"The {solution.bound_source} says that no value exceeds {solution.bound:.12g}, but these weights are "
-            f"worth {solution.value:.12g} when recomputed exactly; please report this."
-        )
+    check_bound(problem, solution.value, solution.bound, solution.bound_source)
     bound, source = max(solution.bound, solution.value), solution.bound_source
     if problem.ideal <= bound:
         bound, source = max(problem.ideal, solution.value), "ideal"
