@@ -100,12 +100,9 @@ class Evidence:
             return [*([f"Held-out rows ({often}), {self.statistic}: {alone}."] if alone else []), self.ending]
         value, ends, lead = self.values[self.chosen], self.interval(self.chosen), self.leads[self.chosen]
         assert value is not None
-        said = f"{self.options[self.chosen]} {short(value)}"
-        more = "" if not alone else f", {alone}"
-        if lead is not None:
-            more += f": a lead of {short(lead)}"
-        if ends is not None:
-            more += f" (95 % interval {short(ends[0])} to {short(ends[1])})"
+        said, more = f"{self.options[self.chosen]} {short(value)}", f", {alone}" if alone else ""
+        more += "" if lead is None else f": a lead of {short(lead)}"
+        more += "" if ends is None else f" (95 % interval {short(ends[0])} to {short(ends[1])})"
         kept = [LOST] if self.fit_keeps else []
         kept += [self.reason] if self._unclear(self.chosen) else []
         return [f"Held-out rows ({often}), {self.statistic}: {said}{more}.", *kept, *self._of_rivals()]
@@ -161,13 +158,8 @@ class Evidence:
 
     def told(self) -> tuple[list[str], list[tuple[str, str, str, str]], list[str]]:
         """What the numbers are, the rows of the table under their heads, and what was chosen."""
-        often = (
-            ""
-            if self.rounds == 1
-            else f", dealt {self.rounds} times"
-            if self.remark
-            else f"; options that lead were tried on {self.rounds} deals of the folds"
-        )
+        often = f"; options that lead were tried on {self.rounds} deals of the folds"
+        often = "" if self.rounds == 1 else f", dealt {self.rounds} times" if self.remark else often
         first = [f"Held-out rows of {self.folds} folds{often}."]
         if self.list_length is not None:
             first.append(f"Counted for lists to come of {self.list_length:,} rows; list_length says how long they are.")

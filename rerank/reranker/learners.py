@@ -169,9 +169,8 @@ def affine_part(estimator: Any, X: Floats, scores: Floats) -> tuple[Floats | Non
         return None, 0.0
     # Poisson regression and others have coefficients too, but their scores are not linear; they are kept as estimators.
     size = np.abs(X) @ np.abs(coef) + abs(constant) + 1.0
-    if np.all(np.abs(affine(X, coef, constant) - scores) <= 1e-9 * size):
-        return coef, constant
-    return None, 0.0
+    linear = np.all(np.abs(affine(X, coef, constant) - scores) <= 1e-9 * size)
+    return (coef, constant) if linear else (None, 0.0)
 
 
 def standardised(scorer: Any, X: Any, names: Sequence[str]) -> Any:

@@ -25,6 +25,7 @@ from rerank.reranker.cross_fit import Staged, asked_folds, held_out_scores, on_o
 from rerank.reranker.data import Arguments, Data, checked
 from rerank.reranker.first_stage import fit_first_stage
 from rerank.reranker.fit import fit
+from rerank.reranker.learners import is_fitted
 from rerank.reranker.options import Options, values_of
 from rerank.reranker.selection.folds import Split, fold_names, fold_of_each, splits_of
 from rerank.reranker.selection.options import NOT_TRIED, Lead
@@ -85,8 +86,7 @@ def priors(data: Data, task: Task, splits: Sequence[Split], folds: Sequence[Fold
     """
     if task.first_stage is None and task.radius is None:
         return [None] * len(splits)
-    ready = _ready(data, task)
-    if ready is not None:
+    if (ready := _ready(data, task)) is not None:
         return [Prior(replace(ready, scores=ready.scores[split.train]), ready.scores[split.test]) for split in splits]
     # Folds of a splitter that do not divide the rows have folds of their own for out-of-fold scores.
     undivided = splits[0].repeat < 0 and fold_of_each(splits, data.y.size) is None
@@ -110,14 +110,10 @@ def priors(data: Data, task: Task, splits: Sequence[Split], folds: Sequence[Fold
 
 def _ready(data: Data, task: Task) -> Staged | None:
     """Scores that do not depend on the folds: of a first stage that was ready when it came, or of given weights."""
-    if task.first_stage is None:
+    if (stage := task.first_stage) is None:
         return staged(data, task)
-    stage = task.first_stage
-    if isinstance(stage, str) and stage not in data.rows.columns.inputs:
-        return None
-    from rerank.reranker.learners import is_fitted
-
-    if hasattr(stage, "fit") and not is_fitted(stage):
+    unfitted = hasattr(stage, "fit") and not is_fitted(stage)
+    if unfitted or (isinstance(stage, str) and stage not in data.rows.columns.inputs):
         return None
     found = Staged(*fit_first_stage(stage, data.rows, data.y))
     return found if found.stage.frozen else None
