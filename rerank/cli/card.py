@@ -265,10 +265,9 @@ def _kinds(texts: str | None, *more: str | None) -> Kinds:
 
 
 def _kinds_of(questions: Sequence[Question]) -> Kinds:
-    """What the columns of a card hold: numbers where its questions compare sizes, texts where they name one.
-
-    The texts that a card names stand as they are, whatever a reader takes for a missing value. Words for truth may
-    stand in a column of texts or of truth values, which its first entry tells.
+    """What the columns of a card hold: numbers where its questions compare sizes, texts where they name one. The texts
+    that a card names stand as they are, whatever a reader takes for a missing value. Words for truth may stand in a
+    column of texts or of truth values, which its first entry tells.
     """
     from rerank.io.columns import Kind
     from rerank.io.lines import TRUTH

@@ -131,10 +131,9 @@ def guarded(
     others: Mapping[str, Callable[[Any, Any], Callable[[Any], Any]]] = MappingProxyType({}),
     **choice: Any,
 ) -> Case:
-    """Fit on one made-up list and rank lists to come, which are the same for every seed.
-
-    ``others`` are further scores to compare with: functions from rows and labels to a function that scores rows, and
-    ``choice`` holds parameters of :class:`rerank.RerankerCV`.
+    """Fit on one made-up list and rank lists to come, which are the same for every seed. ``others`` are further scores
+    to compare with: functions from rows and labels to a function that scores rows, and ``choice`` holds parameters of
+    :class:`rerank.RerankerCV`.
     """
     import numpy as np
     from sklearn.base import clone

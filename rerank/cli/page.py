@@ -339,9 +339,8 @@ class Lead(NamedTuple):
 
 
 def lead_of(est: Reranker, table: Table, scores: NDArray[Any], first: NDArray[Any] | None) -> Lead:
-    """Value, that of the first stage, and the interval of the lead: 1.96 standard errors on each side.
-
-    The error is that of paired differences of rows, or of lists where there are several
+    """Value, that of the first stage, and the interval of the lead: 1.96 standard errors on each side. The error is
+    that of paired differences of rows, or of lists where there are several
     (:meth:`rerank.ranks.evaluator.Evaluator.lead`). Rows of equal score count as in any order, on average.
     """
     import numpy as np

@@ -24,10 +24,8 @@ from rerank.reranker.task import FOLDS, Task
 
 @dataclass(frozen=True, eq=False)
 class Staged:
-    """A fitted first stage, and its scores of the training rows.
-
-    ``stopped`` where the time was over before all folds were scored: the scores are then those of rows it has seen, and
-    nothing may be corrected by them.
+    """A fitted first stage, and its scores of the training rows. ``stopped`` where the time was over before all folds
+    were scored: the scores are then those of rows it has seen, and nothing may be corrected by them.
     """
 
     stage: FirstStage  # for rows to come

@@ -179,9 +179,8 @@ def fit_first_stage(
     sample_weight: Floats | None = None,
     random_state: Any = None,
 ) -> tuple[FirstStage, Floats]:
-    """The fitted first stage and its scores; an estimator that is already fitted is used as it is.
-
-    It is ``"logistic"``, also with ``"+"`` and :data:`VARIANTS`, a scorer of this package, a column of the table, any
+    """The fitted first stage and its scores; an estimator that is already fitted is used as it is. It is
+    ``"logistic"``, also with ``"+"`` and :data:`VARIANTS`, a scorer of this package, a column of the table, any
     scikit-learn estimator, a function from a table to scores, or one score for each row.
     """
     if (ready := _ready(first_stage, rows)) is not None:
@@ -309,10 +308,9 @@ def linear_stage(weights: Any, rows: Rows) -> tuple[FirstStage, Floats]:
 
 @uncounted()
 def _logistic(name: str, rows: Rows) -> tuple[Any, str]:
-    """The logistic regression that a name stands for, and a sentence on columns that it leaves out.
-
-    If columns of numbers that miss none are all that there is to learn from, it is one of these, whose weights are kept
-    as numbers; else one of the table as it is, which has its own sentence.
+    """The logistic regression that a name stands for, and a sentence on columns that it leaves out. If columns of
+    numbers that miss none are all that there is to learn from, it is one of these, whose weights are kept as numbers;
+    else one of the table as it is, which has its own sentence.
     """
     from rerank.scorers import TableLogistic
 

@@ -70,10 +70,9 @@ def concluded(
     solve: Solve | None = None,
     ties: Ties | None = None,
 ) -> FittedState:
-    """The fitted state of a stated problem: the better of the weights and the first stage, by what is fitted.
-
-    Without ``solve`` it is what ``task.solver`` names. Equal scores count in the statistic as it says, or by ``ties``;
-    a value counts them against the row.
+    """The fitted state of a stated problem: the better of the weights and the first stage, by what is fitted. Without
+    ``solve`` it is what ``task.solver`` names. Equal scores count in the statistic as it says, or by ``ties``; a value
+    counts them against the row.
     """
     problem, statistic, searched = training.problem, task.statistic, solve is None and task.solver != "none"
     scores, stage = (None, None) if first is None else (first.scores, first.stage)

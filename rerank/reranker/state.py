@@ -32,10 +32,8 @@ MOST_TOLD = 3  # columns that are told of a row
 
 class Reason(NamedTuple):
     """A row's score, in the unit of the weights, and the columns that moved it most, with what each adds, largest
-    first.
-
-    The score is that of the first stage where that alone has placed the row. No columns where the score is no sum over
-    columns, or the row is below the shortlist.
+    first. The score is that of the first stage where that alone has placed the row. No columns where the score is no
+    sum over columns, or the row is below the shortlist.
     """
 
     score: float
@@ -203,10 +201,9 @@ class FittedState:
         return stack(first, self._head(rows, first), first >= self.threshold, self.threshold, self.weights.size)
 
     def single_scores(self, rows: Rows, first: Floats | None = None) -> Floats:
-        """The scores of :meth:`row_scores`, in one unit for all fits where there is one.
-
-        With a radius over whole lists that is the unit of the first stage's score, so that scores of several folds and
-        of a first stage that is kept can be compared.
+        """The scores of :meth:`row_scores`, in one unit for all fits where there is one. With a radius over whole lists
+        that is the unit of the first stage's score, so that scores of several folds and of a first stage that is kept
+        can be compared.
         """
         scores = self.row_scores(rows, first)
         return self._in_unit(scores) if self.anchored and self.reranks and math.isinf(self.threshold) else scores
@@ -215,7 +212,6 @@ class FittedState:
         self, rows: Rows, lists: NDArray[np.generic] | None, which: Indices, most: int = MOST_TOLD
     ) -> list[Reason]:
         """Score of the rows ``which``, and what moved them: weight x (value - mean of the reranked rows of the list).
-
         ``rows`` are all rows of the lists. Of a first stage that is corrected the weights are the corrections alone:
         they moved the row from its place.
         """

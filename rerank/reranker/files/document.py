@@ -184,10 +184,9 @@ def columns_of(doc: ModelDocument) -> Columns:
 
 
 def kinds_of(doc: ModelDocument) -> dict[str, Kind]:
-    """What the columns of a table hold for this model, in their order; without those that it never looks at.
-
-    A column that was left out, because it held no numbers or missed some, may still be one of a first stage that
-    learned from texts and gaps.
+    """What the columns of a table hold for this model, in their order; without those that it never looks at. A column
+    that was left out, because it held no numbers or missed some, may still be one of a first stage that learned from
+    texts and gaps.
     """
     columns = columns_of(doc)
     names, stage = doc.feature_names, _stage_of(doc, None, columns)

@@ -252,10 +252,9 @@ def _kept(
     who: str,
     **reported: Any,
 ) -> FittedState:
-    """The state with weights that keep a user's program, and the smallest bound that holds for them.
-
-    The weights are some columns of the ``point`` (n,). ``bound`` is that of the solver on its objective, in the unit of
-    the value, infinite if there is none, and ``who`` the solver or file.
+    """The state with weights that keep a user's program, and the smallest bound that holds for them. The weights are
+    some columns of the ``point`` (n,). ``bound`` is that of the solver on its objective, in the unit of the value,
+    infinite if there is none, and ``who`` the solver or file.
     """
     old, problem, value = state.result, own.problem, found.value
     limit, source, by = _known_bound(old, problem)

@@ -133,10 +133,9 @@ def _held_out(values: Values, X: Floats, steps: dict[int, Steps], folds: Folds) 
 
 
 def steps_of(values: Values, X: Floats, number: int) -> Steps:
-    """The value of a list by alpha, exact between crossings of two documents.
-
-    Row i changes places with row j where ``(1 - alpha) d_1 + alpha d_2 = 0`` for the differences ``d`` of their scores,
-    so at ``d_1 / (d_1 - d_2)``, which is rounded by a few units in the last place as the signs of ``d`` differ.
+    """The value of a list by alpha, exact between crossings of two documents. Row i changes places with row j where
+    ``(1 - alpha) d_1 + alpha d_2 = 0`` for the differences ``d`` of their scores, so at ``d_1 / (d_1 - d_2)``, which is
+    rounded by a few units in the last place as the signs of ``d`` differ.
     """
     one = values.evaluator.lists[number]
     x, gains = X[one.rows], one.gains

@@ -51,9 +51,8 @@ Make = Callable[[Floats, float | None], Reranker]
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """What is best on held-out queries, or the null, as an option; what folds said, if there were any.
-
-    ``held`` are its held-out values (lists,), and ``by_fold`` its weights of each fold, if there was time.
+    """What is best on held-out queries, or the null, as an option; what folds said, if there were any. ``held`` are its
+    held-out values (lists,), and ``by_fold`` its weights of each fold, if there was time.
     """
 
     option: Option
@@ -93,10 +92,9 @@ TOLD = {"given": "Equal weighting", "logistic": "Logistic regression, averaged w
 
 
 def best_of(held: Sequence[Floats], firsts: Sequence[int], bar: float = BAR) -> int:
-    """The first option by its mean, unless another one leads it clearly; then the best of those.
-
-    ``held`` are held-out values (lists,) of the options, NaN for all lists where one was not tried, and ``firsts`` the
-    options of which the best is first. A lead has to exceed ``bar`` standard errors of the paired difference.
+    """The first option by its mean, unless another one leads it clearly; then the best of those. ``held`` are held-out
+    values (lists,) of the options, NaN for all lists where one was not tried, and ``firsts`` the options of which the
+    best is first. A lead has to exceed ``bar`` standard errors of the paired difference.
     """
     means = [-math.inf if np.isnan(one).all() else float(np.nanmean(one)) for one in held]
     home = max(firsts, key=means.__getitem__)
@@ -304,10 +302,8 @@ def of_mixed_lists(data: Data) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True, eq=False)
 class Kind:
-    """A kind of queries, and what its own weights are worth on held-out queries of the kind.
-
-    They are the average of the common weights, which count as ``POOL`` queries, and those of logistic regression on the
-    queries of the kind.
+    """A kind of queries, and what its own weights are worth on held-out queries of the kind. They are the average of
+    the common weights, which count as ``POOL`` queries, and those of logistic regression on the queries of the kind.
     """
 
     name: str

@@ -27,10 +27,9 @@ Lists = NDArray[np.intp]
 
 
 class Values:
-    """Statistic of each list by many weights, equal scores against the relevant documents.
-
-    Where the first places alone count, nothing but the first places is sorted: the same numbers as
-    :meth:`rerank.ranks.evaluator.Evaluator.values` of the rounded scores.
+    """Statistic of each list by many weights, equal scores against the relevant documents. Where the first places alone
+    count, nothing but the first places is sorted: the same numbers as :meth:`rerank.ranks.evaluator.Evaluator.values`
+    of the rounded scores.
     """
 
     def __init__(self, evaluator: Evaluator) -> None:
@@ -167,10 +166,9 @@ def logistic(X: Floats, relevant: NDArray[np.bool_], positive: bool = True) -> F
 
 
 def point(kind: str, values: Values, X: Floats, lists: Lists, given: Floats) -> Floats:
-    """Weights of a kind that are learned from some lists; their sizes sum to 1.
-
-    The kinds are "given", which learns nothing, "logistic", the average of equal weights, which count as ``POOL``
-    lists, and those of "logistic alone", which are not negative, "logistic of any sign", and "single", the best run.
+    """Weights of a kind that are learned from some lists; their sizes sum to 1. The kinds are "given", which learns
+    nothing, "logistic", the average of equal weights, which count as ``POOL`` lists, and those of "logistic alone",
+    which are not negative, "logistic of any sign", and "single", the best run.
     """
     m = X.shape[1]
     if kind == "given":

@@ -56,9 +56,8 @@ OVER = "not tried: the time was over, or the call interrupted"
 
 
 class Boosted(ClassifierMixin, BaseEstimator):
-    """LightGBM with its defaults on tables as they come, encoded as logistic regression has them.
-
-    A ranker for several lists, a regressor for grades, else a classifier.
+    """LightGBM with its defaults on tables as they come, encoded as logistic regression has them. A ranker for several
+    lists, a regressor for grades, else a classifier.
     """
 
     takes_grades = True

@@ -216,10 +216,9 @@ class Workers:
 
 
 class Folds:
-    """The folds of a table, ``n_jobs`` at a time, on which options are tried one after the other.
-
-    The parameters that options do not vary are those of ``base``, whose first stage is what has to be led. First-stage
-    scores are computed once for all options that share them.
+    """The folds of a table, ``n_jobs`` at a time, on which options are tried one after the other. The parameters that
+    options do not vary are those of ``base``, whose first stage is what has to be led. First-stage scores are computed
+    once for all options that share them.
     """
 
     def __init__(
@@ -300,11 +299,9 @@ class Folds:
 
 
 def _resolved(task: Task) -> Task:
-    """The task with a number of folds for the first stage's scores, as a plain fit would use.
-
-    Held-out rows judge weights, and no bound or value. So a search ends with its first points, unless it is told where
-    to end, and values are not recomputed.
-    A first stage alone learns nothing from its scores of training rows.
+    """The task with a number of folds for the first stage's scores, as a plain fit would use. Held-out rows judge
+    weights, and no bound or value. So a search ends with its first points, unless it is told where to end, and values
+    are not recomputed. A first stage alone learns nothing from its scores of training rows.
     """
     folds = 0 if task.radius == 0 else asked_folds(task)
     limit = task.node_limit
@@ -379,10 +376,9 @@ def refuse_fixed_length(base: Options, data: Data) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Judge:
-    """Measures leads on the held-out rows of all folds in one list, or on all held-out lists.
-
-    ``list_length`` is the number of rows of the lists to come, if it is not that of the training list. Rows of equal
-    score count as in any order, on average: an option that breaks ties of the first stage by chance leads by nothing.
+    """Measures leads on the held-out rows of all folds in one list, or on all held-out lists. ``list_length`` is the
+    number of rows of the lists to come, if it is not that of the training list. Rows of equal score count as in any
+    order, on average: an option that breaks ties of the first stage by chance leads by nothing.
     """
 
     data: Data
@@ -396,10 +392,9 @@ class Judge:
         return [[k for k, split in enumerate(self.splits) if split.repeat == repeat] for repeat in repeats]
 
     def lead(self, deals: Sequence[tuple[Sequence[int], Sequence[Ranked]]]) -> Lead:
-        """The mean over some deals, each with its folds and what an option made of them.
-
-        The error is that of one deal: repeats hold out the same rows, and take from it little. Folds of a splitter,
-        which may not divide the rows, are ranked each by itself.
+        """The mean over some deals, each with its folds and what an option made of them. The error is that of one deal:
+        repeats hold out the same rows, and take from it little. Folds of a splitter, which may not divide the rows, are
+        ranked each by itself.
         """
         if not deals:
             return NOT_TRIED

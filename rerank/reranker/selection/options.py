@@ -132,10 +132,9 @@ NOT_TRIED = Lead(math.nan, math.nan, math.nan, math.nan)
 
 
 def beside(leads: Sequence[Lead], alone: float) -> list[Lead]:
-    """The same leads, each over one value of the first stage.
-
-    Options are tried on one or on more deals of the folds, and folds are joined by scores or by places. A lead is of
-    two rankings that are made alike; so the value of an option is that of the first stage with its lead.
+    """The same leads, each over one value of the first stage. Options are tried on one or on more deals of the folds,
+    and folds are joined by scores or by places. A lead is of two rankings that are made alike; so the value of an
+    option is that of the first stage with its lead.
     """
     return [one if math.isnan(one.lead) else Lead(alone + one.lead, alone, one.lead, one.error) for one in leads]
 

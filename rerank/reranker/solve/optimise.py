@@ -221,10 +221,9 @@ NONZEROS_A_SECOND = 60_000
 
 
 def seconds_to_state(problem: Problem, formulation: str, allowed: float = math.inf) -> float:
-    """Seconds to build a program and pass it to the solver; infinite for one that is refused.
-
-    Infinite also if to look at its pairs would take more than a quarter of the seconds that are ``allowed``; to build
-    it takes several times as long, unless the limits of the weights decide nearly all of them.
+    """Seconds to build a program and pass it to the solver; infinite for one that is refused. Infinite also if to look
+    at its pairs would take more than a quarter of the seconds that are ``allowed``; to build it takes several times as
+    long, unless the limits of the weights decide nearly all of them.
     """
     from formulations.errors import ModelTooLarge
 
