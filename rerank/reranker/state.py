@@ -89,6 +89,12 @@ class FittedState:
             limits.append("that keep your quotas")
         if self.result.bound_source == "rows":
             limits.append("that keep the rows added to the program")
+        fitted, smoothed = task.statistic, ""  # what a window fits in place of the statistic
+        fitted = fitted.statistic if isinstance(fitted, InLists) else fitted
+        if isinstance(fitted, Window) and task.statistic is not task.quoted:
+            smoothed = f"count of hits around place {fitted.at:,}"
+        elif isinstance(fitted, Share) and isinstance(fitted.statistic, Window):
+            smoothed = f"count of hits around the place at {fitted.percent:g} % of the list"
         unit = "standard deviations of the score" if self.anchored else "in the scaled score"
         unit, epsilon = "in the score" if self.task.normalise else unit, self.result.epsilon
         alike = self.binary  # whether hits are known to be rows: labels of two kinds, and no weights
@@ -99,7 +105,7 @@ class FittedState:
             who=who if p else "allowed weights",
             limits=tuple(limits),
             first_stage=name,
-            smoothed=_smoothed(task),
+            smoothed=smoothed,
             margin="" if epsilon < NOTABLE else f" by a margin of {epsilon:.4g} {unit}",
             hits=alike and not self.weighted_lists,
             constraints=task.constraints,
@@ -293,16 +299,6 @@ class FittedState:
             assert first is not None
             table = np.column_stack([first, table])
         return snapped_scores(table, self.low, self.high, self.weights)
-
-
-def _smoothed(task: Task) -> str:
-    """What a window fits in place of the statistic, in words."""
-    fitted = task.statistic.statistic if isinstance(task.statistic, InLists) else task.statistic
-    if isinstance(fitted, Window) and task.statistic is not task.quoted:
-        return f"count of hits around place {fitted.at:,}"
-    if isinstance(fitted, Share) and isinstance(fitted.statistic, Window):
-        return f"count of hits around the place at {fitted.percent:g} % of the list"
-    return ""
 
 
 def free_name(name: str, taken: Sequence[str]) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 from rerank.errors import InputError, NotSupportedError
 from rerank.io.columns import COMPLETE, Kind
 from rerank.io.labels import TwoLabels
-from rerank.problem import Margin
+from rerank.problem import Margin, digest
 from rerank.reranker.classes import WORD, from_flat
 from rerank.reranker.columns import Columns, all_columns
 from rerank.reranker.describe import Result
@@ -76,8 +76,11 @@ def document(state: FittedState) -> ModelDocument:
     positive = options["positive"] if isinstance(options["positive"], bool) else "signs"
     if signs.size:  # one value for all used columns, or a sign for each
         positive = bool(signs[0]) if np.all(signs == signs[0]) and signs[0] >= 0 else "signs"
-    result = result_to_flat(state.result)
-    if state.result.certificate is None:
+    result, sha256 = result_to_flat(state.result), state.data_sha256  # None if no column varies
+    if state.result.certificate is not None:
+        sha256 = str(state.result.certificate.data_sha256)
+    else:
+        sha256 = sha256 if state.problem is None else digest(state.problem)
         result |= {f"certificate.{name}": value for name, value in state.certificate.items()}
     return ModelDocument(
         statistic=statistic.name if coefficients is None else None,
@@ -115,20 +118,9 @@ def document(state: FittedState) -> ModelDocument:
             **state.columns_read,
         },
         versions=versions(),
-        data_sha256=_data_sha256(state),
+        data_sha256=sha256,
         random_state=state.task.seed,
     )
-
-
-def _data_sha256(state: FittedState) -> str | None:
-    """Digest of the problem; None if no column varies, so that there is no problem."""
-    if state.result.certificate is not None:
-        return str(state.result.certificate.data_sha256)
-    if state.problem is None:
-        return state.data_sha256
-    from rerank.problem import digest
-
-    return digest(state.problem)
 
 
 def versions(names: Sequence[str] = ("exact-rerank", *NUMBERS)) -> dict[str, str]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -300,8 +300,7 @@ def of_mixed_lists(data: Data) -> NDArray[np.bool_]:
     return relevant & mixed[data.qid]
 
 
-@dataclass(frozen=True, eq=False)
-class Kind:
+class Kind(NamedTuple):
     """A kind of queries, and what its own weights are worth on held-out queries of the kind. They are the average of
     the common weights, which count as ``POOL`` queries, and those of logistic regression on the queries of the kind.
     """

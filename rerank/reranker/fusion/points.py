@@ -5,7 +5,8 @@ RRF is the null that leads are told over: it uses ranks alone, so no scale and n
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -186,8 +187,7 @@ def point(kind: str, values: Values, X: Floats, lists: Lists, given: Floats) -> 
 PRIORS = ("auto", "equal", "logistic", "rrf")  # words for the weights that a fit corrects
 
 
-@dataclass(frozen=True, eq=False)
-class Null:
+class Null(NamedTuple):
     """A fusion that learns nothing from the judgements."""
 
     name: str

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import joblib
 import numpy as np
@@ -69,8 +69,7 @@ def part_of(data: Data, rows: Indices, gain: Any, name: str) -> Data:
         return checked(own.rows, Arguments(None, own.y, own.qid, *weights, ideal, own.groups, own.kinds), gain)
 
 
-@dataclass(frozen=True, eq=False)
-class Prior:
+class Prior(NamedTuple):
     """A first stage of some folds: its scores of the rows to learn from, and of the rows that are held out."""
 
     staged: Staged
@@ -165,8 +164,7 @@ def naming(place: str) -> Iterator[None]:
         raise type(error)(f"In {place}: {error}") from error
 
 
-@dataclass(frozen=True, eq=False)
-class Ranked:
+class Ranked(NamedTuple):
     """What one option and the first stage ``alone``, which has to be led, make of the rows held out in one fold.
 
     ``own`` and ``alone`` order these rows, or each of their lists; ``alone`` is NaN without a first stage. The joint
