@@ -435,8 +435,8 @@ class Reranker(Options, Ranker):
         """
         from rerank.reranker.files.export import Support, load_solution
 
-        given = (path, dialect, Support(bound, by, prove), choices)
-        return self._adopt(load_solution(self._fitted(), self._program(), *given, model))
+        solved = path, dialect, Support(bound, by, prove)
+        return self._adopt(load_solution(self._fitted(), self._program(), solved, choices, model))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all that is needed to rank rows and to verify the result, as JSON without pickle."""
