@@ -221,7 +221,8 @@ def checked(rows: Rows, arguments: Arguments, gain: Gain, pos_label: Any = None)
     if arguments.qid is not None:
         names, lists = number_lists(check_qid(arguments.qid, n))
     weights = None if arguments.sample_weight is None else check_weights(arguments.sample_weight, n)
-    gains, by_list = gains_and_weights(grades, gain, weights, arguments.query_weight, names, lists)
+    numbers = None if lists is None else (names, lists)
+    gains, by_list = gains_and_weights(grades, gain, weights, arguments.query_weight, numbers)
     groups, people, ideal = arguments.groups, arguments.people, arguments.ideal_gains
     return Data(
         rows=rows,
@@ -253,12 +254,7 @@ def numbered(ideal_gains: IdealGains, names: tuple[Any, ...]) -> IdealGains:
 
 
 def gains_and_weights(
-    y: Floats,
-    gain: Gain,
-    sample_weight: Floats | None,
-    query_weight: Weights,
-    names: tuple[Any, ...],
-    qid: Indices | None,
+    y: Floats, gain: Gain, sample_weight: Floats | None, query_weight: Weights, lists: tuple[Any, Indices] | None
 ) -> tuple[Floats, Floats | None]:
     """Gain of each row and weight of its list. ``query_weight`` maps list ids to weights (1 for others), or has a
     number for each row, the same in all of a list.
@@ -270,8 +266,9 @@ def gains_and_weights(
         )
     if query_weight is None:
         return gains, None
-    if qid is None:
+    if lists is None:
         raise InputError("query_weight weighs lists, and there is no qid; give qid, or use sample_weight for rows.")
+    names, qid = lists
     unknown = [name for name in query_weight if name not in set(names)] if isinstance(query_weight, Mapping) else []
     if unknown:
         raise InputError(

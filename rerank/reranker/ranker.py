@@ -135,7 +135,7 @@ class Ranker(ShownMixin, BaseEstimator):
             lists, weights = None, given.query_weight
             if qid is not None:
                 names, lists = number_lists(check_qid(given.qid, rows.n))
-                _, weights = gains_and_weights(grades, gain_of(statistic, self.gain), None, weights, names, lists)
+                _, weights = gains_and_weights(grades, gain_of(statistic, self.gain), None, weights, (names, lists))
             more = {"sample_weight": given.sample_weight, "query_weight": weights}
             more["ideal_gains"] = numbered(ideal_gains, names)
             scores = self.state_.list_scores(rows, lists)

@@ -368,9 +368,7 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         model = self._model()
         if self._two is None:
             raise InputError(f"A curve by alpha is of two runs, and this fit has {len(model.names)}; fit two of them.")
-        values, X, folds, held = self._two
-        first, second = model.names
-        return alpha_curve(values, X, model.weights, (first, second), model.normaliser, folds, held)
+        return alpha_curve(model, *self._two)
 
     def _by_kind(self) -> list[Part]:
         head = ("kind", "queries", "lead over common weights", "standard error", *self.weights_, "")
