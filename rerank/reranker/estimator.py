@@ -33,13 +33,8 @@ if TYPE_CHECKING:
 GONE = {"thinning": "leave it out; a window or list_length also makes lower places count"}
 """Parameters of earlier versions, and what to use."""
 
-PARTS = {
-    "fit_parts": "fit",
-    "scores_of_parts": "decision_function",
-    "top_of_parts": "rank",
-    "ranks_of_parts": "rank",
-    "score_of_parts": "score",
-}
+PARTS = {"fit_parts": "fit", "scores_of_parts": "decision_function", "score_of_parts": "score"}
+PARTS |= {"top_of_parts": "rank", "ranks_of_parts": "rank"}
 """Methods of earlier versions, for lists that came in parts, and what to call with a table."""
 
 

@@ -1,11 +1,9 @@
 """What held-out rows said of the options of a fit: numbers, words and a picture, from a choice or from a file."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -45,7 +43,7 @@ class Evidence:
     remark: str = ""  # another rule than that of the safeguard, in a sentence
 
     @classmethod
-    def of(cls, results: Mapping[str, Any], **rest: Any) -> Evidence:
+    def of(cls, results: Mapping[str, Any], **rest: Any) -> Self:
         """The evidence of the ``cv_results_`` of a choice."""
         sides: dict[str, Any] = {
             name: tuple(None if math.isnan(one) else float(one) for one in results[of])

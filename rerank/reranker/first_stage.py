@@ -5,11 +5,9 @@ shortlist. If it is an affine function of the features, its weights are kept as 
 same bits on every machine, can be written to a model file, and gives the search its start.
 """
 
-from __future__ import annotations
-
 import importlib
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,7 +101,7 @@ class FirstStage:
         """Whether it is a function or ready scores, and no estimator."""
         return self.coef is None and not any(hasattr(self.estimator, each) for each in ("fit", "predict"))
 
-    def mapped(self, centre: float, scale: float) -> FirstStage:
+    def mapped(self, centre: float, scale: float) -> Self:
         """The same order, with scores shifted by ``centre`` and divided by ``scale``."""
         if self.coef is None:
             return replace(self, centre=self.centre + centre * self.scale, scale=self.scale * scale)

@@ -1,11 +1,9 @@
 """A fitted reranker as one frozen object: it ranks rows, files store it, export and verify read it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -252,7 +250,7 @@ class FittedState:
             found.append(Reason(float(score), columns if moved[row] and used.size else None))
         return found
 
-    def with_classes(self, rows: Rows, y: Floats, first: Floats | None) -> FittedState:
+    def with_classes(self, rows: Rows, y: Floats, first: Floats | None) -> Self:
         """The state with the classes of the training rows, and with cuts if rows are scored one by one. ``first`` are
         the first stage's scores of these rows, out-of-fold where there are folds.
         """

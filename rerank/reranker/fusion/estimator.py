@@ -1,11 +1,9 @@
 """Fitted score fusion: normalised scores of several runs, weighted, with RRF as the null hypothesis."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -150,7 +148,7 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         has them (``taken``). All other numbers are of the common weights; ``score`` takes kinds.
     """
 
-    def fit(self, runs: Any, qrels: Any, kinds: Any = None) -> ScoreFusion:
+    def fit(self, runs: Any, qrels: Any, kinds: Any = None) -> Self:
         """Choose and fit on the judged queries of the runs.
 
         Parameters

@@ -1,14 +1,12 @@
 """Held-out rows ranked by options that learned from the other rows, and what these rankings are worth."""
 
-from __future__ import annotations
-
 import math
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import joblib
 import numpy as np
@@ -49,7 +47,7 @@ class Fold:
     held: Data
     name: str
 
-    def reranking(self, features: Any) -> Fold:
+    def reranking(self, features: Any) -> Self:
         """The same rows with other columns to rerank. What a transformer learns, it learns of the training rows."""
         with naming(f"the training rows of {self.name}"):
             learn = self.learn.reranking(features)
@@ -351,17 +349,6 @@ def judged_by(data: Data) -> NDArray[np.bool_]:
     return relevant if data.list_weight is None else relevant & (data.list_weight > 0)
 
 
-def dealt(
-    base: Options, data: Data, folds: int, seed: Any, clock: Clock, n_jobs: int | None = None
-) -> tuple[Folds, Judge]:
-    """Folds of whole lists and groups that are dealt once, for options beside those of ``base``, and their judge."""
-    refuse_fixed_length(base, data)
-    splits = splits_of(data.X, judged_by(data), data.units, whole("folds", folds, 2), 1, seed, data.unit)
-    # Scores of several fits have no common scale, so the folds of one list are ranked each by itself.
-    judged = splits if data.qid is not None else [replace(split, repeat=-1) for split in splits]
-    return Folds(base, splits, data, clock, n_jobs), Judge(data, judged, parse(base.stat), base.list_length)
-
-
 def refuse_fixed_length(base: Options, data: Data) -> None:
     """Refuse coefficients for one length if the folds are parts of a single list."""
     statistic = parse(base.stat)
@@ -429,3 +416,14 @@ def in_lists_of(statistic: RankStatistic, length: int, m: int) -> tuple[RankStat
         return statistic, 1.0
     unit = 1.0 if statistic.normalised or statistic.per_relevant else length / m
     return (statistic if statistic.by_share else InLists(statistic, length)), unit
+
+
+def dealt(
+    base: Options, data: Data, folds: int, seed: Any, clock: Clock, n_jobs: int | None = None
+) -> tuple[Folds, Judge]:
+    """Folds of whole lists and groups that are dealt once, for options beside those of ``base``, and their judge."""
+    refuse_fixed_length(base, data)
+    splits = splits_of(data.X, judged_by(data), data.units, whole("folds", folds, 2), 1, seed, data.unit)
+    # Scores of several fits have no common scale, so the folds of one list are ranked each by itself.
+    judged = splits if data.qid is not None else [replace(split, repeat=-1) for split in splits]
+    return Folds(base, splits, data, clock, n_jobs), Judge(data, judged, parse(base.stat), base.list_length)
