@@ -46,37 +46,18 @@ def _options(
     """Options before the command."""
 
 
-for name, command in (
-    ("demo", demo.demo),
-    ("compare", comparing.compare),
-    ("frontier", comparing.frontier),
-    ("fit", fitting.fit),
-    ("rank", ranking.rank),
-    ("score", ranking.score),
-    ("report", ranking.report),
-    ("evaluate", evaluating.evaluate),
-    ("fuse", fusing.fuse),
-    ("export", programs.export),
-    ("solve", programs.solve),
-    ("import", programs.take),
-    ("verify", checking.verify),
-    ("doctor", checking.doctor),
-    ("convert", tables.convert),
-):
+FITS = (demo.demo, comparing.compare, comparing.frontier, fitting.fit, ranking.rank, ranking.score, ranking.report)
+SEARCHES = (evaluating.evaluate, fusing.fuse)
+FILES = (programs.export, programs.solve, programs.take, checking.verify, checking.doctor, tables.convert)
+for command in (*FITS, *SEARCHES, *FILES):
+    name = "import" if command is programs.take else command.__name__  # which is a word of Python
     app.command(name, epilog=after_help(name))(guarded(command))
 
 cards = typer.Typer(
     help="Cards of points: fit, show, apply, report, compare, export.", no_args_is_help=True, rich_markup_mode=None
 )
-for name, own in (
-    ("fit", card.fit),
-    ("show", card.show),
-    ("apply", card.apply),
-    ("report", card.report),
-    ("regret", card.regret),
-    ("export", card.export),
-):
-    cards.command(name, epilog=after_help(f"card {name}"))(guarded(own))
+for command in (card.fit, card.show, card.apply, card.report, card.regret, card.export):
+    cards.command(command.__name__, epilog=after_help(f"card {command.__name__}"))(guarded(command))
 app.add_typer(cards, name="card", epilog=after_help("card"))
 
 

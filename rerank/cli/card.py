@@ -169,7 +169,7 @@ def report(
     The card as on paper, how good it is on these rows, what each total means here and in the rows of the fit, and the
     cuts to act on. The page needs no network and runs no code.
     """
-    from rerank.cli.card_page import sections
+    from rerank.cli.page import card_sections
     from rerank.io.paths import check_outputs
 
     if output.suffix.lower() not in (".html", ".htm"):
@@ -177,7 +177,8 @@ def report(
     check_outputs([card, *with_ideal(data)], {"--output": output})
     document, found, table = _read_for(card, data, **columns, need_label=True)
     measured = stat or (document.fit or {}).get("statistic", "auc")
-    parts, value = sections(found, named_table(table), table, measured, _fitted(document) if document.fit else None)
+    fit = _fitted(document) if document.fit else None
+    parts, value = card_sections(found, named_table(table), table, measured, fit)
     write_page(output, f"A card of points on {data.name}", parts, as_json, statistic=measured, value=value)
 
 
@@ -264,10 +265,9 @@ def _kinds(texts: str | None, *more: str | None) -> Kinds:
 
 
 def _kinds_of(questions: Sequence[Question]) -> Kinds:
-    """What the columns of a card hold: numbers where its questions compare sizes, texts where they name one.
-
-    The texts that a card names stand as they are, whatever a reader takes for a missing value. Words for truth may
-    stand in a column of texts or of truth values, which its first entry tells.
+    """What the columns of a card hold: numbers where its questions compare sizes, texts where they name one. The texts
+    that a card names stand as they are, whatever a reader takes for a missing value. Words for truth may stand in a
+    column of texts or of truth values, which its first entry tells.
     """
     from rerank.io.columns import Kind
     from rerank.io.lines import TRUTH

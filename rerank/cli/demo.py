@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rerank.io import Table
-    from rerank.io.page import Part
     from rerank.reranker.describe import Result
 
 ROWS, TOP = 5000, 60
@@ -54,8 +53,6 @@ def demo(
 
     A first stage is corrected, guarded by held-out rows, and both are compared on lists to come.
     """
-    from rerank.io.page import as_text
-
     if as_json:
         with working(f"{WORK} {AGAIN}"):
             both = dict(zip(("pays", "kept"), (case.to_dict() for case in cases(time_limit, jobs))))
@@ -67,7 +64,7 @@ def demo(
     for work, parts in ((WORK, pays), (AGAIN, kept)):
         with working(work):
             case = next(found)
-        tell(as_text(parts(case)))
+        tell("\n".join(parts(case)))
 
 
 @dataclass(frozen=True)
@@ -134,10 +131,9 @@ def guarded(
     others: Mapping[str, Callable[[Any, Any], Callable[[Any], Any]]] = MappingProxyType({}),
     **choice: Any,
 ) -> Case:
-    """Fit on one made-up list and rank lists to come, which are the same for every seed.
-
-    ``others`` are further scores to compare with: functions from rows and labels to a function that scores rows, and
-    ``choice`` holds parameters of :class:`rerank.RerankerCV`.
+    """Fit on one made-up list and rank lists to come, which are the same for every seed. ``others`` are further scores
+    to compare with: functions from rows and labels to a function that scores rows, and ``choice`` holds parameters of
+    :class:`rerank.RerankerCV`.
     """
     import numpy as np
     from sklearn.base import clone
@@ -198,24 +194,20 @@ def opening() -> str:
     )
 
 
-def pays(case: Case) -> list[Part]:
+def pays(case: Case) -> list[str]:
     """What held-out rows say, the answer, the lists to come and two lists side by side."""
-    from rerank.io.page import Words
     from rerank.reranker.describe import describe
 
-    blank, first, last = Words(""), map(Words, fitted(case)), map(Words, to_come(case))
-    return [*first, blank, Words(describe(case.result).answer), blank, *last, blank, *side_by_side(case), blank]
+    return [*fitted(case), "", describe(case.result).answer, "", *to_come(case), "", *side_by_side(case), ""]
 
 
-def kept(case: Case) -> list[Part]:
+def kept(case: Case) -> list[str]:
     """The case where the guard keeps the first stage."""
-    from rerank.io.page import Words
-
     first = (
         "Where the first stage is right there is nothing to gain. The same sensors, but one way to fail, with log-odds "
         "as logistic regression takes them to be:"
     )
-    return [Words(line) for line in (first, "", *fitted(case), *to_come(case), "", ONE_DRAW)]
+    return [first, "", *fitted(case), *to_come(case), "", ONE_DRAW]
 
 
 def fitted(case: Case) -> list[str]:
@@ -249,13 +241,13 @@ def to_come(case: Case) -> list[str]:
     ]
 
 
-def side_by_side(case: Case) -> list[Part]:
+def side_by_side(case: Case) -> list[str]:
     """The tops of two lists side by side: row, label and place in the other list."""
-    from rerank.io.page import Cells, Words
+    from rerank.io.page import Cells
 
     rows, mark = [("place", "first stage", "failed", "corrected", "failed", "was at")], {True: "yes", False: "."}
     for place, (left, right) in enumerate(zip(case.before, case.after, strict=True), start=1):
         was = "" if right.other == place else str(right.other)
         rows.append((str(place), left.name, mark[left.relevant], right.name, mark[right.relevant], was))
     title = f"The first {len(case.before)} places of a list to come ({', '.join(SHOWN)}):"
-    return [Words(title), Cells(rows, ("right", "left", "left", "left", "left", "right"), named=True)]
+    return [title, Cells(rows, ("right", "left", "left", "left", "left", "right"), named=True).as_text()]

@@ -66,7 +66,7 @@ def fit(
     from rerank.reranker.files.document import save
     from rerank.reranker.task import task_of
 
-    check_meant(free, cv, safeguard, holdout, **given)
+    check_meant(free, cv, safeguard, holdout, given)
     if not given["quota"]:
         refuse_idle({"--people": columns["people"]}, "it says what a --quota counts; add one, or leave it out")
     proof, checkpoint = given["proof"], given["checkpoint"]
@@ -165,19 +165,7 @@ def chosen(est: Reranker, table: Table, cv: int, safeguard: float | None) -> Rer
 
 
 def check_meant(
-    free: bool,
-    cv: int | None,
-    safeguard: float | None,
-    holdout: float | None,
-    *,
-    margin: float | None,
-    epsilon: str,
-    first_stage: str,
-    n_candidates: str,
-    cross_fit: str,
-    solver: str,
-    presolve: bool,
-    **_: Any,
+    free: bool, cv: int | None, safeguard: float | None, holdout: float | None, given: dict[str, Any]
 ) -> None:
     """Refuse a share that is none, and options of ``rerank fit`` that have no meaning beside the others."""
     if holdout is not None and not 0 < holdout < 1:
@@ -185,17 +173,16 @@ def check_meant(
     if free:
         why = "it says how held-out rows choose, which --free does not ask; leave one of them out"
         refuse_idle({"--cv": cv, "--safeguard": safeguard}, why)
-    elif solver == "none":
+    elif given["solver"] == "none":
         refuse_idle({"--solver none": True}, "it fits nothing that held-out rows could judge; add --free")
-    if margin is not None:
+    epsilon, candidates, folds = (given[name] for name in ("epsilon", "n_candidates", "cross_fit"))
+    if given["margin"] is not None:
         refuse_idle({"--epsilon": None if epsilon == "auto" else epsilon}, "--margin replaces it; leave one out")
-    if first_stage == "none":
-        idle = {
-            "--candidates": None if n_candidates in ("auto", "0") else n_candidates,
-            "--cross-fit": None if cross_fit in ("auto", "none") else cross_fit,
-        }
+    if given["first_stage"] == "none":
+        idle = {"--candidates": None if candidates in ("auto", "0") else candidates}
+        idle["--cross-fit"] = None if folds in ("auto", "none") else folds
         refuse_idle(idle, "it is about the scores of a first stage; leave it out, or name a --first-stage")
-    if solver == "search" and not presolve:
+    if given["solver"] == "search" and not given["presolve"]:
         refuse_idle({"--no-presolve": True}, "--solver search does nothing but that search; leave one of them out")
 
 

@@ -106,10 +106,9 @@ def read_data(
     kinds: Kinds | None = None,
     **roles: str | None,
 ) -> Table:
-    """The table of a file, without rows of weight 0; notes of its reader go to standard error.
-
-    Features are names, or a text of names with commas between. With ``kinds`` it may have texts and gaps, and ``roles``
-    name the columns of label, list and so on (:func:`rerank.io.read_csv`).
+    """The table of a file, without rows of weight 0; notes of its reader go to standard error. Features are names, or a
+    text of names with commas between. With ``kinds`` it may have texts and gaps, and ``roles`` name the columns of
+    label, list and so on (:func:`rerank.io.read_csv`).
     """
     names = split_names(features) if isinstance(features, str) else features
     return there(_read(path, need_label, features=names, delimiter=separator(delimiter), kinds=kinds, **roles))
@@ -167,7 +166,6 @@ def read_for(
     **roles: str | None,
 ) -> tuple[ModelDocument, Table]:
     """A model and a table with its columns; one that ``roles`` do not name is that of the fit, if the file has it.
-
     Labels are read where they are needed or, with ``take_label``, where the file has them. Rows of weight 0 are left
     out where labels are needed.
     """

@@ -11,17 +11,14 @@ from rerank.errors import InputError
 from rerank.io.labels import TwoLabels
 from rerank.problem.lists import Floats
 
-LARGEST = 2**53
-"""Grade up to which doubles count; larger ones are told apart by their gains, and are no classes."""
-
+LARGEST = 2**53  # grade up to which doubles count; larger ones are told apart by their gains, and are no classes
 WORD = "cuts"  # name of the entries of a model file
 
 
 @dataclass(frozen=True, eq=False)
 class Classes:
-    """Labels from irrelevant to most relevant, and the cuts between them.
-
-    Scores that are compared within lists only, and weights that were read from a solution file, have no cuts.
+    """Labels from irrelevant to most relevant, and the cuts between them. Scores that are compared within lists only,
+    and weights that were read from a solution file, have no cuts.
     """
 
     grades: tuple[int, ...]  # ascending; the first is 0

@@ -19,7 +19,6 @@ NEEDED = ("numba", "scipy.optimize", "scipy.spatial.distance")
 
 class Clock:
     """A deadline, counted from the time the object is made; without a ``time_limit`` in seconds there is none.
-
     ``limit`` is in seconds, infinite without one, ``seconds`` the wall time of each phase so far, without compiling and
     loading, and ``cut`` whether the limit ended the last search before it was through.
     """

@@ -24,10 +24,8 @@ from rerank.reranker.task import FOLDS, Task
 
 @dataclass(frozen=True, eq=False)
 class Staged:
-    """A fitted first stage, and its scores of the training rows.
-
-    ``stopped`` where the time was over before all folds were scored: the scores are then those of rows it has seen, and
-    nothing may be corrected by them.
+    """A fitted first stage, and its scores of the training rows. ``stopped`` where the time was over before all folds
+    were scored: the scores are then those of rows it has seen, and nothing may be corrected by them.
     """
 
     stage: FirstStage  # for rows to come
@@ -54,8 +52,7 @@ def staged(data: Data, task: Task, clock: Clock | None = None) -> Staged | None:
     if stage.frozen:
         word = f"The first stage {stage.name} is taken at its word: if it has seen these rows, rows to come fare worse."
         return Staged(stage, scores, notes=(word,) if anchored else ())
-    folds = folds_of(data, task)
-    if folds < 2:
+    if (folds := folds_of(data, task)) < 2:
         unit = data.unit.replace("joined list", "list or group")
         where = "There is one relevant row" if unit == "row" else f"All relevant rows are in one {unit}"
         seen = "the first stage's scores cannot be out-of-fold: they are of rows that it has seen."

@@ -1,13 +1,11 @@
 """Checked training data: the gain of each row, its list, and the list's weight."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -71,7 +69,7 @@ class Data:
             return "row"
         return "list" if self.groups is None else "group" if self.qid is None else "joined list"
 
-    def some(self, rows: Indices) -> Data:
+    def some(self, rows: Indices) -> Self:
         """Some of the rows; their lists keep their numbers."""
         sides = {name: getattr(self, name) for name in BY_ROW}
         kept = {name: side[rows] for name, side in sides.items() if side is not None}
@@ -83,7 +81,7 @@ class Data:
         columns = self.rows.columns
         return tuple(columns.names[j] for j in columns.chosen)
 
-    def reranking(self, features: Any) -> Data:
+    def reranking(self, features: Any) -> Self:
         """The same rows with other columns to rerank: those that ``features`` names or makes of them."""
         own = self.rows.columns
         rows = columns_of(self.rows.given, self.y, features, own.inputs)
@@ -149,12 +147,12 @@ class Arguments:
     there: Present = field(default_factory=Present)  # which rows of the user's table these are; see `present`
 
     @classmethod
-    def of_file(cls, table: Table) -> Arguments:
+    def of_file(cls, table: Table) -> Self:
         """Those of a table that was read from a file, whose columns have names."""
         weights = table.sample_weight, None, table.ideal_gains
         return cls(table.X, table.y, table.qid, *weights, table.groups, table.people, table.feature_names)
 
-    def present(self) -> Arguments:
+    def present(self) -> Self:
         """Those of the rows with a weight; the lists are one id a row."""
         table = as_table(self.X)
         there = present(table.shape[0], self.sample_weight, self.query_weight, self.qid)
@@ -221,7 +219,8 @@ def checked(rows: Rows, arguments: Arguments, gain: Gain, pos_label: Any = None)
     if arguments.qid is not None:
         names, lists = number_lists(check_qid(arguments.qid, n))
     weights = None if arguments.sample_weight is None else check_weights(arguments.sample_weight, n)
-    gains, by_list = gains_and_weights(grades, gain, weights, arguments.query_weight, names, lists)
+    numbers = None if lists is None else (names, lists)
+    gains, by_list = gains_and_weights(grades, gain, weights, arguments.query_weight, numbers)
     groups, people, ideal = arguments.groups, arguments.people, arguments.ideal_gains
     return Data(
         rows=rows,
@@ -253,12 +252,7 @@ def numbered(ideal_gains: IdealGains, names: tuple[Any, ...]) -> IdealGains:
 
 
 def gains_and_weights(
-    y: Floats,
-    gain: Gain,
-    sample_weight: Floats | None,
-    query_weight: Weights,
-    names: tuple[Any, ...],
-    qid: Indices | None,
+    y: Floats, gain: Gain, sample_weight: Floats | None, query_weight: Weights, lists: tuple[Any, Indices] | None
 ) -> tuple[Floats, Floats | None]:
     """Gain of each row and weight of its list. ``query_weight`` maps list ids to weights (1 for others), or has a
     number for each row, the same in all of a list.
@@ -270,8 +264,9 @@ def gains_and_weights(
         )
     if query_weight is None:
         return gains, None
-    if qid is None:
+    if lists is None:
         raise InputError("query_weight weighs lists, and there is no qid; give qid, or use sample_weight for rows.")
+    names, qid = lists
     unknown = [name for name in query_weight if name not in set(names)] if isinstance(query_weight, Mapping) else []
     if unknown:
         raise InputError(

@@ -40,8 +40,7 @@ PARTS = {
 }
 """First stages of this package, and parts of their names, in words."""
 
-GIVEN = "the given score"
-"""A first stage that is a function or ready scores, whose name may say nothing."""
+GIVEN = "the given score"  # a first stage that is a function or ready scores, whose name may say nothing
 
 
 TIES = {"pessimistic": "ties counted against it", "average": "a tied pair as one half"}
@@ -50,9 +49,8 @@ TIES = {"pessimistic": "ties counted against it", "average": "a tied pair as one
 
 @dataclass(frozen=True, kw_only=True)
 class Description:
-    """What is said of a fitted model, in the order in which it is read.
-
-    ``str`` shows everything but the details, and a notebook has them folded.
+    """What is said of a fitted model, in the order in which it is read. ``str`` shows everything but the details, and a
+    notebook has them folded.
     """
 
     asked: tuple[str, ...]  # sentences: what was asked

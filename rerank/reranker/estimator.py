@@ -33,13 +33,8 @@ if TYPE_CHECKING:
 GONE = {"thinning": "leave it out; a window or list_length also makes lower places count"}
 """Parameters of earlier versions, and what to use."""
 
-PARTS = {
-    "fit_parts": "fit",
-    "scores_of_parts": "decision_function",
-    "top_of_parts": "rank",
-    "ranks_of_parts": "rank",
-    "score_of_parts": "score",
-}
+PARTS = {"fit_parts": "fit", "scores_of_parts": "decision_function", "score_of_parts": "score"}
+PARTS |= {"top_of_parts": "rank", "ranks_of_parts": "rank"}
 """Methods of earlier versions, for lists that came in parts, and what to call with a table."""
 
 
@@ -435,8 +430,8 @@ class Reranker(Options, Ranker):
         """
         from rerank.reranker.files.export import Support, load_solution
 
-        given = (path, dialect, Support(bound, by, prove), choices)
-        return self._adopt(load_solution(self._fitted(), self._program(), *given, model))
+        solved = path, dialect, Support(bound, by, prove)
+        return self._adopt(load_solution(self._fitted(), self._program(), solved, choices, model))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all that is needed to rank rows and to verify the result, as JSON without pickle."""

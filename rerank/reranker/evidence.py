@@ -1,11 +1,9 @@
 """What held-out rows said of the options of a fit: numbers, words and a picture, from a choice or from a file."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -45,7 +43,7 @@ class Evidence:
     remark: str = ""  # another rule than that of the safeguard, in a sentence
 
     @classmethod
-    def of(cls, results: Mapping[str, Any], **rest: Any) -> Evidence:
+    def of(cls, results: Mapping[str, Any], **rest: Any) -> Self:
         """The evidence of the ``cv_results_`` of a choice."""
         sides: dict[str, Any] = {
             name: tuple(None if math.isnan(one) else float(one) for one in results[of])
@@ -100,12 +98,9 @@ class Evidence:
             return [*([f"Held-out rows ({often}), {self.statistic}: {alone}."] if alone else []), self.ending]
         value, ends, lead = self.values[self.chosen], self.interval(self.chosen), self.leads[self.chosen]
         assert value is not None
-        said = f"{self.options[self.chosen]} {short(value)}"
-        more = "" if not alone else f", {alone}"
-        if lead is not None:
-            more += f": a lead of {short(lead)}"
-        if ends is not None:
-            more += f" (95 % interval {short(ends[0])} to {short(ends[1])})"
+        said, more = f"{self.options[self.chosen]} {short(value)}", f", {alone}" if alone else ""
+        more += "" if lead is None else f": a lead of {short(lead)}"
+        more += "" if ends is None else f" (95 % interval {short(ends[0])} to {short(ends[1])})"
         kept = [LOST] if self.fit_keeps else []
         kept += [self.reason] if self._unclear(self.chosen) else []
         return [f"Held-out rows ({often}), {self.statistic}: {said}{more}.", *kept, *self._of_rivals()]
@@ -161,13 +156,8 @@ class Evidence:
 
     def told(self) -> tuple[list[str], list[tuple[str, str, str, str]], list[str]]:
         """What the numbers are, the rows of the table under their heads, and what was chosen."""
-        often = (
-            ""
-            if self.rounds == 1
-            else f", dealt {self.rounds} times"
-            if self.remark
-            else f"; options that lead were tried on {self.rounds} deals of the folds"
-        )
+        often = f"; options that lead were tried on {self.rounds} deals of the folds"
+        often = "" if self.rounds == 1 else f", dealt {self.rounds} times" if self.remark else often
         first = [f"Held-out rows of {self.folds} folds{often}."]
         if self.list_length is not None:
             first.append(f"Counted for lists to come of {self.list_length:,} rows; list_length says how long they are.")

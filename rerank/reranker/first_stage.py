@@ -5,11 +5,9 @@ shortlist. If it is an affine function of the features, its weights are kept as 
 same bits on every machine, can be written to a model file, and gives the search its start.
 """
 
-from __future__ import annotations
-
 import importlib
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,7 +101,7 @@ class FirstStage:
         """Whether it is a function or ready scores, and no estimator."""
         return self.coef is None and not any(hasattr(self.estimator, each) for each in ("fit", "predict"))
 
-    def mapped(self, centre: float, scale: float) -> FirstStage:
+    def mapped(self, centre: float, scale: float) -> Self:
         """The same order, with scores shifted by ``centre`` and divided by ``scale``."""
         if self.coef is None:
             return replace(self, centre=self.centre + centre * self.scale, scale=self.scale * scale)
@@ -179,9 +177,8 @@ def fit_first_stage(
     sample_weight: Floats | None = None,
     random_state: Any = None,
 ) -> tuple[FirstStage, Floats]:
-    """The fitted first stage and its scores; an estimator that is already fitted is used as it is.
-
-    It is ``"logistic"``, also with ``"+"`` and :data:`VARIANTS`, a scorer of this package, a column of the table, any
+    """The fitted first stage and its scores; an estimator that is already fitted is used as it is. It is
+    ``"logistic"``, also with ``"+"`` and :data:`VARIANTS`, a scorer of this package, a column of the table, any
     scikit-learn estimator, a function from a table to scores, or one score for each row.
     """
     if (ready := _ready(first_stage, rows)) is not None:
@@ -309,10 +306,9 @@ def linear_stage(weights: Any, rows: Rows) -> tuple[FirstStage, Floats]:
 
 @uncounted()
 def _logistic(name: str, rows: Rows) -> tuple[Any, str]:
-    """The logistic regression that a name stands for, and a sentence on columns that it leaves out.
-
-    If columns of numbers that miss none are all that there is to learn from, it is one of these, whose weights are kept
-    as numbers; else one of the table as it is, which has its own sentence.
+    """The logistic regression that a name stands for, and a sentence on columns that it leaves out. If columns of
+    numbers that miss none are all that there is to learn from, it is one of these, whose weights are kept as numbers;
+    else one of the table as it is, which has its own sentence.
     """
     from rerank.scorers import TableLogistic
 

@@ -38,9 +38,7 @@ Solve = Callable[[Problem, Task, Clock, Floats | None], Solution]
 """From a problem and weights to start from to weights with their exact value and a bound."""
 
 UNUSED = "decides nothing"  # what the note says on a first stage whose score is not used
-
-LATE = "nothing was left for the search"
-"""What the note says on a fit whose time was over before its search."""
+LATE = "nothing was left for the search"  # what the note says on a fit whose time was over before its search
 
 BOXES, MORE_BOXES = 5e9, 4
 """Boxes for a bound with a tied pair as one half: so many divided by the pairs, and so many times those of the fit."""
@@ -72,10 +70,9 @@ def concluded(
     solve: Solve | None = None,
     ties: Ties | None = None,
 ) -> FittedState:
-    """The fitted state of a stated problem: the better of the weights and the first stage, by what is fitted.
-
-    Without ``solve`` it is what ``task.solver`` names. Equal scores count in the statistic as it says, or by ``ties``;
-    a value counts them against the row.
+    """The fitted state of a stated problem: the better of the weights and the first stage, by what is fitted. Without
+    ``solve`` it is what ``task.solver`` names. Equal scores count in the statistic as it says, or by ``ties``; a value
+    counts them against the row.
     """
     problem, statistic, searched = training.problem, task.statistic, solve is None and task.solver != "none"
     scores, stage = (None, None) if first is None else (first.scores, first.stage)
@@ -185,12 +182,9 @@ def concluded(
         ties=ties,
         statistic_name=task.quoted.name,
         fitted_name=statistic.name,
-        gain=task.gain,
-        C=task.C,
-        solver=task.solver,
+        **{name: getattr(task, name) for name in ("gain", "C", "solver")},
         epsilon=problem.epsilon if problem is not None else task.epsilon or SMALLEST_DEFAULT,
-        n_lists=training.n_lists,
-        n_empty_lists=training.n_empty_lists,
+        **{name: getattr(training, name) for name in ("n_lists", "n_empty_lists")},
         shortlist=training.info,
         seconds=clock.report(),
         first_stage_statistic=quoted_before,

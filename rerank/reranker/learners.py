@@ -142,10 +142,9 @@ def name_of(estimator: Any) -> str:
 
 
 def affine_part(estimator: Any, X: Floats, scores: Floats) -> tuple[Floats | None, float]:
-    """Weights (d,) in original units and the intercept, if an estimator gives ``scores`` of ``X`` that are affine.
-
-    That is so of a linear model, or a pipeline of standard scalers and a linear model, frozen or not. None for weights
-    if the scores are not affine, or not known to be.
+    """Weights (d,) in original units and the intercept, if an estimator gives ``scores`` of ``X`` that are affine. That
+    is so of a linear model, or a pipeline of standard scalers and a linear model, frozen or not. None for weights if
+    the scores are not affine, or not known to be.
     """
     from sklearn.pipeline import Pipeline
     from sklearn.preprocessing import StandardScaler
@@ -169,16 +168,14 @@ def affine_part(estimator: Any, X: Floats, scores: Floats) -> tuple[Floats | Non
         return None, 0.0
     # Poisson regression and others have coefficients too, but their scores are not linear; they are kept as estimators.
     size = np.abs(X) @ np.abs(coef) + abs(constant) + 1.0
-    if np.all(np.abs(affine(X, coef, constant) - scores) <= 1e-9 * size):
-        return coef, constant
-    return None, 0.0
+    linear = np.all(np.abs(affine(X, coef, constant) - scores) <= 1e-9 * size)
+    return (coef, constant) if linear else (None, 0.0)
 
 
 def standardised(scorer: Any, X: Any, names: Sequence[str]) -> Any:
-    """A pipeline that fits the scorer to standardised columns.
-
-    Columns of a size whose squares are not finite, or vanish, are divided by a power of two before. That is exact, so
-    the scores are those of the table in such a unit. A column so small that its weight would be no number is refused.
+    """A pipeline that fits the scorer to standardised columns. Columns of a size whose squares are not finite, or
+    vanish, are divided by a power of two before. That is exact, so the scores are those of the table in such a unit. A
+    column so small that its weight would be no number is refused.
     """
     from sklearn.frozen import FrozenEstimator
     from sklearn.pipeline import make_pipeline

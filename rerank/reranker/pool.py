@@ -95,8 +95,7 @@ def _half(
     elif problem.by_sum or problem.signs[j]:
         return False, []  # what is left is the weight 0
     else:
-        signs = problem.signs.copy()
-        signs[j] = -sign
+        signs = np.where(np.arange(problem.signs.size) == j, -sign, problem.signs).astype(np.int8)
         other = replace(problem, signs=signs)
     try:
         found = solve(other, time_limit=seconds, n_jobs=state.task.n_jobs, random_state=state.task.seed)

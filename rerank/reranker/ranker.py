@@ -30,9 +30,8 @@ from rerank.reranker.state import FittedState, free_name
 
 
 class Ranker(ShownMixin, BaseEstimator):
-    """Ranks rows by a fitted state; a base class of :class:`rerank.Reranker` and :class:`rerank.RerankerCV`.
-
-    A classifier for scikit-learn, whose classes may be grades.
+    """Ranks rows by a fitted state; a base class of :class:`rerank.Reranker` and :class:`rerank.RerankerCV`. A
+    classifier for scikit-learn, whose classes may be grades.
     """
 
     takes_grades = True
@@ -136,17 +135,11 @@ class Ranker(ShownMixin, BaseEstimator):
             lists, weights = None, given.query_weight
             if qid is not None:
                 names, lists = number_lists(check_qid(given.qid, rows.n))
-                _, weights = gains_and_weights(grades, gain_of(statistic, self.gain), None, weights, names, lists)
-            return evaluate(
-                statistic,
-                grades,
-                self.state_.list_scores(rows, lists),
-                lists,
-                gain=self.gain,
-                sample_weight=given.sample_weight,
-                query_weight=weights,
-                ideal_gains=numbered(ideal_gains, names),
-            )
+                _, weights = gains_and_weights(grades, gain_of(statistic, self.gain), None, weights, (names, lists))
+            more = {"sample_weight": given.sample_weight, "query_weight": weights}
+            more["ideal_gains"] = numbered(ideal_gains, names)
+            scores = self.state_.list_scores(rows, lists)
+            return evaluate(statistic, grades, scores, lists, gain=self.gain, **more)
 
     def _rows(self, X: Any, qid: Any = None, level: int = 3) -> Rows:
         """The rows as the fit saw its own; ``level`` is the caller's, for warnings."""

@@ -1,11 +1,9 @@
 """A fitted reranker as one frozen object: it ranks rows, files store it, export and verify read it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +11,9 @@ from numpy.typing import NDArray
 from rerank.errors import InputError, NotSupportedError
 from rerank.io.labels import TwoLabels
 from rerank.problem import Problem
-from rerank.problem.lists import Floats
+from rerank.problem.lists import Floats, Indices
 from rerank.problem.scaling import per_unit, snapped_scores
+from rerank.ranks.lists import rows_by_list
 from rerank.reranker.classes import Classes, classes_of
 from rerank.reranker.columns import Columns, Rows
 from rerank.reranker.describe import GIVEN, Result, stage_in_words
@@ -26,6 +25,17 @@ from rerank.reranker.training import Training
 from rerank.statistics import InLists, Share, Window
 
 NOTABLE = 1e-3  # margins from this size on are told
+MOST_TOLD = 3  # columns that are told of a row
+
+
+class Reason(NamedTuple):
+    """A row's score, in the unit of the weights, and the columns that moved it most, with what each adds, largest
+    first. The score is that of the first stage where that alone has placed the row. No columns where the score is no
+    sum over columns, or the row is below the shortlist.
+    """
+
+    score: float
+    columns: tuple[tuple[str, float], ...] | None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -77,6 +87,12 @@ class FittedState:
             limits.append("that keep your quotas")
         if self.result.bound_source == "rows":
             limits.append("that keep the rows added to the program")
+        fitted, smoothed = task.statistic, ""  # what a window fits in place of the statistic
+        fitted = fitted.statistic if isinstance(fitted, InLists) else fitted
+        if isinstance(fitted, Window) and task.statistic is not task.quoted:
+            smoothed = f"count of hits around place {fitted.at:,}"
+        elif isinstance(fitted, Share) and isinstance(fitted.statistic, Window):
+            smoothed = f"count of hits around the place at {fitted.percent:g} % of the list"
         unit = "standard deviations of the score" if self.anchored else "in the scaled score"
         unit, epsilon = "in the score" if self.task.normalise else unit, self.result.epsilon
         alike = self.binary  # whether hits are known to be rows: labels of two kinds, and no weights
@@ -87,7 +103,7 @@ class FittedState:
             who=who if p else "allowed weights",
             limits=tuple(limits),
             first_stage=name,
-            smoothed=_smoothed(task),
+            smoothed=smoothed,
             margin="" if epsilon < NOTABLE else f" by a margin of {epsilon:.4g} {unit}",
             hits=alike and not self.weighted_lists,
             constraints=task.constraints,
@@ -112,6 +128,11 @@ class FittedState:
                 "on data that leave something to order."
             )
         return self.problem
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the columns that ``coef`` has weights for."""
+        return self.columns.names
 
     @property
     def anchored(self) -> bool:
@@ -189,22 +210,52 @@ class FittedState:
         return stack(first, self._head(rows, first), first >= self.threshold, self.threshold, self.weights.size)
 
     def single_scores(self, rows: Rows, first: Floats | None = None) -> Floats:
-        """The scores of :meth:`row_scores`, in one unit for all fits where there is one.
-
-        With a radius over whole lists that is the unit of the first stage's score, so that scores of several folds and
-        of a first stage that is kept can be compared.
+        """The scores of :meth:`row_scores`, in one unit for all fits where there is one. With a radius over whole lists
+        that is the unit of the first stage's score, so that scores of several folds and of a first stage that is kept
+        can be compared.
         """
         scores = self.row_scores(rows, first)
         return self._in_unit(scores) if self.anchored and self.reranks and math.isinf(self.threshold) else scores
 
-    def head_scores(self, rows: Rows) -> Floats:
-        """Score of each row as one of the head, in the unit of :attr:`coef`; of the first stage where that is kept."""
+    def reasons(
+        self, rows: Rows, lists: NDArray[np.generic] | None, which: Indices, most: int = MOST_TOLD
+    ) -> list[Reason]:
+        """Score of the rows ``which``, and what moved them: weight x (value - mean of the reranked rows of the list).
+        ``rows`` are all rows of the lists. Of a first stage that is corrected the weights are the corrections alone:
+        they moved the row from its place.
+        """
+        stage, moved = self.first_stage, np.ones(rows.n, dtype=bool)
         first = self.first(rows)
-        if not self.reranks and first is not None:
-            return first
-        return self._in_unit(self._head(rows, first))
+        if self.reranks:
+            used, table = self.features, rows.reranked(self.features)
+            weights = self.corrections if self.anchored else self.coef[used]
+            names = [self.columns.names[j] for j in used]
+            if first is not None:
+                by_list = not self.by_threshold
+                moved = list_heads(first, lists, self.n_candidates)[0] if by_list else first >= self.threshold
+        else:
+            coef = np.zeros(0) if stage is None or stage.coef is None else stage.coef
+            used = np.flatnonzero(coef)
+            weights, table, names = coef[used], rows.inputs(used), [self.columns.inputs[j] for j in used]
+        some = rows.some(which)
+        scores = self.first(some)
+        if self.reranks or scores is None:  # in the unit of ``coef``
+            scores = self._in_unit(self._head(some, scores))
+        if first is not None:
+            scores = np.where(moved[which], scores, first[which])
+        added, asked = np.zeros((rows.n, used.size)), np.isin(np.arange(rows.n), which)
+        for _, own in rows_by_list(lists, rows.n):
+            told = own[(moved & asked)[own]]
+            if told.size:
+                added[told] = (table[told] - table[own[moved[own]]].mean(axis=0)) * weights
+        order = np.argsort(-np.abs(added[which]), axis=1, kind="stable")[:, :most]
+        found = []
+        for score, row, best in zip(scores, which, order):
+            columns = tuple((names[j], float(added[row, j])) for j in best if added[row, j] != 0)
+            found.append(Reason(float(score), columns if moved[row] and used.size else None))
+        return found
 
-    def with_classes(self, rows: Rows, y: Floats, first: Floats | None) -> FittedState:
+    def with_classes(self, rows: Rows, y: Floats, first: Floats | None) -> Self:
         """The state with the classes of the training rows, and with cuts if rows are scored one by one. ``first`` are
         the first stage's scores of these rows, out-of-fold where there are folds.
         """
@@ -251,16 +302,6 @@ class FittedState:
             assert first is not None
             table = np.column_stack([first, table])
         return snapped_scores(table, self.low, self.high, self.weights)
-
-
-def _smoothed(task: Task) -> str:
-    """What a window fits in place of the statistic, in words."""
-    fitted = task.statistic.statistic if isinstance(task.statistic, InLists) else task.statistic
-    if isinstance(fitted, Window) and task.statistic is not task.quoted:
-        return f"count of hits around place {fitted.at:,}"
-    if isinstance(fitted, Share) and isinstance(fitted.statistic, Window):
-        return f"count of hits around the place at {fitted.percent:g} % of the list"
-    return ""
 
 
 def free_name(name: str, taken: Sequence[str]) -> str:

@@ -53,10 +53,9 @@ class Training:
 
 
 def stated(data: Data, task: Task, first: Staged | None) -> tuple[Task, Training]:
-    """Cut the shortlist, drop the columns that are constant on it, and state the problem.
-
-    With a radius it is that of correcting the first stage's scores, if these are not all equal; else the free one. The
-    task gets the number of rows of a list that are reranked.
+    """Cut the shortlist, drop the columns that are constant on it, and state the problem. With a radius it is that of
+    correcting the first stage's scores, if these are not all equal; else the free one. The task gets the number of rows
+    of a list that are reranked.
     """
     statistic, columns = task.statistic, data.rows.columns
     scores, stage = (None, None) if first is None else (first.scores, first.stage)
@@ -305,10 +304,9 @@ def _given_weights(given: Any, names: Sequence[str]) -> Floats:
 def start_weights(
     problem: Problem, data: Data, training: Training, stage: FirstStage | None, given: Any = None
 ) -> Floats | None:
-    """Weights to start from in scaled space, cut to signs, limits and support limit; None if there are none.
-
-    The first stage's, if it is affine, and in anchored problems the first stage itself; or those that are ``given`` in
-    the table's own units, by name or one for each column, as ``coef_`` has them.
+    """Weights to start from in scaled space, cut to signs, limits and support limit; None if there are none. The first
+    stage's, if it is affine, and in anchored problems the first stage itself; or those that are ``given`` in the
+    table's own units, by name or one for each column, as ``coef_`` has them.
     """
     columns = data.rows.columns
     chosen = columns.chosen[training.features]

@@ -13,7 +13,7 @@ import numpy as np
 from rerank.errors import InputError, NotSupportedError
 from rerank.io.columns import COMPLETE, Kind
 from rerank.io.labels import TwoLabels
-from rerank.problem import Margin
+from rerank.problem import Margin, digest
 from rerank.reranker.classes import WORD, from_flat
 from rerank.reranker.columns import Columns, all_columns
 from rerank.reranker.describe import Result
@@ -27,8 +27,7 @@ from rerank.reranker.state import FittedState
 from rerank.reranker.task import task_of
 from rerank.statistics import Custom, RankStatistic, fitted_statistic, parse
 
-NUMBERS = ("numpy", "scipy", "scikit-learn", "highspy", "numba")
-"""Packages on which the numbers of a fit depend."""
+NUMBERS = ("numpy", "scipy", "scikit-learn", "highspy", "numba")  # packages on which the numbers of a fit depend
 
 OPTIONAL = ("pyomo", "matplotlib", "pandas", "polars", "pyarrow", "lightgbm", "xgboost", "catboost", "ray")
 """Packages that are used where they are installed, for programs, pictures, tables and first stages."""
@@ -77,8 +76,11 @@ def document(state: FittedState) -> ModelDocument:
     positive = options["positive"] if isinstance(options["positive"], bool) else "signs"
     if signs.size:  # one value for all used columns, or a sign for each
         positive = bool(signs[0]) if np.all(signs == signs[0]) and signs[0] >= 0 else "signs"
-    result = result_to_flat(state.result)
-    if state.result.certificate is None:
+    result, sha256 = result_to_flat(state.result), state.data_sha256  # None if no column varies
+    if state.result.certificate is not None:
+        sha256 = str(state.result.certificate.data_sha256)
+    else:
+        sha256 = sha256 if state.problem is None else digest(state.problem)
         result |= {f"certificate.{name}": value for name, value in state.certificate.items()}
     return ModelDocument(
         statistic=statistic.name if coefficients is None else None,
@@ -116,20 +118,9 @@ def document(state: FittedState) -> ModelDocument:
             **state.columns_read,
         },
         versions=versions(),
-        data_sha256=_data_sha256(state),
+        data_sha256=sha256,
         random_state=state.task.seed,
     )
-
-
-def _data_sha256(state: FittedState) -> str | None:
-    """Digest of the problem; None if no column varies, so that there is no problem."""
-    if state.result.certificate is not None:
-        return str(state.result.certificate.data_sha256)
-    if state.problem is None:
-        return state.data_sha256
-    from rerank.problem import digest
-
-    return digest(state.problem)
 
 
 def versions(names: Sequence[str] = ("exact-rerank", *NUMBERS)) -> dict[str, str]:
@@ -185,10 +176,9 @@ def columns_of(doc: ModelDocument) -> Columns:
 
 
 def kinds_of(doc: ModelDocument) -> dict[str, Kind]:
-    """What the columns of a table hold for this model, in their order; without those that it never looks at.
-
-    A column that was left out, because it held no numbers or missed some, may still be one of a first stage that
-    learned from texts and gaps.
+    """What the columns of a table hold for this model, in their order; without those that it never looks at. A column
+    that was left out, because it held no numbers or missed some, may still be one of a first stage that learned from
+    texts and gaps.
     """
     columns = columns_of(doc)
     names, stage = doc.feature_names, _stage_of(doc, None, columns)

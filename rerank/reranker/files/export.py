@@ -33,7 +33,7 @@ from rerank.reranker.files import model_file
 from rerank.reranker.files.document import document, state_of
 from rerank.reranker.files.model_file import usable
 from rerank.reranker.solution import Moment, history_of, status_of
-from rerank.reranker.solve.optimise import run, seconds_to_state, solve
+from rerank.reranker.solve.optimise import check_bound, run, seconds_to_state, solve
 from rerank.reranker.solve.own import OwnProgram, check_model, choices_of, own_program
 from rerank.reranker.solve.program import build_model, chosen_formulation, normalised, shares_optimum, stated_wrong
 from rerank.reranker.solve.program import state as stated_program
@@ -49,8 +49,7 @@ if TYPE_CHECKING:
 
 AnyPath = str | os.PathLike[str]
 
-MOST_SECONDS = 20.0
-"""A program that takes longer to state is not stated again when a solution of it is read."""
+MOST_SECONDS = 20.0  # a program that takes longer to state is not stated again when a solution of it is read
 
 
 @dataclass(frozen=True)
@@ -106,11 +105,7 @@ class Support:
         clock = Clock(self.prove)
         asked = replace(task, solver="search", presolve=True, node_limit=None, checkpoint=None, judged=False)
         found = solve(problem, asked, clock, result.weights)
-        if not is_closed(result.value - found.bound, found.bound, summed(problem)):
-            raise CertificateError(
-                f"The search says that no value exceeds {found.bound:.12g}, but these weights are worth "
-                f"{result.value:.12g} when recomputed exactly; please report this."
-            )
+        check_bound(problem, result.value, found.bound, "search")
         more, same = found.value - result.value, {name: getattr(found, name) for name in ("nodes", "proof", "gave_up")}
         result = replace(result, seconds=clock.report(), **same).noting(*found.notes)
         if not is_closed(more, result.value, summed(problem)) and found.certificate is not None:
@@ -257,10 +252,9 @@ def _kept(
     who: str,
     **reported: Any,
 ) -> FittedState:
-    """The state with weights that keep a user's program, and the smallest bound that holds for them.
-
-    The weights are some columns of the ``point`` (n,). ``bound`` is that of the solver on its objective, in the unit of
-    the value, infinite if there is none, and ``who`` the solver or file.
+    """The state with weights that keep a user's program, and the smallest bound that holds for them. The weights are
+    some columns of the ``point`` (n,). ``bound`` is that of the solver on its objective, in the unit of the value,
+    infinite if there is none, and ``who`` the solver or file.
     """
     old, problem, value = state.result, own.problem, found.value
     limit, source, by = _known_bound(old, problem)
@@ -339,37 +333,32 @@ def named_model(state: FittedState, formulation: str, choices: dict[str, Any]) -
     return model
 
 
+Solved = tuple[AnyPath, str | None, Support]  # a solution file, its dialect, what is asked for besides its weights
+
+
 def load_solution(
-    state: FittedState,
-    formulation: str,
-    path: AnyPath,
-    dialect: str | None,
-    support: Support,
-    choices: dict[str, Any],
-    model: Any = None,
+    state: FittedState, formulation: str, solved: Solved, choices: dict[str, Any], model: Any = None
 ) -> FittedState:
     """The state with the weights of a solution file for its program, or for a user's model of it."""
     problem = state.known_problem()
     if model is not None:
-        return _own_by_file(state, program_of(model, problem, choices), path, dialect, support)
+        return _own_by_file(state, program_of(model, problem, choices), solved)
     stated = stated_program(problem, formulation, **choices)
-    given = (path, dialect, support)
     if "box" in choices:
-        return _own_by_file(state, own_program(problem, formulation, stated.program, choices, {}), *given)
-    return _solved_by_file(state, formulation, problem, stated.program, *given, choices)
+        return _own_by_file(state, own_program(problem, formulation, stated.program, choices, {}), solved)
+    return _solved_by_file(state, formulation, problem, stated.program, solved, choices)
 
 
 def imported(model: AnyPath, solution: AnyPath, dialect: str | None = None, support: Support = NOTHING) -> FittedState:
     """A fitted state from an exported program, its sidecar and a solution file, without the data."""
     from formulations import mps
 
-    where = f"the sidecar of {model}"
+    where, solved = f"the sidecar of {model}", (solution, dialect, support)
     with usable(where):
         with stated_wrong():
             program = mps.read(model, sidecar=True)
             data: Any = mps.read_sidecar(model).get("data")
         state, problem, stated = _contents(data, where)
-        _check_problem(state, problem, where)
         program = replace(program, constant=program.constant + stated["constant"])
         if "own" in data or "box" in data["choices"]:
             titles = data.get("own", {})
@@ -378,14 +367,13 @@ def imported(model: AnyPath, solution: AnyPath, dialect: str | None = None, supp
             users = own_program(problem, stated["formulation"], program, stated["choices"], titles)
             if "own" not in data:
                 check_program(program, users.base.program, str(model))
-            return _own_by_file(state, users, solution, dialect, support)
+            return _own_by_file(state, users, solved)
         if seconds_to_state(problem, stated["formulation"], MOST_SECONDS) <= MOST_SECONDS:
             own = stated_program(problem, stated["formulation"], **stated["choices"])
             check_program(program, own.program, str(model))
             if abs(own.program.constant - program.constant) > 1e-9 * max(1.0, abs(program.constant)):
                 raise InputError(f"{where} states another constant than its problem has; export it again.")
-    given = (solution, dialect, support, stated["choices"])
-    return _solved_by_file(state, stated["formulation"], problem, program, *given)
+    return _solved_by_file(state, stated["formulation"], problem, program, solved, stated["choices"])
 
 
 def _contents(data: Any, where: str) -> tuple[FittedState, Problem, dict[str, Any]]:
@@ -403,11 +391,6 @@ def _contents(data: Any, where: str) -> tuple[FittedState, Problem, dict[str, An
     chosen_formulation(data["formulation"], state.task.statistic)
     if not isinstance(data["choices"], dict):
         raise InputError(f"{where} does not say how its program was stated; export it again.")
-    return state, problem, {**data, "constant": constant}
-
-
-def _check_problem(state: FittedState, problem: Problem, where: str) -> None:
-    """Whether the problem of a sidecar is that of its model."""
     doc = document(state)
     # Anchored problems hold signs as limits, which are part of the digest.
     signed = doc.signs is None or problem.anchored or np.array_equal(doc.signs, problem.signs)
@@ -415,6 +398,7 @@ def _check_problem(state: FittedState, problem: Problem, where: str) -> None:
     stated, found = ((one.epsilon.text, one.C.hex()) for one in (doc, problem))
     if not (signed and same) or stated != found or doc.data_sha256 != digest(problem):
         raise InputError(f"{where} contradicts itself: its problem is not that of its model; export it again.")
+    return state, problem, {**data, "constant": constant}
 
 
 def _alone(w: NDArray[np.float64], problem: Problem, name: str) -> NDArray[np.float64]:
@@ -431,15 +415,9 @@ def _alone(w: NDArray[np.float64], problem: Problem, name: str) -> NDArray[np.fl
 
 
 def _solved_by_file(
-    state: FittedState,
-    formulation: str,
-    problem: Problem,
-    program: Any,
-    path: AnyPath,
-    dialect: str | None,
-    support: Support,
-    choices: dict[str, Any],
+    state: FittedState, formulation: str, problem: Problem, program: Any, solved: Solved, choices: dict[str, Any]
 ) -> FittedState:
+    path, dialect, support = solved
     counted, name = check_rows(path, program), Path(path).name
     solution, x = _read(path, program, dialect)
     claim, alone = None, x is None
@@ -472,10 +450,9 @@ def _solved_by_file(
     return _with_weights(state, support.proved(result, problem, state.task).within_bound())
 
 
-def _own_by_file(
-    state: FittedState, own: OwnProgram, path: AnyPath, dialect: str | None, support: Support
-) -> FittedState:
+def _own_by_file(state: FittedState, own: OwnProgram, solved: Solved) -> FittedState:
     """The state with the weights of a solution file for a user's program."""
+    path, dialect, support = solved
     name, ours = Path(path).name, own.maximises_value
     if support.prove is not None:
         raise InputError(

@@ -115,9 +115,9 @@ def to_dict(document: ModelDocument) -> dict[str, Any]:
     body: dict[str, Any] = {"format": FORMAT, "schema": SCHEMA}
     for each in fields(document):
         body[each.name] = encode(each.name, getattr(document, each.name))
-    checked = from_dict({**body, "digest": _digest(body)}, "the model to be written")
-    assert isinstance(checked, ModelDocument)
-    return {**body, "digest": _digest(body)}
+    body["digest"] = _digest(body)
+    from_dict(body, "the model to be written")  # refuses what could not be read back
+    return body
 
 
 def from_dict(body: Any, where: str = "model") -> ModelDocument:
@@ -351,16 +351,13 @@ _ENCODERS = {
     "flat": lambda value: {_text(key): _entry(key, each) for key, each in _mapping(value).items()},
     "sha256": _sha256,
 }
-_DECODERS = {
-    "text": _text,
+_DECODERS = _ENCODERS | {
     "texts": lambda value: tuple(_text(each) for each in _list(value)),
     "float": _unhex,
     "margin": lambda value: Margin(Fraction(_unhex(value))) if "x" in value else Margin.from_text(value),
     "floats": lambda value: np.array([_unhex(each) for each in _list(value)], dtype=np.float64),
-    "integer": _integer,
     "integers": lambda value: np.array([_integer(each) for each in _list(value)], dtype=np.intp),
     "flat": lambda value: {_text(key): _flat_in(each) for key, each in _mapping(value).items()},
-    "sha256": _sha256,
 }
 _MEANING = {
     "text": f"a text of at most {MAX_TEXT} characters",

@@ -531,10 +531,9 @@ def _shown(value: Any) -> str:
 def refit(
     doc: ModelDocument, table: Table, where: str, first_stage: Any = None, query_weight: Weights = None
 ) -> tuple[FittedState, Data, Staged | None]:
-    """The state with its problem, as right after the fit; the training data, and the first stage.
-
-    ``where`` is the model's name in messages. A first stage is needed if it is not in the file, and weights of lists if
-    ``fit`` got some.
+    """The state with its problem, as right after the fit; the training data, and the first stage. ``where`` is the
+    model's name in messages. A first stage is needed if it is not in the file, and weights of lists if ``fit`` got
+    some.
     """
     if table.y is None:
         raise InputError("The table has no labels; name the column that holds them.")

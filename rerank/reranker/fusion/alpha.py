@@ -9,6 +9,7 @@ import numpy as np
 
 from rerank.io.page import Cells, Part, Readable, Words
 from rerank.reranker.fusion.choice import Folds, lead_of
+from rerank.reranker.fusion.model import FusionModel
 from rerank.reranker.fusion.normalise import Floats
 from rerank.reranker.fusion.points import Values
 from rerank.reranker.selection.options import Lead
@@ -86,18 +87,11 @@ def _told(lead: Lead) -> str:
     return f"{lead.value:.4f}, alpha 0.5 {lead.alone:.4f}, a lead of {lead.lead:+.4f}{ends}"
 
 
-def alpha_curve(
-    values: Values,
-    X: Floats,
-    weights: Floats,
-    runs: tuple[str, str],
-    normaliser: str,
-    folds: Folds,
-    held: Floats | None,
-) -> AlphaCurve:
-    """The curve of two runs, by normalised scores ``X`` (rows, 2) and fitted weights (2,). ``folds`` are pairs of
-    training and held-out lists, and ``held`` the held-out values (lists,) of the kind of weights that was chosen.
+def alpha_curve(model: FusionModel, values: Values, X: Floats, folds: Folds, held: Floats | None) -> AlphaCurve:
+    """The curve of a model of two runs, by normalised scores ``X`` (rows, 2). ``folds`` are pairs of training and
+    held-out lists, and ``held`` the held-out values (lists,) of the kind of weights that was chosen.
     """
+    weights, (first, second) = model.weights, model.names
     lists = np.flatnonzero([scale > 0 for _, scale in values.evaluator.shown])
     steps = {number: steps_of(values, X, number) for number in lists.tolist()}
     ends, means = _joined(list(steps.values()))
@@ -112,7 +106,7 @@ def alpha_curve(
     half[lists] = by_list[POINTS // 2]
     chosen = None if held is None or np.isnan(held).all() else lead_of(held, half)
     tuned = lead_of(_held_out(values, X, steps, folds), half) if folds else None
-    what = values.evaluator.statistic.name, runs, normaliser, lists.size
+    what = values.evaluator.statistic.name, (first, second), model.normaliser, lists.size
     exact, held_out = (ends, means, value, best), (chosen, tuned)
     return AlphaCurve(*what, alphas, by_list.mean(axis=1), *exact, fitted, mean, *held_out)
 
@@ -133,10 +127,9 @@ def _held_out(values: Values, X: Floats, steps: dict[int, Steps], folds: Folds) 
 
 
 def steps_of(values: Values, X: Floats, number: int) -> Steps:
-    """The value of a list by alpha, exact between crossings of two documents.
-
-    Row i changes places with row j where ``(1 - alpha) d_1 + alpha d_2 = 0`` for the differences ``d`` of their scores,
-    so at ``d_1 / (d_1 - d_2)``, which is rounded by a few units in the last place as the signs of ``d`` differ.
+    """The value of a list by alpha, exact between crossings of two documents. Row i changes places with row j where
+    ``(1 - alpha) d_1 + alpha d_2 = 0`` for the differences ``d`` of their scores, so at ``d_1 / (d_1 - d_2)``, which is
+    rounded by a few units in the last place as the signs of ``d`` differ.
     """
     one = values.evaluator.lists[number]
     x, gains = X[one.rows], one.gains

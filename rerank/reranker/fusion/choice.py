@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,9 +42,7 @@ FEW_TOLD = (
     "tell them from equal weights and those of logistic regression, averaged."
 )
 
-BAR = 1.5
-"""Standard errors by which anything else must lead the first kind of weights (docs/decisions/0028)."""
-
+BAR = 1.5  # standard errors by which anything else must lead the first kind of weights (docs/decisions/0028)
 Folds = Sequence[tuple[Lists, Lists]]  # training and held-out lists of each fold
 
 Make = Callable[[Floats, float | None], Reranker]
@@ -53,9 +51,8 @@ Make = Callable[[Floats, float | None], Reranker]
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """What is best on held-out queries, or the null, as an option; what folds said, if there were any.
-
-    ``held`` are its held-out values (lists,), and ``by_fold`` its weights of each fold, if there was time.
+    """What is best on held-out queries, or the null, as an option; what folds said, if there were any. ``held`` are its
+    held-out values (lists,), and ``by_fold`` its weights of each fold, if there was time.
     """
 
     option: Option
@@ -87,21 +84,17 @@ def title(option: Option, null: Null) -> str:
 OVER = f"the {FOLDS_SHARE:.0%} of the time_limit of {{}} s that folds have were over; give more time_limit."
 """Why options were not tried."""
 
-UNSURE = ("single", "logistic alone", "logistic of any sign")
-"""Weights that are not tried with few queries."""
-
-NO_ENGINE = ("z",)
-"""Normalisers that no search engine has; they are taken where they lead like any other option."""
+UNSURE = ("single", "logistic alone", "logistic of any sign")  # weights that are not tried with few queries
+NO_ENGINE = ("z",)  # normalisers that no search engine has; they are taken where they lead like any other option
 
 TOLD = {"given": "Equal weighting", "logistic": "Logistic regression, averaged with equal weights,"}
 """Kinds of weights that are taken unless others lead them."""
 
 
 def best_of(held: Sequence[Floats], firsts: Sequence[int], bar: float = BAR) -> int:
-    """The first option by its mean, unless another one leads it clearly; then the best of those.
-
-    ``held`` are held-out values (lists,) of the options, NaN for all lists where one was not tried, and ``firsts`` the
-    options of which the best is first. A lead has to exceed ``bar`` standard errors of the paired difference.
+    """The first option by its mean, unless another one leads it clearly; then the best of those. ``held`` are held-out
+    values (lists,) of the options, NaN for all lists where one was not tried, and ``firsts`` the options of which the
+    best is first. A lead has to exceed ``bar`` standard errors of the paired difference.
     """
     means = [-math.inf if np.isnan(one).all() else float(np.nanmean(one)) for one in held]
     home = max(firsts, key=means.__getitem__)
@@ -307,12 +300,9 @@ def of_mixed_lists(data: Data) -> NDArray[np.bool_]:
     return relevant & mixed[data.qid]
 
 
-@dataclass(frozen=True, eq=False)
-class Kind:
-    """A kind of queries, and what its own weights are worth on held-out queries of the kind.
-
-    They are the average of the common weights, which count as ``POOL`` queries, and those of logistic regression on the
-    queries of the kind.
+class Kind(NamedTuple):
+    """A kind of queries, and what its own weights are worth on held-out queries of the kind. They are the average of
+    the common weights, which count as ``POOL`` queries, and those of logistic regression on the queries of the kind.
     """
 
     name: str

@@ -1,11 +1,9 @@
 """Fitted score fusion: normalised scores of several runs, weighted, with RRF as the null hypothesis."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -49,9 +47,7 @@ from rerank.statistics import RankStatistic, parse
 AUDIT_FILES = "table.csv", "model.json", "fit.proof"
 
 RADII = (0.1, 0.3, 1.0)  # radii that are tried by default, in deviations of the prior
-
-AUTO = ("minmax", "rank", "z")
-"""Normalisers that are tried by default, those that engines have before the other."""
+AUTO = ("minmax", "rank", "z")  # normalisers that are tried by default, those that engines have before the other
 
 DEPTH, PLACES = 100, 20
 """Documents of each run that count by default, where a statistic looks at no more than so many places."""
@@ -152,7 +148,7 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         has them (``taken``). All other numbers are of the common weights; ``score`` takes kinds.
     """
 
-    def fit(self, runs: Any, qrels: Any, kinds: Any = None) -> ScoreFusion:
+    def fit(self, runs: Any, qrels: Any, kinds: Any = None) -> Self:
         """Choose and fit on the judged queries of the runs.
 
         Parameters
@@ -370,9 +366,7 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         model = self._model()
         if self._two is None:
             raise InputError(f"A curve by alpha is of two runs, and this fit has {len(model.names)}; fit two of them.")
-        values, X, folds, held = self._two
-        first, second = model.names
-        return alpha_curve(values, X, model.weights, (first, second), model.normaliser, folds, held)
+        return alpha_curve(model, *self._two)
 
     def _by_kind(self) -> list[Part]:
         head = ("kind", "queries", "lead over common weights", "standard error", *self.weights_, "")

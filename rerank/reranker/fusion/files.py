@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.io.atomic import writing
@@ -32,16 +31,9 @@ def save(model: FusionModel, path: str | os.PathLike[str]) -> None:
     InputError
         If the file cannot be written.
     """
-    body: dict[str, Any] = {
-        "format": FORMAT,
-        "schema": SCHEMA,
-        "runs": dict(zip(model.names, model.weights.tolist())),
-        "normalise": model.normaliser,
-        "k": model.k,
-        "missing": model.missing,
-        "depth": model.depth,
-        "about": _plain(model.about),
-    }
+    body: dict[str, Any] = {"format": FORMAT, "schema": SCHEMA, "runs": dict(zip(model.names, model.weights.tolist()))}
+    body |= {"normalise": model.normaliser, "k": model.k, "missing": model.missing, "depth": model.depth}
+    body["about"] = _plain(model.about)
     if model.normaliser == "sigmoid" and model.curves is not None:
         body[SOMETIMES] = model.curves.tolist()
     if model.kinds:
@@ -80,7 +72,8 @@ def load(path: str | os.PathLike[str]) -> FusionModel:
 
 
 def _checked(body: Mapping[str, Any]) -> FusionModel:
-    runs, depth = body["runs"], body["depth"]
+    runs, depth, kinds = body["runs"], body["depth"], body.get(KINDS, {})
+    curves: Any = body.get(SOMETIMES)
     if not isinstance(runs, dict) or not runs or not all(runs) or not all(map(_real, runs.values())):
         raise ValueError("'runs' must hold a finite weight for each run")
     if body["normalise"] not in NORMALISERS or body["missing"] not in MISSING:
@@ -91,25 +84,18 @@ def _checked(body: Mapping[str, Any]) -> FusionModel:
         raise ValueError("'depth' must be null or a whole number, at least 1")
     if not isinstance(body["about"], dict):
         raise ValueError("'about' must be an object")
-    weights = np.array([float(weight) for weight in runs.values()])
-    curves = None if SOMETIMES not in body else _curves(body[SOMETIMES], len(runs))
-    k, normaliser = float(body["k"]), body["normalise"]
-    kinds = _kinds(body.get(KINDS, {}), runs)
-    return FusionModel(tuple(runs), weights, normaliser, k, body["missing"], depth, body["about"], curves, kinds)
-
-
-def _kinds(given: Any, runs: Mapping[str, Any]) -> dict[str, NDArray[np.float64]]:
-    tables = isinstance(given, dict) and all(isinstance(own, dict) for own in given.values())
-    if not tables or not all(own.keys() == runs.keys() and all(map(_real, own.values())) for own in given.values()):
+    pairs = isinstance(curves, list) and len(curves) == len(runs) and all(isinstance(one, list) for one in curves)
+    if SOMETIMES in body:
+        if not pairs or not all(len(one) == 2 and all(map(_real, one)) and one[1] > 0 for one in curves):
+            raise ValueError("'sigmoid' must hold a centre and a positive width for each run")
+        curves = np.array(curves, dtype=np.float64)
+    tables: list[Any] = list(kinds.values()) if isinstance(kinds, dict) else [None]
+    named = all(isinstance(own, dict) and own.keys() == runs.keys() for own in tables)
+    if not named or not all(all(map(_real, own.values())) for own in tables):
         raise ValueError("'kinds' must hold a finite weight for each run and kind")
-    return {kind: np.array([float(own[run]) for run in runs]) for kind, own in given.items()}
-
-
-def _curves(given: Any, runs: int) -> NDArray[np.float64]:
-    pairs = isinstance(given, list) and len(given) == runs and all(isinstance(one, list) for one in given)
-    if not pairs or not all(len(one) == 2 and all(map(_real, one)) and one[1] > 0 for one in given):
-        raise ValueError("'sigmoid' must hold a centre and a positive width for each run")
-    return np.array(given, dtype=np.float64)
+    weights, *of_kinds = (np.array([float(own[run]) for run in runs]) for own in (runs, *tables))
+    rules = body["normalise"], float(body["k"]), body["missing"], depth, body["about"], curves
+    return FusionModel(tuple(runs), weights, *rules, dict(zip(kinds, of_kinds)))
 
 
 def _real(value: Any) -> bool:

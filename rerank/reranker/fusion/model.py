@@ -1,11 +1,9 @@
 """A fitted fusion as plain numbers: names of the runs, one normaliser, one weight for each run."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -59,7 +57,7 @@ class FusionModel:
     curves: Floats | None = None
     kinds: Mapping[str, Floats] = field(default_factory=dict)
 
-    def of_kind(self, kind: str) -> FusionModel:
+    def of_kind(self, kind: str) -> Self:
         """The model of the queries of a kind alone; that of all queries for a kind without weights of its own."""
         return replace(self, weights=self.kinds.get(kind, self.weights), kinds={})
 

@@ -63,10 +63,8 @@ def normalised(
 
 def curves_of(scores: Floats) -> Floats:
     """Centre and width (runs, 2) of the sigmoid of each run: mean and deviation of its scores (n, runs), all queries
-    together.
-
-    Without them the sigmoid of scores far from 0, such as those of BM25, is 1 for all documents. They are 0 and 1 for a
-    run whose scores are all equal, or too large for their deviation.
+    together. Without them the sigmoid of scores far from 0, such as those of BM25, is 1 for all documents. They are 0
+    and 1 for a run whose scores are all equal, or too large for their deviation.
     """
     found = np.tile([0.0, 1.0], (scores.shape[1], 1))
     for own, column in zip(found, scores.T):

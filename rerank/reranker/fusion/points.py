@@ -5,7 +5,8 @@ RRF is the null that leads are told over: it uses ranks alone, so no scale and n
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +16,7 @@ from rerank.ranks.evaluator import Evaluator
 from rerank.reranker.fusion.model import rounded
 from rerank.reranker.fusion.normalise import Floats
 
-POOL = 10.0
-"""Queries that equal weights stand for where they are averaged with those of logistic regression."""
+POOL = 10.0  # queries that equal weights stand for where they are averaged with those of logistic regression
 
 RIDGE = 0.01
 """Of logistic regression, for columns of deviation 1: weights stay finite where one run ranks without an error."""
@@ -28,10 +28,9 @@ Lists = NDArray[np.intp]
 
 
 class Values:
-    """Statistic of each list by many weights, equal scores against the relevant documents.
-
-    Where the first places alone count, nothing but the first places is sorted: the same numbers as
-    :meth:`rerank.ranks.evaluator.Evaluator.values` of the rounded scores.
+    """Statistic of each list by many weights, equal scores against the relevant documents. Where the first places alone
+    count, nothing but the first places is sorted: the same numbers as :meth:`rerank.ranks.evaluator.Evaluator.values`
+    of the rounded scores.
     """
 
     def __init__(self, evaluator: Evaluator) -> None:
@@ -168,10 +167,9 @@ def logistic(X: Floats, relevant: NDArray[np.bool_], positive: bool = True) -> F
 
 
 def point(kind: str, values: Values, X: Floats, lists: Lists, given: Floats) -> Floats:
-    """Weights of a kind that are learned from some lists; their sizes sum to 1.
-
-    The kinds are "given", which learns nothing, "logistic", the average of equal weights, which count as ``POOL``
-    lists, and those of "logistic alone", which are not negative, "logistic of any sign", and "single", the best run.
+    """Weights of a kind that are learned from some lists; their sizes sum to 1. The kinds are "given", which learns
+    nothing, "logistic", the average of equal weights, which count as ``POOL`` lists, and those of "logistic alone",
+    which are not negative, "logistic of any sign", and "single", the best run.
     """
     m = X.shape[1]
     if kind == "given":
@@ -189,8 +187,7 @@ def point(kind: str, values: Values, X: Floats, lists: Lists, given: Floats) -> 
 PRIORS = ("auto", "equal", "logistic", "rrf")  # words for the weights that a fit corrects
 
 
-@dataclass(frozen=True, eq=False)
-class Null:
+class Null(NamedTuple):
     """A fusion that learns nothing from the judgements."""
 
     name: str

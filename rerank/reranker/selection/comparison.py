@@ -49,19 +49,15 @@ score in use, with its guard, first."""
 SIZES, INNER = (0.1, 0.3, 1.0), 3
 """Radii that a guard tries, beside free weights, and its folds inside the training rows: fewer than it has alone."""
 
-CARD = 2.0
-"""Seconds of the search of a card on each fold: its first cards are good, and the rest is for a proof."""
-
-RESERVE = 0.8
-"""Share of its equal part of the time that a guard or a card may use, so that all folds of it end."""
+CARD = 2.0  # seconds of the search of a card on each fold: its first cards are good, and the rest is for a proof
+RESERVE = 0.8  # share of its equal part of the time that a guard or a card may use, so that all folds of it end
 
 OVER = "not tried: the time was over, or the call interrupted"
 
 
 class Boosted(ClassifierMixin, BaseEstimator):
-    """LightGBM with its defaults on tables as they come, encoded as logistic regression has them.
-
-    A ranker for several lists, a regressor for grades, else a classifier.
+    """LightGBM with its defaults on tables as they come, encoded as logistic regression has them. A ranker for several
+    lists, a regressor for grades, else a classifier.
     """
 
     takes_grades = True

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import check_cv
 
 from rerank.errors import InputError
-from rerank.io.options import legacy
+from rerank.io.options import legacy, whole
 from rerank.problem.lists import Floats, Indices
 from rerank.ranks.lists import number_lists
 from rerank.ranks.present import Present
@@ -47,21 +47,17 @@ def splits_of(
     unit: str = "list",
     there: Present | None = None,
 ) -> list[Split]:
-    """Folds of whole lists or groups (``units``, called ``unit``), or of rows where there are none.
-
-    A list without a row that is ``relevant`` has no value. A splitter gets these as its ``y``, and the units as its
-    ``groups``; pairs of training and test rows are numbers in the table of which ``there`` says what rows these are.
+    """Folds of whole lists or groups (``units``, called ``unit``), or of rows where there are none. A list without a
+    row that is ``relevant`` has no value. A splitter gets these as its ``y``, and the units as its ``groups``; pairs of
+    training and test rows are numbers in the table of which ``there`` says what rows these are.
     """
     dealt = cv is None or isinstance(cv, numbers.Integral)
-    if n_repeats is None:
-        n_repeats = 2 if dealt else 1
-    if not isinstance(n_repeats, numbers.Integral) or n_repeats < 1:
-        raise InputError(f"n_repeats is {n_repeats!r}; it must be a whole number, at least 1.")
+    n_repeats = whole("n_repeats", (2 if dealt else 1) if n_repeats is None else n_repeats)
     marked = np.asarray(relevant, dtype=bool)
     unit = "row" if units is None else unit
     groups = np.arange(marked.size) if units is None else number_lists(units)[1]
     if dealt:
-        return _dealt(groups, marked, unit, 5 if cv is None else int(cv), int(n_repeats), random_state)
+        return _dealt(groups, marked, unit, 5 if cv is None else int(cv), n_repeats, random_state)
     if n_repeats != 1:
         raise InputError(
             f"n_repeats is {n_repeats}, which deals a number of folds anew, but cv is no number; leave n_repeats at 1 "
@@ -74,7 +70,7 @@ def splits_of(
             pairs = list(check_cv(cv).split(X, marked, units))
         mask = None if there is None or hasattr(cv, "split") else there.mask
         kept = np.ones(marked.size, dtype=bool) if mask is None else mask
-        splits = [Split(*(_rows(side, kept) for side in pair)) for pair in map(tuple, pairs)]
+        splits = [Split(_rows(train, kept), _rows(test, kept)) for train, test in map(tuple, pairs)]
     except (TypeError, ValueError) as error:
         raise InputError(
             f"cv is a {type(cv).__name__} that gives no folds ({error}); give a number, a splitter of scikit-learn, or "
@@ -96,10 +92,8 @@ def _dealt(
         many = "relevant rows" if unit == "row" else f"{unit}s with a relevant row"
         one = "relevant row" if unit == "row" else f"{unit} with a relevant row"
         what = f"is 1 {one} that counts" if there == 1 else f"are {there} {many} that count"
-        advice = "lower cv, give more data, or fit without folds: a Reranker, or rerank fit --free"
-        if there < 2:
-            advice = "give more data, or fit without folds: a Reranker, or rerank fit --free"
-        raise InputError(f"cv is {folds}, but there {what}; {advice}.")
+        advice = "give more data, or fit without folds: a Reranker, or rerank fit --free"
+        raise InputError(f"cv is {folds}, but there {what}; {'' if there < 2 else 'lower cv, '}{advice}.")
     rng = legacy(0 if random_state is None else random_state)
     made: list[Split] = []
     for repeat in range(n_repeats):

@@ -1,14 +1,12 @@
 """Held-out rows ranked by options that learned from the other rows, and what these rankings are worth."""
 
-from __future__ import annotations
-
 import math
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import joblib
 import numpy as np
@@ -25,6 +23,7 @@ from rerank.reranker.cross_fit import Staged, asked_folds, held_out_scores, on_o
 from rerank.reranker.data import Arguments, Data, checked
 from rerank.reranker.first_stage import fit_first_stage
 from rerank.reranker.fit import fit
+from rerank.reranker.learners import is_fitted
 from rerank.reranker.options import Options, values_of
 from rerank.reranker.selection.folds import Split, fold_names, fold_of_each, splits_of
 from rerank.reranker.selection.options import NOT_TRIED, Lead
@@ -48,7 +47,7 @@ class Fold:
     held: Data
     name: str
 
-    def reranking(self, features: Any) -> Fold:
+    def reranking(self, features: Any) -> Self:
         """The same rows with other columns to rerank. What a transformer learns, it learns of the training rows."""
         with naming(f"the training rows of {self.name}"):
             learn = self.learn.reranking(features)
@@ -68,8 +67,7 @@ def part_of(data: Data, rows: Indices, gain: Any, name: str) -> Data:
         return checked(own.rows, Arguments(None, own.y, own.qid, *weights, ideal, own.groups, own.kinds), gain)
 
 
-@dataclass(frozen=True, eq=False)
-class Prior:
+class Prior(NamedTuple):
     """A first stage of some folds: its scores of the rows to learn from, and of the rows that are held out."""
 
     staged: Staged
@@ -85,8 +83,7 @@ def priors(data: Data, task: Task, splits: Sequence[Split], folds: Sequence[Fold
     """
     if task.first_stage is None and task.radius is None:
         return [None] * len(splits)
-    ready = _ready(data, task)
-    if ready is not None:
+    if (ready := _ready(data, task)) is not None:
         return [Prior(replace(ready, scores=ready.scores[split.train]), ready.scores[split.test]) for split in splits]
     # Folds of a splitter that do not divide the rows have folds of their own for out-of-fold scores.
     undivided = splits[0].repeat < 0 and fold_of_each(splits, data.y.size) is None
@@ -110,14 +107,10 @@ def priors(data: Data, task: Task, splits: Sequence[Split], folds: Sequence[Fold
 
 def _ready(data: Data, task: Task) -> Staged | None:
     """Scores that do not depend on the folds: of a first stage that was ready when it came, or of given weights."""
-    if task.first_stage is None:
+    if (stage := task.first_stage) is None:
         return staged(data, task)
-    stage = task.first_stage
-    if isinstance(stage, str) and stage not in data.rows.columns.inputs:
-        return None
-    from rerank.reranker.learners import is_fitted
-
-    if hasattr(stage, "fit") and not is_fitted(stage):
+    unfitted = hasattr(stage, "fit") and not is_fitted(stage)
+    if unfitted or (isinstance(stage, str) and stage not in data.rows.columns.inputs):
         return None
     found = Staged(*fit_first_stage(stage, data.rows, data.y))
     return found if found.stage.frozen else None
@@ -169,8 +162,7 @@ def naming(place: str) -> Iterator[None]:
         raise type(error)(f"In {place}: {error}") from error
 
 
-@dataclass(frozen=True, eq=False)
-class Ranked:
+class Ranked(NamedTuple):
     """What one option and the first stage ``alone``, which has to be led, make of the rows held out in one fold.
 
     ``own`` and ``alone`` order these rows, or each of their lists; ``alone`` is NaN without a first stage. The joint
@@ -220,10 +212,9 @@ class Workers:
 
 
 class Folds:
-    """The folds of a table, ``n_jobs`` at a time, on which options are tried one after the other.
-
-    The parameters that options do not vary are those of ``base``, whose first stage is what has to be led. First-stage
-    scores are computed once for all options that share them.
+    """The folds of a table, ``n_jobs`` at a time, on which options are tried one after the other. The parameters that
+    options do not vary are those of ``base``, whose first stage is what has to be led. First-stage scores are computed
+    once for all options that share them.
     """
 
     def __init__(
@@ -304,11 +295,9 @@ class Folds:
 
 
 def _resolved(task: Task) -> Task:
-    """The task with a number of folds for the first stage's scores, as a plain fit would use.
-
-    Held-out rows judge weights, and no bound or value. So a search ends with its first points, unless it is told where
-    to end, and values are not recomputed.
-    A first stage alone learns nothing from its scores of training rows.
+    """The task with a number of folds for the first stage's scores, as a plain fit would use. Held-out rows judge
+    weights, and no bound or value. So a search ends with its first points, unless it is told where to end, and values
+    are not recomputed. A first stage alone learns nothing from its scores of training rows.
     """
     folds = 0 if task.radius == 0 else asked_folds(task)
     limit = task.node_limit
@@ -360,17 +349,6 @@ def judged_by(data: Data) -> NDArray[np.bool_]:
     return relevant if data.list_weight is None else relevant & (data.list_weight > 0)
 
 
-def dealt(
-    base: Options, data: Data, folds: int, seed: Any, clock: Clock, n_jobs: int | None = None
-) -> tuple[Folds, Judge]:
-    """Folds of whole lists and groups that are dealt once, for options beside those of ``base``, and their judge."""
-    refuse_fixed_length(base, data)
-    splits = splits_of(data.X, judged_by(data), data.units, whole("folds", folds, 2), 1, seed, data.unit)
-    # Scores of several fits have no common scale, so the folds of one list are ranked each by itself.
-    judged = splits if data.qid is not None else [replace(split, repeat=-1) for split in splits]
-    return Folds(base, splits, data, clock, n_jobs), Judge(data, judged, parse(base.stat), base.list_length)
-
-
 def refuse_fixed_length(base: Options, data: Data) -> None:
     """Refuse coefficients for one length if the folds are parts of a single list."""
     statistic = parse(base.stat)
@@ -383,10 +361,9 @@ def refuse_fixed_length(base: Options, data: Data) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Judge:
-    """Measures leads on the held-out rows of all folds in one list, or on all held-out lists.
-
-    ``list_length`` is the number of rows of the lists to come, if it is not that of the training list. Rows of equal
-    score count as in any order, on average: an option that breaks ties of the first stage by chance leads by nothing.
+    """Measures leads on the held-out rows of all folds in one list, or on all held-out lists. ``list_length`` is the
+    number of rows of the lists to come, if it is not that of the training list. Rows of equal score count as in any
+    order, on average: an option that breaks ties of the first stage by chance leads by nothing.
     """
 
     data: Data
@@ -400,10 +377,9 @@ class Judge:
         return [[k for k, split in enumerate(self.splits) if split.repeat == repeat] for repeat in repeats]
 
     def lead(self, deals: Sequence[tuple[Sequence[int], Sequence[Ranked]]]) -> Lead:
-        """The mean over some deals, each with its folds and what an option made of them.
-
-        The error is that of one deal: repeats hold out the same rows, and take from it little. Folds of a splitter,
-        which may not divide the rows, are ranked each by itself.
+        """The mean over some deals, each with its folds and what an option made of them. The error is that of one deal:
+        repeats hold out the same rows, and take from it little. Folds of a splitter, which may not divide the rows, are
+        ranked each by itself.
         """
         if not deals:
             return NOT_TRIED
@@ -440,3 +416,14 @@ def in_lists_of(statistic: RankStatistic, length: int, m: int) -> tuple[RankStat
         return statistic, 1.0
     unit = 1.0 if statistic.normalised or statistic.per_relevant else length / m
     return (statistic if statistic.by_share else InLists(statistic, length)), unit
+
+
+def dealt(
+    base: Options, data: Data, folds: int, seed: Any, clock: Clock, n_jobs: int | None = None
+) -> tuple[Folds, Judge]:
+    """Folds of whole lists and groups that are dealt once, for options beside those of ``base``, and their judge."""
+    refuse_fixed_length(base, data)
+    splits = splits_of(data.X, judged_by(data), data.units, whole("folds", folds, 2), 1, seed, data.unit)
+    # Scores of several fits have no common scale, so the folds of one list are ranked each by itself.
+    judged = splits if data.qid is not None else [replace(split, repeat=-1) for split in splits]
+    return Folds(base, splits, data, clock, n_jobs), Judge(data, judged, parse(base.stat), base.list_length)

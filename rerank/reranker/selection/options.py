@@ -25,10 +25,7 @@ RADII = (0.03, 0.1, 0.3, 1.0, 3.0, None)
 """Radii that are tried by default, in deviations of the first stage's score; None is for free weights."""
 
 FEW, FEW_RADIUS = 3, 0.1  # few columns, and the radius of their corrections
-
-MARGIN, WINDOW = 0.1, 2.0
-"""Margin and window that go with a radius (docs/decisions/0026 has what was measured)."""
-
+MARGIN, WINDOW = 0.1, 2.0  # margin and window that go with a radius (docs/decisions/0026 has what was measured)
 SAFEGUARD = 2.0  # standard errors that a lead has to exceed by default (docs/decisions/0026)
 
 
@@ -135,10 +132,9 @@ NOT_TRIED = Lead(math.nan, math.nan, math.nan, math.nan)
 
 
 def beside(leads: Sequence[Lead], alone: float) -> list[Lead]:
-    """The same leads, each over one value of the first stage.
-
-    Options are tried on one or on more deals of the folds, and folds are joined by scores or by places. A lead is of
-    two rankings that are made alike; so the value of an option is that of the first stage with its lead.
+    """The same leads, each over one value of the first stage. Options are tried on one or on more deals of the folds,
+    and folds are joined by scores or by places. A lead is of two rankings that are made alike; so the value of an
+    option is that of the first stage with its lead.
     """
     return [one if math.isnan(one.lead) else Lead(alone + one.lead, alone, one.lead, one.error) for one in leads]
 

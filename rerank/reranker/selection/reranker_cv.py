@@ -271,17 +271,11 @@ class RerankerCV(Ranker):
         """The numbers of the choice, to be reported, drawn and kept."""
         judge, statistic = trial.judge, trial.judge.statistic
         counted = judge.data.qid is None and statistic.depth is not None
-        deals = judge.deals()
-        return Evidence.of(
-            self.cv_results_,
-            statistic=statistic.name,
-            chosen=self.chosen_,
-            folds=len(deals[0]),
-            rounds=len(deals),
-            safeguard=safeguard,
-            list_length=judge.list_length or judge.data.y.size if counted else None,
-            fit_keeps=self.best_params_.get("radius") != 0 and best.result_.keeps_first_stage,
-        )
+        first, *others = judge.deals()
+        how: dict[str, Any] = {"folds": len(first), "rounds": 1 + len(others), "safeguard": safeguard}
+        how["list_length"] = judge.list_length or judge.data.y.size if counted else None
+        how["fit_keeps"] = self.best_params_.get("radius") != 0 and best.result_.keeps_first_stage
+        return Evidence.of(self.cv_results_, statistic=statistic.name, chosen=self.chosen_, **how)
 
     def report(self) -> str:
         """Statistic, lead and interval of every option on held-out rows, what was chosen and why."""

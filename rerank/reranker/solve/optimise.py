@@ -84,19 +84,23 @@ def solve(problem: Problem, task: Task, clock: Clock, start: Floats | None = Non
     return replace(solution, history=history_of([*solution.history, end], value, bound) if solution.history else ())
 
 
+def check_bound(problem: Problem, value: float, bound: float, source: str) -> None:
+    """Refuse a bound below a value that was recomputed exactly."""
+    if not is_closed(value - bound, bound, summed(problem)):
+        raise CertificateError(
+            f"The {source} says that no value exceeds {bound:.12g}, but these weights are worth {value:.12g} when "
+            "recomputed exactly; please report this."
+        )
+
+
 def bounded_by_ideal(problem: Problem, solution: Solution) -> Solution:
     """The solution with its bound, or the ideal lists' value where that is not larger."""
-    if not is_closed(solution.value - solution.bound, solution.bound, summed(problem)):
-        raise CertificateError(
-            f"The {solution.bound_source} says that no value exceeds {solution.bound:.12g}, but these weights are "
-            f"worth {solution.value:.12g} when recomputed exactly; please report this."
-        )
+    check_bound(problem, solution.value, solution.bound, solution.bound_source)
     bound, source = max(solution.bound, solution.value), solution.bound_source
     if problem.ideal <= bound:
         bound, source = max(problem.ideal, solution.value), "ideal"
-    return replace(
-        solution, bound=bound, bound_source=source, bound_solver=solution.bound_solver if source in ON_WORD else None
-    )
+    who = solution.bound_solver if source in ON_WORD else None
+    return replace(solution, bound=bound, bound_source=source, bound_solver=who)
 
 
 def _search_then_program(problem: Problem, task: Task, clock: Clock, start: Floats | None) -> Solution:
@@ -135,17 +139,8 @@ def _searched(
     course = [Moment(began, -math.inf, problem.ideal)]  # what is known before the first round
     kept = None if task.judged else lambda now: course.append(Moment(began + now.seconds, now.value, now.bound))
     with clock.phase("search"), _shown(task.verbose, claimed(problem, task), kept) as show:
-        found = search.solve(
-            problem,
-            time_limit=limit,
-            start=start,
-            n_jobs=task.n_jobs,
-            random_state=task.seed,
-            proof=task.proof,
-            progress=show,
-            node_limit=task.node_limit,
-            checkpoint=task.checkpoint,
-        )
+        asked: dict[str, Any] = {name: getattr(task, name) for name in ("n_jobs", "proof", "node_limit", "checkpoint")}
+        found = search.solve(problem, time_limit=limit, start=start, random_state=task.seed, progress=show, **asked)
     clock.cut = limit is not None and clock.seconds["search"] >= limit
     if task.verbose > 1:
         end = Progress(clock.seconds["search"], found.value, found.bound, int(found.nodes))
@@ -226,10 +221,9 @@ NONZEROS_A_SECOND = 60_000
 
 
 def seconds_to_state(problem: Problem, formulation: str, allowed: float = math.inf) -> float:
-    """Seconds to build a program and pass it to the solver; infinite for one that is refused.
-
-    Infinite also if to look at its pairs would take more than a quarter of the seconds that are ``allowed``; to build
-    it takes several times as long, unless the limits of the weights decide nearly all of them.
+    """Seconds to build a program and pass it to the solver; infinite for one that is refused. Infinite also if to look
+    at its pairs would take more than a quarter of the seconds that are ``allowed``; to build it takes several times as
+    long, unless the limits of the weights decide nearly all of them.
     """
     from formulations.errors import ModelTooLarge
 
@@ -427,15 +421,9 @@ def run(
     from formulations import mps
     from rerank.solvers import gateway, highs
 
-    options = Options(
-        time_limit=limit,
-        threads=effective_n_jobs(task.n_jobs),
-        node_limit=task.node_limit,
-        seed=task.seed % 2**31,
-        verbose=task.verbose,
-        progress=progress,
-    ).chosen(task.solver_options)
-    options = replace(options, cutoff=cutoff)
+    more: dict[str, Any] = {"node_limit": task.node_limit, "verbose": task.verbose, "progress": progress}
+    options = Options(time_limit=limit, threads=effective_n_jobs(task.n_jobs), seed=task.seed % 2**31, **more)
+    options = replace(options.chosen(task.solver_options), cutoff=cutoff)
     given: dict[str, Any] = {"start": start, "cancel": current().asked}
     with clock.phase(task.solver):
         if task.solver == "highs":

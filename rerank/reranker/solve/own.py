@@ -147,10 +147,9 @@ class OwnProgram:
 
     @property
     def bounds_value(self) -> bool:
-        """Whether the largest objective bounds the value of all weights that the program admits.
-
-        It does where the user's rows never ask a column for less than the weights earn: the columns of a point may stay
-        below what its weights would allow, and then so does its objective.
+        """Whether the largest objective bounds the value of all weights that the program admits. It does where the
+        user's rows never ask a column for less than the weights earn: the columns of a point may stay below what its
+        weights would allow, and then so does its objective.
         """
         choices = self.base.model.rerank_info.layout.instance.options
         if not self.maximises_value or choices.big_m != "pair" or self.base.formulation == "subrank":
@@ -339,10 +338,9 @@ class OwnProgram:
         return Kept(left, right, dense[equal], low[equal], p.lower[further], p.upper[further])
 
     def candidates(self, x: Floats, share: float) -> list[Floats]:
-        """The point, and a polished one with the pairs that it wins by a share of the margin.
-
-        Each comes with its weights and the user's continuous columns divided by the largest weight, too; whether the
-        rows hold there is for :meth:`broken` to say.
+        """The point, and a polished one with the pairs that it wins by a share of the margin. Each comes with its
+        weights and the user's continuous columns divided by the largest weight, too; whether the rows hold there is for
+        :meth:`broken` to say.
         """
         p, problem, at = self.program, self.problem, self.weights
         begun = self.rounded(x)

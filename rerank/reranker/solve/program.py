@@ -33,10 +33,9 @@ DATA = ("units", "preferences", "constant", "scaled_from")
 
 
 def chosen_formulation(name: str, statistic: RankStatistic) -> str:
-    """The program for a formulation asked for: "auto" is that of AUC, of pairs and of Pos@Top, else ``mixed``.
-
-    The optimum of each is that of the problem itself, so the solver's bound is one on the value. They also measured
-    best (``docs/modelling.md``). One whose objective is not the statistic is refused.
+    """The program for a formulation asked for: "auto" is that of AUC, of pairs and of Pos@Top, else ``mixed``. The
+    optimum of each is that of the problem itself, so the solver's bound is one on the value. They also measured best
+    (``docs/modelling.md``). One whose objective is not the statistic is refused.
     """
     if name not in FORMULATIONS:
         raise unknown("formulation", name, FORMULATIONS)
@@ -94,10 +93,9 @@ def check_stated() -> None:
 
 @dataclass(frozen=True, eq=False)
 class Stated:
-    """A problem stated as a Pyomo model, and its arrays.
-
-    Its objective is the value. An anchored problem has ``limits`` of its weights. A solver satisfies rows on the
-    weights within a tolerance; ``allowed`` moves weights to what satisfies them.
+    """A problem stated as a Pyomo model, and its arrays. Its objective is the value. An anchored problem has ``limits``
+    of its weights. A solver satisfies rows on the weights within a tolerance; ``allowed`` moves weights to what
+    satisfies them.
     """
 
     formulation: str
@@ -211,16 +209,12 @@ def _arguments(problem: Problem, formulation: str) -> tuple[Any, dict[str, Any]]
     ranked = {"preferences": _preferences(problem)} if formulation == "pairwise" else {"units": problem.units}
     return load(f"formulations.{formulation}"), {
         **ranked,
+        **{name: getattr(problem, name) for name in ("C", "max_features", "signs", "by_sum", "quotas")},
         "epsilon": problem.epsilon.exact,
-        "C": problem.C,
         "constant": float(constant),
-        "max_features": problem.max_features,
-        "signs": problem.signs,
         "corrections": problem.limits,
         "scaled_from": (problem.X, problem.low, problem.high),
         "rows": sides_of(problem),
-        "by_sum": problem.by_sum,
-        "quotas": problem.quotas,
     }
 
 

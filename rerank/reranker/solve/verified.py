@@ -22,10 +22,7 @@ if TYPE_CHECKING:
 
 Pairs = NDArray[np.intp]
 Sides = Sequence[tuple[Floats, float, str]]  # rows on the weights, ``a.w >= b``
-
-MOST_PAIRS = 20_000
-"""Largest number of pairs that are polished; the linear program of more pairs takes too long."""
-
+MOST_PAIRS = 20_000  # largest number of pairs that are polished; the linear program of more pairs takes too long
 MOST_ROUNDS = 60  # rounds of adding rows to that program; five to fifteen are usual
 
 ROOM, ROOM_FIRST = 1e-7, 1e3
@@ -82,10 +79,9 @@ def meets(problem: Problem, w: Floats) -> bool:
 
 
 def polished(problem: Problem, w: Floats, claim: float | None = None, nearly: bool = False) -> Verified:
-    """The better of ``w`` and its polish, both recomputed exactly.
-
-    With a claim, or ``nearly``, pairs that are won by almost the margin are to be won, too. It is a CertificateError if
-    the weights do not reach the claim of a solver even after polishing.
+    """The better of ``w`` and its polish, both recomputed exactly. With a claim, or ``nearly``, pairs that are won by
+    almost the margin are to be won, too. It is a CertificateError if the weights do not reach the claim of a solver
+    even after polishing.
     """
     best = verified(problem, w)
     tried = 0
@@ -196,9 +192,8 @@ def polish(
 
 @dataclass(frozen=True, eq=False)
 class Kept:
-    """Linear rows that weights keep while they are polished, together with further columns ``v`` (e,).
-
-    ``left @ (w, v) <= right``, kept with some room where there is any, and ``equal @ (w, v) == sides``.
+    """Linear rows that weights keep while they are polished, together with further columns ``v`` (e,). ``left @ (w, v)
+    <= right``, kept with some room where there is any, and ``equal @ (w, v) == sides``.
     """
 
     left: Floats
