@@ -23,25 +23,9 @@ Term = tuple[float, Any]  # a coefficient and a variable
 LEAST_MARGIN = 1e-5
 """Smallest margin in a row divided by its big-M: ten times the amount, 1e-6, by which solvers may miss a row."""
 
-SHORT = {  # prefixes of short names that mean the same in every program; columns in small letters, rows in capitals
-    "w": "w",
-    "gamma": "g",
-    "z": "z",
-    "s": "s",
-    "r": "r",
-    "t": "t",
-    "b": "b",
-    "c": "c",
-    "y": "y",
-    "above_by_margin": "M",
-    "switch_up": "U",
-    "switch_down": "D",
-    "support_limit": "K",
-    "weight_row": "V",
-    "weight_sum": "N",
-}
-
-
+# Prefixes of short names that mean the same in every program; columns in small letters, rows in capitals.
+SHORT = {name: name for name in "wzsrtbcy"} | dict(gamma="g", above_by_margin="M", switch_up="U", switch_down="D")
+SHORT |= dict(support_limit="K", weight_row="V", weight_sum="N")
 SHARED = {  # what a component means, where programs share it
     "w": "weight of each scaled column, within its limits",
     "gamma": "1 when feature j may carry a weight",

@@ -187,8 +187,11 @@ def _names(items: Iterable[Any], short: Mapping[str, str], letter: str, titles: 
     names: list[str] = []
     taken: set[str] = set()
     for number, data in enumerate(items):
-        name = _name(data, short)
-        if name is None or name in taken:
+        # The full name: a component of a sub-block may share its local name with one of ours.
+        prefix = short.get(data.parent_component().name)
+        name = None if prefix is None else prefix if data.index() is None else short_name(prefix, data.index())
+        fits = name is not None and len(name) <= LONGEST_NAME and name.isascii() and name.isidentifier()
+        if name is None or not fits or name in taken:
             name = f"{letter}{number}"
             titles[name] = str(data.name)
         taken.add(name)
@@ -196,16 +199,6 @@ def _names(items: Iterable[Any], short: Mapping[str, str], letter: str, titles: 
     if len(taken) != len(names):
         raise FormulationError(f"Short names of the model collide with its numbered names ({letter}0, {letter}1, ...).")
     return tuple(names)
-
-
-def _name(data: Any, short: Mapping[str, str]) -> str | None:
-    component = data.parent_component()
-    # The full name: a component of a sub-block may share its local name with one of ours.
-    prefix = short.get(component.name)
-    if prefix is None:
-        return None
-    name = prefix if data.index() is None else short_name(prefix, data.index())
-    return name if len(name) <= LONGEST_NAME and name.isascii() and name.isidentifier() else None
 
 
 def short_name(prefix: str, index: Any) -> str:

@@ -30,8 +30,7 @@ Lines = list[tuple[int, str]]  # lines that are not blank, with their numbers
 class Dialect:
     """One form of solution file, in regular expressions: of its whole text (without blank lines), or of a line."""
 
-    solver: str  # who writes it: the name of the dialect,
-    title: str  # and the one in a sentence
+    solver: str  # who writes it
     head: str  # the text from its beginning: what is found is of this form
     row: str  # the line of a column: ``value``, and ``name``, or ``number`` where columns have no names
     what: str = "a column is a name and a value"  # the same in words
@@ -47,13 +46,18 @@ class Dialect:
     wrapped: str = "$^"  # a line of a column that goes on in the next line
     sparse: str = "$^"  # in the text; found where columns at 0 are left out
 
+    @property
+    def title(self) -> str:
+        """Who writes it, in a sentence."""
+        return "the file" if self.solver in ("gurobi", "plain") else TITLES.get(self.solver, self.solver)
 
+
+TITLES = dict(highs="HiGHS", glpk="GLPK", scip="SCIP", cbc="CBC", cplex="CPLEX", xpress="Xpress", copt="COPT")
 NAMED, FIGURE = r"(?P<name>[^#\s]\S*)\s+(?P<value>\S+)", r"[-+.\d]\S*"
 
 DIALECTS = (  # tried in order; ``plain`` is a name and a value in each line, written by hand or by a script
     Dialect(  # styles 0 (all columns) and 4 (non-zero columns, each with its index)
         solver="highs",
-        title="HiGHS",
         head=r"\s*Model status\s*$",
         status=r"\A.*\n\s*(.*?)\s*(?:\n(?:.*\n)*?# Primal solution values\s*\n\s*(.*?)\s*)?$",
         point=r"^# Primal solution values\s*\n\s*Feasible\s*$",
@@ -67,7 +71,6 @@ DIALECTS = (  # tried in order; ``plain`` is a name and a value in each line, wr
     ),
     Dialect(  # style 1: the Status column is blank for integer programs, and the Dual one may be
         solver="highs",
-        title="HiGHS",
         head=r"\s*Columns\s*\n\s*Index +Status .*Primal",
         status=r"^Model status: *(.*?)\s*$",
         point=r"^Model status: *(?!\s|Infeasible\s*$|Empty\s*$|Not Set\s*$)\S",
@@ -80,7 +83,6 @@ DIALECTS = (  # tried in order; ``plain`` is a name and a value in each line, wr
     ),
     Dialect(  # style -1: values without names; a dual value and a basis status may follow
         solver="highs",
-        title="HiGHS",
         head=r"\d{1,12} \d{1,12} : Number of columns and rows",
         point=r"^T Primal solution\s*$",
         silent="no primal solution",
@@ -92,7 +94,6 @@ DIALECTS = (  # tried in order; ``plain`` is a name and a value in each line, wr
     ),
     Dialect(  # glpsol -w: "j number value" (mip), status and value (bas), or value and dual value (ipt)
         solver="glpk",
-        title="GLPK",
         head=r"(?:.*\n){0,19}?s (mip|bas|ipt) \d{1,12} \d{1,12} ",
         # A basic solution has a primal and a dual status, the others have one; f is feasible, o optimal.
         status=r"^s \w+ \d+ \d+ (.*?) *\S+\s*$",
@@ -106,7 +107,6 @@ DIALECTS = (  # tried in order; ``plain`` is a name and a value in each line, wr
     ),
     Dialect(  # glpsol -o: six digits; names longer than twelve characters stand on a line of their own
         solver="glpk",
-        title="GLPK",
         head="Problem:",
         status=r"^Status: *(.*?)\s*$",
         point=r"^Status: *(INTEGER OPTIMAL|OPTIMAL|INTEGER NON-OPTIMAL|FEASIBLE)\s*$",
@@ -121,7 +121,6 @@ DIALECTS = (  # tried in order; ``plain`` is a name and a value in each line, wr
     ),
     Dialect(
         solver="scip",
-        title="SCIP",
         head=r"solution status:|objective value:|no solution available",
         status=r"\A(?:solution status:)?\s*((?!objective value:).*?)\s*$",
         point="^objective value:",
@@ -133,7 +132,6 @@ DIALECTS = (  # tried in order; ``plain`` is a name and a value in each line, wr
     ),
     Dialect(
         solver="cbc",
-        title="CBC",
         head=r".* - objective value\s+\S+\s*$",
         status=r"\A\s*(.*?)\s* - objective value",
         # "no integer solution - continuous used": the values are those of the relaxation.
@@ -147,7 +145,6 @@ DIALECTS = (  # tried in order; ``plain`` is a name and a value in each line, wr
     ),
     Dialect(  # of several solutions in a file the first is read, the incumbent
         solver="cplex",
-        title="CPLEX",
         head=r"\s*(<\?xml.*\s*)?<CPLEXSolutions? ",
         status=r'\bsolutionStatusString="(.*?)"',
         point=r'\bprimalFeasible="1"',
@@ -160,7 +157,6 @@ DIALECTS = (  # tried in order; ``plain`` is a name and a value in each line, wr
     ),
     Dialect(  # .slx
         solver="xpress",
-        title="Xpress",
         head=r"NAME\b.*\n\s*C\s",
         begin="NAME",
         end="ENDATA",
@@ -169,7 +165,6 @@ DIALECTS = (  # tried in order; ``plain`` is a name and a value in each line, wr
     ),
     Dialect(  # .asc, rows and columns in one list
         solver="xpress",
-        title="Xpress",
         head=r'\s*\d+,"[^"]*","[A-Z]","[A-Z]+",',
         other=r'\s*\d+,"[^"]*","(?!C")',
         row=r'\s*\d+,"(?P<name>[^"\s]+)\s*","C","[A-Z]+",(?P<value>[^,]+),.*',
@@ -177,7 +172,6 @@ DIALECTS = (  # tried in order; ``plain`` is a name and a value in each line, wr
     ),
     Dialect(  # .prt, six digits; its status is that of the last relaxation
         solver="xpress",
-        title="Xpress",
         head=r"\s*Problem Statistics\s*$",
         objective=r"^Objective function value is\s+(\S+)",
         begin="Columns Section",
@@ -187,7 +181,6 @@ DIALECTS = (  # tried in order; ``plain`` is a name and a value in each line, wr
     ),
     Dialect(  # -S3 and -S4, six digits
         solver="lp_solve",
-        title="lp_solve",
         head=r"(?:.*\n){0,19}?(Value of objective function:|This problem is )",
         status=r"^(This problem is .*?|The model is sub-optimal.*?)\s*$",
         point="^Actual values of the variables:",
@@ -198,7 +191,6 @@ DIALECTS = (  # tried in order; ``plain`` is a name and a value in each line, wr
     ),
     Dialect(  # MIPLIB's form of Gurobi's
         solver="gurobi",
-        title="the file",
         head=r"(?:#.*\n)*=(obj|infeas)=",
         status=r"^(=infeas=.*?)\s*$",
         point=r"^=obj=(?![\s\S]*^=infeas=)",
@@ -209,23 +201,14 @@ DIALECTS = (  # tried in order; ``plain`` is a name and a value in each line, wr
     ),
     Dialect(
         solver="copt",
-        title="COPT",
         head="# Objective value (?!=)",
         point=r"^[^#]",
         objective=r"^# Objective value (\S+)",
         other="#",
         row=NAMED,
     ),
-    Dialect(
-        solver="gurobi",
-        title="the file",
-        head="#",
-        point=r"^[^#]",
-        objective=r"^# Objective value =\s*(\S+)",
-        other="#",
-        row=NAMED,
-    ),
-    Dialect(solver="plain", title="the file", head=r"\s*\S+\s+\S+\s*$", other="#", row=NAMED),
+    Dialect(solver="gurobi", head="#", point=r"^[^#]", objective=r"^# Objective value =\s*(\S+)", other="#", row=NAMED),
+    Dialect(solver="plain", head=r"\s*\S+\s+\S+\s*$", other="#", row=NAMED),
 )
 
 NAMES = tuple(dict.fromkeys(form.solver for form in DIALECTS))  # what a dialect may be called

@@ -12,25 +12,10 @@ from rerank.errors import InputError
 from rerank.io.archive import Format, cut, lengths_of, read_archive, refusing, write_archive
 from rerank.problem.proof import VERSION, Circuits, Proof
 
-FORM = Format(
-    "exact-rerank proof",
-    VERSION,
-    {
-        "weights": "<f8",
-        "flip": "|i1",
-        "support_sizes": "<i4",
-        "supports": "<i4",
-        "line_counts": "<i4",
-        "lines": "<i8",
-        "codes": "<u2",
-        "circuit_sizes": "<i8",
-        "circuit_pairs": "<i8",
-        "circuit_multipliers": "<i8",
-        "circuit_shares": "<i8",
-        "circuit_least": "<i8",
-    },
-    most_bytes=1 << 27,
-)
+KINDS = {"weights": "<f8", "flip": "|i1", **dict.fromkeys(("support_sizes", "supports", "line_counts"), "<i4")}
+KINDS |= {"lines": "<i8", "codes": "<u2"}
+KINDS |= {f"circuit_{name}": "<i8" for name in ("sizes", "pairs", "multipliers", "shares", "least")}
+FORM = Format("exact-rerank proof", VERSION, KINDS, most_bytes=1 << 27)
 """All arrays together hold at most 67 million codes; a search would need several gigabytes to put them in order."""
 MOST_SUPPORTS = 2_000_000  # each is an object of about 150 bytes
 

@@ -27,24 +27,15 @@ LINE = 1000  # the code of a split by line g = 1, 2, ... of a support is ``LINE 
 class Circuits:
     """Sets of pairs that no admissible weights win together, for one list with two classes, and what they show.
 
-    Attributes
-    ----------
-    sizes : int64 (m,)
-        Number of pairs of each circuit.
-    pairs : int64 (n, 2)
-        Rows (upper, lower) of the pairs of all circuits, one after the other.
-    multipliers : int64 (n,)
-        Positive.  In coordinates ``v``, the largest ``v . sum_p multiplier_p D_p`` is below the margin times the sum
-        of a circuit's multipliers.
-    least : int64 (J,)
-        The j-th best positive loses at least so many pairs.  Otherwise all rows but some ``n+ - j`` positives and some
-        ``least_j - 1`` negatives would be in order, but whichever leave, a circuit is left.
+    In coordinates ``v``, the largest ``v . sum_p multiplier_p D_p`` is below the margin times the sum of a circuit's
+    multipliers. The j-th best positive loses at least ``least_j`` pairs. Otherwise all rows but some ``n+ - j``
+    positives and some ``least_j - 1`` negatives would be in order, but whichever leave, a circuit is left.
     """
 
-    sizes: NDArray[np.int64]
-    pairs: NDArray[np.int64]
-    multipliers: NDArray[np.int64]
-    least: NDArray[np.int64]
+    sizes: NDArray[np.int64]  # (m,): number of pairs of each circuit
+    pairs: NDArray[np.int64]  # (n, 2): rows (upper, lower) of the pairs of all circuits, one after the other
+    multipliers: NDArray[np.int64]  # (n,): positive
+    least: NDArray[np.int64]  # (J,)
 
     @classmethod
     def none(cls) -> Circuits:

@@ -40,6 +40,7 @@ NUMBERS = ("unexplored", "supports", "sizes", "sides", "pushed", "names", "group
 OF_PROOFS = ("splits", "listed", "kept_splits", "kept_listed", *Circuits.none().arrays())
 SMALL_NUMBERS = ("chosen", "guides", "boxed")
 KINDS = dict.fromkeys(DOUBLES, "<f8") | dict.fromkeys(NUMBERS + OF_PROOFS, "<i8") | dict.fromkeys(SMALL_NUMBERS, "<i4")
+BOXES = ("centres", "halves", "bounds", "names")  # what a batch holds by these names
 COUNTS, VALUES = ("rounds", "patience", "turn", "idle"), ("value", "before")  # of a climb
 MOST = {"pushed": 2**62, "named": NAMES, "job": 2**62 // NAMES, "boxes": 2**62}
 """Counters of :class:`OpenBoxes`, and what they stay below."""
@@ -220,11 +221,8 @@ def _stored_batches(boxes: OpenBoxes, screened: list[NodeBatch]) -> Arrays:
         "sizes": np.array([batch.bounds.size for batch in batches], np.int64),
         "sides": np.array([batch.sides.shape[1] for batch in batches], np.int64),
         "pushed": np.array([number for _, number, _ in boxes.heap], np.int64),
-        "centres": joined((batch.centres for batch in batches), np.float64),
-        "halves": joined((batch.halves for batch in batches), np.float64),
-        "bounds": joined((batch.bounds for batch in batches), np.float64),
-        "names": joined((batch.names for batch in batches), np.int64),
         "chosen": joined((batch.sides for batch in batches), np.int32),
+        **{name: joined((getattr(batch, name) for batch in batches), KINDS[name]) for name in BOXES},
         "basis": np.empty(0) if basis is None else basis.ravel(),
         "grouped": np.array(grouped, np.int64),
         "guide_counts": np.array([guide.size for guide in guides], np.int64),

@@ -42,6 +42,7 @@ class Domain:
     most: int | None = None  # largest number of features that count
     by_sum: bool = False  # whether the margin is multiplied by the sum of the weights; 0 is no point then
     directions: bool = False  # whether the coordinates beside the anchor lie on the surface of a cube
+    _inner: dict[bytes, Floats | None] = field(default_factory=dict, init=False)  # far from all rows, by features
 
     @classmethod
     def of(cls, problem: Problem) -> Domain:
@@ -177,11 +178,6 @@ class Domain:
             if self.keeps(found):
                 return found
         return self.begin
-
-    @cached_property
-    def _inner(self) -> dict[bytes, Floats | None]:
-        """Points far from all rows, by features."""
-        return {}
 
     def _cut(self, v: Floats) -> Floats:
         """A point in normal form, cut to limits and signs; the unchanged one where the norm is 0."""

@@ -8,7 +8,7 @@ weights.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
@@ -89,6 +89,7 @@ class ExactQuotas:
     problem: Problem
     domain: Domain
     rows: QuotaRows
+    _known: dict[int, list[Fraction]] = field(default_factory=dict, init=False)
 
     @classmethod
     def of(cls, problem: Problem, domain: Domain) -> ExactQuotas:
@@ -143,10 +144,6 @@ class ExactQuotas:
                 for x, a, b, s in zip(p.X[i], p.low, p.high, self.domain.scale, strict=True)
             ]
         return self._known[i]
-
-    @cached_property
-    def _known(self) -> dict[int, list[Fraction]]:
-        return {}
 
     @cached_property
     def _demands(self) -> list[Demand]:

@@ -90,16 +90,9 @@ class Run:
         prices = np.asarray(self.price * columns.sizes, dtype=np.float64)
         begin = self.domain.begin if self.quotas.meets(self.domain.begin) else None
         nothing = -1.0 - self.tables.ideal - self.price * d  # less than any weights are worth
-        self.boxes = OpenBoxes(
-            self.tables,
-            columns,
-            prices,
-            self.domain,
-            nothing if begin is None else self._inner(begin),
-            begin,
-            proof,
-            screens=cache(lambda: screens_of(problem, self.tables, self.domain, columns[-1].size, workers)),
-        )
+        value = nothing if begin is None else self._inner(begin)
+        screens = cache(lambda: screens_of(problem, self.tables, self.domain, columns[-1].size, workers))
+        self.boxes = OpenBoxes(self.tables, columns, prices, self.domain, value, begin, proof, screens)
         self.start_value, self.begun = self.boxes.value, False
         parts = BY_ROWS if isinstance(self.lines, RowLines) else BY_PAIRS
         series, share = parts[next(most for most in parts if d <= most)]

@@ -301,31 +301,24 @@ def tables(problem: Problem, parts: list[ListPairs] | None = None, scale: Floats
     are multiplied by ``scale``, so that points are coordinates.
     """
     parts = pairs_of(problem) if parts is None else parts
-    thresholds = [q.thresholds() for q in problem.lists]
     # Slots: item by item, thresholds of one item in a row.
-    offset = 0
-    slot, span, multiplicity, uppers, lowers = [], [], [], [], []
-    members: list[list[Indices]] = []
-    for q, steps, part in zip(problem.lists, thresholds, parts, strict=True):
+    offset, columns, members = 0, list[Ints](), list[Indices]()
+    for q, part in zip(problem.lists, parts, strict=True):
         items, level = part.items, part.level
-        upper = np.repeat(items, part.ends[items])
+        upper, depth = np.repeat(items, part.ends[items]), level[items]
         take = np.concatenate([np.arange(0), *(np.arange(part.ends[i]) for i in items)])
         lower = part.below[take]
-        depth = level[items]
         begin = offset + np.cumsum(depth) - depth
         where = np.full(q.gains.size, -1, np.int64)
         where[items] = begin
-        slot.append((where[upper] + level[lower]).astype(np.int32))
-        span.append((level[upper] - level[lower]).astype(np.int32))
-        multiplicity.append(part.count[take].astype(np.int32))
-        uppers.append(q.rows[upper].astype(np.int32))
-        lowers.append(q.rows[lower].astype(np.int32))
-        members.append([begin[depth > t] + t for t in range(steps.size)])
+        slot, span = where[upper] + level[lower], level[upper] - level[lower]
+        columns.append(np.array([slot, span, part.count[take], q.rows[upper], q.rows[lower]], np.int32))
+        members += [begin[depth > t] + t for t in range(q.thresholds().size)]
         offset += int(depth.sum())
     # Positives that take no places from each other are binary lists of one each.
     split = [
         (unit, part)
-        for unit, slots in zip(problem.units, (s for group in members for s in group), strict=True)
+        for unit, slots in zip(problem.units, members, strict=True)
         for part in (np.split(slots, slots.size) if unit.alone else [slots])
     ]
     units, slots = [unit for unit, _ in split], [part for _, part in split]
@@ -335,7 +328,7 @@ def tables(problem: Problem, parts: list[ListPairs] | None = None, scale: Floats
     places = [places_of(unit.factor, unit.coefficients) for unit in units]
     hits = [unit.hits[: part.size] for unit, part in split]
     ideal, slack = _most(places, hits)
-    above, beneath = np.concatenate(uppers), np.concatenate(lowers)
+    slot, span, multiplicity, above, beneath = np.concatenate(columns, axis=1)
     pairs = _differences(problem.scaled, above, beneath)
     if scale is not None:
         pairs *= scale[:, None]
@@ -344,9 +337,9 @@ def tables(problem: Problem, parts: list[ListPairs] | None = None, scale: Floats
         pairs -= float(problem.epsilon)
     flat = Tables(
         pairs=pairs,
-        slot=np.concatenate(slot),
-        span=np.concatenate(span),
-        multiplicity=np.concatenate(multiplicity),
+        slot=slot,
+        span=span,
+        multiplicity=multiplicity,
         upper=above,
         lower=beneath,
         slots=Slots(starts(slots), _joined(slots, np.int32), unit_of, starts(places), _joined(places), _joined(hits)),

@@ -212,11 +212,9 @@ class RowLines(LineSearch):
         return float(value_of(scores, margin, *self._memory))
 
 
-def lines_on(tables: Tables | RowTables, domain: Domain, random_state: int = 0, deadline: float = np.inf) -> LineSearch:
+def lines_on(tables: Tables | RowTables, domain: Domain, deadline: float = np.inf) -> LineSearch:
     """Line searches on tables of pairs or of rows."""
-    if tables.by_rows:
-        return RowLines(tables, domain, random_state, deadline)
-    return LineSearch(tables, domain, random_state, deadline)
+    return (RowLines if tables.by_rows else LineSearch)(tables, domain, deadline=deadline)
 
 
 def sought(

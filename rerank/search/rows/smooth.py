@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from rerank.problem.lists import Floats
+from rerank.problem.lists import Counts, Floats
 from rerank.search.compiled import inner, kernel, writable
 from rerank.search.rows.unit import descend, heaped
 
@@ -47,26 +47,16 @@ class SmoothLists(NamedTuple):
     ahead: Any
 
 
-class SmoothScratch(NamedTuple):
-    """Arrays of one list."""
-
-    s: Any
-    g: Any
-    slope: Any
-    row: Any
-    heap: Any
-
-
 class Sample(NamedTuple):
     """Rows of some or all lists."""
 
     rows: Floats
     lists: SmoothLists
 
-    def scratch(self) -> SmoothScratch:
-        """Memory for the longest list."""
+    def scratch(self) -> tuple[Floats, Counts]:
+        """Memory for the scores, gains and slopes of the longest list, its largest scores, and its rows."""
         n = int(np.diff(self.lists.begin).max(initial=1))
-        return SmoothScratch(np.empty(n), np.empty(n), np.empty(n), np.empty(n, np.int64), np.empty(n))
+        return np.empty((4, n)), np.empty(n, np.int64)
 
 
 @kernel()
@@ -151,7 +141,7 @@ def spread(part: Sample) -> Floats:
 def smoothed(scores: Any, lists: Any, h: float, slopes: Any, scratch: Any) -> float:
     """The smooth value of all lists with a width ``h``; ``slopes`` (n,) receives its derivative by each score (n,)."""
     total = 0.0
-    s, g, slope, row, heap = scratch.s, scratch.g, scratch.slope, scratch.row, scratch.heap
+    s, g, slope, heap, row = scratch[0][0], scratch[0][1], scratch[0][2], scratch[0][3], scratch[1]
     slopes[:] = 0.0
     for q in range(lists.begin.size - 1):
         first, end = lists.begin[q], lists.begin[q + 1]
