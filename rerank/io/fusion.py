@@ -214,8 +214,8 @@ def fuse(runs: Mapping[str, Run], qrels: Qrels | None = None, *, judged: bool = 
     )
 
 
+# What happens to relevant documents that no run has.
 COUNTED, LEFT_OUT = "; they count in the ideal list", "; they are left out of the ideal list"
-"""What happens to relevant documents that no run has."""
 
 
 def notes_on(missed: Mapping[str, tuple[float, ...]], queries: set[Any], use: str) -> tuple[str, ...]:

@@ -68,40 +68,17 @@ def run_values(
     precision: Literal["double", "single"] = "double",
     strangers: bool = False,
 ) -> RunValues:
-    """Value of a run for every judged query.
+    """Value of a run for every judged query; the parameters are those of :func:`evaluate_runs`.
 
-    Parameters
-    ----------
-    run : Run, path, dict, data frame, or sequence of triples
-        See :func:`rerank.io.runs.run_of`.
-    qrels : Qrels, path, dict, data frame, or sequence of triples
-    measures : sequence of str, RankStatistic, or measures of ir_measures
-        See :mod:`rerank.ranks.field`; those that ask only whether a document is relevant take documents of ``level``
-        and above.
-    gain : {"linear", "exponential"}
-        Gain of grade g: g, as trec_eval has it, or ``2^g - 1``. Grades below 0 count as 0.
-    level : int
-        Least grade of a relevant document, at least 1.
-    ties : {"trec", "pessimistic", "optimistic", "average"}
-        "trec": equal scores by document id, descending. The others as in :func:`rerank.ranks.evaluate`.
-    precision : {"double", "single"}
-        Of scores: "double" as trec_eval 10, "single" as trec_eval 9, pytrec_eval and ir_measures have them.
-    strangers : bool
-        Take a run of whose documents none was judged, with a note; it is refused by default, as its ids are most likely
-        not those of the judgements.
-
-    Raises
-    ------
-    InputError
-        For an unknown measure, for runs and judgements that cannot be used, where no query of the run is judged, and
-        where no document is.
+    With ``strangers`` a run of whose documents none was judged is taken, with a note; it is refused by default, as its
+    ids are most likely not those of the judgements.
     """
     terms = Terms(measures, gain, level, ties, precision, strangers)
     return _judged("the run", run_rows_of(run, "run"), Pool(qrels_rows_of(qrels)), terms)[0]
 
 
 class Terms:
-    """What all runs are judged by; the parameters are those of :func:`run_values`."""
+    """What all runs are judged by; the parameters are those of :func:`evaluate_runs`."""
 
     def __init__(
         self, measures: Sequence[object], gain: Gain, level: int, ties: RunTies, precision: str, strangers: bool = False
@@ -302,8 +279,17 @@ def evaluate_runs(
         A run is a path, ``{query: {document: score}}``, a data frame as of PyTerrier or ir_measures, a run of ranx, or
         a sequence of ``ScoredDoc``. Of a sequence, files are named by their stem, and runs of ranx by their names.
     qrels : path, dict, data frame, qrels of ranx or sequence of ``Qrel``
-    measures, gain, level, ties, precision
-        As of :func:`rerank.ranks.runs.run_values`.
+    measures : sequence of str, RankStatistic, or measures of ir_measures
+        See :mod:`rerank.ranks.field`; those that ask only whether a document is relevant take documents of ``level``
+        and above.
+    gain : {"linear", "exponential"}
+        Gain of grade g: g, as trec_eval has it, or ``2^g - 1``. Grades below 0 count as 0.
+    level : int
+        Least grade of a relevant document, at least 1.
+    ties : {"trec", "pessimistic", "optimistic", "average"}
+        "trec": equal scores by document id, descending. The others as in :func:`rerank.ranks.evaluate`.
+    precision : {"double", "single"}
+        Of scores: "double" as trec_eval 10, "single" as trec_eval 9, pytrec_eval and ir_measures have them.
 
     Returns
     -------

@@ -17,11 +17,8 @@ from rerank.io.options import whole
 from rerank.io.page import Cells, Part, Readable, Words, as_markdown
 from rerank.scorecard.questions import Question
 
-MOST_POINTS = 10**6
-"""Points of a question, at most, and at least with a minus."""
-
-Z = 1.959963984540054
-"""Standard deviations of the normal distribution that leave 2.5 % on either side."""
+MOST_POINTS = 10**6  # points of a question, at most, and at least with a minus
+Z = 1.959963984540054  # standard deviations of the normal distribution that leave 2.5 % on either side
 
 
 class Total(NamedTuple):
@@ -238,27 +235,17 @@ class Card(Readable):
 
     def parts(self) -> list[Part]:
         """What a person reads: questions and points, risks by total, and the cuts that matter."""
-        lines = [("question", "points"), *((str(one), f"{own:+d}") for one, own in zip(self.questions, self.points))]
-        found: list[Part] = [Cells(lines, ("left", "right"), named=True)]
+        points = [("question", "points"), *((str(one), f"{own:+d}") for one, own in zip(self.questions, self.points))]
+        found: list[Part] = [Cells(points, ("left", "right"), named=True)]
         if self.totals:
-            found += [Words(""), Cells(self._risk_lines(), ("right",) * 5, named=True)]
-            found += [Words(""), self.cut_cells()]
+            lines = [("total", "rows", "relevant", "risk", "95 % interval")]
+            for one in self.totals:
+                counts = f"{one.relevant + one.other:g}", f"{one.relevant:g}"
+                lines.append((str(one.total), *counts, percent(one.risk), f"{percent(one.low)} to {percent(one.high)}"))
+            found += [Words(""), Cells(lines, ("right",) * 5, named=True), Words(""), self.cut_cells()]
         if any(question.sign != "is missing" for question in self.questions):
             found += [Words("A missing value answers no, but to the question whether it is missing.", small=True)]
         return found
-
-    def _risk_lines(self) -> Sequence[tuple[str, ...]]:
-        head = ("total", "rows", "relevant", "risk", "95 % interval")
-        return [head] + [
-            (
-                str(one.total),
-                f"{one.relevant + one.other:g}",
-                f"{one.relevant:g}",
-                percent(one.risk),
-                f"{percent(one.low)} to {percent(one.high)}",
-            )
-            for one in self.totals
-        ]
 
     def cut_cells(self) -> Cells:
         """The table of :meth:`cuts`."""
@@ -273,8 +260,7 @@ class Card(Readable):
         if every:
             chosen.append(max(every, key=lambda one: one.sensitivity + one.specificity))
             chosen.append(next(one for one in every if one.sensitivity >= 0.9))
-            half = [one for one in every if one.precision >= 0.5]
-            chosen += half[-1:]
+            chosen += [one for one in every if one.precision >= 0.5][-1:]
         return sorted(set(chosen), key=lambda one: -one.total)[:4]
 
 
@@ -297,15 +283,8 @@ def cuts_of(totals: Sequence[Total]) -> list[Cut]:
     found = []
     for one in totals:
         hits, others = hits + one.relevant, others + one.other
-        found.append(
-            Cut(
-                one.total,
-                (hits + others) / (P + Q),
-                hits / P if P else math.nan,
-                1 - others / Q if Q else math.nan,
-                hits / (hits + others),
-            )
-        )
+        balance = hits / P if P else math.nan, 1 - others / Q if Q else math.nan
+        found.append(Cut(one.total, (hits + others) / (P + Q), *balance, hits / (hits + others)))
     return found
 
 

@@ -1,7 +1,5 @@
 """Answers of rows to questions, counted: equal rows once, as bits for bounds and as bytes for points."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,34 +13,19 @@ from rerank.scorecard.kernels import AREA, PARTIAL, PLACES, Bits, Worth, count_g
 from rerank.scorecard.value import NOTHING, gains_of
 from rerank.statistics import AUC, RankStatistic, presentation
 
-FINEST = 10**6
-"""Rows are counted in parts of a row: at most so many, for weights that are no whole numbers."""
-
-LONGEST = 10**8
-"""Rows of a list whose places are held in memory, for statistics that are not areas."""
+FINEST = 10**6  # rows are counted in parts of a row: at most so many, for weights that are no whole numbers
+LONGEST = 10**8  # rows of a list whose places are held in memory, for statistics that are not areas
 
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """The rows of a table by their answers.
+    """The rows of a table by their answers, equal ones once: how many rows of the table each stands for."""
 
-    Attributes
-    ----------
-    answers : uint8 (questions, rows)
-        Different rows only.
-    relevant, other : int64 (rows,)
-        How many rows of the table each stands for, in parts of ``unit`` to a row.
-    lists, people : int64 (rows,)
-        Number of the list and of the kind of people.
-    unit : int
-    bits : Bits
-    """
-
-    answers: NDArray[np.uint8]
-    relevant: NDArray[np.int64]
+    answers: NDArray[np.uint8]  # (questions, rows)
+    relevant: NDArray[np.int64]  # (rows,): in parts of ``unit`` to a row
     other: NDArray[np.int64]
-    lists: NDArray[np.int64]
-    people: NDArray[np.int64]
+    lists: NDArray[np.int64]  # (rows,): number of the list
+    people: NDArray[np.int64]  # (rows,): number of the kind of people
     unit: int
     bits: Bits
 
@@ -56,7 +39,7 @@ class Data:
         """Relevant and other rows of each list, (lists, 2), in units."""
         return np.stack([np.bincount(self.lists, side).astype(np.int64) for side in (self.relevant, self.other)], 1)
 
-    def groups(self, members: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def groups(self, members: Any) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Rows of each group of some questions: by class of each list, and by class of each kind of people."""
         size, chosen = 1 << len(members), np.ascontiguousarray(members, dtype=np.int64)
         by_list = np.zeros((size, self.cells), np.int64)
@@ -132,12 +115,7 @@ def worth_of(statistic: RankStatistic, rate: float | None, data: Data, list_weig
     """The statistic on the lists of a table; ``rate`` is the greatest false positive rate of a partial area.
 
     Lists that have nothing to order (for areas no row of a class, for normalised statistics no relevant row) count
-    nothing.
-
-    Raises
-    ------
-    InputError
-        For a statistic whose places pay by the relevant rows above, and if no list counts.
+    nothing.  Statistics whose places pay by the relevant rows above are refused.
     """
     totals = data.totals.astype(np.float64)
     pairs, others, unit = totals[:, 0] * totals[:, 1], totals[:, 1].copy(), float(data.unit)

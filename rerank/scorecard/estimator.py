@@ -1,7 +1,5 @@
 """The estimator: a card fitted to a rank statistic, with its proof, its pool, and what another card lacks."""
 
-from __future__ import annotations
-
 import os
 import warnings
 from collections.abc import Sequence
@@ -18,7 +16,7 @@ from rerank.errors import InputError, LeakWarning
 from rerank.errors.compiling import watch, working_time
 from rerank.errors.stops import Stop, current, limited, protected
 from rerank.io.arrays import held
-from rerank.io.frames import as_table, index_of, is_frame, is_sparse, names_of, without
+from rerank.io.frames import Frame, as_table, index_of, is_frame, is_sparse, names_of, without
 from rerank.io.labels import read_labels
 from rerank.io.leaks import leaks
 from rerank.io.options import real, seed
@@ -28,12 +26,12 @@ from rerank.scorecard.frontier import Frontier, frontier_of
 from rerank.scorecard.held_out import corrected
 from rerank.scorecard.kernels import NO_CUT
 from rerank.scorecard.pool import Pool, pool_of
-from rerank.scorecard.program import asked, export, model_of
+from rerank.scorecard.program import export, model_of
 from rerank.scorecard.regret import Regret, regret_of
-from rerank.scorecard.result import CardResult, HeldOut, exact, result_of
+from rerank.scorecard.result import CardResult, exact, result_of
 from rerank.scorecard.rows import Rows, cut_of
 from rerank.scorecard.search import Found, Search
-from rerank.scorecard.statement import measure, stated
+from rerank.scorecard.statement import measure, name_of, stated
 from rerank.scorecard.verify import Claim, Verified, verify
 
 RULES = ("must", "at_least_one", "not_both", "together", "constraints")
@@ -138,28 +136,14 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         verbose: int = 0,
         pos_label: Any = None,
     ) -> None:
-        self.stat = stat
-        self.n_questions = n_questions
-        self.points = points
-        self.thresholds = thresholds
-        self.max_levels = max_levels
-        self.max_columns = max_columns
-        self.one_per_column = one_per_column
-        self.signs = signs
-        self.bounds = bounds
-        self.must = must
-        self.never = never
-        self.at_least_one = at_least_one
-        self.not_both = not_both
-        self.together = together
-        self.constraints = constraints
-        self.cut = cut
-        self.validation = validation
-        self.time_limit = time_limit
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.pos_label = pos_label
+        self.stat, self.n_questions, self.points = stat, n_questions, points
+        self.thresholds, self.max_levels = thresholds, max_levels
+        self.max_columns, self.one_per_column = max_columns, one_per_column
+        self.signs, self.bounds, self.must, self.never = signs, bounds, must, never
+        self.at_least_one, self.not_both, self.together = at_least_one, not_both, together
+        self.constraints, self.cut, self.validation = constraints, cut, validation
+        self.time_limit, self.n_jobs, self.random_state = time_limit, n_jobs, random_state
+        self.verbose, self.pos_label = verbose, pos_label
 
     def fit(
         self,
@@ -202,8 +186,14 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         self.questions_, self.left_out_ = found.questions, found.left_out
         self._rows, self._stated, self._found = rows, found, search.best
         seconds = working_time() - began
-        self.card_ = self._told(found.card(search.best), rows)
-        held_out = None if search.stop.asked.is_set() else self._corrected(rows)
+        card, limits = found.card(search.best), found.problem.limits
+        totals = card.total(rows.X)
+        cut = None if limits.cut == NO_CUT else cut_of(totals, rows, limits)
+        self.card_ = replace(card.with_totals(totals, *rows.counts), cut=cut)
+        how, held_out = self.validation, None
+        if how is not None and not search.stop.asked.is_set():
+            held_out, interrupted = protected(lambda: corrected(self, rows, how, seed(self.random_state)))
+            held_out = None if interrupted else held_out
         self.result_ = result_of(self.stat, rows, self.card_, search, len(found.questions), seconds, held_out)
         return self
 
@@ -272,21 +262,6 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
             "No card keeps all rules and constraints together, though each alone leaves some; loosen one."
         )
 
-    def _told(self, card: Card, rows: Rows) -> Card:
-        """The card with the risks of its totals and its cut."""
-        totals = card.total(rows.X)
-        found = card.with_totals(totals, rows.counts[0], rows.counts[1])
-        limits = self._stated.problem.limits
-        return found if limits.cut == NO_CUT else replace(found, cut=cut_of(totals, rows, limits))
-
-    def _corrected(self, rows: Rows) -> HeldOut | None:
-        """The corrected value; None without validation, and after Ctrl-C."""
-        how = self.validation
-        if how is None:
-            return None
-        found, interrupted = protected(lambda: corrected(self, rows, how, seed(self.random_state)))
-        return None if interrupted else found
-
     def total(self, X: Any) -> NDArray[np.int64]:
         """Total of each row of a table (n, d), the sum of the points of the questions that it answers by yes."""
         table = self._table(X)
@@ -335,7 +310,7 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         if not is_frame(table):  # a frame needs no columns but those that the card asks about
             validate_data(self, table, reset=False, skip_check_array=True)
             if hasattr(self, "feature_names_in_"):
-                table = _named(table, self.feature_names_in_)
+                return Frame({str(name): table[:, j] for j, name in enumerate(self.feature_names_in_)})
         return table
 
     def pool(self, delta: float, most: int = 100_000) -> Pool:
@@ -452,18 +427,12 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         return verify(self._claim(self._rows_of(X, y, qid, sample_weight, query_weight, people)))
 
     def _claim(self, rows: Rows) -> Claim:
-        answers = np.array([question.answers(rows.X) for question in self.questions_])
-        return Claim(
-            self.result_,
-            self.card_,
-            tuple(self.questions_),
-            *measure(self.stat),
-            answers,
-            self.card_.answers(rows.X),
-            rows,
-            *rows.units,
-            self._stated.problem,
-        )
+        answers, of_card = self._answers(rows), self.card_.answers(rows.X)
+        asked, problem = (tuple(self.questions_), *measure(self.stat)), self._stated.problem
+        return Claim(self.result_, self.card_, *asked, answers, of_card, rows, *rows.units, problem)
+
+    def _answers(self, rows: Rows) -> NDArray[np.bool_]:
+        return np.array([question.answers(rows.X) for question in self.questions_])
 
     def _rows_of(self, X: Any, *given: Any) -> Rows:
         """The rows that are given, or those of the fit."""
@@ -492,10 +461,8 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         NotSupportedError
             For limits at a cut and among the first rows, and for other statistics with ``ties="average"``.
         """
-        rows = self._rows_of(None)
-        answers = np.array([question.answers(rows.X) for question in self.questions_])
-        one = self.one_per_column is True
-        model = model_of(self._stated.problem, self.stat, answers, rows, one, ties, **choices)
+        rows, one = self._rows_of(None), self.one_per_column is True
+        model = model_of(self._stated.problem, self.stat, self._answers(rows), rows, one, ties, **choices)
         model.rerank_info = replace(model.rerank_info, columns=dict(enumerate(map(str, self.questions_))))
         return model
 
@@ -504,7 +471,8 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
 
         Returns both paths.  Column ``w3`` holds the points of the question 3 of ``questions_``, counted from 0.
         """
-        return export(self.build_model(ties, **choices), path, asked(self.questions_, self.stat, ties))
+        told = {"questions": list(map(str, self.questions_)), "statistic": name_of(self.stat), "ties": ties}
+        return export(self.build_model(ties, **choices), path, told)
 
     def plot(self, ax: Any = None) -> Any:
         """The risk of each total with its interval, and the rows that have it; returns the axes."""
@@ -519,18 +487,10 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         return [*self.result_.parts(), Words(""), *self.card_.parts()]
 
     def __getstate__(self) -> Any:
-        state = super().__getstate__()
-        return {name: value for name, value in state.items() if name != "_rows"}
+        return {name: value for name, value in super().__getstate__().items() if name != "_rows"}
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = True
         tags.classifier_tags.multi_class = False
         return tags
-
-
-def _named(table: Any, names: Any) -> Any:
-    """An array under the names of the columns of the fit."""
-    from rerank.io.frames import Frame
-
-    return Frame({str(name): table[:, j] for j, name in enumerate(names)})

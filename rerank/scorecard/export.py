@@ -4,8 +4,6 @@ A missing value answers no, but to the question whether it is missing.  What a q
 compared as a number, and as the text of that number where the column holds texts.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 
@@ -14,9 +12,8 @@ from rerank.io.lines import TRUTH
 from rerank.io.options import whole
 from rerank.scorecard.questions import MISSING, Question, number_of, written
 
+# Signs of a formula, and of a text in one [Excel specifications and limits, Microsoft].
 LONGEST_FORMULA, LONGEST_LITERAL = 8192, 255
-"""Signs of a formula, and of a text in one [Excel specifications and limits, Microsoft]."""
-
 _CELL = re.compile(r"\$?[A-Z]{1,3}\$?[1-9][0-9]{0,6}")
 
 

@@ -4,8 +4,6 @@ A JSON file holds ``format``, ``schema``, ``questions``, ``totals`` and ``cut``,
 was found and changes nothing. What is not known, given twice, too long or no number is refused.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import math
@@ -41,32 +39,19 @@ _WHOLE = re.compile(r"[+-]?[0-9]{1,7}")
 
 
 class Document(NamedTuple):
-    """What a file of a card holds; ``totals`` are the fields of :class:`rerank.scorecard.Total`.
-
-    ``fit`` has the keys statistic, value, bound, status and corrected (a number or None); None where the file says
-    nothing of a fit.
-    """
+    """What a file of a card holds."""
 
     questions: tuple[Question, ...]
     points: tuple[int, ...]
-    totals: tuple[tuple[Any, ...], ...] = ()
+    totals: tuple[tuple[Any, ...], ...] = ()  # the fields of :class:`rerank.scorecard.Total`
     cut: int | None = None
-    fit: Mapping[str, Any] | None = None
+    fit: Mapping[str, Any] | None = None  # under the names of FIT; None where the file says nothing of a fit
 
 
 def read_card(path: AnyPath, columns: Sequence[str] = ()) -> Document:
     """Read a card from a .csv (columns question and points) or a .json that :meth:`rerank.scorecard.Card.save` wrote.
 
-    Parameters
-    ----------
-    path : path
-    columns : sequence of str, optional
-        Names of a table's columns, for the questions of a CSV file.
-
-    Raises
-    ------
-    InputError
-        For a file that cannot be read, or holds anything but a card.
+    ``columns`` are the names of a table's columns, for the questions of a CSV file.
     """
     suffix = Path(path).suffix.lower()
     if suffix not in (".csv", ".json"):
@@ -153,8 +138,7 @@ def _of_csv(path: AnyPath, columns: Sequence[str]) -> Document:
 def _of_json(path: AnyPath) -> Document:
     raw = read_bytes(path, MOST_BYTES)
     try:
-        body = parsed_json(raw)
-        return _document(body)
+        return _document(parsed_json(raw))
     except ValueError as error:
         raise InputError(f"{path} is no card: {error}; pass a file written by save or by rerank card fit.") from None
 
@@ -173,12 +157,10 @@ def _document(body: Any) -> Document:
         value = one["value"]
         if isinstance(value, bool) or not (value is None or isinstance(value, str | int | float)):
             raise ValueError(f"the value of {where} is neither a number nor a text")
-        value = value if value is None or isinstance(value, str) else _number(value, f"the value of {where}")
-        question = Question(
-            _text(one["column"], f"the column of {where}"),
-            _text(one["sign"], f"the sign of {where}"),
-            _text(value, f"the value of {where}") if isinstance(value, str) else value,
-        )
+        if value is not None:
+            value = (_text if isinstance(value, str) else _number)(value, f"the value of {where}")
+        column, sign = (_text(one[name], f"the {name} of {where}") for name in ("column", "sign"))
+        question = Question(column, sign, value)
         if question.sign == "is missing" and value is not None:
             raise ValueError(f"{where} asks whether a value is missing, and has the value {str(value)[:40]!r}")
         if question in questions:
@@ -199,9 +181,8 @@ def _fit(fit: Any) -> Mapping[str, Any] | None:
     if fit is None:
         return None
     _keys(fit, "fit", FIT)
-    for name in ("value", "bound", "corrected"):
-        if not (name == "corrected" and fit[name] is None):
-            _number(fit[name], f"{name} of the fit")
+    for name in ("value", "bound", *(() if fit["corrected"] is None else ("corrected",))):
+        _number(fit[name], f"{name} of the fit")
     _text(fit["statistic"], "the statistic of the fit")
     if fit["status"] not in ("optimal", "feasible"):
         raise ValueError(f"the status of the fit is {str(fit['status'])[:40]!r}, and not optimal or feasible")

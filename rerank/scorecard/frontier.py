@@ -1,7 +1,5 @@
 """What each further question or column is worth: the best value with 1, 2, 3 ... of them, its bound, held-out rows."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -19,39 +17,20 @@ from rerank.scorecard.rows import Rows
 
 OVER = "not tried: the time was over, or the call interrupted"
 
-SEARCHES = 0.7
-"""Share of the time for the searches of cards; the rest is for the corrected values, which need little."""
+SEARCHES = 0.7  # share of the time for the searches of cards; the rest is for the corrected values, which need little
 
 
 @dataclass(frozen=True)
 class Step:
-    """The best with at most ``size`` columns or questions.
-
-    Attributes
-    ----------
-    size : int
-    value : float or None
-        None where nothing was tried, or nothing keeps the rules; ``why`` says so.
-    bound : float
-        No allowed choice of this size has a larger value.
-    proved : bool
-        Whether the bound is the value.
-    names : tuple of str
-        Columns with a weight, or questions with their points.
-    held_out : float or None
-        On rows held out, of choices made anew without them.
-    seconds : float
-        Of the search, and of the choices on folds.
-    why : str
-    """
+    """The best with at most ``size`` columns or questions."""
 
     size: int
-    value: float | None = None
-    bound: float = math.inf
-    proved: bool = False
-    names: tuple[str, ...] = ()
-    held_out: float | None = None
-    seconds: float = 0.0
+    value: float | None = None  # None where nothing was tried, or nothing keeps the rules; ``why`` says so
+    bound: float = math.inf  # no allowed choice of this size has a larger value
+    proved: bool = False  # whether the bound is the value
+    names: tuple[str, ...] = ()  # columns with a weight, or questions with their points
+    held_out: float | None = None  # on rows held out, of choices made anew without them
+    seconds: float = 0.0  # of the search, and of the choices on folds
     why: str = ""
 
 

@@ -1,7 +1,5 @@
 """The corrected value of a card: questions and card chosen anew without some rows, or on rows drawn again."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -18,8 +16,7 @@ from rerank.scorecard.rows import Rows
 from rerank.scorecard.search import Search, first_card
 from rerank.scorecard.statement import measure, stated
 
-REFITS = 40
-"""Of the bootstrap."""
+REFITS = 40  # of the bootstrap
 
 
 def quick_card(estimator: Any, rows: Rows) -> Card | None:
@@ -85,12 +82,9 @@ def corrected(estimator: Any, rows: Rows, how: int | str, seed: int) -> HeldOut 
             pooled[test] = known.risk(known.total(rows.some(test).X))
     if not folds or (whole_lists and not values):
         return None
-    value = float(np.mean(values)) if whole_lists else float(exact(estimator.stat, rows, _ranks(pooled)))
+    ranks = np.unique(pooled, return_inverse=True)[1]
+    value = float(np.mean(values)) if whole_lists else float(exact(estimator.stat, rows, ranks))
     return HeldOut(value, len(folds), "folds, each with its own card")
-
-
-def _ranks(scores: NDArray[np.float64]) -> NDArray[np.int64]:
-    return np.unique(scores, return_inverse=True)[1].astype(np.int64)
 
 
 def _bootstrap(estimator: Any, rows: Rows, seed: int) -> HeldOut | None:
@@ -109,10 +103,8 @@ def _bootstrap(estimator: Any, rows: Rows, seed: int) -> HeldOut | None:
             continue
         card = quick_card(estimator, part)
         if card is not None:
-            leads.append(
-                float(exact(estimator.stat, part, card.total(part.X)))
-                - float(exact(estimator.stat, rows, card.total(rows.X)))
-            )
+            drawn, every = (float(exact(estimator.stat, own, card.total(own.X))) for own in (part, rows))
+            leads.append(drawn - every)
     if not leads:
         return None
     own = float(exact(estimator.stat, rows, estimator.card_.total(rows.X)))

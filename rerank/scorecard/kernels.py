@@ -20,8 +20,6 @@ set costs one AND over the rows: a set is a node of a tree, the child by questio
 together: a budget is not exceeded.  A free cut may stand below any block.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,9 +27,8 @@ from numba import njit, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+# AUC, what the first places earn, area up to a false positive rate, relevant rows among so many first ones
 AREA, PLACES, PARTIAL, HITS = 0, 1, 2, 3
-"""How a statistic is computed: AUC, by what the first places earn, area up to a false positive rate, and the relevant
-rows among so many first ones."""
 
 
 class Worth(NamedTuple):
@@ -139,8 +136,7 @@ def best_order(groups: Any, worth: Any, p: Any, q: Any) -> float:
     return total
 
 
-NO_CUT, TOP, FREE = 0, 1, 2
-"""Kinds of cuts: none, at most some rows, below any block."""
+NO_CUT, TOP, FREE = 0, 1, 2  # kinds of cuts: none, at most some rows, below any block
 
 
 class Limits(NamedTuple):
@@ -268,8 +264,7 @@ class Bits(NamedTuple):
     cell: NDArray[np.int64]  # (parts,): for which class of which list
 
 
-PIECE = 1024
-"""Words of each question that are counted at a time."""
+PIECE = 1024  # words of each question that are counted at a time
 
 
 @intrinsic
@@ -299,13 +294,6 @@ def common(words: Any, other: Any, out: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def fill(words: Any) -> None:
-    """Set all bits."""
-    for w in range(words.size):
-        words[w] = ~np.uint64(0)
-
-
-@njit(cache=True, nogil=True)
 def count_children(low: int, high: int, size: int, bits: Any, elements: Any, held: Any, out: Any) -> None:
     """Rows that answer yes to all ``size`` questions of the children of the nodes ``low`` to ``high``, by cell.
 
@@ -321,7 +309,7 @@ def count_children(low: int, high: int, size: int, bits: Any, elements: Any, hel
             child = 0
             for prefix in range(low, high):
                 last = -1
-                fill(held[begin:end])
+                held[begin:end] = ~np.uint64(0)
                 if size > 1:
                     last = elements[prefix, size - 2]
                     for i in range(size - 1):
@@ -345,24 +333,15 @@ def groups(by_subset: Any) -> None:
 
 @njit(cache=True, nogil=True)
 def bound_children(
-    low: int,
-    high: int,
-    size: int,
-    limit: float,
-    all_yes: Any,
-    counts: Any,
-    first: Any,
-    elements: Any,
-    rules: Any,
-    worth: Any,
-    out_set: Any,
-    out_bound: Any,
+    low: int, high: int, size: int, limit: float, nodes: Any, rules: Any, worth: Any, out_set: Any, out_bound: Any
 ) -> int:
     """Bound the sets of ``size`` questions whose nodes without the last one are ``low`` to ``high``.
 
-    Sets that break a rule, or whose bound is below ``limit``, are left out.  ``all_yes`` are the numbers of
-    :func:`count_children`, ``counts`` those of all smaller sets.  Returns the number of sets kept.
+    Sets that break a rule, or whose bound is below ``limit``, are left out.  ``nodes`` are ``all_yes``, the numbers of
+    :func:`count_children`, ``counts``, those of all smaller sets, ``first`` and ``elements``.  Returns the number of
+    sets kept.
     """
+    all_yes, counts, first, elements = nodes
     clash = rules.clash
     n, cells = clash.shape[0], counts.shape[1]
     subsets = 1 << (size - 1)
@@ -417,7 +396,7 @@ def bound_more(members: Any, bits: Any, totals: Any, worth: Any, out: Any) -> No
     n, W = bits.words.shape
     cells, size = totals.size, 1 << members.size
     words = np.empty((size, W), np.uint64)
-    fill(words[0])
+    words[0] = ~np.uint64(0)
     for i in range(members.size):
         for s in range(1 << i):
             common(words[s], bits.words[members[i]], words[s | (1 << i)])
@@ -508,46 +487,19 @@ def best_below(node: int, j: int, k: int, tree: Any, groups: Any, worth: Any) ->
 
 @njit(cache=True, nogil=True)
 def best_points(
-    tree: Any,
-    groups: Any,
-    worth: Any,
-    limit: float,
-    strict: bool,
-    rise: bool,
-    limits: Any,
-    band: Any,
-    people: Any,
-    together: Any,
-    flagged: Any,
-    hits: float,
-    leaf: Any,
-    value: Any,
+    tree: Any, groups: Any, worth: Any, limit: float, strict: bool, rise: bool, asked: Any, leaf: Any, value: Any
 ) -> int:
     """Orders of one set of questions with a value of at least ``limit``, or above it if ``strict``.
 
-    Parameters
-    ----------
-    tree : Orders
-    groups : int64 (2^k, 2 lists)
-        Rows of each group: relevant and other ones of each list.
-    rise : bool
-        Keep the best order alone: what is found becomes the limit.
-    limits, band, people
-        What a card has to keep; see :func:`keeps`.
-    together : int64 (2^k, 2)
-        Rows of each group in one list.
-    flagged : Worth
-        Relevant rows among as many first ones as a cut may flag.
-    hits : float
-        A cut flags so many relevant rows at least; 0 without such a limit.
-    leaf, value : arrays (m,)
-        Filled in: leaves of the orders and their values.
+    ``groups`` (2^k, 2 lists) are the relevant and other rows of each group in each list.  With ``rise`` what is found
+    becomes the limit, so that the best order alone stays.  ``asked`` are ``limits``, ``band`` and ``people`` of
+    :func:`keeps`; ``together`` (2^k, 2), the groups in all lists; ``flagged``, the Worth of the relevant rows among as
+    many first ones as a cut may flag; and ``hits``, how many these must be, or 0.
 
-    Returns
-    -------
-    found : int
-        How many; the length of the arrays if they are full, and then some may be missing.
+    Leaves of the orders and their values go to ``leaf`` and ``value`` (m,).  Returns how many there are; if the arrays
+    are full, some may be missing.
     """
+    limits, band, people, together, flagged, hits = asked
     k = tree.level.size - 2
     found = 0
     node = np.empty(k + 1, np.int64)

@@ -10,8 +10,6 @@ than the concave hulls of the chains, merged by share: so their value, each piec
 every statistic here is a sum over t of differences that are not negative.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from functools import lru_cache
@@ -20,15 +18,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+# Places of groups, of at least 32, by all vectors of points of one set of questions that are listed.
 MOST_PLACES = 2**26
-"""Places of groups, of at least 32, by all vectors of points of one set of questions that are listed."""
-
-
-CHUNK = 2**20
-"""Places that are sorted at a time."""
-
-MOST_QUESTIONS = 15
-"""Of a card: the places of its groups are numbers of 16 bits."""
+CHUNK = 2**20  # places that are sorted at a time
+MOST_QUESTIONS = 15  # of a card: the places of its groups are numbers of 16 bits
 
 
 class Orders(NamedTuple):

@@ -1,7 +1,5 @@
 """All cards that are nearly as good as the best one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from threading import Lock
@@ -47,9 +45,7 @@ class Pool(Readable):
         return len(self.found)
 
     def __getitem__(self, place: int) -> Card:
-        return self._card(self.found[place])
-
-    def _card(self, one: Found) -> Card:
+        one = self.found[place]
         return Card(tuple(self.questions[j] for j in one.members), one.points)
 
     @property
@@ -97,8 +93,7 @@ class Pool(Readable):
 
     def choose(self, rule: Callable[[Card], Any]) -> Card:
         """The card with the smallest ``rule(card)``; of equal ones the best."""
-        cards = [self[place] for place in range(len(self.found))]
-        return min(cards, key=rule)
+        return min((self[place] for place in range(len(self.found))), key=rule)
 
     def parts(self) -> list[Part]:
         """What a person reads."""
@@ -128,7 +123,7 @@ class Collector:
             self.unlisted = True
             return True
         own = cards_of(self.problem, members, self.least, rise=False, strict=self.strict)
-        by_list, _ = self.problem.groups(members)
+        by_list, _ = self.problem.data.groups(members)
         there = np.flatnonzero(by_list.any(axis=1))
         for one in own:
             order = _order(one.points, there)
@@ -149,11 +144,10 @@ class Collector:
 
     def _is_idle(self, one: Found, there: NDArray[np.intp], order: bytes) -> bool:
         """Whether some question can be left out, with the same points of the others, and the rows keep their order."""
-        k = len(one.members)
-        if k == 1:
-            return False
-        for place in range(k):
-            if self.problem.rules.allow([j for at, j in enumerate(one.members) if at != place]):
+        for place in range(len(one.members)):
+            if len(one.members) > 1 and self.problem.rules.allow(
+                [j for at, j in enumerate(one.members) if at != place]
+            ):
                 points = tuple(0 if at == place else own for at, own in enumerate(one.points))
                 if _order(points, there) == order:
                     return True
@@ -186,15 +180,14 @@ def pool_of(found: Stated, best: Found, delta: float, most: int, threads: int, t
     """The cards within ``delta`` of the best one of a search."""
     problem = found.problem
     take, complete = collected(problem, best.value - delta - problem.slack, whole("most", most), threads, time_limit)
-    why = ""
-    if not complete:
-        why = (
-            f"it was cut at {most:,} cards"
-            if take.full
-            else "the time ended before all sets of questions were searched"
-        )
-        if take.unlisted:
-            why = "some sets have too many vectors of points to list"
+    if complete:
+        why = ""
+    elif take.unlisted:
+        why = "some sets have too many vectors of points to list"
+    elif take.full:
+        why = f"it was cut at {most:,} cards"
+    else:
+        why = "the time ended before all sets of questions were searched"
     cards = take.found[:most]
     if cards and cards[0].value > best.value + problem.slack:
         complete, why = False, "the fit was not proved, and a better card was found"

@@ -1,7 +1,5 @@
 """The program of a card, for whoever trusts only their own solver: see :mod:`formulations.card`."""
 
-from __future__ import annotations
-
 import math
 import os
 from dataclasses import replace
@@ -12,22 +10,16 @@ import numpy as np
 from rerank.errors import InputError, NotSupportedError
 from rerank.io.options import spelled
 from rerank.scorecard.kernels import NO_CUT
-from rerank.scorecard.questions import Question
 from rerank.scorecard.rows import Rows
 from rerank.scorecard.search import Problem
-from rerank.scorecard.statement import measure, name_of
+from rerank.scorecard.statement import measure
 from rerank.statistics import AUC, RankStatistic, presentation
 
 
 def model_of(
     problem: Problem, stat: Any, answers: Any, rows: Rows, one_per_column: bool, ties: str, **choices: Any
 ) -> Any:
-    """The Pyomo model of a card; ``answers`` are those of the rows to the candidates, (questions, n).
-
-    Raises
-    ------
-    NotSupportedError
-    """
+    """The Pyomo model of a card; ``answers`` are those of the rows to the candidates, (questions, n)."""
     from formulations import card
     from formulations.errors import FormulationError
 
@@ -40,16 +32,13 @@ def model_of(
             "No program states limits at a cut or among the first rows; leave cut and these constraints out, or use "
             "fit and verify, which keep them."
         )
-    needs = [
-        (None if asked.all() else np.flatnonzero(asked), np.flatnonzero(needed))
-        for asked, needed in zip(rules.asked, rules.needed)
-    ]
-    apart = np.argwhere(np.triu(rules.clash))
+    pairs = zip(rules.asked, rules.needed)
+    needs = [(None if asked.all() else np.flatnonzero(asked), np.flatnonzero(needed)) for asked, needed in pairs]
     allowed = card.Card(
         problem.domains,
         min(problem.size, len(problem.domains)),
         needs,
-        [(int(j), int(i)) for j, i in apart],
+        [(j, i) for j, i in np.argwhere(np.triu(rules.clash)).tolist()],
         rules.places[:-1],
         "monotone" if limits.one_sign else one_per_column,
         int(rules.places[-1]),
@@ -84,15 +73,10 @@ def _pessimistic(statistic: RankStatistic, rate: float | None, rows: Rows) -> tu
     from formulations.data import Unit
 
     counts, unit = rows.units
-    if rate is not None or unit != 1:
-        raise NotSupportedError(
-            "No program states "
-            + (
-                "weights of rows that are no whole numbers; round them."
-                if rate is None
-                else "a partial area up to a false positive rate; use fit and verify."
-            )
-        )
+    if rate is not None:
+        raise NotSupportedError("No program states a partial area up to a false positive rate; use fit and verify.")
+    if unit != 1:
+        raise NotSupportedError("No program states weights of rows that are no whole numbers; round them.")
     repeated = np.repeat(np.arange(rows.n), counts)
     found = []
     for of, weight in enumerate(rows.list_weight.tolist()):
@@ -121,8 +105,3 @@ def export(model: Any, path: str | os.PathLike[str], data: dict[str, Any]) -> tu
     except FormulationError as error:
         raise InputError(f"The program cannot be exported: {error}") from error
     return str(program), str(sidecar)
-
-
-def asked(questions: list[Question], stat: Any, ties: str) -> dict[str, Any]:
-    """What the columns of a program mean, for its sidecar."""
-    return {"questions": [str(question) for question in questions], "statistic": name_of(stat), "ties": ties}

@@ -1,14 +1,12 @@
 """Yes/no questions of the columns of a table, and their answers."""
 
-from __future__ import annotations
-
 import math
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,19 +26,12 @@ _QUOTED = re.compile(r'\s*"((?:[^"]|"")*)"\s*(.+)$', re.DOTALL)
 _PLAIN = re.compile(rf"\s*(.+?)\s*({'|'.join(SIGNS)}|{MISSING})\s*(.*)$", re.DOTALL)
 
 QUANTILES = 4
-
+# Texts of a column that become questions: the most frequent ones, each in so many rows (of small tables 2 %).
 MOST_TEXTS, LEAST_ROWS = 50, 10
-"""Texts of a column that become questions: the most frequent ones, each in so many rows (of small tables 2 %)."""
-
-DATE, CONSTANT, OWN, NO_VALUE, OTHER, NEVER = (
-    "dates; give them as numbers, such as days since the first of them",
-    "constant",
-    "nearly a text for each row",
-    "no value",
-    "no numbers or texts",
-    "never asked",
-)
-"""Why a column gives no question."""
+# Why a column gives no question.
+DATE = "dates; give them as numbers, such as days since the first of them"
+CONSTANT, OWN, NO_VALUE = "constant", "nearly a text for each row", "no value"
+OTHER, NEVER = "no numbers or texts", "never asked"
 
 
 @dataclass(frozen=True)
@@ -67,11 +58,8 @@ class Question:
         if self.sign == MISSING:
             object.__setattr__(self, "value", None)
         elif isinstance(self.value, bool | np.bool_ | int | float | np.integer | np.floating):
-            object.__setattr__(
-                self,
-                "value",
-                real(f"The value of a question about {self.column!r}", float(self.value), -sys.float_info.max),
-            )
+            what = f"The value of a question about {self.column!r}"
+            object.__setattr__(self, "value", real(what, float(self.value), -sys.float_info.max))
         elif not isinstance(self.value, str) or self.sign != "=":
             raise InputError(
                 f"The question {self.column!r} {self.sign} {self.value!r} compares with no number; give a number, or a "
@@ -88,7 +76,7 @@ class Question:
         return f"{name} {self.sign} " + (f"'{value}'" if isinstance(self.value, str) and _is_odd(value) else value)
 
     @classmethod
-    def read(cls, text: str, columns: Sequence[str] = ()) -> Question:
+    def read(cls, text: str, columns: Sequence[str] = ()) -> Self:
         """The question that a text such as ``"age >= 60"``, ``"sex = male"`` or ``"income is missing"`` means.
 
         A text to compare with may stand in quotes, a column in double ones (``""`` for one that is part of its name).
@@ -138,17 +126,14 @@ def _parted(text: str, columns: Sequence[str]) -> tuple[str, str]:
     """The column that a text asks about, and the rest of it, which begins with a sign."""
     found = _QUOTED.match(text)
     parts = [] if found is None else [(found[1].replace('""', '"'), found[2].strip())]
-    parts += [
-        (name, text[len(name) :].strip())
-        for name in sorted(columns, key=len, reverse=True)
-        if text.startswith(f"{name} ")
-    ]
-    if not columns and (plain := _PLAIN.match(text)) is not None:
+    named = [name for name in sorted(columns, key=len, reverse=True) if text.startswith(f"{name} ")]
+    parts += [(name, text[len(name) :].strip()) for name in named]
+    plain = _PLAIN.match(text)
+    if not columns and plain is not None:
         parts.append((plain[1], f"{plain[2]} {plain[3]}".strip()))
     for name, rest in parts:
         if (rest == MISSING or rest.startswith(SIGNS)) and (not columns or name in columns):
             return name, rest
-    plain = _PLAIN.match(text)
     if plain is None:
         raise InputError(f"{text!r} is no question; write one such as 'age >= 60', 'sex = male' or 'age {MISSING}'.")
     raise InputError(
@@ -182,37 +167,31 @@ def written(value: float | str | None) -> str:
     return str(value)
 
 
+COMPARED = {">=": np.greater_equal, "<=": np.less_equal, ">": np.greater, "<": np.less, "=": np.equal}
+
+
 def answered(questions: Sequence[Question], values: Any) -> list[Answers]:
     """Answers of the rows of one column to questions about it."""
     found = numbers(values)
-    texts = None if found is not None else entries(values)
+    texts = [] if found is not None else entries(values)
     return [_answers(one, found, texts) for one in questions]
 
 
-def _answers(question: Question, found: Floats | None, texts: list[Any] | None) -> Answers:
-    if question.sign == MISSING:
-        return np.isnan(found) if found is not None else np.array([one is None for one in texts or ()], dtype=bool)
-    if isinstance(question.value, str):
-        if found is not None:
-            meant = number_of(question.value)
-            return np.zeros(found.size, dtype=bool) if meant is None else found == meant
-        return np.array([one is not None and str(one) == question.value for one in texts or ()], dtype=bool)
-    if found is None:
-        if question.sign == "=":  # numbers among texts, and codes in quotes
-            return np.array(
-                [one is not None and str(one) == written(question.value) for one in texts or ()], dtype=bool
-            )
-        if any(one is not None for one in texts or ()):
-            raise InputError(
-                f"Column {question.column!r} holds texts, and the card asks whether {question}; give numbers."
-            )
-        found = np.full(len(texts or ()), np.nan)
-    value = float(question.value or 0.0)
-    with np.errstate(invalid="ignore"):
-        compared = {">=": np.greater_equal, "<=": np.less_equal, ">": np.greater, "<": np.less, "=": np.equal}[
-            question.sign
-        ](found, value)
-    return np.asarray(compared & ~np.isnan(found))
+def _answers(question: Question, found: Floats | None, texts: list[Any]) -> Answers:
+    sign, value = question.sign, question.value
+    if found is not None:
+        value = number_of(value) if isinstance(value, str) else value
+        if sign == MISSING:
+            return np.isnan(found)
+        # A text that is no number equals none; NaN is neither above nor below anything.
+        return np.asarray(COMPARED[sign](found, np.nan if value is None else value))
+    if sign == MISSING:
+        return np.array([one is None for one in texts], dtype=bool)
+    if sign == "=":  # of texts, and of numbers among texts and codes in quotes
+        return np.array([one is not None and str(one) == written(value) for one in texts], dtype=bool)
+    if any(one is not None for one in texts):
+        raise InputError(f"Column {question.column!r} holds texts, and the card asks whether {question}; give numbers.")
+    return np.zeros(len(texts), dtype=bool)
 
 
 def rounded(low: float, high: float) -> float:
@@ -232,49 +211,33 @@ def rounded(low: float, high: float) -> float:
 
 def candidates(
     X: Any,
-    thresholds: str | int | Mapping[str, Iterable[float]] = "quantiles",
-    max_levels: int = 10,
-    named: Sequence[Question] = (),
-    never: Sequence[Question | str] = (),
-    weight: Floats | None = None,
-    both_ways: bool = False,
+    thresholds: str | int | Mapping[str, Iterable[float]],
+    max_levels: int,
+    named: Sequence[Question],
+    never: Sequence[Question | str],
+    weight: Floats,
+    both_ways: bool,
 ) -> tuple[list[Question], Answers, dict[str, str]]:
     """Questions that a table suggests, their answers (questions, n), and why columns give none.
 
-    A column of numbers gives thresholds: between the values at its quantiles, rounded inside the gap of the data, or
-    every level where it has at most ``max_levels`` of them; one of two values the question whether it has the larger
-    one. A column of texts gives its levels, a column with gaps whether the value is missing.  Questions that all rows
-    answer alike are left out, and of questions that are answered alike the first stays.
-
-    Parameters
-    ----------
-    X : table (n, d)
-    thresholds : "quantiles", int or mapping of column name to numbers
-        "quantiles" are 20, 40, 60 and 80 %; or how many there are; or thresholds by column, where columns that are not
-        named keep the four quantiles.
-    max_levels : int
-    named : sequence of Question
-        Questions that come first, so that they stay.
-    never : sequence of Question or str
-        Questions and columns that are left out.
-    weight : array (n,), optional
-        How many equal rows a row stands for.
-    both_ways : bool
-        Of numbers also whether they are below a threshold, for cards whose points have one sign.
+    A column of numbers gives thresholds: between the values at its quantiles (``thresholds`` says how many, or gives
+    numbers by column), rounded inside the gap of the data, or every level where it has at most ``max_levels`` of them;
+    one of two values the question whether it has the larger one. A column of texts gives its levels, a column with gaps
+    whether the value is missing.  Questions that all rows answer alike are left out, and of questions that are answered
+    alike the first stays: those that are ``named`` come first. ``never`` are questions and columns to leave out.  With
+    ``both_ways`` numbers are also asked whether they are below a threshold, for cards whose points have one sign.
     """
     names = names_of(X)
     given: dict[str, list[float]] = {}
     many = QUANTILES
     if isinstance(thresholds, Mapping):
-        given = {
-            str(name): [real(f"A threshold of {name!r}", one, -math.inf) for one in own]
-            for name, own in thresholds.items()
-        }
+        for name, cuts in thresholds.items():
+            given[str(name)] = [real(f"A threshold of {name!r}", one, -math.inf) for one in cuts]
+    elif isinstance(thresholds, str) and thresholds != "quantiles":
+        raise InputError(
+            f"thresholds is {thresholds!r}; it must be 'quantiles', how many quantiles, or numbers by column."
+        )
     elif thresholds != "quantiles":
-        if isinstance(thresholds, str):
-            raise InputError(
-                f"thresholds is {thresholds!r}; it must be 'quantiles', how many quantiles, or numbers by column."
-            )
         many = whole("thresholds", thresholds, 0, 1000)
     for name in given:
         if name not in names:
@@ -284,7 +247,6 @@ def candidates(
     left_out: dict[str, str] = {}
     known: set[bytes] = set()
     barred = {(one.column, _key(one.answers(X))) for one in never if isinstance(one, Question)}
-    weight = np.ones(X.shape[0]) if weight is None else weight
 
     def take(question: Question, answer: Answers) -> None:
         key = _key(answer)

@@ -1,7 +1,5 @@
 """A card in use: what it is worth, what the best card of its size is worth, and how sure that is."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from math import gcd
@@ -121,8 +119,7 @@ def _held_out(estimator: Any, card: Card, rows: Rows) -> tuple[float | None, flo
         part, own = rows.some(train), rows.some(test)
         if not (part.relevant.any() and own.relevant.any()) or part.relevant.all() or own.relevant.all():
             continue
-        other = quick_card(estimator, part)
-        if other is None:
+        if (other := quick_card(estimator, part)) is None:
             continue
         totals = other.total(own.X), card.total(own.X)
         leads.append(float(exact(estimator.stat, own, totals[0])) - float(exact(estimator.stat, own, totals[1])))

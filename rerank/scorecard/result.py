@@ -1,7 +1,5 @@
 """What a fit of a card says: value, bound, corrected value, and one sentence of each."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -115,9 +113,7 @@ def rounded_up(bound: float) -> str:
 
 def exact(stat: Any, rows: Rows, totals: Any, ties: str = "average") -> Fraction | float:
     """The statistic of totals on rows."""
-    counts, unit = rows.units
-    sides = counts * rows.relevant, counts * ~rows.relevant
-    return value_of(*measure(stat), totals, *sides, rows.lists, unit, rows.list_weight, ties)
+    return value_of(*measure(stat), totals, rows, rows.units, ties)
 
 
 def result_of(

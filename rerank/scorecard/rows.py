@@ -33,28 +33,15 @@ class People:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows with a label, each in a list.
+    """Rows with a label, each in a list."""
 
-    Attributes
-    ----------
-    X : table (n, d)
-        Without columns of lists and of kinds of people.
-    relevant : bool (n,)
-    weight : float64 (n,)
-    lists : int64 (n,)
-    list_weight : float64 (lists,)
-    people : People
-    by_list : bool
-        Whether lists were named; if not, all rows are one list.
-    """
-
-    X: Any
+    X: Any  # table (n, d) without columns of lists and of kinds of people
     relevant: NDArray[np.bool_]
     weight: NDArray[np.float64]
     lists: NDArray[np.int64]
-    list_weight: NDArray[np.float64]
+    list_weight: NDArray[np.float64]  # (lists,)
     people: People
-    by_list: bool
+    by_list: bool  # whether lists were named; if not, all rows are one list
 
     @classmethod
     def of(cls, X: Any, relevant: NDArray[np.bool_], qid: Any, weight: Any, query_weight: Any, people: Any) -> Rows:

@@ -5,8 +5,6 @@ If "these" are all questions, it must ask one of those; in a ring of sets, each 
 belong together.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 from typing import NamedTuple
@@ -16,22 +14,12 @@ from numpy.typing import NDArray
 
 
 class Rules(NamedTuple):
-    """Rules on sets of questions, for kernels, too.
+    """Rules on sets of questions, for kernels, too."""
 
-    Attributes
-    ----------
-    asked, needed : bool (rules, questions)
-        A card that asks some question of a row of ``asked`` asks some of the same row of ``needed``.
-    clash : bool (questions, questions)
-        Pairs that no card asks together.
-    places : int64 (questions + 1,)
-        Column of each question; behind them, how many columns a card may ask about.
-    """
-
-    asked: NDArray[np.bool_]
-    needed: NDArray[np.bool_]
-    clash: NDArray[np.bool_]
-    places: NDArray[np.int64]
+    asked: NDArray[np.bool_]  # (rules, questions): a card that asks some question of a row of ``asked``
+    needed: NDArray[np.bool_]  # (rules, questions): asks some of the same row of ``needed``
+    clash: NDArray[np.bool_]  # (questions, questions): pairs that no card asks together
+    places: NDArray[np.int64]  # (questions + 1,): column of each question; behind them, how many a card may ask about
 
     def allow(self, members: Sequence[int], complete: bool = True) -> bool:
         """Whether a card may ask these questions; with ``complete=False``, whether some larger set may be allowed."""
@@ -45,20 +33,16 @@ class Rules(NamedTuple):
 def rules_of(
     columns: NDArray[np.int64],
     *,
-    one_per_column: bool = False,
-    max_columns: int | None = None,
-    some: Iterable[Sequence[int]] = (),
-    apart: Iterable[Sequence[Sequence[int]]] = (),
-    together: Iterable[Sequence[Sequence[int]]] = (),
+    one_per_column: bool,
+    max_columns: int | None,
+    some: Iterable[Sequence[int]],
+    apart: Iterable[Sequence[Sequence[int]]],
+    together: Iterable[Sequence[Sequence[int]]],
 ) -> Rules:
     """Rules on numbers of questions, of which each has its column.
 
-    Parameters
-    ----------
-    some : sequence of sets
-        Sets of questions, of each of which a card asks one at least.
-    apart, together : sequence of sequences of sets
-        A card asks at most one of the sets, or either all or none; it asks a set if it asks one of its questions.
+    A card asks one question at least of each set of ``some``.  ``apart`` and ``together`` are sequences of sets, of
+    which it asks at most one, or either all or none; it asks a set if it asks one of its questions.
     """
     n = columns.size
 

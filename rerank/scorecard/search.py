@@ -1,7 +1,5 @@
 """The best card: every allowed set of questions bounded, the points of those that may hold it searched."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -14,68 +12,36 @@ from numpy.typing import NDArray
 
 from rerank.errors.compiling import say, working_time
 from rerank.errors.stops import Stop
+from rerank.scorecard import kernels
 from rerank.scorecard.data import Data
-from rerank.scorecard.kernels import (
-    AREA,
-    HITS,
-    NO_CUT,
-    TOP,
-    Limits,
-    Worth,
-    best_below,
-    best_points,
-    bound_children,
-    bound_more,
-    count_children,
-    in_order,
-    keeps,
-)
-from rerank.scorecard.points import Orders, few, listed, orders
+from rerank.scorecard.kernels import Limits, Worth
+from rerank.scorecard.points import few, listed, orders
 from rerank.scorecard.rules import Rules
 
-MOST_MEMORY = 2**30
-"""Bytes of the tree of sets of questions."""
+MOST_MEMORY = 2**30  # bytes of the tree of sets of questions
 
+# A job bounds so many sets, or fewer where rows are many: some hundredths of a second.
 SETS_OF_A_JOB, WORDS_OF_A_JOB = 2**16, 2**24
-"""A job bounds so many sets, or fewer where rows are many: some hundredths of a second."""
-
-MOST_KEPT = 5 * 10**6
-"""Sets whose points are still to be searched."""
-
-SWAPS = 5
-"""Sets tried in each place of a swap, the first by their bounds."""
-
-EVERY = 1.0
-"""Seconds between two lines of progress."""
+MOST_KEPT = 5 * 10**6  # sets whose points are still to be searched
+SWAPS = 5  # sets tried in each place of a swap, the first by their bounds
+EVERY = 1.0  # seconds between two lines of progress
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What is to be found.
-
-    Attributes
-    ----------
-    data : Data
-    worth : Worth
-    domains : tuple of tuple of int
-        Points that each question may have, none of them 0.
-    size : int
-        Most questions of a card.
-    rules : Rules
-    limits : Limits
-    """
+    """What is to be found."""
 
     data: Data
     worth: Worth
-    domains: tuple[tuple[int, ...], ...]
-    size: int
+    domains: tuple[tuple[int, ...], ...]  # points that each question may have, none of them 0
+    size: int  # most questions of a card
     rules: Rules
     limits: Limits
 
     @cached_property
     def slack(self) -> float:
         """By how much a computed value may be off: 0 for an area of one list, whose pairs are counted in integers."""
-        exact = self.worth.kind == AREA and self.worth.scale.size == 1 and self.worth.scale[0] < 2.0**51
+        exact = self.worth.kind == kernels.AREA and self.worth.scale.size == 1 and self.worth.scale[0] < 2.0**51
         return 0.0 if exact else 1e-11 * max(1.0, self._best_of_all)
 
     @cached_property
@@ -83,29 +49,21 @@ class Problem:
         """The relevant rows among as many first ones as a cut may flag, and how many a cut has to flag."""
         relevant, other = self.data.totals.sum(axis=0).astype(np.float64)
         most = self.limits.flagged * (relevant + other)
-        rows = min(most, self.limits.rows) if self.limits.cut == TOP else most
+        rows = min(most, self.limits.rows) if self.limits.cut == kernels.TOP else most
         one = np.ones(1)
-        worth = Worth(HITS, 1.0, 0.0, one, one, np.array([rows * (1 + 1e-9)]), one, np.zeros(1, np.int64))
-        wanted = 0.0 if self.limits.cut == NO_CUT else self.limits.sensitivity * relevant
+        worth = Worth(kernels.HITS, 1.0, 0.0, one, one, np.array([rows * (1 + 1e-9)]), one, np.zeros(1, np.int64))
+        wanted = 0.0 if self.limits.cut == kernels.NO_CUT else self.limits.sensitivity * relevant
         return worth, wanted * (1 - 1e-9)
-
-    def groups(self, members: Any) -> Any:
-        """Rows of the groups of some questions, by list and by kind of people."""
-        return self.data.groups(members)
 
     def bounds_with_one_more(self, members: Any) -> NDArray[np.float64]:
         """The values that no score on these questions and one more exceeds, (questions,)."""
         out = np.empty(len(self.domains))
-        bound_more(np.asarray(members, np.int64), self.data.bits, self.data.totals.ravel(), self.worth, out)
+        kernels.bound_more(np.asarray(members, np.int64), self.data.bits, self.data.totals.ravel(), self.worth, out)
         return out
 
     def listed(self, members: Any) -> bool:
         """Whether all vectors of points of these questions are searched, and not only steps from one to the next."""
         return few([self.domains[j] for j in members])
-
-    def orders_of(self, members: Any) -> Orders:
-        """Orders that points of these questions give."""
-        return orders(tuple(self.domains[j] for j in members))
 
     def bound_of_all(self) -> float:
         """The value that no score on all questions exceeds."""
@@ -118,7 +76,7 @@ class Problem:
             own = np.flatnonzero(self.data.lists == of)
             p, q = (side[own].astype(np.float64) for side in (self.data.relevant, self.data.other))
             order = np.lexsort((-(p + q), -(p / (p + q))))
-            total += in_order(self.worth, of, p[order], q[order], own.size) / self.worth.scale[of]
+            total += kernels.in_order(self.worth, of, p[order], q[order], own.size) / self.worth.scale[of]
         return float(total)
 
 
@@ -137,53 +95,41 @@ class Found:
         return (-self.value, len(self.members), sum(map(abs, self.points)), self.members, [-w for w in self.points])
 
 
-@dataclass(eq=False)
 class Tree:
-    """Sets of at most ``size`` - 1 questions with the numbers of rows that answer yes to all; see :mod:`.kernels`."""
+    """Sets of at most ``size`` - 1 of ``n`` questions with the numbers of rows that answer yes to all, by cell.
 
-    n: int
-    size: int
-    cells: int
-    counts: NDArray[np.int64] = field(init=False)
-    first: NDArray[np.int64] = field(init=False)
-    elements: NDArray[np.int16] = field(init=False)
-    level: list[tuple[int, int]] = field(init=False)
+    :mod:`.kernels` says how they stand; ``level`` has the first node of each size, and the one behind its last.
+    """
 
-    @property
-    def nodes(self) -> int:
-        """How many sets there are."""
-        return sum(math.comb(self.n, s) for s in range(self.size))
-
-    @property
-    def memory(self) -> float:
-        """Bytes that they take."""
-        return float(self.nodes) * (8 * self.cells + 8 + 2 * max(self.size - 1, 1))
-
-    def grow(self) -> None:
-        """Make the tree, without counts."""
-        n, nodes = self.n, self.nodes
-        self.counts = np.zeros((nodes, self.cells), np.int64)
+    def __init__(self, n: int, size: int, totals: NDArray[np.int64]) -> None:
+        nodes = nodes_of(n, size)
+        self.n, self.size = n, size
+        self.counts = np.zeros((nodes, totals.size), np.int64)
+        self.counts[0] = totals
         self.first = np.zeros(nodes, np.int64)
-        self.elements = np.zeros((nodes, max(self.size - 1, 1)), np.int16)
+        self.elements = np.zeros((nodes, max(size - 1, 1)), np.int16)
         self.level = [(0, 1)]
-        for s in range(1, self.size + 1):
+        for s in range(1, size + 1):
             low, high = self.level[-1]
-            last = self.elements[low:high, s - 2].astype(np.int64) if s > 1 else np.full(1, -1)
-            ends = np.cumsum(n - 1 - last)
+            last, ends = self._children(s)
             self.first[low:high] = high + np.concatenate([[0], ends[:-1]]) - (last + 1)
-            if s == self.size:
-                break
-            parents = np.repeat(np.arange(low, high), n - 1 - last)
-            own = slice(high, high + int(ends[-1]))
-            self.elements[own] = self.elements[parents]
-            self.elements[own, s - 1] = np.arange(own.start, own.stop) - self.first[parents]
-            self.level.append((own.start, own.stop))
+            if s < size:
+                parents = np.repeat(np.arange(low, high), n - 1 - last)
+                own = slice(high, high + int(ends[-1]))
+                self.elements[own] = self.elements[parents]
+                self.elements[own, s - 1] = np.arange(own.start, own.stop) - self.first[parents]
+                self.level.append((own.start, own.stop))
+
+    def _children(self, s: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The last question of each node of level ``s`` - 1, and how many children it has with those before it."""
+        low, high = self.level[s - 1]
+        last = self.elements[low:high, s - 2].astype(np.int64) if s > 1 else np.full(1, -1)
+        return last, np.cumsum(self.n - 1 - last)
 
     def jobs(self, s: int, words: int) -> Iterator[tuple[int, int, int]]:
         """Nodes of parts of level ``s`` - 1, from and to, and how many children they have."""
         low, high = self.level[s - 1]
-        last = self.elements[low:high, s - 2].astype(np.int64) if s > 1 else np.full(1, -1)
-        ends = np.cumsum(self.n - 1 - last)
+        _, ends = self._children(s)
         most = max(self.n, min(SETS_OF_A_JOB, WORDS_OF_A_JOB // words))
         cuts = np.unique(np.append(np.searchsorted(ends, np.arange(most, ends[-1] + most, most)) + 1, high - low))
         begin = 0
@@ -194,39 +140,27 @@ class Tree:
                 begin = end
 
 
+def nodes_of(n: int, size: int) -> int:
+    """How many sets of fewer than ``size`` of ``n`` questions there are."""
+    return sum(math.comb(n, s) for s in range(size))
+
+
 @dataclass(eq=False)
 class Search:
-    """A search over all sets, for the best card or for all cards of at least a value.
-
-    Attributes
-    ----------
-    problem : Problem
-    stop : Stop
-    n_jobs : int
-    verbose : bool
-    best : Found or None
-    complete : bool
-        Whether all sets are bounded and searched, or fathomed.
-    all_bounded : bool
-        Whether every set was bounded, and the points of those that are not fathomed searched.
-    bound : float
-        No allowed card has a larger value.
-    bounded, sets, searched, left : int
-        Sets bounded, of how many, and of those that their bound did not fathom how many were searched, and are left.
-    """
+    """A search over all sets, for the best card or for all cards of at least a value."""
 
     problem: Problem
     stop: Stop
     n_jobs: int = 1
     verbose: bool = False
     best: Found | None = None
-    complete: bool = False
-    all_bounded: bool = False
-    bound: float = math.inf
-    bounded: int = 0
-    sets: int = 0
-    searched: int = 0
-    left: int = 0
+    complete: bool = False  # whether all sets are bounded and searched, or fathomed
+    all_bounded: bool = False  # whether all were bounded, and the points of those that are not fathomed searched
+    bound: float = math.inf  # no allowed card has a larger value
+    bounded: int = 0  # sets bounded,
+    sets: int = 0  # of so many;
+    searched: int = 0  # of those that their bound did not fathom so many were searched,
+    left: int = 0  # and so many are left
     _open: float = -math.inf
     _said: float = field(default_factory=working_time)
 
@@ -240,13 +174,12 @@ class Search:
         size = min(problem.size, n)
         if each is None:
             first_card(self)
-        tree = Tree(n, size, problem.data.cells)
-        self.sets = sum(math.comb(n, s) for s in range(1, size + 1))
+        self.sets = nodes_of(n, size + 1) - 1
         self.bound = problem.bound_of_all()
-        if tree.memory > MOST_MEMORY:
+        totals = problem.data.totals.ravel()
+        if nodes_of(n, size) * (8 * totals.size + 8 + 2 * max(size - 1, 1)) > MOST_MEMORY:
             return
-        tree.grow()
-        tree.counts[0] = problem.data.totals.ravel()
+        tree = Tree(n, size, totals)
         with ThreadPoolExecutor(self.n_jobs) as pool:
             for s in range(1, size + 1):
                 kept, sets, done = self._level(pool, tree, s, least)
@@ -271,18 +204,16 @@ class Search:
             limit = least if least is not None else -math.inf if self.best is None else self.best.value
             sets, bounds = np.empty((children, s), np.int16), np.empty(children)
             begin = tree.first[low] + (tree.elements[low, s - 2] + 1 if s > 1 else 0)
-            own = (
-                np.empty((children, data.cells), np.int64) if s == tree.size else tree.counts[begin : begin + children]
-            )
+            last = s == tree.size
+            own = np.empty((children, data.cells), np.int64) if last else tree.counts[begin : begin + children]
             held = np.empty(words, np.uint64)
-            count_children(low, high, s, data.bits, tree.elements, held, own)
+            kernels.count_children(low, high, s, data.bits, tree.elements, held, own)
             nodes = own, tree.counts, tree.first, tree.elements
-            found = bound_children(
-                low, high, s, limit - problem.slack, *nodes, problem.rules, problem.worth, sets, bounds
-            )
+            lowest = limit - problem.slack
+            found = kernels.bound_children(low, high, s, lowest, nodes, problem.rules, problem.worth, sets, bounds)
             return bounds[:found].copy(), sets[:found].copy()
 
-        kept: list[Any] = []
+        kept = [(np.empty(0), np.empty((0, s), np.int16))]
         done = total = 0
         for answer, (_, _, children) in zip(pool.map(lambda own: job(*own), jobs), jobs):
             if answer is None:
@@ -293,15 +224,13 @@ class Search:
             total += answer[0].size
             self.tell()
             if total > MOST_KEPT:
-                kept, total = [self._most(kept)], MOST_KEPT
-        bounds = np.concatenate([one[0] for one in kept]) if kept else np.empty(0)
-        sets = np.concatenate([one[1] for one in kept]) if kept else np.empty((0, s), np.int16)
+                kept, total = [self._most(*map(np.concatenate, zip(*kept)))], MOST_KEPT
+        bounds, sets = map(np.concatenate, zip(*kept))
         order = np.lexsort([sets[:, j] for j in reversed(range(s))] + [-bounds])
         return bounds[order], sets[order], done == len(jobs)
 
-    def _most(self, kept: list[Any]) -> Any:
+    def _most(self, bounds: Any, sets: Any) -> Any:
         """The sets with the largest bounds, where there are too many: what is dropped counts as left."""
-        bounds, sets = np.concatenate([one[0] for one in kept]), np.concatenate([one[1] for one in kept])
         order = np.argsort(-bounds, kind="stable")
         self.left += bounds.size - MOST_KEPT
         self._open = max(self._open, float(bounds[order[MOST_KEPT]]))
@@ -315,14 +244,13 @@ class Search:
             if self.stop.now:
                 return False
             part = slice(begin, begin + step)
-            if each is None and self.best is not None and bounds[begin] < self.best.value - self.problem.slack:
-                self.searched_of_level = len(sets)
-                break
             if each is None:
+                if self.best is not None and bounds[begin] < self.best.value - self.problem.slack:
+                    self.searched_of_level = len(sets)
+                    break
                 self.take(pool.map(self.search_set, sets[part]))
             else:
-                answers = list(pool.map(each, sets[part], bounds[part]))
-                if not all(answers):
+                if not all(list(pool.map(each, sets[part], bounds[part]))):
                     return False
             if not all(map(self.problem.listed, sets[part])):
                 self._open = max(self._open, float(bounds[begin]))
@@ -342,7 +270,7 @@ class Search:
         limit = -math.inf if self.best is None else self.best.value
         found = cards_of(self.problem, members, limit, rise=True)
         if found and self.problem.listed(members):  # of equal values the smallest points
-            found = cards_of(self.problem, members, found[0].value, rise=False)
+            found = cards_of(self.problem, members, found[0].value - self.problem.slack, rise=False)
         return min(found, key=lambda one: one.key, default=None)
 
     def tell(self) -> None:
@@ -358,22 +286,21 @@ class Search:
             )
 
 
-def cards_of(
-    problem: Problem, members: Any, limit: float, rise: bool, strict: bool = False, most: int = 1024
-) -> list[Found]:
+def cards_of(problem: Problem, members: Any, limit: float, rise: bool, strict: bool = False) -> list[Found]:
     """Cards of a set of questions with a value of at least ``limit``: all, or with ``rise`` the best one.
 
     Where there are too many vectors of points to list, what steps of single points find.
     """
-    by_list, by_kind = problem.groups(members)
+    by_list, by_kind = problem.data.groups(members)
     if not problem.listed(members):
         return stepped(problem, members, by_list, by_kind, limit)
-    own = problem.orders_of(members)
+    own = orders(tuple(problem.domains[j] for j in members))
     together = np.stack([by_kind[:, ::2].sum(axis=1), by_kind[:, 1::2].sum(axis=1)], axis=1)
+    most = 1024
     asked = problem.limits, problem.rules.places[np.asarray(members)], by_kind, together, *problem.flagged
     while True:
         leaf, value = np.empty(1 if rise else most, np.int64), np.empty(1 if rise else most)
-        n = best_points(own, by_list, problem.worth, limit, strict, rise, *asked, leaf, value)
+        n = kernels.best_points(own, by_list, problem.worth, limit, strict, rise, asked, leaf, value)
         if rise or n < most:
             break
         most *= 8
@@ -404,16 +331,15 @@ def first_card(search: Search) -> None:
         members = more[0]
         if problem.rules.allow(members):
             search.take([search.search_set(sorted(members))])
-    before: Found | None = None
-    while search.best is not before or before is None:
+    while True:
         before = search.best
         for out in list(members):
             for chosen in ranked([j for j in members if j != out], out, True)[:SWAPS]:
                 if search.stop.now:
                     return
                 search.take([search.search_set(chosen)])
-        if search.best is None:
-            break
+        if search.best is None or search.best is before:
+            return
         members = list(search.best.members)
 
 
@@ -427,14 +353,14 @@ def stepped(problem: Problem, members: Any, by_list: Any, by_kind: Any, limit: f
 
     def value(points: Any) -> float:
         own = listed(np.array([points], np.int64))
-        if not keeps(own.place, 0, k, problem.limits, band, by_kind):
+        if not kernels.keeps(own.place, 0, k, problem.limits, band, by_kind):
             return -math.inf
-        return float(best_below(0, k, k, own, by_list, problem.worth))
+        return float(kernels.best_below(0, k, k, own, by_list, problem.worth))
 
     def alone(j: int) -> int:
-        own, _ = problem.groups([j])
+        own, _ = problem.data.groups([j])
         every = listed(np.array(problem.domains[j], np.int64)[:, None])
-        worth = [best_below(at, 1, 1, every, own, problem.worth) for at in range(len(every.points))]
+        worth = [kernels.best_below(at, 1, 1, every, own, problem.worth) for at in range(len(every.points))]
         return max(zip(worth, -np.abs(every.points[:, 0]), problem.domains[j]))[2]
 
     points = [alone(j) for j in names]

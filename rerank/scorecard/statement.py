@@ -1,7 +1,5 @@
 """From what a user asks to a problem: candidates, points, rules and limits, each read and checked once."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,11 +23,8 @@ from rerank.scorecard.rules import Rules, rules_of
 from rerank.scorecard.search import Found, Problem
 from rerank.statistics import RankStatistic, parse
 
-LARGEST = 10**6
-"""Points of a question, at most."""
-
-ROUNDING = 1e-12
-"""A limit is kept to within rounding: .55 of 20 rows are 11, and a double above."""
+LARGEST = 10**6  # points of a question, at most
+ROUNDING = 1e-12  # a limit is kept to within rounding: .55 of 20 rows are 11, and a double above
 
 RATE = re.compile(r"pauc_fpr@(.+)$")
 
@@ -79,25 +74,14 @@ def stated(wishes: Any, rows: Rows, card: Any = None) -> Stated:
     """The problem of some rows; the questions and points of a given ``card`` join those of the table.
 
     ``wishes`` has the parameters of :class:`rerank.scorecard.Scorecard` as attributes.
-
-    Raises
-    ------
-    InputError
     """
     size = whole("n_questions", wishes.n_questions, 1, MOST_QUESTIONS)
     names = names_of(rows.X)
     named = [*([] if card is None else card.questions), *_questions_named(wishes, names)]
     never = [str(one) if _is_column(one, names) else _question(one, names) for one in _texts("never", wishes.never)]
     points = domain_of(wishes.points)
-    questions, answers, left_out = candidates(
-        rows.X,
-        wishes.thresholds,
-        whole("max_levels", wishes.max_levels, 2),
-        named,
-        never,
-        rows.weight,
-        both_ways=points[0] * points[-1] > 0,
-    )
+    levels, both_ways = whole("max_levels", wishes.max_levels, 2), points[0] * points[-1] > 0
+    questions, answers, left_out = candidates(rows.X, wishes.thresholds, levels, named, never, rows.weight, both_ways)
     if not questions:
         why = ", ".join(f"{name!r}: {reason}" for name, reason in list(left_out.items())[:5])
         raise InputError(
@@ -105,11 +89,10 @@ def stated(wishes: Any, rows: Rows, card: Any = None) -> Stated:
         )
     places = _Places(rows.X, questions, answers, left_out)
     column = np.array([names.index(one.column) for one in questions])
-    domains = _domains(wishes, places, card)
-    rules = _rules(wishes, places, column)
+    domains, rules = _domains(wishes, places, card), _rules(wishes, places, column)
     data = counted(answers, rows.relevant, rows.weight, rows.lists, rows.people.codes)
-    limits = _limits(wishes, data, rows.people)
-    problem = Problem(data, worth_of(*measure(wishes.stat), data, rows.list_weight), domains, size, rules, limits)
+    worth = worth_of(*measure(wishes.stat), data, rows.list_weight)
+    problem = Problem(data, worth, domains, size, rules, _limits(wishes, data, rows.people))
     return Stated(problem, questions, answers, left_out)
 
 

@@ -3,8 +3,6 @@
 It shares no code with the search, so that it may be believed where the search is doubted.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from fractions import Fraction
@@ -18,8 +16,7 @@ from rerank.statistics import AUC, Precision, RankStatistic, presentation
 
 NOTHING = "No list holds both relevant rows and others, so there is nothing to order; give labels of both kinds."
 
-Counts = Sequence[tuple[int, int]]
-"""Relevant and other rows of each block of tied rows, from the top, in units."""
+Counts = Sequence[tuple[int, int]]  # relevant and other rows of each block of tied rows, from the top, in units
 
 
 def gains_of(n: int, relevant: float) -> NDArray[np.float64]:
@@ -39,18 +36,10 @@ def blocks(totals: Any, relevant: NDArray[np.int64], other: NDArray[np.int64]) -
 def value_of_list(
     statistic: RankStatistic, rate: float | None, order: Counts, unit: int = 1, ties: str = "average"
 ) -> Fraction | float | None:
-    """Value of one list whose rows stand in blocks; None where it has none.
+    """Value of one list whose rows stand in blocks, counted in ``unit`` to a row; None where it has none.
 
-    Parameters
-    ----------
-    statistic : RankStatistic
-    rate : float or None
-        Greatest false positive rate of a partial area (then the statistic does not matter).
-    order : sequence of (relevant, other)
-    unit : int
-        Counts to a row.
-    ties : {"average", "pessimistic"}
-        Tied rows in expectation over their orders, or others first.
+    ``rate`` is the greatest false positive rate of a partial area; then the statistic does not matter.  Tied rows count
+    in expectation over their orders ("average"), or the others first ("pessimistic").
     """
     if ties == "pessimistic":
         order = [part for p, q in order for part in ((0, q), (p, 0))]
@@ -96,31 +85,22 @@ def _hits(order: Counts, places: int) -> Fraction:
 
 def _parts(start: int, end: int, unit: int, n: int) -> list[tuple[int, Fraction]]:
     """Places that a block covers, with the part of each."""
-    found = []
-    for at in range(start // unit, min(-(-end // unit), n)):
-        part = Fraction(min(end, (at + 1) * unit) - max(start, at * unit), unit)
-        found.append((at, part))
-    return found
+    places = range(start // unit, min(-(-end // unit), n))
+    return [(at, Fraction(min(end, (at + 1) * unit) - max(start, at * unit), unit)) for at in places]
 
 
 def value_of(
-    statistic: RankStatistic,
-    rate: float | None,
-    totals: Any,
-    relevant: NDArray[np.int64],
-    other: NDArray[np.int64],
-    lists: NDArray[np.int64],
-    unit: int,
-    list_weight: Any,
-    ties: str = "average",
+    statistic: RankStatistic, rate: float | None, totals: Any, rows: Any, units: tuple[Any, int], ties: str = "average"
 ) -> Fraction | float:
     """Weighted mean over the lists of the value of a card that gives rows these totals; see :func:`value_of_list`.
 
-    ``relevant`` and ``other`` say how many rows of each class a row stands for, in units.
+    ``units`` are the numbers of rows that each row stands for (n,), in parts of a row, and how many make a row.
     """
+    counts, unit = units
+    relevant, other = counts * rows.relevant, counts * ~rows.relevant
     parts, weights = [], []
-    for of, weight in enumerate(list_weight.tolist()):
-        own = lists == of
+    for of, weight in enumerate(rows.list_weight.tolist()):
+        own = rows.lists == of
         value = value_of_list(statistic, rate, blocks(np.asarray(totals)[own], relevant[own], other[own]), unit, ties)
         if value is not None and weight > 0:
             parts.append(value)

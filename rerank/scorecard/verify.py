@@ -15,8 +15,6 @@ It takes longer than the search, about as many row times sets of questions as th
 how long.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Iterator, Sequence
@@ -36,55 +34,38 @@ from rerank.statistics import AUC, RankStatistic, presentation
 
 Ints = NDArray[np.int64]
 
-CELLS = 2**22
-"""Entries of an array that are worked on at a time."""
+CELLS = 2**22  # entries of an array that are worked on at a time
 
 SLACK = 1e-10
 """Between value and bound of a result that calls itself optimal, for statistics that are summed in float64."""
 
-TOP, FREE = 1, 2
-"""Kinds of cuts, as :mod:`rerank.scorecard.kernels` numbers them."""
+TOP, FREE = 1, 2  # kinds of cuts, as rerank.scorecard.kernels numbers them
 
 
 @dataclass(frozen=True, eq=False)
 class Claim:
-    """A result, and the problem that it is of.
-
-    Attributes
-    ----------
-    result : CardResult
-    card : Card
-    questions : tuple of Question
-        The candidates.
-    statistic, rate
-        See :func:`rerank.scorecard.value.value_of`.
-    answers : bool (questions, n)
-    of_card : bool (questions of the card, n)
-    rows : Rows
-    counts : int64 (n,)
-        The weights in parts of ``unit`` to a row.
-    unit : int
-    problem : Problem
-        Of which the points that each candidate may have, the most questions, the rules and the limits are read.
-    """
+    """A result, and the problem that it is of."""
 
     result: Any
     card: Any
-    questions: tuple[Any, ...]
-    statistic: RankStatistic
+    questions: tuple[Any, ...]  # the candidates
+    statistic: RankStatistic  # with the rate as for :func:`rerank.scorecard.value.value_of`
     rate: float | None
-    answers: NDArray[np.bool_]
-    of_card: NDArray[np.bool_]
+    answers: NDArray[np.bool_]  # (questions, n)
+    of_card: NDArray[np.bool_]  # (questions of the card, n)
     rows: Any
-    counts: Ints
+    counts: Ints  # (n,): the weights in parts of ``unit`` to a row
     unit: int
-    problem: Any
+    problem: Any  # of which the points of each candidate, the most questions, the rules and the limits are read
+
+    @property
+    def cells(self) -> Ints:
+        """Of each row the place of its class in its list, and in its kind of people, (2, n)."""
+        return 2 * np.stack([self.rows.lists, self.rows.people.codes]) + ~self.rows.relevant
 
     def value(self, totals: Any, ties: str = "average") -> Fraction | float:
         """The exact value of totals of the rows."""
-        rows, relevant = self.rows, self.rows.relevant
-        sides = self.counts * relevant, self.counts * ~relevant
-        return value_of(self.statistic, self.rate, totals, *sides, rows.lists, self.unit, rows.list_weight, ties)
+        return value_of(self.statistic, self.rate, totals, self.rows, (self.counts, self.unit), ties)
 
 
 @dataclass(frozen=True)
@@ -143,13 +124,7 @@ class Measure(NamedTuple):
 
 
 def verify(claim: Claim) -> Verified:
-    """Check a claim.
-
-    Raises
-    ------
-    CertificateError
-        One sentence: what was claimed, and what was found.
-    """
+    """Check a claim; a CertificateError says in one sentence what was claimed, and what was found."""
     began = time.monotonic()
     value = _check_card(claim)
     measures, constant = _measures(claim)
@@ -166,7 +141,7 @@ def verify(claim: Claim) -> Verified:
         measures, top = [one._replace(scale=1)], math.floor(limit * pairs)
     else:
         top, rounding = float(limit), _rounding(measures, constant, claim)
-    cells = _cells(claim)
+    cells = claim.cells
     sets = allowed = above = vectors = 0
     for members in _sets(len(claim.problem.domains), claim.problem.size, cells.shape[1]):
         sets += len(members)
@@ -199,16 +174,13 @@ def _check_card(claim: Claim) -> Fraction | float:
     for question, points in zip(card.questions, card.points):
         if question not in claim.questions or points not in claim.problem.domains[claim.questions.index(question)]:
             raise CertificateError(f"The card gives {points:+d} points for '{question}', which is not allowed.")
-    members = np.array(sorted(map(claim.questions.index, card.questions)))
-    if (
-        members.size > claim.problem.size
-        or np.unique(members).size < members.size
-        or not _allowed(claim.problem.rules, members[None])[0]
-    ):
+    asked = np.array([claim.questions.index(question) for question in card.questions])
+    order = np.argsort(asked)
+    members = asked[order]
+    several = members.size > claim.problem.size or np.unique(members).size < members.size
+    if several or not _allowed(claim.problem.rules, members[None])[0]:
         raise CertificateError("The questions of the card break a rule; fit again.")
-    order = np.array([claim.questions.index(question) for question in card.questions])
-    points = np.array(card.points)[np.argsort(order)][None]
-    if not _kept(claim, members, points)[0]:
+    if not _kept(claim, members, np.array(card.points)[order][None])[0]:
         raise CertificateError("The card breaks a limit or a constraint; fit again.")
     for one in card.totals:
         there = totals == one.total
@@ -283,11 +255,6 @@ def _allowed(rules: Any, members: Ints) -> NDArray[np.bool_]:
     return good
 
 
-def _cells(claim: Claim) -> Ints:
-    """Of each row the place of its class in its list, and in its kind of people, (2, n)."""
-    return 2 * np.stack([claim.rows.lists, claim.rows.people.codes]) + ~claim.rows.relevant
-
-
 def _groups(answers: NDArray[np.bool_], cells: Ints, counts: Ints, width: int, members: Ints, which: int = 0) -> Ints:
     """Rows of each group of each set, (sets, groups, width): bit i of a group is its answer to question i."""
     sets, k = members.shape
@@ -339,9 +306,14 @@ def _earned(one: Measure, p: Ints, q: Ints, more: Any, same: Any) -> Any:
 def _orders(domains: tuple[tuple[int, ...], ...], begin: int, end: int) -> tuple[Ints, Any, Any]:
     """Some vectors of points, and which groups each puts above which and ties with which."""
     points = np.array(list(islice(product(*domains), begin, end)), np.int64)
-    bits = (np.arange(1 << len(domains))[:, None] >> np.arange(len(domains))) & 1
-    total = points @ bits.T
-    return points, total[:, None, :] > total[:, :, None], total[:, None, :] == total[:, :, None]
+    return points, *_order(points)
+
+
+def _order(points: Ints) -> tuple[Any, Any]:
+    """Which groups vectors of points (v, k) put above which, and tie with which, (v, 2^k, 2^k)."""
+    k = points.shape[1]
+    total = points @ ((np.arange(1 << k)[:, None] >> np.arange(k)) & 1).T
+    return total[:, None, :] > total[:, :, None], total[:, None, :] == total[:, :, None]
 
 
 def _check_points(claim: Claim, members: Ints, groups: Ints, measures: Any, constant: float, top: float) -> int:
@@ -377,14 +349,10 @@ def _kept(claim: Claim, members: Ints, points: Ints) -> NDArray[np.bool_]:
     if not (limits.area > 0 or limits.first > 0 or limits.cut):
         return good
     kinds = int(claim.rows.people.codes.max()) + 1
-    (people,) = _groups(claim.answers, _cells(claim), claim.counts, 2 * kinds, members[None], 1)
-    total = points @ ((np.arange(1 << k)[:, None] >> np.arange(k)) & 1).T
+    (people,) = _groups(claim.answers, claim.cells, claim.counts, 2 * kinds, members[None], 1)
     for begin in range(0, len(points), some := max(1, CELLS // 4**k)):
         part = slice(begin, begin + some)
-        own = total[part]
-        good[part] &= _limits_kept(
-            limits, people, own[:, None, :] > own[:, :, None], own[:, None, :] == own[:, :, None]
-        )
+        good[part] &= _limits_kept(limits, people, *_order(points[part]))
     return good
 
 

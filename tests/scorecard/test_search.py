@@ -44,6 +44,12 @@ def test_the_card_is_the_best_of_all(stat, rows, shape):
     is_best(card, oracle.enumerated(card.questions_, rows, stat, *shape), rows)
 
 
+def test_rounding_of_the_bounds_inside_a_set_drops_no_card():
+    rows = oracle.drawn(242)
+    card = fitted(rows, "pauc_fpr@0.3", n_questions=3, points=(1, 3))
+    is_best(card, oracle.enumerated(card.questions_, rows, "pauc_fpr@0.3", 3, (1, 3)), rows)
+
+
 @settings(max_examples=4, **QUICK)
 @given(rows=st.builds(oracle.drawn, SEEDS, st.sampled_from(["", "parts"])))
 def test_of_equal_cards_it_is_the_one_with_fewest_questions_and_smallest_points(rows):

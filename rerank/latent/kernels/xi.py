@@ -137,8 +137,7 @@ def _estimate_error(row: Any, f: Any, others: float, at: Any, report: Any) -> No
     n = m - (1 if at[0] < m else 0)
     if n < 2:
         return
-    total = 0.0
-    squares = 0.0
+    total = squares = 0.0
     for j in range(m):
         t = row[j] - f[0]
         s = max(t, 0.0) + math.log1p(2.0 ** -abs(t)) / _LN2

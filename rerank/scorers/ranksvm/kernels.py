@@ -50,11 +50,8 @@ def make_nodes(first: Any, after: Any, start: Any, parts: int) -> Any:
                 c = np.int64(first[half])
                 if c == a or (after[half] < b and after[half] - half < half - c):
                     c = np.int64(after[half])
-            nodes[0, found] = a
-            nodes[1, found] = c
-            nodes[2, found] = b
-            nodes[3, found] = side
-            nodes[4, found] = at
+            nodes[0, found], nodes[1, found], nodes[2, found] = a, c, b
+            nodes[3, found], nodes[4, found] = side, at
             found += 1
             if c > a:
                 at += b - a
@@ -227,12 +224,10 @@ def record(nodes: Any, size: int, first: Any, order: Any, found: Any) -> Any:
     ``found`` and ``order`` are those of :func:`counts`.  In a table 1 stands for a partner
     above, -1 for one below.  Leaves of more than ``LEAF`` rows keep no pairs.
     """
-    m = first.size
+    m, few = first.size, 0
     z, above, below = two(found[1]), two(found[2]), two(found[3])
     bits, ends = np.empty(size, np.uint8), np.empty(size, np.uint32)
-    owner = np.empty(m, np.int64)
-    ones = np.empty(m + 1, np.uint32)
-    few = 0
+    owner, ones = np.empty(m, np.int64), np.empty(m + 1, np.uint32)
     for n in range(nodes.shape[1]):
         few += nodes[0, n] == nodes[1, n] and _has_table(nodes[0, n], nodes[2, n], first)
     tables = np.zeros((m if few else 0, LEAF), np.int8)
@@ -272,9 +267,7 @@ def sums(nodes: Any, first: Any, recorded: Any, rows: Any, weight: Any, u: Any) 
     for k in range(m):
         v[0, k] = weight[rows[k]] * u[rows[k]]
     total[0] = 0.0
-    prefix = np.empty(m + 2)
-    few = np.zeros(LEAF)
-    result = np.empty(m)
+    prefix, few, result = np.empty(m + 2), np.zeros(LEAF), np.empty(m)
     for n in range(nodes.shape[1]):
         a, c, b, s, at = nodes[0, n], nodes[1, n], nodes[2, n], nodes[3, n], nodes[4, n]
         if c > a:
@@ -300,15 +293,13 @@ def _carry_one(h: int, bits: Any, ends: Any, here: Any, there: Any, prefix: Any)
         share = np.float64(bit)
         x = v[k]
         new = np.uint32(left + bit * (right - left))
-        v_to[new] = x
-        total_to[new] = total[k]
+        v_to[new], total_to[new] = x, total[k]
         prefix[np.uint32(new + bit)] = sum_left + share * (sum_right - sum_left)
         sum_right += x * share
         sum_left += x - x * share
         right += bit
         left += 1 - bit
-    prefix[h] = sum_left
-    prefix[n + 1] = sum_right
+    prefix[h], prefix[n + 1] = sum_left, sum_right
     for k in range(h):
         total_to[k] += prefix[np.uint32(ends[k] + h + 1)]
     for k in range(h, n):

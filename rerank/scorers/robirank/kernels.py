@@ -46,16 +46,11 @@ def objective(f: Any, start: Any, relevant: Any, a: Any, c: Any, method: int, g:
     longest = 0
     for x in range(relevant.size):
         longest = max(longest, start[x + 1] - start[x])
-    E = np.empty(longest)
-    T = np.empty(longest)
-    total = 0.0
+    E, T, total = np.empty(longest), np.empty(longest), 0.0
     for x in range(relevant.size):
-        lo = start[x]
-        n = start[x + 1] - lo
-        k = relevant[x]
+        lo, n, k = start[x], start[x + 1] - start[x], relevant[x]
         fs, weights, gains, slope = f[lo : lo + n], a[lo : lo + n], c[lo : lo + k], g[lo : lo + n]
-        low, high = np.inf, -np.inf
-        least, most = np.inf, 0.0
+        low, high, least, most = np.inf, -np.inf, np.inf, 0.0
         for j in range(n):
             low, high = min(low, fs[j]), max(high, fs[j])
             least, most = min(least, weights[j]), max(most, weights[j])
@@ -91,8 +86,7 @@ def _products(f: Any, k: int, a: float, c: Any, low: float, high: float, E: Any,
             # No factor exceeds 1 + 2^(high - f_i).
             block = max(1, int(BITS / (1.0 + high - f[i])))
         r = 1.0 / E[i]
-        A = 0.0
-        s = 0.0
+        A = s = 0.0
         b = 0
         while b < n:
             e = min(n, b + block)
@@ -110,8 +104,7 @@ def _products(f: Any, k: int, a: float, c: Any, low: float, high: float, E: Any,
 @njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
 def _block(E: Any, b: int, e: int, r: float, T: Any) -> Any:
     """Product of ``1 + r E_j`` and sum of ``T_j = r E_j / (1 + r E_j)``, ``b <= j < e``."""
-    p = 1.0
-    s = 0.0
+    p, s = 1.0, 0.0
     for j in range(b, e):
         y = E[j] * r
         d = 1.0 + y
@@ -133,8 +126,7 @@ def _pairs(f: Any, k: int, a: Any, c: Any, T: Any, g: Any) -> float:
     n = f.size
     total = 0.0
     for i in range(k):
-        A = 0.0
-        s = 0.0
+        A = s = 0.0
         for j in range(n):
             d = f[j] - f[i]
             # The larger of the two scores is factored out, so nothing overflows.
@@ -171,15 +163,12 @@ def interpolated(f: Any, k: int, a: Any, c: Any, low: float, high: float, r: int
     for j in range(n):
         x[j] = (f[j] - 0.5 * (low + high)) / h
     to = series_of_nodes(r)
-    value = np.empty((r, r))
-    slope = np.empty((r, r))
+    value, slope = np.empty((r, r)), np.empty((r, r))
     kernel_at_nodes(h, r, value, slope)
-    A = np.empty(k)
-    D = np.empty(k)
+    A, D, q = np.empty(k), np.empty(k), np.empty(k)
     m = matrix_times(to.T, chebyshev_moments(x, a, n, r))
     evaluate_series(x, matrix_times(to, matrix_times(value, m)), k, A)
     evaluate_series(x, matrix_times(to, matrix_times(slope, m)), k, D)
-    q = np.empty(k)
     total = 0.0
     for i in range(k):
         at = max(A[i], a[i])
@@ -213,8 +202,7 @@ def series_of_nodes(r: int) -> Any:
     for p in range(r):
         angle = math.pi * (p + 0.5) / r
         x = math.cos(angle)
-        before = 1.0
-        now = x
+        before, now = 1.0, x
         to[0, p] = 1.0 / r
         for l in range(1, r):
             to[l, p] = 2.0 / r * now
@@ -242,9 +230,7 @@ def kernel_at_nodes(h: float, r: int, value: Any, slope: Any) -> None:
 @njit(cache=True, nogil=True, fastmath={"reassoc", "nsz", "contract"})
 def chebyshev_moments(x: Any, a: Any, n: int, r: int) -> Any:
     """``M_l = sum_{j < n} a_j T_l(x_j)``."""
-    M = np.zeros(r)
-    before = np.empty(LANES)
-    now = np.empty(LANES)
+    M, before, now = np.zeros(r), np.empty(LANES), np.empty(LANES)
     for b in range(0, n, LANES):
         w = min(LANES, n - b)
         xs = x[b : b + w]
@@ -266,14 +252,12 @@ def chebyshev_moments(x: Any, a: Any, n: int, r: int) -> Any:
 @njit(cache=True, nogil=True, fastmath={"reassoc", "nsz", "contract"})
 def evaluate_series(x: Any, coefficients: Any, n: int, out: Any) -> None:
     """``out_j = sum_l coefficients_l T_l(x_j)``, ``j < n``, by Clenshaw's recurrence [Clenshaw1955]."""
-    one = np.empty(LANES)
-    two = np.empty(LANES)
+    one, two = np.empty(LANES), np.empty(LANES)
     for b in range(0, n, LANES):
         w = min(LANES, n - b)
         xs = x[b : b + w]
         for j in range(w):
-            one[j] = 0.0
-            two[j] = 0.0
+            one[j] = two[j] = 0.0
         for l in range(coefficients.size - 1, 0, -1):
             d = coefficients[l]
             for j in range(w):

@@ -24,22 +24,13 @@ ROUNDS, EXACT = 30, 1e-14
 
 @dataclass(frozen=True, eq=False)
 class HullCertificate:
-    """Proof that no weights do better than 0.
+    """Proof that no weights do better than 0."""
 
-    Attributes
-    ----------
-    weights : array (n_rows,)
-        Convex weights over the rows of the data, those of the negatives only; in each list they sum to the list's
-        share of the positives.
-    mean : array (d,)
-        The weighted mean of the positives.
-    residual : float
-        ``max |mean - X'weights|``, computed from centred rows where they are dense.
-    """
-
+    # (n_rows,): convex weights over the rows of the data, those of the negatives only; in each list they sum to the
+    # list's share of the positives.
     weights: Floats
-    mean: Floats
-    residual: float
+    mean: Floats  # (d,): the weighted mean of the positives
+    residual: float  # max |mean - X'weights|, computed from centred rows where they are dense
 
 
 @dataclass(frozen=True, eq=False)
