@@ -1,6 +1,6 @@
 """Search, certificate and programs against exact oracles that share no code with them.
 
-The large numbers run by ``python -m benchmarks.trust --agreement 10000``.
+A sample: ``python -m benchmarks.trust --agreement 10000`` has the large numbers.
 """
 
 from itertools import product
@@ -14,7 +14,6 @@ from rerank.statistics import parse
 from tests.cases.adversarial import adversarial
 from tests.cases.instances import draw, features, on_grid, stream
 from tests.oracles.comparisons import check_programs, check_search
-from tests.oracles.oracle import objective_at
 from tests.oracles.sweep import sweep
 
 CHUNK = 100
@@ -28,13 +27,13 @@ def compiled() -> None:
         solve(problem_of(X, gains, parse(statistic), C=C), time_limit=None)
 
 
-@pytest.mark.parametrize("first", range(0, 1200, CHUNK))
+@pytest.mark.parametrize("first", range(0, 600, CHUNK))
 def test_search_agrees_with_the_vertices(first: int) -> None:
-    wrong = {str(i): v for i in stream(first, CHUNK) if (v := check_search(i.problem).failures)}
+    wrong = {str(i): v for i in stream(first, CHUNK) if (v := check_search(i.problem, proof=first == 0).failures)}
     assert not wrong
 
 
-@pytest.mark.parametrize("first", range(0, 40, 10))
+@pytest.mark.parametrize("first", range(0, 20, 10))
 def test_programs_agree_with_the_vertices(first: int) -> None:
     wrong, seen = {}, set()
     for seed in range(first, first + 10):
@@ -47,14 +46,14 @@ def test_programs_agree_with_the_vertices(first: int) -> None:
     assert "mixed = problem" in seen and "mixed < problem" not in seen
 
 
-@pytest.mark.parametrize("first", range(0, 400, CHUNK))
+@pytest.mark.parametrize("first", range(0, 200, CHUNK))
 def test_search_agrees_with_the_vertices_on_whole_numbers(first: int) -> None:
     """Half of them with a margin that is a step of the grid."""
     grids = [on_grid(seed) for seed in range(first, first + CHUNK)]
     assert not {str(i): v for i in grids if (v := check_search(i.problem).failures)}
 
 
-@pytest.mark.parametrize("first", range(0, 40, 10))
+@pytest.mark.parametrize("first", range(0, 20, 10))
 def test_programs_agree_with_the_vertices_on_whole_numbers(first: int) -> None:
     """There the solver's optimum is the exact one by the margin as it was written."""
     grids = [on_grid(seed, n_max=7) for seed in range(first, first + 10)]
@@ -101,19 +100,17 @@ def test_search_agrees_with_the_sweep_in_two_dimensions(
     seed: int, n: int, statistic: str, kind: str, options: dict
 ) -> None:
     problem = planar(seed, n, statistic, kind, **options)
-    swept = sweep(problem)
-    assert swept.witness is not None and objective_at(problem, swept.witness) == swept.value
     assert not check_search(problem, lambda p: sweep(p).value).failures
 
 
 def test_two_cores_and_another_seed_hold_the_same_value() -> None:
-    for seed in range(0, 1200, 200):
+    for seed in range(0, 1200, 400):
         problem = draw(seed).problem
         assert not check_search(problem, n_jobs=2, random_state=1).failures
 
 
 def test_a_start_changes_nothing_but_the_start() -> None:
-    for seed in range(5, 1200, 200):
+    for seed in range(5, 1200, 400):
         problem = draw(seed).problem
         start = np.where(problem.signs < 0, -1.0, 1.0) * (np.arange(problem.n_features) == 0)
         assert not check_search(problem, start=start).failures

@@ -50,33 +50,6 @@ def objective_at(problem: Problem, w: NDArray[np.float64] | tuple[Fraction, ...]
     return statistic_at(problem, w) - Fraction(problem.C) * sum(v != 0 for v in counted)
 
 
-def witness(problem: Problem) -> NDArray[np.float64] | None:
-    """Weights in doubles that reach the exact maximum, or None where other rationals alone seem to reach it.
-
-    The maximisers that share an optimal vertex's pairs, face and zeros form a polytope whose vertices are all
-    optimal: their mean lies inside it, and its nearest doubles do too unless the polytope is flat or tiny.
-    """
-    best = optimum(problem)
-    assert best is not None
-    if not any(best.weights):
-        return np.zeros(problem.n_features)
-    vertices = Enumeration(problem, "value").reaching(best.value)
-    for w, won in vertices:
-        members = [v for v, has in vertices if (has >= won).all() and _shares(v, w)]
-        mean = [sum(column, Fraction(0)) / len(members) for column in zip(*members, strict=True)]
-        for point in (mean, w):
-            doubles = np.array([float(v) for v in point])
-            if objective_at(problem, doubles) == best.value:
-                return doubles
-    return None
-
-
-def _shares(v: tuple[Fraction, ...], w: tuple[Fraction, ...]) -> bool:
-    """Whether ``v`` keeps the zeros of ``w`` and a face of the cube that ``w`` lies on (the first one)."""
-    face = next(j for j, a in enumerate(w) if abs(a) == 1)
-    return v[face] == w[face] and all(b == 0 for a, b in zip(w, v, strict=True) if a == 0)
-
-
 def optimum(problem: Problem, rule: Rule = "value") -> Optimum | None:
     """The exact maximum under a rule; None where nothing satisfies the restriction.
 

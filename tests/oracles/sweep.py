@@ -14,7 +14,6 @@ rounded.  A change of one lost count by one moves one entry of the sorted counts
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import groupby
 from math import lcm
@@ -23,17 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.problem import Problem
+from tests.oracles.vertices import Optimum, scaled
 
 ROUNDING = 16 * 2.0**-53
-
-
-@dataclass(frozen=True)
-class SweepOptimum:
-    """Largest objective, a point that reaches it, and doubles that do (None if only other rationals do)."""
-
-    value: Fraction
-    weights: tuple[Fraction, Fraction]
-    witness: NDArray[np.float64] | None
 
 
 class _SortedCounts:
@@ -114,25 +105,20 @@ class _State:
         return self.offset + sum(u.total for u in self.lists) - self.penalty * support
 
 
-def sweep(problem: Problem) -> SweepOptimum:
+def sweep(problem: Problem) -> Optimum:
     """The exact maximum of a problem with two features; ``O(P log P)`` for ``P`` mixed pairs."""
     state = _State(problem)
     state.reset()
     best, where = state.objective(0), (Fraction(0), Fraction(0))
-    found: NDArray[np.float64] | None = np.zeros(2)
     whole, margin = _differences(problem, state.pairs)
     for axis in (0, 1):
         for side in (1, -1):
             if side * problem.signs[axis] < 0:
                 continue
-            for objective, left, right in _side(problem, state, whole, margin, axis, side):
+            for objective, left in _side(problem, state, whole, margin, axis, side):
                 if objective > best:
-                    best, where, found = objective, _weights(axis, side, Fraction(*left)), None
-                if objective == best and found is None:
-                    t = Fraction(float((Fraction(*left) + Fraction(*right)) / 2))
-                    if Fraction(*left) < t < Fraction(*right) or (left == right and t == Fraction(*left)):
-                        found = np.array([float(v) for v in _weights(axis, side, t)])
-    return SweepOptimum(Fraction(best, state.unit), where, found)
+                    best, where = objective, _weights(axis, side, Fraction(*left))
+    return Optimum(Fraction(best, state.unit), where)
 
 
 def _weights(axis: int, side: int, t: Fraction) -> tuple[Fraction, Fraction]:
@@ -141,10 +127,7 @@ def _weights(axis: int, side: int, t: Fraction) -> tuple[Fraction, Fraction]:
 
 def _differences(problem: Problem, pairs: list[tuple[int, int]]) -> tuple[NDArray[np.object_], int]:
     """Scaled differences (pairs, 2) and the margin as integers over one denominator."""
-    low = [Fraction(float(v)) for v in problem.low]
-    span = [Fraction(float(v)) - a for v, a in zip(problem.high, low, strict=True)]
-    points = [[(Fraction(float(x)) - a) / b for x, a, b in zip(row, low, span, strict=True)] for row in problem.X]
-    margin = problem.epsilon.exact
+    points, margin = scaled(problem), problem.epsilon.exact
     unit = lcm(margin.denominator, *(v.denominator for row in points for v in row))
     whole = np.array([[int(v * unit) for v in row] for row in points], dtype=object)
     first, second = np.array(pairs, np.intp).reshape(-1, 2).T
@@ -153,8 +136,8 @@ def _differences(problem: Problem, pairs: list[tuple[int, int]]) -> tuple[NDArra
 
 def _side(
     problem: Problem, state: _State, whole: NDArray[np.object_], margin: int, axis: int, side: int
-) -> Iterator[tuple[int, tuple[int, int], tuple[int, int]]]:
-    """Objective at every critical point of a side and between, with both ends of where it holds."""
+) -> Iterator[tuple[int, tuple[int, int]]]:
+    """Objective at every critical point of a side and between, with where that begins."""
     state.reset()
     sign, alone = int(problem.signs[1 - axis]), problem.max_features == 1
     start, stop = (0 if sign > 0 or alone else -1), (0 if sign < 0 or alone else 1)
@@ -176,14 +159,14 @@ def _side(
     for group in _ascending(events):
         t = group[0][:2]
         if inside:
-            yield state.objective(2), previous, t
+            yield state.objective(2), previous
         for *_, what, pair in group:
             if what == 0:
                 state.win(pair)
         marked = [numerator for numerator, _, what, _ in group if what == 1]
         inside |= start in marked
         if inside:
-            yield state.objective(2 if t[0] else 1), t, t
+            yield state.objective(2 if t[0] else 1), t
         if stop in marked:
             return
         for *_, what, pair in group:

@@ -191,12 +191,6 @@ class Enumeration:
                 best, where = found[:2]
         return None if best is None else Optimum(Fraction(best, self.value_unit), where)
 
-    def reaching(self, value: Fraction) -> list[tuple[tuple[Fraction, ...], NDArray[np.bool_]]]:
-        """Every vertex of exactly this objective, with the pairs it wins."""
-        at, room = float(value), 1e-9 * (self.size + 3 * self.problem.C)
-        points = [f.exact(int(c)) for f in self._faces() for c in np.flatnonzero(f.value >= at - room)]
-        return list({p[1]: (p[1], p[2]) for p in points if p and p[0] == value * self.value_unit}.values())
-
     def _faces(self) -> list[_Face]:
         return [_Face(self, axis, side) for axis in range(self.d) for side in (1, -1) if side * self.signs[axis] >= 0]
 

@@ -3,7 +3,6 @@
 from contextlib import nullcontext
 from dataclasses import replace
 from fractions import Fraction
-from itertools import combinations, permutations
 
 import numpy as np
 import pytest
@@ -16,19 +15,15 @@ from rerank.problem.json import problem_from_json, problem_to_json
 from rerank.problem.proof import Circuits
 from rerank.ranks import evaluate
 from rerank.search import line_search, run, solve, statistic_bound
-from rerank.search.jobs import screen_supports
 from rerank.search.rows import choice
-from rerank.search.supports.groups import groups_of
-from rerank.search.supports.screening import Screens, layout
 from rerank.statistics import parse
 from tests.cases.examples import SEEDS, examples
 from tests.cases.instances import draw, with_hits
-from tests.cases.search import by_rows, noisy_problem, surface, tables
+from tests.cases.search import by_rows, noisy_problem, surface
 from tests.oracles.anchored import anchored, best
 from tests.oracles.comparisons import check_search
 from tests.oracles.oracle import objective_at, statistic_at
 from tests.oracles.sweep import sweep
-from tests.search.test_supports import few_values
 
 
 @examples(40, SEEDS)
@@ -226,37 +221,6 @@ def test_the_certificate_s_statistic_is_that_of_evaluate(seed: int, stat: str) -
     scores = np.round(X @ (w / (problem.high - problem.low)), 9)
     assert float(certify(problem, w).statistic) == pytest.approx(evaluate(stat, y, scores, qid), abs=1e-12)
     assert values_at(problem, [w])[0] <= float(certify(problem, w).value) <= problem.ideal
-
-
-@examples(40, SEEDS)
-def test_screens_of_supports_bound_every_order(seed: int) -> None:
-    """Groups against all orders of the different rows, coarse boxes against points."""
-    problem = with_hits(few_values(seed), seed)
-    rows = np.array(list(combinations(range(3), 2)), dtype=np.int32)
-    t = tables(problem)
-    no_limit, free = np.full(3, -1.0), np.zeros(3, bool)
-    by_groups, *_ = screen_supports(Screens(groups_of(problem), None, 1.0, 0.0, False), rows, no_limit, free)
-    by_boxes, *_ = screen_supports(Screens(None, layout(t, 2), 1.0, 0.0, False), rows, no_limit, free)
-    for features, groups, boxes in zip(rows, by_groups, by_boxes, strict=True):
-        _, of = np.unique(problem.X[:, features], axis=0, return_inverse=True)
-        orders = permutations(range(of.max() + 1))
-        assert groups >= max(_value(problem, np.array(order)[of.ravel()], 0.5) for order in orders) - 1e-12
-        for w in surface(np.random.default_rng(seed), problem, 6):
-            on = np.zeros(3)
-            on[features] = w[features]
-            if on.any():
-                assert boxes >= _value(problem, problem.scaled @ (on / np.abs(on).max()), problem.epsilon) - 1e-12
-
-
-def _value(problem: Problem, scores: np.ndarray, margin: float) -> float:
-    """Value of scores by the definition, without the constant."""
-    total = 0.0
-    for item, unit in ((problem.lists[unit.list_index], unit) for unit in problem.units):
-        lost = sorted(sum(scores[i] - scores[k] < margin for k in unit.negative) for i in unit.positive)
-        for j, x in enumerate(lost):
-            place = x if item.alone else j + x
-            total += unit.factor * (1 if item.hits is None else item.hits[j]) * unit.coefficients[::-1][place]
-    return float(total)
 
 
 def test_a_limit_on_features_gives_the_same_value_with_and_without_screens(monkeypatch: pytest.MonkeyPatch) -> None:

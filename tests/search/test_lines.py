@@ -1,7 +1,6 @@
 """Exact line search, the smooth stand-in and the climbs that follow both, against brute evaluation and differences."""
 
 import time
-from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
@@ -12,91 +11,18 @@ from rerank.problem import Problem, problem_of, values_at
 from rerank.search import line_search
 from rerank.search.boxes.vertices import Exact
 from rerank.search.domain import Domain
-from rerank.search.lines import kernel as line_kernel
 from rerank.search.lines.ascent import WIDTHS, Ascent
 from rerank.search.lines.forward import forward
 from rerank.search.lines.search import LineSearch
 from rerank.search.rows.lines import RowLines
 from rerank.search.rows.smooth import sampled, smoothed
-from rerank.search.tables import RowTables, Tables, row_tables, tables
-from rerank.search.workspace import line_pairs
+from rerank.search.tables import RowTables, row_tables, tables
 from rerank.statistics import parse
 from tests.cases.examples import SEEDS, examples
-from tests.cases.instances import draw, with_hits
+from tests.cases.instances import draw
 from tests.cases.search import drawn_lists, exact_objective, noisy_problem, surface
 
 Floats = NDArray[np.float64]
-
-
-def slow_value(t: Tables, w: Floats, slack: float = 0.0) -> float:
-    """Value of a point of a line, scaled back to the cube's surface."""
-    return t.value_of((w / np.abs(w).max()) @ t.pairs >= t.epsilon + slack)
-
-
-def slow_norm_breaks(w: Floats, u: Floats) -> list[float]:
-    """Places where the largest ``|w_j + tau u_j|`` may change hands."""
-    lines = [(s * a, s * b) for a, b in zip(w, u, strict=True) for s in (1, -1)]
-    return [(b0 - a0) / (a1 - b1) for (a0, a1), (b0, b1) in combinations(lines, 2) if a1 != b1]
-
-
-def slow_best(t: Tables, w: Floats, u: Floats, low: float, high: float) -> float:
-    """Best value over the middles of all pieces on which nothing changes."""
-    breaks = sorted(slow_norm_breaks(w, u))
-    inner = [-1e6, *breaks, 1e6]
-    marks = list(breaks)
-    for left, right in pairwise(inner):
-        if right <= left:
-            continue
-        middle = 0.5 * (left + right)
-        j = int(np.argmax(np.abs(w + middle * u)))
-        sign = np.sign(w[j] + middle * u[j])
-        for A, B in zip(w @ t.pairs, u @ t.pairs, strict=True):
-            slope = B - t.epsilon * sign * u[j]
-            if slope != 0:
-                root = -(A - t.epsilon * sign * w[j]) / slope
-                if left - 1e-9 <= root <= right + 1e-9:
-                    marks.append(float(root))
-    marks = [m for m in marks if low < m < high]
-    ends = [max(low, min(marks, default=0.0) - 10.0), *sorted(marks), min(high, max(marks, default=0.0) + 10.0)]
-    points = [0.5 * (a + b) for a, b in pairwise(ends) if b - a > 1e-9]
-    return max(slow_value(t, w + p * u) for p in points if np.abs(w + p * u).max() > 1e-9)
-
-
-def swept(t: Tables, w: Floats, u: Floats, low: float = -np.inf, high: float = np.inf) -> tuple[float, float]:
-    at, who, lost = np.empty(2 * t.size), np.empty(2 * t.size, np.int64), np.zeros(t.slots.unit_of.size, np.int64)
-    memory, upto = (np.empty((2, 5, 2 * w.size + 1)), np.zeros((2, t.size))), np.zeros(t.count_start[-1], np.int64)
-    n, value = line_kernel.ends(line_pairs(t), w, u, w.size, low, high, memory, at, who, lost)
-    return line_kernel.sweep(line_pairs(t), np.argsort(at[:n]), at, who, value, lost, low, high, upto)
-
-
-def smooth(seed: int) -> Problem:
-    """A drawn problem without pairs that change hands at one place by construction."""
-    while True:
-        drawn = draw(seed, n_max=12, d_max=4)
-        if drawn.kind in ("normal", "mixed", "duplicates", "collinear") and drawn.problem.units:
-            if tables(drawn.problem).pairs.shape[1]:
-                return with_hits(drawn.problem, seed) if seed % 3 == 0 else drawn.problem
-        seed += 1
-
-
-@examples(60, SEEDS, st.booleans())
-def test_a_line_s_best_value_is_that_of_brute_evaluation(seed: int, bounded: bool) -> None:
-    rng = np.random.default_rng(seed)
-    problem = smooth(seed)
-    t = tables(problem)
-    d = problem.n_features
-    w = rng.uniform(-1, 1, size=d)
-    u = rng.normal(size=d) if rng.random() < 0.5 else np.eye(d)[rng.integers(d)]
-    low, high = (-rng.random() - 0.1, rng.random() + 0.1) if bounded else (-np.inf, np.inf)
-    value, tau = swept(t, w, u, low, high)
-    assert value == pytest.approx(slow_best(t, w, u, low, high), rel=1e-12, abs=1e-12)
-    assert low <= tau <= high
-    best = w + tau * u
-    assert slow_value(t, best) == pytest.approx(value, rel=1e-12, abs=1e-12)
-    # No point of a dense grid is better.
-    grid = np.linspace(max(low, -30.0), min(high, 30.0), 200)
-    inside = [w + x * u for x in grid if np.abs(w + x * u).max() > 1e-9]
-    assert max(slow_value(t, x, 1e-9) for x in inside) <= value + 1e-12 * abs(value)
 
 
 def searching(problem: Problem, seed: int = 0) -> LineSearch:

@@ -159,15 +159,16 @@ def test_hardly_a_sampled_point_of_a_line_of_many_lists_beats_the_point_found(se
 
 
 @pytest.mark.usefixtures("always")
-def test_points_of_a_line_keep_to_the_signs() -> None:
+def test_points_keep_to_the_signs() -> None:
     problem = noisy_problem(300, 4, "dcg@10", 0.1, 0, signs=[1, -1, 0, 1])
-    search = row_lines(problem)
-    rng = np.random.default_rng(0)
-    for _ in range(20):
-        w = np.abs(rng.normal(size=4))
-        _, point = search.line(w / w.max(), rng.normal(size=4))
-        assert np.all(point[problem.signs != 0] >= 0)
     assert np.all(solve(problem, n_jobs=1).weights * problem.signs >= 0)
+    for seed in range(40):
+        problem, rng = on_a_grid(seed), np.random.default_rng(seed)
+        problem = replace(problem, signs=np.ones(problem.n_features, np.int8))
+        for search in (row_lines(problem), LineSearch(tables(problem), Domain.of(problem))):
+            w, u = np.abs(rng.normal(size=problem.n_features)), rng.normal(size=problem.n_features)
+            value, point = search.line(w / w.max(), u)
+            assert np.all(point >= 0) and value == pytest.approx(search.value(point), abs=1e-12)
 
 
 def test_rows_are_taken_where_there_are_many_pairs_and_few_places() -> None:
@@ -286,11 +287,12 @@ def test_the_best_point_of_a_line_is_that_of_all_crossings(seed: int) -> None:
     u[1] = u[1] or 1
     if np.linalg.matrix_rank(np.stack([w, u])) < 2:
         return
-    search = row_lines(problem)
-    value, point = search.line(w / np.abs(w).max(), u.astype(float))
-    found = search.tables.to_value(value)
-    assert found == pytest.approx(slow_best(problem, w, u), abs=1e-12)
-    assert found == pytest.approx(float(objective_at(problem, point)), abs=1e-12)
+    best = slow_best(problem, w, u)
+    for search in (row_lines(problem), LineSearch(tables(problem), Domain.of(problem))):
+        value, point = search.line(w / np.abs(w).max(), u.astype(float))
+        found = search.tables.to_value(value)
+        assert found == pytest.approx(best, abs=1e-12)
+        assert found == pytest.approx(float(objective_at(problem, point)), abs=1e-12)
 
 
 LINES = {

@@ -14,7 +14,6 @@ from rerank.problem import Problem, problem_of
 from rerank.search import solve
 from rerank.search.boxes.listing import grid_of, vertices
 from rerank.search.boxes.vertices import Exact, _vertices
-from rerank.search.domain import Domain
 from rerank.search.jobs import screen_supports
 from rerank.search.rows.lines import RowLines
 from rerank.search.run import Run
@@ -37,8 +36,8 @@ from rerank.search.supports.screening_kernel import (
 from rerank.search.supports.subsets import moving, supports
 from rerank.statistics import parse
 from tests.cases.examples import SEEDS, examples
-from tests.cases.instances import draw
-from tests.cases.search import drawn_lists, noisy_problem, tables
+from tests.cases.instances import draw, with_hits
+from tests.cases.search import drawn_lists, noisy_problem, surface, tables
 from tests.oracles.comparisons import check_search
 from tests.oracles.oracle import objective_at, optimum
 
@@ -103,22 +102,6 @@ def test_features_stay_where_none_moves_a_pair() -> None:
     X = np.array([[1.0, 2.0], [1.0, 2.0], [3.0, 5.0], [3.0, 5.0]])
     problem = problem_of(X, [1.0, 0.0, 1.0, 0.0], parse("auc"), [0, 0, 1, 1])
     assert moving(problem).tolist() == [0, 1] and solve(problem, n_jobs=1).closed
-
-
-@examples(50, st.integers(0, 10**6), st.integers(1, 6))
-def test_every_allowed_point_lies_on_a_face(seed: int, k: int) -> None:
-    rng = np.random.default_rng(seed)
-    signed = rng.random(k) < 0.5
-    w = np.where(signed, rng.random(k), rng.uniform(-1, 1, size=k))
-    w[rng.random(k) < 0.2] = 0.0
-    if not w.any():
-        return
-    w /= np.abs(w).max()
-    centres, halves = Domain(np.ones(k), np.where(signed, 0.0, -1.0), np.ones(k)).roots()
-    assert len(centres) == 2 * k - signed.sum()
-    assert ((np.abs(w - centres) <= halves).all(axis=1)).any()
-    vertex = centres + halves * rng.choice([-1, 1], size=k)
-    assert (np.abs(vertex).max(axis=1) == 1).all() and (vertex[:, signed] >= 0).all()
 
 
 def on(problem: Problem, features: tuple[int, ...]) -> Problem:
@@ -286,34 +269,44 @@ def few_values(seed: int, n: int = 10, d: int = 3, values: int = 2, **options: o
     return problem_of(X, gains, parse(STATISTICS[seed % len(STATISTICS)]), qid, **options)
 
 
+def value_at(problem: Problem, scores: np.ndarray, margin: float) -> float:
+    """Value of scores by the definition, without the constant."""
+    total = 0.0
+    for item, unit in ((problem.lists[unit.list_index], unit) for unit in problem.units):
+        lost = sorted(sum(scores[i] - scores[k] < margin for k in unit.negative) for i in unit.positive)
+        for j, x in enumerate(lost):
+            place = x if item.alone else j + x
+            total += unit.factor * (1 if item.hits is None else item.hits[j]) * unit.coefficients[::-1][place]
+    return float(total)
+
+
 def best_order(problem: Problem, features: tuple[int, ...]) -> float:
     """Largest value of any scorer that sees these features alone, by trying every order of the different rows."""
-    kinds, of = np.unique(problem.X[:, features], axis=0, return_inverse=True)
-    best = -np.inf
-    for order in permutations(range(len(kinds))):
-        scores = np.array(order, dtype=float)[of.ravel()]
-        total = problem.constant
-        for unit in problem.units:
-            lost = sorted(sum(scores[i] <= scores[k] for k in unit.negative) for i in unit.positive)
-            n = len(unit.positive) + len(unit.negative)
-            total += sum(unit.factor * unit.coefficients[::-1][j + x] for j, x in enumerate(lost) if j + x < n)
-        best = max(best, total)
-    return float(best)
+    _, of = np.unique(problem.X[:, features], axis=0, return_inverse=True)
+    orders = permutations(range(of.max() + 1))
+    return max(value_at(problem, np.array(order)[of.ravel()], 0.5) for order in orders)
 
 
-@examples(40, SEEDS)
-def test_no_order_of_the_groups_beats_the_bound(seed: int) -> None:
-    problem = few_values(seed)
-    groups = groups_of(problem)
-    assert groups is not None
+@examples(60, SEEDS)
+def test_screens_of_supports_bound_every_order(seed: int) -> None:
+    """Groups against all orders of the different rows, coarse boxes against points."""
+    plain = few_values(seed)
+    problem = with_hits(plain, seed) if seed % 3 else plain
     rows = np.array(list(combinations(range(3), 2)), dtype=np.int32)
-    bounds = np.full(len(rows), np.inf)
-    bound_by_groups(groups, rows, np.full(len(rows), -1.0), bounds)
-    for features, most in zip(rows, bounds, strict=True):
+    t, no_limit, free = tables(problem), np.full(3, -1.0), np.zeros(3, bool)
+    by_groups, *_ = screen_supports(Screens(groups_of(problem), None, 1.0, 0.0, False), rows, no_limit, free)
+    by_boxes, *_ = screen_supports(Screens(None, layout(t, 2), 1.0, 0.0, False), rows, no_limit, free)
+    for features, groups, boxes in zip(rows, by_groups, by_boxes, strict=True):
         best = best_order(problem, tuple(features))
-        assert most + problem.constant >= best - 1e-12
-        if STATISTICS[seed % len(STATISTICS)] == "auc" and len(problem.units) == 1:
-            assert most + problem.constant == pytest.approx(best)  # the order by shares is the best one
+        assert groups >= best - 1e-12
+        if problem is plain and STATISTICS[seed % len(STATISTICS)] == "auc" and len(problem.units) == 1:
+            assert groups == pytest.approx(best)  # the order by shares is the best one
+        for w in surface(np.random.default_rng(seed), problem, 6):
+            on_two = np.zeros(3)
+            on_two[features] = w[features]
+            if on_two.any():
+                scores = problem.scaled @ (on_two / np.abs(on_two).max())
+                assert boxes >= value_at(problem, scores, problem.epsilon) - 1e-12
 
 
 @examples(40, SEEDS)
