@@ -1,8 +1,11 @@
-"""Tables that many tests draw: normal columns, of which the first tells the label, and noise."""
+"""Tables that many tests draw, of normal columns and noise, and fits of them in files."""
 
 import numpy as np
 
+from rerank import load
 from rerank.io import Table
+from rerank.reranker.files import model_file
+from rerank.reranker.files.verify import verify
 
 
 def drawn(n=60, d=3, seed=0, cut=0.7, steps=1.0):
@@ -16,3 +19,15 @@ def as_table(est, X, y, qid=None, **more):
     """The rows of a fit as a verification takes them."""
     lists = None if qid is None else np.asarray(qid).astype(str).astype(object)
     return Table(X, np.asarray(y, dtype=float), lists, None, est.state_.columns.inputs, **more)
+
+
+def read_back(est, folder, X, y, qid=None, **more):
+    """A fit as its file gives it: with the same weights and places of all rows, and the file verifies."""
+    path = folder / "m.json"
+    est.save(path)
+    again = load(path, first_stage=more.get("first_stage"))
+    np.testing.assert_array_equal(again.coef_, est.coef_)
+    np.testing.assert_array_equal(again.rank(X, qid), est.rank(X, qid))
+    report = verify(model_file.read(path), as_table(est, X, y, qid), **more)
+    assert report.holds, [check for check in report.checks if not check.holds]
+    return again

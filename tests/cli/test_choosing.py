@@ -57,7 +57,7 @@ def test_a_radius_and_its_file_verifies():
 
 
 def test_folds_choose_and_rows_are_held_out():
-    chosen, held = answer(fit("--cv", 3, "--holdout", 0.25, "--json"))["held_out"]
+    chosen, held = answer(fit("--cv", 3, "--holdout", 0.25, "--node-limit", 0, "--json"))["held_out"]
     assert all(f"radius {radius}" in chosen for radius in RADII if radius is not None)
     assert "free weights" in chosen and all(name in chosen for name in SIMPLE)
     assert "Counted for lists to come of 240 rows; list_length says how long they are." in chosen
@@ -67,9 +67,9 @@ def test_folds_choose_and_rows_are_held_out():
 
 
 def test_hits_are_counted_for_lists_of_the_length_that_was_asked():
-    (chosen,) = answer(fit("--cv", 3, "--list-length", 1000, "--json"))["held_out"]
+    (chosen,) = answer(fit("--cv", 2, "--node-limit", 0, "--list-length", 1000, "--json"))["held_out"]
     assert "Counted for lists to come of 1,000 rows" in chosen
-    (chosen,) = answer(fit("--cv", 3, "--stat", "precision@10%", "--json"))["held_out"]
+    (chosen,) = answer(fit("--cv", 2, "--node-limit", 0, "--stat", "precision@10%", "--json"))["held_out"]
     assert "Counted for" not in chosen and "precision@10%" in chosen
 
 
@@ -79,7 +79,7 @@ def test_a_column_of_scores_is_a_first_stage():
 
 def test_rows_held_out_are_not_those_that_the_radius_was_chosen_by(monkeypatch):
     sizes = seen_calls(monkeypatch, fitting, "chosen", lambda given: len(given[1]))
-    fit("--cv", 2, "--holdout", 0.25)
+    fit("--cv", 2, "--holdout", 0.25, "--node-limit", 0)
     assert sizes == [240, 180]
 
 
@@ -98,7 +98,7 @@ def test_fit_draws_value_and_bound_over_time(monkeypatch):
 
 def test_fit_by_folds_draws_the_leads_of_all_options(monkeypatch):
     seen = seen_calls(monkeypatch, plots, "leads", lambda given: given[0])
-    fit("--cv", 2, "--plot", "leads.svg")
+    fit("--cv", 2, "--plot", "leads.svg", "--node-limit", 0)
     assert len(seen) == 1 and {*SIMPLE, "radius 0.03"} < set(seen[0])
     assert "<svg" in Path("leads.svg").read_text()[:600]
 

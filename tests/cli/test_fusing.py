@@ -16,7 +16,10 @@ from tests.fusion.test_kinds import two_kinds
 def files(tmp_path, monkeypatch):
     """Two runs and their judgements in the folder of the test."""
     monkeypatch.chdir(tmp_path)
-    runs, qrels = naive.made(6, (1.5, 0.3), seed=1)
+    written(*naive.made(6, (1.5, 0.3), seed=1))
+
+
+def written(runs, qrels):
     for name, given, write in (
         ("r0.run", runs["r0"], write_run),
         ("r1.run", runs["r1"], write_run),
@@ -74,7 +77,6 @@ def test_later_scores_of_another_scale_are_told():
 
 
 def test_a_fit_draws_the_leads_of_its_options():
-    pytest.importorskip("matplotlib")
     assert "Drawn to leads.svg." in fitted("--cv", 2, "--radius", 0.3, "--plot", "leads.svg").stderr
     assert Path("leads.svg").read_bytes().startswith(b"<?xml")
 
@@ -104,22 +106,14 @@ def test_a_fit_for_a_target_chooses_what_it_can_express():
 
 
 def test_a_fit_draws_the_statistic_by_alpha():
-    pytest.importorskip("matplotlib")
     done = fitted("--cv", 2, "--radius", 0, "--plot-alpha", "alpha.svg", code=None)
     assert "No alpha has more than" in done.stderr and "Drawn to alpha.svg." in done.stderr
     assert Path("alpha.svg").read_bytes().startswith(b"<?xml")
-    three = run("fuse", *RUNS, "--run", "r0.run", "--qrels", "q.txt", "--plot-alpha", "a.svg", code=2)
-    assert "--plot-alpha draws two runs, and there are 3" in three.stderr
 
 
 def test_kinds_of_queries_have_weights_of_their_own():
     runs, qrels, kinds = two_kinds()
-    for name, given, write in (
-        ("r0.run", runs["r0"], write_run),
-        ("r1.run", runs["r1"], write_run),
-        ("q.txt", qrels, write_qrels),
-    ):
-        write(name, *zip(*((query, doc, value) for query, own in given.items() for doc, value in own.items())))
+    written(runs, qrels)
     Path("kinds.txt").write_text("".join(f"{query} {kind}\n" for query, kind in kinds.items()))
     options = ("--cv", 2, "--radius", 0, "--normalise", "minmax", "--seed", 0, "--kinds", "kinds.txt")
     found = answer(fitted(*options, "--out", "fused.run", "--json", code=None))

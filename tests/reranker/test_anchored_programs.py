@@ -27,7 +27,7 @@ def clear(seed: int) -> Problem:
         seed += 1000
 
 
-@pytest.mark.parametrize("seed", range(15))
+@pytest.mark.parametrize("seed", range(8))
 def test_mixed_has_the_optimum_and_subrank_no_more(seed: int) -> None:
     problem = clear(seed)
     best = float(optimum(problem).value)
@@ -40,8 +40,7 @@ def test_mixed_has_the_optimum_and_subrank_no_more(seed: int) -> None:
     assert solve(below.program)[0] <= best + 1e-6
 
 
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("name", ["auc", "pairwise"])
+@pytest.mark.parametrize(("seed", "name"), [(0, "auc"), (1, "pairwise"), (2, "auc"), (3, "pairwise")])
 def test_the_programs_of_auc_have_its_optimum(seed: int, name: str) -> None:
     problem = noisy_problem(8, 3, "auc", 0.4, seed)
     problem = Problem.build(problem.X, problem.lists, epsilon=0.05, limits=([1, -0.3, 0], [1, 0.2, 0.5]))

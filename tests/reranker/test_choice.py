@@ -1,16 +1,13 @@
 """What the guard takes and what it leaves alone, on drawn tables whose lists to come can be drawn too."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import binom
 from sklearn.base import clone
 
-import rerank
 from rerank import Reranker, RerankerCV, datasets
-from rerank.ranks import evaluate
-from rerank.reranker.files.model_file import read
-from rerank.reranker.files.verify import verify
-from tests.cases.drawn import as_table
+from tests.cases.drawn import read_back
 
 BASE = Reranker("precision@50", first_stage="logistic", solver="search", node_limit=0)
 
@@ -30,9 +27,8 @@ def test_a_large_effect_is_taken_at_once():
     assert ours > first + 4 * 5  # more than five hits a list
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_where_logistic_regression_is_right_it_is_kept(seed):
-    rng = np.random.default_rng(seed)
+def test_where_logistic_regression_is_right_it_is_kept():
+    rng = np.random.default_rng(0)
     X = rng.normal(size=(1500, 4))
     y = rng.random(1500) < 1 / (1 + np.exp(2.5 - X @ [1.0, 0.6, 0.3, 0.0]))
     grid = [{"radius": [0.1, 1.0], "margin": [0.1], "window": [2.0]}, {"radius": [None]}]
@@ -76,39 +72,25 @@ def test_a_chosen_first_stage_is_named_saved_and_verified(params, tmp_path):
     est = RerankerCV(BASE, grid=grid, cv=3, n_repeats=1, safeguard=-np.inf).fit(X, y)
     assert not est.first_stage_kept_ and est.best_params_ == params
     assert est.best_estimator_.first_stage == "logistic+head20" and "logistic+head20" in str(est)
-    est.save(tmp_path / "m.json")
-    again = rerank.load(tmp_path / "m.json")
+    again = read_back(est, tmp_path, X, y)
     assert again.first_stage == "logistic+head20" and again.result_.evidence.report() == est.report()
-    np.testing.assert_array_equal(again.rank(X), est.rank(X))
-    checked = verify(read(tmp_path / "m.json"), as_table(est, X, y))
-    assert checked.holds, [check.name for check in checked.checks if not check.holds]
 
 
 def test_list_length_says_which_depth_is_counted():
     """Lists to come of half the length: a row counts as often as it is among the first 40 of 200 that are drawn."""
     X, y = two_ways(400)
     told = {}
-    for length in (None, 200):
-        options = {"solver": "search", "node_limit": 0, "list_length": length}
-        base = Reranker("precision@40", first_stage=X[:, 2], radius=0.3, **options)
+    for stat, length in (("precision@40", None), ("precision@40", 200), ("precision@10%", None)):
+        base = Reranker(stat, first_stage=X[:, 2], radius=0.3, solver="search", node_limit=0, list_length=length)
         est = RerankerCV(base, grid={}, cv=2, n_repeats=1).fit(X, y)
-        told[length] = est.cv_results_["first_stage"][0]
-        assert est.result_.evidence.list_length == (length or 400)
+        told[stat, length] = est.cv_results_["first_stage"][0]
+        by_length = stat == "precision@40"  # a share of the list needs no length
+        assert ("Counted for lists to come" in est.report()) == by_length
+        assert not by_length or est.result_.evidence.list_length == (length or 400)
     order = np.argsort(-X[:, 2], kind="stable")
-    assert told[None] == y[order[:40]].sum()  # the first 40 of 400
+    assert told["precision@40", None] == told["precision@10%", None] == y[order[:40]].sum()  # the first 40 of 400
     among = binom.cdf(39, np.arange(400), 0.5)  # each better row is there by chance; at most 39 of them are
-    assert told[200] == pytest.approx((y[order] * among).sum() / 2)
-
-
-def test_a_share_needs_no_length_and_agrees_with_so_many_places():
-    X, y = two_ways(400)
-    found = {}
-    for stat in ("precision@5%", "precision@20"):
-        base = Reranker(stat, first_stage=X[:, 2], radius=0.3, solver="search", node_limit=0)
-        est = RerankerCV(base, grid={}, cv=2, n_repeats=1).fit(X, y)
-        found[stat] = est.cv_results_["first_stage"][0]
-        assert ("Counted for lists to come" in est.report()) == (stat == "precision@20")
-    assert found["precision@5%"] == found["precision@20"] == y[np.argsort(-X[:, 2])[:20]].sum()
+    assert told["precision@40", 200] == pytest.approx((y[order] * among).sum() / 2)
 
 
 def test_a_grid_may_vary_the_first_stage_and_all_lead_the_same():
@@ -121,7 +103,6 @@ def test_a_grid_may_vary_the_first_stage_and_all_lead_the_same():
 
 
 def test_the_value_of_each_row_is_that_of_the_first_stage_and_its_lead():
-    pd = pytest.importorskip("pandas")
     X, y = two_ways()
     est = RerankerCV(BASE, cv=3, n_repeats=1).fit(X, y)
     table = pd.DataFrame(est.cv_results_)
@@ -132,8 +113,6 @@ def test_the_value_of_each_row_is_that_of_the_first_stage_and_its_lead():
         assert f"{value:.4g}" in text and f"{lead:+.4g}" in text and f">{lead:+.4g}<" in page
     assert kept["values"] == table.value.tolist() and kept["leads"] == table.lead.tolist()
     assert kept["first_stage"] == table.first_stage[0]
-    alone = evaluate("auc", y, est.best_estimator_.first_stage_scores(X))
-    assert alone > 0.5
 
 
 def test_a_chosen_first_stage_that_is_ideal_in_training_is_not_said_to_be_the_one_that_was_led(tmp_path):
@@ -143,5 +122,4 @@ def test_a_chosen_first_stage_that_is_ideal_in_training_is_not_said_to_be_the_on
     est = RerankerCV(BASE, grid=grid, cv=3, n_repeats=1).fit(X, y)
     assert est.chosen_ == 0 and est.result_.status == "already_ideal" and "Chosen (*)" in est.report()
     assert est.result_.message == "Held-out rows chose this first stage, as it is."
-    est.save(tmp_path / "m.json")
-    assert verify(read(tmp_path / "m.json"), as_table(est, X, y)).holds
+    read_back(est, tmp_path, X, y)

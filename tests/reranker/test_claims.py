@@ -103,6 +103,7 @@ def test_a_note_confirms_the_value_it_names():
     (note,) = [one for one in result.notes if "HiGHS" in one]
     assert f"confirms {result.value:.4g} as its optimum" in note
     assert result.program_value == pytest.approx(result.value, abs=1e-6)
+    assert "in the unit of the value, what highs reports for the mixed program" in as_text(describe(result).parts(True))
 
 
 def test_a_proof_without_a_second_opinion_reads_as_a_proof():
@@ -114,8 +115,3 @@ def test_a_proof_without_a_second_opinion_reads_as_a_proof():
     (note,) = result.notes
     assert note.startswith("The proof stands by itself")
     assert "too large" not in note and "left out" not in note
-
-
-def test_the_numbers_of_a_program_have_a_unit():
-    result = Reranker("dcg@5", solver="highs", **GRID).fit(*on_a_grid(0)).result_
-    assert "in the unit of the value, what highs reports for the mixed program" in as_text(describe(result).parts(True))

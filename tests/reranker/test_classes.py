@@ -10,16 +10,17 @@ from sklearn.base import clone
 
 import rerank
 from rerank import Reranker, RerankerCV
-from rerank.errors import InputError, NotSupportedError
+from rerank.errors import NotSupportedError
 from rerank.io.labels import TwoLabels
-from rerank.reranker.classes import Classes, classes_of, from_flat
+from rerank.reranker.classes import classes_of, from_flat
 from rerank.reranker.files import model_file
 from rerank.reranker.files.document import document, state_of
 from rerank.reranker.files.verify import verify
 from rerank.solvers import gateway
 from tests.cases.drawn import as_table
+from tests.cases.refuses import refuses
 from tests.reranker.test_reranker import lists
-from tests.reranker.test_sklearn_tools import HEAD, SMALL, table, words
+from tests.reranker.test_sklearn_tools import HEAD, SMALL, table
 
 FLOATS = st.one_of(st.floats(-3, 3), st.sampled_from([-1e308, 0.0, 5e-324, 1.0, np.nextafter(1.0, 2), 1e308]))
 
@@ -62,29 +63,25 @@ def test_a_row_reaches_a_grade_if_fewer_rows_are_above_it_than_have_the_grade(ro
     ],
 )
 def test_cuts_that_no_fit_writes_are_refused(entries, labels):
-    with pytest.raises(InputError, match="cuts between classes cannot be used"):
-        from_flat(entries, labels)
+    refuses("cuts between classes cannot be used", from_flat, entries, labels)
 
 
 def test_as_many_training_rows_are_relevant_as_were_labelled():
     X, y = table()
+    by_scores = clone(HEAD).set_params(first_stage=X[:, 0] + 0.1)
     chosen = [RerankerCV(HEAD, grid={}, cv=2, safeguard=safeguard) for safeguard in (-np.inf, np.inf)]
-    for est in (HEAD, *chosen):
+    for est in (HEAD, *chosen, RerankerCV(by_scores, grid={}, cv=2, safeguard=np.inf)):
         est = clone(est).fit(X, y)
-        marked = est.predict(X)
         if getattr(est, "first_stage_kept_", False):  # its cut is by out-of-fold scores
-            assert (est.state_.classes.of(est.state_.scores) == 1).sum() == y.sum()
+            state = est.best_estimator_.state_
+            assert (state.classes.of(state.scores) == 1).sum() == y.sum()
+            if state.first_stage.coef is None:  # scores that were given are of no other rows
+                continue
         else:
-            assert marked.sum() == y.sum()
+            assert est.predict(X).sum() == y.sum()
+        marked = est.predict(X)
         scores = est.decision_function(X)
         assert scores[marked == 1].min() > scores[marked == 0].max()
-
-
-def test_scores_of_the_training_rows_as_a_first_stage_that_is_kept():
-    X, y = table()
-    scores = X[:, 0] + 0.1
-    est = RerankerCV(clone(HEAD).set_params(first_stage=scores), grid={}, cv=2, safeguard=np.inf).fit(X, y)
-    assert est.first_stage_kept_ and est.best_estimator_.state_.classes.of(scores).sum() == y.sum()
 
 
 def test_labels_come_back_as_they_were_given(tmp_path):
@@ -98,8 +95,7 @@ def test_labels_come_back_as_they_were_given(tmp_path):
             assert one.classes_.tolist() == list(pair) and np.sum(one.predict(X) == pair[1]) == y.sum()
             assert np.array_equal(one.rank(X), plain.rank(X)) and one.score(X, labels) == plain.score(X, y)
         if pair != (False, True):
-            with pytest.raises(InputError, match="the labels of this fit"):
-                est.score(X, np.full(y.size, "other"))
+            refuses("the labels of this fit", est.score, X, np.full(y.size, "other"))
 
 
 @pytest.mark.parametrize("est", [HEAD, SMALL], ids=["head", "radius"])
@@ -152,12 +148,6 @@ def test_a_file_of_an_earlier_version_ranks_and_says_what_it_lacks():
     assert state_of(old).classes is None
     moved = replace(doc, settings=doc.settings | {"cuts.1": doc.settings["cuts.1"] + 1e-6})
     assert not verify(moved, given).holds
-
-
-def test_one_label_alone_in_words():
-    labels = Classes((0, 1), TwoLabels("no", 1), np.array([0.5])).of(np.array([0.0, 1.0]))
-    assert labels.tolist() == ["no", 1]
-    assert words(np.array([1])).tolist() == ["sick"]
 
 
 def test_scores_with_a_radius_are_in_the_unit_of_the_first_stage():

@@ -7,7 +7,6 @@ import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import LogisticRegression
 
@@ -15,11 +14,9 @@ matplotlib.use("Agg")
 
 import rerank
 from rerank import RerankerCV
-from rerank.errors import InputError
 from rerank.ranks import evaluate
 from rerank.reranker.selection import comparison
 from rerank.reranker.selection.folds import splits_of
-from tests.cases.refuses import refuses
 from tests.cases.stopped import interrupt
 from tests.cli.commands import answer, run
 
@@ -188,20 +185,6 @@ def test_what_was_found_is_kept_after_an_interrupt():
     assert found.sentence == "Take logistic: nothing else was tried."
     with pytest.raises(KeyboardInterrupt):
         rerank.compare(X, y, "auc", methods=[Stopped(), "logistic"])
-
-
-def test_without_time_nothing_is_compared():
-    X, y = drawn(0, bent=False, n=100)
-    refuses("raise time_limit", rerank.compare, X, y, "auc", time_limit=0.0)
-
-
-def test_what_cannot_be_compared_is_refused():
-    X, y = drawn(0, bent=False, n=60)
-    refuses("pass X.toarray()", rerank.compare, csr_array(X), y, "auc")
-    refuses("did you mean 'squares'", rerank.compare, X, y, "auc", methods=["square"])
-    refuses("add one to compare", rerank.compare, X, y, "auc", methods=["guard"])
-    with pytest.raises(InputError, match="folds"):
-        rerank.compare(X, y, "auc", folds=1)
 
 
 def test_the_picture_has_a_line_for_each_method_that_was_tried():

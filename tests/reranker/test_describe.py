@@ -9,9 +9,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
 from rerank import Reranker, RerankerCV, describe, load
-from rerank.errors import InputError
 from rerank.io.page import as_text
 from rerank.ranks import evaluate
+from tests.cases.refuses import refuses
 
 
 def drawn(seed=0, n=120, p=4):
@@ -44,6 +44,7 @@ def test_every_reader_shows_the_same_record(fit, tmp_path):
     assert told._repr_html_() == est.result_._repr_html_()
     whole = as_text(told.parts(details=True))
     assert whole.startswith(str(told)) and "weights " in whole and "weights " not in str(told).split("\n- ")[0][:9]
+    assert ("100 % of the bound" in whole) == est.result_.proved
     est.save(tmp_path / "m.json")
     again = describe(load(tmp_path / "m.json"))
     assert (again.asked, again.held_out, again.proof) == (told.asked, told.held_out, told.proof)
@@ -140,8 +141,7 @@ def test_a_logistic_regression_on_the_strongest_columns():
     np.testing.assert_allclose(est.coef_[kept], expected, rtol=1e-3)
     assert np.count_nonzero(est.coef_) == 2
     for wrong, why in (("logistic+top0", "no part of it"), ("logistic+squares+top2", "without squares and head")):
-        with pytest.raises(InputError, match=why):
-            Reranker("auc", first_stage=wrong, radius=0.0).fit(X, y)
+        refuses(why, Reranker("auc", first_stage=wrong, radius=0.0).fit, X, y)
 
 
 def test_a_margin_of_the_base_holds_for_corrections_of_a_choice():
@@ -161,8 +161,7 @@ def test_the_first_rows_are_named_by_their_labels():
     pytest.importorskip("matplotlib").use("Agg")
     shown = [text.get_text() for text in est.plot_contributions(frame, 3).get_yticklabels()]
     assert shown == [f"r{k}" for k in places[:3]]
-    with pytest.raises(InputError, match="reset_index"):
-        est.top(frame.set_axis(["a"] * 120), 7)
+    refuses("reset_index", est.top, frame.set_axis(["a"] * 120), 7)
 
 
 def test_a_first_stage_that_is_a_function_is_called_the_given_score():

@@ -11,8 +11,8 @@ from lightgbm import LGBMClassifier
 
 from rerank import Reranker
 from rerank.errors import InputError, NotSupportedError
-from rerank.io.page import as_text
 from rerank.reranker.describe import corrections_in_words, describe
+from tests.cases.refuses import refuses
 
 pd = pytest.importorskip("pandas")
 
@@ -157,22 +157,7 @@ def test_the_picture_of_weights_is_that_of_the_fit() -> None:
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("scaled correction of x0", "scaled correction of x1")
     assert len(ax.collections) == 1  # the boxes of the proof
     ax.figure.canvas.draw()
-    with pytest.raises(InputError, match="picture shows one or two"):
-        fitted("corrected, affine", X, y).plot_weights()
-
-
-def test_a_result_reads_as_sentences_and_a_bar() -> None:
-    X, y = drawn()
-    open_, closed = fitted("free", X, y), Reranker("precision@10", radius=0.01, margin=0.01, solver="search").fit(X, y)
-    for result in (open_.result_, closed.result_):
-        told, page, record = repr(result), result._repr_html_(), describe(result)
-        assert told == str(record) and page == record._repr_html_() and "Result(" not in told
-        said = [*record.asked, record.answer, *record.held_out, *record.proof]
-        assert [told.index(one) for one in said] == sorted(told.index(one) for one in said)
-        assert all(escape(one) in page for one in said) and f" {result.statistic:g} " in record.answer
-        whole = as_text(record.parts(details=True))
-        assert whole.startswith(told) and ("100 % of the bound" in whole) == result.proved
-    assert closed.result_.proved
+    refuses("picture shows one or two", fitted("corrected, affine", X, y).plot_weights)
 
 
 def test_an_estimator_is_shown_as_its_record_with_the_details_folded() -> None:

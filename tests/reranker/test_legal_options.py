@@ -8,15 +8,13 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.base import clone
 
-from rerank import Reranker, RerankerCV, load
+from rerank import Reranker, RerankerCV
 from rerank.errors import InputError
 from rerank.fusion import ScoreFusion
 from rerank.latent import LatentRoBiRank
 from rerank.latent.log import split_log
-from rerank.reranker.files.document import document
-from rerank.reranker.files.verify import verify
 from rerank.scorers import RoBiRank
-from tests.cases.drawn import as_table, drawn
+from tests.cases.drawn import drawn, read_back
 
 HUGE = 10**5000
 QUICK = {"solver": "search", "time_limit": 20, "node_limit": 50}
@@ -31,9 +29,7 @@ def test_columns_that_are_all_constant_leave_nothing_to_reorder(solver, radius, 
     assert est.result_.status == "nothing_to_reorder" and not est.coef_.any()
     assert est.score(X, y) == 0.5 and est.rank(X).tolist() == list(range(1, 21))
     assert np.unique(est.decision_function(X)).size == 1
-    est.save(tmp_path / "m.json")
-    assert load(tmp_path / "m.json").rank(X).tolist() == list(range(1, 21))
-    assert verify(document(est.state_), as_table(est, X, y)).holds
+    read_back(est, tmp_path, X, y)
 
 
 @pytest.mark.parametrize("zero", [0, 0.0, np.float64(0), Fraction(0), Decimal(0)])
@@ -44,9 +40,7 @@ def test_no_margin_is_the_smallest_one(zero, tmp_path):
         plain = Reranker("dcg@5", **QUICK | usual).fit(X, y)
         assert est.result_.epsilon == plain.result_.epsilon <= 1e-4
         np.testing.assert_array_equal(est.coef_, plain.coef_)
-        est.save(tmp_path / "m.json")
-        load(tmp_path / "m.json")
-        assert verify(document(est.state_), as_table(est, X, y)).holds
+        read_back(est, tmp_path, X, y)
 
 
 def sources():
@@ -60,11 +54,9 @@ def test_sources_of_random_numbers(made, tmp_path):
     once, again = clone(est).fit(X, y), clone(est).fit(X, y)
     assert type(once.get_params()["random_state"]) is type(sources()[made])
     np.testing.assert_array_equal(once.coef_, again.coef_)
-    once.save(tmp_path / "m.json")
-    kept = load(tmp_path / "m.json").random_state
+    kept = read_back(once, tmp_path, X, y).random_state
     assert type(kept) is int
     np.testing.assert_array_equal(clone(est).set_params(random_state=kept).fit(X, y).coef_, once.coef_)
-    assert verify(document(once.state_), as_table(once, X, y)).holds
     base = Reranker("auc", random_state=sources()[made], **QUICK)
     search = RerankerCV(base, grid={"radius": [0.1]}, cv=2, n_repeats=1, random_state=sources()[made])
     first, second = clone(search).fit(X, y), clone(search).fit(X, y)
@@ -101,9 +93,7 @@ def test_numbers_of_every_type_are_fitted_and_saved(name, value, tmp_path):
     est = Reranker("dcg@5", **options | {name: value}).fit(X, y)
     plain = float(value) if isinstance(value, Fraction | Decimal) else value
     np.testing.assert_array_equal(est.coef_, Reranker("dcg@5", **options | {name: plain}).fit(X, y).coef_)
-    est.save(tmp_path / "m.json")
-    np.testing.assert_array_equal(load(tmp_path / "m.json").coef_, est.coef_)
-    assert verify(document(est.state_), as_table(est, X, y)).holds
+    read_back(est, tmp_path, X, y)
 
 
 def test_signs_and_columns_as_pandas_has_them():

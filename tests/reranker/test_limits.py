@@ -9,7 +9,8 @@ from sklearn.base import BaseEstimator, clone
 
 from benchmarks.trust.limits import excess, processor_clock, table
 from rerank import Reranker, RerankerCV, load
-from rerank.errors import InputError, SolverError
+from rerank.errors import SolverError
+from tests.cases.refuses import refuses
 
 SHAPES = {
     "many pairs": ({"rows": 1000, "features": 50}, {"solver": "search", "first_stage": None}),
@@ -43,6 +44,9 @@ def test_a_fit_keeps_its_time_limit(name):
         est = fitted(shape, options, time_limit=1.0)
         assert excess(time.process_time() - began, 1.0) <= 1
     assert est.result_.value <= est.result_.bound
+    if name == "a program too large to build":
+        assert any("was not built" in note for note in est.result_.notes)
+        assert est.result_.certificate is not None and est.result_.bound_source == "ideal"
     seconds = est.result_.seconds
     assert sum(seconds.values()) <= 2 * seconds["total"] + 1e-6
 
@@ -50,9 +54,9 @@ def test_a_fit_keeps_its_time_limit(name):
 @pytest.mark.parametrize("options", [{"solver": "search"}, {"solver": "search", "max_features": 4}])
 def test_a_node_limit_gives_the_same_bits_on_every_run_with_any_n_jobs(options):
     X, y, _ = table(200, 9)
-    est = Reranker("auc", n_candidates=100, node_limit=500, time_limit=None, **options)
+    est = Reranker("auc", n_candidates=100, node_limit=100, time_limit=None, **options)
     found = [est.set_params(n_jobs=n).fit(X, y).result_ for n in (1, 2, None)]
-    assert found[0].nodes >= 500 and found[0].status != "optimal"
+    assert found[0].nodes >= 100 and found[0].status != "optimal"
     bits = [(one.value.hex(), one.bound.hex(), one.nodes, one.weights.tobytes()) for one in found]
     assert bits == bits[:1] * 3
 
@@ -74,12 +78,6 @@ def test_a_first_stage_that_uses_up_the_time_is_reported():
     est = Reranker("dcg@5", first_stage=Slow(), solver="search", time_limit=0.1).fit(X, y)
     assert any("nothing was left for the search" in note for note in est.result_.notes)
     assert est.result_.value <= est.result_.bound
-
-
-def test_a_program_that_takes_too_long_to_build_is_left_out():
-    est = fitted({"rows": 300, "features": 6}, SHAPES["a program too large to build"][1], time_limit=2.0)
-    assert any("was not built" in note for note in est.result_.notes)
-    assert est.result_.certificate is not None and est.result_.bound_source == "ideal"
 
 
 @pytest.mark.parametrize(
@@ -123,11 +121,9 @@ def test_a_fit_in_two_parts_gives_the_bits_of_a_whole_one(tmp_path):
 def test_without_a_search_there_is_no_state_to_keep(tmp_path):
     X, y, _ = table(20, 3)
     for options, what in (({"presolve": False}, "presolve=False"), ({"solver": "none"}, "solver='none'")):
-        with pytest.raises(InputError, match=what):
-            Reranker(checkpoint=tmp_path / "c", **options).fit(X, y)
+        refuses(what, Reranker(checkpoint=tmp_path / "c", **options).fit, X, y)
     for path in (3, "", b"c"):
-        with pytest.raises(InputError, match="checkpoint"):
-            Reranker(checkpoint=path).fit(X, y)
+        refuses("checkpoint", Reranker(checkpoint=path).fit, X, y)
     assert not list(tmp_path.iterdir())
 
 

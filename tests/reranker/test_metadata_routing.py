@@ -45,6 +45,13 @@ def asking(est):
     return est.set_fit_request(qid=True).set_score_request(qid=True)
 
 
+def judged(est, table, scoring=None):
+    """Scores of held-out lists, with ``qid`` handed on to whoever asks."""
+    X, y, qid = table
+    own = {"params": {"qid": qid, "groups": qid}, "return_estimator": True, "error_score": "raise"}
+    return cross_validate(est, X, y, cv=FOLDS, scoring=scoring, **own)
+
+
 def by_hand(est, table, **options):
     """Mean score of the held-out lists, with ``qid`` given by name."""
     X, y, qid = table
@@ -58,15 +65,7 @@ def by_hand(est, table, **options):
 
 def test_cross_validate_hands_the_lists_to_fit_and_score(table):
     X, y, qid = table
-    found = cross_validate(
-        asking(reranker()),
-        X,
-        y,
-        cv=FOLDS,
-        params={"qid": qid, "groups": qid},
-        return_estimator=True,
-        error_score="raise",
-    )
+    found = judged(asking(reranker()), table)
     assert found["test_score"].tolist() == by_hand(reranker(), table)
     assert [est.result_.n_lists for est in found["estimator"]] == [8, 8, 8]
     # Without lists the folds have other scores: the test would see a qid that is lost on the way.
@@ -108,32 +107,14 @@ def test_a_scorer_of_a_statistic_gets_the_lists_and_counts_within_them(table, in
     if in_a_pipeline:
         est = Pipeline([("scale", StandardScaler()), ("reranker", est)])
     scorer = make_ranking_scorer("precision@2").set_score_request(qid=True)
-    found = cross_validate(
-        est,
-        X,
-        y,
-        cv=FOLDS,
-        scoring=scorer,
-        params={"qid": qid, "groups": qid},
-        return_estimator=True,
-        error_score="raise",
-    )
+    found = judged(est, table, scorer)
     for own, score, (_, test) in zip(found["estimator"], found["test_score"], FOLDS.split(X, y, qid), strict=True):
         assert score == evaluate("precision@2", y[test], own.decision_function(X[test]), qid[test])
     plain = make_ranking_scorer("precision@2").set_score_request(qid=False)
-    both = cross_validate(
-        est,
-        X,
-        y,
-        cv=FOLDS,
-        scoring={"routed": scorer, "plain": plain},
-        params={"qid": qid, "groups": qid},
-        error_score="raise",
-    )
+    both = judged(est, table, {"routed": scorer, "plain": plain})
     assert both["test_routed"].tolist() == found["test_score"].tolist() != both["test_plain"].tolist()
 
 
 def test_lists_that_nobody_asked_for_are_an_error_and_not_dropped(table):
-    X, y, qid = table
     with pytest.raises(UnsetMetadataPassedError, match="qid"):
-        cross_validate(reranker(), X, y, cv=FOLDS, params={"qid": qid, "groups": qid}, error_score="raise")
+        judged(reranker(), table)

@@ -7,10 +7,10 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 
 from rerank import Reranker
-from rerank.errors import InputError
 from rerank.metrics import make_ranking_scorer
 from rerank.ranks import evaluate
 from tests.cases.drawn import drawn
+from tests.cases.refuses import refuses
 
 
 @pytest.mark.parametrize("est", [LogisticRegression(), GaussianNB(), LinearRegression()], ids=repr)
@@ -50,5 +50,4 @@ def test_it_scores_a_reranker_of_one_list_as_its_own_score_does() -> None:
 
 
 def test_an_unknown_statistic_is_refused_at_once() -> None:
-    with pytest.raises(InputError, match="did you mean 'dcg@10'"):
-        make_ranking_scorer("dcg10")
+    refuses("did you mean 'dcg@10'", make_ranking_scorer, "dcg10")

@@ -12,6 +12,7 @@ from rerank.errors import InputError
 from rerank.reranker.files import model_file
 from rerank.reranker.files.model_file import ModelDocument
 from tests.cases.mutants import mutants, signed
+from tests.cases.refuses import refuses
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 
@@ -145,8 +146,7 @@ def test_what_the_schema_refuses(tmp_path, changes, sentence):
 def test_what_is_no_model_is_said_to_be_none(tmp_path, raw, sentence):
     path = tmp_path / "model.json"
     path.write_bytes(raw)
-    with pytest.raises(InputError, match=sentence):
-        model_file.read(path)
+    refuses(sentence, model_file.read, path)
 
 
 def test_an_unwritable_document_leaves_the_old_file(tmp_path):

@@ -15,14 +15,13 @@ import pytest
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
-from typer.testing import CliRunner
 
 import rerank
 from formulations import mps
 from formulations.compile import compile_model
 from rerank import Reranker
-from rerank.cli import app
 from rerank.solvers import gateway, highs
+from tests.cli.commands import OPEN, answer, run
 from tests.reranker.test_reranker import table
 
 FREE = {"first_stage": None, "solver": "search", "time_limit": 10}
@@ -35,20 +34,16 @@ def frame(seed, n=14, d=3):
     return pd.DataFrame(columns, index=[f"person {k}" for k in range(n)]), y
 
 
-def test_rows_and_columns_have_the_names_of_the_table():
+def test_rows_and_columns_have_the_names_of_the_table_or_their_numbers_there():
     X, y = frame(0)
     weight = np.where(np.arange(len(y)) == 2, 0.0, 1.0)
-    info = Reranker("dcg@3", **FREE).fit(X, y, sample_weight=weight).build_model().rerank_info
-    assert info.columns == {0: "age", 1: "income", 2: "blood sugar"}
-    assert info.rows == dict(enumerate(name for k, name in enumerate(X.index) if k != 2))
-
-
-def test_rows_without_labels_have_their_numbers_in_the_whole_table():
-    X, y = frame(0)
-    weight = np.where(np.arange(len(y)) == 2, 0.0, 1.0)
-    info = Reranker("dcg@3", **FREE).fit(X.to_numpy(), y, sample_weight=weight).build_model().rerank_info
-    assert info.rows == dict(enumerate(k for k in range(len(y)) if k != 2))
-    assert info.columns == {0: "x0", 1: "x2", 2: "x3"}
+    for given, columns, rows in (
+        (X, ("age", "income", "blood sugar"), X.index),
+        (X.to_numpy(), ("x0", "x2", "x3"), range(len(y))),
+    ):
+        info = Reranker("dcg@3", **FREE).fit(given, y, sample_weight=weight).build_model().rerank_info
+        assert info.columns == dict(enumerate(columns))
+        assert info.rows == dict(enumerate(row for k, row in enumerate(rows) if k != 2))
 
 
 def test_places_of_a_shortlist_are_rows_of_the_table():
@@ -186,12 +181,9 @@ def test_an_export_of_version_0_2_is_read(tmp_path):
     sidecar.write_text(json.dumps(card))
     outcome = gateway.solve_file(program, "highs", solution=tmp_path / "one.sol")
     assert outcome.objective == pytest.approx(est.result_.value - part)
-    solution, model = tmp_path / "one.sol", tmp_path / "m.json"
-    read = CliRunner().invoke(app, ["import", str(program), str(solution), "--model", str(model)])
-    assert read.exit_code in (0, 3), read.output
-    assert rerank.load(model).result_.program_value == pytest.approx(est.result_.value, abs=1e-7)
-    told = CliRunner().invoke(app, ["solve", str(program), "--json"])
-    assert json.loads(told.stdout)["objective"] == pytest.approx(est.result_.value, abs=1e-7)
+    run("import", program, tmp_path / "one.sol", "--model", tmp_path / "m.json", code=OPEN)
+    assert rerank.load(tmp_path / "m.json").result_.program_value == pytest.approx(est.result_.value, abs=1e-7)
+    assert answer(run("solve", program, "--json"))["objective"] == pytest.approx(est.result_.value, abs=1e-7)
 
 
 @pytest.mark.filterwarnings("ignore:ResolvedRank forbids")
@@ -241,8 +233,9 @@ NUMBERED = {
 
 
 @pytest.mark.filterwarnings("ignore:ResolvedRank forbids")
-@pytest.mark.parametrize(("stat", "formulation"), PROGRAMS)
-@pytest.mark.parametrize("linking", ["ordered", "paper"])
+@pytest.mark.parametrize(
+    ("stat", "formulation", "linking"), [(*one, ("ordered", "paper")[k % 2]) for k, one in enumerate(PROGRAMS)]
+)
 def test_every_component_says_its_equation(stat, formulation, linking):
     model = tailed(stat, formulation, C=0.01).build_model(linking=linking, extra_cuts=True)
     docs = {one.name: one.doc for one in model.component_objects((pyo.Var, pyo.Constraint, pyo.Objective))}

@@ -139,7 +139,7 @@ def test_a_lead_has_the_error_of_the_areas_and_shrinks_with_the_rows():
 
 
 @pytest.mark.parametrize("kind", ["labels", "grades", "utilities"])
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(6))
 def test_a_fit_of_two_columns_is_the_best_of_all_directions(kind, seed):
     X, y = drawn(seed, kind)
     est = fitted(X, y, epsilon=1e-6)
@@ -175,7 +175,7 @@ def test_of_two_labels_the_fit_is_that_of_auc(seed):
     assert one.result_.value == other.result_.value and one.coef_.tolist() == other.coef_.tolist()
 
 
-@examples(15, seed=SEEDS)
+@examples(8, seed=SEEDS)
 def test_no_weights_are_better(seed):
     X, y = drawn(seed, "grades" if seed % 2 else "utilities", n=14, d=3)
     qid = np.random.default_rng(seed).integers(0, 2, 14)
@@ -269,18 +269,6 @@ def test_rows_of_weight_0_are_not_there_and_scikit_learn_scores_utilities():
 
 
 # -- refusals ----------------------------------------------------------------------------------------------------------
-
-
-def test_what_pairs_do_not_take():
-    X, y = drawn(0)
-    refuses("use formulation='pairwise'", fitted, X, y, formulation="mixed")
-    refuses("use stat='auc' with a quota", fitted, X, y, quota="at least 1 of A among the first 3")
-    refuses("which knows two classes, and y holds 12 labels", fitted, X, y, first_stage="logistic+squares")
-    refuses("counts whole rows", Reranker("pairs").fit, X, y, sample_weight=np.linspace(1, 2, 12))
-    refuses("ideal_gains out", evaluate, "pairs", y, X[:, 0], ideal_gains={0: [1.0]})
-    refuses("must be a finite number", fitted, X, np.r_[y[:-1], np.inf])
-    refuses("one class only", fitted, X, np.ones(12))
-    refuses("y runs from", fitted, X, y + 100 - y.min(), stat="auc")
 
 
 def test_too_many_pairs_are_refused_before_they_are_formed(monkeypatch):

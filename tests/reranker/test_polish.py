@@ -16,6 +16,7 @@ from rerank.reranker.solve.verified import polish, smallest_margin
 from rerank.solvers import highs
 from rerank.statistics import parse
 from tests.cases.hand_programs import INF, auc, program
+from tests.cases.refuses import refuses
 
 
 def instance(seed, n=40, d=4, wins=1e-4):
@@ -118,8 +119,7 @@ def test_the_epsilon_rule():
     assert safe_epsilon(one, 1e-5) == 1e-5
     many = problem_of(np.repeat(X[:, :1], 50, axis=1), y, parse("dcg"))
     assert safe_epsilon(many) == pytest.approx(5e-4)
-    with pytest.raises(InputError, match="use at least 0.0005"):
-        safe_epsilon(many, 1e-4)
+    refuses("use at least 0.0005", safe_epsilon, many, 1e-4)
     with pytest.raises(
         InputError, match="Margin 1e-07 is too close to the solver's feasibility tolerance 1e-06; use at least 1e-05"
     ):
@@ -127,8 +127,7 @@ def test_the_epsilon_rule():
     with pytest.raises(InputError, match="epsilon='auto' does the first; solver='search' has no tolerance"):
         Reranker("dcg", solver="highs", epsilon=1e-7, first_stage=None).fit(X, [1, 0, 1])
     for bad in (-1.0, np.nan, np.inf):
-        with pytest.raises(InputError, match="epsilon is"):
-            Reranker("dcg", epsilon=bad, first_stage=None).fit(X, y)
+        refuses("epsilon is", Reranker("dcg", epsilon=bad, first_stage=None).fit, X, y)
 
 
 @pytest.mark.parametrize("limits", [None, ([1, -0.3, 0], [1, 0.2, 0.5])])

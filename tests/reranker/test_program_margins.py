@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from formulations import mixed, pairwise, subrank
+from formulations import pairwise
 from formulations.compile import compile_model
 from rerank import Reranker
 from rerank.problem import Problem, problem_of
+from rerank.reranker.files.export import imported
 from rerank.reranker.solve.program import state
 from rerank.search import solve
 from rerank.solvers import gateway, highs
@@ -123,17 +124,6 @@ def test_a_file_keeps_the_rational(tmp_path: Path) -> None:
     program, sidecar = est.export_mps(tmp_path / "tenth.mps")
     assert json.loads(Path(sidecar).read_text())["data"]["problem"]["epsilon"] == "1/10"
     gateway.solve_file(program, "highs", solution=tmp_path / "tenth.sol")
-    from rerank.reranker.files.export import imported
-
     again = imported(program, tmp_path / "tenth.sol")
     assert again.result.epsilon.exact == Fraction(1, 10)
     assert again.result.value == est.result_.value == pytest.approx(float(best(est.state_.problem).value))
-
-
-@pytest.mark.parametrize("wrong", [0.0, -1.0, float("nan"), Fraction(0), Fraction(-1, 3)])
-@pytest.mark.parametrize("module", [mixed, subrank])
-def test_a_margin_is_positive(module, wrong) -> None:
-    from formulations.errors import FormulationError
-
-    with pytest.raises(FormulationError, match="epsilon is"):
-        module.build([[0.0], [1.0]], [0, 1], [1.0, 2.0], epsilon=wrong)

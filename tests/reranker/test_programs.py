@@ -5,7 +5,6 @@ import sys
 from dataclasses import replace
 
 import numpy as np
-import pyomo.environ as pyo
 import pytest
 
 import rerank
@@ -204,8 +203,3 @@ def test_the_search_alone_builds_no_model_and_loads_no_solver():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
-
-
-def test_build_model_gives_the_pyomo_model_of_the_fit():
-    est = Reranker("dcg@3", first_stage=None, solver="search").fit(*small(0))
-    assert isinstance(est.build_model(), pyo.ConcreteModel)

@@ -5,15 +5,15 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 import rerank
 from rerank import Reranker, RerankerCV
-from rerank.cli import app
 from rerank.errors import InfeasibleError, InputError
 from rerank.io import read_table
 from rerank.reranker.files import model_file
 from rerank.reranker.files.verify import verify
+from tests.cases.refuses import refuses
+from tests.cli.commands import run
 
 QUOTA = "at least 12 of A among the first 25"
 STAT = "precision@15"
@@ -85,29 +85,12 @@ def test_with_a_radius_rows_that_cannot_matter_are_left_out_and_the_quota_is_kep
     [
         ("at least 90 of A among the first 99", {}, "cannot be met: a list of 160 rows has"),
         ("at least 2 of Z among the first 9", {}, "names the kind 'Z', and the kinds of rows are A, B"),
-        (QUOTA, {"n_candidates": 20}, "looks at 25 places, and 20 rows of a list are reranked; raise n_candidates"),
-        (QUOTA, {"formulation": "mixed"}, "use formulation='resolved_rank', or leave formulation and presolve out"),
         (QUOTA, {"presolve": False}, "use formulation='resolved_rank', or leave formulation and presolve out"),
     ],
 )
 def test_what_cannot_be_asked(quota, options, message):
     X, y, kinds = table()
-    with pytest.raises(InputError, match=message):
-        Reranker(STAT, quota=quota, **options).fit(X, y, people=kinds)
-
-
-def test_without_people_a_quota_is_refused():
-    X, y, _ = table()
-    with pytest.raises(InputError, match="counts rows of the kind 'A', and no kinds are given; pass people="):
-        Reranker(STAT, quota=QUOTA).fit(X, y)
-
-
-def test_what_was_not_found_is_no_proof():
-    X, y, _ = table()
-    hard = "at least 25 of A among the first 25"
-    low = np.where((X[:, 0] < 0) & (X[:, 1] < 0), "A", "B")
-    with pytest.raises(InfeasibleError, match="which does not prove that there are none"):
-        Reranker(STAT, quota=hard, first_stage=None, node_limit=0).fit(X, y, people=low)
+    refuses(message, Reranker(STAT, quota=quota, **options).fit, X, y, people=kinds)
 
 
 def test_resolved_rank_states_quotas():
@@ -153,10 +136,7 @@ def test_folds_ask_for_their_share_and_the_choice_keeps_the_quota():
 def test_the_command_line(tmp_path):
     X, y, kinds = table()
     pd.DataFrame(X, columns=["x0", "x1", "x2"]).assign(kind=kinds, label=y).to_csv(tmp_path / "data.csv", index=False)
-    data, model = str(tmp_path / "data.csv"), str(tmp_path / "model.json")
-    ask = ["fit", data, "--free", "--model", model, "--label", "label", "--stat", STAT, "--time-limit", "20"]
-    run = CliRunner().invoke(app, [*ask, "--people", "kind", "--quota", QUOTA])
-    assert run.exit_code == 0 and f"Quota '{QUOTA}': there are 1" in run.output
-    assert CliRunner().invoke(app, ["verify", model, data]).exit_code == 3  # the proof is not looked at
-    idle = CliRunner().invoke(app, [*ask, "--people", "kind"])
-    assert idle.exit_code == 2
+    data, model = tmp_path / "data.csv", tmp_path / "model.json"
+    ask = ("fit", data, "--free", "--model", model, "--label", "label", "--stat", STAT, "--time-limit", 20)
+    assert f"Quota '{QUOTA}': there are 1" in run(*ask, "--people", "kind", "--quota", QUOTA).output
+    run("verify", model, data, code=3)  # the proof is not looked at

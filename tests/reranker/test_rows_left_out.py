@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from rerank import Reranker
 from rerank.certificate import certify
-from rerank.io import Table
 from rerank.reranker import training
 from rerank.reranker.files import model_file
 from rerank.reranker.files.verify import verify
+from tests.cases.drawn import as_table, read_back
 
 pa = pytest.importorskip("pyarrow")
 pytest.importorskip("pyarrow.compute")
@@ -79,8 +79,7 @@ def test_no_relevant_row_comes_near() -> None:
 def test_the_file_of_a_fit_that_left_rows_out_verifies(tmp_path) -> None:
     X, y = listed(6)
     est = fitted(X, y, proof=True)
-    est.save(tmp_path / "m.json")
+    read_back(est, tmp_path, X, y, proof=est.result_.proof)
     doc = model_file.read(tmp_path / "m.json")
     assert len(est.state_.problem.X) < 400 and doc.settings["cuts.1"] is not None
-    assert verify(doc, Table(X, y, None, None, tuple(NAMES)), proof=est.result_.proof).holds
-    assert not verify(doc, Table(X * 2, y, None, None, tuple(NAMES))).holds
+    assert not verify(doc, as_table(est, X * 2, y)).holds

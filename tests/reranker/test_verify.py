@@ -18,9 +18,10 @@ from rerank.reranker.files.verify import refitted, verify
 from tests.cases.drawn import as_table
 from tests.cases.models import CASES, PROVED, fitted, noisy, surviving
 from tests.cases.mutants import signed
+from tests.cases.refuses import refuses
 from tests.reranker.test_reranker import lists
 
-STEP = 12
+STEP = 30
 """One mutant in so many is tried by a test, others in each case; ``python -m tests.cases.models`` tries all."""
 
 
@@ -30,7 +31,7 @@ EVERY = [*((case, False) for case in CASES), *((case, True) for case in PROVED)]
 @pytest.mark.parametrize(("case", "proved"), EVERY)
 def test_no_changed_field_passes_unlisted(case, proved):
     found, count = surviving(case, proved, STEP)
-    assert not found and sum(count.values()) > 100
+    assert not found and sum(count.values()) > 40
 
 
 # -- forgeries that the first version accepted -----------------------------------------------------------------------
@@ -44,16 +45,16 @@ def forged(case, proof=None, result=(), **changes):
     return verify(model_file.from_dict(signed(body)), given, "m.json", proof and est.result_.proof)
 
 
-@pytest.mark.parametrize("case", ["ideal", "nothing", "nothing found"])
-def test_a_first_stage_that_is_said_to_be_better_than_it_is(case):
-    assert not forged(case, result={"value": 999.0, "bound": 999.0}).holds
-    assert not forged(case, result={"value": 999.0, "bound": 999.0, "statistic": 999.0}).holds
+@pytest.mark.parametrize(
+    ("case", "changes"),
+    [
+        *(("shortlist", {"status": s}) for s in ("already_ideal", "nothing_to_find", "nothing_to_reorder")),
+        *((case, more) for case in ("ideal", "nothing", "nothing found") for more in ({}, {"statistic": 999.0})),
+    ],
+)
+def test_a_value_that_no_list_has(case, changes):
+    assert not forged(case, result={"value": 999.0, "bound": 999.0, **changes}).holds
     assert not forged(case, result={"first_stage_statistic": 999.0}).holds
-
-
-@pytest.mark.parametrize("status", ["already_ideal", "nothing_to_find", "nothing_to_reorder"])
-def test_weights_that_are_said_not_to_have_been_needed(status):
-    assert not forged("shortlist", result={"status": status, "value": 999.0, "bound": 999.0}).holds
 
 
 def test_a_bound_that_is_not_the_proofs():
@@ -127,8 +128,7 @@ def test_everything_stated_holds_only_with_nothing_open():
 def test_the_file_alone():
     est, _ = fitted("shortlist")
     doc = document(est.state_)
-    with pytest.raises(InputError, match="--without-data"):
-        verify(doc)
+    refuses("--without-data", verify, doc)
     report = verify(doc, without_data=True)
     listed = {one.name for one in report.not_looked_at}
     assert report.holds and not report.complete
@@ -156,8 +156,7 @@ def test_weights_of_lists_are_given_again():
     X, y, qid = lists(3)
     est = Reranker("ndcg@4", solver="search", n_candidates=5).fit(X, y, qid, query_weight={"q1": 3.0})
     doc, given = document(est.state_), Table(X, y, qid, None, est.state_.feature_names)
-    with pytest.raises(InputError, match="weights of lists"):
-        verify(doc, given)
+    refuses("weights of lists", verify, doc, given)
     assert verify(doc, given, query_weight={"q1": 3.0}).holds
     assert not verify(doc, given, query_weight={"q1": 2.0}).holds
 
@@ -194,8 +193,7 @@ def test_columns_and_labels_have_to_be_those_of_the_fit():
     doc = document(est.state_)
     assert verify(doc, given).holds
     assert not verify(doc, replace(given, feature_names=("x1", "x0", "x2"))).holds
-    with pytest.raises(InputError, match="2 columns"):
-        verify(doc, replace(given, X=given.X[:, :2]))
+    refuses("2 columns", verify, doc, replace(given, X=given.X[:, :2]))
     with pytest.raises(InputError):
         verify(doc, replace(given, y=given.y + 3))
 
@@ -223,8 +221,6 @@ def test_a_head_of_equal_rows():
 def test_a_table_without_labels_or_of_other_rows_states_no_problem():
     est, given = fitted("shortlist")
     doc = document(est.state_)
-    with pytest.raises(InputError, match="no labels"):
-        refitted(doc, replace(given, y=None), "m.json")
-    with pytest.raises(InputError, match="not the one m.json was fitted on"):
-        refitted(doc, replace(given, X=2 * given.X), "m.json")
+    refuses("no labels", refitted, doc, replace(given, y=None), "m.json")
+    refuses("not the one m.json was fitted on", refitted, doc, replace(given, X=2 * given.X), "m.json")
     assert refitted(doc, given, "m.json").training.problem is not None

@@ -85,7 +85,6 @@ SVM = "1 qid:1 1:0.5 2:1\n0 qid:1 1:0.1 2:2\n"
 IDEAL = '{"format": "exact-rerank ideal grades", "schema": 1, "grades": {"1": [1]}}'
 RUN = "q1 Q0 d1 1 0.9 t\nq1 Q0 d2 2 0.5 t\n"
 QRELS = "q1 0 d1 1\nq1 0 d2 0\n"
-ONE = {"q1": {"d1": 1.0, "d2": 0.5}}
 GRADES = {"q1": {"d1": 1, "d2": 0}}
 
 
