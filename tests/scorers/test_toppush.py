@@ -112,15 +112,6 @@ def test_thresholds_below_the_maximum(threshold, k, top):
         assert model.objective_ == pytest.approx(TopPush(alpha=0.01).fit(X, y).objective_, rel=2e-6)
 
 
-def test_lists_without_a_pair_change_nothing():
-    X, y = clear(70, 4)
-    qid = np.zeros(70, int)
-    first = TopPush(alpha=0.02).fit(X, y).coef_
-    more = np.vstack([X, np.eye(4), 5 * np.eye(4)])
-    labels, lists = np.r_[y, np.ones(4), np.zeros(4)], np.r_[qid, [1] * 4, [2] * 4]
-    np.testing.assert_array_equal(TopPush(alpha=0.02).fit(more, labels, lists).coef_, first)
-
-
 def test_path_is_cheap_and_as_good_as_cold_fits():
     X, y = clear(300, 15, seed=2)
     alphas = np.geomspace(1, 1e-3, 10)
