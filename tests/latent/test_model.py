@@ -5,7 +5,6 @@ import pytest
 import scipy.sparse
 import scipy.sparse as sp
 from sklearn import config_context
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from threadpoolctl import threadpool_info, threadpool_limits
 
@@ -330,11 +329,6 @@ def test_the_penalty_is_found_from_the_log_where_none_is_given(logs):
     assert same(whole, small(n_epochs=3, alpha=whole.alpha_).fit(logs[0]))
     strong = small(n_epochs=3, alpha=10.0).fit(logs[0])
     assert np.linalg.norm(strong.item_factors_) < np.linalg.norm(whole.item_factors_)
-
-
-def test_parameters_are_kept_as_given():
-    model = small(alpha=0.3)
-    assert clone(model).get_params() == model.get_params()
 
 
 @pytest.fixture

@@ -107,3 +107,11 @@ def test_what_cannot_be_is_refused_in_a_sentence(options, said):
     with pytest.raises(InputError, match=said) as raised:
         Scorecard(**{"n_questions": 2, "validation": None, **options}).fit(rows.X, rows.y)
     assert str(raised.value).endswith((".", "?")) and "\n" not in str(raised.value)
+
+
+def test_a_column_and_its_question_together_count_once_and_a_question_that_no_card_asks_is_named():
+    rows = oracle.drawn(7, n=40)
+    card = fitted(rows, n_questions=2, must=["c"], together=["c", "c = 1", "d"])
+    assert {one.column for one in card.card_.questions} == {"c", "d"}
+    with pytest.raises(InputError, match="which never excludes"):
+        fitted(rows, n_questions=2, never="c = 1", must="c = 1")

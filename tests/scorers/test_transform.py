@@ -5,11 +5,9 @@ import pytest
 from hypothesis import strategies as st
 from scipy.sparse import csc_array, csr_array, csr_matrix, issparse
 
-from benchmarks.baselines import PNormPush
 from rerank.scorers import MonotoneTransform
 from rerank.scorers.transform import KINDS
 from tests.cases.examples import examples
-from tests.cases.scorers import bipartite
 
 EVERY = pytest.mark.parametrize("kind", KINDS)
 
@@ -100,18 +98,3 @@ def test_bins_hold_about_the_same_number_of_rows():
     levels, counts = np.unique(mapped, return_counts=True)
     assert levels.size == 8 and np.abs(counts - 125).max() <= 1
     np.testing.assert_allclose(np.diff(levels), 1 / 8)
-
-
-def test_a_linear_ranker_gains_from_the_right_scale():
-    X, y = bipartite(n=400, d=4, seed=3)
-    skewed = np.exp(3 * X)
-    loss = {}
-    for name, Z in (("raw", skewed), ("log", MonotoneTransform(offset=1e-3).fit_transform(skewed))):
-        Z = (Z - Z.mean(axis=0)) / Z.std(axis=0)
-        loss[name] = PNormPush(1.0, 1e-3).fit(Z, y).objective_
-    assert loss["log"] < loss["raw"]
-
-
-def test_names_of_features():
-    fitted = MonotoneTransform("ranks").fit(columns(0))
-    assert fitted.get_feature_names_out(["a", "b", "c"]).tolist() == ["a", "b", "c"]
