@@ -392,7 +392,7 @@ def proof_of(r: Result, them: str = "allowed weights", name: str = "") -> str:
         word = f", on the word of {who}" if r.bound_solver else ""
         return (
             f"The weights keep the rows of your program. No weights, with or without what was added to it, have a "
-            f"{name} above {up(r.bound)}, margin and penalty included{word}; a note says what its solver says."
+            f"{name} above {up(r.bound)}, margin and penalty included{word}."
         )
     if status == "optimal_by_solver":
         return f"Optimal on the word of {who}: {name} of the weights is recomputed exactly, the bound is not; " + (

@@ -182,6 +182,12 @@ def test_the_list_of_a_row_may_be_a_column(library, tmp_path):
     np.testing.assert_array_equal(read.first_stage_scores(with_ids), named.first_stage_scores(with_ids))
 
 
+def test_a_column_may_be_called_as_what_another_library_calls_its_names():
+    X, y = frame("pandas")
+    found = Reranker("precision@15", solver="none").fit(X[["age", "size"]].rename(columns={"age": "column_names"}), y)
+    assert found.feature_names_in_.tolist() == ["column_names", "size"]
+
+
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_columns_count_by_name_and_one_that_is_missing_is_one_sentence(library, tmp_path):
     X, y = frame(library)
