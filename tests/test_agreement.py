@@ -84,10 +84,10 @@ def planar(seed: int, n: int, statistic: str, kind: str = "normal", **options: o
 @pytest.mark.parametrize(
     ("seed", "n", "statistic", "kind", "options"),
     [
-        (0, 300, "auc", "normal", {}),
-        (1, 300, "dcg", "normal", {"epsilon": 0.05}),  # grades, a margin that matters
-        (2, 300, "mrr", "lattice", {}),  # many equal rows and equal critical angles
-        (3, 200, "ndcg@10", "lattice", {"epsilon": 0.04}),  # margin equal to a step of the lattice, nearly
+        (0, 160, "auc", "normal", {}),
+        (1, 160, "dcg", "normal", {"epsilon": 0.05}),  # grades, a margin that matters
+        (2, 160, "mrr", "lattice", {}),  # many equal rows and equal critical angles
+        (3, 160, "ndcg@10", "lattice", {"epsilon": 0.04}),  # margin equal to a step of the lattice, nearly
         (4, 150, "auc", "tiny", {"epsilon": 1e-3}),
         (5, 120, "dcg@10", "normal", {"C": 0.2}),  # whether the second feature pays
         (6, 120, "pauc@20", "collinear", {"max_features": 1}),

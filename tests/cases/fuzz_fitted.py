@@ -107,20 +107,28 @@ def read_mps(path: Path) -> None:
 def solutions() -> list[bytes]:
     from tests.formulations import test_solutions as samples
 
-    return [text.encode() for name, text in vars(samples).items() if name.isupper() and isinstance(text, str)]
+    texts = (text for name, text in vars(samples).items() if name.isupper() and isinstance(text, str))
+    return [*map(str.encode, texts), *((samples.SAMPLES / name).read_bytes() for name in samples.WRITTEN)]
 
 
 def read_solution(path: Path) -> None:
+    """As a solution of the program of either kind of sample."""
+    from formulations.errors import FormulationError
     from formulations.solutions import NAMES, parse_solution
-    from tests.formulations.test_solutions import asked
+    from tests.formulations.test_solutions import asked, written
 
-    values = parse_solution(path, asked()).values
-    assert list(values) == list(asked().columns) and np.isfinite(list(values.values())).all()
-    for dialect in NAMES:
+    refused = None
+    for program in (asked(), written("copt.sol")[0]):
         try:
-            parse_solution(path, asked(), dialect)
-        except ValueError:
-            continue
+            values = parse_solution(path, program).values
+            assert list(values) == list(program.columns) and np.isfinite(list(values.values())).all()
+        except FormulationError as error:
+            refused = error
+        for dialect in NAMES:
+            with suppress(ValueError):
+                parse_solution(path, program, dialect)
+    if refused is not None:
+        raise refused
 
 
 @cache

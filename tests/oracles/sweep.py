@@ -32,25 +32,16 @@ class _SortedCounts:
 
     def __init__(self, positive: int, negative: int, table: list[int], hits: list[int], down: int) -> None:
         self.table, self.top, self.hits, self.down = table, len(table) - 1, hits, down
-        self.counts = [negative] * positive
         self.first = [0] * (negative + 1) + [positive]  # first[v]: how many counts are below v
         self.total = sum(hits[j] * table[self.top - down * j - negative] for j in range(positive))
 
-    def win(self, count: int) -> None:
-        """One of the counts equal to ``count`` falls by one."""
-        at = self.first[count]
-        self.first[count] += 1
-        self.counts[at] = count - 1
-        step = self.table[self.top - self.down * at - count + 1] - self.table[self.top - self.down * at - count]
-        self.total += self.hits[at] * step
-
-    def lose(self, count: int) -> None:
-        """One of the counts equal to ``count`` rises by one."""
-        at = self.first[count + 1] - 1
-        self.first[count + 1] -= 1
-        self.counts[at] = count + 1
-        step = self.table[self.top - self.down * at - count - 1] - self.table[self.top - self.down * at - count]
-        self.total += self.hits[at] * step
+    def move(self, count: int, by: int) -> None:
+        """One of the counts equal to ``count`` rises (1) or falls (-1) by one."""
+        edge = max(count, count + by)
+        at = self.first[edge] - (by > 0)
+        self.first[edge] -= by
+        place = self.top - self.down * at - count
+        self.total += self.hits[at] * (self.table[place - by] - self.table[place])
 
 
 class _State:
@@ -91,15 +82,11 @@ class _State:
         self.lists = [_SortedCounts(*size) for size in self.sizes]
         self.lost = {key: self.sizes[key[0]][1] for touch in self.touches for key in touch}
 
-    def win(self, pair: int) -> None:
+    def move(self, pair: int, by: int) -> None:
+        """A pair is won (-1) or lost (1)."""
         for key in self.touches[pair]:
-            self.lists[key[0]].win(self.lost[key])
-            self.lost[key] -= 1
-
-    def lose(self, pair: int) -> None:
-        for key in self.touches[pair]:
-            self.lists[key[0]].lose(self.lost[key])
-            self.lost[key] += 1
+            self.lists[key[0]].move(self.lost[key], by)
+            self.lost[key] += by
 
     def objective(self, support: int) -> int:
         return self.offset + sum(u.total for u in self.lists) - self.penalty * support
@@ -147,10 +134,10 @@ def _side(
         top, slope = margin - side * row[axis], row[1 - axis]
         if slope == 0:
             if top <= 0:
-                state.win(pair)
+                state.move(pair, -1)
             continue
         if slope < 0:
-            state.win(pair)
+            state.move(pair, -1)
         top, bottom = (top, slope) if slope > 0 else (-top, -slope)
         if abs(top) > 4 * bottom:  # outside the side, where the order of events does not matter
             top, bottom = (4 if top > 0 else -4), 1
@@ -162,7 +149,7 @@ def _side(
             yield state.objective(2), previous
         for *_, what, pair in group:
             if what == 0:
-                state.win(pair)
+                state.move(pair, -1)
         marked = [numerator for numerator, _, what, _ in group if what == 1]
         inside |= start in marked
         if inside:
@@ -171,7 +158,7 @@ def _side(
             return
         for *_, what, pair in group:
             if what == 2:
-                state.lose(pair)
+                state.move(pair, 1)
         previous = t
 
 

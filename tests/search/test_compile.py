@@ -249,31 +249,6 @@ def test_fits_end_the_same_whether_their_kernels_have_to_be_loaded_or_are_there(
     assert counted == 0.0 and not {"numba", "scipy", "pyomo", "highspy"} & set(imported)
 
 
-STAGE = """
-import json, time, warnings
-import numpy as np
-import sklearn.pipeline
-from rerank import Reranker
-from rerank.scorers import TopPush
-warnings.simplefilter("error")
-time.perf_counter = time.monotonic = time.process_time  # other programs on the machine must not use up the limit
-rng = np.random.default_rng(0)
-X = rng.normal(size=(60, 3))
-y = (X[:, 0] + rng.normal(size=60) > 0).astype(float)
-est = Reranker("dcg@10", solver="none", first_stage="toppush", time_limit=1.5).fit(X, y)
-print(json.dumps([est.result_.seconds, [w.hex() for w in est.state_.first_stage.coef], est.result_.notes]))
-"""
-
-
-def test_a_first_stage_that_is_compiled_gives_what_a_compiled_one_gives(tmp_path: Path) -> None:
-    cold, coef, notes = run(STAGE, cache=tmp_path)
-    warm_, again, _ = run(STAGE, cache=tmp_path)
-    # .6 seconds of the limit are for the first stage, and its kernels take longer; imports count: .37 on slow cores.
-    assert cold["compile"] > 0.6 and warm_["compile"] < 0.5 * cold["compile"]  # the second loads and imports
-    assert coef == again and [note for note in notes if "which solves nothing" not in note] == []
-    assert cold["first_stage"] <= cold["total"] - cold["compile"]
-
-
 def test_without_a_compiler_the_kernels_run_as_python() -> None:
     """``NUMBA_DISABLE_JIT=1`` is how kernels are debugged and how their coverage is measured."""
     code = (
