@@ -242,11 +242,8 @@ def build(
     model = pyo.ConcreteModel(name)
     model.rerank_info = Info("card", layout, prefixes(PARTS), 1.0)
     domains = layout.domains
-    model.w = w = pyo.Var(
-        range(len(domains)),
-        domain=pyo.Integers,
-        bounds={j: (min(own[0], 0), max(own[-1], 0)) for j, own in enumerate(domains)},
-    )
+    ends = {j: (min(own[0], 0), max(own[-1], 0)) for j, own in enumerate(domains)}
+    model.w = w = pyo.Var(range(len(domains)), domain=pyo.Integers, bounds=ends)
     _add_points(model, domains)
     _add_questions(model, chosen, len(domains))
     model.z = z = pyo.Var(layout.pairs, domain=pyo.Binary)
