@@ -242,11 +242,8 @@ def build(
     model = pyo.ConcreteModel(name)
     model.rerank_info = Info("card", layout, prefixes(PARTS), 1.0)
     domains = layout.domains
-    model.w = w = pyo.Var(
-        range(len(domains)),
-        domain=pyo.Integers,
-        bounds={j: (min(own[0], 0), max(own[-1], 0)) for j, own in enumerate(domains)},
-    )
+    ends = {j: (min(own[0], 0), max(own[-1], 0)) for j, own in enumerate(domains)}
+    model.w = w = pyo.Var(range(len(domains)), domain=pyo.Integers, bounds=ends)
     _add_points(model, domains)
     _add_questions(model, chosen, len(domains))
     model.z = z = pyo.Var(layout.pairs, domain=pyo.Binary)
@@ -516,12 +513,10 @@ def _inside(kind: Indices, people: Indices, counts: Floats, labels: Floats, leas
     for a in range(p.shape[1]):
         pairs = float(p[:, a].sum() * q[:, a].sum())
         if pairs:
-            twice = 2 * least * pairs
+            twice = 2 * least * pairs - 1e-9 * pairs
             whole = bool((counts == np.rint(counts)).all())
             # Whole numbers leave room for the tolerance of solvers, and so for decimals that are no doubles.
-            found.append(
-                (np.outer(p[:, a], q[:, a]), ceil(twice - 1e-9 * pairs) - 0.5 if whole else twice - 1e-9 * pairs)
-            )
+            found.append((np.outer(p[:, a], q[:, a]), ceil(twice) - 0.5 if whole else twice))
     return found
 
 

@@ -73,14 +73,8 @@ class _Parser:
         return FileFormatError(f"{self.source}, line {self.number}: {shortened(what)}.")
 
     def read(self, content: bytes) -> Program:
-        sections = {
-            "OBJSENSE": self._objsense,
-            "ROWS": self._row,
-            "COLUMNS": self._entry,
-            "RHS": self._rhs,
-            "RANGES": self._range,
-            "BOUNDS": self._bound,
-        }
+        readers = self._objsense, self._rows, self._columns, self._rhs, self._ranges, self._bounds
+        sections = {reader.__name__[1:].upper(): reader for reader in readers}
         section = ""
         # Line by line: a list of all lines would take many times the memory of the file.
         for self.number, raw in enumerate(BytesIO(content), start=1):
@@ -134,7 +128,7 @@ class _Parser:
             raise self.error("the sense must be MAX or MIN")
         self.maximise = sense.startswith("MAX")
 
-    def _row(self, words: list[str]) -> None:
+    def _rows(self, words: list[str]) -> None:
         kind = words[0].upper()
         if len(words) != 2 or kind not in ("N", "L", "G", "E"):
             raise self.error("a row is one of N, L, G, E and a name")
@@ -149,7 +143,7 @@ class _Parser:
         else:
             self.ignored.add(name)
 
-    def _entry(self, words: list[str]) -> None:
+    def _columns(self, words: list[str]) -> None:
         if len(words) == 3 and words[1].strip("'").upper() == "MARKER":
             mark = words[2].strip("'").upper()
             if mark not in ("INTORG", "INTEND") or (mark == "INTORG") == self.whole:
@@ -196,7 +190,7 @@ class _Parser:
                 raise self.error(f"the row {row!r} has two right-hand sides")
             self.rhs[row] = value
 
-    def _range(self, words: list[str]) -> None:
+    def _ranges(self, words: list[str]) -> None:
         for row, value in self._pairs(words):
             if row not in self.kinds:
                 raise self.error(f"the row {row!r} is not declared in ROWS, or has no side")
@@ -204,7 +198,7 @@ class _Parser:
                 raise self.error(f"the row {row!r} has two ranges")
             self.ranges[row] = value
 
-    def _bound(self, words: list[str]) -> None:
+    def _bounds(self, words: list[str]) -> None:
         kind = words[0].upper()
         if kind not in BARE and kind not in ENDS:
             raise self.error(f"the bound type {words[0]!r} is unknown; semi-continuous columns are not read")

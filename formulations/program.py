@@ -75,14 +75,9 @@ class Program:
         point = np.asarray(x, dtype=np.float64)
         activity = self.matrix @ point
         whole = point[self.integer]
-        parts = (
-            self.row_lower - activity,
-            activity - self.row_upper,
-            self.lower - point,
-            point - self.upper,
-            np.abs(whole - np.rint(whole)),
-        )
-        return max([0.0, *(float(part.max()) for part in parts if part.size)])
+        rows = self.row_lower - activity, activity - self.row_upper
+        columns = self.lower - point, point - self.upper, np.abs(whole - np.rint(whole))
+        return max([0.0, *(float(part.max()) for part in (*rows, *columns) if part.size)])
 
     def with_bounds(self, lower: ArrayLike, upper: ArrayLike) -> Program:
         """The same program with other bounds on its columns."""

@@ -158,12 +158,8 @@ def build(
     )
     if instance.options.linking == "ordered":
         model.rank_from_wins = family(
-            (
-                i,
-                linear((1, r[i]), *above(-1, *below.by_win), *above(1, *below.by_tie))
-                == below.sure + len(below.by_tie),
-            )
-            for i, below in layout.standings.items()
+            (i, linear((1, r[i]), *above(-1, *own.by_win), *above(1, *own.by_tie)) == own.sure + len(own.by_tie))
+            for i, own in layout.standings.items()
             if i in r
         )
     else:

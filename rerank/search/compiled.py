@@ -44,12 +44,5 @@ def inner(**options: Any) -> Callable[[Function], Function]:
 
 def writable(parts: Any) -> Any:
     """A tuple of arrays and numbers for a kernel, which is compiled for plain arrays; processes get read-only maps."""
-    made = [
-        np.require(x, requirements=["C", "W"])
-        if isinstance(x, np.ndarray)
-        else writable(x)
-        if isinstance(x, tuple)
-        else x
-        for x in parts
-    ]
-    return type(parts)(*made)
+    made = [np.require(x, requirements=["C", "W"]) if isinstance(x, np.ndarray) else x for x in parts]
+    return type(parts)(*(writable(x) if isinstance(x, tuple) else x for x in made))

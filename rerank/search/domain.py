@@ -247,12 +247,8 @@ class Domain:
         centre, half = (self.lower + self.upper) / 2, (self.upper - self.lower) / 2
         if self.anchored and not self.directions:
             return centre[None], half[None]
-        faces = [
-            (j, side)
-            for j in range(len(self.anchor), half.size)
-            for side in (1.0, -1.0)
-            if (self.upper[j] > 0 if side > 0 else self.lower[j] < 0)
-        ]
+        ends = ((1.0, self.upper), (-1.0, -self.lower))
+        faces = [(j, side) for j in range(len(self.anchor), half.size) for side, end in ends if end[j] > 0]
         centres, halves = (np.repeat(x[None], len(faces), axis=0) for x in (centre, half))
         for i, (j, side) in enumerate(faces):
             centres[i, j], halves[i, j] = side, 0.0

@@ -334,21 +334,18 @@ class _Run:
             remark = "HiGHS says that the program has no feasible point."
         closed = best is not None and bound - best.objective <= CLOSED * max(1.0, abs(best.objective))
         nodes = int(self.highs.getInfo().mip_node_count) if self.came_back else self.latest.nodes if self.latest else 0
-        return (
-            Outcome(
-                stop,
-                Holds.optimal if closed and stop is Stop.finished else Holds.feasible,
-                bound=bound,
-                nodes=max(0, nodes),
-                seconds=time.monotonic() - self.began,
-                start_accepted=self.start_accepted,
-                log="".join(self.log),
-                solver="HiGHS",
-                version=self.version,
-            )
-            .holding(best)
-            .noting(note, *self.remarks, remark)
+        claim = Outcome(
+            stop,
+            Holds.optimal if closed and stop is Stop.finished else Holds.feasible,
+            bound=bound,
+            nodes=max(0, nodes),
+            seconds=time.monotonic() - self.began,
+            start_accepted=self.start_accepted,
+            log="".join(self.log),
+            solver="HiGHS",
+            version=self.version,
         )
+        return claim.holding(best).noting(note, *self.remarks, remark)
 
 
 @uncounted()

@@ -86,17 +86,13 @@ def by_pulp(interface: str, title: str, program: Program, options: Options, fold
     else:  # PuLP 2 and 3 a number that is "optimal" at a time limit, too; ``sol_status`` tells the two apart
         late = options.time_limit is not None and time.monotonic() - began >= options.time_limit
         held = model.sol_status in (pulp.LpSolutionOptimal, pulp.LpSolutionIntegerFeasible)
-        word = next(
-            word
-            for word, meant in (
-                ("unbounded", pulp.LpStatusUnbounded in (report, model.sol_status)),
-                ("infeasible", report == pulp.LpStatusInfeasible),
-                ("optimal", model.sol_status == pulp.LpSolutionOptimal),
-                ("time", late),
-                ("", True),
-            )
-            if meant
-        )
+        meant = {
+            "unbounded": pulp.LpStatusUnbounded in (report, model.sol_status),
+            "infeasible": report == pulp.LpStatusInfeasible,
+            "optimal": model.sol_status == pulp.LpSolutionOptimal,
+            "time": late,
+        }
+        word = next((word for word, said in meant.items() if said), "")
     original = original_names(program)
     values = {original[key]: variable.value() for key, variable in variables.items()}
     x = None if None in values.values() else program.vector(values)

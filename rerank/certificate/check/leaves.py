@@ -165,10 +165,8 @@ class LeafCheck:
 
     def _batch(self, branch: Branch) -> None:
         """Check all leaves below a branch."""
-        if (
-            branch.boxes.nodes.size == 1
-            and int(self.ends_of[branch.boxes.nodes[0]]) - int(branch.boxes.nodes[0]) > 2 * FEW
-        ):
+        nodes = branch.boxes.nodes
+        if nodes.size == 1 and int(self.ends_of[nodes[0]]) - int(nodes[0]) > 2 * FEW:
             branch = self._narrowed(branch)
         sides = Sides(branch, self.side)
         boxes = self._below(branch.boxes, sides)
@@ -182,10 +180,8 @@ class LeafCheck:
         if len(sides.masks) > 1:
             over &= ~np.array(sides.empty)[boxes.sides]
         for i in np.flatnonzero(over):
-            unsure = ~gone[:, i] & ~(reach[:, i] >= self.filter.high[ids])
-            self._exactly(
-                boxes, int(i), branch.lost + self.pairs.lost(ids[gone[:, i]]), ids[~gone[:, i]], unsure[~gone[:, i]]
-            )
+            left, lost = ~gone[:, i], branch.lost + self.pairs.lost(ids[gone[:, i]])
+            self._exactly(boxes, int(i), lost, ids[left], ~(reach[left, i] >= self.filter.high[ids[left]]))
         self.leaves += boxes.nodes.size
         if self.seen is not None:
             rest = float(self.exact.constant - self.price)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,11 +58,9 @@ class Pairs:
         starts = np.flatnonzero(np.diff(slot, prepend=-1))
         touched = slot[starts]
         counted = gone if self.single else gone * self.copies[which][:, None]
-        more = (
-            np.add.reduceat(counted, starts, axis=0, dtype=np.int32)
-            if starts.size
-            else np.zeros((0, gone.shape[1]), np.int32)
-        )
+        more = np.zeros((0, gone.shape[1]), np.int32)
+        if starts.size:
+            more = np.add.reduceat(counted, starts, axis=0, dtype=np.int32)
         moving = np.zeros(self.first.size - 1, dtype=bool)
         moving[self.unit_of[touched]] = True
         active = moving[self.unit_of]
@@ -149,12 +148,7 @@ def rounded_up(units: list[Unit]) -> tuple[NDArray[np.int64], Indices, int]:
     largest = exact_sum(u.value([0] * u.positive.size) for u in units)
     # 62 less a whole number that ``log2(largest)`` does not exceed.
     shift = 61 - largest.numerator.bit_length() + largest.denominator.bit_length() if largest else 62
-    rounded = [
-        -(-(a * unit.factor.numerator << shift) // (unit.factor.denominator * unit.denominator))
-        if shift >= 0
-        else -(-a * unit.factor.numerator // (unit.factor.denominator * unit.denominator << -shift))
-        for unit in units
-        for a in unit.coefficients
-    ]
+    worths = [unit.factor / unit.denominator * Fraction(2) ** shift for unit in units]
+    rounded = [-(-a * w.numerator // w.denominator) for unit, w in zip(units, worths) for a in unit.coefficients]
     first = np.concatenate([[0], np.cumsum([len(unit.coefficients) for unit in units], dtype=np.intp)])
     return np.array(rounded, dtype=np.int64), first, shift

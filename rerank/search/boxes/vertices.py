@@ -240,13 +240,10 @@ def _cut(item: RankedList, middle: Floats, reach: Floats, epsilon: float) -> Ran
         behind = [_last(ends, last_hit(item.hits[: ends.size])) for ends in above]
         limit = max(limit, min(behind, default=-np.inf))
     left = np.flatnonzero(middle + reach > limit - epsilon)
-    return replace(
-        item,
-        rows=item.rows[left],
-        gains=item.gains[left],
-        coefficients=item.coefficients[item.coefficients.size - left.size :],
-        hits=None if item.hits is None else item.hits[: left.size],
-    )
+    rows, gains = item.rows[left], item.gains[left]
+    coefficients = item.coefficients[item.coefficients.size - left.size :]
+    hits = None if item.hits is None else item.hits[: left.size]
+    return replace(item, rows=rows, gains=gains, coefficients=coefficients, hits=hits)
 
 
 def _last(ends: Floats, places: int) -> float:
