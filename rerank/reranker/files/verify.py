@@ -334,13 +334,9 @@ def _fitted_again(
         left_out = every.left_out if np.array_equal(every.chosen, doc.reranked) else ()
     if result.grouped and 2 <= result.folds < folds:
         folds = result.folds  # groups, which no table holds, may leave fewer of them
-    now = replace(
-        again.result,
-        **{name: getattr(result, name) for name in ("evidence", "notes", "seconds", "grouped")},
-        folds=folds,
-        left_out=left_out,
-        solver=result.solver if result.changed else again.result.solver,
-    )
+    given_names = ("evidence", "notes", "seconds", "grouped", *(("solver",) if result.changed else ()))
+    same = {name: getattr(result, name) for name in given_names}
+    now = replace(again.result, folds=folds, left_out=left_out, **same)
     classes = again.classes
     if classes is not None and solver == "file":
         classes = replace(classes, cuts=None)  # weights of a file meet no table
@@ -350,14 +346,8 @@ def _fitted_again(
     columns = again.columns.called(tuple(table.feature_names))
     if columns.squares is not None:
         columns = replace(columns, transformer=clone(columns.squares).fit(data.rows.given))
-    return replace(
-        again,
-        columns=columns,
-        columns_read=state.columns_read,
-        labels=_labels(state.labels, data.labels, table.labels),
-        classes=classes,
-        result=now,
-    )
+    labels, read = _labels(state.labels, data.labels, table.labels), state.columns_read
+    return replace(again, columns=columns, columns_read=read, labels=labels, classes=classes, result=now)
 
 
 def _of_file(problem: Problem, proof: Proof | None, findings: _Findings) -> Solution:

@@ -159,16 +159,9 @@ def _searched(
             f"The search claims {found.value:.12g}, but its weights are worth {best.value:.12g} when recomputed "
             "exactly; please report this."
         )
-    solution = Solution(
-        **best.figures,
-        bound=found.bound,
-        bound_source="search",
-        start_value=found.start_value,
-        nodes=int(found.nodes),
-        proof=found.proof,
-        gave_up=found.gave_up,
-        history=tuple(course),
-    )
+    said = {name: getattr(found, name) for name in ("bound", "start_value", "proof", "gave_up")}
+    said |= {"bound_source": "search", "nodes": int(found.nodes), "history": tuple(course)}
+    solution = Solution(**best.figures, **said)
     limit, open_ = task.node_limit, not (found.closed or found.gave_up or found.interrupted)
     if limit is not None and open_ and solution.nodes >= limit and clock.remaining > 0:
         solution = replace(solution, gave_up=True).noting(
@@ -250,14 +243,10 @@ def alone(problem: Problem, task: Task, clock: Clock, start: Floats | None) -> S
     with clock.phase("certificate"):
         w = allowed(problem, normalised(np.asarray(w, dtype=np.float64), problem.limits))
         best = verified(problem, w) if meets(problem, w) else None
-    solution = Solution(
-        **({"weights": w, "value": -math.inf} if best is None else best.figures),
-        bound=math.inf,
-        bound_source="ideal",
-        start_value=float(value),
-        formulation=name,
-        history=() if best is None else (Moment(clock.spent, best.value, problem.ideal),),
-    )
+    figures: dict[str, Any] = {"weights": w, "value": -math.inf} if best is None else best.figures
+    history = () if best is None else (Moment(clock.spent, best.value, problem.ideal),)
+    figures |= {"start_value": float(value), "formulation": name, "history": history}
+    solution = Solution(**figures, bound=math.inf, bound_source="ideal")
     if (seconds := seconds_to_state(problem, name, clock.remaining)) > clock.remaining:
         needed = f"that takes up to {seconds:.0f} s" if math.isfinite(seconds) else "it is too large"
         return solution.noting(
