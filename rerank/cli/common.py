@@ -148,9 +148,7 @@ def plain(value: Any) -> Any:
         return plain(value.tolist())
     if isinstance(value, float):
         return value if math.isfinite(value) else None
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    return str(value)
+    return value if value is None or isinstance(value, bool | int | str) else str(value)
 
 
 @contextmanager

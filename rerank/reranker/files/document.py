@@ -321,9 +321,7 @@ def result_to_flat(result: Result) -> dict[str, Any]:
 
 def _shortened(text: Any) -> Any:
     """A text that the file can hold: its SHA-256 where it is too long, enough to compare it with a recomputed one."""
-    if len(str(text)) <= MAX_TEXT:
-        return text
-    return "sha256:" + hashlib.sha256(str(text).encode()).hexdigest()
+    return text if len(str(text)) <= MAX_TEXT else "sha256:" + hashlib.sha256(str(text).encode()).hexdigest()
 
 
 def _certificate(entries: Mapping[str, Any]) -> Any:

@@ -98,8 +98,7 @@ def best_of(held: Sequence[Floats], firsts: Sequence[int], bar: float = BAR) -> 
     """
     means = [-math.inf if np.isnan(one).all() else float(np.nanmean(one)) for one in held]
     home = max(firsts, key=means.__getitem__)
-    if math.isinf(means[home]):
-        home = int(np.argmax(means))
+    home = int(np.argmax(means)) if math.isinf(means[home]) else home
     ahead = [lead_of(one, held[home]) for one in held]
     # An error that is not known is no reason to move.
     clear = [k for k, lead in enumerate(ahead) if lead.lead > max(bar * lead.error, 0.0)]

@@ -288,9 +288,7 @@ class RerankerCV(Ranker):
 
     def plot(self, X: Any = None, y: Any = None, ax: Any = None) -> Any:
         """Lead and interval of every option (:func:`rerank.plots.leads`); with rows, as :meth:`Reranker.plot`."""
-        if X is not None:
-            return super().plot(X, y, ax)
-        return self._told().plot(ax)
+        return super().plot(X, y, ax) if X is not None else self._told().plot(ax)
 
     def _best(self) -> Reranker:
         check_is_fitted(self, "best_estimator_")
@@ -388,9 +386,7 @@ class _Trial:
         if chosen is not None:
             return self.options[chosen].params
         own = base.normalise is not None or (base.first_stage is None and base.radius is None)
-        if base.formulation == "resolved_rank" or own:
-            return self.options[0].params
-        return {"radius": 0.0}
+        return self.options[0].params if base.formulation == "resolved_rank" or own else {"radius": 0.0}
 
     def _say(self, number: int) -> None:
         lead = self.leads[number]

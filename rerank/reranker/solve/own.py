@@ -312,9 +312,8 @@ class OwnProgram:
         sums = base.matrix @ point
         off = np.maximum(base.row_lower - sums, sums - base.row_upper)
         off[[name in pairs for name in base.rows]] = 0.0
-        if not off.size or off.max() <= SAME:
-            return None
-        return base.rows[int(off.argmax())], float(off.max())
+        missed = off.size and off.max() > SAME
+        return (base.rows[int(off.argmax())], float(off.max())) if missed else None
 
     # -- the best point near a solver's -------------------------------------------------------------------------------
 

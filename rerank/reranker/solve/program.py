@@ -63,9 +63,7 @@ def chosen_formulation(name: str, statistic: RankStatistic) -> str:
         return name
     if statistic.by_order:
         return "pairwise"
-    if statistic.alone:
-        return "pos_top"
-    return "auc" if statistic.counts_pairs else "mixed"
+    return "pos_top" if statistic.alone else "auc" if statistic.counts_pairs else "mixed"
 
 
 def has_program(problem: Problem) -> bool:
@@ -131,9 +129,7 @@ def normalised(w: Floats, limits: tuple[Floats, Floats] | None = None) -> Floats
     if limits is not None:
         return np.where(np.abs(w) > 1e-9 * np.abs(limits).max(axis=0), w, 0.0)
     size = float(np.max(np.abs(w), initial=0.0))
-    if size <= 1e-9:
-        return np.zeros_like(w)
-    return np.where(np.abs(w) > 1e-9 * size, w / size, 0.0)
+    return np.zeros_like(w) if size <= 1e-9 else np.where(np.abs(w) > 1e-9 * size, w / size, 0.0)
 
 
 def build_model(problem: Problem, formulation: str, box: Any = None, **choices: Any) -> Any:

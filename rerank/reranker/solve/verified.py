@@ -275,6 +275,4 @@ def _solve(differences: Floats, low: Floats, high: Floats, kept: Kept) -> tuple[
         **equal,
         options={"primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9},
     )
-    if answer.x is None:
-        return None
-    return np.clip(answer.x[:d], low, high), float(answer.x[d])
+    return None if answer.x is None else (np.clip(answer.x[:d], low, high), float(answer.x[d]))
