@@ -6,10 +6,12 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields, replace
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
 
+from rerank.certificate import Certificate
 from rerank.errors import InputError, NotSupportedError
 from rerank.io.columns import COMPLETE, Kind
 from rerank.io.labels import TwoLabels
@@ -125,8 +127,6 @@ def document(state: FittedState) -> ModelDocument:
 
 def versions(names: Sequence[str] = ("exact-rerank", *NUMBERS)) -> dict[str, str]:
     """Versions of installed packages: this one and those on which its numbers depend."""
-    from importlib.metadata import PackageNotFoundError, version
-
     from rerank import __version__
 
     found = {}
@@ -326,8 +326,6 @@ def _shortened(text: Any) -> Any:
 
 def _certificate(entries: Mapping[str, Any]) -> Any:
     """The certificate of a file; None if there is none, or if its fractions were too long for the file."""
-    from rerank.certificate import Certificate
-
     if not entries or any(str(value).startswith("sha256:") for value in entries.values()):
         return None
     weights = entries.get("weights", [])

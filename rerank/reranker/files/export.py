@@ -19,6 +19,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from formulations import mps
+from formulations.files import file_bytes
+from formulations.solutions import Solution as FileSolution
+from formulations.solutions import parse_solution
 from rerank.certificate import digest
 from rerank.errors import CertificateError, InputError, SolverError
 from rerank.io.atomic import together, writing_bytes
@@ -45,7 +49,6 @@ from rerank.solvers.outcome import ACCEPTED, AGREE, Progress
 
 if TYPE_CHECKING:
     from formulations.program import Program
-    from formulations.solutions import Solution as FileSolution
 
 AnyPath = str | os.PathLike[str]
 
@@ -130,8 +133,6 @@ def export(
     A ``model`` of :func:`named_model` is written with what its user added. Returns both paths and the program's rows,
     columns, integer columns and non-zeros.
     """
-    from formulations import mps
-
     problem = state.known_problem()
     beside, is_sidecar = mps.sidecar_path(path), False
     with suppress(InputError):
@@ -351,8 +352,6 @@ def load_solution(
 
 def imported(model: AnyPath, solution: AnyPath, dialect: str | None = None, support: Support = NOTHING) -> FittedState:
     """A fitted state from an exported program, its sidecar and a solution file, without the data."""
-    from formulations import mps
-
     where, solved = f"the sidecar of {model}", (solution, dialect, support)
     with usable(where):
         with stated_wrong():
@@ -479,8 +478,6 @@ def _own_by_file(state: FittedState, own: OwnProgram, solved: Solved) -> FittedS
 
 def _read(path: AnyPath, program: Program, dialect: str | None) -> tuple[FileSolution, NDArray[np.float64] | None]:
     """A solution file and its point, which is one of the program; None where the file holds weights alone."""
-    from formulations.solutions import parse_solution
-
     with stated_wrong():
         solution = parse_solution(path, program, dialect, weights_alone=True)
         if len(solution.values) < len(program.columns):
@@ -528,9 +525,6 @@ def check_rows(solution: AnyPath, own: Program) -> bool:
 
     A program file of the same name beside the solution is compared, too. Returns whether anything counted the rows.
     """
-    from formulations import mps
-    from formulations.files import file_bytes
-
     name = Path(solution).name
     with stated_wrong():
         content = file_bytes(solution)

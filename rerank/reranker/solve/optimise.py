@@ -8,13 +8,19 @@ used only if it bounds the same problem.
 from __future__ import annotations
 
 import math
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
 
+from formulations import mps
+from formulations.errors import ModelTooLarge
+from rerank import search
 from rerank.errors import CertificateError, SolverError
 from rerank.errors.stops import current, limited, protected
 from rerank.problem import Problem
@@ -50,9 +56,6 @@ from rerank.reranker.task import Task
 from rerank.search.domain import allowed
 from rerank.solvers.outcome import AGREE, Options, Outcome, Point, Progress, Stop, beside
 from rerank.solvers.progress import claims, live, printed
-
-if TYPE_CHECKING:
-    from rerank.search import SearchResult
 
 SEARCH_SHARE, SEARCH_ALONE_SHARE = 0.7, 0.97
 """The search's share of the time before a program is tried, and where none is."""
@@ -127,10 +130,8 @@ def _search_then_program(problem: Problem, task: Task, clock: Clock, start: Floa
 
 def _searched(
     problem: Problem, task: Task, clock: Clock, start: Floats | None, share: float
-) -> tuple[Solution, SearchResult]:
+) -> tuple[Solution, search.SearchResult]:
     """What a search finds in a share of the time left, polished and verified."""
-    from rerank import search
-
     to_verify = A_LIST * len(problem.lists) + A_ROW * problem.X.shape[0] + A_NUMBER * problem.X.size
     limit = clock.share(share, reserve=to_verify)
     points = task.node_limit == 0 and task.checkpoint is None
@@ -218,8 +219,6 @@ def seconds_to_state(problem: Problem, formulation: str, allowed: float = math.i
     at its pairs would take more than a quarter of the seconds that are ``allowed``; to build it takes several times as
     long, unless the limits of the weights decide nearly all of them.
     """
-    from formulations.errors import ModelTooLarge
-
     reached = sum(unit.positive.size for unit in problem.units)
     each = A_DIFFERENCE * problem.n_features + (0.0 if formulation == "pos_top" else A_PAIR)  # which keeps no pair
     pairs = counted_pairs(problem, formulation) * each
@@ -233,8 +232,6 @@ def seconds_to_state(problem: Problem, formulation: str, allowed: float = math.i
 
 def alone(problem: Problem, task: Task, clock: Clock, start: Floats | None) -> Solution:
     """Solve the plain program of ``task.formulation``, with a start from a short line search."""
-    from rerank import search
-
     check_stated()
     name = task.formulation
     with clock.phase("start"):
@@ -259,12 +256,12 @@ def alone(problem: Problem, task: Task, clock: Clock, start: Floats | None) -> S
     return solution
 
 
-def box_of(problem: Problem, found: SearchResult | None) -> tuple[Floats, Floats] | None:
+def box_of(problem: Problem, found: search.SearchResult | None) -> tuple[Floats, Floats] | None:
     """The box of weights that a search left open, for a program; None where that measures weights by their sum."""
     return None if found is None or problem.by_sum else found.box
 
 
-def confirm(problem: Problem, task: Task, clock: Clock, solution: Solution, found: SearchResult) -> Solution:
+def confirm(problem: Problem, task: Task, clock: Clock, solution: Solution, found: search.SearchResult) -> Solution:
     """Solve the chosen program and compare its answer with that of the search."""
     name = task.formulation
     if task.radius == 0:  # one point is allowed, which needs no second opinion
@@ -326,7 +323,7 @@ def _compared(problem: Problem, solution: Solution, stated: Stated, outcome: Out
 
 
 def proceed(
-    problem: Problem, task: Task, clock: Clock, solution: Solution, name: str, found: SearchResult | None = None
+    problem: Problem, task: Task, clock: Clock, solution: Solution, name: str, found: search.SearchResult | None = None
 ) -> Solution:
     """Solve a program from known weights, for better ones and a bound. After a search, which ``found`` them, it goes on
     with its cut-off and box; its optimum has to be the problem's.
@@ -402,12 +399,6 @@ def run(
     progress: Callable[[Progress], None] | None = None,
 ) -> Outcome:
     """Solve the program with HiGHS in memory, or with another solver through a file."""
-    import tempfile
-    from pathlib import Path
-
-    from joblib import effective_n_jobs
-
-    from formulations import mps
     from rerank.solvers import gateway, highs
 
     more: dict[str, Any] = {"node_limit": task.node_limit, "verbose": task.verbose, "progress": progress}

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from formulations.errors import FormulationError
 from rerank.errors import InputError, nearest, unknown
 from rerank.errors.compiling import load
 from rerank.problem import Problem
@@ -156,8 +157,6 @@ def build_model(problem: Problem, formulation: str, box: Any = None, **choices: 
 @contextmanager
 def stated_wrong() -> Iterator[None]:
     """What a program or its files refuse is wrong input here."""
-    from formulations.errors import FormulationError
-
     try:
         yield
     except FormulationError as error:
