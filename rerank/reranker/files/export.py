@@ -5,8 +5,6 @@ numbers are compared with those of the problem stated again, and the rows that a
 that program: rows or columns of the user's own are refused where nothing says that they are the user's.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import re
@@ -14,13 +12,14 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from formulations import mps
 from formulations.files import file_bytes
+from formulations.program import Program
 from formulations.solutions import Solution as FileSolution
 from formulations.solutions import parse_solution
 from rerank.certificate import digest
@@ -46,9 +45,6 @@ from rerank.reranker.state import FittedState
 from rerank.reranker.task import Task, task_of
 from rerank.search.domain import allowed
 from rerank.solvers.outcome import ACCEPTED, AGREE, Progress
-
-if TYPE_CHECKING:
-    from formulations.program import Program
 
 AnyPath = str | os.PathLike[str]
 

@@ -5,8 +5,6 @@ on where it stopped; a program alone.  In all of them the value is recomputed ex
 used only if it bounds the same problem.
 """
 
-from __future__ import annotations
-
 import math
 import tempfile
 from collections.abc import Callable, Iterator

@@ -5,16 +5,16 @@ rows, with whole columns fixed, and every row of the user's is then decided in r
 equalities, which doubles can seldom keep, have a tolerance.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
+from formulations.program import Program
 from rerank.errors import CertificateError, InputError
 from rerank.problem import Problem
 from rerank.problem.lists import Floats, Indices
@@ -34,11 +34,6 @@ from rerank.reranker.solve.verified import (
     won_pairs,
 )
 from rerank.search.domain import allowed, sides_of
-
-if TYPE_CHECKING:
-    from scipy import sparse
-
-    from formulations.program import Program
 
 Mask = NDArray[np.bool_]
 
@@ -462,8 +457,6 @@ def own_program(
 
 def _own_rows(program: Program, base: Program, place: Indices) -> Indices:
     """Rows of a program that are not those of the base: by name, entries and sides."""
-    from scipy import sparse
-
     known = {name: i for i, name in enumerate(base.rows)}
     pairs = [(i, known[name]) for i, name in enumerate(program.rows) if name in known]
     shared = np.array(pairs, np.intp).reshape(-1, 2)

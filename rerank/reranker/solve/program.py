@@ -4,27 +4,23 @@ This module knows which program may be used for which statistic, and how its obj
 value.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from formulations.errors import FormulationError
+from formulations.program import Program
 from rerank.errors import InputError, nearest, unknown
 from rerank.errors.compiling import load
 from rerank.problem import Problem
 from rerank.problem.lists import Floats
 from rerank.search.domain import allowed, sides_of
 from rerank.statistics import RankStatistic
-
-if TYPE_CHECKING:
-    from formulations.compile import Program
 
 FORMULATIONS = ("auto", "subrank", "resolved_rank", "mixed", "auc", "pairwise", "pos_top")
 

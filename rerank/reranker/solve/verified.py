@@ -1,7 +1,5 @@
 """Weights are polished, recomputed exactly and compared with what was claimed, before they are reported."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
