@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from rerank.errors import InputError, InputWarning
 from rerank.errors.stops import enough_memory
 from rerank.io.options import without
+from rerank.io.table import Table
 from rerank.problem.lists import Indices
 from rerank.ranks.row_gains import IdealGains
 from rerank.reranker.clock import Clock
@@ -30,7 +31,6 @@ from rerank.reranker.task import task_of
 from rerank.search import statistic_bound
 
 if TYPE_CHECKING:
-    from rerank.io import Table
     from rerank.scorecard import Frontier
 
 GONE = {"thinning": "leave it out; a window or list_length also makes lower places count"}

@@ -6,13 +6,11 @@ compared with the one that follows, or is named in the report: as *open*, if it 
 as *taken as given*.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator
 from dataclasses import MISSING, dataclass, fields, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -22,7 +20,8 @@ from rerank.errors import CertificateError, InputError
 from rerank.io.frames import is_frame, is_sparse
 from rerank.io.labels import TwoLabels
 from rerank.io.page import Cells, Part, Words, as_text
-from rerank.problem import Problem
+from rerank.io.table import Table
+from rerank.problem import Problem, Proof
 from rerank.ranks.rationals import is_closed, value_down
 from rerank.ranks.row_gains import Gain, gain_of, weighted_gains
 from rerank.reranker.classes import WORD
@@ -51,10 +50,6 @@ from rerank.reranker.solve.optimise import bounded_by_ideal
 from rerank.reranker.solve.verified import verified
 from rerank.reranker.state import FittedState, first_stage_kept
 from rerank.reranker.training import stated
-
-if TYPE_CHECKING:
-    from rerank.io import Table
-    from rerank.problem import Proof
 
 __all__ = ["Check", "Report", "Unchecked", "verify"]
 

@@ -11,7 +11,7 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,6 +23,7 @@ from rerank.errors.stops import enough_memory
 from rerank.errors.telling import say
 from rerank.io.arrays import held
 from rerank.io.options import without
+from rerank.io.table import Table
 from rerank.ranks.row_gains import IdealGains
 from rerank.reranker.clock import Clock
 from rerank.reranker.columns import lists_of
@@ -51,9 +52,6 @@ from rerank.reranker.selection.options import (
 from rerank.reranker.state import FittedState, first_stage_kept
 from rerank.reranker.task import task_of
 from rerank.statistics import parse
-
-if TYPE_CHECKING:
-    from rerank.io import Table
 
 GONE = {
     "rule": "one rule holds for every statistic; safeguard says how clear a lead has to be",
