@@ -80,19 +80,17 @@ def fit(
     say(f"Fitting {stat} on {len(table)} rows of {data.name}, at most {time_limit:g} s ...")
     with warnings_said(LeakWarning, others=True):
         est.fit(X, table.y, table.qid, table.sample_weight, people=people)
-    outputs, written = Outputs(), {}
-    with outputs.one():
-        est.card_.save(output, est.result_)
-        written["card"] = str(output)
+    outputs = Outputs()
+    outputs.file("card", output, lambda path: est.card_.save(path, est.result_))
     with outputs.one():
         if as_json:
             numbers = entries(est.result_, *FIT, "pessimistic", "n_questions", "sets", "searched", "seconds")
-            answer({**written, **numbers, **_body(est.card_), "left_out": est.left_out_})
+            answer({**outputs.written, **numbers, **_body(est.card_), "left_out": est.left_out_})
         else:
             tell(str(est))
     for name, why in est.left_out_.items():
         say(f"The column {name!r} gives no question: {why}.")
-    if written and not as_json:
+    if outputs.written and not as_json:
         say(f"Written to {output}.")
     outputs.check()
     raise typer.Exit(PROVED if est.result_.status == "optimal" else FEASIBLE)

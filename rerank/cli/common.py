@@ -113,6 +113,7 @@ class Outputs:
 
     def __init__(self) -> None:
         self._lost: list[str] = []
+        self.written: dict[str, str] = {}
 
     @contextmanager
     def one(self) -> Iterator[None]:
@@ -121,6 +122,12 @@ class Outputs:
             yield
         except OutputError as error:
             self._lost.append(str(error))
+
+    def file(self, name: str, path: Path | None, write: Callable[[Path], Any]) -> None:
+        """Write a file that is asked for; ``written`` has its path, unless that returns False."""
+        with self.one():
+            if path is not None and write(path) is not False:
+                self.written[name] = str(path)
 
     def check(self) -> None:
         """Say at the end what could not be written."""
@@ -148,9 +155,7 @@ def plain(value: Any) -> Any:
         return plain(value.tolist())
     if isinstance(value, float):
         return value if math.isfinite(value) else None
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    return str(value)
+    return value if value is None or isinstance(value, bool | int | str) else str(value)
 
 
 @contextmanager

@@ -125,7 +125,5 @@ def _answered(found: Any, plot: Path | None, as_json: bool, body: dict[str, Any]
             answer(body)
         else:
             tell(str(found))
-    with outputs.one():
-        if plot is not None:
-            write_picture(plot, found.plot)
+    outputs.file("plot", plot, lambda path: write_picture(path, found.plot))
     outputs.check()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -86,17 +87,14 @@ def fit(
         est, why, draw = fitted(est, table, folds, safeguard, holdout)
     roles = ("label", "qid", "id", "weight", *(("people",) if columns["people"] else ()))
     read = {f"{role}_column": columns[role] for role in roles} | {"positive_label": columns["positive"]}
-    outputs, record, written = Outputs(), None if proof is None else est.result_.proof, {}
-    with outputs.one():
-        save(replace(est.state_, columns_read=read), model)
-        written["model"] = str(model)
+    outputs, record = Outputs(), None if proof is None else est.result_.proof
+    written = outputs.written
+    outputs.file("model", model, lambda path: save(replace(est.state_, columns_read=read), path))
     if proof is not None:
         lacking = "the search had no part in this result"
         try:
-            with outputs.one():
-                if record is not None:
-                    save_proof(record, proof)
-                    written["proof"] = str(proof)
+            if record is not None:
+                outputs.file("proof", proof, partial(save_proof, record))
         except ProofTooLargeError as error:
             record, lacking = None, str(error)
         if "proof" not in written and proof.exists():
@@ -111,9 +109,7 @@ def fit(
             tell("\n".join([as_text(describe(est).parts(details)), *why[not free :]]))
     if written and not as_json:
         say(f"Written to {', the proof to '.join(written.values())}." if "model" in written else f"Written to {proof}.")
-    with outputs.one():
-        if plot is not None:
-            write_picture(plot, draw)
+    outputs.file("plot", plot, lambda path: write_picture(path, draw))
     outputs.check()
     raise typer.Exit(exit_code(est.result_))
 

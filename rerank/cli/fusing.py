@@ -92,29 +92,22 @@ def fuse(
     fused = est.model_
     snippet = None if export is None else snippet_of(fused, export)
     joined = None if out is None else fused.joined(runs)
-    writing, written = Outputs(), dict[str, str | None](model=None, out=None, audit=None)
-    with writing.one():
-        if model is not None:
-            save(fused, model)
-            written["model"] = str(model)
-    with writing.one():
-        if out is not None and joined is not None:
-            write_run(out, joined.qid, joined.docid, fused.scores(joined, kinds))
-            written["out"] = str(out)
-    with writing.one():
-        if audit is not None and _audited(est, audit):
-            written["audit"] = str(audit)
+    writing = Outputs()
+    writing.file("model", model, lambda path: save(fused, path))
+    if joined is not None:
+        scores = fused.scores(joined, kinds)
+        writing.file("out", out, lambda path: write_run(path, joined.qid, joined.docid, scores))
+    writing.file("audit", audit, lambda folder: _audited(est, folder))
     with writing.one():
         if as_json:
             for note in est.notes_:
                 say(note)
+            written = dict.fromkeys(("model", "out", "audit")) | writing.written
             more = {"nulls": est.nulls_, "alone": est.runs_, **written, "export": snippet}
             answer({**_described(fused), **fused.about, **more})
         else:
             tell(str(est) if snippet is None else f"{est}\n\n{snippet}")
-    with writing.one():
-        if plot is not None:
-            write_picture(plot, est.plot)
+    writing.file("plot", plot, lambda path: write_picture(path, est.plot))
     with writing.one():
         if plot_alpha is not None:
             curve = est.alpha_curve()

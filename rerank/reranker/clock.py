@@ -53,9 +53,7 @@ class Clock:
 
     def share(self, fraction: float, reserve: float = 0.0) -> float | None:
         """A fraction of the remaining seconds after a reserve; None without a limit."""
-        if math.isinf(self.limit):
-            return None
-        return max(0.0, self.remaining - reserve) * fraction
+        return None if math.isinf(self.limit) else max(0.0, self.remaining - reserve) * fraction
 
     def least(self, own: float | None, parts: int) -> float | None:
         """The smaller of an own limit and an equal share of the remaining seconds among ``parts``."""

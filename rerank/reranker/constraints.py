@@ -15,6 +15,7 @@ import numpy as np
 from rerank.errors import InfeasibleError, InputError
 from rerank.problem import Problem, Quota, WeightRow, Written
 from rerank.problem.lists import Floats, Indices
+from rerank.search.domain import check_room
 
 
 def texts_of(constraints: Any) -> tuple[str, ...]:
@@ -41,8 +42,6 @@ def constrained(
     ``features`` (p,) are the places among ``names`` of the columns that the problem has; the weights of the others are
     0, or those of the prior: ``coef``, where that is affine in the columns. Columns that were left out get no weight.
     """
-    from rerank.search.domain import check_room
-
     written = [Written.read(text, names, left_out) for text in texts]
     rows = [part for row in written for part in _rows(problem, features, row, names, coef)]
     found = replace(problem, rows=tuple(rows))

@@ -19,6 +19,7 @@ from rerank.problem.lists import Floats
 from rerank.reranker.clock import Clock
 from rerank.reranker.data import Data
 from rerank.reranker.first_stage import FirstStage, fit_first_stage, is_logistic, is_own_name, linear_stage
+from rerank.reranker.selection.folds import splits_of
 from rerank.reranker.task import FOLDS, Task
 
 
@@ -109,8 +110,6 @@ def asked_folds(task: Task) -> int:
 
 def fold_of(data: Data, folds: int, seed: int) -> NDArray[np.intp]:
     """A fold for each row: lists and groups stay whole, and those with something relevant are spread evenly."""
-    from rerank.reranker.selection.folds import splits_of
-
     if data.fold is not None:
         return data.fold
     fold = np.empty(data.y.size, dtype=np.intp)

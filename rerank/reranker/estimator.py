@@ -14,20 +14,23 @@ from sklearn.utils.validation import check_is_fitted
 from rerank.errors import InputError, InputWarning
 from rerank.errors.stops import enough_memory
 from rerank.io.options import without
+from rerank.io.table import Table
 from rerank.problem.lists import Indices
 from rerank.ranks.row_gains import IdealGains
 from rerank.reranker.clock import Clock
 from rerank.reranker.data import Arguments, Weights, data_of
 from rerank.reranker.describe import audit_of
+from rerank.reranker.files import document, export
 from rerank.reranker.fit import UNUSED, fit
 from rerank.reranker.options import Options
+from rerank.reranker.pool import Pool, pool_of
 from rerank.reranker.ranker import Ranker
+from rerank.reranker.solve.program import chosen_formulation
 from rerank.reranker.state import FittedState
 from rerank.reranker.task import task_of
+from rerank.search import statistic_bound
 
 if TYPE_CHECKING:
-    from rerank.io import Table
-    from rerank.reranker.pool import Pool
     from rerank.scorecard import Frontier
 
 GONE = {"thinning": "leave it out; a window or list_length also makes lower places count"}
@@ -243,9 +246,7 @@ class Reranker(Options, Ranker):
         ``i`` of ``z[i, k]``, ``s[i]`` and ``r[i]`` to its index label or number in the table, and
         ``rerank_info.columns`` the column ``j`` of ``w[j]`` to its name.
         """
-        from rerank.reranker.files.export import named_model
-
-        return named_model(self._fitted(), self._program(), choices)
+        return export.named_model(self._fitted(), self._program(), choices)
 
     def statistic_bound(self, time_limit: float | None = 60.0) -> float:
         """A bound on what is fitted, without margin and penalty: no allowed weights rank the training lists better.
@@ -254,8 +255,6 @@ class Reranker(Options, Ranker):
         scikit-learn. By a search of its own, see :func:`rerank.search.statistic_bound`. With a window or a list length
         it bounds that statistic, ``result_.fitted_name``, and not the one that is quoted.
         """
-        from rerank.search import statistic_bound
-
         state = self._fitted()
         given = (state.known_problem(), time_limit, state.weights if state.weights.any() else None)
         assert state.training is not None
@@ -284,8 +283,6 @@ class Reranker(Options, Ranker):
         InputError
             For a model that was read from a file, or an option that is no such number.
         """
-        from rerank.reranker.pool import pool_of
-
         return pool_of(self._fitted(), delta, k, time_limit)
 
     def frontier(
@@ -375,10 +372,8 @@ class Reranker(Options, Ranker):
         CertificateError
             If the weights are not worth what the solver claims.
         """
-        from rerank.reranker.files.export import fit_model
-
         with enough_memory():
-            return self._adopt(fit_model(self._fitted(), model, self.get_params(deep=False)))
+            return self._adopt(export.fit_model(self._fitted(), model, self.get_params(deep=False)))
 
     def export_mps(self, path: str | os.PathLike[str], model: Any = None, **choices: Any) -> tuple[str, str]:
         """Write the program as a portable ``.mps`` file, and a ``.json`` file that can rebuild this estimator;
@@ -386,9 +381,7 @@ class Reranker(Options, Ranker):
 
         A ``model`` of :meth:`build_model` is written with what was added to it.
         """
-        from rerank.reranker.files.export import export
-
-        return export(self._fitted(), self._program(), path, choices, model)[:2]
+        return export.export(self._fitted(), self._program(), path, choices, model)[:2]
 
     def load_solution(
         self,
@@ -428,21 +421,15 @@ class Reranker(Options, Ranker):
             For a file that cannot be read or is of another program, weights that break a row that was added, and a
             bound below what the weights are worth.
         """
-        from rerank.reranker.files.export import Support, load_solution
-
-        solved = path, dialect, Support(bound, by, prove)
-        return self._adopt(load_solution(self._fitted(), self._program(), solved, choices, model))
+        solved = path, dialect, export.Support(bound, by, prove)
+        return self._adopt(export.load_solution(self._fitted(), self._program(), solved, choices, model))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all that is needed to rank rows and to verify the result, as JSON without pickle."""
-        from rerank.reranker.files.document import save
-
-        save(self._fitted(), path)
+        document.save(self._fitted(), path)
 
     def _program(self) -> str:
         """Name of the program that ``formulation`` asks for."""
-        from rerank.reranker.solve.program import chosen_formulation
-
         return chosen_formulation(self.formulation, self._fitted().task.statistic)
 
     def _fitted(self) -> FittedState:
@@ -487,9 +474,7 @@ def load(path: str | os.PathLike[str], first_stage: Any = None) -> Reranker:
     first_stage : fitted estimator, optional
         Needed if the model's first stage was not affine in the features.
     """
-    from rerank.reranker.files.document import load as read
-
-    return restored(read(path, first_stage))
+    return restored(document.load(path, first_stage))
 
 
 def restored(state: FittedState) -> Reranker:

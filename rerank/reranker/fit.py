@@ -32,6 +32,7 @@ from rerank.reranker.solve.verified import meets, verified
 from rerank.reranker.state import FittedState
 from rerank.reranker.task import Task
 from rerank.reranker.training import Training, fitted_scores, start_weights, stated, theorem_of
+from rerank.search import statistic_bound
 from rerank.search.domain import allowed
 
 Solve = Callable[[Problem, Task, Clock, Floats | None], Solution]
@@ -260,8 +261,6 @@ def unsolved(problem: Problem, task: Task, clock: Clock, start: Floats | None) -
 
 def half_bound(problem: Problem, task: Task, clock: Clock, training: Training, solution: Solution) -> float | None:
     """A bound on the statistic with a tied pair as one half, by a search of its own; None where there is no time."""
-    from rerank.search import statistic_bound
-
     if clock.remaining <= 0:
         return None
     start = solution.weights if solution.weights.any() else None

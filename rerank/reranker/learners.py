@@ -8,6 +8,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import config_context, get_config
+from sklearn.base import clone, is_regressor
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.metadata_routing import get_routing_for_object
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from rerank.errors import InputError
 from rerank.io.frames import is_sparse, some_rows
@@ -34,9 +42,6 @@ def names_optional() -> Iterator[None]:
 
 def is_fitted(estimator: Any) -> bool:
     """Whether an estimator has been fitted, or cannot be."""
-    from sklearn.exceptions import NotFittedError
-    from sklearn.utils.validation import check_is_fitted
-
     if not hasattr(estimator, "fit"):
         return True
     try:
@@ -53,12 +58,6 @@ def fitted(estimator: Any, X: Any, y: Floats, qid: NDArray[Any] | None, sample_w
     weights are passed to estimators whose ``fit`` takes them. Rankers that take groups get the rows sorted by list;
     those of XGBoost weigh lists, so weights of rows are not passed to them.
     """
-    from sklearn import config_context, get_config
-    from sklearn.base import clone, is_regressor
-    from sklearn.pipeline import Pipeline
-    from sklearn.utils.metadata_routing import get_routing_for_object
-    from sklearn.utils.validation import has_fit_parameter
-
     fresh = clone(estimator)
     last = fresh.steps[-1] if isinstance(fresh, Pipeline) else None
     prefix, taker = (f"{last[0]}__", last[1]) if last else ("", fresh)
@@ -146,9 +145,6 @@ def affine_part(estimator: Any, X: Floats, scores: Floats) -> tuple[Floats | Non
     is so of a linear model, or a pipeline of standard scalers and a linear model, frozen or not. None for weights if
     the scores are not affine, or not known to be.
     """
-    from sklearn.pipeline import Pipeline
-    from sklearn.preprocessing import StandardScaler
-
     whole = thawed(estimator)
     steps = [step for _, step in whole.steps] if isinstance(whole, Pipeline) else [whole]
     *before, last = map(thawed, steps)
@@ -177,10 +173,6 @@ def standardised(scorer: Any, X: Any, names: Sequence[str]) -> Any:
     vanish, are divided by a power of two before. That is exact, so the scores are those of the table in such a unit. A
     column so small that its weight would be no number is refused.
     """
-    from sklearn.frozen import FrozenEstimator
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
     ends = (X.max(axis=0), X.min(axis=0))
     top, bottom = (end.toarray().ravel() if is_sparse(end) else np.asarray(end) for end in ends)
     largest = np.maximum(top, -bottom)
@@ -201,8 +193,6 @@ def standardised(scorer: Any, X: Any, names: Sequence[str]) -> Any:
 
 def thawed(estimator: Any) -> Any:
     """The estimator inside a ``FrozenEstimator``."""
-    from sklearn.frozen import FrozenEstimator
-
     while isinstance(estimator, FrozenEstimator):
         estimator = estimator.estimator
     return estimator

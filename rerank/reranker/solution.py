@@ -5,17 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.certificate import Certificate
 from rerank.problem.proof import Proof
 from rerank.ranks.rationals import is_closed
 from rerank.statistics import RankStatistic
-
-if TYPE_CHECKING:
-    from rerank.certificate import Certificate
 
 KEEPING = ("first_stage_kept", "already_ideal", "nothing_to_find", "nothing_to_reorder")
 """Statuses of a fit that ended with the first stage."""

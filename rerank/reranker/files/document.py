@@ -6,10 +6,12 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields, replace
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
 
+from rerank.certificate import Certificate
 from rerank.errors import InputError, NotSupportedError
 from rerank.io.columns import COMPLETE, Kind
 from rerank.io.labels import TwoLabels
@@ -125,8 +127,6 @@ def document(state: FittedState) -> ModelDocument:
 
 def versions(names: Sequence[str] = ("exact-rerank", *NUMBERS)) -> dict[str, str]:
     """Versions of installed packages: this one and those on which its numbers depend."""
-    from importlib.metadata import PackageNotFoundError, version
-
     from rerank import __version__
 
     found = {}
@@ -321,15 +321,11 @@ def result_to_flat(result: Result) -> dict[str, Any]:
 
 def _shortened(text: Any) -> Any:
     """A text that the file can hold: its SHA-256 where it is too long, enough to compare it with a recomputed one."""
-    if len(str(text)) <= MAX_TEXT:
-        return text
-    return "sha256:" + hashlib.sha256(str(text).encode()).hexdigest()
+    return text if len(str(text)) <= MAX_TEXT else "sha256:" + hashlib.sha256(str(text).encode()).hexdigest()
 
 
 def _certificate(entries: Mapping[str, Any]) -> Any:
     """The certificate of a file; None if there is none, or if its fractions were too long for the file."""
-    from rerank.certificate import Certificate
-
     if not entries or any(str(value).startswith("sha256:") for value in entries.values()):
         return None
     weights = entries.get("weights", [])

@@ -5,8 +5,6 @@ numbers are compared with those of the problem stated again, and the rows that a
 that program: rows or columns of the user's own are refused where nothing says that they are the user's.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import re
@@ -14,11 +12,16 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from formulations import mps
+from formulations.files import file_bytes
+from formulations.program import Program
+from formulations.solutions import Solution as FileSolution
+from formulations.solutions import parse_solution
 from rerank.certificate import digest
 from rerank.errors import CertificateError, InputError, SolverError
 from rerank.io.atomic import together, writing_bytes
@@ -42,10 +45,6 @@ from rerank.reranker.state import FittedState
 from rerank.reranker.task import Task, task_of
 from rerank.search.domain import allowed
 from rerank.solvers.outcome import ACCEPTED, AGREE, Progress
-
-if TYPE_CHECKING:
-    from formulations.program import Program
-    from formulations.solutions import Solution as FileSolution
 
 AnyPath = str | os.PathLike[str]
 
@@ -130,8 +129,6 @@ def export(
     A ``model`` of :func:`named_model` is written with what its user added. Returns both paths and the program's rows,
     columns, integer columns and non-zeros.
     """
-    from formulations import mps
-
     problem = state.known_problem()
     beside, is_sidecar = mps.sidecar_path(path), False
     with suppress(InputError):
@@ -351,8 +348,6 @@ def load_solution(
 
 def imported(model: AnyPath, solution: AnyPath, dialect: str | None = None, support: Support = NOTHING) -> FittedState:
     """A fitted state from an exported program, its sidecar and a solution file, without the data."""
-    from formulations import mps
-
     where, solved = f"the sidecar of {model}", (solution, dialect, support)
     with usable(where):
         with stated_wrong():
@@ -479,8 +474,6 @@ def _own_by_file(state: FittedState, own: OwnProgram, solved: Solved) -> FittedS
 
 def _read(path: AnyPath, program: Program, dialect: str | None) -> tuple[FileSolution, NDArray[np.float64] | None]:
     """A solution file and its point, which is one of the program; None where the file holds weights alone."""
-    from formulations.solutions import parse_solution
-
     with stated_wrong():
         solution = parse_solution(path, program, dialect, weights_alone=True)
         if len(solution.values) < len(program.columns):
@@ -528,9 +521,6 @@ def check_rows(solution: AnyPath, own: Program) -> bool:
 
     A program file of the same name beside the solution is compared, too. Returns whether anything counted the rows.
     """
-    from formulations import mps
-    from formulations.files import file_bytes
-
     name = Path(solution).name
     with stated_wrong():
         content = file_bytes(solution)

@@ -6,13 +6,11 @@ compared with the one that follows, or is named in the report: as *open*, if it 
 as *taken as given*.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator
 from dataclasses import MISSING, dataclass, fields, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -22,7 +20,8 @@ from rerank.errors import CertificateError, InputError
 from rerank.io.frames import is_frame, is_sparse
 from rerank.io.labels import TwoLabels
 from rerank.io.page import Cells, Part, Words, as_text
-from rerank.problem import Problem
+from rerank.io.table import Table
+from rerank.problem import Problem, Proof
 from rerank.ranks.rationals import is_closed, value_down
 from rerank.ranks.row_gains import Gain, gain_of, weighted_gains
 from rerank.reranker.classes import WORD
@@ -51,10 +50,6 @@ from rerank.reranker.solve.optimise import bounded_by_ideal
 from rerank.reranker.solve.verified import verified
 from rerank.reranker.state import FittedState, first_stage_kept
 from rerank.reranker.training import stated
-
-if TYPE_CHECKING:
-    from rerank.io import Table
-    from rerank.problem import Proof
 
 __all__ = ["Check", "Report", "Unchecked", "verify"]
 
@@ -334,13 +329,9 @@ def _fitted_again(
         left_out = every.left_out if np.array_equal(every.chosen, doc.reranked) else ()
     if result.grouped and 2 <= result.folds < folds:
         folds = result.folds  # groups, which no table holds, may leave fewer of them
-    now = replace(
-        again.result,
-        **{name: getattr(result, name) for name in ("evidence", "notes", "seconds", "grouped")},
-        folds=folds,
-        left_out=left_out,
-        solver=result.solver if result.changed else again.result.solver,
-    )
+    given_names = ("evidence", "notes", "seconds", "grouped", *(("solver",) if result.changed else ()))
+    same = {name: getattr(result, name) for name in given_names}
+    now = replace(again.result, folds=folds, left_out=left_out, **same)
     classes = again.classes
     if classes is not None and solver == "file":
         classes = replace(classes, cuts=None)  # weights of a file meet no table
@@ -350,14 +341,8 @@ def _fitted_again(
     columns = again.columns.called(tuple(table.feature_names))
     if columns.squares is not None:
         columns = replace(columns, transformer=clone(columns.squares).fit(data.rows.given))
-    return replace(
-        again,
-        columns=columns,
-        columns_read=state.columns_read,
-        labels=_labels(state.labels, data.labels, table.labels),
-        classes=classes,
-        result=now,
-    )
+    labels, read = _labels(state.labels, data.labels, table.labels), state.columns_read
+    return replace(again, columns=columns, columns_read=read, labels=labels, classes=classes, result=now)
 
 
 def _of_file(problem: Problem, proof: Proof | None, findings: _Findings) -> Solution:

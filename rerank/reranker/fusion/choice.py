@@ -98,8 +98,7 @@ def best_of(held: Sequence[Floats], firsts: Sequence[int], bar: float = BAR) -> 
     """
     means = [-math.inf if np.isnan(one).all() else float(np.nanmean(one)) for one in held]
     home = max(firsts, key=means.__getitem__)
-    if math.isinf(means[home]):
-        home = int(np.argmax(means))
+    home = int(np.argmax(means)) if math.isinf(means[home]) else home
     ahead = [lead_of(one, held[home]) for one in held]
     # An error that is not known is no reason to move.
     clear = [k for k, lead in enumerate(ahead) if lead.lead > max(bar * lead.error, 0.0)]
@@ -189,16 +188,10 @@ class Trial:
         more = ", and what is taken has to lead what is kept by the safeguard" if strict else ""
         best_for_it = "with the normaliser of an engine that is best for it,"
         word = title(home, null) if firsts == [0] else f"{TOLD[like]} {best_for_it}"
-        evidence = Evidence.of(
-            results,
-            statistic=statistic.name,
-            chosen=best - 1 if best else None,
-            folds=cv,
-            rounds=repeats,
-            safeguard=safeguard,
-            null=null.name,
-            remark=f"{word} is taken where nothing else leads it by more than {BAR} standard errors{more}.",
-        )
+        remark = f"{word} is taken where nothing else leads it by more than {BAR} standard errors{more}."
+        how: dict[str, Any] = {"folds": cv, "rounds": repeats, "safeguard": safeguard, "null": null.name}
+        chosen = best - 1 if best else None
+        evidence = Evidence.of(results, statistic=statistic.name, chosen=chosen, remark=remark, **how)
         evidence = replace(evidence, options=tuple(title(option, null) for option in options[1:]))
         told = " ".join(notes), results, evidence, title(options[best], null)
         return Chosen(options[best], best == 0, *told, self.lists, held[best], self.weights[best])

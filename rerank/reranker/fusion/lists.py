@@ -115,13 +115,9 @@ def judged_runs(runs: Any, qrels: Any, depth: int | None, statistic: RankStatist
     kept = np.flatnonzero(known.judged)
     zeros, nothing = np.zeros(len(absent)), np.full((len(absent), len(read)), np.nan)
     joined = joined.some(kept)
-    joined = Joined(
-        np.append(joined.qid, words(absent)),
-        np.append(joined.docid, words([""] * len(absent))),
-        np.vstack([joined.scores, nothing]),
-        joined.names,
-        np.vstack([joined.places, nothing]),
-    )
+    ids = np.append(joined.qid, words(absent)), np.append(joined.docid, words([""] * len(absent)))
+    scores, places = (np.vstack([side, nothing]) for side in (joined.scores, joined.places))
+    joined = Joined(*ids, scores, joined.names, places)
     found = set(grades.qid[grades.grade > 0].tolist())
     known = replace(
         known,

@@ -179,9 +179,7 @@ def point(kind: str, values: Values, X: Floats, lists: Lists, given: Floats) -> 
     some = [values.evaluator.lists[number] for number in lists]
     rows, gains = (np.concatenate([getattr(one, side) for one in some]) for side in ("rows", "gains"))
     found = logistic(X[rows], gains > 0, kind != "logistic of any sign")
-    if kind != "logistic":
-        return found
-    return (POOL / m + lists.size * found) / (POOL + lists.size)
+    return found if kind != "logistic" else (POOL / m + lists.size * found) / (POOL + lists.size)
 
 
 PRIORS = ("auto", "equal", "logistic", "rrf")  # words for the weights that a fit corrects

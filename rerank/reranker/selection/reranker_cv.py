@@ -11,7 +11,7 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,6 +23,7 @@ from rerank.errors.stops import enough_memory
 from rerank.errors.telling import say
 from rerank.io.arrays import held
 from rerank.io.options import without
+from rerank.io.table import Table
 from rerank.ranks.row_gains import IdealGains
 from rerank.reranker.clock import Clock
 from rerank.reranker.columns import lists_of
@@ -51,9 +52,6 @@ from rerank.reranker.selection.options import (
 from rerank.reranker.state import FittedState, first_stage_kept
 from rerank.reranker.task import task_of
 from rerank.statistics import parse
-
-if TYPE_CHECKING:
-    from rerank.io import Table
 
 GONE = {
     "rule": "one rule holds for every statistic; safeguard says how clear a lead has to be",
@@ -288,9 +286,7 @@ class RerankerCV(Ranker):
 
     def plot(self, X: Any = None, y: Any = None, ax: Any = None) -> Any:
         """Lead and interval of every option (:func:`rerank.plots.leads`); with rows, as :meth:`Reranker.plot`."""
-        if X is not None:
-            return super().plot(X, y, ax)
-        return self._told().plot(ax)
+        return super().plot(X, y, ax) if X is not None else self._told().plot(ax)
 
     def _best(self) -> Reranker:
         check_is_fitted(self, "best_estimator_")
@@ -388,9 +384,7 @@ class _Trial:
         if chosen is not None:
             return self.options[chosen].params
         own = base.normalise is not None or (base.first_stage is None and base.radius is None)
-        if base.formulation == "resolved_rank" or own:
-            return self.options[0].params
-        return {"radius": 0.0}
+        return self.options[0].params if base.formulation == "resolved_rank" or own else {"radius": 0.0}
 
     def _say(self, number: int) -> None:
         lead = self.leads[number]

@@ -5,16 +5,20 @@ on where it stopped; a program alone.  In all of them the value is recomputed ex
 used only if it bounds the same problem.
 """
 
-from __future__ import annotations
-
 import math
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
 
+from formulations import mps
+from formulations.errors import ModelTooLarge
+from rerank import search
 from rerank.errors import CertificateError, SolverError
 from rerank.errors.stops import current, limited, protected
 from rerank.problem import Problem
@@ -50,9 +54,6 @@ from rerank.reranker.task import Task
 from rerank.search.domain import allowed
 from rerank.solvers.outcome import AGREE, Options, Outcome, Point, Progress, Stop, beside
 from rerank.solvers.progress import claims, live, printed
-
-if TYPE_CHECKING:
-    from rerank.search import SearchResult
 
 SEARCH_SHARE, SEARCH_ALONE_SHARE = 0.7, 0.97
 """The search's share of the time before a program is tried, and where none is."""
@@ -127,10 +128,8 @@ def _search_then_program(problem: Problem, task: Task, clock: Clock, start: Floa
 
 def _searched(
     problem: Problem, task: Task, clock: Clock, start: Floats | None, share: float
-) -> tuple[Solution, SearchResult]:
+) -> tuple[Solution, search.SearchResult]:
     """What a search finds in a share of the time left, polished and verified."""
-    from rerank import search
-
     to_verify = A_LIST * len(problem.lists) + A_ROW * problem.X.shape[0] + A_NUMBER * problem.X.size
     limit = clock.share(share, reserve=to_verify)
     points = task.node_limit == 0 and task.checkpoint is None
@@ -159,16 +158,9 @@ def _searched(
             f"The search claims {found.value:.12g}, but its weights are worth {best.value:.12g} when recomputed "
             "exactly; please report this."
         )
-    solution = Solution(
-        **best.figures,
-        bound=found.bound,
-        bound_source="search",
-        start_value=found.start_value,
-        nodes=int(found.nodes),
-        proof=found.proof,
-        gave_up=found.gave_up,
-        history=tuple(course),
-    )
+    said = {name: getattr(found, name) for name in ("bound", "start_value", "proof", "gave_up")}
+    said |= {"bound_source": "search", "nodes": int(found.nodes), "history": tuple(course)}
+    solution = Solution(**best.figures, **said)
     limit, open_ = task.node_limit, not (found.closed or found.gave_up or found.interrupted)
     if limit is not None and open_ and solution.nodes >= limit and clock.remaining > 0:
         solution = replace(solution, gave_up=True).noting(
@@ -225,8 +217,6 @@ def seconds_to_state(problem: Problem, formulation: str, allowed: float = math.i
     at its pairs would take more than a quarter of the seconds that are ``allowed``; to build it takes several times as
     long, unless the limits of the weights decide nearly all of them.
     """
-    from formulations.errors import ModelTooLarge
-
     reached = sum(unit.positive.size for unit in problem.units)
     each = A_DIFFERENCE * problem.n_features + (0.0 if formulation == "pos_top" else A_PAIR)  # which keeps no pair
     pairs = counted_pairs(problem, formulation) * each
@@ -240,8 +230,6 @@ def seconds_to_state(problem: Problem, formulation: str, allowed: float = math.i
 
 def alone(problem: Problem, task: Task, clock: Clock, start: Floats | None) -> Solution:
     """Solve the plain program of ``task.formulation``, with a start from a short line search."""
-    from rerank import search
-
     check_stated()
     name = task.formulation
     with clock.phase("start"):
@@ -250,14 +238,10 @@ def alone(problem: Problem, task: Task, clock: Clock, start: Floats | None) -> S
     with clock.phase("certificate"):
         w = allowed(problem, normalised(np.asarray(w, dtype=np.float64), problem.limits))
         best = verified(problem, w) if meets(problem, w) else None
-    solution = Solution(
-        **({"weights": w, "value": -math.inf} if best is None else best.figures),
-        bound=math.inf,
-        bound_source="ideal",
-        start_value=float(value),
-        formulation=name,
-        history=() if best is None else (Moment(clock.spent, best.value, problem.ideal),),
-    )
+    figures: dict[str, Any] = {"weights": w, "value": -math.inf} if best is None else best.figures
+    history = () if best is None else (Moment(clock.spent, best.value, problem.ideal),)
+    figures |= {"start_value": float(value), "formulation": name, "history": history}
+    solution = Solution(**figures, bound=math.inf, bound_source="ideal")
     if (seconds := seconds_to_state(problem, name, clock.remaining)) > clock.remaining:
         needed = f"that takes up to {seconds:.0f} s" if math.isfinite(seconds) else "it is too large"
         return solution.noting(
@@ -270,12 +254,12 @@ def alone(problem: Problem, task: Task, clock: Clock, start: Floats | None) -> S
     return solution
 
 
-def box_of(problem: Problem, found: SearchResult | None) -> tuple[Floats, Floats] | None:
+def box_of(problem: Problem, found: search.SearchResult | None) -> tuple[Floats, Floats] | None:
     """The box of weights that a search left open, for a program; None where that measures weights by their sum."""
     return None if found is None or problem.by_sum else found.box
 
 
-def confirm(problem: Problem, task: Task, clock: Clock, solution: Solution, found: SearchResult) -> Solution:
+def confirm(problem: Problem, task: Task, clock: Clock, solution: Solution, found: search.SearchResult) -> Solution:
     """Solve the chosen program and compare its answer with that of the search."""
     name = task.formulation
     if task.radius == 0:  # one point is allowed, which needs no second opinion
@@ -337,7 +321,7 @@ def _compared(problem: Problem, solution: Solution, stated: Stated, outcome: Out
 
 
 def proceed(
-    problem: Problem, task: Task, clock: Clock, solution: Solution, name: str, found: SearchResult | None = None
+    problem: Problem, task: Task, clock: Clock, solution: Solution, name: str, found: search.SearchResult | None = None
 ) -> Solution:
     """Solve a program from known weights, for better ones and a bound. After a search, which ``found`` them, it goes on
     with its cut-off and box; its optimum has to be the problem's.
@@ -413,12 +397,6 @@ def run(
     progress: Callable[[Progress], None] | None = None,
 ) -> Outcome:
     """Solve the program with HiGHS in memory, or with another solver through a file."""
-    import tempfile
-    from pathlib import Path
-
-    from joblib import effective_n_jobs
-
-    from formulations import mps
     from rerank.solvers import gateway, highs
 
     more: dict[str, Any] = {"node_limit": task.node_limit, "verbose": task.verbose, "progress": progress}

@@ -5,16 +5,16 @@ rows, with whole columns fixed, and every row of the user's is then decided in r
 equalities, which doubles can seldom keep, have a tolerance.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
+from formulations.program import Program
 from rerank.errors import CertificateError, InputError
 from rerank.problem import Problem
 from rerank.problem.lists import Floats, Indices
@@ -34,11 +34,6 @@ from rerank.reranker.solve.verified import (
     won_pairs,
 )
 from rerank.search.domain import allowed, sides_of
-
-if TYPE_CHECKING:
-    from scipy import sparse
-
-    from formulations.program import Program
 
 Mask = NDArray[np.bool_]
 
@@ -312,9 +307,8 @@ class OwnProgram:
         sums = base.matrix @ point
         off = np.maximum(base.row_lower - sums, sums - base.row_upper)
         off[[name in pairs for name in base.rows]] = 0.0
-        if not off.size or off.max() <= SAME:
-            return None
-        return base.rows[int(off.argmax())], float(off.max())
+        missed = off.size and off.max() > SAME
+        return (base.rows[int(off.argmax())], float(off.max())) if missed else None
 
     # -- the best point near a solver's -------------------------------------------------------------------------------
 
@@ -463,8 +457,6 @@ def own_program(
 
 def _own_rows(program: Program, base: Program, place: Indices) -> Indices:
     """Rows of a program that are not those of the base: by name, entries and sides."""
-    from scipy import sparse
-
     known = {name: i for i, name in enumerate(base.rows)}
     pairs = [(i, known[name]) for i, name in enumerate(program.rows) if name in known]
     shared = np.array(pairs, np.intp).reshape(-1, 2)

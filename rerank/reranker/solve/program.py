@@ -4,26 +4,23 @@ This module knows which program may be used for which statistic, and how its obj
 value.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from formulations.errors import FormulationError
+from formulations.program import Program
 from rerank.errors import InputError, nearest, unknown
 from rerank.errors.compiling import load
 from rerank.problem import Problem
 from rerank.problem.lists import Floats
 from rerank.search.domain import allowed, sides_of
 from rerank.statistics import RankStatistic
-
-if TYPE_CHECKING:
-    from formulations.compile import Program
 
 FORMULATIONS = ("auto", "subrank", "resolved_rank", "mixed", "auc", "pairwise", "pos_top")
 
@@ -63,9 +60,7 @@ def chosen_formulation(name: str, statistic: RankStatistic) -> str:
         return name
     if statistic.by_order:
         return "pairwise"
-    if statistic.alone:
-        return "pos_top"
-    return "auc" if statistic.counts_pairs else "mixed"
+    return "pos_top" if statistic.alone else "auc" if statistic.counts_pairs else "mixed"
 
 
 def has_program(problem: Problem) -> bool:
@@ -131,9 +126,7 @@ def normalised(w: Floats, limits: tuple[Floats, Floats] | None = None) -> Floats
     if limits is not None:
         return np.where(np.abs(w) > 1e-9 * np.abs(limits).max(axis=0), w, 0.0)
     size = float(np.max(np.abs(w), initial=0.0))
-    if size <= 1e-9:
-        return np.zeros_like(w)
-    return np.where(np.abs(w) > 1e-9 * size, w / size, 0.0)
+    return np.zeros_like(w) if size <= 1e-9 else np.where(np.abs(w) > 1e-9 * size, w / size, 0.0)
 
 
 def build_model(problem: Problem, formulation: str, box: Any = None, **choices: Any) -> Any:
@@ -160,8 +153,6 @@ def build_model(problem: Problem, formulation: str, box: Any = None, **choices: 
 @contextmanager
 def stated_wrong() -> Iterator[None]:
     """What a program or its files refuse is wrong input here."""
-    from formulations.errors import FormulationError
-
     try:
         yield
     except FormulationError as error:

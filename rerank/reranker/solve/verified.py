@@ -1,14 +1,13 @@
 """Weights are polished, recomputed exactly and compared with what was claimed, before they are reported."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rerank.certificate import Certificate, certify, meets_quotas
 from rerank.errors import CertificateError
 from rerank.errors.stops import current
 from rerank.problem import Problem
@@ -16,9 +15,6 @@ from rerank.problem.lists import Floats
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.solve.program import normalised
 from rerank.search.domain import allowed, sides_of
-
-if TYPE_CHECKING:
-    from rerank.certificate import Certificate
 
 Pairs = NDArray[np.intp]
 Sides = Sequence[tuple[Floats, float, str]]  # rows on the weights, ``a.w >= b``
@@ -66,15 +62,11 @@ def summed(problem: Problem) -> float:
 
 def verified(problem: Problem, w: Floats, as_given: bool = False) -> Verified:
     """Recompute ``w`` exactly; ``as_given`` is that of :func:`rerank.certificate.certify`."""
-    from rerank.certificate import certify
-
     return Verified(w, certify(problem, w, as_given))
 
 
 def meets(problem: Problem, w: Floats) -> bool:
     """Whether the order by weights meets the quotas, exactly."""
-    from rerank.certificate import meets_quotas
-
     return not problem.quotas or meets_quotas(problem, w)
 
 
@@ -275,6 +267,4 @@ def _solve(differences: Floats, low: Floats, high: Floats, kept: Kept) -> tuple[
         **equal,
         options={"primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9},
     )
-    if answer.x is None:
-        return None
-    return np.clip(answer.x[:d], low, high), float(answer.x[d])
+    return None if answer.x is None else (np.clip(answer.x[:d], low, high), float(answer.x[d]))
