@@ -8,7 +8,7 @@ from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from rerank.errors import InputError, SolverError
+from rerank.errors import SolverError
 from rerank.latent import LatentRoBiRank, evaluate
 from rerank.latent.engines.interface import VALIDATION, seed_of
 from rerank.latent.engines.local import LocalEngine
@@ -309,8 +309,7 @@ def test_counts_given_to_methods_are_checked(logs, wrong):
 def test_what_training_has_fixed_cannot_be_changed_on_the_way(logs):
     model = small(n_epochs=1).fit(logs[0])
     for options in (dict(n_factors=6), dict(n_shards=1)):
-        with pytest.raises(InputError, match="call fit to begin anew"):
-            small(n_epochs=1).fit(logs[0]).set_params(**options).partial_fit(logs[0])
+        refuses("call fit to begin anew", small(n_epochs=1).fit(logs[0]).set_params(**options).partial_fit, logs[0])
     model.set_params(n_shards=None).partial_fit(logs[0])
     assert same(model, small(n_epochs=2).fit(logs[0]))
 

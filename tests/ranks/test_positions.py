@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rerank.errors import InputError
 from rerank.ranks import lost_counts, resolved_ranks, subranks, value_of_lost
 from rerank.ranks.lists import number_lists, places_by_list, rows_by_list
 from rerank.ranks.rationals import (
@@ -24,6 +23,7 @@ from rerank.ranks.rationals import (
 from rerank.ranks.row_gains import gains
 from rerank.statistics import parse
 from tests.cases.examples import examples
+from tests.cases.refuses import refuses
 from tests.oracles.tie_orders import STATISTICS, few_scores, labelled_scores
 
 # Figure 2 of the paper; its row of labels is lost, so a 1 stands where a tie must have gone against it.
@@ -203,8 +203,7 @@ def test_any_hashable_value_is_an_id():
 
 def test_without_ids_there_is_one_list():
     assert [(name, rows.tolist()) for name, rows in rows_by_list(None, 3)] == [(0, [0, 1, 2])]
-    with pytest.raises(InputError, match="3 rows and qid has shape"):
-        list(rows_by_list([1, 2], 3))
+    refuses("3 rows and qid has shape", list, rows_by_list([1, 2], 3))
 
 
 def test_gains():

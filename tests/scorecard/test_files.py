@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 
 from rerank.errors import InputError
 from rerank.scorecard import Card, Question, Scorecard
+from tests.cases.refuses import refuses
 from tests.scorecard.export_cases import cards, table
 
 few = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -81,8 +82,7 @@ def test_a_spreadsheet_takes_no_question_for_a_formula(tmp_path):
 @pytest.mark.parametrize("text", ["a\rb", "a\0b", "\udc80"])
 def test_a_text_that_csv_loses_is_kept_by_json(tmp_path, text):
     card = Card((Question("a", "=", text),), (1,))
-    with pytest.raises(InputError, match="CSV loses"):
-        card.save(tmp_path / "card.csv")
+    refuses("CSV loses", card.save, tmp_path / "card.csv")
     card.save(tmp_path / "card.json")
     assert Card.of(tmp_path / "card.json") == card
 
@@ -200,13 +200,11 @@ def test_damaged_json_is_refused(tmp_path, old, new, said):
 def test_what_cannot_be_read_or_written_is_said(tmp_path):
     (tmp_path / "a.json").mkdir()
     for act in (Card.of, fitted().save):
-        with pytest.raises(InputError, match="folder"):
-            act(tmp_path / "a.json")
+        refuses("folder", act, tmp_path / "a.json")
     (tmp_path / "b.csv").write_bytes(b"question,points\n" + b"a >= 1,1\n" * 10**6)
     (tmp_path / "c.json").write_bytes(b"\xff\xfe")
     for name, said in (("b.csv", "larger than"), ("c.json", "is no card"), ("none.json", "Cannot read")):
-        with pytest.raises(InputError, match=said):
-            Card.of(tmp_path / name)
+        refuses(said, Card.of, tmp_path / name)
 
 
 @pytest.mark.parametrize(
