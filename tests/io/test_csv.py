@@ -58,6 +58,8 @@ def test_quotes_marks_and_line_ends_of_other_programs(file):
 
 
 BAD = [
+    ("a,b\n1,2\n", {"delimiter": '"'}, "is not one character that separates"),
+    ("\n\n", {}, "is empty"),
     # text, options, what the sentence says
     ("", {}, "is empty"),
     ("1,2\n3,4\n", {}, "line 1: there are numbers where the column names should be"),
@@ -72,6 +74,7 @@ BAD = [
     ("a,b\n1,x\n1,2\n", {}, "line 3: column 'b' holds the number 2 after text"),
     ("a,b\n1,2\n1,1_000\n", {}, "line 3: column 'b' holds '1_000' where a number"),
     ("a,b\n1,2\n3\n", {}, "line 3: there are 1 cells under 2 column names"),
+    ("a,b\n1,2,3\n", {}, "line 2: there are 3 cells under 2"),
     ("a,b\n1,2\n1,\n", {}, "line 3: column 'b' is empty"),
     ("a,b\n1,\n1,2\n", {}, "line 2: column 'b' is empty"),
     ("a,b\n1,NA\n1,2\n", {}, r"line 2: column 'b' has no value \('NA'\)"),
@@ -81,6 +84,7 @@ BAD = [
     ("a,b\n1,2\n1,-1\n", {"weight": "b"}, "line 3: column 'b' holds -1, but a weight is 0 or more"),
     ("a,b\n1,yes\n", {"label": "b"}, "line 2: column 'b' holds 'yes' where a number"),
     ("a,b\n1,x\n2, \n", {"qid": "b"}, "line 3: column 'b' is empty"),
+    ('a,b\n1,"2"x\n', {}, "line 2: the line is not CSV"),
     ('a,b\n1,"2\n', {}, "line 2: the line is not CSV"),
     ('"a\nb",c\n1,2\n1,x\n', {}, "line 4: column 'c' holds 'x'"),  # lines of the file, not rows
     ("a,b\n1," + "2" * 200_000 + "\n", {}, "line 2: the line is not CSV"),

@@ -42,8 +42,8 @@ def test_grades_go_with_the_table(tmp_path, form):
 GOOD = {"format": "exact-rerank ideal grades", "schema": 1, "grades": {"1": [1]}}
 
 
-GRADES_THAT_ARE_NONE = [[1], {"1": 1}, *({"1": [grade]} for grade in (-1, True, float("nan"), 10**400))]
-BODIES = [{}, GOOD | {"format": "x"}, GOOD | {"schema": True}, GOOD | {"more": 1}]
+GRADES_THAT_ARE_NONE = [[1], {"1": 1}, *({"1": [grade]} for grade in (-1, 0, True, "1", float("nan"), 10**400))]
+BODIES = [[], {}, GOOD | {"format": "x"}, GOOD | {"schema": 2}, GOOD | {"schema": True}, GOOD | {"more": 1}]
 
 
 @pytest.mark.parametrize("body", [*BODIES, *(GOOD | {"grades": grades} for grades in GRADES_THAT_ARE_NONE)])

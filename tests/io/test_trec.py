@@ -49,6 +49,7 @@ def test_a_bad_run_is_one_sentence_with_its_place(file, text, sentence):
         ("q1 d1 0.5\n", "is not a whole number up to 1000; correct it, or exchange the files if this is a run"),
         ("q1 Q0 d1 1 2.5 t\n", "line 1: there are 6 columns, not 4; this looks like a run, .*; exchange the files"),
         ("# q\n\nq1 0 d1 1\nq1 0 d2 1 5\n", "line 4: there are 5 columns, not 4"),
+        ("q1 0 d1 1e9\n", "line 1: the grade '1e9' is not a whole number up to"),
         ("q1 0 d1 1\nq1 0 d1 1\n", "line 2: the document 'd1'"),
     ],
 )

@@ -251,6 +251,7 @@ def test_users_and_items_without_records(logs):
 def test_what_cannot_be_learnt_or_asked_is_named(logs):
     for bad, words in [(sp.csr_matrix((4, 5)), "0 records"), (sp.csr_matrix(np.ones((4, 1))), "two items")]:
         refuses(words, small(n_epochs=1, n_shards=1).fit, bad)
+    refuses("random_state", split_log, logs[0], (0.5,), -1)
     model = small(n_epochs=1)
     with pytest.raises(NotFittedError):
         model.recommend([0])
@@ -267,6 +268,7 @@ WRONG = {
     "n_factors": [0],
     "popular": [1.0],
     "n_shards": [0, True],
+    "n_jobs": [1.0],
     "xi": ["guess"],
     "engine": ["spark"],
     "n_epochs": [2.5, True],
