@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from rerank.errors import InputError
 from rerank.io.arrays import check_labels, check_matrix, check_qid
+from tests.cases.refuses import refuses
 
 
 @pytest.mark.parametrize(
@@ -45,8 +46,7 @@ def test_a_table_that_cannot_be_used_is_refused_with_the_place(X, sentence):
 
 
 def test_feature_names_are_used():
-    with pytest.raises(InputError, match=r"column 1 \('year'\)"):
-        check_matrix([[1, np.nan]], ["age", "year"])
+    refuses(r"column 1 \('year'\)", check_matrix, [[1, np.nan]], ["age", "year"])
 
 
 @pytest.mark.parametrize(
@@ -61,8 +61,7 @@ def test_feature_names_are_used():
     ],
 )
 def test_labels_that_cannot_be_used_are_refused(y, sentence):
-    with pytest.raises(InputError, match=sentence):
-        check_labels(y, 3)
+    refuses(sentence, check_labels, y, 3)
 
 
 def test_labels_may_be_bool_grades_a_column_or_of_one_class_when_only_scored():

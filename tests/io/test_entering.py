@@ -18,6 +18,7 @@ from rerank.io.frames import numbers
 from rerank.io.labels import TwoLabels, read_labels
 from rerank.io.reader import column_names
 from rerank.io.runs import run_of
+from tests.cases.refuses import refuses
 
 FRAME = pd.DataFrame({"a": [1.5, 2.5, 3.5], "b": [4, 5, 6], "y": [0, 1, 0]})
 
@@ -71,8 +72,7 @@ def test_an_index_of_plain_numbers_is_no_column_and_bad_metadata_is_passed_over(
     table = read_table(tmp_path / "t.parquet", label="y")
     assert table.feature_names == ("a", "b") and table.notes == ()
     FRAME.rename_axis("query_id").iloc[[1, 0, 2]].to_parquet(tmp_path / "q.parquet")
-    with pytest.raises(InputError, match="'query_id' is called like the id of a list"):
-        read_table(tmp_path / "q.parquet", label="y")
+    refuses("'query_id' is called like the id of a list", read_table, tmp_path / "q.parquet", label="y")
     odd = b'{"index_columns": [["a"], {"kind": "range"}, 5]}'
     for meta in (b"{", b"[]", b'{"index_columns": 3}', odd, b"\xff"):
         odd = pa.table(FRAME).replace_schema_metadata({b"pandas": meta})
@@ -168,8 +168,7 @@ def test_other_negative_labels_are_refused_by_every_reader(tmp_path, labels):
     (tmp_path / "t.csv").write_text("a,y\n" + "".join(f"1,{label}\n" for label in labels))
     (tmp_path / "t.svm").write_text("".join(f"{label} 1:2\n" for label in labels))
     for name, options in (("t.parquet", {"label": "y"}), ("t.csv", {"label": "y"}), ("t.svm", {})):
-        with pytest.raises(InputError, match="label"):
-            read_table(tmp_path / name, **options)
+        refuses("label", read_table, tmp_path / name, **options)
 
 
 WORDS = [
@@ -200,11 +199,9 @@ def test_the_advice_on_words_names_the_one_that_people_mean(tmp_path, words, mea
 
 
 def test_the_advice_offers_both_words_where_none_is_meant_by_most(tmp_path):
-    with pytest.raises(InputError, match="pos_label='ham' or pos_label='spam'"):
-        read_labels(["ham", "spam"], 2)
+    refuses("pos_label='ham' or pos_label='spam'", read_labels, ["ham", "spam"], 2)
     (tmp_path / "t.csv").write_text("a,y\n1,ham\n2,spam\n")
-    with pytest.raises(InputError, match=r"positive='ham' \(--positive-label 'ham'\) or positive='spam'"):
-        read_csv(tmp_path / "t.csv", label="y")
+    refuses(r"positive='ham' \(--positive-label 'ham'\) or positive='spam'", read_csv, tmp_path / "t.csv", label="y")
 
 
 def test_decimal_labels_are_numbers_and_signs_of_any_kind_are_mapped():
@@ -230,8 +227,7 @@ def test_grades_of_a_file_are_understood_by_a_model_of_words_or_signs():
 def test_a_small_file_that_unpacks_to_many_rows_is_refused_at_once(tmp_path, row):
     (tmp_path / "t.csv.gz").write_bytes(gzip.compress(b"a,b\n") + gzip.compress(row * 10**5) * 1000)
     began = time.process_time()
-    with pytest.raises(InputError, match="unpacks to more than .* unpack it"):
-        read_csv(tmp_path / "t.csv.gz")
+    refuses("unpacks to more than .* unpack it", read_csv, tmp_path / "t.csv.gz")
     assert time.process_time() - began < 2
 
 
@@ -241,8 +237,7 @@ def test_lines_are_bounded_by_the_bytes_of_the_file(tmp_path, monkeypatch):
     (tmp_path / "t.csv.gz").write_bytes(gzip.compress(text))
     assert len(read_csv(tmp_path / "t.csv.gz")) == 3000  # as many lines as an honest file needs bytes for
     (tmp_path / "t.csv.gz").write_bytes(gzip.compress(b"a\n" + b"1\n" * 3000))
-    with pytest.raises(InputError, match="more than 10 lines"):
-        read_csv(tmp_path / "t.csv.gz")
+    refuses("more than 10 lines", read_csv, tmp_path / "t.csv.gz")
 
 
 def test_runs_come_from_any_frame():

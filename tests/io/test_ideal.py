@@ -6,8 +6,8 @@ import os
 import numpy as np
 import pytest
 
-from rerank.errors import InputError
 from rerank.io import Table, read_csv, read_svmlight, write_csv, write_svmlight
+from tests.cases.refuses import refuses
 
 GRADES = {"1": (2.0, 1.0), "9": (0.5,)}
 TABLE = Table(
@@ -42,8 +42,8 @@ def test_grades_go_with_the_table(tmp_path, form):
 GOOD = {"format": "exact-rerank ideal grades", "schema": 1, "grades": {"1": [1]}}
 
 
-GRADES_THAT_ARE_NONE = [[1], {"1": 1}, *({"1": [grade]} for grade in (-1, True, float("nan"), 10**400))]
-BODIES = [{}, GOOD | {"format": "x"}, GOOD | {"schema": True}, GOOD | {"more": 1}]
+GRADES_THAT_ARE_NONE = [[1], {"1": 1}, *({"1": [grade]} for grade in (-1, 0, True, "1", float("nan"), 10**400))]
+BODIES = [[], {}, GOOD | {"format": "x"}, GOOD | {"schema": 2}, GOOD | {"schema": True}, GOOD | {"more": 1}]
 
 
 @pytest.mark.parametrize("body", [*BODIES, *(GOOD | {"grades": grades} for grades in GRADES_THAT_ARE_NONE)])
@@ -56,8 +56,7 @@ def test_damaged_grades_are_refused_and_never_replaced_or_removed(tmp_path, body
         lambda: write_csv(tmp_path / "t.csv", TABLE),
         lambda: write_csv(tmp_path / "t.csv", Table(TABLE.X, None, None, None, ("a", "b"))),
     ):
-        with pytest.raises(InputError, match=r"ideal\.json holds no grades"):
-            act()
+        refuses(r"ideal\.json holds no grades", act)
     assert beside.read_text() == json.dumps(body)
     beside.unlink()
     assert read_csv(tmp_path / "t.csv", label="target", qid="qid").X.tolist() == TABLE.X.tolist()
@@ -67,5 +66,4 @@ def test_damaged_grades_are_refused_and_never_replaced_or_removed(tmp_path, body
 def test_other_files_there_are_refused(tmp_path, raw):
     write_csv(tmp_path / "t.csv", TABLE)
     (tmp_path / "t.csv.ideal.json").write_bytes(raw)
-    with pytest.raises(InputError, match="holds no grades"):
-        read_csv(tmp_path / "t.csv", label="target", qid="qid")
+    refuses("holds no grades", read_csv, tmp_path / "t.csv", label="target", qid="qid")

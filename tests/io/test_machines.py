@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from rerank import datasets
-from rerank.errors import InputError
 from rerank.io.machines import HOT, SENSORS, WORN
+from tests.cases.refuses import refuses
 
 
 def test_the_same_seed_gives_the_same_machines_and_others_give_others():
@@ -36,5 +36,4 @@ def test_one_way_to_fail_has_linear_log_odds():
 
 
 def test_other_ways_to_fail_are_refused():
-    with pytest.raises(InputError, match="1 or 2"):
-        datasets.machines(5, 0, ways=3)
+    refuses("1 or 2", datasets.machines, 5, 0, ways=3)

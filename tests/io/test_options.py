@@ -6,8 +6,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from rerank.errors import InputError, nearest, similar, unknown
+from rerank.errors import nearest, similar, unknown
 from rerank.io.options import drawn_seed, generator, one_of, real, seed, source, whole
+from tests.cases.refuses import refuses
 
 NO_NUMBERS = ["3", None, True, np.bool_(True), math.nan]
 SENTENCES = {
@@ -57,21 +58,17 @@ def test_what_is_taken_as_which_python_value_and_what_is_refused(name):
             found = check("k", value, **ends)
             assert found == wanted and type(found) is type(wanted)
     for value in refused:
-        with pytest.raises(InputError, match=sentence):
-            check("k", value, **ends)
+        refuses(sentence, check, "k", value, **ends)
 
 
 def test_seeds():
     assert seed(None) == 0 and seed(np.int32(7)) == 7
     assert seed(np.random.RandomState(1)) == drawn_seed(np.random.RandomState(1)) == drawn_seed(1)
     for value in (-1, 2**31, True, "x"):
-        with pytest.raises(InputError, match="random_state is"):
-            seed(value)
+        refuses("random_state is", seed, value)
     for value in (-1, "x", 0.5):
-        with pytest.raises(InputError, match="random_state is .*; give a whole number"):
-            drawn_seed(value)
-        with pytest.raises(InputError, match="random_state is .*; give a whole number"):
-            generator(value)
+        refuses("random_state is .*; give a whole number", drawn_seed, value)
+        refuses("random_state is .*; give a whole number", generator, value)
 
 
 def test_what_draws_is_kept():

@@ -31,6 +31,8 @@ BAD = [
     ("1 1:2\nnan 1:2\n", {}, r"line 2: column 'label' has no value \('nan'\)"),
     ("2 1:2\n-1 1:2\n", {}, "line 2: the label is -1, but labels are 0/1, -1/1 or grades"),
     ("1 1:2 2\n", {}, "line 1: '2' is not index:value"),
+    ("1 -1:2\n", {}, "line 1: '-1:2' is not index:value"),
+    ("1 1:2\n1 2:inf 3:1\n", {}, "line 2: column 'value' holds inf"),
     ("1 1:x\n", {}, "line 1: column 1 holds 'x'"),
     ("1 1:2 1:3\n", {}, "line 1: a feature index comes twice"),
     ("1 0:2\n", {}, "line 1: there is a feature index 0; pass zero_based=True"),

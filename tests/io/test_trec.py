@@ -11,6 +11,7 @@ from rerank.io import fuse, read_qrels, read_run, trec, write_qrels, write_run
 from rerank.io.fusion import join
 from rerank.io.table import words
 from rerank.io.trec import Run
+from tests.cases.refuses import refuses
 
 RUN = "q1 Q0 d1 1 3.5 sys\nq1 Q0 d2 9 -1e-3 sys\n\nq2 Q0 d1 1 7 sys\n"
 QRELS = "q1 0 d1 0\nq1 0 d3 2\nq2 0 d1 1\nq3 0 d9 1\nq1 0 d2 -1\n"
@@ -36,8 +37,7 @@ BAD_RUNS = [
 
 @pytest.mark.parametrize(("text", "sentence"), BAD_RUNS)
 def test_a_bad_run_is_one_sentence_with_its_place(file, text, sentence):
-    with pytest.raises(InputError, match=sentence):
-        read_run(file(text))
+    refuses(sentence, read_run, file(text))
 
 
 @pytest.mark.parametrize(
@@ -49,12 +49,12 @@ def test_a_bad_run_is_one_sentence_with_its_place(file, text, sentence):
         ("q1 d1 0.5\n", "is not a whole number up to 1000; correct it, or exchange the files if this is a run"),
         ("q1 Q0 d1 1 2.5 t\n", "line 1: there are 6 columns, not 4; this looks like a run, .*; exchange the files"),
         ("# q\n\nq1 0 d1 1\nq1 0 d2 1 5\n", "line 4: there are 5 columns, not 4"),
+        ("q1 0 d1 1e9\n", "line 1: the grade '1e9' is not a whole number up to"),
         ("q1 0 d1 1\nq1 0 d1 1\n", "line 2: the document 'd1'"),
     ],
 )
 def test_bad_judgements_are_one_sentence_with_their_place(file, text, sentence):
-    with pytest.raises(InputError, match=sentence):
-        read_qrels(file(text))
+    refuses(sentence, read_qrels, file(text))
 
 
 def test_three_columns_names_of_columns_and_remarks_are_read(file):
@@ -174,8 +174,7 @@ def test_what_the_format_cannot_hold_is_refused_and_nothing_written(tmp_path):
         (lambda: write_run(path, ["q"], ["d"], [np.nan]), "score in row 0 is not finite"),
         (lambda: write_run(path, ["q"], ["d"], [1, 2]), "1 qids and 1 documents for 2 rows"),
     ]:
-        with pytest.raises(InputError, match=sentence):
-            call()
+        refuses(sentence, call)
     assert list(tmp_path.iterdir()) == []
 
 

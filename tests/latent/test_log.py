@@ -284,6 +284,5 @@ def test_scores_that_are_nan_are_refused_and_minus_infinity_leaves_out():
     for value in (np.nan, -np.inf):
         scores[user, item] = value
         if np.isnan(value):
-            with pytest.raises(InputError, match=f"score of item {item} for user {user} is NaN"):
-                evaluate(lambda users: scores[users], held, 8)
+            refuses(f"score of item {item} for user {user} is NaN", evaluate, lambda users: scores[users], held, 8)
     assert evaluate(lambda users: scores[users], held, 8).means()["recall"] < 1

@@ -8,7 +8,7 @@ from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from rerank.errors import InputError, SolverError
+from rerank.errors import SolverError
 from rerank.latent import LatentRoBiRank, evaluate
 from rerank.latent.engines.interface import VALIDATION, seed_of
 from rerank.latent.engines.local import LocalEngine
@@ -251,6 +251,7 @@ def test_users_and_items_without_records(logs):
 def test_what_cannot_be_learnt_or_asked_is_named(logs):
     for bad, words in [(sp.csr_matrix((4, 5)), "0 records"), (sp.csr_matrix(np.ones((4, 1))), "two items")]:
         refuses(words, small(n_epochs=1, n_shards=1).fit, bad)
+    refuses("random_state", split_log, logs[0], (0.5,), -1)
     model = small(n_epochs=1)
     with pytest.raises(NotFittedError):
         model.recommend([0])
@@ -267,6 +268,7 @@ WRONG = {
     "n_factors": [0],
     "popular": [1.0],
     "n_shards": [0, True],
+    "n_jobs": [1.0],
     "xi": ["guess"],
     "engine": ["spark"],
     "n_epochs": [2.5, True],
@@ -309,8 +311,7 @@ def test_counts_given_to_methods_are_checked(logs, wrong):
 def test_what_training_has_fixed_cannot_be_changed_on_the_way(logs):
     model = small(n_epochs=1).fit(logs[0])
     for options in (dict(n_factors=6), dict(n_shards=1)):
-        with pytest.raises(InputError, match="call fit to begin anew"):
-            small(n_epochs=1).fit(logs[0]).set_params(**options).partial_fit(logs[0])
+        refuses("call fit to begin anew", small(n_epochs=1).fit(logs[0]).set_params(**options).partial_fit, logs[0])
     model.set_params(n_shards=None).partial_fit(logs[0])
     assert same(model, small(n_epochs=2).fit(logs[0]))
 

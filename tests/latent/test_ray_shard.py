@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from rerank.errors import InputError
 from rerank.latent import LatentRoBiRank
 from rerank.latent.engines import ray_shard
 from rerank.latent.engines.interface import Report, Settings, Step, shards_of
@@ -13,6 +12,7 @@ from rerank.latent.engines.ray_shard import OutOfStepError, RayShard, block_of, 
 from rerank.latent.log import log_of
 from tests.cases.examples import examples
 from tests.cases.latent import clustered_log, random_factors
+from tests.cases.refuses import refuses
 
 N_USERS, N_ITEMS, D = 30, 40, 3
 LOG = log_of(clustered_log(N_USERS, N_ITEMS))
@@ -188,8 +188,7 @@ def failing(error):
 def test_without_ray_the_error_says_what_to_install(monkeypatch):
     missing = failing(ModuleNotFoundError("No module named 'ray'", name="ray"))
     monkeypatch.setattr("rerank.latent.engines.importlib.import_module", missing)
-    with pytest.raises(InputError, match=r"exact-rerank\[ray\]"):
-        LatentRoBiRank(engine="ray").fit(clustered_log())
+    refuses(r"exact-rerank\[ray\]", LatentRoBiRank(engine="ray").fit, clustered_log())
 
 
 def test_the_error_of_a_damaged_ray_is_not_replaced(monkeypatch):

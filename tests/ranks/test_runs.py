@@ -216,8 +216,7 @@ def suffixed(run, end="#0"):
 
 
 def test_ids_that_match_nothing_are_refused_with_both_sides():
-    with pytest.raises(InputError, match="0 of 8 judged documents occur in the run: ids look like 'a#0' in"):
-        run_values(suffixed(FOUND), JUDGED)
+    refuses("0 of 8 judged documents occur in the run: ids look like 'a#0' in", run_values, suffixed(FOUND), JUDGED)
     with pytest.raises(InputError, match="the run has 'Qq0', and the judgements have 'q0'"):
         run_values({f"Q{query}": own for query, own in FOUND.items()}, JUDGED)
     refuses("the run has 'none'", run_values, tables({}, {})[0], JUDGED)

@@ -11,8 +11,8 @@ import pytest
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from rerank.errors import InputError
 from rerank.scorecard import Scorecard
+from tests.cases.refuses import refuses
 from tests.scorecard import oracle
 from tests.scorecard.test_search import fitted, wide
 
@@ -88,8 +88,7 @@ def test_words_need_pos_label_and_three_labels_are_refused():
         (np.zeros(len(rows.y)), "one class only"),
         (None, "requires y"),
     ):
-        with pytest.raises(InputError, match=said):
-            Scorecard().fit(rows.X, y)
+        refuses(said, Scorecard().fit, rows.X, y)
 
 
 def test_a_fit_reads_as_sentences():

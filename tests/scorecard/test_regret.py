@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rerank.errors import InputError
 from rerank.scorecard import Card, Scorecard
+from tests.cases.refuses import refuses
 from tests.scorecard import oracle
 from tests.scorecard.test_search import QUICK, SEEDS
 
@@ -93,5 +93,4 @@ def test_a_search_that_is_cut_gives_no_less_than_the_regret():
 )
 def test_what_is_no_card_is_refused(card, said):
     rows = oracle.drawn(0)
-    with pytest.raises(InputError, match=said):
-        Scorecard().regret(card, rows.X, rows.y)
+    refuses(said, Scorecard().regret, card, rows.X, rows.y)

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.sparse import csr_matrix
 
-from rerank.errors import InputError
 from rerank.scorers import RankSVM
 from rerank.scorers.base import RankingData, groups_of
 from rerank.scorers.conversions import alpha_of_c, c_of_alpha, count_pairs
@@ -18,6 +17,7 @@ from rerank.scorers.ranksvm.kernels import LEAF, make_nodes
 from rerank.scorers.ranksvm.newton import DesignMatrix
 from rerank.scorers.ranksvm.pairs import Pairs, by_utility, list_weights
 from tests.cases.examples import examples
+from tests.cases.refuses import refuses
 from tests.cases.scorers import bipartite, sparse, utilities
 
 
@@ -146,8 +146,7 @@ def test_weight_of_all_pairs_of_each_list():
 
 def test_no_pair_is_an_error():
     data = RankingData(None, np.array([0.0, 1, 1]), np.array([0, 1, 1]), np.ones(3))
-    with pytest.raises(InputError, match="No list holds two rows"):
-        Pairs(data, "queries")
+    refuses("No list holds two rows", Pairs, data, "queries")
 
 
 def objective(X, y, qid, w, alpha, loss, average, weight=None):
@@ -316,8 +315,7 @@ def test_conversions():
     assert count_pairs(y, qid) == 2
     assert count_pairs(y, qid, weight) == 4
     assert alpha_of_c(c_of_alpha(0.3, 17), 17) == pytest.approx(0.3)
-    with pytest.raises(InputError, match="alpha is 0.0; it must be a number, above 0"):
-        c_of_alpha(0.0)
+    refuses("alpha is 0.0; it must be a number, above 0", c_of_alpha, 0.0)
 
 
 def test_c_gives_the_objective_of_sums_over_pairs():

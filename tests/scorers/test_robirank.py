@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.optimize import check_grad, minimize
 
-from rerank.errors import InputError
 from rerank.scorers import RoBiRank
 from rerank.scorers.base import RankingData, groups_of, weights_of
 from rerank.scorers.robirank.estimator import TABLE, discount_sum, gain_lists, loss_of
 from rerank.scorers.robirank.kernels import FEWEST, nodes_for, objective
 from tests.cases.examples import examples
+from tests.cases.refuses import refuses
 from tests.cases.scorers import utilities
 
 PRODUCTS, PAIRS, INTERPOLATION = 1, 2, 3
@@ -198,10 +198,8 @@ def test_a_start_at_the_solution_saves_the_way_there():
 
 
 def test_lists_of_one_grade_each_and_negative_grades_are_refused():
-    with pytest.raises(InputError, match="no pair to learn from"):
-        RoBiRank().fit(np.eye(4), [0, 0, 1, 1], qid=[0, 0, 1, 1])
-    with pytest.raises(InputError, match="needs? grades >= 0"):
-        RoBiRank().fit(np.eye(4), [-1, 1, 1, -1])
+    refuses("no pair to learn from", RoBiRank().fit, np.eye(4), [0, 0, 1, 1], qid=[0, 0, 1, 1])
+    refuses("needs? grades >= 0", RoBiRank().fit, np.eye(4), [-1, 1, 1, -1])
 
 
 def test_a_negative_grade_without_weight_is_not_there():

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from rerank.errors import InputError
 from rerank.scorers import Squares, TableLogistic
 from tests.cases.examples import examples
+from tests.cases.refuses import refuses
 
 
 def by_hand(X, new, which):
@@ -52,8 +52,7 @@ def test_of_a_frame_the_complete_columns_of_numbers_are_taken_under_their_names(
 
 def test_sparse_rows_need_names_and_no_squares_is_no_error():
     X = csr_array(np.diag([1.0, 2.0, 3.0]))
-    with pytest.raises(InputError, match="sparse"):
-        Squares().fit(X)
+    refuses("sparse", Squares().fit, X)
     np.testing.assert_array_equal(Squares([1]).fit(X).transform(X)[:, 0], [0, 2, 0])
     flags = np.array([[0.0, 1.0], [1.0, 1.0]])
     np.testing.assert_array_equal(Squares().fit(flags).transform(flags), flags)
@@ -76,5 +75,4 @@ def test_what_is_stored_comes_back_and_anything_else_is_refused(name):
     body = made.to_dict()
     np.testing.assert_array_equal(Squares.from_dict(body).transform(X), made.transform(X))
     for value in CHANGES[name]:
-        with pytest.raises(InputError, match="stored squares"):
-            Squares.from_dict(body | {name: value})
+        refuses("stored squares", Squares.from_dict, body | {name: value})

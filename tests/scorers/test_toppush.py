@@ -18,6 +18,7 @@ from rerank.scorers.toppush.gram import factor
 from rerank.scorers.toppush.multipliers import STIFF, Augmented, Hessian, levels, smoothed
 from rerank.scorers.toppush.problem import LOSSES, problem_of, relative_gap
 from tests.cases.examples import examples
+from tests.cases.refuses import refuses
 from tests.cases.scorers import bipartite, sparse
 
 PLAIN_LOSSES = {
@@ -227,10 +228,8 @@ def test_degenerate_data(solver):
 
 def test_no_list_with_both_kinds_is_an_error():
     X, y = clear(20, 2)
-    with pytest.raises(InputError, match="No list holds both"):
-        TopPush().fit(X, y, qid=y)
-    with pytest.raises(InputError, match="1 class only .1. in the rows with a weight above 0"):
-        TopPush().fit(X, y, sample_weight=y)
+    refuses("No list holds both", TopPush().fit, X, y, qid=y)
+    refuses("1 class only .1. in the rows with a weight above 0", TopPush().fit, X, y, sample_weight=y)
 
 
 @pytest.mark.parametrize("loss", PLAIN_LOSSES)

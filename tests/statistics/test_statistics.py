@@ -184,6 +184,7 @@ def test_no_other_measure_is_advised_for_one_that_is_not_offered(name):
         ("ap@x", "'x' is not a whole number; write one, such as in 'ap@10'"),
         ("success", "needs a number after '@', for example 'success@10'"),
         ("rbp@1", "persistence of rbp is 1.0; it must be a number, above 0 and below 1"),
+        ("rbp@0", "persistence of rbp is 0.0"),
         ("rbp", "needs a number after '@', for example 'rbp@0.8'"),
         ("err@5", "expected reciprocal rank"),
         ("custom(f)", "give the function itself"),
