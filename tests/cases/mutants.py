@@ -10,6 +10,7 @@ import json
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from rerank.reranker.files import model_file
@@ -44,11 +45,12 @@ class Mutant:
     body: dict[str, Any]
 
 
-def mutants(doc: ModelDocument) -> Iterator[Mutant]:
-    """Every stated field changed in several ways, one at a time."""
+def mutants(doc: ModelDocument, start: int = 0, step: int = 1) -> Iterator[Mutant]:
+    """Every stated field changed in several ways, one at a time; of these one in ``step``."""
     plain = model_file.to_dict(doc)
     same = json.dumps(plain)
-    for field, change, body in _changed({name: value for name, value in plain.items() if name != "digest"}):
+    every = _changed({name: value for name, value in plain.items() if name != "digest"})
+    for field, change, body in islice(every, start, None, step):
         mutant = Mutant(field, change, signed(body))
         if json.dumps(mutant.body) != same:
             yield mutant

@@ -17,6 +17,7 @@ from rerank.cli import app
 from rerank.errors import InputError, NotSupportedError
 from rerank.fusion import FusionModel, ScoreFusion, export, load, save
 from rerank.reranker.fusion.exports import MEANINGS
+from tests.cases.refuses import refuses
 from tests.fusion import naive
 
 WEIGHTS = np.array([0.625, 0.1234567890123, 1e-7])
@@ -94,8 +95,7 @@ def test_what_is_no_model_is_refused_in_one_sentence_whether_or_not_its_digest_f
     body = json.loads(path.read_text())
     for broken in NO_CURVES:
         refused(path, signed(body | {"sigmoid": broken}))
-    with pytest.raises(InputError, match="Cannot read"):
-        load(tmp_path / "absent.json")
+    refuses("Cannot read", load, tmp_path / "absent.json")
 
 
 # ---- arithmetic of the snippets, each with an interpreter of its own

@@ -12,6 +12,7 @@ from rerank.errors import InputError
 from rerank.fusion import ScoreFusion
 from rerank.reranker.fusion import choice
 from rerank.reranker.fusion.choice import best_of
+from tests.cases.refuses import refuses
 from tests.fusion import naive
 
 QUICK = {"time_limit": 20.0, "random_state": 0}
@@ -380,8 +381,7 @@ def test_parameters_that_cannot_be_are_refused_in_one_sentence(options, message)
 def test_a_fusion_that_found_nothing_relevant_scores_0():
     model = ScoreFusion(cv=None, radius=0.0, node_limit=0, **QUICK).fit(RUNS, QRELS)
     assert model.score(RUNS, {query: {"elsewhere": 1} for query in QRELS}) == 0.0
-    with pytest.raises(InputError, match="these have no document, the judgements 'q0'"):
-        model.score({name: {"q0": {}} for name in RUNS}, QRELS)
+    refuses("these have no document, the judgements 'q0'", model.score, {name: {"q0": {}} for name in RUNS}, QRELS)
 
 
 @pytest.mark.parametrize(
@@ -441,8 +441,7 @@ def test_it_shows_weights_runs_nulls_and_bound(case):
     searched = ScoreFusion(cv=None, normalise="minmax", node_limit=0, **QUICK).fit(runs, qrels)
     assert f"gap {searched.result_.gap:.9f}".rstrip("0").rstrip(".") in str(searched)
     assert str(searched).startswith("Weights of the scores normalised by minmax:")  # no folds, no report
-    with pytest.raises(InputError, match="no folds"):
-        searched.plot()
+    refuses("no folds", searched.plot)
 
 
 def test_the_picture_has_a_line_for_every_option(case):

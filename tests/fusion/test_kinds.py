@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from rerank.errors import InputError
 from rerank.fusion import ScoreFusion, export, load
 from rerank.reranker.fusion.points import POOL, RIDGE
+from tests.cases.refuses import refuses
 from tests.fusion import naive
 from tests.fusion.test_files import signed
 from tests.fusion.test_fit import QUICK, equal
@@ -152,8 +152,7 @@ def test_files_and_exports_keep_the_kinds(case, fit, tmp_path):
 def test_damaged_kinds_of_a_file_are_refused(fit, tmp_path, damage):
     fit.save(tmp_path / "m.json")
     (tmp_path / "m.json").write_text(signed(json.loads((tmp_path / "m.json").read_text()) | {"kinds": damage}))
-    with pytest.raises(InputError, match="'kinds' must hold a finite weight for each run and kind"):
-        load(tmp_path / "m.json")
+    refuses("'kinds' must hold a finite weight for each run and kind", load, tmp_path / "m.json")
 
 
 def test_kinds_come_from_a_file(case, fit, tmp_path):
@@ -163,5 +162,4 @@ def test_kinds_come_from_a_file(case, fit, tmp_path):
     assert fit.fuse(runs, path) == fit.fuse(runs, kinds) != fit.fuse(runs)
     for line, message in (("c1 code of mine", "line 1: there are 4 columns"), ("c1 a\nc1 b", "line 2: .* two kinds")):
         path.write_text(line)
-        with pytest.raises(InputError, match=message):
-            fit.fuse(runs, path)
+        refuses(message, fit.fuse, runs, path)

@@ -7,13 +7,12 @@ import numpy as np
 import pytest
 
 from rerank import Reranker, describe
-from rerank.errors import CertificateError
 from rerank.io.page import as_text
 from rerank.problem import Problem, RankedList
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.clock import Clock
 from rerank.reranker.solve.optimise import solve
-from rerank.reranker.solve.verified import polished, summed, verified, within_tolerance
+from rerank.reranker.solve.verified import polished, summed, verified
 from rerank.reranker.task import task_of
 from tests.cases.instances import draw
 
@@ -55,16 +54,6 @@ def test_pairs_that_are_nearly_won_are_not_in_the_way_of_a_polish():
     at_the_margin = np.array([1.0, 0.45])
     assert verified(problem, at_the_margin).value < claim
     assert polished(problem, at_the_margin, claim).value == claim
-
-
-def test_a_claim_beyond_the_tolerance_stays_an_error():
-    problem = draw(187095245).problem
-    w = np.zeros(problem.n_features)
-    w[0] = 1.0
-    value = verified(problem, w).value
-    assert within_tolerance(problem, w, value) and not within_tolerance(problem, w, value + 5)
-    with pytest.raises(CertificateError, match="recomputed exactly"):
-        polished(problem, w, value + 5)
 
 
 def test_closeness_is_relative_to_what_was_summed_up():

@@ -161,7 +161,6 @@ def test_the_first_rows_are_named_by_their_labels():
     pytest.importorskip("matplotlib").use("Agg")
     shown = [text.get_text() for text in est.plot_contributions(frame, 3).get_yticklabels()]
     assert shown == [f"r{k}" for k in places[:3]]
-    refuses("reset_index", est.top, frame.set_axis(["a"] * 120), 7)
 
 
 def test_a_first_stage_that_is_a_function_is_called_the_given_score():

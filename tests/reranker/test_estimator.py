@@ -37,7 +37,7 @@ EXPECTED = {
 
 # Limits in nodes: a check fits twice and compares, and seconds differ from fit to fit.
 CHEAP = Reranker(solver="search", node_limit=1, time_limit=None)
-CHOICE = RerankerCV(clone(CHEAP).set_params(stat="auc"), grid={"epsilon": [0.1]}, cv=2)
+CHOICE = RerankerCV(clone(CHEAP).set_params(stat="auc"), grid={"epsilon": [0.1]}, cv=2, n_repeats=1)
 
 
 @parametrize_with_checks([CHEAP, CHOICE], expected_failed_checks=lambda estimator: EXPECTED)

@@ -9,9 +9,7 @@ import pytest
 import rerank
 from formulations import mps
 from rerank import Reranker
-from rerank.certificate import digest
 from rerank.errors import CertificateError, InputError
-from rerank.problem.json import problem_from_json, problem_to_json
 from rerank.reranker.estimator import restored
 from rerank.reranker.files import model_file
 from rerank.reranker.files.export import imported
@@ -19,7 +17,7 @@ from rerank.reranker.files.verify import verify
 from rerank.solvers import gateway
 from tests.cases.models import CASES, fitted
 from tests.cases.mutants import signed
-from tests.reranker.test_reranker import lists, table
+from tests.reranker.test_reranker import table
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -68,13 +66,6 @@ def test_a_solution_that_claims_too_much_is_refused(tmp_path):
     with pytest.raises((CertificateError, InputError)):
         est.load_solution(tmp_path / "p.sol")
     assert est.result_.solver == "none"
-
-
-def test_a_problem_survives_json_bit_by_bit():
-    X, y, qid = lists(6)
-    problem = Reranker("ndcg@4", first_stage=None, solver="none", positive=True).fit(X, y, qid).state_.problem
-    body = json.loads(json.dumps(problem_to_json(problem)))
-    assert digest(problem_from_json(body, "it")) == digest(problem)
 
 
 def test_files_of_earlier_versions_hold_thinning_without_a_value_and_say_price_for_penalty(tmp_path):

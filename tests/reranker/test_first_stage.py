@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from rerank import Reranker, RerankerCV
-from rerank.errors import InputError, InputWarning
+from rerank.errors import InputWarning
 from rerank.ranks import evaluate
 from rerank.reranker.first_stage import NAMES
 from tests.cases.drawn import drawn
@@ -203,6 +203,5 @@ def test_a_choice_over_trees_corrects_their_score_and_keeps_them_as_the_null(sig
 def test_sizes_of_lists_are_refused_in_a_sentence(estimator):
     X, y, qid, _ = trees_and_lists()
     name = type(estimator).__name__
-    with pytest.raises(InputError, match=rf"{name}.fit has no 'group'; give qid, the list of each row: of sizes"):
-        estimator.fit(X, y, group=[8] * 20)
+    refuses(f"{name}.fit has no 'group'; give qid, the list of each row", estimator.fit, X, y, group=[8] * 20)
     refuses(f"Unknown argument of {name}.fit 'grups'; did you mean 'groups'", estimator.fit, X, y, grups=qid)

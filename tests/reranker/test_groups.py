@@ -130,8 +130,7 @@ def test_with_lists_both_are_whole():
     qid, groups = np.arange(60) // 5, (np.arange(60) // 5) % 7
     groups[::11] = 0
     SEEN.clear()
-    est = Reranker("dcg@3", first_stage=Notes(), **QUICK).fit(X, y, qid, groups=groups)
-    assert est.result_.folds > 1
+    assert Reranker("dcg@3", first_stage=Notes(), **QUICK).fit(X, y, qid, groups=groups).result_.folds > 1
     assert all(whole(rows, qid) and whole(rows, groups) for rows in SEEN)
 
 

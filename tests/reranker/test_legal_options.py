@@ -113,7 +113,6 @@ def test_signs_and_columns_as_pandas_has_them():
         ({"time_limit": "x"}, "time_limit is 'x'; it must be None or a number of seconds"),
         ({"time_limit": np.nan}, "time_limit is nan"),
         ({"features": slice(0, 2)}, "features is slice.*give names or numbers"),
-        ({"features": 2}, "features is 2; give names or numbers"),
         ({"margin": -0.1, "radius": 0.1}, "margin is -0.1; it must be a number, at least 0"),
         ({"radius": -1}, "radius is -1"),
         ({"radius": HUGE}, "^radius is a number of thousands of digits; it must be a number"),

@@ -147,8 +147,10 @@ def filled(model, x):
         data.set_value(value, skip_validation=True)
 
 
-@pytest.mark.parametrize("interface", ["appsi_highs", "highs", "cbc", "glpk", "scip_direct"])
-@pytest.mark.parametrize(("stat", "formulation"), PROGRAMS[:1] + PROGRAMS[-1:])
+@pytest.mark.parametrize(
+    ("interface", "stat", "formulation"),
+    [(one, *PROGRAMS[-(k % 2)]) for k, one in enumerate(("appsi_highs", "highs", "cbc", "glpk", "scip_direct"))],
+)
 def test_every_interface_of_pyomo_leaves_the_statistic_in_the_model(interface, stat, formulation):
     solver = pyo.SolverFactory(interface)
     if not solver.available(exception_flag=False):
@@ -187,7 +189,7 @@ def test_an_export_of_version_0_2_is_read(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore:ResolvedRank forbids")
-@pytest.mark.parametrize(("stat", "formulation"), PROGRAMS)
+@pytest.mark.parametrize(("stat", "formulation"), PROGRAMS[::2])
 def test_a_model_survives_pickle_joblib_and_clone(stat, formulation, tmp_path):
     model = tailed(stat, formulation, C=0.01).build_model(linking="paper", extra_cuts=True)
     model.mine = pyo.Constraint(expr=model.weight["x0"] >= 0.1)

@@ -70,7 +70,7 @@ def test_weights_are_worth_what_is_said_in_the_units_of_the_table():
 def test_limits_are_kept(options):
     X, y = drawn(60, 3)
     est = Reranker("auc", **{"first_stage": None, **options}).fit(X, y)
-    pool = est.pool(0.01, k=3, time_limit=2.0)
+    pool = est.pool(0.01, k=3, time_limit=0.5)
     assert pool.weights[0] == pytest.approx(est.coef_, abs=1e-9) and pool.corrected == ("radius" in options)
     if "normalise" in options:
         assert pool.weights.sum(axis=1) == pytest.approx(np.ones(len(pool.weights))) and (pool.weights >= 0).all()

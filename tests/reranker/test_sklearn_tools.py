@@ -160,20 +160,6 @@ def test_a_threshold_tuned_by_folds():
     assert np.mean(tuned.predict(X) == words(y)) > 0.7
 
 
-def test_a_search_over_the_parameters_of_the_reranker_within():
-    """Names with two underscores reach the reranker that a choice by folds holds, and clones keep them apart."""
-    X, y = table()
-    within = RerankerCV(SMALL, grid={"radius": [0.1]}, cv=2)
-    grid = {"reranker__margin": [0.3], "safeguard": [0.0, np.inf]}
-    search = GridSearchCV(within, grid, cv=2, error_score="raise").fit(X, y)
-    assert within.reranker is SMALL and SMALL.margin != search.best_params_["reranker__margin"]
-    by_hand = [
-        cross_val_score(clone(within).set_params(**options), X, y, cv=2).mean()
-        for options in ({"reranker": clone(SMALL).set_params(margin=0.3), "safeguard": s} for s in (0.0, np.inf))
-    ]
-    assert search.cv_results_["mean_test_score"].tolist() == by_hand
-
-
 def test_names_of_columns_pass_through_a_pipeline_and_a_selection():
     X, y = table()
     X = pd.DataFrame(X, columns=["strong", "weak", "constant"], index=np.arange(N) + 7)

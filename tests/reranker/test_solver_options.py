@@ -54,19 +54,6 @@ def test_a_start_keeps_within_the_limits_of_the_fit():
     assert w[0] == 1.0 and np.count_nonzero(w[1:]) == 1 and np.abs(w[1:]).max() <= 0.5
 
 
-@pytest.mark.parametrize(
-    "start, words",
-    [
-        ({"agee": 1.0}, "did you mean 'age'"),
-        ([1.0, 2.0], "each of the 3 columns"),
-        ({"age": np.nan}, "finite weight"),
-        ("age", "mapping from columns"),
-    ],
-)
-def test_a_start_of_other_columns_is_refused(start, words):
-    refuses(words, fitted, solver="search", solver_options={"start": start})
-
-
 @pytest.mark.parametrize("given", [["threads"], {1: 2}, {"": 3}])
 def test_options_are_a_mapping_by_name(given):
     refuses("solver_options is", fitted, solver_options=given)

@@ -21,7 +21,7 @@ from tests.cases.mutants import signed
 from tests.cases.refuses import refuses
 from tests.reranker.test_reranker import lists
 
-STEP = 30
+STEP = 40
 """One mutant in so many is tried by a test, others in each case; ``python -m tests.cases.models`` tries all."""
 
 
@@ -31,7 +31,7 @@ EVERY = [*((case, False) for case in CASES), *((case, True) for case in PROVED)]
 @pytest.mark.parametrize(("case", "proved"), EVERY)
 def test_no_changed_field_passes_unlisted(case, proved):
     found, count = surviving(case, proved, STEP)
-    assert not found and sum(count.values()) > 40
+    assert not found and sum(count.values()) > 30
 
 
 # -- forgeries that the first version accepted -----------------------------------------------------------------------

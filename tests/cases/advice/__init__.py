@@ -71,6 +71,8 @@ def heard(call: Callable[[], Any]) -> tuple[str, Any]:
         try:
             result = call()
             said = shown(result)
+        except AssertionError:  # of a test, and no message
+            raise
         except Exception as error:
             said = str(error)
     return one_line(" ".join([said, *(str(one.message) for one in warned), out.getvalue(), err.getvalue()])), result
