@@ -92,8 +92,10 @@ def _dealt(
         many = "relevant rows" if unit == "row" else f"{unit}s with a relevant row"
         one = "relevant row" if unit == "row" else f"{unit} with a relevant row"
         what = f"is 1 {one} that counts" if there == 1 else f"are {there} {many} that count"
-        advice = "give more data, or fit without folds: a Reranker, or rerank fit --free"
-        raise InputError(f"cv is {folds}, but there {what}; {'' if there < 2 else 'lower cv, '}{advice}.")
+        advice = "lower cv, give more data, or fit without folds: a Reranker, or rerank fit --free"
+        if there < 2:
+            advice = "give more data, or fit without folds: a Reranker, or rerank fit --free"
+        raise InputError(f"cv is {folds}, but there {what}; {advice}.")
     rng = legacy(0 if random_state is None else random_state)
     made: list[Split] = []
     for repeat in range(n_repeats):
