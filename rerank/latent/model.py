@@ -222,7 +222,10 @@ class LatentRoBiRank(Recommender, BaseEstimator):
             held_out = some_users(held_out, chosen["validation_users"], seed_of(seed, VALIDATION, 1))
         settings = options.settings_of(chosen, log, n_shards, seed)
         saved = None if folder is None else Checkpoint(folder, identity(log, held_out, settings))
-        engine = engine_of(chosen["engine"], chosen["n_jobs"], _advice(folder))
+        advice = "check the memory of the machines, and set checkpoint to a folder, so that no epoch is run twice"
+        if folder is not None:
+            advice = f"check the memory of the machines and call fit again, which goes on from {os.fspath(folder)}"
+        engine = engine_of(chosen["engine"], chosen["n_jobs"], advice)
         with nullcontext() if folder is None else locked(folder):
             # The first vectors have no name here, so that training can free them.
             found = train(engine, log, extended(known, log, settings), settings, epoch + 1, held_out, saved)
@@ -231,10 +234,3 @@ class LatentRoBiRank(Recommender, BaseEstimator):
         self._factors, self.n_epochs_, self.stopped_ = found.best, found.best_epoch, found.stopped
         self.history_ = history + found.history
         self._learnt_from(log, log)
-
-
-def _advice(folder: str | os.PathLike[str] | None) -> str:
-    """What to do if the engine loses its workers again and again."""
-    if folder is None:
-        return "check the memory of the machines, and set checkpoint to a folder, so that no epoch is run twice"
-    return f"check the memory of the machines and call fit again, which goes on from {os.fspath(folder)}"

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rerank.errors import InputError, LeakWarning
 from rerank.errors.compiling import watch, working_time
-from rerank.errors.stops import Stop, current, limited, protected
+from rerank.errors.stops import Stop, protected
 from rerank.io.arrays import held
 from rerank.io.frames import Frame, as_table, index_of, is_frame, is_sparse, names_of, without
 from rerank.io.labels import read_labels
@@ -230,14 +230,7 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         limit = None if self.time_limit is None else real("time_limit", self.time_limit, 0.0)
         found = stated(self, rows, card)
         search = Search(found.problem, Stop(), self._threads(), bool(self.verbose), best)
-
-        def run() -> None:
-            with limited(limit):
-                search.stop = current()
-                search.run()
-
-        _, interrupted = protected(run)
-        if interrupted and search.best is None:
+        if search.run_within(limit) and search.best is None:
             raise KeyboardInterrupt
         return search, found
 
@@ -252,8 +245,8 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
             return InputError("The time ended before a card that keeps the rules was found; raise time_limit.")
         texts = [self.constraints] if isinstance(self.constraints, str) else list(self.constraints)
         free = {**dict.fromkeys(RULES, ()), "max_columns": None, "cut": None}
-        each = [(f"{name}={getattr(self, name)!r}", {name: getattr(self, name)}) for name in free]
-        each = [one for one in each if "constraints" not in one[1]]
+        own = {name: getattr(self, name) for name in free if name != "constraints"}
+        each = [(f"{name}={value!r}", {name: value}) for name, value in own.items()]
         each += [(f"the constraint {text!r}", {"constraints": [text], "cut": self.cut}) for text in texts]
         for said, alone in each:
             if self._like(**{**free, **alone})._searched(rows)[0].best is None:
