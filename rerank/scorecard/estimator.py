@@ -420,12 +420,9 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         return verify(self._claim(self._rows_of(X, y, qid, sample_weight, query_weight, people)))
 
     def _claim(self, rows: Rows) -> Claim:
-        answers, of_card = self._answers(rows), self.card_.answers(rows.X)
-        asked, problem = (tuple(self.questions_), *measure(self.stat)), self._stated.problem
-        return Claim(self.result_, self.card_, *asked, answers, of_card, rows, *rows.units, problem)
-
-    def _answers(self, rows: Rows) -> NDArray[np.bool_]:
-        return np.array([question.answers(rows.X) for question in self.questions_])
+        answers = np.array([question.answers(rows.X) for question in self.questions_])
+        asked = (self.result_, self.card_, tuple(self.questions_), *measure(self.stat))
+        return Claim(*asked, answers, self.card_.answers(rows.X), rows, *rows.units, self._stated.problem)
 
     def _rows_of(self, X: Any, *given: Any) -> Rows:
         """The rows that are given, or those of the fit."""
@@ -454,8 +451,8 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         NotSupportedError
             For limits at a cut and among the first rows, and for other statistics with ``ties="average"``.
         """
-        rows, one = self._rows_of(None), self.one_per_column is True
-        model = model_of(self._stated.problem, self.stat, self._answers(rows), rows, one, ties, **choices)
+        rows, one, own = self._rows_of(None), self.one_per_column is True, self._stated
+        model = model_of(own.problem, self.stat, own.answers, rows, one, ties, **choices)
         model.rerank_info = replace(model.rerank_info, columns=dict(enumerate(map(str, self.questions_))))
         return model
 
