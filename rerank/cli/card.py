@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from rerank.io import Table
     from rerank.io.columns import Kinds
     from rerank.scorecard import Card, Question
-    from rerank.scorecard.files import Document
 
 CardFile = Annotated[Path, typer.Argument(help="Card: a .json of rerank card fit, or a .csv with question,points.")]
 Stat = Annotated[str, typer.Option(help="auc, pauc_fpr@0.1, precision@N, dcg@N, ndcg@N and their like.")]
@@ -30,6 +29,7 @@ Jobs = Annotated[int, typer.Option(help="Cores; -1 for all.")]
 VALIDATION = "--validation is {}; it must be a number of folds, bootstrap or none."
 
 LANGUAGES = ("sql", "formula", "python", "markdown", "csv")
+Fit = Mapping[str, Any] | None  # what a file says of the fit of its card
 
 
 @with_columns("label", "qid", "id", "weight", "positive", "features", "texts", "delimiter")
@@ -98,12 +98,12 @@ def fit(
 
 def show(card: CardFile, as_json: AsJson = False) -> None:
     """Print a card."""
-    document, found = _read(card)
+    found, fit = _read(card)
     if as_json:
-        answer({**_body(found), "fit": document.fit})
+        answer({**_body(found), "fit": fit})
         return
-    if document.fit is not None:
-        tell(f"{_fitted(document)}\n")
+    if fit is not None:
+        tell(f"{_fitted(fit)}\n")
     tell(str(found))
 
 
@@ -127,7 +127,7 @@ def apply(
     if output is not None and output.suffix.lower() != ".csv":
         raise InputError(f"{output} names no format; write to a .csv file.")
     check_outputs([card, *with_ideal(data)], {"--output": output})
-    _, found, table = _read_for(card, data, **columns)
+    found, _, table = _read_for(card, data, **columns)
     names, totals = row_names(table), found.total(named_table(table))
     known = bool(found.totals)
     risk = found.risk(totals).tolist() if known else [None] * len(table)
@@ -173,10 +173,9 @@ def report(
     if output.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"{output} is no name of a page; let it end in .html.")
     check_outputs([card, *with_ideal(data)], {"--output": output})
-    document, found, table = _read_for(card, data, **columns, need_label=True)
-    measured = stat or (document.fit or {}).get("statistic", "auc")
-    fit = _fitted(document) if document.fit else None
-    parts, value = card_sections(found, named_table(table), table, measured, fit)
+    found, fit, table = _read_for(card, data, **columns, need_label=True)
+    measured = stat or (fit or {}).get("statistic", "auc")
+    parts, value = card_sections(found, named_table(table), table, measured, _fitted(fit) if fit else None)
     write_page(output, f"A card of points on {data.name}", parts, as_json, statistic=measured, value=value)
 
 
@@ -196,7 +195,7 @@ def regret(
     from rerank.io.reader import column_names
     from rerank.scorecard import Scorecard
 
-    given = _read(card, column_names(data, separator(columns["delimiter"])))[1]
+    given = _read(card, column_names(data, separator(columns["delimiter"])))[0]
     kinds = {**_kinds_of(given.questions), **_kinds(columns.pop("texts"))}
     table = read_data(data, **columns, need_label=True, kinds=kinds)
     say(f"Searching the best card of its size on {len(table)} rows of {data.name}, at most {time_limit:g} s ...")
@@ -235,7 +234,7 @@ def export(
     if to != "sql":
         refuse_idle({"--table": table}, "it is about --to sql; leave it out")
     check_outputs([card], {"--output": output})
-    _, found = _read(card)
+    found = _read(card)[0]
     if to == "sql":
         text = found.to_sql(table) + "\n"
     elif to == "formula":
@@ -279,27 +278,27 @@ def _kinds_of(questions: Sequence[Question]) -> Kinds:
     return kinds
 
 
-def _read(path: Path, columns: Sequence[str] = ()) -> tuple[Document, Card]:
+def _read(path: Path, columns: Sequence[str] = ()) -> tuple[Card, Fit]:
     from rerank.scorecard import Card
     from rerank.scorecard.files import read_card
 
-    document = read_card(path, columns)
-    return document, Card.of_document(document)
+    arguments, fit = read_card(path, columns)
+    return Card(*arguments), fit
 
 
 def _read_for(
     path: Path, data: Path, *, delimiter: str | None, texts: str | None, need_label: bool = False, **roles: Any
-) -> tuple[Document, Card, Table]:
-    """A card and a table with its columns."""
+) -> tuple[Card, Fit, Table]:
+    """A card, what its file says of the fit, and a table with its columns."""
     from rerank.io.reader import column_names
 
     header = column_names(data, separator(delimiter))
-    document, card = _read(path, header)
+    card, fit = _read(path, header)
     options: dict[str, Any] = {}
     if header:
         used = dict.fromkeys(question.column for question in card.questions)
         options = {"features": list(used), "kinds": {**_kinds_of(card.questions), **_kinds(texts)}}
-    return document, card, read_data(data, delimiter=delimiter, need_label=need_label, **roles, **options)
+    return card, fit, read_data(data, delimiter=delimiter, need_label=need_label, **roles, **options)
 
 
 def _body(card: Card) -> dict[str, Any]:
@@ -310,11 +309,10 @@ def _body(card: Card) -> dict[str, Any]:
     return asked | {"cut": card.cut, "totals": [dict(zip(TOTAL, one)) for one in card.totals]}
 
 
-def _fitted(document: Document) -> str:
+def _fitted(fit: Mapping[str, Any]) -> str:
     """What a file says of the fit, as a sentence."""
     from rerank.scorecard.result import four, rounded_up
 
-    fit = document.fit or {}
     name = fit["statistic"].upper() if fit["statistic"] == "auc" else fit["statistic"]
     proof = (
         "proved to be the best of the cards that were allowed"

@@ -77,11 +77,7 @@ def drawn_seed(random_state: Any) -> int:
     # What scikit-learn's check_random_state does, without an import of scikit-learn.
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**31 - 1))
-    state = np.random if random_state is None else random_state
-    if isinstance(state, Integral):
-        state = legacy(state)
-    if state is not np.random and not isinstance(state, np.random.RandomState):
-        raise _no_seed(random_state)
+    state = np.random if random_state is None or random_state is np.random else legacy(random_state)
     return int(state.randint(2**31 - 1))
 
 
@@ -99,11 +95,12 @@ def legacy(random_state: Any) -> np.random.RandomState:
     """A ``RandomState``: the one given, that of a whole number, or of a seed drawn from a ``Generator`` or globally."""
     if isinstance(random_state, np.random.RandomState):
         return random_state
-    try:
-        seed = int(random_state) if isinstance(random_state, Integral) else drawn_seed(random_state)
-        return np.random.RandomState(seed)
-    except ValueError:
-        raise _no_seed(random_state) from None
+    if random_state is None or random_state is np.random or isinstance(random_state, np.random.Generator):
+        return np.random.RandomState(drawn_seed(random_state))
+    with suppress(ValueError):
+        if isinstance(random_state, Integral):
+            return np.random.RandomState(int(random_state))
+    raise _no_seed(random_state)
 
 
 def source(random_state: Any) -> np.random.Generator | np.random.RandomState:

@@ -165,19 +165,38 @@ def _triples(source: Any, what: str, values: tuple[str, ...], empty: bool = Fals
     frame = hasattr(source, "shape") and is_frame(source)  # a frame that is not computed yet has no shape
     if not frame and not isinstance(source, Mapping) and hasattr(source, "to_dict"):
         source = source.to_dict()
+    score: Any
     if frame:
-        found = _of_frame(source, what, values)
+        queries, documents, score = _of_frame(source, what, values)
     elif isinstance(source, Mapping):
-        found = _of_mapping(source, what)
+        queries = []
+        for query, own in source.items():
+            if not isinstance(own, Mapping):
+                raise InputError(
+                    f"{what} has a {type(own).__name__} for query {query!r}; give {{query: {{document: score}}}}."
+                )
+            queries += [_id(query, what)] * len(own)
+        documents = [document for own in source.values() for document in own]
+        score = [value for own in source.values() for value in own.values()]
     elif isinstance(source, list | tuple) and (_is_triples(source) or not source):
-        found = _of_triples(source, what)
+        if not all(isinstance(one, tuple) and len(one) >= 3 for one in source):
+            raise InputError(f"{what} holds something that is no triple; give (query, document, score) for each row.")
+        # Qrel of ir_measures has more behind its three.
+        queries, documents, score = ([one[k] for one in source] for k in range(3))
     else:
         raise InputError(
             f"{what} is a {type(source).__name__}; give a path, a dictionary {{query: {{document: score}}}}, a data "
             "frame, or triples of query, document and score."
         )
-    _check(found, what, empty)
-    return found
+    qid, docid = (words([_id(one, what) for one in each]) for each in (queries, documents))
+    try:
+        scores = np.array(score, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        scores = np.empty((0, 0))
+    if scores.ndim != 1:  # lists and arrays of one length make a table
+        raise InputError(f"{what} holds a score that is no number; give finite numbers.")
+    _check((qid, docid, scores), what, empty)
+    return qid, docid, scores
 
 
 def _check(found: tuple[Words, Words, NDArray[Any]], what: str, empty: bool = False) -> None:
@@ -194,38 +213,7 @@ def _check(found: tuple[Words, Words, NDArray[Any]], what: str, empty: bool = Fa
         raise InputError(f"{what} has document {docid[row]!r} of query {qid[row]!r} twice; keep one of them.")
 
 
-def _of_mapping(source: Mapping[Any, Any], what: str) -> tuple[Words, Words, Floats]:
-    qid, docid, score = list[str](), list[str](), list[Any]()
-    for query, own in source.items():
-        if not isinstance(own, Mapping):
-            raise InputError(
-                f"{what} has a {type(own).__name__} for query {query!r}; give {{query: {{document: score}}}}."
-            )
-        qid += [_id(query, what)] * len(own)
-        docid += [_id(document, what) for document in own]
-        score += own.values()
-    return words(qid), words(docid), _scores(score, what)
-
-
-def _of_triples(source: Sequence[Any], what: str) -> tuple[Words, Words, Floats]:
-    """Of tuples; ``Qrel`` of ir_measures has more behind its three."""
-    if not all(isinstance(one, tuple) and len(one) >= 3 for one in source):
-        raise InputError(f"{what} holds something that is no triple; give (query, document, score) for each row.")
-    qid, docid, score = ([one[k] for one in source] for k in range(3))
-    return words([_id(one, what) for one in qid]), words([_id(one, what) for one in docid]), _scores(score, what)
-
-
-def _scores(score: Sequence[Any], what: str) -> Floats:
-    try:
-        scores = np.array(score, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        scores = np.empty((0, 0))
-    if scores.ndim != 1:  # lists and arrays of one length make a table
-        raise InputError(f"{what} holds a score that is no number; give finite numbers.")
-    return scores
-
-
-def _of_frame(source: Any, what: str, values: tuple[str, ...]) -> tuple[Words, Words, Floats]:
+def _of_frame(source: Any, what: str, values: tuple[str, ...]) -> tuple[list[Any], list[Any], Floats]:
     columns = []
     for kind, known in (("queries", trec.QUERY), ("documents", trec.DOCUMENT), ("scores", values)):
         name = _named(source, known)
@@ -236,8 +224,7 @@ def _of_frame(source: Any, what: str, values: tuple[str, ...]) -> tuple[Words, W
     score = numbers(columns[2])
     if score is None:
         raise InputError(f"{what} holds scores that are no numbers; give finite numbers.")
-    ids = ([_id(one, what) for one in each.to_numpy().tolist()] for each in columns[:2])
-    return words(next(ids)), words(next(ids)), score
+    return columns[0].to_numpy().tolist(), columns[1].to_numpy().tolist(), score
 
 
 def _named(frame: Any, known: tuple[str, ...]) -> str:

@@ -176,15 +176,11 @@ def _rows(path: Path, layout: Layout) -> tuple[Rows, int]:
     width, start = len(head), 0
     if width not in (3, layout.width):
         raise _no_layout(path, 1 + raw.count(b"\n", 0, line.start(1)), width, layout)
-    if _names_columns(head, layout.columns(width)):
+    query, document, value = (head[k].lower() for k in layout.columns(width))
+    if query in QUERY and document in DOCUMENT and not is_number(value):
         start = line.end()
     found = _at_once(raw, start, width, layout)
     return found or _by_lines(path, raw, start, width, layout), width
-
-
-def _names_columns(parts: list[str], columns: tuple[int, int, int]) -> bool:
-    query, document, value = (parts[k].lower() for k in columns)
-    return query in QUERY and document in DOCUMENT and not is_number(value)
 
 
 def _no_layout(path: Path, line: int, width: int, layout: Layout) -> InputError:

@@ -114,47 +114,36 @@ def train(
     engine.prepare(log, run.factors, settings)
     try:
         while not run.stopped:
-            epoch = run.epoch + 1
-            while not _due(epoch, first, settings, checkpoint is not None):
-                _epoch(engine, settings, epoch)
+            evaluating = saving = False
+            while not (evaluating or saving):
                 epoch += 1
-            _epoch(engine, settings, epoch)
+                for t in range(settings.n_shards):
+                    engine.xi_step(Step(epoch, t))
+                    engine.sub_epoch(Step(epoch, t))
+                done = epoch - first + 1
+                evaluating = done % settings.evaluate_every == 0 or done >= settings.n_epochs
+                saving = checkpoint is not None and done % settings.checkpoint_every == 0
             run.factors = run.best  # Frees the memory of the older factors before new ones are collected.
             run.update(engine.collect(), epoch)
             run.seconds = time.monotonic() - began
-            if not run.stopped:
-                _evaluate_if_due(run, settings, first, log, validation)
-                if checkpoint:
-                    checkpoint.save(run)
+            if evaluating and not run.stopped:
+                precision = _precision(run.factors, log, validation, settings.validation_k)
+                entry = run.evaluated(precision, settings.patience)
+                if settings.verbose:
+                    say(str(entry))
+                if done >= settings.n_epochs and not run.stopped:
+                    run.stopped = "epochs"
+            if checkpoint and run.stopped != "diverged":
+                checkpoint.save(run)
     except KeyboardInterrupt:
         run.stopped = "interrupted"
-        _keep_interrupted(engine, run, epoch, validation)
+        if validation is None or not run.history:  # nothing was compared yet: the newest factors are the best
+            run.update(engine.collect(), epoch)
+            if run.stopped != "diverged":
+                run.best, run.best_epoch = run.factors, epoch
     finally:
         engine.close()
     return run
-
-
-def _epoch(engine: Engine, settings: Settings, epoch: int) -> None:
-    for t in range(settings.n_shards):
-        engine.xi_step(Step(epoch, t))
-        engine.sub_epoch(Step(epoch, t))
-
-
-def _due(epoch: int, first: int, s: Settings, saved: bool) -> bool:
-    """Whether factors are collected after an epoch."""
-    done = epoch - first + 1
-    return done % s.evaluate_every == 0 or done >= s.n_epochs or (saved and done % s.checkpoint_every == 0)
-
-
-def _evaluate_if_due(run: Progress, s: Settings, first: int, log: Log, validation: Log | None) -> None:
-    done = run.epoch - first + 1
-    if done % s.evaluate_every and done < s.n_epochs:
-        return
-    entry = run.evaluated(_precision(run.factors, log, validation, s.validation_k), s.patience)
-    if s.verbose:
-        say(str(entry))
-    if done >= s.n_epochs and not run.stopped:
-        run.stopped = "epochs"
 
 
 def _precision(factors: Factors, log: Log, validation: Log | None, k: int) -> float | None:
@@ -165,14 +154,6 @@ def _precision(factors: Factors, log: Log, validation: Log | None, k: int) -> fl
     # depend on the machine.
     with threadpool_limits(1, "blas"):
         return evaluate(scores, validation, min(k, log.n_items), log).means()["precision"]
-
-
-def _keep_interrupted(engine: Engine, run: Progress, epoch: int, validation: Log | None) -> None:
-    """Without a validation part, or before the first evaluation, keep the newest factors as the best."""
-    if validation is None or not run.history:
-        run.update(engine.collect(), epoch)
-        if run.stopped != "diverged":
-            run.best, run.best_epoch = run.factors, epoch
 
 
 def report_divergence(run: Progress, settings: Settings) -> None:

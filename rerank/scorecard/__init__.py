@@ -8,8 +8,9 @@
 (1.0, 'optimal')
 """
 
-from rerank.scorecard.card import Card, Cut, Total
+from rerank.scorecard.card import Card, Cut
 from rerank.scorecard.estimator import Scorecard
+from rerank.scorecard.files import Total
 from rerank.scorecard.frontier import Frontier
 from rerank.scorecard.pool import Pool
 from rerank.scorecard.questions import Question

@@ -15,21 +15,12 @@ from rerank.errors import InputError
 from rerank.io.frames import as_table
 from rerank.io.options import whole
 from rerank.io.page import Cells, Part, Readable, Words, as_markdown
+from rerank.scorecard import export, files
+from rerank.scorecard.files import Total
 from rerank.scorecard.questions import Question
 
 MOST_POINTS = 10**6  # points of a question, at most, and at least with a minus
 Z = 1.959963984540054  # standard deviations of the normal distribution that leave 2.5 % on either side
-
-
-class Total(NamedTuple):
-    """Rows of the fit with one total: how many, and the share of relevant rows, smoothed, with an interval of 95 %."""
-
-    total: int
-    relevant: float
-    other: float
-    risk: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True)
@@ -90,9 +81,7 @@ class Card(Readable):
         if isinstance(card, cls):
             return card
         if isinstance(card, str) or hasattr(card, "__fspath__"):
-            from rerank.scorecard.files import read_card
-
-            return cls.of_document(read_card(card, columns))
+            return cls(*files.read_card(card, columns)[0])
         pairs = list(card.items()) if isinstance(card, Mapping) else [tuple(pair) for pair in card]
         if not pairs or any(len(pair) != 2 for pair in pairs):
             raise InputError(
@@ -100,12 +89,6 @@ class Card(Readable):
             )
         questions = tuple(one if isinstance(one, Question) else Question.read(str(one), columns) for one, _ in pairs)
         return cls(questions, tuple(own for _, own in pairs))
-
-    @classmethod
-    def of_document(cls, document: Any) -> Card:
-        """The card of a :class:`rerank.scorecard.files.Document`."""
-        totals = tuple(Total(*one) for one in document.totals)
-        return cls(document.questions, document.points, totals, document.cut)
 
     def save(self, path: Any, result: Any = None) -> None:
         """Write the card to a file that :meth:`of` reads.
@@ -122,21 +105,15 @@ class Card(Readable):
         InputError
             For another suffix, and where the file cannot be written.
         """
-        from rerank.scorecard.files import save
-
-        save(path, self, result)
+        files.save(path, self, result)
 
     def to_json(self, result: Any = None) -> str:
         """The text of a .json file of :meth:`save`."""
-        from rerank.scorecard.files import json_of
-
-        return json_of(self, result)
+        return files.json_of(self, result)
 
     def to_csv(self) -> str:
         """The text of a .csv file of :meth:`save`: a line for each question, under ``question,points``."""
-        from rerank.scorecard.files import csv_of
-
-        return csv_of(self)
+        return files.csv_of(self)
 
     def to_sql(self, table: str | None = None) -> str:
         """The total as an expression of standard SQL: a sum of CASE expressions.
@@ -154,9 +131,7 @@ class Card(Readable):
         InputError
             For what no text of SQL can hold, and for a question that compares a column with the word True or False.
         """
-        from rerank.scorecard.export import sql
-
-        return sql(self.questions, self.points, table)
+        return export.sql(self.questions, self.points, table)
 
     def to_formula(self, columns: Any = None, row: int = 2) -> str:
         """The total as a formula of Excel, LibreOffice and their like, for one row of a sheet.
@@ -178,18 +153,14 @@ class Card(Readable):
         InputError
             For a column without a cell, what is no cell, and a formula longer than a spreadsheet takes.
         """
-        from rerank.scorecard.export import formula
-
-        return formula(self.questions, self.points, columns, row)
+        return export.formula(self.questions, self.points, columns, row)
 
     def to_python(self) -> str:
         """The text of a function ``total(row)`` in plain Python: the total of a row given as a mapping.
 
         A value that is missing is None, NaN, or no key of the mapping.
         """
-        from rerank.scorecard.export import python
-
-        return python(self.questions, self.points)
+        return export.python(self.questions, self.points)
 
     def to_markdown(self) -> str:
         """What :meth:`parts` says, with tables of Markdown."""

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rerank.errors import InputError, LeakWarning
 from rerank.errors.compiling import watch, working_time
-from rerank.errors.stops import Stop, current, limited, protected
+from rerank.errors.stops import Stop, protected
 from rerank.io.arrays import held
 from rerank.io.frames import Frame, as_table, index_of, is_frame, is_sparse, names_of, without
 from rerank.io.labels import read_labels
@@ -230,14 +230,7 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         limit = None if self.time_limit is None else real("time_limit", self.time_limit, 0.0)
         found = stated(self, rows, card)
         search = Search(found.problem, Stop(), self._threads(), bool(self.verbose), best)
-
-        def run() -> None:
-            with limited(limit):
-                search.stop = current()
-                search.run()
-
-        _, interrupted = protected(run)
-        if interrupted and search.best is None:
+        if search.run_within(limit) and search.best is None:
             raise KeyboardInterrupt
         return search, found
 
@@ -252,8 +245,8 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
             return InputError("The time ended before a card that keeps the rules was found; raise time_limit.")
         texts = [self.constraints] if isinstance(self.constraints, str) else list(self.constraints)
         free = {**dict.fromkeys(RULES, ()), "max_columns": None, "cut": None}
-        each = [(f"{name}={getattr(self, name)!r}", {name: getattr(self, name)}) for name in free]
-        each = [one for one in each if "constraints" not in one[1]]
+        own = {name: getattr(self, name) for name in free if name != "constraints"}
+        each = [(f"{name}={value!r}", {name: value}) for name, value in own.items()]
         each += [(f"the constraint {text!r}", {"constraints": [text], "cut": self.cut}) for text in texts]
         for said, alone in each:
             if self._like(**{**free, **alone})._searched(rows)[0].best is None:
@@ -427,12 +420,9 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         return verify(self._claim(self._rows_of(X, y, qid, sample_weight, query_weight, people)))
 
     def _claim(self, rows: Rows) -> Claim:
-        answers, of_card = self._answers(rows), self.card_.answers(rows.X)
-        asked, problem = (tuple(self.questions_), *measure(self.stat)), self._stated.problem
-        return Claim(self.result_, self.card_, *asked, answers, of_card, rows, *rows.units, problem)
-
-    def _answers(self, rows: Rows) -> NDArray[np.bool_]:
-        return np.array([question.answers(rows.X) for question in self.questions_])
+        answers = np.array([question.answers(rows.X) for question in self.questions_])
+        asked = (self.result_, self.card_, tuple(self.questions_), *measure(self.stat))
+        return Claim(*asked, answers, self.card_.answers(rows.X), rows, *rows.units, self._stated.problem)
 
     def _rows_of(self, X: Any, *given: Any) -> Rows:
         """The rows that are given, or those of the fit."""
@@ -461,8 +451,8 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         NotSupportedError
             For limits at a cut and among the first rows, and for other statistics with ``ties="average"``.
         """
-        rows, one = self._rows_of(None), self.one_per_column is True
-        model = model_of(self._stated.problem, self.stat, self._answers(rows), rows, one, ties, **choices)
+        rows, one, own = self._rows_of(None), self.one_per_column is True, self._stated
+        model = model_of(own.problem, self.stat, own.answers, rows, one, ties, **choices)
         model.rerank_info = replace(model.rerank_info, columns=dict(enumerate(map(str, self.questions_))))
         return model
 

@@ -5,7 +5,7 @@ compared as a number, and as the text of that number where the column holds text
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from rerank.errors import InputError, nearest
 from rerank.io.lines import TRUTH
@@ -15,12 +15,6 @@ from rerank.scorecard.questions import MISSING, Question, number_of, written
 # Signs of a formula, and of a text in one [Excel specifications and limits, Microsoft].
 LONGEST_FORMULA, LONGEST_LITERAL = 8192, 255
 _CELL = re.compile(r"\$?[A-Z]{1,3}\$?[1-9][0-9]{0,6}")
-
-
-def _sum(terms: Sequence[str], points: Sequence[int], times: Callable[[int, str], str], between: str = " + ") -> str:
-    """The sum of terms, those with 0 points left out; ``times`` says how points and a term are written."""
-    used = [times(int(own), term) for own, term in zip(points, terms) if own]
-    return between.join(used) or "0"
 
 
 def sql(questions: Sequence[Question], points: Sequence[int], table: str | None = None) -> str:
@@ -41,9 +35,8 @@ def sql(questions: Sequence[Question], points: Sequence[int], table: str | None 
             value = "'" + _without_nul(value).replace("'", "''") + "'"
         return f"{column} {question.sign} {value}"
 
-    return _sum(
-        [asked(one) for one in questions], points, lambda own, when: f"CASE WHEN {when} THEN {own} ELSE 0 END", "\n  + "
-    )
+    terms = [f"CASE WHEN {when} THEN {own} ELSE 0 END" for when, own in zip(map(asked, questions), points) if own]
+    return "\n  + ".join(terms) or "0"
 
 
 def _name(name: str) -> str:
@@ -109,7 +102,8 @@ def formula(
             return f"IF(ISTEXT({cell}),{same},FALSE)"
         return f'IF({cell}="",FALSE,IF(ISTEXT({cell}),{same},{cell}+0={written(number).upper()}))'
 
-    found = "=" + _sum([asked(one) for one in questions], points, lambda own, when: f"IF({when},{own},0)", "+")
+    terms = [f"IF({when},{own},0)" for when, own in zip(map(asked, questions), points) if own]
+    found = "=" + ("+".join(terms) or "0")
     if len(found) > LONGEST_FORMULA:
         raise InputError(
             f"The formula has {len(found)} characters, and spreadsheets take {LONGEST_FORMULA}; shorten the card."

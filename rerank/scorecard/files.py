@@ -6,9 +6,9 @@ was found and changes nothing. What is not known, given twice, too long or no nu
 
 import csv
 import json
-import math
 import os
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from io import StringIO
 from pathlib import Path
@@ -31,32 +31,42 @@ MOST_BYTES = 8 * 2**20
 MOST_QUESTIONS, MOST_TOTALS, LONGEST = 1_000, 50_000, 10_000
 """Questions and totals of a file, and signs of a name or a text."""
 
-TOTAL = ("total", "relevant", "other", "risk", "low", "high")
 FIT = ("statistic", "value", "bound", "status", "corrected")
 LARGEST = 2**53
 
 _WHOLE = re.compile(r"[+-]?[0-9]{1,7}")
 
 
-class Document(NamedTuple):
-    """What a file of a card holds."""
+class Total(NamedTuple):
+    """Rows of the fit with one total: how many, and the share of relevant rows, smoothed, with an interval of 95 %."""
 
-    questions: tuple[Question, ...]
-    points: tuple[int, ...]
-    totals: tuple[tuple[Any, ...], ...] = ()  # the fields of :class:`rerank.scorecard.Total`
-    cut: int | None = None
-    fit: Mapping[str, Any] | None = None  # under the names of FIT; None where the file says nothing of a fit
+    total: int
+    relevant: float
+    other: float
+    risk: float
+    low: float
+    high: float
 
 
-def read_card(path: AnyPath, columns: Sequence[str] = ()) -> Document:
-    """Read a card from a .csv (columns question and points) or a .json that :meth:`rerank.scorecard.Card.save` wrote.
+TOTAL = Total._fields
 
-    ``columns`` are the names of a table's columns, for the questions of a CSV file.
+
+def read_card(path: AnyPath, columns: Sequence[str] = ()) -> tuple[tuple[Any, ...], Mapping[str, Any] | None]:
+    """The arguments of :class:`rerank.scorecard.Card` from a .csv (columns question and points) or a .json.
+
+    Behind them what the file says of the fit, under the names of :data:`FIT`. ``columns`` are the names of a table's
+    columns, for the questions of a CSV file.
     """
     suffix = Path(path).suffix.lower()
     if suffix not in (".csv", ".json"):
         raise InputError(f"{path} names no format of a card; pass a .json, or a .csv with the columns question,points.")
-    return _of_csv(path, columns) if suffix == ".csv" else _of_json(path)
+    if suffix == ".csv":
+        return _of_csv(path, columns), None
+    raw = read_bytes(path, MOST_BYTES)
+    try:
+        return _of_json(parsed_json(raw))
+    except ValueError as error:
+        raise InputError(f"{path} is no card: {error}; pass a file written by save or by rerank card fit.") from None
 
 
 def save(path: AnyPath, card: Any, result: Any = None) -> None:
@@ -104,7 +114,7 @@ def _plain(value: float | str | None) -> float | str | None:
     return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < LARGEST else value
 
 
-def _of_csv(path: AnyPath, columns: Sequence[str]) -> Document:
+def _of_csv(path: AnyPath, columns: Sequence[str]) -> tuple[Any, ...]:
     if os.path.isfile(path):
         read_bytes(path, MOST_BYTES)  # its size
     rows = csv_rows(path, ",")
@@ -132,18 +142,10 @@ def _of_csv(path: AnyPath, columns: Sequence[str]) -> Document:
         points.append(int(cells[1]))
     if not questions:
         raise InputError(f"{path} has no question; give lines such as 'age >= 60,3'.")
-    return Document(tuple(questions), tuple(points))
+    return tuple(questions), tuple(points)
 
 
-def _of_json(path: AnyPath) -> Document:
-    raw = read_bytes(path, MOST_BYTES)
-    try:
-        return _document(parsed_json(raw))
-    except ValueError as error:
-        raise InputError(f"{path} is no card: {error}; pass a file written by save or by rerank card fit.") from None
-
-
-def _document(body: Any) -> Document:
+def _of_json(body: Any) -> tuple[tuple[Any, ...], Mapping[str, Any] | None]:
     keys = ("format", "schema", "questions", "cut", "totals")
     if not isinstance(body, dict) or body.get("format") != FORMAT:
         raise ValueError(f"it does not say that its format is {FORMAT!r}")
@@ -172,21 +174,18 @@ def _document(body: Any) -> Document:
         where = f"total {place}"
         _keys(one, where, TOTAL)
         numbers = (_number(one[name], f"{name} of {where}") for name in TOTAL[1:])
-        totals.append((_integer(one["total"], where, LARGEST), *numbers))
+        totals.append(Total(_integer(one["total"], where, LARGEST), *numbers))
     cut = None if body["cut"] is None else _integer(body["cut"], "the cut", LARGEST)
-    return Document(tuple(questions), tuple(points), tuple(totals), cut, _fit(body.get("fit")))
-
-
-def _fit(fit: Any) -> Mapping[str, Any] | None:
+    arguments, fit = (tuple(questions), tuple(points), tuple(totals), cut), body.get("fit")
     if fit is None:
-        return None
+        return arguments, None
     _keys(fit, "fit", FIT)
     for name in ("value", "bound", *(() if fit["corrected"] is None else ("corrected",))):
         _number(fit[name], f"{name} of the fit")
     _text(fit["statistic"], "the statistic of the fit")
     if fit["status"] not in ("optimal", "feasible"):
         raise ValueError(f"the status of the fit is {str(fit['status'])[:40]!r}, and not optimal or feasible")
-    return dict(fit)
+    return arguments, fit
 
 
 def _keys(given: Any, where: str, needed: Sequence[str], more: Sequence[str] = ()) -> None:
@@ -219,9 +218,6 @@ def _integer(given: Any, where: str, most: int) -> int:
 
 
 def _number(given: Any, where: str) -> float:
-    if isinstance(given, bool) or not isinstance(given, int | float) or not abs(given) < math.inf:
+    if isinstance(given, bool) or not isinstance(given, int | float) or not abs(given) <= sys.float_info.max:
         raise ValueError(f"{where} is no finite number")
-    try:
-        return float(given)
-    except OverflowError:
-        raise ValueError(f"{where} is no finite number") from None
+    return float(given)

@@ -22,8 +22,10 @@ REFITS = 40  # of the bootstrap
 def quick_card(estimator: Any, rows: Rows) -> Card | None:
     """A card of the rows by steps and swaps, without a proof; by a search if these keep no constraint.
 
-    None of rows that cannot be asked what those of the fit can: that have nothing to order, or one answer alone.
+    None of rows that cannot be asked what those of the fit can: of one class, or with one answer alone.
     """
+    if rows.relevant.all() or not rows.relevant.any():
+        return None
     try:
         found = stated(estimator, rows)
     except InputError:
@@ -66,10 +68,7 @@ def corrected(estimator: Any, rows: Rows, how: int | str, seed: int) -> HeldOut 
     values, pooled = [], np.full(rows.n, -1.0)
     for train, test in folds:
         part = rows.some(train)
-        if not part.relevant.any() or part.relevant.all():
-            return None
-        card = quick_card(estimator, part)
-        if card is None:
+        if (card := quick_card(estimator, part)) is None:
             return None
         if whole_lists:
             own = rows.some(test)
@@ -99,10 +98,7 @@ def _bootstrap(estimator: Any, rows: Rows, seed: int) -> HeldOut | None:
             each = [np.flatnonzero(rows.lists == one) for one in chosen]
             number = np.repeat(np.arange(len(each)), [one.size for one in each])
             part = replace(rows.some(np.concatenate(each)), lists=number, list_weight=rows.list_weight[chosen])
-        if not part.relevant.any() or part.relevant.all():
-            continue
-        card = quick_card(estimator, part)
-        if card is not None:
+        if (card := quick_card(estimator, part)) is not None:
             drawn, every = (float(exact(estimator.stat, own, card.total(own.X))) for own in (part, rows))
             leads.append(drawn - every)
     if not leads:

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors.stops import Stop, current, limited, protected
 from rerank.io.options import whole
 from rerank.io.page import Cells, Part, Readable, Words
 from rerank.scorecard.card import Card
@@ -108,50 +107,54 @@ class Pool(Readable):
         return [Words(head + end, strong=True), Cells(lines, ("left", "right", "right"), named=True)]
 
 
-class Collector:
-    """Takes every card of at least a value, once for each order of the rows that a set of questions gives."""
+def collected(
+    problem: Problem, least: float, most: int, threads: int, time_limit: float | None, strict: bool = False
+) -> tuple[list[Found], str]:
+    """All cards of at least a value, or above it, the best first, and why there may be others; empty if these are all.
 
-    def __init__(self, problem: Problem, least: float, most: int, strict: bool = False) -> None:
-        self.problem, self.least, self.most, self.strict = problem, least, most, strict
-        self.known: dict[tuple[tuple[int, ...], bytes], Found] = {}
-        self.full = self.unlisted = False
-        self._lock = Lock()
+    Of the cards of one set of questions that order the rows alike it is the one with the smallest points.
+    """
+    known: dict[tuple[tuple[int, ...], bytes], Found] = {}
+    unlisted, lock = list[Any](), Lock()
 
-    def __call__(self, members: NDArray[Any], bound: float) -> bool:
+    def take(members: NDArray[Any], bound: float) -> bool:
         """Take the cards of a set; False when there are too many."""
-        if not self.problem.listed(members):
-            self.unlisted = True
+        if not problem.listed(members):
+            unlisted.append(members)
             return True
-        own = cards_of(self.problem, members, self.least, rise=False, strict=self.strict)
-        by_list, _ = self.problem.data.groups(members)
-        there = np.flatnonzero(by_list.any(axis=1))
+        own = cards_of(problem, members, least, rise=False, strict=strict)
+        there = np.flatnonzero(problem.data.groups(members)[0].any(axis=1))
         for one in own:
             order = _order(one.points, there)
-            if self._is_idle(one, there, order):
+            if _is_idle(problem, one, there, order):
                 continue
-            with self._lock:
-                other = self.known.get((one.members, order))
+            with lock:
+                other = known.get((one.members, order))
                 both = one if other is None else min(one, other, key=lambda each: each.key)
                 many = one.vectors + (0 if other is None else other.vectors)
-                self.known[one.members, order] = replace(both, vectors=many)
-        self.full = self.full or len(self.known) > self.most
-        return not self.full
+                known[one.members, order] = replace(both, vectors=many)
+        return len(known) <= most
 
-    @property
-    def found(self) -> list[Found]:
-        """The cards, the best first."""
-        return sorted(self.known.values(), key=lambda one: one.key)
+    search = Search(problem, n_jobs=threads)
+    interrupted = search.run_within(time_limit, least, take)
+    why = ""
+    if unlisted:
+        why = "some sets have too many vectors of points to list"
+    elif len(known) > most:
+        why = f"it was cut at {most:,} cards"
+    elif interrupted or not search.all_bounded:
+        why = "the time ended before all sets of questions were searched"
+    return sorted(known.values(), key=lambda one: one.key), why
 
-    def _is_idle(self, one: Found, there: NDArray[np.intp], order: bytes) -> bool:
-        """Whether some question can be left out, with the same points of the others, and the rows keep their order."""
-        for place in range(len(one.members)):
-            if len(one.members) > 1 and self.problem.rules.allow(
-                [j for at, j in enumerate(one.members) if at != place]
-            ):
-                points = tuple(0 if at == place else own for at, own in enumerate(one.points))
-                if _order(points, there) == order:
-                    return True
-        return False
+
+def _is_idle(problem: Problem, one: Found, there: NDArray[np.intp], order: bytes) -> bool:
+    """Whether some question can be left out, with the same points of the others, and the rows keep their order."""
+    for place in range(len(one.members)):
+        if len(one.members) > 1 and problem.rules.allow(one.members[:place] + one.members[place + 1 :]):
+            points = tuple(0 if at == place else own for at, own in enumerate(one.points))
+            if _order(points, there) == order:
+                return True
+    return False
 
 
 def _order(points: tuple[int, ...], there: NDArray[np.intp]) -> bytes:
@@ -160,35 +163,11 @@ def _order(points: tuple[int, ...], there: NDArray[np.intp]) -> bytes:
     return np.unique(bits @ np.array(points), return_inverse=True)[1].astype(np.int16).tobytes()
 
 
-def collected(
-    problem: Problem, least: float, most: int, threads: int, time_limit: float | None, strict: bool = False
-) -> tuple[Collector, bool]:
-    """All cards of at least a value, or above it, and whether these are all."""
-    take = Collector(problem, least, most, strict)
-    search = Search(problem, Stop(), threads)
-
-    def run() -> None:
-        with limited(time_limit):
-            search.stop = current()
-            search.run(least, take)
-
-    _, interrupted = protected(run)
-    return take, not interrupted and not take.full and not take.unlisted and search.all_bounded
-
-
 def pool_of(found: Stated, best: Found, delta: float, most: int, threads: int, time_limit: float | None) -> Pool:
     """The cards within ``delta`` of the best one of a search."""
     problem = found.problem
-    take, complete = collected(problem, best.value - delta - problem.slack, whole("most", most), threads, time_limit)
-    if complete:
-        why = ""
-    elif take.unlisted:
-        why = "some sets have too many vectors of points to list"
-    elif take.full:
-        why = f"it was cut at {most:,} cards"
-    else:
-        why = "the time ended before all sets of questions were searched"
-    cards = take.found[:most]
+    least = best.value - delta - problem.slack
+    cards, why = collected(problem, least, whole("most", most), threads, time_limit)
     if cards and cards[0].value > best.value + problem.slack:
-        complete, why = False, "the fit was not proved, and a better card was found"
-    return Pool(tuple(cards), complete, why, delta, tuple(found.questions), found.answers)
+        why = "the fit was not proved, and a better card was found"
+    return Pool(tuple(cards[:most]), not why, why, delta, tuple(found.questions), found.answers)

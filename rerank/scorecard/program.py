@@ -60,7 +60,7 @@ def model_of(
             weight=rows.weight,
             qid=rows.lists,
             query_weight=rows.list_weight,
-            people=rows.people.codes,
+            people=rows.people,
             least_area=limits.area,
             **choices,
         )

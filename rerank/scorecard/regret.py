@@ -104,8 +104,8 @@ def regret_of(estimator: Any, card: Card, rows: Rows, most: int) -> Regret:
     better, counted = 0, True
     if best is not card:
         least, ends = value + found.problem.slack, (estimator._threads(), estimator.time_limit)
-        take, counted = collected(found.problem, least, whole("most", most), *ends, strict=True)
-        better = max(1, min(len(take.known), most))
+        cards, why = collected(found.problem, least, whole("most", most), *ends, strict=True)
+        better, counted = max(1, min(len(cards), most)), not why
     best, leads = best.with_totals(best.total(rows.X), *rows.counts), _held_out(estimator, card, rows)
     return Regret(card, value, best, best_value, bound, proved, better, counted, *leads)
 
@@ -116,10 +116,8 @@ def _held_out(estimator: Any, card: Card, rows: Rows) -> tuple[float | None, flo
     statistic, rate = measure(estimator.stat)
     leads, errors = [], []
     for train, test in folds_of(rows, how, 0):
-        part, own = rows.some(train), rows.some(test)
-        if not (part.relevant.any() and own.relevant.any()) or part.relevant.all() or own.relevant.all():
-            continue
-        if (other := quick_card(estimator, part)) is None:
+        own, other = rows.some(test), quick_card(estimator, rows.some(train))
+        if other is None or own.relevant.all() or not own.relevant.any():
             continue
         totals = other.total(own.X), card.total(own.X)
         leads.append(float(exact(estimator.stat, own, totals[0])) - float(exact(estimator.stat, own, totals[1])))

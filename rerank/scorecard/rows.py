@@ -19,19 +19,6 @@ from rerank.scorecard.questions import written
 
 
 @dataclass(frozen=True, eq=False)
-class People:
-    """Kinds of people: names, none where nobody named them, and the number of each row's kind."""
-
-    names: tuple[str, ...]
-    codes: NDArray[np.int64]
-
-    @property
-    def kinds(self) -> int:
-        """How many kinds there are: one without names."""
-        return max(1, len(self.names))
-
-
-@dataclass(frozen=True, eq=False)
 class Rows:
     """Rows with a label, each in a list."""
 
@@ -40,7 +27,8 @@ class Rows:
     weight: NDArray[np.float64]
     lists: NDArray[np.int64]
     list_weight: NDArray[np.float64]  # (lists,)
-    people: People
+    kinds: tuple[str, ...]  # of people; none where nobody named them
+    people: NDArray[np.int64]  # the number of each row's kind
     by_list: bool  # whether lists were named; if not, all rows are one list
 
     @classmethod
@@ -55,7 +43,7 @@ class Rows:
         X, relevant = there.of(without(X, *taken), "X"), there.of(relevant)
         weight = np.ones(relevant.size) if weight is None else there.of(check_weights(weight, n))
         lists, list_weight = np.zeros(relevant.size, np.int64), np.ones(1)
-        kinds = People((), np.zeros(relevant.size, np.int64))
+        kinds, codes = tuple[str, ...](), np.zeros(relevant.size, np.int64)
         if qid is not None:
             names, numbers = number_lists(there.of(qid))
             lists, list_weight = numbers.astype(np.int64), np.ones(len(names))
@@ -66,11 +54,11 @@ class Rows:
             if own.shape != relevant.shape:
                 raise InputError(f"people has {len(own)} entries for {relevant.size} rows; give one for each row.")
             texts = [written(one) for one in own.tolist()]
-            known = tuple(sorted(set(texts)))
-            kinds = People(known, np.array([known.index(one) for one in texts], np.int64))
+            kinds = tuple(sorted(set(texts)))
+            codes = np.array([kinds.index(one) for one in texts], np.int64)
         if not relevant.any() or relevant.all():
             raise InputError("y holds 1 class only among the rows with a weight; a card needs rows of both.")
-        return cls(X, relevant, weight, lists, list_weight, kinds, qid is not None)
+        return cls(X, relevant, weight, lists, list_weight, kinds, codes, qid is not None)
 
     @property
     def n(self) -> int:
@@ -97,7 +85,7 @@ class Rows:
             weight=self.weight[which],
             lists=lists.astype(np.int64),
             list_weight=self.list_weight[known],
-            people=replace(self.people, codes=self.people.codes[which]),
+            people=self.people[which],
         )
 
 
@@ -105,6 +93,6 @@ def cut_of(totals: NDArray[np.int64], rows: Rows, limits: Limits) -> int:
     """The least total that is flagged, by totals of a card that keeps the limits."""
     levels, block = np.unique(-totals, return_inverse=True)
     counts, _ = rows.units
-    by_block = np.zeros((levels.size, 2 * rows.people.kinds))
-    np.add.at(by_block, (block, 2 * rows.people.codes + ~rows.relevant), counts)
+    by_block = np.zeros((levels.size, 2 * (int(rows.people.max()) + 1)))
+    np.add.at(by_block, (block, 2 * rows.people + ~rows.relevant), counts)
     return int(-levels[cut_below(by_block, levels.size, limits)])

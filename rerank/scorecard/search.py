@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors.compiling import say, working_time
-from rerank.errors.stops import Stop
+from rerank.errors.stops import Stop, current, limited, protected
 from rerank.scorecard import kernels
 from rerank.scorecard.data import Data
 from rerank.scorecard.kernels import Limits, Worth
@@ -42,7 +42,7 @@ class Problem:
     def slack(self) -> float:
         """By how much a computed value may be off: 0 for an area of one list, whose pairs are counted in integers."""
         exact = self.worth.kind == kernels.AREA and self.worth.scale.size == 1 and self.worth.scale[0] < 2.0**51
-        return 0.0 if exact else 1e-11 * max(1.0, self._best_of_all)
+        return 0.0 if exact else 1e-11 * max(1.0, self.best_of_all)
 
     @cached_property
     def flagged(self) -> tuple[Worth, float]:
@@ -55,22 +55,13 @@ class Problem:
         wanted = 0.0 if self.limits.cut == kernels.NO_CUT else self.limits.sensitivity * relevant
         return worth, wanted * (1 - 1e-9)
 
-    def bounds_with_one_more(self, members: Any) -> NDArray[np.float64]:
-        """The values that no score on these questions and one more exceeds, (questions,)."""
-        out = np.empty(len(self.domains))
-        kernels.bound_more(np.asarray(members, np.int64), self.data.bits, self.data.totals.ravel(), self.worth, out)
-        return out
-
     def listed(self, members: Any) -> bool:
         """Whether all vectors of points of these questions are searched, and not only steps from one to the next."""
         return few([self.domains[j] for j in members])
 
-    def bound_of_all(self) -> float:
-        """The value that no score on all questions exceeds."""
-        return self._best_of_all + self.slack
-
     @cached_property
-    def _best_of_all(self) -> float:
+    def best_of_all(self) -> float:
+        """The value that no score on all questions exceeds, but for rounding."""
         total = self.worth.constant
         for of in range(self.worth.scale.size):
             own = np.flatnonzero(self.data.lists == of)
@@ -150,7 +141,7 @@ class Search:
     """A search over all sets, for the best card or for all cards of at least a value."""
 
     problem: Problem
-    stop: Stop
+    stop: Stop = field(default_factory=Stop)
     n_jobs: int = 1
     verbose: bool = False
     best: Found | None = None
@@ -164,6 +155,16 @@ class Search:
     _open: float = -math.inf
     _said: float = field(default_factory=working_time)
 
+    def run_within(self, seconds: float | None, *asked: Any) -> bool:
+        """:meth:`run`, for so long at most; whether Ctrl-C ended it."""
+
+        def run() -> None:
+            with limited(seconds):
+                self.stop = current()
+                self.run(*asked)
+
+        return protected(run)[1]
+
     def run(self, least: float | None = None, each: Callable[[NDArray[Any], Any], bool] | None = None) -> None:
         """Find the best card, or with ``least`` all cards of at least this value.
 
@@ -175,7 +176,7 @@ class Search:
         if each is None:
             first_card(self)
         self.sets = nodes_of(n, size + 1) - 1
-        self.bound = problem.bound_of_all()
+        self.bound = problem.best_of_all + problem.slack
         totals = problem.data.totals.ravel()
         if nodes_of(n, size) * (8 * totals.size + 8 + 2 * max(size - 1, 1)) > MOST_MEMORY:
             return
@@ -317,7 +318,8 @@ def first_card(search: Search) -> None:
 
     def ranked(members: list[int], out: int, complete: bool) -> list[list[int]]:
         """The sets with one question more that the rules allow, but ``out``, the largest bound first."""
-        bounds = problem.bounds_with_one_more(members)
+        bounds, data = np.empty(n), problem.data
+        kernels.bound_more(np.asarray(members, np.int64), data.bits, data.totals.ravel(), problem.worth, bounds)
         allowed = [
             j for j in range(n) if j != out and j not in members and problem.rules.allow([*members, j], complete)
         ]

@@ -18,7 +18,7 @@ from rerank.scorecard.data import Data, counted, worth_of
 from rerank.scorecard.kernels import FREE, NO_CUT, TOP, Limits
 from rerank.scorecard.points import MOST_QUESTIONS, few
 from rerank.scorecard.questions import Question, candidates
-from rerank.scorecard.rows import People, Rows
+from rerank.scorecard.rows import Rows
 from rerank.scorecard.rules import Rules, rules_of
 from rerank.scorecard.search import Found, Problem
 from rerank.statistics import RankStatistic, parse
@@ -90,9 +90,9 @@ def stated(wishes: Any, rows: Rows, card: Any = None) -> Stated:
     places = _Places(rows.X, questions, answers, left_out)
     column = np.array([names.index(one.column) for one in questions])
     domains, rules = _domains(wishes, places, card), _rules(wishes, places, column)
-    data = counted(answers, rows.relevant, rows.weight, rows.lists, rows.people.codes)
+    data = counted(answers, rows.relevant, rows.weight, rows.lists, rows.people)
     worth = worth_of(*measure(wishes.stat), data, rows.list_weight)
-    problem = Problem(data, worth, domains, size, rules, _limits(wishes, data, rows.people))
+    problem = Problem(data, worth, domains, size, rules, _limits(wishes, data, rows.kinds))
     return Stated(problem, questions, answers, left_out)
 
 
@@ -232,11 +232,11 @@ def _rules(wishes: Any, places: _Places, column: Any) -> Rules:
     )
 
 
-def _limits(wishes: Any, data: Data, people: People) -> Limits:
+def _limits(wishes: Any, data: Data, kinds: Sequence[str]) -> Limits:
     rows = float(data.totals.sum())
     cut, top = _cut(wishes.cut, rows, data.unit)
     found = {what: float(sign == "<=") for what, sign in WANTED.items()}
-    quota, first = np.zeros(people.kinds), 0.0
+    quota, first = np.zeros(max(1, len(kinds))), 0.0
     for text in _texts("constraints", wishes.constraints):
         match, own = CONSTRAINT.match(str(text).strip()), QUOTA.match(str(text).strip())
         if match is not None and match["sign"] == WANTED[match["what"]]:
@@ -245,8 +245,8 @@ def _limits(wishes: Any, data: Data, people: People) -> Limits:
                 raise InputError(f"The constraint {text!r} has a share above 1; write a part of 1, or one such as 80%.")
             found[match["what"]] = (max if match["sign"] == ">=" else min)(found[match["what"]], share)
         elif own is not None:
-            if own["kind"] not in people.names:
-                known = ", ".join(people.names) or "none are given"
+            if own["kind"] not in kinds:
+                known = ", ".join(kinds) or "none are given"
                 raise InputError(
                     f"The constraint {text!r} names the kind {own['kind']!r}, and the kinds of people are: "
                     f"{known}; pass people=."
@@ -254,7 +254,7 @@ def _limits(wishes: Any, data: Data, people: People) -> Limits:
             if first and first != float(own["first"]) * data.unit:
                 raise InputError("The constraints count the kinds among two different numbers of first rows; give one.")
             first = float(own["first"]) * data.unit
-            place = people.names.index(own["kind"])
+            place = kinds.index(own["kind"])
             quota[place] = max(quota[place], float(own["least"]) * data.unit)
         else:
             raise InputError(
@@ -262,7 +262,7 @@ def _limits(wishes: Any, data: Data, people: People) -> Limits:
                 "'flagged gap <= 0.1', 'sensitivity gap <= 0.1', 'auc inside >= 0.6' or '20 of A among the first 200'."
             )
     asked = {what for what, sign in WANTED.items() if found[what] != float(sign == "<=")}
-    if not people.names and asked & {"sensitivity gap", "flagged gap", "auc inside"}:
+    if not kinds and asked & {"sensitivity gap", "flagged gap", "auc inside"}:
         raise InputError("The constraints compare kinds of people, and none are given; pass people=.")
     if cut == NO_CUT and asked - {"auc inside"}:
         cut = FREE

@@ -61,7 +61,7 @@ class Claim:
     @property
     def cells(self) -> Ints:
         """Of each row the place of its class in its list, and in its kind of people, (2, n)."""
-        return 2 * np.stack([self.rows.lists, self.rows.people.codes]) + ~self.rows.relevant
+        return 2 * np.stack([self.rows.lists, self.rows.people]) + ~self.rows.relevant
 
     def value(self, totals: Any, ties: str = "average") -> Fraction | float:
         """The exact value of totals of the rows."""
@@ -348,7 +348,7 @@ def _kept(claim: Claim, members: Ints, points: Ints) -> NDArray[np.bool_]:
                 good &= (points[:, i] > 0) == (points[:, j] > 0)
     if not (limits.area > 0 or limits.first > 0 or limits.cut):
         return good
-    kinds = int(claim.rows.people.codes.max()) + 1
+    kinds = int(claim.rows.people.max()) + 1
     (people,) = _groups(claim.answers, claim.cells, claim.counts, 2 * kinds, members[None], 1)
     for begin in range(0, len(points), some := max(1, CELLS // 4**k)):
         part = slice(begin, begin + some)

@@ -13,7 +13,7 @@ from rerank.latent import LatentRoBiRank, evaluate
 from rerank.latent.engines.interface import VALIDATION, seed_of
 from rerank.latent.engines.local import LocalEngine
 from rerank.latent.log import log_of, some_users, split_log
-from rerank.latent.recommender import ENDS
+from rerank.latent.model import ENDS
 from tests.cases.latent import clustered_log, random_factors, sums_over_others
 from tests.cases.refuses import refuses
 
