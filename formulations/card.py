@@ -251,13 +251,16 @@ def build(
     paid = [(gain / 2, column[pair]) for pair, gain in zip(layout.pairs, layout.gains) if gain for column in (z, e)]
     model.statistic = maximised(layout.constant, *paid)
     low, high = layout.low.tolist(), layout.high.tolist()
-    slope = [[(one, w[j]) for j, one in _difference(layout, pair)] for pair in layout.pairs]
+    apart = [
+        [(j, float(row[j])) for j in np.flatnonzero(row).tolist()]
+        for row in (layout.kinds[g] - layout.kinds[h] for g, h in layout.pairs)
+    ]
 
     def limits(sign: float, column: Any, at: Iterable[int], factor: Sequence[float], side: Sequence[float]) -> Any:
         return family(
             (
                 layout.pairs[k],
-                linear((factor[k], column[layout.pairs[k]]), *((sign * a, one) for a, one in slope[k])) <= side[k],
+                linear((factor[k], column[layout.pairs[k]]), *((sign * a, w[j]) for j, a in apart[k])) <= side[k],
             )
             for k in at
         )
@@ -265,12 +268,10 @@ def build(
     every = range(len(layout.pairs))
     model.above = limits(-1, z, every, [MARGIN - a for a in low], [-a for a in low])
     model.not_below = limits(-1, e, every, [-a for a in low], [-a for a in low])
-    reasons = {
-        pair: [(model.u if a > 0 else model.d, j) for j, a in _difference(layout, pair)] for pair in layout.pairs
-    }
+    reasons = ([(model.u if a > 0 else model.d, j) for j, a in own] for own in apart)
     model.win_asked = family(
         (pair, linear((1, z[pair]), *((-1, side[j]) for side, j in own if j in side)) <= 0)
-        for pair, own in reasons.items()
+        for pair, own in zip(layout.pairs, reasons)
     )
     model.above_if = limits(1, z, layout.both, [-b for b in high], [0.0] * len(high))
     model.not_below_if = limits(1, e, layout.both, [-b - MARGIN for b in high], [-MARGIN] * len(high))
@@ -328,8 +329,7 @@ def build_pessimistic(
 
 def most_nonzeros(X: ArrayLike, y: ArrayLike, card: Card | None = None, **options: Any) -> int:
     """Upper bound on the non-zeros of the rows of pairs of the program that :func:`build` makes."""
-    chosen = {"weight": None, "qid": None, "query_weight": None, "people": None, "least_area": 0.0} | options
-    return _layout(X, y, Card() if card is None else card, **chosen).nonzeros
+    return _layout(X, y, Card() if card is None else card, **options).nonzeros
 
 
 def assignment(model: pyo.ConcreteModel, w: ArrayLike, tolerance: float = 1e-9) -> Assignment:
@@ -433,11 +433,6 @@ def _known(questions: Iterable[int], n: int) -> list[int]:
     return found
 
 
-def _difference(layout: Layout, pair: tuple[int, int]) -> list[tuple[int, float]]:
-    row = layout.kinds[pair[0]] - layout.kinds[pair[1]]
-    return [(j, float(row[j])) for j in np.flatnonzero(row).tolist()]
-
-
 def _answers(X: ArrayLike) -> Floats:
     answers = rows_of(X)
     if not np.isin(answers, (0.0, 1.0)).all():
@@ -454,7 +449,14 @@ def _numbered(names: ArrayLike | None, n: int, what: str) -> Indices:
 
 
 def _layout(
-    X: ArrayLike, y: ArrayLike, card: Card, weight: Any, qid: Any, query_weight: Any, people: Any, least_area: float
+    X: ArrayLike,
+    y: ArrayLike,
+    card: Card,
+    weight: Any = None,
+    qid: Any = None,
+    query_weight: Any = None,
+    people: Any = None,
+    least_area: float = 0.0,
 ) -> Layout:
     answers, labels = _answers(X), np.asarray(y, dtype=np.float64)
     n, d = answers.shape

@@ -37,7 +37,7 @@ Source: our own; the statistic is that of [LiJinZhou2014].
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -148,9 +148,7 @@ def _layout(instance: Instance) -> TopLayout:
     rows = len(layout.gains) + sum(map(len, layout.rivals.values()))
     switches = ENTRIES_OF_A_FEATURE * d if instance.switched else 0
     nonzeros = switches + rows * (d + 1) + len(layout.gains)
-    return TopLayout(
-        instance, none, layout.gains, float(constant), nonzeros, layout.rivals, layout.limits, layout.divisors
-    )
+    return replace(layout, constant=float(constant), nonzeros=nonzeros)
 
 
 def _add_unit(layout: TopLayout, number: int, unit: Unit) -> float:

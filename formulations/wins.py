@@ -109,10 +109,8 @@ def wins_of(instance: Instance, pairs: Indices) -> Wins:
     entries = np.empty(len(pairs), np.intp)
     for part in _chunks(pairs, instance):
         difference = instance.X[pairs[part, 0]] - instance.X[pairs[part, 1]]
-        ends = difference * instance.lower, difference * instance.upper
-        low[part] = -reach(-np.minimum(*ends), instance)
-        high[part] = reach(np.maximum(*ends), instance)
-        size[part] = np.maximum(*map(np.abs, ends)).sum(axis=1)
+        low[part], high[part] = _ends(difference, instance.lower, instance.upper, instance)
+        size[part] = (np.abs(difference) * np.maximum(np.abs(instance.lower), np.abs(instance.upper))).sum(axis=1)
         entries[part] = np.count_nonzero(difference, axis=1)
     state = np.zeros(len(pairs), np.int8)
     if instance.options.big_m == "pair":
@@ -129,11 +127,8 @@ def _exact_states(instance: Instance, pairs: Indices) -> NDArray[np.int8]:
     """What the limits of ``w`` decide about pairs, in rationals: the margin and the differences as they were meant."""
     given = instance.options.scaled_from
     table = instance.X if given is None else np.asarray(given[0], dtype=np.float64)
-    unit = [Fraction(1)] * table.shape[1]
-    if given is not None:
-        ends = (np.asarray(side, dtype=np.float64).tolist() for side in given[1:])
-        unit = [Fraction(high) - Fraction(low) for low, high in zip(*ends, strict=True)]
-    limits = [(Fraction(low), Fraction(high)) for low, high in zip(instance.lower.tolist(), instance.upper.tolist())]
+    exact: Any = np.frompyfunc(Fraction, 1, 1)
+    unit = 1 if given is None else exact(given[2]) - exact(given[1])
     # x_i - x_k is the sum of two doubles, its rounded value and the error of that; on a grid few of them differ.
     upper, lower = table[pairs[:, 0]], table[pairs[:, 1]]
     with np.errstate(over="ignore", invalid="ignore"):
@@ -142,46 +137,29 @@ def _exact_states(instance: Instance, pairs: Indices) -> NDArray[np.int8]:
         error = (upper - (difference - part)) - (lower + part)
     steps, place = np.unique(np.hstack([difference, error]), axis=0, return_inverse=True)
     # Beyond the largest double nothing is decided, which is right too.
-    found = np.zeros(len(steps), np.int8)
-    for number in np.flatnonzero(np.isfinite(steps).all(axis=1)).tolist():
-        step = steps[number].tolist()
-        apart = [(Fraction(a) + Fraction(b)) / one for a, b, one in zip(step, step[len(unit) :], unit)]
-        sides = [sorted((a * low, a * high)) for a, (low, high) in zip(apart, limits)]
-        if -_exact_reach([-low for low, _ in sides], instance) >= instance.options.margin:
-            found[number] = WON
-        else:
-            reached = _exact_reach([high for _, high in sides], instance) >= instance.options.margin
-            found[number] = OPEN if reached else LOST
+    found, finite = np.zeros(len(steps), np.int8), np.isfinite(steps).all(axis=1)
+    apart = np.add(*np.split(exact(steps[finite]), 2, axis=1)) / unit
+    least, most = _ends(apart, exact(instance.lower), exact(instance.upper), instance)
+    margin = instance.options.margin
+    found[finite] = np.where(least >= margin, WON, np.where(most >= margin, OPEN, LOST))
     return found[place.ravel()]
 
 
-def _exact_reach(most: list[Fraction], instance: Instance) -> Fraction:
-    """As :func:`reach`, of one pair."""
-    forced = ((instance.lower > 0) | (instance.upper < 0)).tolist()
-    kept = _kept(instance)
-    if kept is None:
-        return sum(most, Fraction(0))
-    free = sorted((max(one, Fraction(0)) for one, must in zip(most, forced) if not must), reverse=True)
-    return sum((one for one, must in zip(most, forced) if must), Fraction(0)) + sum(free[:kept], Fraction(0))
+def _ends(difference: Any, lower: Any, upper: Any, instance: Instance) -> tuple[Any, Any]:
+    """Least and largest ``w.difference`` of each row within limits of ``w``; rationals stay rationals."""
+    ends = difference * lower, difference * upper
+    return -reach(-np.minimum(*ends), instance), reach(np.maximum(*ends), instance)
 
 
-def _kept(instance: Instance) -> int | None:
-    """How many weights that may be 0 may differ from it; None where all may."""
-    limit, d = instance.options.max_features, instance.lower.size
-    if limit is not None:
-        limit += d - len(instance.counted)
-    forced = int(((instance.lower > 0) | (instance.upper < 0)).sum())
-    return None if limit is None or limit >= d or forced > limit else limit - forced
-
-
-def reach(most: Floats, instance: Instance) -> Floats:
+def reach(most: Any, instance: Instance) -> Any:
     """Largest sum of one term a feature, where at most ``max_features`` weights may differ from 0."""
+    limit, d = instance.options.max_features, instance.lower.size
     forced = (instance.lower > 0) | (instance.upper < 0)
-    kept = _kept(instance)
-    if kept is None:
+    if limit is not None:
+        limit += d - len(instance.counted) - int(forced.sum())  # of those that may be 0
+    if limit is None or not 0 <= limit < d - forced.sum():
         return most.sum(axis=1)
-    free = np.maximum(most[:, ~forced], 0.0)
-    best = np.sort(free, axis=1)[:, free.shape[1] - kept :] if kept < free.shape[1] else free
+    best = np.sort(np.maximum(most[:, ~forced], 0), axis=1)[:, d - forced.sum() - limit :]
     return most[:, forced].sum(axis=1) + best.sum(axis=1)
 
 

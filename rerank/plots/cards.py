@@ -1,14 +1,19 @@
 """Cards of points: the risk of each total, and the card as it is on paper."""
 
+from __future__ import annotations
+
 import textwrap
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rerank.errors import InputError
 from rerank.plots.style import BLUE, GREY, ORANGE, axes_of
+
+if TYPE_CHECKING:
+    from rerank.scorecard.card import Total
 
 WIDE = 52  # signs of a question on one line of a card
 LINE, MORE = 0.28, 0.62  # inches of a line of a card, and what each further line of a question takes of that
@@ -16,23 +21,6 @@ LEFT = 0.11  # where the cells of risks begin, as a share of the card's width
 SIGN = 0.0095  # width of a sign in a cell, as a share of the card's width
 MOST_LINES = 25  # intervals that are drawn as lines; where there are more, they are one band
 MOST_CELLS = 12  # totals on the line of risks; where there are more, or they are long, neighbours share a cell
-
-
-class Total(Protocol):
-    """Rows with one total, as :class:`rerank.scorecard.Total` has them."""
-
-    @property
-    def total(self) -> int: ...  # noqa: D102
-    @property
-    def relevant(self) -> float: ...  # noqa: D102
-    @property
-    def other(self) -> float: ...  # noqa: D102
-    @property
-    def risk(self) -> float: ...  # noqa: D102
-    @property
-    def low(self) -> float: ...  # noqa: D102
-    @property
-    def high(self) -> float: ...  # noqa: D102
 
 
 def card_risks(totals: Sequence[Total], cut: int | None = None, *, ax: Any = None) -> Any:
@@ -111,8 +99,8 @@ def card_picture(
     """
     if not 0 < len(questions) == len(points):
         raise InputError(f"There are {len(questions)} questions and {len(points)} points; give one of each.")
-    wrapped = (textwrap.wrap(_shown(one), WIDE, max_lines=3, break_on_hyphens=False) for one in questions)
-    lines = [one or [""] for one in wrapped]
+    shown = ("".join(sign if sign.isprintable() else " " for sign in one) for one in questions)
+    lines = [textwrap.wrap(one, WIDE, max_lines=3, break_on_hyphens=False) or [""] for one in shown]
     below = 0.0 if not totals else 3.4 if cut is None else 4.0
     sizes = [1.4 + MORE * (len(one) - 1) for one in lines]
     height = 1.2 + sum(sizes) + 1.5 + below
@@ -136,10 +124,6 @@ def card_picture(
     if totals:
         _risk_line(ax, y + 2.2, _cells(totals, cut), cut)
     return ax
-
-
-def _shown(text: str) -> str:
-    return "".join(sign if sign.isprintable() else " " for sign in text)
 
 
 def _box(ax: Any, x: float, y: float, width: float, height: float, lw: float = 0.8, fill: str = "none") -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,18 +12,7 @@ from rerank.plots.style import BLUE, GREEN, GREY, ORANGE, PURPLE, axes_of, hide_
 
 if TYPE_CHECKING:
     from formulations.compile import Program
-
-
-class Progress(Protocol):
-    """A solver's best value and bound after some seconds."""
-
-    @property
-    def seconds(self) -> float: ...  # noqa: D102
-    @property
-    def incumbent(self) -> float: ...  # noqa: D102
-    @property
-    def bound(self) -> float: ...  # noqa: D102
-
+    from rerank.solvers.outcome import Progress
 
 Moment = tuple[float, float, float]  # seconds, value and bound
 

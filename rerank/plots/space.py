@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +13,7 @@ from rerank.errors import InputError
 from rerank.plots.style import BLUE, GREY, ORANGE, axes_of, hide_frame
 
 if TYPE_CHECKING:
+    from rerank.certificate import LeafBoxes
     from rerank.problem import Problem
 
 Floats = NDArray[np.float64]
@@ -295,23 +296,12 @@ def box_bounds(
     return hide_frame(ax)
 
 
-class Boxes(Protocol):
-    """Boxes of weights with their bounds, as :func:`rerank.certificate.leaf_boxes` returns them."""
-
-    @property
-    def lower(self) -> Floats: ...  # noqa: D102
-    @property
-    def upper(self) -> Floats: ...  # noqa: D102
-    @property
-    def bounds(self) -> Floats: ...  # noqa: D102
-
-
 def cells(
     problem: Problem,
     best: ArrayLike | None = None,
     *,
     features: Sequence[int] | None = None,
-    boxes: Boxes | None = None,
+    boxes: LeafBoxes | None = None,
     names: Sequence[str] | None = None,
     unit: str = "value",
     every: bool = False,

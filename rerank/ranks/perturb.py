@@ -257,13 +257,24 @@ def perturb_weights(w: ArrayLike, X: ArrayLike, random_state: Seed = None) -> Fl
         When ``w`` is 0 or outside the box, when two rows coincide on its support (naming them), or when rows are so
         close that no weights near ``w`` give them different scores.
     """
-    data, weights = _checked(w, X)
+    data, weights = check_matrix(X), np.array(w, dtype=np.float64)
+    if weights.shape != (data.shape[1],) or not np.isfinite(weights).all():
+        raise InputError(f"Weights of shape {weights.shape} were given; {data.shape[1]} finite numbers are needed.")
+    if np.abs(weights).max(initial=0.0) > 1:
+        raise InputError("A weight is larger than 1 in size; divide the weights by the largest.")
+    support = np.flatnonzero(weights)
+    if not support.size:
+        raise InputError("All weights are 0, so all rows are tied and the lemma does not apply; give one a value.")
+    for i, k, *_ in duplicates(data, support):
+        raise InputError(
+            f"Rows {i} and {k} are equal on the {support.size} features with a weight, so no change of these weights "
+            "breaks their tie; merge them, or give weight to a feature in which they differ."
+        )
     scores = snap(affine(data, weights))
     order = np.argsort(scores, kind="stable")
     gaps = np.diff(scores[order])
     if gaps.all():
         return weights
-    support = np.flatnonzero(weights)
     smallest = float(np.abs(weights[support]).min())
     size = 2 * float(np.abs(data).max()) * math.sqrt(data.shape[1])
     eta = min(float(gaps[gaps > 0].min(initial=math.inf)) / size if size else math.inf, smallest)
@@ -278,41 +289,16 @@ def perturb_weights(w: ArrayLike, X: ArrayLike, random_state: Seed = None) -> Fl
         largest = float(np.abs(moved).max())
         if largest > 1 or np.abs(weights).max() == 1:
             moved = moved / largest
-        if _keeps_and_breaks(weights, scores, moved, data):
-            return moved
-    i, k = (int(row) for row in order[np.flatnonzero(gaps == 0)[0] :][:2])
+        if np.array_equal(np.sign(weights), np.sign(moved)):
+            new = snap(affine(data, moved))
+            by_new = np.argsort(new, kind="stable")
+            if np.all(np.diff(new[by_new]) > 0) and np.all(np.diff(scores[by_new]) >= 0):
+                return moved
+    i, k = order[np.flatnonzero(gaps == 0)[0] :][:2]
     raise InputError(
         f"Rows {i} and {k} are among the ties, and no weights were found near these that break all ties and keep every "
         "order of scores rounded to 2^-40; scale the features to [0, 1], or merge rows that differ by rounding only."
     )
-
-
-def _checked(w: ArrayLike, X: ArrayLike) -> tuple[Floats, Floats]:
-    data = check_matrix(X)
-    weights = np.array(w, dtype=np.float64)
-    if weights.shape != (data.shape[1],) or not np.isfinite(weights).all():
-        raise InputError(f"Weights of shape {weights.shape} were given; {data.shape[1]} finite numbers are needed.")
-    if np.abs(weights).max(initial=0.0) > 1:
-        raise InputError("A weight is larger than 1 in size; divide the weights by the largest.")
-    if not weights.any():
-        raise InputError("All weights are 0, so all rows are tied and the lemma does not apply; give one a value.")
-    equal = duplicates(data, np.flatnonzero(weights))
-    if equal:
-        i, k = (int(row) for row in equal[0][:2])
-        raise InputError(
-            f"Rows {i} and {k} are equal on the {np.count_nonzero(weights)} features with a weight, so no change of "
-            "these weights breaks their tie; merge them, or give weight to a feature in which they differ."
-        )
-    return data, weights
-
-
-def _keeps_and_breaks(old: Floats, old_scores: Floats, new: Floats, data: Floats) -> bool:
-    """Same support and signs, strict orders kept, no tie left."""
-    if not np.array_equal(np.sign(old), np.sign(new)):
-        return False
-    scores = snap(affine(data, new))
-    order = np.argsort(scores, kind="stable")
-    return bool(np.all(np.diff(scores[order]) > 0) and np.all(np.diff(old_scores[order]) >= 0))
 
 
 @dataclass(frozen=True)
@@ -383,20 +369,16 @@ def theorem_applies(
         raise InputError(f"The penalty C of a feature is {C}; it must be 0 or a positive number.")
     if max_features is not None and max_features >= data.shape[1]:
         max_features = None
-    equal = duplicates(data, qid=qid)
-    if equal:
-        i, k = (int(row) for row in equal[0][:2])
+    for i, k, *_ in duplicates(data, qid=qid):
         reason = f"Rows {i} and {k} are equal, so no weights break their tie: merge or report them."
-        return Verdict(False, reason, (i, k))
+        return Verdict(False, reason, (int(i), int(k)))
     if C == 0 and max_features is None:
         return Verdict(True, f"No two rows are equal, C is 0 and any feature may be used: {_SENTENCE}.")
     cost = f"C = {C:g}" if C > 0 else f"at most {max_features} features"
     for j in range(data.shape[1]):
-        shared = duplicates(data, [j], qid=qid)
-        if shared:
-            i, k = (int(row) for row in shared[0][:2])
+        for i, k, *_ in duplicates(data, [j], qid=qid):
             reason = f"Rows {i} and {k} agree in column {j} and, with {cost}, no other column need be used"
-            return Verdict(False, f"{reason}: after a fit compare the rows on its support.", (i, k))
+            return Verdict(False, f"{reason}: after a fit compare the rows on its support.", (int(i), int(k)))
     if C == 0:
         return Verdict(True, f"No two rows share a value in any column: {_SENTENCE}, whatever the support.")
     if coefficients is None or y is None:

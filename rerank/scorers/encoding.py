@@ -6,13 +6,11 @@ What is learned from the training rows is plain numbers and texts, so that it is
 import datetime
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.io.frames import are_dates, column, entries, numbers
@@ -31,37 +29,25 @@ _CONTAINERS = (list, tuple, dict, set, np.ndarray)
 _DATES = (datetime.date, datetime.time, datetime.timedelta)
 
 
-@dataclass(frozen=True)
-class Numbers:
+class Numbers(NamedTuple):
     """A column of numbers: what fills a gap, and whether gaps are marked in a column of their own."""
 
     at: int
     fill: float
     gaps: bool
 
-    @property
-    def width(self) -> int:
-        """Number of encoded columns."""
-        return 1 + self.gaps
-
     def names(self, name: str) -> list[str]:
         """Names of the encoded columns."""
         return [name] + [f"{name} is missing"] * self.gaps
 
 
-@dataclass(frozen=True)
-class Texts:
+class Texts(NamedTuple):
     """A column of texts: those with a column of their own; whether others, and gaps, have one."""
 
     at: int
-    levels: tuple[str, ...]
+    levels: list[str]
     others: bool
     gaps: bool
-
-    @property
-    def width(self) -> int:
-        """Number of encoded columns."""
-        return len(self.levels) + self.others + self.gaps
 
     def names(self, name: str) -> list[str]:
         """Names of the encoded columns."""
@@ -139,7 +125,7 @@ def _of_texts(j: int, found: list[Any]) -> Rule | str:
     if not frequent:
         return DATE if are_dates(counts) else RARE
     kept = sorted(sorted(frequent, key=lambda one: (-counts[one], one))[:MOST_LEVELS])
-    return Texts(j, tuple(kept), len(kept) < len(counts), gaps)
+    return Texts(j, kept, len(kept) < len(counts), gaps)
 
 
 def coded(X: Any, rules: Sequence[Rule], names: Sequence[str]) -> Iterator[tuple[Floats, Any]]:
@@ -163,8 +149,16 @@ def coded(X: Any, rules: Sequence[Rule], names: Sequence[str]) -> Iterator[tuple
             continue
         if values is not None and not mixed and not np.isnan(values).all():
             raise InputError(f"Column {name!r} held texts at the fit and holds numbers now; give texts.")
+        found = entries(column(X, rule.at))
+        if wrong := _no_texts(found):
+            raise InputError(
+                f"Column {name!r} held texts at the fit and holds values of the type {wrong[0]} now; give texts."
+            )
+        place, width = {level: j for j, level in enumerate(rule.levels)}, len(rule.names(name))
+        other, missing = len(rule.levels) if rule.others else width, width - 1 if rule.gaps else width
+        codes = [missing if one is None else place.get(str(one), other) for one in found]
         # The last row is that of a text that has no column.
-        yield np.eye(rule.width + 1, rule.width), _codes(rule, entries(column(X, rule.at)), name)
+        yield np.eye(width + 1, width), np.array(codes, dtype=np.intp)
 
 
 def encoded(X: Any, rules: Sequence[Rule], names: Sequence[str]) -> Floats:
@@ -196,17 +190,6 @@ def _among_others(found: list[Any], mixed: bool) -> Floats | None:
         return None  # a column without values has no type
     values = np.array([float(one) if type(one) in kinds else np.nan for one in found])
     return None if np.isinf(values).any() else values
-
-
-def _codes(rule: Texts, found: list[Any], name: str) -> NDArray[np.intp]:
-    if wrong := _no_texts(found):
-        raise InputError(
-            f"Column {name!r} held texts at the fit and holds values of the type {wrong[0]} now; give texts."
-        )
-    place = {level: j for j, level in enumerate(rule.levels)}
-    other = len(rule.levels) if rule.others else rule.width
-    missing = rule.width - 1 if rule.gaps else rule.width
-    return np.array([missing if one is None else place.get(str(one), other) for one in found], dtype=np.intp)
 
 
 def _no_texts(found: list[Any]) -> list[str]:

@@ -25,7 +25,7 @@ class Products:
 
     def __init__(self, X: Any) -> None:
         self.X = X
-        self.rows = max(1, BLOCK // max(1, X.shape[1]))
+        self.rows = max(1, X.shape[0] if X.dtype == np.float64 else BLOCK // max(1, X.shape[1]))
         # Unsigned columns: numba then leaves out the handling of negative indices.
         self.entries = (X.data, X.indices.view(f"u{X.indices.itemsize}"), X.indptr) if issparse(X) else None
 
@@ -33,22 +33,18 @@ class Products:
         """``X w`` (n,)."""
         if self.entries is not None:
             return np.asarray(_scores(self.entries, w))
-        if self.X.dtype == np.float64:
-            return np.asarray(self.X @ w)
         found = np.empty(self.X.shape[0])
         for a in range(0, found.size, self.rows):
-            found[a : a + self.rows] = self.X[a : a + self.rows].astype(np.float64) @ w
+            found[a : a + self.rows] = self.X[a : a + self.rows].astype(np.float64, copy=False) @ w
         return found
 
     def back(self, g: Floats) -> Floats:
         """``X' g`` (d,)."""
         if self.entries is not None:
             return np.asarray(_back(self.entries, g, self.X.shape[1]))
-        if self.X.dtype == np.float64:
-            return np.asarray(self.X.T @ g)
         found = np.zeros(self.X.shape[1])
         for a in range(0, g.size, self.rows):
-            found += g[a : a + self.rows] @ self.X[a : a + self.rows].astype(np.float64)
+            found += g[a : a + self.rows] @ self.X[a : a + self.rows].astype(np.float64, copy=False)
         return found
 
 

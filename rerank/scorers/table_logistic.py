@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from typing import Any, Self
 
 import numpy as np
@@ -185,8 +186,7 @@ class TableLogistic(ClassifierMixin, BaseEstimator):
 
     def _values_at(self) -> list[int]:
         """Places of the columns of numbers among the encoded ones."""
-        widths = [rule.width for rule in self.rules_ or ()]
-        starts = np.cumsum([0, *widths])[:-1].tolist()
+        starts = accumulate((len(rule.names("")) for rule in self.rules_ or ()), initial=0)
         return [start for start, rule in zip(starts, self.rules_ or ()) if isinstance(rule, Numbers)]
 
     def _model(self, rows: Any, target: NDArray[Any], weight: Floats | None) -> tuple[Floats, Floats]:
@@ -328,7 +328,7 @@ class TableLogistic(ClassifierMixin, BaseEstimator):
             "classes": self.classes_.tolist(),
             "n_columns": int(self.n_features_in_),
             "sparse": sparse,
-            "columns": [_rule_out(rule) for rule in self.rules_ or ()],
+            "columns": [rule._asdict() for rule in self.rules_ or ()],
             "left_out": [{"at": at, "why": why} for at, why in self.left_out_.items()],
             "centre": [] if sparse else self.centre_.tolist(),
             "scale": self.scale_.tolist(),
@@ -376,7 +376,7 @@ class TableLogistic(ClassifierMixin, BaseEstimator):
         _that(square_of == sorted({*square_of} & {*self._values_at()}), "squares are of columns of numbers, ascending")
         _that(bool(self.squares) or not square_of, "there are squares only with squares=True")
         self.square_of_ = np.array(square_of, dtype=np.intp)
-        m = (n if sparse else sum(rule.width for rule in rules)) + len(square_of)
+        m = (n if sparse else sum(len(rule.names("")) for rule in rules)) + len(square_of)
         self.scale_, centre = _floats(body["scale"], m), _floats(body["centre"], 0 if sparse else m)
         _that(bool(np.all(self.scale_ > 0)), "scale is positive")
         self.centre_ = np.zeros(m) if sparse else centre
@@ -418,19 +418,13 @@ def standardised(values: Floats, centre: Any, scale: Any) -> Floats:
         return np.where(np.isfinite(above), above / scale, (values / 2 - centre / 2) / (scale / 2))
 
 
-def _rule_out(rule: Rule) -> dict[str, Any]:
-    if isinstance(rule, Numbers):
-        return {"at": rule.at, "fill": rule.fill, "gaps": rule.gaps}
-    return {"at": rule.at, "levels": list(rule.levels), "others": rule.others, "gaps": rule.gaps}
-
-
 def _rule_in(body: Mapping[str, Any]) -> Rule:
     at, gaps = int(body["at"]), bool(body["gaps"])
     if "levels" not in body:
         return Numbers(at, float(_floats([body["fill"]], 1)[0]), gaps)
-    levels = tuple(map(str, body["levels"]))
+    levels = list(map(str, body["levels"]))
     short = 0 < len(levels) <= encoding.MOST_LEVELS and all(len(level) <= encoding.LONGEST for level in levels)
-    _that(short and list(levels) == sorted(set(levels)), "levels are ascending texts")
+    _that(short and levels == sorted(set(levels)), "levels are ascending texts")
     return Texts(at, levels, bool(body["others"]), gaps)
 
 

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expi
 
 from rerank.errors import InputError
@@ -122,30 +121,26 @@ def gain_lists(data: RankingData, gains: str) -> GainLists:
         raise InputError(
             f"y holds {lowest:g}; the gains of RoBiRank need grades >= 0, so give y - y.min() or 0/1 labels."
         )
-    rows = np.flatnonzero(data.weight > 0)
+    rows = np.lexsort((-data.y, data.group))
+    rows = rows[data.weight[rows] > 0]
     group, y, weight = data.group[rows], data.y[rows], data.weight[rows]
-    _require_pairs(group, y)
-    v = _gains_of(y, gains)
-    order = np.lexsort((-v, group))
-    rows, group, v, weight = rows[order], group[order], v[order], weight[order]
+    if not ((group[1:] == group[:-1]) & (y[1:] < y[:-1])).any():
+        raise InputError(
+            "No list holds rows of different grades with a weight > 0; there is no pair to learn from, so check qid, "
+            "y and sample_weight."
+        )
+    # Exponential gains are divided by 2^max(y), so that no grade overflows.
+    v = y if gains == "linear" else np.exp2(y - float(y.max())) * -np.expm1(-y * np.log(2.0))
     start = np.flatnonzero(np.diff(group, prepend=-1))
-    above = np.cumsum(weight) - weight
-    above -= np.repeat(above[start], np.diff(start, append=group.size))
-    places = discount_sum(above + weight) - discount_sum(above)
-    ideal = np.add.reduceat(v * places, start)
     sizes = np.diff(start, append=group.size)
+    above = np.cumsum(weight) - weight
+    above -= np.repeat(above[start], sizes)
+    ideal = np.add.reduceat(v * (discount_sum(above + weight) - discount_sum(above)), start)
     kept = np.repeat(ideal > 0, sizes)
     gain = weight * v / np.repeat(np.where(ideal > 0, ideal, 1.0), sizes)
     counts = np.add.reduceat((v > 0).astype(np.int64), start)
     start = np.concatenate([[0], np.cumsum(sizes[ideal > 0])]).astype(np.int64)
     return GainLists(rows[kept], start, counts[ideal > 0], weight[kept], gain[kept])
-
-
-def _gains_of(y: Floats, gains: str) -> Floats:
-    """``2^y - 1`` (``"exponential"``), divided by ``2^max(y)`` so that no grade overflows, or ``y`` (``"linear"``)."""
-    if gains == "linear":
-        return y
-    return np.asarray(np.exp2(y - float(y.max())) * -np.expm1(-y * np.log(2.0)))
 
 
 def discount_sum(places: Floats) -> Floats:
@@ -162,17 +157,6 @@ def discount_sum(places: Floats) -> Floats:
         found[far] += np.log(2.0) * (expi(np.log(places[far] + 1)) - expi(np.log(last + 1.0)))
         found[far] += 0.5 * (1 / np.log2(places[far] + 1) - 1 / np.log2(last + 1.0))
     return found
-
-
-def _require_pairs(group: NDArray[Any], y: Floats) -> None:
-    """Raise :class:`InputError` unless some list has two grades."""
-    order = np.lexsort((y, group))
-    g, s = group[order], y[order]
-    if not ((g[1:] == g[:-1]) & (s[1:] > s[:-1])).any():
-        raise InputError(
-            "No list holds rows of different grades with a weight > 0; there is no pair to learn from, so check qid, "
-            "y and sample_weight."
-        )
 
 
 def loss_of(lists: GainLists, n: int) -> Loss:

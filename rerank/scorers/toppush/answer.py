@@ -51,7 +51,7 @@ def certificate_of(problem: TopPushProblem, beta: Floats) -> HullCertificate | N
     most = mass[lists] * problem.threshold.caps
     if (np.bincount(lists, beta, problem.n_lists) <= 0).any():
         return None
-    p = _to_mass(problem, _nearest(problem, np.clip(_to_mass(problem, beta, mass), 0, most), most, mass), mass)
+    p = problem.scaled(_nearest(problem, np.clip(problem.scaled(beta, mass), 0, most), most, mass), mass)
     if (p < 0).any() or (p > most * (1 + 1e-9)).any():
         return None
     residual = np.abs(problem.residual(np.ones(problem.share.size), p))
@@ -61,12 +61,6 @@ def certificate_of(problem: TopPushProblem, beta: Floats) -> HullCertificate | N
     weights[problem.negative_rows] = p
     mean = problem.full(problem.positives.T @ problem.share + problem.centre)
     return HullCertificate(weights, mean, float(residual.max(initial=0.0)))
-
-
-def _to_mass(problem: TopPushProblem, p: Floats, mass: Floats) -> Floats:
-    """Shares scaled to the mass of their list."""
-    got = np.bincount(problem.negative_list, p, problem.n_lists)
-    return np.asarray(p * (mass / np.where(got > 0, got, 1))[problem.negative_list])
 
 
 def _nearest(problem: TopPushProblem, p: Floats, most: Floats, mass: Floats) -> Floats:

@@ -162,7 +162,7 @@ class TopPush(LinearRanker):
         if hull is None:
             return None
         m, d = problem.positives.shape
-        a = np.full(m, float(problem.loss.slope(np.zeros(1))[0]))
+        a = np.full(m, float(problem.loss.slope(0.0)))
         found = Answer(np.zeros(d), a, a[0] * hull.weights[problem.negative_rows], hull=hull)
         dual = problem.dual(a, problem.feasible(a, found.beta), alpha)
         return found if relative_gap(problem.loss_at_zero, dual) <= self.tol else None

@@ -237,9 +237,8 @@ def smoothed(
         upper[full] = cap[full]
         b = np.minimum(b, most)
     middle_rows = np.flatnonzero((b > 0) & (upper == 0))
-    held = np.bincount(p.negative_list, b, p.n_lists)
-    # Scaled to the exact mass of the list, so that the dual point is feasible.
-    b = b * (mass / np.where(held > 0, held, 1))[p.negative_list]
+    # To the exact mass of the list, so that the dual point is feasible.
+    b = p.scaled(b, mass)
     change = b - beta
     value = p.share @ loss.value(z) - mass @ T + b @ down - (change @ change) / (2 * sigma)
     return Smoothed(float(value), a, b, T, theta, parts, p.share * loss.curvature(z), middle_rows, upper)
@@ -314,6 +313,7 @@ class Hessian:
             bent = np.flatnonzero(at.D)
             self.positives, self.D, self.list_of = p.positives[bent], at.D[bent], p.list_of[bent]
         self.count = np.maximum(np.bincount(self.lists, minlength=p.n_lists), 1)
+        self.means = _average((1 / self.count)[self.lists], self.lists, p.n_lists)
         rest, squares = (1 - at.parts[:, 1]), at.parts[:, 2]
         self.omega = self.S / (1 + self.S * (rest**2 / self.count + squares) / sigma)
         top = at.upper.copy()
@@ -339,12 +339,7 @@ class Hessian:
 
     def _centred(self, y: Floats) -> Floats:
         """Without the mean of each list, for values or columns of values of the rows of M."""
-        if y.ndim == 1:
-            return np.asarray(y - (np.bincount(self.lists, y, self.count.size) / self.count)[self.lists])
-        return np.asarray(y - self._means(y)[self.lists])
-
-    def _means(self, rows: Any) -> Any:
-        return _average((1 / self.count)[self.lists], self.lists, self.count.size) @ rows
+        return np.asarray(y - (self.means @ y)[self.lists])
 
     def _factor(self) -> Floats:
         """Lower Cholesky factor of H."""
@@ -352,7 +347,7 @@ class Hessian:
         H = self.problem.gram.at(self.D) + (delta.T * self.omega) @ delta - (mean.T * self.S) @ mean
         if issparse(self.rows):
             add_gram(self.rows, np.full(self.lists.size, self.sigma), H)
-            middle = dense(self._means(self.rows))
+            middle = dense(self.means @ self.rows)
             H -= (middle.T * (self.sigma * self.count)) @ middle
         else:
             rows = self._centred(self.rows)

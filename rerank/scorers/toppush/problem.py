@@ -188,10 +188,10 @@ class TopPushProblem:
         """Number of lists that hold both kinds."""
         return int(self.list_of[-1]) + 1
 
-    @cached_property
+    @property
     def loss_at_zero(self) -> float:
         """``P(0) = l(0)``."""
-        return float(self.loss.value(np.zeros(1))[0])
+        return float(self.loss.value(0.0))
 
     @cached_property
     def gram(self) -> Gram:
@@ -223,15 +223,16 @@ class TopPushProblem:
         """``nu`` (d,)."""
         return weighted_sum(self.positives, self.share * a) - weighted_sum(self.negatives, beta)
 
-    def feasible(self, a: Floats, beta: Floats) -> Floats:
-        """Multipliers near ``beta`` that make (a, beta) a dual point, if there are any near it.
-
-        They are scaled to the sum of their list and moved between their caps.
-        """
-        mass = self.per_list(self.share * a)
+    def scaled(self, beta: Floats, mass: Floats) -> Floats:
+        """Multipliers (n,) scaled to the sums ``mass`` (G,) of their lists."""
         got = np.bincount(self.negative_list, beta, self.n_lists)
+        return np.asarray(beta * (mass / np.where(got > 0, got, 1))[self.negative_list])
+
+    def feasible(self, a: Floats, beta: Floats) -> Floats:
+        """Multipliers near ``beta``, between their caps, that make (a, beta) a dual point, if there are any near it."""
+        mass = self.per_list(self.share * a)
         most = mass[self.negative_list] * self.threshold.caps
-        beta = np.clip(beta * (mass / np.where(got > 0, got, 1))[self.negative_list], 0, most)
+        beta = np.clip(self.scaled(beta, mass), 0, most)
         slack = most - beta
         missing = mass - np.bincount(self.negative_list, beta, self.n_lists)
         spare = np.bincount(self.negative_list, slack, self.n_lists)
