@@ -455,8 +455,8 @@ def _remarks(r: Result) -> list[str]:
         lines.append(f"Constant on the shortlist and left out: {listed(short.constant_features)}.")
     if short.n_duplicates:
         apart = f", {short.n_conflicts} of them with another gain, which no weights can tell apart"
-        repeat = f"repeat{'s' * (short.n_duplicates == 1)} an earlier one{apart if short.n_conflicts else ''}"
-        lines.append(f"{_many(short.n_duplicates, 'row')} of the shortlist {repeat}.")
+        extra, repeat = apart if short.n_conflicts else "", "repeats" if short.n_duplicates == 1 else "repeat"
+        lines.append(f"{_many(short.n_duplicates, 'row')} of the shortlist {repeat} an earlier one{extra}.")
     if r.n_empty_lists:
         hold, are = ("holds", "is") if r.n_empty_lists == 1 else ("hold", "are")
         lines.append(f"{_many(r.n_empty_lists, 'list')} {hold} nothing to order and {are} not in the mean.")
