@@ -13,7 +13,7 @@ from rerank.errors import InputError
 from rerank.plots.style import BLUE, GREY, ORANGE, axes_of
 
 if TYPE_CHECKING:
-    from rerank.scorecard.card import Total
+    from rerank.scorecard.files import Total
 
 WIDE = 52  # signs of a question on one line of a card
 LINE, MORE = 0.28, 0.62  # inches of a line of a card, and what each further line of a question takes of that
