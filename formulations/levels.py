@@ -25,7 +25,6 @@ from typing import Any, NamedTuple
 import pyomo.environ as pyo
 
 from formulations.common import family, linear
-from formulations.data import GradedList
 from formulations.options import Instance, Options
 from formulations.wins import Layout, Pair
 
@@ -80,15 +79,6 @@ class Standing(NamedTuple):
     by_win: list[Pair]  # open pairs (i, k) that i must win to stand above k
     by_tie: list[Pair]  # open pairs (k, i) with a k that yields ties, so that k must not win
 
-    @property
-    def most(self) -> int:
-        """The largest number of rows below it."""
-        return self.sure + len(self.by_win) + len(self.by_tie)
-
-    def rank(self, won: Mapping[Pair, bool]) -> int:
-        """How many rows stand below it, given which pairs are won."""
-        return self.sure + sum(won[pair] for pair in self.by_win) + sum(not won[pair] for pair in self.by_tie)
-
 
 @dataclass(frozen=True, eq=False)
 class RankLayout(Layout):
@@ -112,30 +102,22 @@ def rank_levels(instance: Instance, standings: Mapping[int, Standing]) -> dict[s
     for number, item in enumerate(instance.lists):
         levels = item.levels()
         factor = dict(zip(item.rows.tolist(), item.factor.tolist()))
-        full = {
-            i: Ladder.of([(l - 1, (i, l)) for l in levels], standings[i].sure, standings[i].most)
-            for i in item.relevant.tolist()
-        }
-        for i, ladder in full.items():
-            sure_levels = levels[: ladder.reached]
-            constant += factor[i] * (float(item.coefficients[0]) + sum(item.step(l) for l in sure_levels))
-            gains |= {level: factor[i] * item.step(level[1]) for _, level in ladder.steps}
-        ladders |= {i: ladder for i, ladder in full.items() if ladder.steps}
+        open_: dict[int, list[Level]] = {l: [] for l in levels}
+        reached: Counter[int] = Counter()
+        for i in item.relevant.tolist():
+            sure, by_win, by_tie = standings[i]
+            ladder = Ladder.of([(l - 1, (i, l)) for l in levels], sure, sure + len(by_win) + len(by_tie))
+            reached.update(levels[: ladder.reached])
+            constant += factor[i] * (float(item.coefficients[0]) + sum(map(item.step, levels[: ladder.reached])))
+            for _, level in ladder.steps:
+                gains[level] = factor[i] * item.step(level[1])
+                open_[level[1]].append(level)
+            if ladder.steps:
+                ladders[i] = ladder
         if instance.options.cuts:
-            crowded |= _crowded(number, item, full)
+            most = {l: item.rows.size - l + 1 - reached[l] for l in levels}
+            crowded |= {(number, l): (own, most[l]) for l, own in open_.items() if most[l] < len(own)}
     return {"ladders": ladders, "gains": gains, "crowded": crowded, "constant": constant}
-
-
-def _crowded(
-    number: int, item: GradedList, ladders: Mapping[int, Ladder]
-) -> dict[tuple[int, int], tuple[list[Level], int]]:
-    reached = Counter(l for ladder in ladders.values() for l in item.levels()[: ladder.reached])
-    open_: dict[int, list[Level]] = {}
-    for ladder in ladders.values():
-        for _, level in ladder.steps:
-            open_.setdefault(level[1], []).append(level)
-    most = {l: item.rows.size - l + 1 - reached[l] for l in open_}
-    return {(number, l): (open_[l], most[l]) for l in sorted(open_) if most[l] < len(open_[l])}
 
 
 def rank_cuts(model: pyo.ConcreteModel, layout: RankLayout) -> None:

@@ -101,14 +101,10 @@ class Program:
 
 def portable(names: Sequence[str], letter: str) -> list[str]:
     """Names that every reader takes, others replaced by a letter and a number."""
-    fine = [_is_portable(name) for name in names]
+    plain = (name.isascii() and name.replace("_", "a").isalnum() and not name[:1].isdigit() for name in names)
+    fine = [ok and len(name) <= LONGEST_NAME and name.upper() not in RESERVED for name, ok in zip(names, plain)]
     fresh = iter(fresh_names(len(names) - sum(fine), letter, set(names)))
     return [name if good else next(fresh) for name, good in zip(names, fine, strict=True)]
-
-
-def _is_portable(name: str) -> bool:
-    plain = name.isascii() and name.replace("_", "a").isalnum() and not name[:1].isdigit()
-    return plain and len(name) <= LONGEST_NAME and name.upper() not in RESERVED
 
 
 def fresh_names(count: int, stem: str, taken: set[str]) -> list[str]:

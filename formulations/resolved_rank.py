@@ -80,7 +80,7 @@ from formulations.common import Assignment, Term, documented, family, linear, na
 from formulations.data import Coefficients, Floats, Indices
 from formulations.errors import FormulationError, FormulationWarning
 from formulations.levels import RankLayout, Standing, climbed, level_rows, rank_cuts, rank_levels
-from formulations.options import Instance, Options, instance_of
+from formulations.options import Instance, instance_of
 from formulations.wins import LOST, OPEN, WON, Pair, Wins, asked_pairs, mutual_pairs, nonzeros_bound, slopes, wins_of
 
 __all__ = ["build", "most_nonzeros", "assignment"]
@@ -139,7 +139,18 @@ def build(
         For a margin above :data:`formulations.resolved_rank.WIDE`.
     """
     instance = instance_of(X, y, coefficients, qid=qid, units=units, **options)
-    _check(instance.options)
+    epsilon = instance.options.epsilon
+    if instance.options.corrections is not None:
+        raise FormulationError(
+            "resolved_rank has no point where two given scores are closer than epsilon; use 'mixed' with corrections."
+        )
+    if epsilon > WIDE:
+        warnings.warn(
+            f"ResolvedRank forbids every difference of scores between 0 and epsilon = {epsilon:g}, which lowers its "
+            f"optimum where rows lie close together; use at most {WIDE:g}, or the mixed program.",
+            FormulationWarning,
+            stacklevel=2,
+        )
     layout = _layout(instance)
     model = new_model("resolved_rank", name, layout, PARTS)
     w, z, m = list(model.w.values()), model.z, layout.length
@@ -183,7 +194,7 @@ def build(
             (
                 (d, i),
                 linear(*above(1, *((i, k) for k in one.others)), (one.room - len(one.others), p[d, i]))
-                >= -one.sure(layout.state, i),
+                >= -sum(layout.state[i, k] == WON for k in one.others),
             )
             for d, one in enumerate(layout.quotas)
             for i in one.ahead
@@ -212,7 +223,11 @@ def assignment(model: pyo.ConcreteModel, w: ArrayLike, tolerance: float = 1e-9) 
     if violated is not None:
         return Assignment(None, violated)
     won = dict(zip(map(tuple, layout.wins.pairs.tolist()), wins.tolist()))
-    below = {i: layout.standings[i].rank(won) for i in layout.ranges}
+    below = {
+        i: own.sure + sum(won[pair] for pair in own.by_win) + sum(not won[pair] for pair in own.by_tie)
+        for i, own in layout.standings.items()
+        if i in layout.ranges
+    }
     ahead: dict[tuple[int, int], bool] = {}
     for d, one in enumerate(layout.quotas):
         own = {(d, i): sum(not won[i, k] for k in one.others) <= one.room for i in one.ahead}
@@ -229,10 +244,6 @@ class Ahead(NamedTuple):
     others: list[int]
     wanted: int
     room: int
-
-    def sure(self, state: dict[Pair, int], i: int) -> int:
-        """Others that a row is above whatever the weights."""
-        return sum(state[i, k] == WON for k in self.others)
 
 
 @dataclass(frozen=True, eq=False)
@@ -334,21 +345,6 @@ def _gap(instance: Instance, wins: Wins) -> tuple[NDArray[np.bool_], Floats]:
     gap = (wins.state != WON) & (wins.high > 0)
     # Not below epsilon, so that no row is divided by a number near 0.
     return gap, np.maximum(wins.high[gap], instance.options.epsilon)
-
-
-def _check(options: Options) -> None:
-    """Refuse an anchored program, and warn of a wide margin."""
-    if options.corrections is not None:
-        raise FormulationError(
-            "resolved_rank has no point where two given scores are closer than epsilon; use 'mixed' with corrections."
-        )
-    if options.epsilon > WIDE:
-        warnings.warn(
-            f"ResolvedRank forbids every difference of scores between 0 and epsilon = {options.epsilon:g}, which "
-            f"lowers its optimum where rows lie close together; use at most {WIDE:g}, or the mixed program.",
-            FormulationWarning,
-            stacklevel=3,
-        )
 
 
 def _in_gap(layout: ResolvedRankLayout, difference: Floats, tolerance: float) -> str | None:

@@ -181,10 +181,8 @@ def draw_boxes(ax: Any, face: Face, lower: Floats, upper: Floats, bounds: Floats
     return None
 
 
-def as_points(best: ArrayLike | None, k: int) -> Floats | None:
+def as_points(best: ArrayLike, k: int) -> Floats:
     """The best weights as an array (k,)."""
-    if best is None:
-        return None
     point = np.asarray(best, dtype=np.float64)
     if point.shape != (k,):
         raise InputError(f"The best weights have shape {point.shape}; give {k}, one for each column.")
@@ -235,7 +233,6 @@ def weight_space(
             "boxes, and at least one."
         )
     point = as_points(best, ends.shape[2])
-    assert point is not None
     ax, parts = panels(chosen(faces_of_boxes(*ends), point, every), names, unit, ax)
     # Boxes on top of each other are the sides of a line: the larger bound is the one to see.
     ends, values = ends[:, np.argsort(values, kind="stable")], np.sort(values)
@@ -336,7 +333,7 @@ def cells(
     columns = np.arange(problem.n_features) if features is None else np.asarray(features, dtype=np.intp)
     if problem.anchored and columns[:1].tolist() != [0]:
         raise InputError("The features to draw have to begin with 0, the score that is corrected.")
-    point = as_points(best, problem.n_features)
+    point = None if best is None else as_points(best, problem.n_features)
     if point is not None and np.delete(point, columns).any():
         raise InputError("The best weights use features that are not drawn; name these too, or leave the weights out.")
     mark = None if point is None else point[columns]

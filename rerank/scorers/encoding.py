@@ -155,8 +155,7 @@ def coded(X: Any, rules: Sequence[Rule], names: Sequence[str]) -> Iterator[tuple
                 f"Column {name!r} held texts at the fit and holds values of the type {wrong[0]} now; give texts."
             )
         place, width = {level: j for j, level in enumerate(rule.levels)}, len(rule.names(name))
-        other = len(rule.levels) if rule.others else width
-        gap = width - 1 if rule.gaps else width
+        other, gap = len(rule.levels) if rule.others else width, width - 1 if rule.gaps else width
         codes = [gap if one is None else place.get(str(one), other) for one in found]
         # The last row is that of a text that has no column.
         yield np.eye(width + 1, width), np.array(codes, dtype=np.intp)

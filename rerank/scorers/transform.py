@@ -57,7 +57,9 @@ class MonotoneTransform(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         InputError
             For parameters out of range.
         """
-        self._check_parameters()
+        one_of("kind", self.kind, KINDS)
+        real("offset", self.offset, 0, positive=True)
+        whole("n_bins", self.n_bins, 2)
         X = validate_data(self, X, accept_sparse="csc", dtype=[np.float64, np.float32])
         if issparse(X) and not X.has_canonical_format:
             X = X.copy()
@@ -89,11 +91,6 @@ class MonotoneTransform(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             part[...] = levels[_place(knots, part)]
         return X.asformat(form) if form else X
 
-    def _check_parameters(self) -> None:
-        one_of("kind", self.kind, KINDS)
-        real("offset", self.offset, 0, positive=True)
-        whole("n_bins", self.n_bins, 2)
-
     def _bins(self, values: Floats, counts: NDArray[np.int64]) -> tuple[Floats, Floats]:
         """Distinct inner quantiles, and the number of them at or below each place."""
         reached = np.cumsum(counts)
@@ -115,18 +112,11 @@ class MonotoneTransform(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
 def _column(X: Any, j: int) -> tuple[Floats, NDArray[np.int64]]:
     """Distinct values of a column and how often they occur, zeros that are not stored among them."""
-    if not issparse(X):
-        values, counts = np.unique(X[:, j].astype(np.float64), return_counts=True)
-        return values, counts
-    stored = X.data[X.indptr[j] : X.indptr[j + 1]].astype(np.float64)
-    values, counts = np.unique(stored, return_counts=True)
+    stored = X.data[X.indptr[j] : X.indptr[j + 1]] if issparse(X) else X[:, j]
     missing = X.shape[0] - stored.size
-    if missing:
-        at = int(np.searchsorted(values, 0.0))
-        if at < values.size and values[at] == 0:
-            counts[at] += missing
-        else:
-            values, counts = np.insert(values, at, 0.0), np.insert(counts, at, missing)
+    # One zero more stands for all that are not stored.
+    values, counts = np.unique(np.append(stored.astype(np.float64), np.zeros(min(missing, 1))), return_counts=True)
+    counts[values == 0] += max(missing - 1, 0)
     return values, counts
 
 
