@@ -137,7 +137,10 @@ def elsewhere(joined: Joined, fitted: Any) -> tuple[str, ...]:
     """What is said about runs of whose scores more than half lie outside the range that a fit saw (:func:`ranges`)."""
     notes = []
     for name, column in zip(joined.names, joined.scores.T):
-        least, largest = _range(fitted, name)
+        found: Any = fitted.get(name) if isinstance(fitted, Mapping) else None
+        pair = isinstance(found, Sequence) and len(found) == 2 and all(isinstance(end, int | float) for end in found)
+        # A file may say nothing that can be used.
+        least, largest = map(float, found) if pair else (-np.inf, np.inf)
         own = column[~np.isnan(column)]
         if own.size and 2 * int(((own < least) | (own > largest)).sum()) > own.size:
             notes.append(
@@ -145,14 +148,6 @@ def elsewhere(joined: Joined, fitted: Any) -> tuple[str, ...]:
                 f"of them are above {np.median(own):g}; check that it is the same system and scale."
             )
     return tuple(notes)
-
-
-def _range(fitted: Any, name: str) -> tuple[float, float]:
-    """The range of a run, or all numbers where a file says nothing that can be used."""
-    found = fitted.get(name) if isinstance(fitted, Mapping) else None
-    if isinstance(found, Sequence) and len(found) == 2 and all(isinstance(end, int | float) for end in found):
-        return float(found[0]), float(found[1])
-    return -np.inf, np.inf
 
 
 def unjudged(joined: Joined, known: Judged, qrels: Qrels) -> tuple[str, ...]:

@@ -213,7 +213,12 @@ class LatentRoBiRank(ShownMixin, BaseEstimator):
         epochs = whole("n_epochs", n_epochs)
         chosen = options.checked(self) | {"n_epochs": epochs}
         if hasattr(self, "_factors"):
-            options.check_still(chosen, self._factors.V.shape[1], self._n_shards)
+            for name, was in (("n_factors", self._factors.V.shape[1]), ("n_shards", self._n_shards)):
+                if chosen[name] not in (None, was):
+                    raise InputError(
+                        f"{name} is {chosen[name]!r}, but the model was trained with {was}; set it back to go on, or "
+                        "call fit to begin anew."
+                    )
             chosen["n_shards"] = self._n_shards
             left = self._seed, self._factors, self.n_epochs_, self.history_
         else:

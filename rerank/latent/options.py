@@ -57,16 +57,6 @@ def checked(model: Any) -> dict[str, Any]:
     return chosen
 
 
-def check_still(chosen: dict[str, Any], n_factors: int, n_shards: int) -> None:
-    """Raise :class:`InputError` if an option was changed that is fixed by training."""
-    for name, was in (("n_factors", n_factors), ("n_shards", n_shards)):
-        if chosen[name] not in (None, was):
-            raise InputError(
-                f"{name} is {chosen[name]!r}, but the model was trained with {was}; set it back to go on, or "
-                "call fit to begin anew."
-            )
-
-
 def shards_for(log: Log) -> int:
     """Up to 4 shards, but at least 50,000 records and 1000 items a shard.
 

@@ -226,13 +226,19 @@ class Card(Readable):
 
     def cuts(self) -> list[Cut]:
         """The cuts to act on: its own, the best balance, nine tenths of the relevant rows, precision one half."""
-        every = cuts_of(self.totals)
-        chosen = [one for one in every if one.total == self.cut]
+        P, Q = sum(one.relevant for one in self.totals), sum(one.other for one in self.totals)
+        hits = others = 0.0
+        every = []
+        for one in self.totals:
+            hits, others = hits + one.relevant, others + one.other
+            balance = hits / P if P else math.nan, 1 - others / Q if Q else math.nan
+            every.append(Cut(one.total, (hits + others) / (P + Q), *balance, hits / (hits + others)))
+        chosen = [cut for cut in every if cut.total == self.cut]
         if every:
-            chosen.append(max(every, key=lambda one: one.sensitivity + one.specificity))
-            chosen.append(next(one for one in every if one.sensitivity >= 0.9))
-            chosen += [one for one in every if one.precision >= 0.5][-1:]
-        return sorted(set(chosen), key=lambda one: -one.total)[:4]
+            chosen.append(max(every, key=lambda cut: cut.sensitivity + cut.specificity))
+            chosen.append(next(cut for cut in every if cut.sensitivity >= 0.9))
+            chosen += [cut for cut in every if cut.precision >= 0.5][-1:]
+        return sorted(set(chosen), key=lambda cut: -cut.total)[:4]
 
 
 class Cut(NamedTuple):
@@ -245,18 +251,6 @@ class Cut(NamedTuple):
     sensitivity: float
     specificity: float
     precision: float
-
-
-def cuts_of(totals: Sequence[Total]) -> list[Cut]:
-    """Every cut of a card, the largest total first."""
-    P, Q = sum(one.relevant for one in totals), sum(one.other for one in totals)
-    hits = others = 0.0
-    found = []
-    for one in totals:
-        hits, others = hits + one.relevant, others + one.other
-        balance = hits / P if P else math.nan, 1 - others / Q if Q else math.nan
-        found.append(Cut(one.total, (hits + others) / (P + Q), *balance, hits / (hits + others)))
-    return found
 
 
 def risks(totals: NDArray[Any], relevant: NDArray[np.float64], other: NDArray[np.float64]) -> list[Total]:

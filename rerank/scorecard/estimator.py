@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
@@ -235,8 +236,6 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         return search, found
 
     def _threads(self) -> int:
-        from joblib import effective_n_jobs
-
         return int(effective_n_jobs(self.n_jobs))
 
     def _none(self, search: Search, rows: Rows) -> InputError:

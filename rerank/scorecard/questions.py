@@ -246,10 +246,10 @@ def candidates(
     rows: list[Answers] = []
     left_out: dict[str, str] = {}
     known: set[bytes] = set()
-    barred = {(one.column, _key(one.answers(X))) for one in never if isinstance(one, Question)}
+    barred = {(one.column, np.packbits(one.answers(X)).tobytes()) for one in never if isinstance(one, Question)}
 
     def take(question: Question, answer: Answers) -> None:
-        key = _key(answer)
+        key = np.packbits(answer).tobytes()
         excluded = (question.column, key) in barred or question.column in never
         if answer.any() and not answer.all() and key not in known and not excluded:
             known.add(key)
@@ -282,10 +282,6 @@ def _both(question: Question, values: Any) -> list[Question]:
     others = [] if question.sign != "=" or found is None else np.unique(found[~np.isnan(found)]).tolist()
     rest = [one for one in others if len(others) == 2 and one != question.value]
     return [question, *(Question(question.column, "=", one) for one in rest)]
-
-
-def _key(answer: Answers) -> bytes:
-    return np.packbits(answer).tobytes()
 
 
 def _suggested(

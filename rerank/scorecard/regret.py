@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass
-from math import gcd
 from typing import Any
 
 import numpy as np
@@ -85,10 +84,9 @@ class Regret(Readable):
 
 def regret_of(estimator: Any, card: Card, rows: Rows, most: int) -> Regret:
     """The regret of a card on rows that came in; ``estimator`` is changed."""
-    divisor = gcd(*card.points) or 1
-    plain = Card(card.questions, tuple(own // divisor for own in card.points))
-    used = [(question, own) for question, own in zip(plain.questions, plain.points) if own]
-    plain = Card(tuple(one for one, _ in used), tuple(own for _, own in used)) if used else plain
+    divisor = math.gcd(*card.points)
+    used = [(question, own // divisor) for question, own in zip(card.questions, card.points) if own]
+    plain = Card.of(used) if used else card
     size = whole("The number of questions of the card", max(1, len(used)), 1, MOST_QUESTIONS)
     search, found = estimator._like(n_questions=size)._searched(rows, plain)
     totals = card.total(rows.X)

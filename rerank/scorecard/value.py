@@ -60,7 +60,13 @@ def value_of_list(
     n = math.ceil(Fraction(P + Q, unit))
     offset, scale = presentation(statistic, n, gains_of(n, P / unit))
     if isinstance(statistic, Precision) and not statistic.per_relevant and not statistic.normalised:
-        return _hits(order, statistic.at * unit) / unit
+        hits, left = Fraction(0), statistic.at * unit
+        for p, q in order:
+            taken = min(p + q, left)
+            if taken > 0:
+                hits += Fraction(p * taken, p + q)
+            left -= taken
+        return hits / unit
     earned = statistic.coefficients(n)[::-1].tolist()
     terms, place = [-offset], 0
     for p, q in order:
@@ -70,17 +76,6 @@ def value_of_list(
             terms += [float(share * part) * earned[at] for at, part in _parts(place, place + size, unit, n)]
         place += size
     return math.fsum(terms) / scale if scale > 0 else None
-
-
-def _hits(order: Counts, places: int) -> Fraction:
-    """Relevant rows among the first places, both in units."""
-    hits, left = Fraction(0), places
-    for p, q in order:
-        taken = min(p + q, left)
-        if taken > 0:
-            hits += Fraction(p * taken, p + q)
-        left -= taken
-    return hits
 
 
 def _parts(start: int, end: int, unit: int, n: int) -> list[tuple[int, Fraction]]:

@@ -94,7 +94,8 @@ class RayShard:
         """Store users' vectors (slices) and AdaGrad's squares (last), and forget all steps so far."""
         self.shard = Shard(self.index, self.log, joined(parts[:-1]), parts[-1].copy(), self.settings)
         self.pieces = pieces_of(self.log.n_items, self.shard.U.shape[1], self.settings)
-        self._buffers = [self._buffer(), self._buffer()]
+        most, d = -(-self.log.n_items // self.settings.n_shards), self.shard.U.shape[1]
+        self._buffers = [(np.empty((most, d), np.float32), np.empty(most, np.float32)) for _ in range(2)]
         self._arriving: tuple[Step, set[int]] | None = None
         self._partition: tuple[int, Partition] | None = None
         self._answers: dict[int, tuple[Rows, Report]] = {}
@@ -106,12 +107,16 @@ class RayShard:
             return
         if self._arriving is None or self._arriving[0] != step:
             self._arriving = step, set()
-        block = self._next_block(step)
-        rows = rows_of(self._items(step.epoch), block.index, self.pieces[k])
+        index = block_of(self.index, step, self.settings.n_shards)
+        items, (V, GV) = self._items(step.epoch), self._buffers[1]  # which the current block does not use
+        low, high = items.bounds(index)
+        block = ItemBlock(step.epoch, index, V[: high - low], GV[: high - low])
+        rows = rows_of(items, index, self.pieces[k])
         block.V[rows], block.GV[rows] = piece
         self._arriving[1].add(k)
         if len(self._arriving[1]) == len(self.pieces):
-            self._begin(step, block)
+            self._step, self.block, self._answers, self._arriving = step, block, {}, None
+            self._buffers.reverse()
 
     def run(self, step: Step, k: int, renew: bool, last: Rows | None = None) -> tuple[Rows, Report]:
         """Visit the records in piece ``k`` of the step's block, and return the piece.
@@ -123,7 +128,9 @@ class RayShard:
         if step != self._step or (k and k - 1 not in self._answers):
             raise OutOfStepError(f"Piece {k} of {step} was called, but the current block is of {self._step}.")
         if k not in self._answers:
-            self._answers[k] = self._run(step, k, renew)
+            report = self.shard.xi_step(step, self.block) if renew and k == 0 else Report()
+            report += self.shard.run(step, self.block, self.pieces[k])
+            self._answers[k] = self._piece(k), report
         return self._answers[k]
 
     def users(self, *parts: slice) -> Any:
@@ -132,13 +139,7 @@ class RayShard:
 
     def current(self) -> Any:
         """Number of the current block, and its pieces."""
-        where = self._items(self.block.epoch), self.block.index
-        return self.block.index, *(self._piece(rows_of(*where, piece)) for piece in self.pieces)
-
-    def _run(self, step: Step, k: int, renew: bool) -> tuple[Rows, Report]:
-        report = self.shard.xi_step(step, self.block) if renew and k == 0 else Report()
-        report += self.shard.run(step, self.block, self.pieces[k])
-        return self._piece(rows_of(self._items(step.epoch), self.block.index, self.pieces[k])), report
+        return self.block.index, *map(self._piece, range(len(self.pieces)))
 
     def _items(self, epoch: int) -> Partition:
         if self._partition is None or self._partition[0] != epoch:
@@ -146,20 +147,6 @@ class RayShard:
             self._partition = epoch, self.settings.partition(n, d, epoch)
         return self._partition[1]
 
-    def _buffer(self) -> Rows:
-        most = -(-self.log.n_items // self.settings.n_shards)
-        return np.empty((most, self.shard.U.shape[1]), np.float32), np.empty(most, np.float32)
-
-    def _next_block(self, step: Step) -> ItemBlock:
-        """The coming block, in the buffer that the current one does not use."""
-        index = block_of(self.index, step, self.settings.n_shards)
-        low, high = self._items(step.epoch).bounds(index)
-        V, GV = self._buffers[1]
-        return ItemBlock(step.epoch, index, V[: high - low], GV[: high - low])
-
-    def _begin(self, step: Step, block: ItemBlock) -> None:
-        self._step, self.block, self._answers, self._arriving = step, block, {}, None
-        self._buffers.reverse()
-
-    def _piece(self, rows: slice) -> Rows:
+    def _piece(self, k: int) -> Rows:
+        rows = rows_of(self._items(self.block.epoch), self.block.index, self.pieces[k])
         return self.block.V[rows], self.block.GV[rows]
