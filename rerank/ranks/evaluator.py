@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InputError
-from rerank.ranks.lists import Empty, OneList, mean_over_lists, scores_of
-from rerank.ranks.positions import Indices, dense_codes
+from rerank.ranks.lists import Empty, OneList, mean_over_lists
+from rerank.ranks.positions import Indices, comparable, dense_codes
 from rerank.ranks.row_gains import Floats
 from rerank.statistics import RankStatistic, presentation
 from rerank.statistics.base import Ties
@@ -42,7 +42,10 @@ class Evaluator:
         """Value of each list by the scores of all rows, by default with the statistic's own ties; None without one."""
         ties = ties or self.statistic.ties
         rows, number, gains, coefficients = self._flat
-        given = scores_of(scores, rows.size)[rows]
+        given = comparable(scores)
+        if given.size != rows.size:
+            raise InputError(f"There are {rows.size} labels and {given.size} scores; give one score per row.")
+        given = given[rows]
         if ties == "average" or self.statistic.weighs_hits or self.statistic.by_order:
             raw = [
                 _raw(self.statistic, coefficients[start:end], gains[start:end], dense_codes(given[start:end])[1], ties)
