@@ -488,8 +488,8 @@ def _layout(
     low, high = _range(kinds, g, h, domains, card.size)
     constant = float(np.triu(np.minimum(worth, worth.T), 1).sum() + np.trace(worth) / 2)
     of_people = [
-        # Twice the pairs: both columns of a pair count one.
-        (own[g, h] - own[h, g], least - 2 * float(own[h, g].sum()) - _settled(own, g, h))
+        # Twice the pairs, because both columns of a pair count one; the sum less all gains is there without any.
+        (own[g, h] - own[h, g], least - float(own.sum()) + float((own[g, h] - own[h, g]).sum()))
         for own, least in inside
     ]
     layout = Layout(
@@ -511,22 +511,13 @@ def _counted(kind: Indices, part: Indices, relevant: Floats, other: Floats) -> t
 def _inside(kind: Indices, people: Indices, counts: Floats, labels: Floats, least: float) -> list[tuple[Floats, float]]:
     """Of each kind of people the pairs of each two kinds of rows, and twice the least number that must be won."""
     p, q = _counted(kind, people, counts * labels, counts * (1 - labels))
-    found = []
-    for a in range(p.shape[1]):
-        pairs = float(p[:, a].sum() * q[:, a].sum())
-        if pairs:
+    whole, found = bool((counts == np.rint(counts)).all()), []
+    for own in map(np.outer, p.T, q.T):
+        if pairs := float(own.sum()):
             twice = 2 * least * pairs - 1e-9 * pairs
-            whole = bool((counts == np.rint(counts)).all())
             # Whole numbers leave room for the tolerance of solvers, and so for decimals that are no doubles.
-            found.append((np.outer(p[:, a], q[:, a]), ceil(twice) - 0.5 if whole else twice))
+            found.append((own, ceil(twice) - 0.5 if whole else twice))
     return found
-
-
-def _settled(own: Floats, g: Indices, h: Indices) -> float:
-    """Twice the pairs that are won, or tied, whatever the points: of kinds of rows without columns."""
-    open_ = np.zeros(own.shape, dtype=bool)
-    open_[g, h] = open_[h, g] = True
-    return float(np.triu(np.where(open_, 0.0, own + own.T), 1).sum() + np.trace(own))
 
 
 def _range(kinds: Floats, g: Indices, h: Indices, domains: Sequence[Sequence[int]], size: int) -> tuple[Floats, Floats]:

@@ -83,10 +83,9 @@ class Info:
     layout: Any  # data, pairs, counts and levels of the program
     short: dict[str, str]  # prefix of the short names of each component
     divisor: float  # largest number a pair row was divided by: solvers see ``epsilon / divisor``
-    rows: dict[int, Any] = field(
-        default_factory=dict
-    )  # labels by :func:`name_table`: of row i of ``z[i, k]``, ``s[i]``
-    columns: dict[int, str] = field(default_factory=dict)  # and ``r[i]``, and of the column j of ``w[j]``
+    # Labels by :func:`name_table`: of row i of ``z[i, k]``, ``s[i]`` and ``r[i]``, and of the column j of ``w[j]``.
+    rows: dict[int, Any] = field(default_factory=dict)
+    columns: dict[int, str] = field(default_factory=dict)
     kinds: dict[str, type] = field(default_factory=dict)  # what each component was when it was built
 
     @property

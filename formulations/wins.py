@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any
 
@@ -49,8 +49,7 @@ class Wins:
 
     def only(self, wanted: NDArray[np.bool_]) -> Wins:
         """The same, with pairs that nothing asks for any more left out."""
-        columns = ("pairs", "state", "low", "high", "entries")
-        return replace(self, **{name: getattr(self, name)[wanted] for name in columns})
+        return Wins(*(getattr(self, column.name)[wanted] for column in fields(self)))
 
 
 @dataclass(frozen=True, eq=False)

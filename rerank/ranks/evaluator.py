@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InputError
-from rerank.ranks.lists import Empty, OneList, mean_over_lists, scores_of
-from rerank.ranks.positions import Indices, dense_codes
+from rerank.ranks.lists import Empty, OneList, mean_over_lists
+from rerank.ranks.positions import Indices, comparable, dense_codes
 from rerank.ranks.row_gains import Floats
 from rerank.statistics import RankStatistic, presentation
 from rerank.statistics.base import Ties
@@ -42,12 +42,18 @@ class Evaluator:
         """Value of each list by the scores of all rows, by default with the statistic's own ties; None without one."""
         ties = ties or self.statistic.ties
         rows, number, gains, coefficients = self._flat
-        given = scores_of(scores, rows.size)[rows]
+        given = comparable(scores)
+        if given.size != rows.size:
+            raise InputError(f"There are {rows.size} labels and {given.size} scores; give one score per row.")
+        given = given[rows]
         if ties == "average" or self.statistic.weighs_hits or self.statistic.by_order:
-            raw = [
-                _raw(self.statistic, coefficients[start:end], gains[start:end], dense_codes(given[start:end])[1], ties)
-                for start, end in zip([0, *self._ends], self._ends)
-            ]
+            raw = []
+            for own in map(slice, [0, *self._ends], self._ends):
+                codes = dense_codes(given[own])[1]
+                if self.statistic.by_order:
+                    raw.append(float(won_pairs(gains[own], codes, ties).sum()) / 2)
+                else:  # by telescoping, the sum over gain thresholds of each binary value
+                    raw.append(math.fsum(_earned(self.statistic, coefficients[own], gains[own], codes, ties)[1]))
         else:  # all lists are sorted at once
             sortable = dense_codes(given)[1] if given.dtype.kind == "O" else given
             order = np.lexsort((gains if ties == "optimistic" else -gains, sortable, number))
@@ -132,13 +138,6 @@ def won_pairs(gains: Floats, codes: Indices, ties: Ties = "pessimistic") -> Floa
         by_group = np.argsort(level >> digit, kind="stable")
         level, order = level[by_group], order[by_group]
     return won
-
-
-def _raw(statistic: RankStatistic, coefficients: Floats, gains: Floats, codes: Indices, ties: Ties) -> float:
-    """Sum of gain times coefficient: by telescoping, the sum over gain thresholds of each binary value. Or of pairs."""
-    if statistic.by_order:
-        return float(won_pairs(gains, codes, ties).sum()) / 2
-    return math.fsum(_earned(statistic, coefficients, gains, codes, ties)[1])
 
 
 def _earned(

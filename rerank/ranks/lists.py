@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from rerank.errors import InputError
 from rerank.io.arrays import check_size
 from rerank.io.table import numbered
-from rerank.ranks.positions import Indices, comparable
+from rerank.ranks.positions import Indices
 from rerank.ranks.row_gains import Floats, Gain, IdealGains, missed_gains, weighted_gains
 
 Empty = Literal["skip", 0, 1, "error"]
@@ -80,14 +80,6 @@ def split(
         OneList(name, rows, weighted[rows], float(weight), own)
         for (name, rows), weight, own in zip(parts, weights, missed_gains(ideal_gains, names, gain), strict=True)
     ]
-
-
-def scores_of(scores: ArrayLike, n: int) -> NDArray[Any]:
-    """Scores of ``n`` rows, checked; see :func:`rerank.ranks.positions.comparable`."""
-    values = comparable(scores)
-    if values.shape != (n,):
-        raise InputError(f"There are {n} labels and {values.size} scores; give one score per row.")
-    return values
 
 
 def mean_over_lists(lists: Sequence[OneList], values: Iterable[float | None], empty: Empty = "skip") -> float:

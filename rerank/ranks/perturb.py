@@ -56,14 +56,12 @@ def duplicates(X: ArrayLike, support: ArrayLike | None = None, qid: ArrayLike | 
     list of int arrays
         Row indices of each group of two or more, ascending; groups in order of their first row.
     """
-    data = check_matrix(X)
-    chosen = data
+    chosen = check_matrix(X)
     if support is not None:
         own = np.asarray(support)
-        chosen = data[:, own if own.dtype == bool else own.astype(np.intp)]
-    lists = np.zeros(data.shape[0], np.intp)
-    if qid is not None:
-        lists = number_lists(check_qid(qid, data.shape[0]))[1]
+        chosen = chosen[:, own if own.dtype == bool else own.astype(np.intp)]
+    n = chosen.shape[0]
+    lists = np.zeros(n, np.intp) if qid is None else number_lists(check_qid(qid, n))[1]
     order = np.lexsort((*chosen.T, lists))
     differs = (lists[order[1:]] != lists[order[:-1]]) | np.any(chosen[order[1:]] != chosen[order[:-1]], axis=1)
     starts = np.concatenate([[0], np.flatnonzero(differs) + 1, [order.size]])

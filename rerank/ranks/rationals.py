@@ -69,20 +69,16 @@ def exact_total(values: NDArray[np.float64]) -> Fraction:
 
 def value_down(exact: Fraction) -> float:
     """Largest double that does not exceed ``exact``: what may be reported as a value."""
-    rounded = _to_float(exact)
+    try:
+        rounded = float(exact)
+    except OverflowError:
+        rounded = math.inf if exact > 0 else -math.inf
     return math.nextafter(rounded, -math.inf) if rounded > exact else rounded
 
 
 def bound_up(exact: Fraction) -> float:
     """Smallest double not below ``exact``: what may be reported as a bound."""
     return -value_down(-exact)
-
-
-def _to_float(exact: Fraction) -> float:
-    try:
-        return float(exact)
-    except OverflowError:
-        return math.inf if exact > 0 else -math.inf
 
 
 def to_text(exact: Fraction) -> str:

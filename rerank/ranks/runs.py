@@ -126,11 +126,9 @@ def _judged(name: str, run: Rows, pool: Pool, terms: Terms) -> tuple[RunValues, 
     if chance is not None:
         chance[placed.lengths == 0] = np.nan
         notes += worse_than_chance(name.removeprefix("the "), first.name, values[:, 0], chance)
-    names, counts = tuple(one.name for one in terms.measures), (placed.lengths == 0, own < 0)
-    missing, unjudged = (int(those.sum()) for those in counts)
-    known = int(placed.judged.size)
-    notes = list(dict.fromkeys(notes))
-    return RunValues(names, pool.queries, values, missing, unjudged, known, tuple(notes)), placed
+    names, said = tuple(one.name for one in terms.measures), tuple(dict.fromkeys(notes))
+    missing, unjudged = int((placed.lengths == 0).sum()), int((own < 0).sum())
+    return RunValues(names, pool.queries, values, missing, unjudged, int(placed.judged.size), said), placed
 
 
 def _stranger(name: str, pool: Pool, query: Any, documents: Any) -> str:

@@ -306,8 +306,7 @@ class TableLogistic(ClassifierMixin, BaseEstimator):
         return f"{said} The first {self.head:.0%} of the rows are of one class, so the first model orders them too."
 
     def _names(self) -> tuple[str, ...]:
-        given = getattr(self, "feature_names_in_", None)
-        return tuple(f"x{j}" for j in range(self.n_features_in_)) if given is None else tuple(map(str, given))
+        return tuple(map(str, getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])))
 
     def to_dict(self) -> dict[str, Any]:
         """Parameters and fitted state as numbers, texts, booleans, None, lists and dicts of these, all bits kept.

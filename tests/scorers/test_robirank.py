@@ -10,7 +10,7 @@ from scipy.optimize import check_grad, minimize
 
 from rerank.scorers import RoBiRank
 from rerank.scorers.base import RankingData, groups_of, weights_of
-from rerank.scorers.robirank.estimator import TABLE, discount_sum, gain_lists, loss_of
+from rerank.scorers.robirank.estimator import TABLE, discount_sum, loss_of
 from rerank.scorers.robirank.kernels import FEWEST, nodes_for, objective
 from tests.cases.examples import examples
 from tests.cases.refuses import refuses
@@ -126,7 +126,7 @@ def graded(seed, n=40, lists=3, levels=4):
 def test_the_objective_is_equation_11(seed, n, lists):
     y, scores, qid = graded(seed, n, lists)
     y[0], y[1], qid[0], qid[1] = 0, 1, 0, 0
-    value, slope = loss_of(gain_lists(data_of(y, qid), "exponential"), n)(scores)
+    value, slope = loss_of(data_of(y, qid), "exponential")(scores)
     assert value == pytest.approx(twin(y, scores, qid), rel=1e-12)
     numeric = [(twin(y, scores + 1e-5 * e, qid) - twin(y, scores - 1e-5 * e, qid)) / 2e-5 for e in np.eye(n)[:4]]
     np.testing.assert_allclose(slope[:4], numeric, atol=1e-6)
@@ -152,11 +152,11 @@ def test_the_discount_beyond_the_table_goes_on():
 
 def test_grades_that_overflow_a_power_of_two():
     y, scores, qid = graded(3)
-    small = loss_of(gain_lists(data_of(y, qid), "exponential"), y.size)
-    large = loss_of(gain_lists(data_of(y + (y > 0) * 2000, qid), "exponential"), y.size)
+    small = loss_of(data_of(y, qid), "exponential")
+    large = loss_of(data_of(y + (y > 0) * 2000, qid), "exponential")
     assert np.isfinite(small(scores)[0]) and np.isfinite(large(scores)[0])
     # 2^(y + m) - 1 is 2^m (2^y) for large m: linear gains 2^y say the same.
-    like = loss_of(gain_lists(data_of(np.where(y > 0, 2.0**y, 0), qid), "linear"), y.size)
+    like = loss_of(data_of(np.where(y > 0, 2.0**y, 0), qid), "linear")
     assert large(scores)[0] == pytest.approx(like(scores)[0], rel=1e-12)
 
 
@@ -172,7 +172,7 @@ def test_the_fit_is_stationary_and_as_good_as_another_optimiser():
     assert ranker.objective_ <= found.fun + 1e-10
 
     data = data_of(y, qid, X=X)
-    loss = loss_of(gain_lists(data, "exponential"), y.size)
+    loss = loss_of(data, "exponential")
     w = np.array([0.3, -1.0, 0.2])
     assert check_grad(lambda w: loss(X @ w)[0], lambda w: X.T @ loss(X @ w)[1], w) < 1e-5
     assert np.abs(X.T @ loss(X @ ranker.coef_)[1] + 0.5 * ranker.coef_).max() < 1e-8

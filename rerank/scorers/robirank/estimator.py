@@ -1,6 +1,5 @@
 """RoBiRank: a bounded-growth surrogate of nDCG for linear scores."""
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -8,7 +7,7 @@ from scipy.special import expi
 
 from rerank.errors import InputError
 from rerank.io.options import legacy, one_of, whole
-from rerank.scorers.base import Floats, Ints, LinearRanker, RankingData, Solution
+from rerank.scorers.base import Floats, LinearRanker, RankingData, Solution
 from rerank.scorers.linalg import Loss, minimise
 
 TABLE = 1 << 16  # places of the discount that are summed one by one
@@ -85,7 +84,7 @@ class RoBiRank(LinearRanker):
         whole("n_init", self.n_init)
 
     def _prepare(self, data: RankingData) -> tuple[Any, Loss]:
-        return data.X, loss_of(gain_lists(data, self.gains), data.y.size)
+        return data.X, loss_of(data, self.gains)
 
     def _solve(self, problem: tuple[Any, Loss], alpha: float, start: Solution | None) -> Solution:
         X, loss = problem
@@ -103,19 +102,13 @@ class RoBiRank(LinearRanker):
         return tags
 
 
-@dataclass(frozen=True, eq=False)
-class GainLists:
-    """Rows that count, list by list, in each list those with a gain first."""
+def loss_of(data: RankingData, gains: str) -> Loss:
+    """The sum over lists as a function of the scores (n,), each list normalised by its ideal DCG.
 
-    rows: Ints  # where each is in the data (m,)
-    start: Ints  # of each list (n_lists + 1,)
-    relevant: Ints  # how many rows at the head of each list have a gain (n_lists,)
-    weight: Floats  # (m,)
-    gain: Floats  # c_x a_i v_i (m,), 0 for rows without a gain
+    Rows without weight and lists without a gain are dropped; in each list rows with a gain come first.
+    """
+    from rerank.scorers.robirank.kernels import objective
 
-
-def gain_lists(data: RankingData, gains: str) -> GainLists:
-    """Drop rows without weight and lists without a gain, and normalise each list by its ideal DCG."""
     lowest = float(data.y[data.weight > 0].min())
     if lowest < 0:
         raise InputError(
@@ -137,10 +130,18 @@ def gain_lists(data: RankingData, gains: str) -> GainLists:
     above -= np.repeat(above[start], sizes)
     ideal = np.add.reduceat(v * (discount_sum(above + weight) - discount_sum(above)), start)
     kept = np.repeat(ideal > 0, sizes)
-    gain = weight * v / np.repeat(np.where(ideal > 0, ideal, 1.0), sizes)
-    counts = np.add.reduceat((v > 0).astype(np.int64), start)
+    relevant = np.add.reduceat((v > 0).astype(np.int64), start)[ideal > 0]
     start = np.concatenate([[0], np.cumsum(sizes[ideal > 0])]).astype(np.int64)
-    return GainLists(rows[kept], start, counts[ideal > 0], weight[kept], gain[kept])
+    rows, weight = rows[kept], weight[kept]
+    gain = weight * v[kept] / np.repeat(ideal, sizes)[kept]  # c_x a_i v_i
+
+    def loss(scores: Floats) -> tuple[float, Floats]:
+        slope, whole = np.empty(rows.size), np.zeros(data.y.size)
+        value = objective(scores[rows], start, relevant, weight, gain, 0, slope)
+        whole[rows] = slope
+        return float(value), whole
+
+    return loss
 
 
 def discount_sum(places: Floats) -> Floats:
@@ -157,17 +158,3 @@ def discount_sum(places: Floats) -> Floats:
         found[far] += np.log(2.0) * (expi(np.log(places[far] + 1)) - expi(np.log(last + 1.0)))
         found[far] += 0.5 * (1 / np.log2(places[far] + 1) - 1 / np.log2(last + 1.0))
     return found
-
-
-def loss_of(lists: GainLists, n: int) -> Loss:
-    """The sum over ``lists`` as a function of the scores (n,)."""
-    from rerank.scorers.robirank.kernels import objective
-
-    def loss(scores: Floats) -> tuple[float, Floats]:
-        slope = np.empty(lists.rows.size)
-        value = objective(scores[lists.rows], lists.start, lists.relevant, lists.weight, lists.gain, 0, slope)
-        whole = np.zeros(n)
-        whole[lists.rows] = slope
-        return float(value), whole
-
-    return loss

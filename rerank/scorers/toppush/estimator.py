@@ -115,10 +115,9 @@ class TopPush(LinearRanker):
     def _solve(self, problem: TopPushProblem, alpha: float, start: Solution | None) -> Solution:
         data = problem.data
         answer = self._answer(problem, alpha, None if start is None else start.state)
-        self.degenerate_: bool = answer.hull is not None
-        self.certificate_: HullCertificate | None = answer.hull
-        if answer.hull is not None:
-            self.certificate_ = replace(answer.hull, weights=data.as_given(answer.hull.weights))
+        hull = answer.hull
+        self.degenerate_: bool = hull is not None
+        self.certificate_: HullCertificate | None = hull and replace(hull, weights=data.as_given(hull.weights))
         beta, dual = problem.feasible(answer.a, answer.beta), np.zeros(data.y.size)
         dual[problem.positive_rows], dual[problem.negative_rows] = problem.share * answer.a, -beta
         self.dual_coef_: Floats = data.as_given(dual)
