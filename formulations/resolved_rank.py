@@ -74,14 +74,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyomo.environ as pyo
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from formulations.common import Assignment, Term, documented, family, linear, named, new_model, start, statistic
 from formulations.data import Coefficients, Floats, Indices
 from formulations.errors import FormulationError, FormulationWarning
 from formulations.levels import RankLayout, Standing, climbed, level_rows, rank_cuts, rank_levels
 from formulations.options import Instance, instance_of
-from formulations.wins import LOST, OPEN, WON, Pair, Wins, asked_pairs, mutual_pairs, nonzeros_bound, slopes, wins_of
+from formulations.wins import LOST, OPEN, WON, Pair, asked_pairs, mutual_pairs, nonzeros_bound, slopes, wins_of
 
 __all__ = ["build", "most_nonzeros", "assignment"]
 
@@ -284,7 +284,11 @@ def _layout(instance: Instance) -> ResolvedRankLayout:
             for (i, k), won in state.items()
             if i < k and grades[i] == grades[k] and WON not in (won, state[k, i])
         ]
-    gap, most = _gap(instance, wins)
+    unit = options.big_m == "unit"
+    # A box that wins a pair, or never puts i above k, says enough.
+    gap = unit | ((wins.state != WON) & (wins.high > 0))
+    # Not below epsilon, so that no row is divided by a number near 0.
+    most = np.ones(len(wins.pairs)) if unit else np.maximum(wins.high[gap], options.epsilon)
     mutual = mutual_pairs(wins) if options.extra_cuts else []
     # An open pair stands in above_by_margin, win_when_above and one row of the ranks, in the paper's form two.
     nonzeros = nonzeros_bound(instance, wins, 4 if paper else 3, len(ranks["gains"])) + 2 * len(mutual)
@@ -335,16 +339,6 @@ def _standing(i: int, rows: list[int], grades: dict[int, int], state: dict[Pair,
             sure += state[k, i] == LOST
             by_tie += [(k, i)] * (state[k, i] == OPEN)
     return Standing(sure, by_win, by_tie)
-
-
-def _gap(instance: Instance, wins: Wins) -> tuple[NDArray[np.bool_], Floats]:
-    """Pairs that need ``win_when_above``, and their ``U_ik``."""
-    if instance.options.big_m == "unit":
-        return np.ones(len(wins.pairs), np.bool_), np.ones(len(wins.pairs))
-    # A box that wins a pair, or never puts i above k, says enough.
-    gap = (wins.state != WON) & (wins.high > 0)
-    # Not below epsilon, so that no row is divided by a number near 0.
-    return gap, np.maximum(wins.high[gap], instance.options.epsilon)
 
 
 def _in_gap(layout: ResolvedRankLayout, difference: Floats, tolerance: float) -> str | None:
