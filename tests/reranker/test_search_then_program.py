@@ -12,7 +12,6 @@ from rerank.reranker.clock import Clock
 from rerank.reranker.solution import Solution
 from rerank.reranker.solve import optimise
 from rerank.reranker.task import task_of
-from rerank.search.loop import BranchAndBound
 from tests.cases.search import noisy_problem
 from tests.oracles.sweep import sweep
 
@@ -25,8 +24,9 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     def counted(what: str, honest: Any) -> Any:
         return lambda *given, **options: made.append(what) or honest(*given, **options)
 
-    monkeypatch.setattr(BranchAndBound, "_over", lambda *_: True)
-    monkeypatch.setattr(search, "solve", counted("search", search.solve))
+    solve = search.solve
+    first = counted("search", lambda *given, **options: solve(*given, **options | {"node_limit": 0}))
+    monkeypatch.setattr(search, "solve", first)
     monkeypatch.setattr(optimise, "run", counted("program", optimise.run))
     return made
 

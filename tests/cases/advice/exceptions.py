@@ -21,7 +21,6 @@ REASONS = {
     "install {} so that PuLP finds {}{}": "needs a solver that this machine lacks",
     "lower left": "no advice",
     "lower right": "no advice",
-    "pass {}": "no advice",
     "pip install gurobipy (its licence covers small programs), or install Gurobi with gurobi_cl on the path": "needs a licence of Gurobi",
     "run in prior": "no advice",
     "run {}": "no advice",
