@@ -26,7 +26,7 @@ def pytest_sessionstart(session):
     if session.config.getoption("numprocesses", None) and not hasattr(session.config, "workerinput"):
         from rerank.search import compile_kernels
 
-        compile_kernels()
+        compile_kernels(rules=True)
 
 
 @pytest.fixture
