@@ -22,6 +22,7 @@ from formulations.program import Program, portable
 __all__ = ["Solution", "NoPointError", "read_solution", "parse_solution", "original_names", "solution_text"]
 
 LARGEST_SOLUTION = 2**28  # bytes; larger solution files are refused before they are read
+LONGEST_LINE = 2_000  # characters; the patterns below take the square of a line's length at worst
 
 Lines = list[tuple[int, str]]  # lines that are not blank, with their numbers
 
@@ -312,6 +313,10 @@ def _lines(content: bytes, program: Program, source: str) -> Lines:
     lines: Lines = []
     text = io.StringIO(content.decode("utf-8", errors="replace"), newline=None)
     for number, line in enumerate(text, start=1):
+        if len(line) > LONGEST_LINE:
+            raise FileFormatError(
+                f"{source}, line {number} has {len(line)} characters; solvers write lines of {LONGEST_LINE} at most."
+            )
         if line.strip():
             lines.append((number, line.rstrip("\n")))
         if len(lines) > most:
