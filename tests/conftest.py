@@ -29,10 +29,8 @@ def pytest_sessionstart(session):
         compile_kernels(rules=True)
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True, scope="module")
 def own_objects():
-    """As in a process of its own: collections of garbage do not look at what thousands of other tests have left."""
+    """As in a process of its own: collections of garbage do not look at what the files before have left."""
     gc.collect()
     gc.freeze()
-    yield
-    gc.unfreeze()

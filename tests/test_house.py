@@ -64,7 +64,7 @@ LEDGER: dict[str, int] = {
     "solvers": 1762,  # own sense of objectives, unbounded programs; own options of solvers
     "scorers": 3839,
     "plots": 1300,  # the risks of a card, and the card on paper; curves of a list as SVG; steps by the weight of a run
-    "scorecard": 4439,  # cards of points, their files and exports, the check of their proof; the best card of each size
+    "scorecard": 4446,  # cards of points, their files and exports, the check of their proof; the best card of each size
     "latent": 3030,  # an evaluation refuses what it cannot judge
     "reranker": 12470,  # one record that describes a fit; fusion by logistic regression, alpha, kinds; comparison
     "cli": 3021,  # six commands for cards; compare and frontier; a report of one screen

@@ -11,8 +11,8 @@ safe side: sets are let go only below it, and cards contradict only above it.
 
 What is not checked is how questions, points and rules were read from what the user asked, and the corrected value.
 
-It takes longer than the search, about as many row times sets of questions as there are; :attr:`Verified.seconds` says
-how long.
+It takes longer than the search, about as many rows that differ times sets of questions as there are;
+:attr:`Verified.seconds` says how long.
 """
 
 import math
@@ -20,7 +20,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import accumulate, combinations, islice, product
 from typing import Any, NamedTuple
 
@@ -34,7 +34,8 @@ from rerank.statistics import AUC, RankStatistic, presentation
 
 Ints = NDArray[np.int64]
 
-CELLS = 2**22  # entries of an array that are worked on at a time
+CELLS = 2**22  # entries of an array that are worked on at a time,
+COUNTED = 2**18  # and of those in which rows are counted, which stay in the cache of a core
 
 SLACK = 1e-10
 """Between value and bound of a result that calls itself optimal, for statistics that are summed in float64."""
@@ -58,10 +59,17 @@ class Claim:
     unit: int
     problem: Any  # of which the points of each candidate, the most questions, the rules and the limits are read
 
-    @property
-    def cells(self) -> Ints:
-        """Of each row the place of its class in its list, and in its kind of people, (2, n)."""
-        return 2 * np.stack([self.rows.lists, self.rows.people]) + ~self.rows.relevant
+    @cached_property
+    def merged(self) -> tuple[NDArray[np.bool_], Ints, Ints]:
+        """The rows, equal ones as one: answers (questions, m); the place of the class in the list, and in the kind of
+        people, (2, m); and counts (m,).
+        """
+        cells = 2 * np.stack([self.rows.lists, self.rows.people]) + ~self.rows.relevant
+        key = np.vstack([np.packbits(self.answers, axis=0).astype(np.int64), cells])
+        _, first, which = np.unique(key, axis=1, return_index=True, return_inverse=True)
+        # Float64 holds these whole numbers: all rows together are fewer than 2^53 parts.
+        counts = np.bincount(which.ravel(), self.counts).astype(np.int64)
+        return self.answers[:, first], cells[:, first], counts
 
     def value(self, totals: Any, ties: str = "average") -> Fraction | float:
         """The exact value of totals of the rows."""
@@ -141,13 +149,12 @@ def verify(claim: Claim) -> Verified:
         measures, top = [one._replace(scale=1)], math.floor(limit * pairs)
     else:
         top, rounding = float(limit), _rounding(measures, constant, claim)
-    cells = claim.cells
     sets = allowed = above = vectors = 0
-    for members in _sets(len(claim.problem.domains), claim.problem.size, cells.shape[1]):
+    for members in _sets(len(claim.problem.domains), claim.problem.size, claim.merged[2].size):
         sets += len(members)
         members = members[_allowed(claim.problem.rules, members)]
         allowed += len(members)
-        groups = _groups(claim.answers, cells, claim.counts, 2 * len(measures), members)
+        groups = _groups(claim.merged, 2 * len(measures), members)
         bounds = constant * (not exact) + _best(measures, groups)
         for own, counted in zip(members[bounds > top - rounding], groups[bounds > top - rounding]):
             above += 1
@@ -236,7 +243,7 @@ def _rounding(measures: Sequence[Measure], constant: float, claim: Claim) -> flo
 def _sets(n: int, size: int, rows: int) -> Iterator[Ints]:
     """All sets of at most ``size`` of ``n`` questions, some at a time, (sets, questions)."""
     for k in range(1, min(size, n) + 1):
-        some = max(1, CELLS // max(rows, 4**k))
+        some = max(1, COUNTED // max(rows, 4**k))
         every = combinations(range(n), k)
         while part := list(islice(every, some)):
             yield np.array(part, np.int64)
@@ -255,8 +262,9 @@ def _allowed(rules: Any, members: Ints) -> NDArray[np.bool_]:
     return good
 
 
-def _groups(answers: NDArray[np.bool_], cells: Ints, counts: Ints, width: int, members: Ints, which: int = 0) -> Ints:
+def _groups(rows: tuple[NDArray[np.bool_], Ints, Ints], width: int, members: Ints, which: int = 0) -> Ints:
     """Rows of each group of each set, (sets, groups, width): bit i of a group is its answer to question i."""
+    answers, cells, counts = rows
     sets, k = members.shape
     code = np.zeros((sets, cells.shape[1]), np.int64)
     for i in range(k):
@@ -264,7 +272,6 @@ def _groups(answers: NDArray[np.bool_], cells: Ints, counts: Ints, width: int, m
     code += (np.arange(sets) << k)[:, None]
     code *= width
     code += cells[which]
-    # Float64 holds these whole numbers: all rows together are fewer than 2^53 parts.
     found = np.bincount(code.ravel(), np.broadcast_to(counts, code.shape).ravel(), (sets << k) * width)
     return found.astype(np.int64).reshape(sets, 1 << k, width)
 
@@ -349,7 +356,7 @@ def _kept(claim: Claim, members: Ints, points: Ints) -> NDArray[np.bool_]:
     if not (limits.area > 0 or limits.first > 0 or limits.cut):
         return good
     kinds = int(claim.rows.people.max()) + 1
-    (people,) = _groups(claim.answers, claim.cells, claim.counts, 2 * kinds, members[None], 1)
+    (people,) = _groups(claim.merged, 2 * kinds, members[None], 1)
     for begin in range(0, len(points), some := max(1, CELLS // 4**k)):
         part = slice(begin, begin + some)
         good[part] &= _limits_kept(limits, people, *_order(points[part]))

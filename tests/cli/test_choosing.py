@@ -111,7 +111,20 @@ def test_a_fit_without_a_search_draws_nothing_and_says_so():
 
 def test_a_first_stage_that_held_out_rows_keep_is_a_success_and_told_the_same_everywhere():
     written([1, 0, 0, 0, 0], 1.5, 1.0, 200)
-    options = ["--stat", "auc", "--cv", 3, "--safeguard", "inf", "--max-features", 3, "--node-limit", 1]
+    options = [
+        "--stat",
+        "auc",
+        "--cv",
+        3,
+        "--safeguard",
+        "inf",
+        "--max-features",
+        3,
+        "--node-limit",
+        1,
+        "--time-limit",
+        600,
+    ]
     found = answer(fit(*options, "--json", code=0))  # rerank fit && rerank rank goes on
     assert found["status"] == "first_stage_kept"
     open_gap = replace(load("m.json").result_, bound=9.0)

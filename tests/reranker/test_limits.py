@@ -25,9 +25,6 @@ SHAPES = {
 }
 
 
-pytestmark = pytest.mark.usefixtures("own_objects")
-
-
 def fitted(shape, options, **more):
     X, y, qid = table(**shape)
     with warnings.catch_warnings():

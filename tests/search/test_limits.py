@@ -20,8 +20,6 @@ from rerank.search.run import Run
 from tests.cases.search import drawn_lists, noisy_problem, tables
 from tests.oracles.oracle import objective_at
 
-pytestmark = pytest.mark.usefixtures("own_objects")
-
 
 @pytest.fixture(scope="module", autouse=True)
 def compiled() -> None:
