@@ -1,10 +1,9 @@
-"""The site of the documentation: what it makes of the pages, what it lists, and whether it builds."""
+"""The site of the documentation: what it makes of the pages, and what it lists. Its own command builds it."""
 
 import doctest
 import importlib
 import importlib.util
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -229,15 +228,3 @@ def test_the_pictures_are_drawn_and_shown(pictures, name, tmp_path):
     pictures.PICTURES[name]().savefig(tmp_path / name, dpi=30)
     assert (tmp_path / name).stat().st_size > 1000 and (DOCS / "images" / name).is_file()
     assert f"(images/{name})" in (DOCS / "how-it-works.md").read_text(encoding="utf-8")
-
-
-@pytest.mark.skipif(
-    any(importlib.util.find_spec(name) is None for name in ("sphinx", "myst_parser", "numpydoc", "furo")),
-    reason='the site is built by the packages of the extra "docs"',
-)
-def test_the_pages_of_the_site_are_read_without_a_warning(tmp_path):
-    """Every page and reference, without the writing; continuous integration builds the site, with the notebooks run."""
-    options = ["-W", "-n", "-q", "--keep-going", "-b", "dummy", "-D", "run_examples=0", "-d", str(tmp_path / "trees")]
-    command = [sys.executable, "-m", "sphinx", *options, str(DOCS), str(tmp_path / "site")]
-    run = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
-    assert run.returncode == 0, run.stderr
