@@ -62,10 +62,9 @@ def lengths_of(form: Format, arrays: Arrays) -> dict[str, int]:
 
 
 def write_archive(path: str | os.PathLike[str], form: Format, header: Mapping[str, Any], arrays: Arrays) -> None:
-    """Write an archive, whole or not at all; equal contents make equal bytes.
-
-    ``format``, ``version`` and ``lengths`` are added to the plain values of the header, and the arrays are flattened.
-    InputError: the file cannot be written; ValueError: the arrays are larger than what is read back.
+    """Write an archive, whole or not at all; equal contents make equal bytes. ``format``, ``version`` and ``lengths``
+    are added to the plain values of the header, and the arrays are flattened. InputError: the file cannot be written;
+    ValueError: the arrays are larger than what is read back.
     """
     stated = {"format": form.name, "version": form.version, **header, "lengths": lengths_of(form, arrays)}
     method = zipfile.ZIP_DEFLATED if form.compressed else zipfile.ZIP_STORED

@@ -143,10 +143,9 @@ def choose_columns(
     numeric: Callable[[int], bool],
     schema: Any = None,
 ) -> Columns:
-    """Which columns have which role, and which are features: those named, or all free ones that are ``numeric``.
-
-    A saved index is left out, which :func:`saved_index` finds, and a note says so. Refused are a name that no column
-    has or that is given twice, a list id that was forgotten, and a table in which no feature is left.
+    """Which columns have which role, and which are features: those named, or all free ones that are ``numeric``. A
+    saved index is left out, which :func:`saved_index` finds, and a note says so. Refused are a name that no column has
+    or that is given twice, a list id that was forgotten, and a table in which no feature is left.
     """
     places = {name: column for column, name in enumerate(names)}
     given = {role: _found(path, places, name) for role, name in roles.items() if name is not None}
@@ -182,7 +181,6 @@ def choose_columns(
 
 def saved_index(names: Sequence[str], schema: Any = None) -> list[int]:
     """Places of the columns that are a saved index, by their names or by what pandas wrote into a schema of pyarrow.
-
     They number or name the rows, often in an order that knows the label, and so are no features.
     """
     raw = (getattr(schema, "metadata", None) or {}).get(b"pandas")

@@ -309,9 +309,8 @@ def header_names(cells: Sequence[str]) -> list[str]:
 
 
 def spreadsheet_cell(text: str) -> str:
-    """A name as a cell that no spreadsheet takes for a formula: an apostrophe goes before what looks like one.
-
-    It also goes before what looks so behind apostrophes, so that :func:`name_in` gives back every name.
+    """A name as a cell that no spreadsheet takes for a formula: an apostrophe goes before what looks like one. It also
+    goes before what looks so behind apostrophes, so that :func:`name_in` gives back every name.
     """
     return f"'{text}" if _FORMULA.match(text) and not is_number(text) else text
 

@@ -98,9 +98,8 @@ def judge(joined: Joined, qrels: Qrels) -> Judged:
 
 
 def apart(joined: Joined) -> tuple[str, ...]:
-    """What is said about two runs that share no query, or no document in any: ids may be spelled in two ways.
-
-    One query alone says nothing: two short lists often have no document in common.
+    """What is said about two runs that share no query, or no document in any: ids may be spelled in two ways. One query
+    alone says nothing: two short lists often have no document in common.
     """
     there = ~np.isnan(joined.scores)
     numbers = numbered(joined.qid)[1]

@@ -27,7 +27,6 @@ GRADE = ("label", "relevance", "grade", "rel", "score")
 
 def run_of(source: Any, name: str, empty: bool = False) -> Run:
     """A run from a file, a dictionary, a data frame, or another run object that gives a dictionary (``to_dict``).
-
     ``name`` stands in errors. With ``empty`` a dictionary or a data frame without a document is taken, too: a system
     that found nothing. Refused are missing columns, a document twice in a query, and scores that are no finite numbers.
     """
@@ -41,9 +40,8 @@ def run_of(source: Any, name: str, empty: bool = False) -> Run:
 
 
 def qrels_of(source: Any) -> Qrels:
-    """Judgements from a file, a dictionary, a data frame, or another object that gives a dictionary.
-
-    Refused is what is refused of runs, and a grade that is no whole number.
+    """Judgements from a file, a dictionary, a data frame, or another object that gives a dictionary. Refused is what is
+    refused of runs, and a grade that is no whole number.
     """
     if isinstance(source, Qrels):
         _check((source.qid, source.docid, source.grade), "The table of judgements")
@@ -94,9 +92,8 @@ def qrels_rows_of(source: Any) -> Rows:
 
 
 def runs_by_name(source: Any) -> dict[str, Any]:
-    """Runs by their names: from a mapping of names to runs, from a sequence, or from a run.
-
-    Of a sequence, and alone, a file is called by its stem, another run by its ``name``, else "run", "run 2", ...
+    """Runs by their names: from a mapping of names to runs, from a sequence, or from a run. Of a sequence, and alone, a
+    file is called by its stem, another run by its ``name``, else "run", "run 2", ...
     """
     if isinstance(source, Mapping) and not _is_run(source):
         named = list(source.items())

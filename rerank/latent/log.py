@@ -65,10 +65,9 @@ def _copy_rows(indptr: Any, items: Any, users: Any, out: Any) -> None:
 
 
 def log_of(log: Any, name: str = "log") -> Log:
-    """Check a users x items matrix or array (n_users, n_items) of counts or ones.
-
-    Stored zeros mean nothing, and repeated entries of a cell are not added up. It is not changed and never made dense.
-    A CSR matrix with sorted int32 indices and without repetitions and zeros is not copied: the log shares its arrays.
+    """Check a users x items matrix or array (n_users, n_items) of counts or ones. Stored zeros mean nothing, and
+    repeated entries of a cell are not added up. It is not changed and never made dense. A CSR matrix with sorted int32
+    indices and without repetitions and zeros is not copied: the log shares its arrays.
     """
     if isinstance(log, Log):
         return log

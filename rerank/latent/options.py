@@ -58,9 +58,8 @@ def checked(model: Any) -> dict[str, Any]:
 
 
 def shards_for(log: Log) -> int:
-    """Up to 4 shards, but at least 50,000 records and 1000 items a shard.
-
-    Blocks with fewer items would be a poor sample of all items.
+    """Up to 4 shards, but at least 50,000 records and 1000 items a shard. Blocks with fewer items would be a poor
+    sample of all items.
     """
     return int(max(1, min(4, log.n_records // 50_000, log.n_items // 1000)))
 

@@ -178,9 +178,8 @@ def make_folder(folder: str | os.PathLike[str]) -> Path:
 
 @contextmanager
 def locked(folder: str | os.PathLike[str]) -> Iterator[None]:
-    """Lock a folder while the block runs; it is made unless it exists.
-
-    The system releases the lock when the process ends, however it ends, so a lock is never stale.
+    """Lock a folder while the block runs; it is made unless it exists. The system releases the lock when the process
+    ends, however it ends, so a lock is never stale.
     """
     home = make_folder(folder)
     try:

@@ -100,9 +100,8 @@ def train(
     validation: Log | None,
     checkpoint: Checkpoint | None = None,
 ) -> Progress:
-    """Run epochs ``first``, ``first + 1``, ...; Ctrl-C ends them and keeps what was found.
-
-    If ``checkpoint`` holds an earlier run, training goes on from there and ends with the same bits.
+    """Run epochs ``first``, ``first + 1``, ...; Ctrl-C ends them and keeps what was found. If ``checkpoint`` holds an
+    earlier run, training goes on from there and ends with the same bits.
     """
     run = checkpoint.resume(start) if checkpoint else None
     run = run or Progress(start, first - 1, start, first - 1)
@@ -210,9 +209,8 @@ class Checkpoint:
         self._written: set[str] = set()
 
     def resume(self, start: Factors) -> Progress | None:
-        """The state of an earlier process of the run, or None if there is none; reserves the folder.
-
-        A folder that belongs to another run, to another version or to something else is left as it was.
+        """The state of an earlier process of the run, or None if there is none; reserves the folder. A folder that
+        belongs to another run, to another version or to something else is left as it was.
         """
         if not (self.folder / KIND.name).exists():
             self._written = storage.write(self.folder, {"run": self.run, "at": None}, {}, KIND)

@@ -254,10 +254,9 @@ class Cut(NamedTuple):
 
 
 def risks(totals: NDArray[Any], relevant: NDArray[np.float64], other: NDArray[np.float64]) -> list[Total]:
-    """What each total means, the largest first.
-
-    The share of relevant rows with the overall share added as one row, made to fall with the total by pooling
-    neighbours (isotonic regression); the interval is Wilson's [Wilson1927] of the rows that were pooled.
+    """What each total means, the largest first. The share of relevant rows with the overall share added as one row,
+    made to fall with the total by pooling neighbours (isotonic regression); the interval is Wilson's [Wilson1927] of
+    the rows that were pooled.
     """
     levels, number = np.unique(-np.asarray(totals, np.int64), return_inverse=True)
     p = np.bincount(number, relevant, levels.size)

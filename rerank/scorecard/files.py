@@ -52,10 +52,9 @@ TOTAL = Total._fields
 
 
 def read_card(path: AnyPath, columns: Sequence[str] = ()) -> tuple[tuple[Any, ...], Mapping[str, Any] | None]:
-    """The arguments of :class:`rerank.scorecard.Card` from a .csv (columns question and points) or a .json.
-
-    Behind them what the file says of the fit, under the names of :data:`FIT`. ``columns`` are the names of a table's
-    columns, for the questions of a CSV file.
+    """The arguments of :class:`rerank.scorecard.Card` from a .csv (columns question and points) or a .json. Behind them
+    what the file says of the fit, under the names of :data:`FIT`. ``columns`` are the names of a table's columns, for
+    the questions of a CSV file.
     """
     suffix = Path(path).suffix.lower()
     if suffix not in (".csv", ".json"):

@@ -88,7 +88,6 @@ class Found:
 
 class Tree:
     """Sets of at most ``size`` - 1 of ``n`` questions with the numbers of rows that answer yes to all, by cell.
-
     :mod:`.kernels` says how they stand; ``level`` has the first node of each size, and the one behind its last.
     """
 
@@ -166,10 +165,8 @@ class Search:
         return protected(run)[1]
 
     def run(self, least: float | None = None, each: Callable[[NDArray[Any], Any], bool] | None = None) -> None:
-        """Find the best card, or with ``least`` all cards of at least this value.
-
-        ``each`` is called with every set whose bound is at least ``least``, in order of size, and says whether to go
-        on.
+        """Find the best card, or with ``least`` all cards of at least this value. ``each`` is called with every set
+        whose bound is at least ``least``, in order of size, and says whether to go on.
         """
         problem, n = self.problem, len(self.problem.domains)
         size = min(problem.size, n)
@@ -288,9 +285,8 @@ class Search:
 
 
 def cards_of(problem: Problem, members: Any, limit: float, rise: bool, strict: bool = False) -> list[Found]:
-    """Cards of a set of questions with a value of at least ``limit``: all, or with ``rise`` the best one.
-
-    Where there are too many vectors of points to list, what steps of single points find.
+    """Cards of a set of questions with a value of at least ``limit``: all, or with ``rise`` the best one. Where there
+    are too many vectors of points to list, what steps of single points find.
     """
     by_list, by_kind = problem.data.groups(members)
     if not problem.listed(members):
@@ -347,7 +343,6 @@ def first_card(search: Search) -> None:
 
 def stepped(problem: Problem, members: Any, by_list: Any, by_kind: Any, limit: float) -> list[Found]:
     """A card of questions that have too many vectors of points to list: points changed one at a time while that helps.
-
     It begins with the smallest points of the sign that suits each question alone.
     """
     names = tuple(int(j) for j in members)

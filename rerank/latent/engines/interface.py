@@ -50,7 +50,6 @@ def shards_of(n_users: int, n_shards: int, seed: int) -> list[Ints]:
 @dataclass(frozen=True, eq=False)
 class Partition:
     """The items of one epoch, in blocks of sub-blocks: blocks go from shard to shard; a sub-block fits into the cache.
-
     Sub-block k holds the positions ``edges[k] .. edges[k + 1] - 1``; block q begins with sub-block ``q n_parts``.
     """
 

@@ -15,7 +15,6 @@ from rerank.latent.log import Log
 
 class LocalEngine:
     """Shards on ``n_jobs`` threads, one on each core without; the compiled steps release the interpreter lock.
-
     ``advice`` is for engines that may lose their workers.
     """
 

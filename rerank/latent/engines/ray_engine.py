@@ -33,9 +33,8 @@ _Answer = TypeVar("_Answer")
 
 
 class RayEngine:
-    """Shards as actors of Ray, on a running cluster or on one that it starts, with ``n_jobs`` cores or all.
-
-    ``advice`` ends the sentence of the error if workers are lost again and again; ``n_lost`` counts the losses.
+    """Shards as actors of Ray, on a running cluster or on one that it starts, with ``n_jobs`` cores or all. ``advice``
+    ends the sentence of the error if workers are lost again and again; ``n_lost`` counts the losses.
     """
 
     def __init__(self, n_jobs: int | None = None, advice: str = "") -> None:
@@ -236,10 +235,9 @@ _NO_RETRIES = {"max_restarts": 0, "max_task_retries": 0}
 
 
 def connect(store_bytes: int, n_cores: int | None = None) -> bool:
-    """Connect to a cluster; True if the caller has to shut the connection down.
-
-    A cluster that this process is connected to, or that ``RAY_ADDRESS`` names, is used as it is. Otherwise one with
-    ``n_cores`` cores and an object store of ``store_bytes`` is started.
+    """Connect to a cluster; True if the caller has to shut the connection down. A cluster that this process is
+    connected to, or that ``RAY_ADDRESS`` names, is used as it is. Otherwise one with ``n_cores`` cores and an object
+    store of ``store_bytes`` is started.
     """
     if ray.is_initialized():
         return False
@@ -260,9 +258,8 @@ def store_for(log: Log, n_factors: int, settings: Settings) -> int:
 
 
 def start_actors(actor_class: type, n: int) -> list[Any]:
-    """``n`` actors, spread over the machines; those of a machine have consecutive numbers.
-
-    So a block goes to another machine only after all shards of this machine have worked on it.
+    """``n`` actors, spread over the machines; those of a machine have consecutive numbers. So a block goes to another
+    machine only after all shards of this machine have worked on it.
     """
     share = share_for([float(free.get("CPU", 0.0)) for free in available_resources_per_node().values()], n)
     actors = [new_actor(actor_class, share) for _ in range(n)]
@@ -281,10 +278,9 @@ def start_actors(actor_class: type, n: int) -> list[Any]:
 
 
 def share_for(cores: Sequence[float], n: int) -> float:
-    """The largest share of a core, at most 1, such that ``n`` actors fit on machines with so many free ``cores``.
-
-    The cores of an actor are on one machine, so parts left over on two machines cannot be added up for one actor.
-    There may be more shards than cores. If no core is free the share is 0, with which an actor always finds a place.
+    """The largest share of a core, at most 1, such that ``n`` actors fit on machines with so many free ``cores``. The
+    cores of an actor are on one machine, so parts left over on two machines cannot be added up for one actor. There may
+    be more shards than cores. If no core is free the share is 0, with which an actor always finds a place.
     """
     unit = 10_000  # as Ray counts
     units = [int(c * unit) for c in cores]

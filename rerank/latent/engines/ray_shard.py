@@ -119,9 +119,8 @@ class RayShard:
             self._buffers.reverse()
 
     def run(self, step: Step, k: int, renew: bool, last: Rows | None = None) -> tuple[Rows, Report]:
-        """Visit the records in piece ``k`` of the step's block, and return the piece.
-
-        The call for the first piece brings the last piece. With ``renew`` it renews ``xi`` first.
+        """Visit the records in piece ``k`` of the step's block, and return the piece. The call for the first piece
+        brings the last piece. With ``renew`` it renews ``xi`` first.
         """
         if last is not None:
             self.bring(step, len(self.pieces) - 1, last)

@@ -121,9 +121,8 @@ class ActivePairs:
 
     @cached_property
     def squared(self) -> tuple[float, Floats]:
-        """``sum c_ij h_ij ** 2`` and its gradient in ``p``.
-
-        With ``s_i = sum_j c_ij h_ij - sum_j c_ji h_ji``: ``sum c h (p_i - p_j) = p.s``, and ``h = 1 + p_i - p_j``.
+        """``sum c_ij h_ij ** 2`` and its gradient in ``p``. With ``s_i = sum_j c_ij h_ij - sum_j c_ji h_ji``:
+        ``sum c h (p_i - p_j) = p.s``, and ``h = 1 + p_i - p_j``.
         """
         linear, _ = self.hinge
         up, down, both = self.sums
