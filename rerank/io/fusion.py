@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
-from rerank.io.table import Floats, Table, Words, numbered, words
+from rerank.io.table import Floats, Table, Words, numbered, within, words
 from rerank.io.trec import Qrels, Run
 
 
@@ -36,10 +36,7 @@ class Joined:
 def places_of(run: Run) -> NDArray[np.intp]:
     """Place of each document in its list, from 1; equal scores in the order of the run."""
     number = numbered(run.qid)[1]
-    order, count = np.lexsort((-run.score, number)), np.bincount(number)  # stable
-    place = np.empty(order.size, dtype=np.intp)
-    place[order] = np.arange(order.size) - np.repeat(np.cumsum(count) - count, count) + 1
-    return place
+    return within(number, np.lexsort((-run.score, number)))  # stable
 
 
 def first_documents(run: Run, depth: int | None) -> Run:
@@ -84,17 +81,15 @@ class Judged:
 def judge(joined: Joined, qrels: Qrels) -> Judged:
     """The grades of the rows, and those of the relevant documents that are no rows."""
     left = dict(zip(zip(qrels.qid.tolist(), qrels.docid.tolist()), qrels.grade.tolist()))
-    found = [left.pop(pair, None) for pair in zip(joined.qid.tolist(), joined.docid.tolist())]
-    grades = [0 if grade is None else grade for grade in found]
+    pairs, queries = list(zip(joined.qid.tolist(), joined.docid.tolist())), set(qrels.qid.tolist())
+    found = np.array([left.pop(pair, np.nan) for pair in pairs], dtype=np.float64)
     lost: dict[str, list[float]] = {}
     for (query, _), grade in left.items():
         if grade > 0:
             lost.setdefault(query, []).append(float(grade))
     missed = {query: tuple(grades) for query, grades in lost.items()}
-    queries = set(qrels.qid.tolist())
-    judged = np.array([query in queries for query in joined.qid.tolist()], dtype=bool)
-    known = np.array([grade is not None for grade in found], dtype=bool)
-    return Judged(np.maximum(np.array(grades, dtype=np.float64), 0.0), judged, known, missed)
+    judged = np.array([query in queries for query, _ in pairs], dtype=bool)
+    return Judged(np.fmax(found, 0.0), judged, ~np.isnan(found), missed)
 
 
 def apart(joined: Joined) -> tuple[str, ...]:

@@ -164,7 +164,15 @@ def _triples(source: Any, what: str, values: tuple[str, ...], empty: bool = Fals
         source = source.to_dict()
     score: Any
     if frame:
-        queries, documents, score = _of_frame(source, what, values)
+        names, columns = names_of(source), list[Any]()
+        for kind, known in (("queries", trec.QUERY), ("documents", trec.DOCUMENT), ("scores", values)):
+            if not (name := _named(source, known)):
+                wanted = " or ".join(map(repr, known))
+                raise InputError(f"{what} has no column of {kind}; name one of its columns {wanted}.")
+            columns.append(column(source, names.index(name)))
+        queries, documents, score = *(own.to_numpy().tolist() for own in columns[:2]), numbers(columns[2])
+        if score is None:
+            raise InputError(f"{what} holds scores that are no numbers; give finite numbers.")
     elif isinstance(source, Mapping):
         queries = []
         for query, own in source.items():
@@ -208,20 +216,6 @@ def _check(found: tuple[Words, Words, NDArray[Any]], what: str, empty: bool = Fa
     if (twice := trec.first_twice(qid.tolist(), docid.tolist())) is not None:
         row = twice[0]
         raise InputError(f"{what} has document {docid[row]!r} of query {qid[row]!r} twice; keep one of them.")
-
-
-def _of_frame(source: Any, what: str, values: tuple[str, ...]) -> tuple[list[Any], list[Any], Floats]:
-    columns = []
-    for kind, known in (("queries", trec.QUERY), ("documents", trec.DOCUMENT), ("scores", values)):
-        name = _named(source, known)
-        if not name:
-            names = " or ".join(map(repr, known))
-            raise InputError(f"{what} has no column of {kind}; name one of its columns {names}.")
-        columns.append(column(source, names_of(source).index(name)))
-    score = numbers(columns[2])
-    if score is None:
-        raise InputError(f"{what} holds scores that are no numbers; give finite numbers.")
-    return columns[0].to_numpy().tolist(), columns[1].to_numpy().tolist(), score
 
 
 def _named(frame: Any, known: tuple[str, ...]) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from rerank import __version__
 from rerank.errors import InputError, SolverError
 from rerank.errors.telling import say
 from rerank.latent import storage
-from rerank.latent.engines.interface import Collected, Engine, Factors, Report, Settings, Step
+from rerank.latent.engines.interface import Factors, Report, Settings, Step
 from rerank.latent.evaluation import evaluate
 from rerank.latent.log import Log
 
@@ -66,11 +66,10 @@ class Progress:
     seconds: float = 0.0  # wall time spent
     stopped: str = ""  # "epochs", "validation", "interrupted" or "diverged"; empty while training goes on
 
-    def update(self, found: Collected, epoch: int) -> None:
+    def update(self, collected: tuple[Factors, Iterable[Report]], epoch: int) -> None:
         """Store what the engine collected after an epoch."""
-        self.factors, self.epoch = found.factors, epoch
-        for report in found.reports:
-            self.report += report
+        self.epoch, (self.factors, reports) = epoch, collected
+        self.report = sum(reports, self.report)
         if not (self.report.finite and self.factors.finite):
             self.stopped = "diverged"
 
@@ -92,7 +91,7 @@ class Progress:
 
 
 def train(
-    engine: Engine,
+    engine: Any,
     log: Log,
     start: Factors,
     settings: Settings,

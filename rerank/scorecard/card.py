@@ -131,7 +131,7 @@ class Card(Readable):
         InputError
             For what no text of SQL can hold, and for a question that compares a column with the word True or False.
         """
-        return export.sql(self.questions, self.points, table)
+        return export.sql(self, table)
 
     def to_formula(self, columns: Any = None, row: int = 2) -> str:
         """The total as a formula of Excel, LibreOffice and their like, for one row of a sheet.
@@ -153,14 +153,14 @@ class Card(Readable):
         InputError
             For a column without a cell, what is no cell, and a formula longer than a spreadsheet takes.
         """
-        return export.formula(self.questions, self.points, columns, row)
+        return export.formula(self, columns, row)
 
     def to_python(self) -> str:
         """The text of a function ``total(row)`` in plain Python: the total of a row given as a mapping.
 
         A value that is missing is None, NaN, or no key of the mapping.
         """
-        return export.python(self.questions, self.points)
+        return export.python(self)
 
     def to_markdown(self) -> str:
         """What :meth:`parts` says, with tables of Markdown."""
@@ -263,20 +263,20 @@ def risks(totals: NDArray[Any], relevant: NDArray[np.float64], other: NDArray[np
     q = np.bincount(number, other, levels.size)
     base = p.sum() / (p.sum() + q.sum())
     pools: list[list[float]] = []  # rows, relevant rows, levels
+
+    def smooth(pool: Sequence[float]) -> float:
+        return (pool[1] + base) / (pool[0] + 1)
+
     for own_p, own_q in zip(p.tolist(), q.tolist()):
         pools.append([own_p + own_q, own_p, 1])
-        while len(pools) > 1 and _smooth(pools[-1], base) > _smooth(pools[-2], base):
+        while len(pools) > 1 and smooth(pools[-1]) > smooth(pools[-2]):
             rows, hits, many = pools.pop()
             pools[-1] = [pools[-1][0] + rows, pools[-1][1] + hits, pools[-1][2] + many]
     each = [pool for pool in pools for _ in range(int(pool[2]))]
     return [
-        Total(-int(level), float(own_p), float(own_q), _smooth(pool, base), *wilson(pool[1], pool[0]))
+        Total(-int(level), float(own_p), float(own_q), smooth(pool), *wilson(pool[1], pool[0]))
         for level, own_p, own_q, pool in zip(levels, p, q, each)
     ]
-
-
-def _smooth(pool: Sequence[float], base: float) -> float:
-    return (pool[1] + base) / (pool[0] + 1)
 
 
 def wilson(hits: float, rows: float) -> tuple[float, float]:

@@ -22,7 +22,7 @@ from ray._private.state import available_resources_per_node
 
 from rerank.errors import SolverError
 from rerank.latent.engines import ray_shard
-from rerank.latent.engines.interface import Collected, Factors, Floats, Partition, Report, Settings, Step, shards_of
+from rerank.latent.engines.interface import Factors, Floats, Partition, Report, Settings, Step, shards_of
 from rerank.latent.engines.ray_shard import RayShard, block_of, pieces_of, rows_of, slices
 from rerank.latent.log import Log
 
@@ -55,7 +55,10 @@ class RayEngine:
         self._renew: Step | None = None
         self._reports: dict[int, Report] = {}
         self._losses, self._restored = 0, False
-        self._started_here = connect(store_for(log, start.V.shape[1], settings), self.n_jobs)
+        # The object store holds item vectors three times, a shard's data and four messages.
+        vectors = 4 * start.V.shape[1]
+        shard = (vectors * log.n_users + 12 * log.n_records) // settings.n_shards
+        self._started_here = connect(4 * ray_shard.MOST + 3 * vectors * log.n_items + shard, self.n_jobs)
         try:
             self._retried(lambda: None)
         except BaseException:
@@ -74,14 +77,14 @@ class RayEngine:
         self._pending = (step, step == self._renew)
         self._retried(self._submit_pending)
 
-    def collect(self) -> Collected:
+    def collect(self) -> tuple[Factors, tuple[Report, ...]]:
         """Factors in their own order; after a loss the shards go back to them."""
         if not self._steps and not self._pending:
-            return Collected(self._known)
+            return self._known, ()
         factors = self._retried(self._fetch)
         reports = tuple(self._reports.values())
         self._known, self._steps, self._reports, self._losses = factors, [], {}, 0
-        return Collected(factors, reports)
+        return factors, reports
 
     def close(self) -> None:
         """End the actors, and Ray if it was started here."""
@@ -148,7 +151,11 @@ class RayEngine:
                 self._without_log.add(q)
         for q, users in enumerate(self._users):
             if q in self._without_log:
-                send_log(self._actors[q], q, self._settings, self._log.of(users))
+                # By a call: Ray would never free the arguments of a constructor.
+                log = self._log.of(users)
+                cuts = slices(log.indptr.size, 8), slices(log.items.size, 4)
+                parts = put([*(log.indptr[some] for some in cuts[0]), *(log.items[some] for some in cuts[1])])
+                ray.get(self._actors[q].load.remote(q, self._settings, log.n_items, len(cuts[0]), *parts))
                 self._without_log.discard(q)
             ray.get(self._actors[q].restore.remote(*put(ray_shard.cut_users(self._known, users))))
         self._items: Partition | None = None
@@ -250,13 +257,6 @@ def connect(store_bytes: int, n_cores: int | None = None) -> bool:
     return True
 
 
-def store_for(log: Log, n_factors: int, settings: Settings) -> int:
-    """Bytes of the object store that training needs: item vectors three times, a shard's data and four messages."""
-    vectors = 4 * n_factors
-    shard = (vectors * log.n_users + 12 * log.n_records) // settings.n_shards
-    return 4 * ray_shard.MOST + 3 * vectors * log.n_items + shard
-
-
 def start_actors(actor_class: type, n: int) -> list[Any]:
     """``n`` actors, spread over the machines; those of a machine have consecutive numbers. So a block goes to another
     machine only after all shards of this machine have worked on it.
@@ -320,13 +320,6 @@ def quiet(on: bool) -> None:
 def put(parts: Iterable[Any]) -> list[Any]:
     """Put arrays into the object store; the references to them."""
     return [ray.put(part) for part in parts]
-
-
-def send_log(actor: Any, index: int, settings: Settings, log: Log) -> None:
-    """Give a shard its part of the log, by a call: Ray would never free the arguments of a constructor."""
-    cuts = slices(log.indptr.size, 8), slices(log.items.size, 4)
-    parts = put([*(log.indptr[some] for some in cuts[0]), *(log.items[some] for some in cuts[1])])
-    ray.get(actor.load.remote(index, settings, log.n_items, len(cuts[0]), *parts))
 
 
 def call(method: Any, n: int, *arguments: Any) -> list[Any]:
