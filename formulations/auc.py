@@ -31,8 +31,6 @@ pair won and changes no zero, so no normalisation is needed.
 Source: [RudinWang2018, appendix A.1].
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

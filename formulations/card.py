@@ -62,8 +62,6 @@ columns above. Its optimum is another statistic, and the best card may be anothe
 Source: our own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil
@@ -110,8 +108,8 @@ PARTS = {  # prefixes of the short names of columns and rows of cards, and what 
 }
 
 
+# A card that asks some of the first questions asks some of the second ones; None: it asks some of these.
 Need = tuple[Iterable[int] | None, Iterable[int]]
-"""A card that asks some of the first questions asks some of the second ones; None: it asks some of these."""
 
 
 @dataclass(frozen=True, eq=False)

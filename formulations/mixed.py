@@ -58,8 +58,6 @@ Places are distinct by construction (``j <= p``), so the distinct-rank cut has n
 Source: our own.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any

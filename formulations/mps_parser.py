@@ -1,7 +1,5 @@
 """Read linear ``.mps`` files strictly: what readers understand differently is an error with its line."""
 
-from __future__ import annotations
-
 import math
 import re
 from array import array
@@ -19,14 +17,13 @@ NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eEdD][+-]?\d{1,4})?")
 MOST_NAMES = 2**21  # rows and columns of a program; each takes some hundred bytes of memory
 INFINITE = frozenset({"inf", "+inf", "infinity", "+infinity", "-inf", "-infinity"})
 
+# The section that has to stand before another one.
 BEFORE = {"COLUMNS": "ROWS", "RHS": "COLUMNS", "RANGES": "COLUMNS", "BOUNDS": "COLUMNS", "ENDATA": "COLUMNS"}
-"""The section that has to stand before another one."""
-
+# Types of bounds without a number: the lower and the upper bound that they state.
 BARE = {"FR": (-math.inf, math.inf), "MI": (-math.inf, None), "PL": (None, math.inf), "BV": (0.0, 1.0)}
-"""Types of bounds without a number: the lower and the upper bound that they state."""
 
+# Types of bounds with a number: whether it is the lower, and whether it is the upper bound.
 ENDS = {"LO": (True, False), "LI": (True, False), "UP": (False, True), "UI": (False, True), "FX": (True, True)}
-"""Types of bounds with a number: whether it is the lower, and whether it is the upper bound."""
 
 
 def parse(content: bytes, source: str) -> Program:

@@ -34,8 +34,6 @@ The optimum is the optimum of the problem itself: scaling ``w`` up to the surfac
 Source: our own; the statistic is that of [LiJinZhou2014].
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 

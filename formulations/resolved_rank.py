@@ -64,8 +64,6 @@ gap takes away.
 Source: [RudinWang2018, (11)-(21)], with ``M_ik`` and ``U_ik`` for their number 1.
 """
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import dataclass
 from itertools import product

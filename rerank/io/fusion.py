@@ -1,7 +1,5 @@
 """Several runs joined: a row for each document of a query that any run has, a column for each run."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -28,7 +26,7 @@ class Joined:
     def __len__(self) -> int:
         return int(self.qid.size)
 
-    def some(self, rows: NDArray[Any]) -> Joined:
+    def some(self, rows: NDArray[Any]) -> "Joined":
         """Some of the rows, by number or mask."""
         return Joined(self.qid[rows], self.docid[rows], self.scores[rows], self.names, self.places[rows])
 
@@ -72,7 +70,7 @@ class Judged:
     known: NDArray[np.bool_]  # whether the document itself was judged
     missed: Mapping[str, tuple[float, ...]]  # grades of the relevant documents that no row has, by query
 
-    def relevance(self) -> Judged:
+    def relevance(self) -> "Judged":
         """The same with 1 for every grade above 0."""
         missed = {query: (1.0,) * len(grades) for query, grades in self.missed.items()}
         return replace(self, grades=(self.grades > 0).astype(np.float64), missed=missed)

@@ -3,8 +3,6 @@
 Nothing of the data is read as markup or obeyed by a terminal. A page has no script and needs no network.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -96,8 +94,8 @@ class Picture:
 class Beside:
     """Parts on the left, and on the right of them others, where a page has the width for both."""
 
-    left: Sequence[Part]
-    right: Sequence[Part]
+    left: "Sequence[Part]"
+    right: "Sequence[Part]"
 
 
 @dataclass(frozen=True)
@@ -105,7 +103,7 @@ class Folded:
     """Parts under a heading that a reader opens; on a page only, and open in print."""
 
     heading: str
-    parts: Sequence[Part]
+    parts: "Sequence[Part]"
 
 
 Part: TypeAlias = Words | Cells | Items | Bar | Picture | Beside | Folded

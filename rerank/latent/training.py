@@ -6,8 +6,6 @@ before anything is written.  Only engine, threads and verbosity may differ.  The
 is written as models are (:mod:`rerank.latent.storage`), and is locked while a process trains.
 """
 
-from __future__ import annotations
-
 import os
 import time
 import warnings
@@ -97,7 +95,7 @@ def train(
     settings: Settings,
     first: int,
     validation: Log | None,
-    checkpoint: Checkpoint | None = None,
+    checkpoint: "Checkpoint | None" = None,
 ) -> Progress:
     """Run epochs ``first``, ``first + 1``, ...; Ctrl-C ends them and keeps what was found. If ``checkpoint`` holds an
     earlier run, training goes on from there and ends with the same bits.
@@ -214,7 +212,15 @@ class Checkpoint:
         if not (self.folder / KIND.name).exists():
             self._written = storage.write(self.folder, {"run": self.run, "at": None}, {}, KIND)
             return None
-        self._compare(storage.read_fields(self.folder, KIND).get("run"))
+        place, other = self.folder / KIND.name, storage.read_fields(self.folder, KIND).get("run")
+        if not isinstance(other, dict) or other.keys() - self.run.keys():
+            raise InputError(f"{place} is damaged or of another version; {KIND.remedy}.")
+        for name, mine in self.run.items():
+            if other.get(name) != mine:
+                what = _LOGS.get(name, f"{name}={other.get(name)!r}, not {mine!r}")
+                raise InputError(
+                    f"{place} is of a run with {what}; give that again to go on with it, or another folder."
+                )
         found, arrays = storage.read(self.folder, KIND)
         if (at := found["at"]) is None:
             return None
@@ -226,7 +232,7 @@ class Checkpoint:
             state = {name: at[name] for name in _STATE}
             return Progress(factors=newest, best=best, report=Report(**at["report"]), **state)
         except (KeyError, TypeError):
-            raise InputError(f"{self.folder / KIND.name} is damaged; {KIND.remedy}.") from None
+            raise InputError(f"{place} is damaged; {KIND.remedy}.") from None
 
     def save(self, run: Progress) -> None:
         """Replace the checkpoint; if that fails the old one stays."""
@@ -238,13 +244,3 @@ class Checkpoint:
         at = {name: getattr(run, name) for name in _STATE} | {"best": best, "report": asdict(run.report)}
         body = {"run": self.run, "at": storage.plain(at)}
         self._written = storage.write(self.folder, body, arrays, KIND, self._written)
-
-    def _compare(self, other: Any) -> None:
-        place = self.folder / KIND.name
-        if not isinstance(other, dict) or other.keys() - self.run.keys():
-            raise InputError(f"{place} is damaged or of another version; {KIND.remedy}.")
-        for name, mine in self.run.items():
-            if other.get(name) == mine:
-                continue
-            what = _LOGS.get(name, f"{name}={other.get(name)!r}, not {mine!r}")
-            raise InputError(f"{place} is of a run with {what}; give that again to go on with it, or another folder.")

@@ -1,7 +1,5 @@
 """A card: questions with points, the total of a row, and what each total meant in the rows of the fit."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -64,7 +62,7 @@ class Card(Readable):
             raise InputError("The totals of a card do not fall; give the largest first, and each once.")
 
     @classmethod
-    def of(cls, card: Any, columns: Sequence[str] = ()) -> Card:
+    def of(cls, card: Any, columns: Sequence[str] = ()) -> "Card":
         """A card as a person has it: a mapping of questions to points, pairs, a card, or a file of :meth:`save`.
 
         Parameters
@@ -200,7 +198,9 @@ class Card(Readable):
         given = np.asarray(totals)
         return given >= self.cut if self.cut is not None else self.risk(given) >= 0.5
 
-    def with_totals(self, totals: NDArray[np.int64], relevant: NDArray[np.float64], other: NDArray[np.float64]) -> Card:
+    def with_totals(
+        self, totals: NDArray[np.int64], relevant: NDArray[np.float64], other: NDArray[np.float64]
+    ) -> "Card":
         """The card with what its totals mean in these rows, which count as so many relevant and other ones."""
         return Card(self.questions, self.points, tuple(risks(totals, relevant, other)), self.cut)
 
@@ -224,7 +224,7 @@ class Card(Readable):
         lines = [(str(cut.total), *(percent(share) for share in cut[1:])) for cut in self.cuts()]
         return Cells([head, *lines], ("right",) * 5, named=True)
 
-    def cuts(self) -> list[Cut]:
+    def cuts(self) -> "list[Cut]":
         """The cuts to act on: its own, the best balance, nine tenths of the relevant rows, precision one half."""
         P, Q = sum(one.relevant for one in self.totals), sum(one.other for one in self.totals)
         hits = others = 0.0

@@ -28,9 +28,8 @@ SCHEMA = 1
 HEADER = ["question", "points"]
 
 MOST_BYTES = 8 * 2**20
+# Questions and totals of a file, and signs of a name or a text.
 MOST_QUESTIONS, MOST_TOTALS, LONGEST = 1_000, 50_000, 10_000
-"""Questions and totals of a file, and signs of a name or a text."""
-
 FIT = ("statistic", "value", "bound", "status", "corrected")
 LARGEST = 2**53
 

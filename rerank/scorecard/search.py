@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors.compiling import say, working_time
-from rerank.errors.stops import Stop, current, limited, protected
+from rerank.errors.stops import Stop, limited, protected
 from rerank.scorecard import kernels
 from rerank.scorecard.data import Data
 from rerank.scorecard.kernels import Limits, Worth
@@ -158,8 +158,7 @@ class Search:
         """:meth:`run`, for so long at most; whether Ctrl-C ended it."""
 
         def run() -> None:
-            with limited(seconds):
-                self.stop = current()
+            with limited(seconds) as self.stop:
                 self.run(*asked)
 
         return protected(run)[1]
@@ -221,18 +220,15 @@ class Search:
             kept.append(answer)
             total += answer[0].size
             self.tell()
-            if total > MOST_KEPT:
-                kept, total = [self._most(*map(np.concatenate, zip(*kept)))], MOST_KEPT
+            if total > MOST_KEPT:  # what is dropped, the sets with the smallest bounds, counts as left
+                bounds, sets = map(np.concatenate, zip(*kept))
+                order = np.argsort(-bounds, kind="stable")
+                self.left += bounds.size - MOST_KEPT
+                self._open = max(self._open, float(bounds[order[MOST_KEPT]]))
+                kept, total = [(bounds[order[:MOST_KEPT]], sets[order[:MOST_KEPT]])], MOST_KEPT
         bounds, sets = map(np.concatenate, zip(*kept))
         order = np.lexsort([sets[:, j] for j in reversed(range(s))] + [-bounds])
         return bounds[order], sets[order], done == len(jobs)
-
-    def _most(self, bounds: Any, sets: Any) -> Any:
-        """The sets with the largest bounds, where there are too many: what is dropped counts as left."""
-        order = np.argsort(-bounds, kind="stable")
-        self.left += bounds.size - MOST_KEPT
-        self._open = max(self._open, float(bounds[order[MOST_KEPT]]))
-        return bounds[order[:MOST_KEPT]], sets[order[:MOST_KEPT]]
 
     def _points(self, pool: Any, bounds: Any, sets: Any, each: Any) -> bool:
         """Search the points of sets, the largest bound first, until the bound falls below the best card."""

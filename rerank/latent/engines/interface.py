@@ -22,8 +22,6 @@ only with items y' of the same sub-block.  Any two items share sub-block k with 
 others as its expectation, whatever the sizes.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -147,7 +145,7 @@ class Factors:
     GV: Floats
 
     @classmethod
-    def none(cls, n_factors: int) -> Factors:
+    def none(cls, n_factors: int) -> "Factors":
         """Those of no users and no items."""
         rows, squares = np.empty((0, n_factors), np.float32), np.empty(0, np.float32)
         return cls(rows, rows, squares, squares)
@@ -183,7 +181,7 @@ class Report:
     step_seconds: float = 0.0  # CPU time of the threads
     xi_seconds: float = 0.0
 
-    def __add__(self, other: Report) -> Report:
+    def __add__(self, other: "Report") -> "Report":
         both = {name: getattr(self, name) + getattr(other, name) for name in vars(self) if name != "finite"}
         return Report(finite=self.finite and other.finite, **both)
 

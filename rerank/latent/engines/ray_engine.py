@@ -157,7 +157,9 @@ class RayEngine:
                 parts = put([*(log.indptr[some] for some in cuts[0]), *(log.items[some] for some in cuts[1])])
                 ray.get(self._actors[q].load.remote(q, self._settings, log.n_items, len(cuts[0]), *parts))
                 self._without_log.discard(q)
-            ray.get(self._actors[q].restore.remote(*put(ray_shard.cut_users(self._known, users))))
+            U = self._known.U[users]
+            parts = put([*(U[some] for some in slices(len(U), 4 * U.shape[1])), self._known.GU[users]])
+            ray.get(self._actors[q].restore.remote(*parts))
         self._items: Partition | None = None
         self._epoch = 0
         self._blocks: dict[int, list[Any]] = {}

@@ -28,8 +28,6 @@ sigma`` and ``S = sum_i D_i``, the Hessian of phi is::
 positives to ``(1 - kappa) mean_M + sum_upper cap_j x_j``.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -152,7 +150,7 @@ class Augmented:
         self.up, self.down = self.up + length * up, self.down + length * down
         return True
 
-    def _search(self, step: Floats, up: Floats, down: Floats, slope: float) -> tuple[float, Smoothed | None]:
+    def _search(self, step: Floats, up: Floats, down: Floats, slope: float) -> "tuple[float, Smoothed | None]":
         """Length of the step, by secants: where phi is lower and nearly flat, or 1 if phi still falls there. If the
         slope jumps, the best length of all evaluations. No point if rounding hides every decrease.
         """

@@ -16,8 +16,6 @@ Li, Jin and Zhou, "Top rank optimization in linear time", NIPS 2014, equations (
 table, ``cap_j = 1`` and their dual variables are ``m c_i a_i`` and ``m beta_j``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -50,7 +48,7 @@ class Loss:
     conjugate: Callable[[Any], Any]
     kink: bool = False
 
-    def near(self, a: Any, stiffness: Any) -> Loss:
+    def near(self, a: Any, stiffness: Any) -> "Loss":
         """The loss with its kink smoothed around the multipliers ``a``; itself where it has none."""
         return squared_hinge(a, stiffness) if self.kink else self
 

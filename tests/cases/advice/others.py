@@ -1,7 +1,5 @@
 """Advice on paths that cannot be written, on cells of tables, on runs, and on what is gone."""
 
-from __future__ import annotations
-
 import errno
 import os
 import sys
