@@ -3,6 +3,7 @@
 import math
 import re
 from array import array
+from collections.abc import Callable
 from dataclasses import dataclass
 from io import BytesIO
 
@@ -70,8 +71,10 @@ class _Parser:
         return FileFormatError(f"{self.source}, line {self.number}: {shortened(what)}.")
 
     def read(self, content: bytes) -> Program:
-        readers = self._objsense, self._rows, self._columns, self._rhs, self._ranges, self._bounds
-        sections = {reader.__name__[1:].upper(): reader for reader in readers}
+        readers = self._objsense, self._rows, self._columns, self._bounds
+        sections: dict[str, Callable[[list[str]], None]] = {one.__name__[1:].upper(): one for one in readers}
+        sections["RHS"] = lambda words: self._take(words, self.rhs, "right-hand sides")
+        sections["RANGES"] = lambda words: self._take(words, self.ranges, "ranges")
         section = ""
         # Line by line: a list of all lines would take many times the memory of the file.
         for self.number, raw in enumerate(BytesIO(content), start=1):
@@ -167,12 +170,6 @@ class _Parser:
     def _check_row(self, row: str) -> None:
         if row not in self.kinds and row != self.objective and row not in self.ignored:
             raise self.error(f"the row {row!r} is not declared in ROWS")
-
-    def _rhs(self, words: list[str]) -> None:
-        self._take(words, self.rhs, "right-hand sides")
-
-    def _ranges(self, words: list[str]) -> None:
-        self._take(words, self.ranges, "ranges")
 
     def _take(self, words: list[str], found: dict[str, float], what: str) -> None:
         """Take rows and numbers of a line; the name of a set may stand before them."""

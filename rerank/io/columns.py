@@ -105,6 +105,10 @@ class Columns:
                 )
             amounts[role] = np.ascontiguousarray(values)
         labels = None
+        for role, column in texts.items():
+            if "" in column:
+                before, behind = where(column.index(""))
+                raise InputError(f"{before}column {self.name(role)} is empty{behind}; fill it in.")
         if "label" in texts:
             amounts["label"], labels = self._found(texts["label"])
         columns = {role: words(column) for role, column in texts.items()}
@@ -141,6 +145,7 @@ def choose_columns(
     features: Sequence[str] | None,
     positive: str | None,
     numeric: Callable[[int], bool],
+    others: str,
     schema: Any = None,
 ) -> Columns:
     """Which columns have which role, and which are features: those named, or all free ones that are ``numeric``. A
@@ -176,6 +181,8 @@ def choose_columns(
     if not chosen:
         raise InputError(f"{path} has no numeric column left for features; its columns are {some(names)}.")
     notes = [index_note([names[column] for column in index])] if index else []
+    if left_out:
+        notes.append(f"Left out because they hold {others}: {some([names[column] for column in left_out])}.")
     return Columns(path, names, given, chosen, left_out, positive, notes)
 
 

@@ -232,7 +232,8 @@ class LatentRoBiRank(ShownMixin, BaseEstimator):
         """Go on from what was ``begun``; ``folder`` holds the checkpoints, if any are kept."""
         seed, known, epoch, history = begun
         held_out = None if validation is None else log_of(validation, "validation")
-        n_shards = chosen["n_shards"] or options.shards_for(log)
+        # Blocks with fewer items would be a poor sample of all.
+        n_shards = chosen["n_shards"] or max(1, min(4, log.n_records // 50_000, log.n_items // 1000))
         check_logs(log, held_out, known, n_shards)
         if held_out is not None:
             held_out = some_users(held_out, chosen["validation_users"], seed_of(seed, VALIDATION, 1))

@@ -185,8 +185,11 @@ def locked(folder: str | os.PathLike[str]) -> Iterator[None]:
     try:
         descriptor = _open_locked(home / NAME)
     except BlockingIOError:
+        holder = ""
+        with suppress(OSError):
+            holder = (home / NAME).read_text()
         raise InputError(
-            f"{home} is in use by {_holder(home / NAME)}; wait until it has ended, or choose another folder."
+            f"{home} is in use by {holder or 'another process'}; wait until it has ended, or choose another folder."
         ) from None
     except OSError:
         descriptor = None  # The folder cannot be written to; the first write says so.
@@ -235,10 +238,3 @@ else:
         import fcntl
 
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-def _holder(path: Path) -> str:
-    try:
-        return path.read_text() or "another process"
-    except OSError:
-        return "another process"
