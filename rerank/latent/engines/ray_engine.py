@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 import numpy as np
 import ray
 from ray._private.state import available_resources_per_node
+from ray.exceptions import NodeDiedError, ObjectLostError, OutOfMemoryError, RayActorError, WorkerCrashedError
 
 from rerank.errors import SolverError
 from rerank.latent.engines import ray_shard
@@ -143,11 +144,11 @@ class RayEngine:
     def _restore(self) -> None:
         """Set up missing shards, and give all shards the factors that the driver last had."""
         if not self._actors:
-            self._actors = start_actors(RayShard, self._settings.n_shards)
+            self._actors = start_actors(self._settings.n_shards)
             self._without_log = set(range(self._settings.n_shards))
         for q, actor in enumerate(self._actors):
             if not alive(actor):
-                self._actors[q] = new_actor(RayShard)
+                self._actors[q] = new_actor()
                 self._without_log.add(q)
         for q, users in enumerate(self._users):
             if q in self._without_log:
@@ -226,21 +227,9 @@ class RayEngine:
 
 # Errors of a call if a worker, its machine or an object of it is lost.  The last one comes from a healthy worker whose
 # block never arrived.
-LOST = (
-    ray.exceptions.RayActorError,
-    ray.exceptions.ObjectLostError,
-    ray.exceptions.OutOfMemoryError,
-    ray.exceptions.WorkerCrashedError,
-    ray.exceptions.NodeDiedError,
-    ray_shard.OutOfStepError,
-)
+LOST = (RayActorError, ObjectLostError, OutOfMemoryError, WorkerCrashedError, NodeDiedError, ray_shard.OutOfStepError)
 
-# Seconds within which new actors have to answer: longer than a machine takes to start.
-WAIT = 300.0
-
-# Ray itself restarts no actor and repeats no call: a new process would have neither log nor vectors, and Ray would
-# repeat the call that killed it.
-_NO_RETRIES = {"max_restarts": 0, "max_task_retries": 0}
+WAIT = 300.0  # seconds within which new actors have to answer: longer than a machine takes to start
 
 
 def connect(store_bytes: int, n_cores: int | None = None) -> bool:
@@ -259,12 +248,12 @@ def connect(store_bytes: int, n_cores: int | None = None) -> bool:
     return True
 
 
-def start_actors(actor_class: type, n: int) -> list[Any]:
+def start_actors(n: int) -> list[Any]:
     """``n`` actors, spread over the machines; those of a machine have consecutive numbers. So a block goes to another
     machine only after all shards of this machine have worked on it.
     """
     share = share_for([float(free.get("CPU", 0.0)) for free in available_resources_per_node().values()], n)
-    actors = [new_actor(actor_class, share) for _ in range(n)]
+    actors = [new_actor(share) for _ in range(n)]
     try:
         homes = ray.get([actor.node.remote() for actor in actors], timeout=WAIT)
     except BaseException as error:
@@ -296,16 +285,19 @@ def share_for(cores: Sequence[float], n: int) -> float:
     return low / unit
 
 
-def new_actor(actor_class: type, share: float = 0.0) -> Any:
-    """An actor that reserves a share of a core; with share 0 it finds a place on any cluster."""
-    return ray.remote(actor_class).options(num_cpus=share, scheduling_strategy="SPREAD", **_NO_RETRIES).remote()
+def new_actor(share: float = 0.0) -> Any:
+    """An actor that reserves a share of a core; with share 0 it finds a place on any cluster. Ray itself restarts none
+    and repeats no call: a new process would have neither log nor vectors, and Ray would repeat what killed it.
+    """
+    never = {"max_restarts": 0, "max_task_retries": 0}
+    return ray.remote(RayShard).options(num_cpus=share, scheduling_strategy="SPREAD", **never).remote()
 
 
 def alive(actor: Any) -> bool:
     """Whether an actor answers; if not, it is ended."""
     try:
         ray.get(actor.node.remote())
-    except ray.exceptions.RayActorError:
+    except RayActorError:
         ray.kill(actor, no_restart=True)
         return False
     return True
