@@ -62,8 +62,6 @@ columns above. Its optimum is another statistic, and the best card may be anothe
 Source: our own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil
@@ -110,8 +108,8 @@ PARTS = {  # prefixes of the short names of columns and rows of cards, and what 
 }
 
 
+# A card that asks some of the first questions asks some of the second ones; None: it asks some of these.
 Need = tuple[Iterable[int] | None, Iterable[int]]
-"""A card that asks some of the first questions asks some of the second ones; None: it asks some of these."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,13 +151,6 @@ class Card:
                 f"points holds {len(found)} sets of points for {d} questions; give each question some other than 0."
             )
         return found
-
-    def by_column(self, d: int) -> list[list[int]]:
-        """The questions of each column."""
-        columns = np.arange(d) if self.columns is None else np.asarray(self.columns)
-        if columns.shape != (d,):
-            raise FormulationError(f"columns has shape {columns.shape}; give one entry for each of {d} questions.")
-        return [np.flatnonzero(columns == one).tolist() for one in np.unique(columns)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -407,7 +398,10 @@ def _add_questions(model: pyo.ConcreteModel, card: Card, n: int) -> None:
         for j in of or [0]
     )
     model.apart = family(((j, i), linear(*asked(_known((j, i), n))) <= 1) for j, i in card.apart)
-    columns = card.by_column(n)
+    names = np.arange(n) if card.columns is None else np.asarray(card.columns)
+    if names.shape != (n,):
+        raise FormulationError(f"columns has shape {names.shape}; give one entry for each of {n} questions.")
+    columns = [np.flatnonzero(names == one).tolist() for one in np.unique(names)]
     if card.max_columns is not None and card.max_columns < len(columns):
         model.f = f = pyo.Var(range(len(columns)), domain=pyo.Binary)
         model.column_asked = family(

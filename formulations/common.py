@@ -1,7 +1,5 @@
 """What every program shares: sums, families, weights, switches and pairs, what a model remembers, a start."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,9 +18,8 @@ from formulations.wins import OPEN, WON, Layout, big_m, differences, slopes
 
 Term = tuple[float, Any]  # a coefficient and a variable
 
+# Smallest margin in a row divided by its big-M: ten times the amount, 1e-6, by which solvers may miss a row.
 LEAST_MARGIN = 1e-5
-"""Smallest margin in a row divided by its big-M: ten times the amount, 1e-6, by which solvers may miss a row."""
-
 # Prefixes of short names that mean the same in every program; columns in small letters, rows in capitals.
 SHORT = {name: name for name in "wzsrtbcy"} | dict(gamma="g", above_by_margin="M", switch_up="U", switch_down="D")
 SHORT |= dict(support_limit="K", weight_row="V", weight_sum="N")

@@ -1,7 +1,5 @@
 """One compile step: a Pyomo model becomes the arrays that solvers, files and checks share."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

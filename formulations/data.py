@@ -1,7 +1,5 @@
 """What a program ranks: binary lists over rows of ``X``, and what each place of a list pays."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -68,21 +66,8 @@ def units_from_labels(
 ) -> tuple[Unit, ...]:
     """Units of labelled rows: one for each list and distinct positive gain, lists in equal shares.
 
-    Parameters
-    ----------
-    X : array (n, d)
-        Only its length is used.
-    y : array (n,)
-        Gains: 0 for an irrelevant row; 0/1 labels are gains too.
-    coefficients : array or callable
-        ``a_1 .. a_m``, or a function of the number of rows (needed where lists differ in length).
-    qid : array (n,), optional
-        List of each row; all rows are one list if omitted. Lists without a gain are left out of the mean.
-
-    Raises
-    ------
-    FormulationError
-        For lengths that differ, gains that are negative or not finite, or no gain at all.
+    ``y`` (n,) holds gains, 0 for an irrelevant row, ``coefficients`` are ``a_1 .. a_m`` or a function of the number of
+    rows, needed where lists differ in length, and ``qid`` is the list of each row. Lists without a gain are left out.
     """
     gains = np.asarray(y, dtype=np.float64)
     n = np.shape(X)[0]

@@ -1,7 +1,5 @@
 """Files read within limits, and files replaced together: regular files only, links followed, modes kept."""
 
-from __future__ import annotations
-
 import json
 import os
 import secrets

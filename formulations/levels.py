@@ -14,8 +14,6 @@ The ordered relaxation lies inside the paper's, because the order among the ``u`
 ``(T_m - c_0) u_m`` for each ``m``. The short form ``sum u <= c`` is wrong as soon as a level is skipped.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -41,7 +39,7 @@ class Ladder:
     reached: int  # levels that ask for no more than ``sure``: constants
 
     @classmethod
-    def of(cls, levels: Iterable[tuple[int, Any]], sure: int, most: int) -> Ladder:
+    def of(cls, levels: Iterable[tuple[int, Any]], sure: int, most: int) -> "Ladder":
         """Sort out levels, ascending in what they ask for."""
         levels = tuple(levels)
         steps = tuple(level for level in levels if sure < level[0] <= most)

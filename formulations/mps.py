@@ -6,8 +6,6 @@ number with the digits that give the same double back: whatever readers of the f
 Sense, constant, names and the caller's own data stand in ``<stem>.json``.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,10 +1,9 @@
 """Read linear ``.mps`` files strictly: what readers understand differently is an error with its line."""
 
-from __future__ import annotations
-
 import math
 import re
 from array import array
+from collections.abc import Callable
 from dataclasses import dataclass
 from io import BytesIO
 
@@ -19,14 +18,13 @@ NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eEdD][+-]?\d{1,4})?")
 MOST_NAMES = 2**21  # rows and columns of a program; each takes some hundred bytes of memory
 INFINITE = frozenset({"inf", "+inf", "infinity", "+infinity", "-inf", "-infinity"})
 
+# The section that has to stand before another one.
 BEFORE = {"COLUMNS": "ROWS", "RHS": "COLUMNS", "RANGES": "COLUMNS", "BOUNDS": "COLUMNS", "ENDATA": "COLUMNS"}
-"""The section that has to stand before another one."""
-
+# Types of bounds without a number: the lower and the upper bound that they state.
 BARE = {"FR": (-math.inf, math.inf), "MI": (-math.inf, None), "PL": (None, math.inf), "BV": (0.0, 1.0)}
-"""Types of bounds without a number: the lower and the upper bound that they state."""
 
+# Types of bounds with a number: whether it is the lower, and whether it is the upper bound.
 ENDS = {"LO": (True, False), "LI": (True, False), "UP": (False, True), "UI": (False, True), "FX": (True, True)}
-"""Types of bounds with a number: whether it is the lower, and whether it is the upper bound."""
 
 
 def parse(content: bytes, source: str) -> Program:
@@ -73,14 +71,20 @@ class _Parser:
         return FileFormatError(f"{self.source}, line {self.number}: {shortened(what)}.")
 
     def read(self, content: bytes) -> Program:
-        readers = self._objsense, self._rows, self._columns, self._rhs, self._ranges, self._bounds
-        sections = {reader.__name__[1:].upper(): reader for reader in readers}
+        readers = self._objsense, self._rows, self._columns, self._bounds
+        sections: dict[str, Callable[[list[str]], None]] = {one.__name__[1:].upper(): one for one in readers}
+        sections["RHS"] = lambda words: self._take(words, self.rhs, "right-hand sides")
+        sections["RANGES"] = lambda words: self._take(words, self.ranges, "ranges")
         section = ""
         # Line by line: a list of all lines would take many times the memory of the file.
         for self.number, raw in enumerate(BytesIO(content), start=1):
             if len(self.kinds) + len(self.columns) + len(self.ignored) > MOST_NAMES:
                 raise self.error(f"there are more than {MOST_NAMES} rows and columns; no such program is read")
-            line = self._text(raw.rstrip(b"\r\n"))
+            if not raw.isascii():
+                raise self.error("a byte is not ASCII; write plain names")
+            line = raw.rstrip(b"\r\n").decode("ascii")
+            if not line.replace("\t", " ").isprintable():
+                raise self.error("a control character stands in the line; this is no .mps file")
             if not line.strip() or line.startswith("*"):
                 continue
             if section == "ENDATA":
@@ -94,15 +98,6 @@ class _Parser:
         if section != "ENDATA":
             raise self.error("the file ends without ENDATA; it is cut short")
         return self._program()
-
-    def _text(self, raw: bytes) -> str:
-        try:
-            line = raw.decode("ascii")
-        except UnicodeDecodeError:
-            raise self.error("a byte is not ASCII; write plain names") from None
-        if not line.replace("\t", " ").isprintable():
-            raise self.error("a control character stands in the line; this is no .mps file")
-        return line
 
     def _open(self, words: list[str], known: set[str]) -> str:
         title = words[0].upper()
@@ -176,27 +171,19 @@ class _Parser:
         if row not in self.kinds and row != self.objective and row not in self.ignored:
             raise self.error(f"the row {row!r} is not declared in ROWS")
 
-    def _pairs(self, words: list[str]) -> list[tuple[str, float]]:
-        """Rows and numbers of a line; the name of a set may stand before them."""
+    def _take(self, words: list[str], found: dict[str, float], what: str) -> None:
+        """Take rows and numbers of a line; the name of a set may stand before them."""
         if len(words) not in (2, 3, 4, 5):
             raise self.error("a line here is a set name and one or two pairs of row and number")
         kept = words[len(words) % 2 :]
-        return [(row, self._number(text)) for row, text in zip(kept[::2], kept[1::2], strict=True)]
-
-    def _rhs(self, words: list[str]) -> None:
-        for row, value in self._pairs(words):
-            self._check_row(row)
-            if row in self.rhs:
-                raise self.error(f"the row {row!r} has two right-hand sides")
-            self.rhs[row] = value
-
-    def _ranges(self, words: list[str]) -> None:
-        for row, value in self._pairs(words):
-            if row not in self.kinds:
+        for row, text in zip(kept[::2], kept[1::2], strict=True):
+            value = self._number(text)
+            if found is self.ranges and row not in self.kinds:
                 raise self.error(f"the row {row!r} is not declared in ROWS, or has no side")
-            if row in self.ranges:
-                raise self.error(f"the row {row!r} has two ranges")
-            self.ranges[row] = value
+            self._check_row(row)
+            if row in found:
+                raise self.error(f"the row {row!r} has two {what}")
+            found[row] = value
 
     def _bounds(self, words: list[str]) -> None:
         kind = words[0].upper()

@@ -1,7 +1,5 @@
 """What the caller may choose about a program, and what every builder reads: checked once, then frozen."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction

@@ -30,8 +30,6 @@ the optimum as a fraction.
 Source: [RudinWang2018, appendix A.2], the setting of RankBoost.
 """
 
-from __future__ import annotations
-
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -47,8 +45,8 @@ from formulations.wins import Layout, mutual_pairs, pair_layout, wins_of
 
 Preferences: TypeAlias = ArrayLike | tuple[ArrayLike, ArrayLike]  # also a sparse matrix; SciPy has no types for one
 NAMES = ("statistic", "w", "gamma", "z", "above_by_margin", "switch_up", "switch_down")
+# Appendix of [RudinWang2018] that states the component.
 PARTS = dict.fromkeys(NAMES, ("", "A.2")) | {"one_above": ("X", "ours")}
-"""Appendix of [RudinWang2018] that states the component."""
 
 
 def preferences_from_gains(gains: ArrayLike, qid: ArrayLike | None = None) -> tuple[Indices, Floats]:

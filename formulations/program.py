@@ -1,7 +1,5 @@
 """A program as arrays: what a model is compiled to, what files hold and solvers take."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -17,8 +15,8 @@ LONGEST_NAME = 16  # characters in a row or column name; longer ones are cut or 
 HUGE = 1e20  # bounds from here on mean infinity to most solvers
 COST = "COST"  # name of the row of costs
 
+# Words of the format that some readers trip over when they are names.
 RESERVED = frozenset({COST, "RHS", "RANGES", "BOUNDS", "MARKER", "BND"})
-"""Words of the format that some readers trip over when they are names."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +77,7 @@ class Program:
         columns = self.lower - point, point - self.upper, np.abs(whole - np.rint(whole))
         return max([0.0, *(float(part.max()) for part in (*rows, *columns) if part.size)])
 
-    def with_bounds(self, lower: ArrayLike, upper: ArrayLike) -> Program:
+    def with_bounds(self, lower: ArrayLike, upper: ArrayLike) -> "Program":
         """The same program with other bounds on its columns."""
         low, high = (np.asarray(side, dtype=np.float64) for side in (lower, upper))
         if low.shape != self.lower.shape or high.shape != self.upper.shape:

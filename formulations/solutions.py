@@ -3,8 +3,6 @@
 XML is read by the same patterns as the rest: there is no parser of XML that could expand an entity.
 """
 
-from __future__ import annotations
-
 import io
 import math
 import re

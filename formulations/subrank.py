@@ -51,8 +51,6 @@ equality ``z_ik + z_ki = 1`` is not offered: it forbids ties, hence ``w = 0``, w
 ``C > 0``. Their bound of the objective by the sum of all coefficients follows from ``distinct_ranks``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

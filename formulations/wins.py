@@ -1,7 +1,5 @@
 """Pairs of rows ``(i, k)``: which of them a program asks about, what the box of ``w`` decides, how they are scaled."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from fractions import Fraction
@@ -16,15 +14,13 @@ from formulations.options import Instance
 
 LOST, OPEN, WON = -1, 0, 1
 
+# A range whose end is this close to the margin, for the sizes of its terms, is computed again in rationals.
 ROUNDING = 1e-12
-"""A range whose end is this close to the margin, for the sizes of its terms, is computed again in rationals."""
-
 CHUNK = 1 << 22  # numbers of a table of differences that are held at a time
 ENTRIES_OF_A_FEATURE = 5  # ``switch_up`` and ``switch_down`` hold two entries each, ``support_limit`` one
 
+# Largest number of entries that a level adds to all families together, with every option that adds some.
 ENTRIES_OF_A_LEVEL = 7
-"""Largest number of entries that a level adds to all families together, with every option that adds some."""
-
 Pair = tuple[int, int]
 
 
@@ -47,7 +43,7 @@ class Wins:
         """Positions of the pairs of item ``i``."""
         return slice(*np.searchsorted(self.pairs[:, 0], (i, i + 1)).tolist())
 
-    def only(self, wanted: NDArray[np.bool_]) -> Wins:
+    def only(self, wanted: NDArray[np.bool_]) -> "Wins":
         """The same, with pairs that nothing asks for any more left out."""
         return Wins(*(getattr(self, column.name)[wanted] for column in fields(self)))
 

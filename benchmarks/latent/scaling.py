@@ -30,7 +30,7 @@ from benchmarks.latent.prices import (
     step_prices,
 )
 from benchmarks.latent.transport import transport
-from rerank.latent.engines.interface import Engine, Step
+from rerank.latent.engines.interface import Report, Step
 from rerank.latent.engines.local import LocalEngine
 from rerank.latent.log import Log
 
@@ -38,7 +38,7 @@ FEW = 250  # items of a sample that is made for many blocks
 OF_FIT = 4  # shards of a log of this size by default
 
 
-def epochs(engine: Engine, log: Log, p: int, n: int) -> tuple[float, float]:
+def epochs(engine: Any, log: Log, p: int, n: int) -> tuple[float, float]:
     """Wall and CPU seconds of the shards, medians of epochs after a first one, each with its collection."""
     wall, cpu = [], []
     engine.prepare(log, factors(log), settings_for(p))
@@ -48,7 +48,7 @@ def epochs(engine: Engine, log: Log, p: int, n: int) -> tuple[float, float]:
             for t in range(p):
                 engine.xi_step(Step(e, t))
                 engine.sub_epoch(Step(e, t))
-            report = engine.collect().report
+            report = sum(engine.collect()[1], Report())
             wall.append(time.perf_counter() - began)
             cpu.append(report.step_seconds + report.xi_seconds)
     finally:
@@ -115,7 +115,7 @@ def walls(log: Log) -> dict[tuple[str, int], float]:
     print("\nMeasured: wall seconds of an epoch and its collection, CPU seconds of its shards, a core a shard")
     found, spent = {}, {}
     for p in (1, 2):
-        engines: dict[str, Engine] = {"local": LocalEngine(p), "ray": RayEngine(p)}
+        engines: dict[str, Any] = {"local": LocalEngine(p), "ray": RayEngine(p)}
         for name, engine in engines.items():
             found[name, p], spent[name, p] = epochs(engine, log, p, 3)
             busy = os.getloadavg()[0]

@@ -6,8 +6,6 @@ minimises the file must find the sidecar's ``offset`` less ``optimum``. The sour
 --regenerate`` writes the files.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -120,7 +120,7 @@ def apply(
     """Give each row of a table its total, risk and flag."""
     from rerank.io.atomic import writing
     from rerank.io.csv_table import spreadsheet_cell
-    from rerank.io.page import Cells
+    from rerank.io.page import Cells, as_text
     from rerank.io.paths import check_outputs
     from rerank.scorecard.card import percent
 
@@ -150,7 +150,7 @@ def apply(
     elif output is None:
         told = {None: "-", True: "yes", False: "no"}
         cells = [[name, total, "-" if own is None else percent(own), told[flag]] for name, total, own, flag in rows]
-        tell(Cells([["row", *head[1:]], *cells], ["left", "right", "right", "right"], named=True).as_text())
+        tell(as_text([Cells([["row", *head[1:]], *cells], ["left", "right", "right", "right"], named=True)]))
 
 
 @with_columns("label", "qid", "weight", "positive", "texts", "delimiter")

@@ -81,7 +81,7 @@ def doctor(as_json: AsJson = False) -> None:
     """List the solvers and libraries that this installation finds."""
     import platform
 
-    from rerank.io.page import Cells
+    from rerank.io.page import Cells, as_text
     from rerank.reranker.files.document import OPTIONAL, versions
     from rerank.solvers import gateway
 
@@ -95,7 +95,7 @@ def doctor(as_json: AsJson = False) -> None:
     fields = ("name", "version", "licence", "how")
     cells = [[str(one[field]) for field in fields] for one in solvers if one["found"]]
     tell("  ".join(f"{name} {version}" for name, version in found.items()))
-    tell(Cells([("solver", "version", "licence", "reached by"), *cells], ("left",) * 4).as_text())
+    tell(as_text([Cells([("solver", "version", "licence", "reached by"), *cells], ("left",) * 4)]))
     for one in solvers:
         if not one["found"]:
             tell(f"{one['name']} was not found: {one['install']}")

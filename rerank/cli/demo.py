@@ -243,11 +243,11 @@ def to_come(case: Case) -> list[str]:
 
 def side_by_side(case: Case) -> list[str]:
     """The tops of two lists side by side: row, label and place in the other list."""
-    from rerank.io.page import Cells
+    from rerank.io.page import Cells, as_text
 
     rows, mark = [("place", "first stage", "failed", "corrected", "failed", "was at")], {True: "yes", False: "."}
     for place, (left, right) in enumerate(zip(case.before, case.after, strict=True), start=1):
         was = "" if right.other == place else str(right.other)
         rows.append((str(place), left.name, mark[left.relevant], right.name, mark[right.relevant], was))
     title = f"The first {len(case.before)} places of a list to come ({', '.join(SHOWN)}):"
-    return [title, Cells(rows, ("right", "left", "left", "left", "left", "right"), named=True).as_text()]
+    return [title, as_text([Cells(rows, ("right", "left", "left", "left", "left", "right"), named=True)])]

@@ -71,12 +71,12 @@ def rank(
     if as_json:
         answer({"rows": shown, "n_rows": len(table), "n_lists": len(lists)})
     elif output is None:
-        from rerank.io.page import Cells
+        from rerank.io.page import Cells, as_text
 
         names_shown = [*([] if table.qid is None else ["list"]), "place", "id", "score"]
         cells = [[f"{row[name]:.6g}" if name == "score" else row[name] for name in names_shown] for row in shown]
         sides = ["left" if name in ("list", "id") else "right" for name in names_shown]
-        tell(Cells([["row" if name == "id" else name for name in names_shown], *cells], sides).as_text())
+        tell(as_text([Cells([["row" if name == "id" else name for name in names_shown], *cells], sides)]))
         if len(shown) < len(table):
             tell(f"{len(shown)} of {len(table)} rows; --top 0 prints all.")
     if plot is not None:

@@ -23,6 +23,7 @@ from rerank.io.atomic import writing_bytes
 from rerank.io.bounded import open_regular, parsed_json, read_array
 
 HEADER = "header.json"
+DATE = (1980, 1, 1, 0, 0, 0)  # of all members, so that equal contents make equal bytes
 MOST_HEADER = 1 << 16
 MOST_DIRECTORY = 1 << 12
 DAMAGES = (
@@ -62,25 +63,19 @@ def lengths_of(form: Format, arrays: Arrays) -> dict[str, int]:
 
 
 def write_archive(path: str | os.PathLike[str], form: Format, header: Mapping[str, Any], arrays: Arrays) -> None:
-    """Write an archive, whole or not at all; equal contents make equal bytes.
-
-    ``format``, ``version`` and ``lengths`` are added to the plain values of the header, and the arrays are flattened.
-    InputError: the file cannot be written; ValueError: the arrays are larger than what is read back.
+    """Write an archive, whole or not at all; equal contents make equal bytes. ``format``, ``version`` and ``lengths``
+    are added to the plain values of the header, and the arrays are flattened. InputError: the file cannot be written;
+    ValueError: the arrays are larger than what is read back.
     """
     stated = {"format": form.name, "version": form.version, **header, "lengths": lengths_of(form, arrays)}
     method = zipfile.ZIP_DEFLATED if form.compressed else zipfile.ZIP_STORED
     with writing_bytes(path) as file, zipfile.ZipFile(file, "w") as archive:
-        _put(archive, HEADER, (json.dumps(stated, indent=1) + "\n").encode(), method)
+        archive.writestr(zipfile.ZipInfo(HEADER, DATE), json.dumps(stated, indent=1) + "\n", method)
         for name, kind in form.kinds.items():
             body = io.BytesIO()
             flat = np.ravel(arrays[name]).astype(kind, copy=False)
             np.lib.format.write_array(body, flat, version=(1, 0), allow_pickle=False)
-            _put(archive, f"{name}.npy", body.getbuffer(), method)
-
-
-def _put(archive: zipfile.ZipFile, name: str, body: Any, method: int) -> None:
-    # A fixed date, so that equal contents make equal bytes.
-    archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), body, method)
+            archive.writestr(zipfile.ZipInfo(f"{name}.npy", DATE), body.getbuffer(), method)
 
 
 @contextmanager
@@ -117,22 +112,18 @@ def read_archive(path: str | os.PathLike[str], form: Format) -> tuple[dict[str, 
             raise ValueError("its list of members is too long")
         file.seek(0)
         with zipfile.ZipFile(file) as archive:
-            return _read(archive, form)
-
-
-def _read(archive: zipfile.ZipFile, form: Format) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    entries = {entry.filename: entry for entry in archive.infolist()}
-    wanted = [HEADER, *(f"{name}.npy" for name in form.kinds)]
-    if sorted(entries) != sorted(wanted) or len(archive.infolist()) != len(wanted):
-        raise ValueError(f"it does not hold a header and the {len(form.kinds)} arrays")
-    header = parsed_json(_content(archive, entries[HEADER]))
-    if not isinstance(header, dict) or (header.get("format"), header.get("version")) != (form.name, form.version):
-        raise ValueError(f"it does not say it is an {form.name} of version {form.version}")
-    form.check(header["lengths"])
-    return header, {
-        name: _array(archive, entries[f"{name}.npy"], header["lengths"][name], kind)
-        for name, kind in form.kinds.items()
-    }
+            names = sorted(entry.filename for entry in archive.infolist())
+            if names != sorted([HEADER, *(f"{name}.npy" for name in form.kinds)]):
+                raise ValueError(f"it does not hold a header and the {len(form.kinds)} arrays")
+            header = parsed_json(_content(archive, archive.getinfo(HEADER)))
+            known = isinstance(header, dict) and (header.get("format"), header.get("version"))
+            if known != (form.name, form.version):
+                raise ValueError(f"it does not say it is an {form.name} of version {form.version}")
+            form.check(header["lengths"])
+            return header, {
+                name: _array(archive, archive.getinfo(f"{name}.npy"), header["lengths"][name], kind)
+                for name, kind in form.kinds.items()
+            }
 
 
 def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, length: int, kind: str) -> NDArray[Any]:

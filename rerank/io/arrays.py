@@ -18,7 +18,6 @@ HEAVIEST = 2.0**1000  # largest weight, and one over the least that the largest 
 
 def check_matrix(X: Any, feature_names: Sequence[str] | None = None) -> np.ndarray:
     """Return the features (an array or a data frame) as a C-contiguous float64 array (n, d), every entry finite.
-
     ``feature_names`` name the column in messages; those of a data frame are taken when absent.
     """
     if hasattr(X, "toarray"):
@@ -90,7 +89,6 @@ def check_shape(shape: Sequence[int]) -> None:
 
 def check_labels(y: Any, n: int | None = None, *, one_class: bool = False, utilities: bool = False) -> np.ndarray:
     """Return the labels as float64 of shape (n,): 0/1, booleans or grades from 0 upwards, at least two different.
-
     ``one_class`` accepts labels that are all equal: to score a list, not to fit one. ``utilities`` accepts any real
     numbers: only their order is asked for.
     """

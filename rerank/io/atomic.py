@@ -152,9 +152,8 @@ def _remove(name: str) -> None:
 
 
 def _lock(descriptor: int, wait: bool) -> None:
-    """Lock a file until it is closed or the process ends, however it ends; Windows removes no open file anyway.
-
-    OSError with ``wait=False``: another process holds the lock, or there are no locks here.
+    """Lock a file until it is closed or the process ends, however it ends; Windows removes no open file anyway. OSError
+    with ``wait=False``: another process holds the lock, or there are no locks here.
     """
     if os.name == "nt":
         return

@@ -53,10 +53,8 @@ def read_bytes(path: Path, most: int) -> bytes:
 
 
 def parsed_json(raw: bytes, most_parts: int = MOST_JSON_PARTS) -> Any:
-    """What JSON text says.
-
-    ValueError: the bytes are not UTF-8, are no JSON, name a thing twice in one object, hold a NaN or an infinity, or
-    nest too deeply or hold too many parts to be read.
+    """What JSON text says. ValueError: the bytes are not UTF-8, are no JSON, name a thing twice in one object, hold a
+    NaN or an infinity, or nest too deeply or hold too many parts to be read.
     """
     parts = sum(raw.count(mark) for mark in (b"[", b"{", b",", b":"))
     if parts > most_parts:
@@ -81,10 +79,9 @@ def _no_constant(word: str) -> Any:
 
 
 def read_array(body: BinaryIO, kind: str, shape: tuple[int, ...], size: int) -> NDArray[Any]:
-    """One array of a ``.npy`` file (version 1.0) of this kind (``"<f8"``) and shape, or a ValueError.
-
-    ``body`` stands at the beginning of the array, and ``size`` is the number of bytes that are really there, which is
-    compared with what the array states before any memory is taken.
+    """One array of a ``.npy`` file (version 1.0) of this kind (``"<f8"``) and shape, or a ValueError. ``body`` stands
+    at the beginning of the array, and ``size`` is the number of bytes that are really there, which is compared with
+    what the array states before any memory is taken.
     """
     start = body.read(10)
     length = int.from_bytes(start[8:10], "little")

@@ -105,6 +105,10 @@ class Columns:
                 )
             amounts[role] = np.ascontiguousarray(values)
         labels = None
+        for role, column in texts.items():
+            if "" in column:
+                before, behind = where(column.index(""))
+                raise InputError(f"{before}column {self.name(role)} is empty{behind}; fill it in.")
         if "label" in texts:
             amounts["label"], labels = self._found(texts["label"])
         columns = {role: words(column) for role, column in texts.items()}
@@ -141,12 +145,12 @@ def choose_columns(
     features: Sequence[str] | None,
     positive: str | None,
     numeric: Callable[[int], bool],
+    others: str,
     schema: Any = None,
 ) -> Columns:
-    """Which columns have which role, and which are features: those named, or all free ones that are ``numeric``.
-
-    A saved index is left out, which :func:`saved_index` finds, and a note says so. Refused are a name that no column
-    has or that is given twice, a list id that was forgotten, and a table in which no feature is left.
+    """Which columns have which role, and which are features: those named, or all free ones that are ``numeric``. A
+    saved index is left out, which :func:`saved_index` finds, and a note says so. Refused are a name that no column has
+    or that is given twice, a list id that was forgotten, and a table in which no feature is left.
     """
     places = {name: column for column, name in enumerate(names)}
     given = {role: _found(path, places, name) for role, name in roles.items() if name is not None}
@@ -177,12 +181,13 @@ def choose_columns(
     if not chosen:
         raise InputError(f"{path} has no numeric column left for features; its columns are {some(names)}.")
     notes = [index_note([names[column] for column in index])] if index else []
+    if left_out:
+        notes.append(f"Left out because they hold {others}: {some([names[column] for column in left_out])}.")
     return Columns(path, names, given, chosen, left_out, positive, notes)
 
 
 def saved_index(names: Sequence[str], schema: Any = None) -> list[int]:
     """Places of the columns that are a saved index, by their names or by what pandas wrote into a schema of pyarrow.
-
     They number or name the rows, often in an order that knows the label, and so are no features.
     """
     raw = (getattr(schema, "metadata", None) or {}).get(b"pandas")

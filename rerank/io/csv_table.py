@@ -15,7 +15,7 @@ from rerank.errors import InputError
 from rerank.io import ideal
 from rerank.io.atomic import together
 from rerank.io.bounded import within_memory
-from rerank.io.columns import COMPLETE, Columns, Kind, Kinds, choose_columns, distinct, some
+from rerank.io.columns import COMPLETE, Columns, Kind, Kinds, choose_columns, distinct
 from rerank.io.frames import joined
 from rerank.io.labels import POSITIVE, word_to_find
 from rerank.io.lines import (
@@ -101,7 +101,7 @@ def read_csv(
         return cell in TRUTH or is_number(cell)
 
     roles = {"label": label, "qid": qid, "id": id, "weight": weight, "groups": groups, "people": people}
-    columns = choose_columns(path, names, roles, features, positive, numeric)
+    columns = choose_columns(path, names, roles, features, positive, numeric, "text")
     collected = _Rows(columns, delimiter, kinds)
     for line, cells in chain([first], rows):
         collected.add(line, cells)
@@ -147,8 +147,6 @@ class _Rows:
                 raise wrong(self.path, line, found, "correct the column, or name the columns to use as features")
         for role, named_so in self.texts.items():
             word = name_in(cells[columns.roles[role]])
-            if not word:
-                raise wrong(self.path, line, f"column {columns.name(role)} is empty", "fill it in")
             # Equal words share one object: a list id stands in many rows.
             named_so.append(self.known.setdefault(word, word))
         self.lines.append(line)
@@ -198,9 +196,6 @@ class _Rows:
     def table(self) -> Table:
         """The table of all rows, every number finite, labels and weights not negative."""
         columns, lines = self.columns, np.frombuffer(self.lines, dtype=np.int64)
-        if columns.left_out:
-            texts = some([columns.names[column] for column in columns.left_out])
-            columns.notes.append(f"Left out because they hold text: {texts}.")
         numbers = {column: np.frombuffer(values) for column, values in self.numbers.items()}
         self._check_finite(numbers, lines)
         found: dict[int, Any] = {column: np.full(len(lines), math.nan) for column in self.waiting}
@@ -309,9 +304,8 @@ def header_names(cells: Sequence[str]) -> list[str]:
 
 
 def spreadsheet_cell(text: str) -> str:
-    """A name as a cell that no spreadsheet takes for a formula: an apostrophe goes before what looks like one.
-
-    It also goes before what looks so behind apostrophes, so that :func:`name_in` gives back every name.
+    """A name as a cell that no spreadsheet takes for a formula: an apostrophe goes before what looks like one. It also
+    goes before what looks so behind apostrophes, so that :func:`name_in` gives back every name.
     """
     return f"'{text}" if _FORMULA.match(text) and not is_number(text) else text
 

@@ -115,9 +115,8 @@ def column(X: Any, j: int) -> Any:
 
 
 def numbers(values: Any) -> Floats | None:
-    """One column as float64, NaN where a value is missing; None if it does not hold numbers or booleans.
-
-    Text is refused even where it reads as a number: digits in quotes are often a code, not a size.
+    """One column as float64, NaN where a value is missing; None if it does not hold numbers or booleans. Text is
+    refused even where it reads as a number: digits in quotes are often a code, not a size.
     """
     if type(values).__module__.startswith("pyarrow"):
         return _of_arrow(values) if arrow_numeric(values.type) else None
@@ -227,7 +226,6 @@ def _listed(names: Sequence[str]) -> str:
 
 def by_name(X: Any, wanted: Sequence[str], named: bool) -> Any:
     """The columns of a fit, in their order, from a data frame that may have others; as it is if names are no texts.
-
     Without ``named`` the fit was on numbers of a file or an array, and a table of as many columns, none of which is
     called like one of the fit's, is taken in its own order.
     """

@@ -1,7 +1,5 @@
 """Several runs joined: a row for each document of a query that any run has, a column for each run."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -11,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
-from rerank.io.table import Floats, Table, Words, numbered, words
+from rerank.io.table import Floats, Table, Words, numbered, within, words
 from rerank.io.trec import Qrels, Run
 
 
@@ -28,7 +26,7 @@ class Joined:
     def __len__(self) -> int:
         return int(self.qid.size)
 
-    def some(self, rows: NDArray[Any]) -> Joined:
+    def some(self, rows: NDArray[Any]) -> "Joined":
         """Some of the rows, by number or mask."""
         return Joined(self.qid[rows], self.docid[rows], self.scores[rows], self.names, self.places[rows])
 
@@ -36,10 +34,7 @@ class Joined:
 def places_of(run: Run) -> NDArray[np.intp]:
     """Place of each document in its list, from 1; equal scores in the order of the run."""
     number = numbered(run.qid)[1]
-    order, count = np.lexsort((-run.score, number)), np.bincount(number)  # stable
-    place = np.empty(order.size, dtype=np.intp)
-    place[order] = np.arange(order.size) - np.repeat(np.cumsum(count) - count, count) + 1
-    return place
+    return within(number, np.lexsort((-run.score, number)))  # stable
 
 
 def first_documents(run: Run, depth: int | None) -> Run:
@@ -75,7 +70,7 @@ class Judged:
     known: NDArray[np.bool_]  # whether the document itself was judged
     missed: Mapping[str, tuple[float, ...]]  # grades of the relevant documents that no row has, by query
 
-    def relevance(self) -> Judged:
+    def relevance(self) -> "Judged":
         """The same with 1 for every grade above 0."""
         missed = {query: (1.0,) * len(grades) for query, grades in self.missed.items()}
         return replace(self, grades=(self.grades > 0).astype(np.float64), missed=missed)
@@ -84,23 +79,20 @@ class Judged:
 def judge(joined: Joined, qrels: Qrels) -> Judged:
     """The grades of the rows, and those of the relevant documents that are no rows."""
     left = dict(zip(zip(qrels.qid.tolist(), qrels.docid.tolist()), qrels.grade.tolist()))
-    found = [left.pop(pair, None) for pair in zip(joined.qid.tolist(), joined.docid.tolist())]
-    grades = [0 if grade is None else grade for grade in found]
+    pairs, queries = list(zip(joined.qid.tolist(), joined.docid.tolist())), set(qrels.qid.tolist())
+    found = np.array([left.pop(pair, np.nan) for pair in pairs], dtype=np.float64)
     lost: dict[str, list[float]] = {}
     for (query, _), grade in left.items():
         if grade > 0:
             lost.setdefault(query, []).append(float(grade))
     missed = {query: tuple(grades) for query, grades in lost.items()}
-    queries = set(qrels.qid.tolist())
-    judged = np.array([query in queries for query in joined.qid.tolist()], dtype=bool)
-    known = np.array([grade is not None for grade in found], dtype=bool)
-    return Judged(np.maximum(np.array(grades, dtype=np.float64), 0.0), judged, known, missed)
+    judged = np.array([query in queries for query, _ in pairs], dtype=bool)
+    return Judged(np.fmax(found, 0.0), judged, ~np.isnan(found), missed)
 
 
 def apart(joined: Joined) -> tuple[str, ...]:
-    """What is said about two runs that share no query, or no document in any: ids may be spelled in two ways.
-
-    One query alone says nothing: two short lists often have no document in common.
+    """What is said about two runs that share no query, or no document in any: ids may be spelled in two ways. One query
+    alone says nothing: two short lists often have no document in common.
     """
     there = ~np.isnan(joined.scores)
     numbers = numbered(joined.qid)[1]

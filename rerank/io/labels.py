@@ -58,7 +58,6 @@ OR_ADD = "; where only their order counts (pairs), add a constant to all labels"
 
 def word_to_find(words: Iterable[Any], option: str) -> str:
     """Advice on which of the labels is to be found: the one that most people mean, or all where none is such a word.
-
     ``option`` is how it is given, such as ``"pos_label={!r}"``.
     """
     known = list(dict.fromkeys(words))

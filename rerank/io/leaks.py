@@ -24,10 +24,9 @@ NUMBERS = {"id", "idx", "index", "key", "no", "nr", "num", "number", "record", "
 
 
 def leaks(table: Any, names: Sequence[str], which: Sequence[int] | Indices, y: Floats) -> list[str]:
-    """A sentence for each column that is a one-to-one copy of the label, or a numbering that orders it.
-
-    ``names`` are those of all columns, ``which`` the columns that are looked at, ``y`` the grades (n,). Rows in which a
-    copy misses its value are not looked at.
+    """A sentence for each column that is a one-to-one copy of the label, or a numbering that orders it. ``names`` are
+    those of all columns, ``which`` the columns that are looked at, ``y`` the grades (n,). Rows in which a copy misses
+    its value are not looked at.
     """
     if is_sparse(table) or not _tells(y):
         return []
@@ -49,9 +48,8 @@ def leaks(table: Any, names: Sequence[str], which: Sequence[int] | Indices, y: F
 
 
 def _tells(y: Floats) -> bool:
-    """Whether there are so many rows that no column agrees with the labels by chance.
-
-    Where most labels are distinct, as utilities are, every column without equal values is a copy in another coding.
+    """Whether there are so many rows that no column agrees with the labels by chance. Where most labels are distinct,
+    as utilities are, every column without equal values is a copy in another coding.
     """
     counts = np.unique(y, return_counts=True)[1]
     orders = lgamma(y.size + 1) - sum(lgamma(count + 1) for count in counts.tolist())
@@ -112,9 +110,8 @@ def _distinct(values: NDArray[Any]) -> bool:
 
 
 def _order(values: Floats, y: Floats) -> float:
-    """Share of the pairs that numbers of the rows order by the label, from either side; .5 if they number no rows.
-
-    They number rows, or some of the rows of a larger table, if they lie so close that other whole numbers would not be
+    """Share of the pairs that numbers of the rows order by the label, from either side; .5 if they number no rows. They
+    number rows, or some of the rows of a larger table, if they lie so close that other whole numbers would not be
     distinct but by chance: of n drawn from w, all differ with a probability of about exp(-n^2 / 2w).
     """
     n, width = y.size, values.max() - values.min() + 1

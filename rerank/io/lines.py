@@ -33,7 +33,6 @@ def wrong(path: Path, line: int, found: str, advice: str) -> InputError:
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     """Yield (number from 1, text with its line end) for each line of a UTF-8 file, without a byte order mark.
-
     InputError: the file cannot be opened, is no regular file, is damaged gzip, unpacks to more than ``MAX_UNPACKED``
     bytes or ``MAX_LINES`` lines, is not UTF-8, or has a line of more than 16 MiB.
     """

@@ -1,7 +1,5 @@
 """The margin: the number that was written, as a rational, and the double nearest to it."""
 
-from __future__ import annotations
-
 import re
 from fractions import Fraction
 from numbers import Real
@@ -36,7 +34,7 @@ class Margin(float):
 
     exact: Fraction
 
-    def __new__(cls, written: Any) -> Margin:
+    def __new__(cls, written: Any) -> "Margin":
         """A margin from what was written; a Margin is itself."""
         if isinstance(written, Margin):
             return written
@@ -56,7 +54,7 @@ class Margin(float):
         return self.hex() if self.exact == float(self) else f"{self.exact.numerator}/{self.exact.denominator}"
 
     @classmethod
-    def from_text(cls, text: str) -> Margin:
+    def from_text(cls, text: str) -> "Margin":
         """The margin of a :attr:`text`; anything else is a ValueError."""
         try:
             if "x" in text:

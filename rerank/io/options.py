@@ -70,9 +70,8 @@ def seed(random_state: Any) -> int:
 
 
 def drawn_seed(random_state: Any) -> int:
-    """A seed from 0 to 2^31 - 2, drawn from a ``random_state`` in the sense of scikit-learn.
-
-    That is a ``RandomState``, a whole number as its seed, or None for NumPy's global one; or a ``Generator``.
+    """A seed from 0 to 2^31 - 2, drawn from a ``random_state`` in the sense of scikit-learn. That is a ``RandomState``,
+    a whole number as its seed, or None for NumPy's global one; or a ``Generator``.
     """
     # What scikit-learn's check_random_state does, without an import of scikit-learn.
     if isinstance(random_state, np.random.Generator):

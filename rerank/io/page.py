@@ -3,8 +3,6 @@
 Nothing of the data is read as markup or obeyed by a terminal. A page has no script and needs no network.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -50,24 +48,12 @@ class Words:
     strong: bool = False
     small: bool = False
 
-    def as_text(self) -> str:
-        """Its lines."""
-        return harmless(self.text)
-
-    def as_html(self) -> str:
-        """A piece of a page; nothing for an empty line."""
-        body = f"<b>{escape(self.text)}</b>" if self.strong else escape(self.text)
-        if not self.text:
-            return ""
-        return f'<p style="font-size:.85rem;color:#555">{body}</p>' if self.small else f"<p>{body}</p>"
-
 
 @dataclass(frozen=True)
 class Cells:
-    """A table: cells, the side of each column ("left" or "right"), whether the first row names the columns.
-
-    ``cut`` is a row below which a line is drawn on a page, counted without names. With ``below`` the last column stands
-    below the others on a narrow page.
+    """A table: cells, the side of each column ("left" or "right"), whether the first row names the columns. ``cut`` is
+    a row below which a line is drawn on a page, counted without names. With ``below`` the last column stands below the
+    others on a narrow page.
     """
 
     cells: Sequence[Sequence[Any]]
@@ -76,46 +62,12 @@ class Cells:
     cut: int | None = None
     below: bool = False
 
-    def as_text(self) -> str:
-        """Its lines."""
-        cells = [[harmless(str(cell), name=True) for cell in row] for row in self.cells]
-        widths = [max(len(row[k]) for row in cells) for k in range(len(self.sides))]
-        signs = ["<" if side == "left" else ">" for side in self.sides]
-        lines = (zip(row, signs, widths) for row in cells)
-        return "\n".join("  ".join(f"{cell:{sign}{width}}" for cell, sign, width in line).rstrip() for line in lines)
-
-    def as_html(self) -> str:
-        """A piece of a page; the first cell of a row is its heading."""
-
-        def line(row: Sequence[Any], named: bool, cut: bool) -> str:
-            cells = []
-            for k, (value, side) in enumerate(zip(row, self.sides)):
-                tag, text = "th" if named or k == 0 else "td", str(value)
-                whole = ";white-space:nowrap" if len(text) <= SHORT else ""
-                cells.append(f'<{tag} style="text-align:{side}{whole}">{escape(text)}</{tag}>')
-            mark = ' class="cut"' if cut else ""
-            return f"<tr{mark}>{''.join(cells)}</tr>"
-
-        head = f"<thead>{line(self.cells[0], True, False)}</thead>" if self.named else ""
-        rows = self.cells[1:] if self.named else self.cells
-        body = "".join(line(row, False, place == self.cut) for place, row in enumerate(rows, 1))
-        narrow = f' class="below" style="--columns:{len(self.sides) - 1}"' if self.below else ""
-        return f"<table{narrow}>{head}<tbody>{body}</tbody></table>"
-
 
 @dataclass(frozen=True)
 class Items:
     """A list of sentences, each on a line of its own; nothing if there are none."""
 
     items: Sequence[str]
-
-    def as_text(self) -> str | None:
-        """Its lines."""
-        return "\n".join(f"- {harmless(item)}" for item in self.items) or None
-
-    def as_html(self) -> str:
-        """A piece of a page."""
-        return f"<ul>{''.join(f'<li>{escape(item)}</li>' for item in self.items)}</ul>" if self.items else ""
 
 
 @dataclass(frozen=True)
@@ -126,54 +78,24 @@ class Bar:
     sentence: str
 
     @property
-    def _said(self) -> str:
-        """Rounded down, so that only the whole is 100 %."""
+    def said(self) -> str:
+        """The sentence, rounded down, so that only the whole is 100 %."""
         return self.sentence.format(f"{math.floor(1000 * self.share) / 10:g} %")
-
-    def as_text(self) -> str:
-        """One line."""
-        full = math.floor(BAR * self.share)
-        return f"[{'#' * full}{'.' * (BAR - full)}] {self._said}"
-
-    def as_html(self) -> str:
-        """A piece of a page."""
-        return (
-            '<div style="width:20em;max-width:100%;box-sizing:border-box;height:.8em;margin-top:.8em;border:1px solid '
-            f'#8c8c8c"><div style="width:{100 * self.share:.2f}%;height:100%;background:#0072b2"></div>'
-            f"</div><p>{escape(self._said)}</p>"
-        )
 
 
 @dataclass(frozen=True)
 class Picture:
-    """What a function draws as SVG; on a page only."""
+    """What a function draws as SVG when the page is made; on a page only."""
 
     draw: Callable[[], str]
-
-    def as_text(self) -> None:
-        """Nothing."""
-
-    def as_html(self) -> str:
-        """The picture; it is drawn now."""
-        return self.draw()
 
 
 @dataclass(frozen=True)
 class Beside:
     """Parts on the left, and on the right of them others, where a page has the width for both."""
 
-    left: Sequence[Part]
-    right: Sequence[Part]
-
-    def as_text(self) -> str | None:
-        """Their lines."""
-        return as_text([*self.left, *self.right]) or None
-
-    def as_html(self) -> str:
-        """A piece of a page."""
-        sides = (as_html(self.left), as_html(self.right))
-        boxes = "".join(f'<div style="flex:1 1 20rem;min-width:0">{side}</div>' for side in sides if side)
-        return f'<div style="display:flex;flex-wrap:wrap;gap:0 2rem">{boxes}</div>'
+    left: "Sequence[Part]"
+    right: "Sequence[Part]"
 
 
 @dataclass(frozen=True)
@@ -181,14 +103,7 @@ class Folded:
     """Parts under a heading that a reader opens; on a page only, and open in print."""
 
     heading: str
-    parts: Sequence[Part]
-
-    def as_text(self) -> None:
-        """Nothing."""
-
-    def as_html(self) -> str:
-        """A piece of a page."""
-        return f"<details><summary>{escape(self.heading)}</summary>{as_html(self.parts)}</details>"
+    parts: "Sequence[Part]"
 
 
 Part: TypeAlias = Words | Cells | Items | Bar | Picture | Beside | Folded
@@ -196,12 +111,77 @@ Part: TypeAlias = Words | Cells | Items | Bar | Picture | Beside | Folded
 
 def as_text(parts: Iterable[Part]) -> str:
     """The parts as lines of text."""
-    return "\n".join(text for part in parts if (text := part.as_text()) is not None)
+    return "\n".join(text for part in parts if (text := _text(part)) is not None)
+
+
+def _text(part: Part) -> str | None:
+    match part:
+        case Words(text):
+            return harmless(text)
+        case Cells():
+            cells = [[harmless(str(cell), name=True) for cell in row] for row in part.cells]
+            widths = [max(len(row[k]) for row in cells) for k in range(len(part.sides))]
+            signs = ["<" if side == "left" else ">" for side in part.sides]
+            lines = (zip(row, signs, widths) for row in cells)
+            return "\n".join("  ".join(f"{cell:{at}{width}}" for cell, at, width in line).rstrip() for line in lines)
+        case Items(items):
+            return "\n".join(f"- {harmless(item)}" for item in items) or None
+        case Bar(share):
+            full = math.floor(BAR * share)
+            return f"[{'#' * full}{'.' * (BAR - full)}] {part.said}"
+        case Beside(left, right):
+            return as_text([*left, *right]) or None
+    return None
 
 
 def as_html(parts: Iterable[Part]) -> str:
     """The parts as a piece of a page."""
-    return "".join(part.as_html() for part in parts)
+    return "".join(map(_html, parts))
+
+
+def _html(part: Part) -> str:
+    match part:
+        case Words(text, strong, small):
+            body = f"<b>{escape(text)}</b>" if strong else escape(text)
+            style = ' style="font-size:.85rem;color:#555"' if small else ""
+            return f"<p{style}>{body}</p>" if text else ""
+        case Cells():
+            return _table(part)
+        case Items(items):
+            return f"<ul>{''.join(f'<li>{escape(item)}</li>' for item in items)}</ul>" if items else ""
+        case Bar(share):
+            return (
+                '<div style="width:20em;max-width:100%;box-sizing:border-box;height:.8em;margin-top:.8em;border:1px '
+                f'solid #8c8c8c"><div style="width:{100 * share:.2f}%;height:100%;background:#0072b2"></div>'
+                f"</div><p>{escape(part.said)}</p>"
+            )
+        case Picture(draw):
+            return draw()
+        case Beside(left, right):
+            sides = (as_html(left), as_html(right))
+            boxes = "".join(f'<div style="flex:1 1 20rem;min-width:0">{side}</div>' for side in sides if side)
+            return f'<div style="display:flex;flex-wrap:wrap;gap:0 2rem">{boxes}</div>'
+        case Folded(heading, inner):
+            return f"<details><summary>{escape(heading)}</summary>{as_html(inner)}</details>"
+
+
+def _table(part: Cells) -> str:
+    """The first cell of a row is its heading."""
+
+    def line(row: Sequence[Any], named: bool, cut: bool) -> str:
+        cells = []
+        for k, (value, side) in enumerate(zip(row, part.sides)):
+            tag, text = "th" if named or k == 0 else "td", str(value)
+            whole = ";white-space:nowrap" if len(text) <= SHORT else ""
+            cells.append(f'<{tag} style="text-align:{side}{whole}">{escape(text)}</{tag}>')
+        mark = ' class="cut"' if cut else ""
+        return f"<tr{mark}>{''.join(cells)}</tr>"
+
+    head = f"<thead>{line(part.cells[0], True, False)}</thead>" if part.named else ""
+    rows = part.cells[1:] if part.named else part.cells
+    body = "".join(line(row, False, place == part.cut) for place, row in enumerate(rows, 1))
+    narrow = f' class="below" style="--columns:{len(part.sides) - 1}"' if part.below else ""
+    return f"<table{narrow}>{head}<tbody>{body}</tbody></table>"
 
 
 def as_markdown(parts: Iterable[Part]) -> str:
@@ -218,16 +198,15 @@ def as_markdown(parts: Iterable[Part]) -> str:
             blocks.append("\n".join([lines[0], sides, *lines[1:]]))
         elif isinstance(part, Items):
             blocks.append("\n".join(f"- {plain_markdown(item, begins=True)}" for item in part.items))
-        elif text := part.as_text():
+        elif text := _text(part):
             strong = isinstance(part, Words) and part.strong
             blocks.append(f"**{plain_markdown(text)}**" if strong else plain_markdown(text, begins=True))
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
 def plain_markdown(text: str, begins: bool = False) -> str:
-    """A text on one line of Markdown that reads as it is; ``begins`` if it begins the line.
-
-    Line ends, and blanks at the ends, are written as numbers of signs.
+    """A text on one line of Markdown that reads as it is; ``begins`` if it begins the line. Line ends, and blanks at
+    the ends, are written as numbers of signs.
     """
     found = _MARKUP.sub(lambda sign: "\\" + sign[0], text)
     if begins:

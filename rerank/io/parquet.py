@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rerank.errors import InputError
 from rerank.io import ideal
 from rerank.io.bounded import open_regular, within_memory
-from rerank.io.columns import COMPLETE, Columns, Kinds, choose_columns, distinct, some
+from rerank.io.columns import COMPLETE, Columns, Kinds, choose_columns, distinct
 from rerank.io.frames import arrow_numeric, entries, joined, numbers
 from rerank.io.labels import POSITIVE, word_to_find
 from rerank.io.lines import Path
@@ -49,14 +49,11 @@ def read_parquet(
         roles = {"label": label, "qid": qid, "id": id, "weight": weight, "groups": groups, "people": people}
         numeric = [arrow_numeric(field.type) for field in schema]
         useful = [kinds is not None or own for own in numeric]
-        columns = choose_columns(path, names, roles, features, positive, useful.__getitem__, schema)
+        columns = choose_columns(path, names, roles, features, positive, useful.__getitem__, "no numbers", schema)
         for column in columns.features:
             if not numeric[column] and _complete_numbers(kinds, names[column]):
                 name = columns.name(column)
                 raise InputError(f"{path}: column {name} holds no numbers; convert it, or leave it out.")
-        if columns.left_out:
-            others = some([names[column] for column in columns.left_out])
-            columns.notes.append(f"Left out because they hold no numbers: {others}.")
         rows = opened.metadata.num_rows
         texts = len(columns.roles) + sum(not numeric[column] for column in columns.features)
         # A text takes about as much memory as eight numbers.
@@ -130,10 +127,7 @@ def _table(opened: Any, columns: Columns, kinds: Kinds | None) -> Table:
             complete_numbers = _complete_numbers(kinds, columns.names[column])
             own.append(numbers_of(column) if complete_numbers else entries_of(column))
         for role, taken in texts.items():
-            words = [str(value).strip() for value in complete(columns.roles[role]).to_pylist()]
-            if "" in words:
-                empty = f"is empty in row {row + words.index('')}"
-                raise InputError(f"{path}: column {columns.name(role)} {empty}; fill it in.")
+            words = (str(value).strip() for value in complete(columns.roles[role]).to_pylist())
             # Equal words share one object: a list id stands in many rows.
             taken += [known.setdefault(word, word) for word in words]
         for role, parts in amounts.items():

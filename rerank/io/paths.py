@@ -37,7 +37,6 @@ def target_of(path: AnyPath) -> Path:
 
 def check_outputs(inputs: Iterable[AnyPath | None], outputs: Mapping[str, AnyPath | None]) -> None:
     """Check the files that a command reads and writes before it does any work; an error names an output by its key.
-
     Refused is an output that is an input or another output (links and hard links counted), is no regular file, or lies
     in a folder that does not exist or cannot be written.
     """

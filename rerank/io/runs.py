@@ -27,7 +27,6 @@ GRADE = ("label", "relevance", "grade", "rel", "score")
 
 def run_of(source: Any, name: str, empty: bool = False) -> Run:
     """A run from a file, a dictionary, a data frame, or another run object that gives a dictionary (``to_dict``).
-
     ``name`` stands in errors. With ``empty`` a dictionary or a data frame without a document is taken, too: a system
     that found nothing. Refused are missing columns, a document twice in a query, and scores that are no finite numbers.
     """
@@ -41,9 +40,8 @@ def run_of(source: Any, name: str, empty: bool = False) -> Run:
 
 
 def qrels_of(source: Any) -> Qrels:
-    """Judgements from a file, a dictionary, a data frame, or another object that gives a dictionary.
-
-    Refused is what is refused of runs, and a grade that is no whole number.
+    """Judgements from a file, a dictionary, a data frame, or another object that gives a dictionary. Refused is what is
+    refused of runs, and a grade that is no whole number.
     """
     if isinstance(source, Qrels):
         _check((source.qid, source.docid, source.grade), "The table of judgements")
@@ -94,9 +92,8 @@ def qrels_rows_of(source: Any) -> Rows:
 
 
 def runs_by_name(source: Any) -> dict[str, Any]:
-    """Runs by their names: from a mapping of names to runs, from a sequence, or from a run.
-
-    Of a sequence, and alone, a file is called by its stem, another run by its ``name``, else "run", "run 2", ...
+    """Runs by their names: from a mapping of names to runs, from a sequence, or from a run. Of a sequence, and alone, a
+    file is called by its stem, another run by its ``name``, else "run", "run 2", ...
     """
     if isinstance(source, Mapping) and not _is_run(source):
         named = list(source.items())
@@ -167,7 +164,15 @@ def _triples(source: Any, what: str, values: tuple[str, ...], empty: bool = Fals
         source = source.to_dict()
     score: Any
     if frame:
-        queries, documents, score = _of_frame(source, what, values)
+        names, columns = names_of(source), list[Any]()
+        for kind, known in (("queries", trec.QUERY), ("documents", trec.DOCUMENT), ("scores", values)):
+            if not (name := _named(source, known)):
+                wanted = " or ".join(map(repr, known))
+                raise InputError(f"{what} has no column of {kind}; name one of its columns {wanted}.")
+            columns.append(column(source, names.index(name)))
+        queries, documents, score = *(own.to_numpy().tolist() for own in columns[:2]), numbers(columns[2])
+        if score is None:
+            raise InputError(f"{what} holds scores that are no numbers; give finite numbers.")
     elif isinstance(source, Mapping):
         queries = []
         for query, own in source.items():
@@ -211,20 +216,6 @@ def _check(found: tuple[Words, Words, NDArray[Any]], what: str, empty: bool = Fa
     if (twice := trec.first_twice(qid.tolist(), docid.tolist())) is not None:
         row = twice[0]
         raise InputError(f"{what} has document {docid[row]!r} of query {qid[row]!r} twice; keep one of them.")
-
-
-def _of_frame(source: Any, what: str, values: tuple[str, ...]) -> tuple[list[Any], list[Any], Floats]:
-    columns = []
-    for kind, known in (("queries", trec.QUERY), ("documents", trec.DOCUMENT), ("scores", values)):
-        name = _named(source, known)
-        if not name:
-            names = " or ".join(map(repr, known))
-            raise InputError(f"{what} has no column of {kind}; name one of its columns {names}.")
-        columns.append(column(source, names_of(source).index(name)))
-    score = numbers(columns[2])
-    if score is None:
-        raise InputError(f"{what} holds scores that are no numbers; give finite numbers.")
-    return columns[0].to_numpy().tolist(), columns[1].to_numpy().tolist(), score
 
 
 def _named(frame: Any, known: tuple[str, ...]) -> str:

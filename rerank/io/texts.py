@@ -1,7 +1,5 @@
 """Many short texts in one buffer: cut out of a file, compared and hashed without an object for each."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -33,7 +31,7 @@ class Texts:
         self._word = np.ndarray((raw.size - 7,), dtype="<u8", buffer=raw.data, strides=(1,))
 
     @classmethod
-    def of(cls, texts: Sequence[str]) -> Texts:
+    def of(cls, texts: Sequence[str]) -> "Texts":
         """Texts given one by one."""
         each = [text.encode("utf-8", "surrogatepass") for text in texts]
         size = np.fromiter(map(len, each), dtype=np.intp, count=len(each))
@@ -42,7 +40,7 @@ class Texts:
     def __len__(self) -> int:
         return int(self.size.size)
 
-    def some(self, rows: NDArray[np.intp] | NDArray[np.bool_] | slice) -> Texts:
+    def some(self, rows: NDArray[np.intp] | NDArray[np.bool_] | slice) -> "Texts":
         """Some of the texts, in the same buffer."""
         return Texts(self.raw, self.start[rows], self.size[rows])
 
@@ -97,7 +95,7 @@ class Texts:
             found[where, part] = word
         return found.view(f"S{8 * found.shape[1]}").ravel()
 
-    def equal(self, others: Texts) -> NDArray[np.bool_]:
+    def equal(self, others: "Texts") -> NDArray[np.bool_]:
         """Whether each text is the one of the same number among others."""
         same = self.size == others.size
         mine, theirs = self.some(same), others.some(same)

@@ -10,7 +10,7 @@ out.
 import io
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
@@ -32,7 +32,7 @@ from rerank.io.lines import (
     writing_lines,
     wrong,
 )
-from rerank.io.table import Floats, Words, numbered, words
+from rerank.io.table import Floats, Words, numbered, within, words
 from rerank.io.texts import Indices, Texts, padded
 
 LARGEST = 1000  # grades are at most this in size
@@ -147,23 +147,15 @@ def reads_as(path: Path) -> str:
 def run_rows(path: Path) -> Rows:
     """The rows of :func:`read_run`."""
     rows, width = _rows(path, RUN)
-    if width == 3 and _are_ranks(rows):
-        return Rows(rows.queries, rows.query, rows.documents, -rows.values, rows.tag)
-    return rows
+    # Where the numbers of each query are 1, 2, 3, ... as its lines come, and some query has two, they are ranks.
+    places = within(rows.query, np.argsort(rows.query, kind="stable")) if width == 3 else np.ones(1)
+    return replace(rows, values=-rows.values) if places.max() > 1 and (rows.values == places).all() else rows
 
 
 @within_memory
 def qrels_rows(path: Path) -> Rows:
     """The rows of :func:`read_qrels`."""
     return _rows(path, QRELS)[0]
-
-
-def _are_ranks(rows: Rows) -> bool:
-    """Whether the numbers of each query are 1, 2, 3, ... as its lines come, and some query has two."""
-    order = np.argsort(rows.query, kind="stable")
-    count = np.bincount(rows.query)
-    expected = np.arange(order.size) - np.repeat(np.cumsum(count) - count, count) + 1
-    return bool(count.max() > 1 and (rows.values[order] == expected).all())
 
 
 def _rows(path: Path, layout: Layout) -> tuple[Rows, int]:
@@ -194,15 +186,12 @@ def _no_layout(path: Path, line: int, width: int, layout: Layout) -> InputError:
 
 def _at_once(raw: bytes, start: int, width: int, layout: Layout) -> Rows | None:
     """The rows of a file that has nothing to refuse; None where a look at each line is needed."""
-    if b"\0" in raw:
-        return None
-    if not raw.isascii():
-        try:
-            raw.decode("utf-8")
-        except UnicodeDecodeError:
+    try:
+        if b"\0" in raw or not (raw.isascii() or raw.decode("utf-8")):
             return None
-    buffer, names = padded(raw), list[str]()
-    counts, starts, sizes, numbers = ([np.empty(0, dtype=kind)] for kind in (np.intp, np.intp, np.int32, np.float64))
+    except UnicodeDecodeError:
+        return None
+    buffer, names, parts = padded(raw), list[str](), list[Any]()
     last, tag = start, ""
     while last < len(raw):
         end = raw.find(b"\n", last + _BLOCK) + 1 or len(raw)
@@ -218,22 +207,19 @@ def _at_once(raw: bytes, start: int, width: int, layout: Layout) -> Rows | None:
                 return None
             first = query.changes()
             names += query.some(first).tolist()
-            counts.append(np.diff(first, append=len(query)))
-            starts.append(documents.start)
-            sizes.append(documents.size.astype(np.int32))
-            numbers.append(values)
+            parts.append((np.diff(first, append=len(query)), documents.start, documents.size.astype(np.int32), values))
             tag = raw[last + cut[-1, -2] : last + cut[-1, -1]].decode("utf-8")
         last = end
     if not names:
         return None
+    counts, starts, sizes, numbers = map(np.concatenate, zip(*parts))
     queries, codes = numbered(words(names))
-    codes = np.repeat(codes, np.concatenate(counts))
-    documents = Texts(buffer, np.concatenate(starts), np.concatenate(sizes))
+    codes, documents = np.repeat(codes, counts), Texts(buffer, starts, sizes)
     keys = documents.keys(codes)
     keys.sort()
     if (keys[1:] == keys[:-1]).any():  # most likely a document twice
         return None
-    return Rows(queries, codes, documents, np.concatenate(numbers), tag if width == RUN.width else "")
+    return Rows(queries, codes, documents, numbers, tag if width == RUN.width else "")
 
 
 def _cut(block: bytes, width: int) -> Indices | None:
@@ -312,11 +298,10 @@ def _by_lines(path: Path, raw: bytes, start: int, width: int, layout: Layout) ->
         if not found or found[0].startswith("#") or line <= header:
             continue
         parts = found
-        if len(parts) != width == layout.width:
-            raise _no_layout(path, line, len(parts), layout)
         if len(parts) != width:
             said = f"there are {len(parts)} columns, and 3 in the lines above"
-            raise wrong(path, line, said, "write every line alike")
+            alike = wrong(path, line, said, "write every line alike")
+            raise _no_layout(path, line, len(parts), layout) if width == layout.width else alike
         pair = parts[query], parts[document]
         if (first := seen.setdefault(pair, line)) != line:
             said = f"the document {pair[1][:40]!r} of query {pair[0][:40]!r} already stands in line {first}"

@@ -51,7 +51,6 @@ class Evaluation:
 
 def top_items(scores: Scores, users: Ints, k: int, n_items: int, seen: Log | None = None) -> tuple[Ints, Any]:
     """The ``k`` best items (n, k) of each user and their scores (n, k), best first; ties go to the lower index.
-
     ``scores`` takes users (b,) and gives scores (b, n_items), which may be overwritten. Items of ``seen`` are left out;
     where fewer than ``k`` are left, the row ends with items -1 and scores -inf.
     """
@@ -74,10 +73,9 @@ def top_items(scores: Scores, users: Ints, k: int, n_items: int, seen: Log | Non
 
 @njit(cache=True, nogil=True)
 def _best(S: Any, items: Any, values: Any) -> None:
-    """The largest scores of each row of ``S`` (b, n), largest first; ties go to the lower index.
-
-    ``items`` (b, k) and ``values`` (b, k) begin as -1 and -inf, and keep that after a row's last score above -inf.
-    Most scores are below the k-th best so far, so ``_LANES`` of them are skipped together if none is above it.
+    """The largest scores of each row of ``S`` (b, n), largest first; ties go to the lower index. ``items`` (b, k) and
+    ``values`` (b, k) begin as -1 and -inf, and keep that after a row's last score above -inf. Most scores are below the
+    k-th best so far, so ``_LANES`` of them are skipped together if none is above it.
     """
     n = S.shape[1]
     for i in range(S.shape[0]):

@@ -1,7 +1,5 @@
 """Logs of users and items: which matrices are accepted, how a log is stored, and how it is split into parts."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import dataclass
 from typing import Any
@@ -40,7 +38,7 @@ class Log:
         """Pairs of user and item."""
         return self.items.size
 
-    def of(self, users: Ints) -> Log:
+    def of(self, users: Ints) -> "Log":
         """The log of some users, in the order given."""
         indptr = np.zeros(users.size + 1, dtype=np.int64)
         np.cumsum(self.indptr[users + 1] - self.indptr[users], out=indptr[1:])
@@ -65,10 +63,9 @@ def _copy_rows(indptr: Any, items: Any, users: Any, out: Any) -> None:
 
 
 def log_of(log: Any, name: str = "log") -> Log:
-    """Check a users x items matrix or array (n_users, n_items) of counts or ones.
-
-    Stored zeros mean nothing, and repeated entries of a cell are not added up. It is not changed and never made dense.
-    A CSR matrix with sorted int32 indices and without repetitions and zeros is not copied: the log shares its arrays.
+    """Check a users x items matrix or array (n_users, n_items) of counts or ones. Stored zeros mean nothing, and
+    repeated entries of a cell are not added up. It is not changed and never made dense. A CSR matrix with sorted int32
+    indices and without repetitions and zeros is not copied: the log shares its arrays.
     """
     if isinstance(log, Log):
         return log

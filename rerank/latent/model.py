@@ -25,6 +25,8 @@ from rerank.latent.training import Checkpoint, identity, report_divergence, seed
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float32]
 
+Begun = tuple[int, Factors, int, list[dict[str, Any]]]  # seed, factors, the epoch after which they were, history
+
 LAST = 8  # evaluations that are shown, the last ones
 
 ENDS = {
@@ -191,7 +193,7 @@ class LatentRoBiRank(ShownMixin, BaseEstimator):
         share = chosen["validation_fraction"]
         if validation is None and share > 0:
             validation, learnt = cut(given, (share,), seed_of(seed, VALIDATION))
-        self._train(learnt, validation, chosen, seed, Factors.none(chosen["n_factors"]), 0, [], self.checkpoint)
+        self._train(learnt, validation, chosen, (seed, Factors.none(chosen["n_factors"]), 0, []), self.checkpoint)
         if learnt is not given:
             self._learnt_from(learnt, given)
         return self
@@ -223,23 +225,15 @@ class LatentRoBiRank(ShownMixin, BaseEstimator):
             left = self._seed, self._factors, self.n_epochs_, self.history_
         else:
             left = drawn_seed(self.random_state), Factors.none(chosen["n_factors"]), 0, []
-        self._train(log_of(log), validation, chosen, *left)
+        self._train(log_of(log), validation, chosen, left)
         return self
 
-    def _train(
-        self,
-        log: Log,
-        validation: Any,
-        chosen: dict[str, Any],
-        seed: int,
-        known: Factors,
-        epoch: int,
-        history: list[dict[str, Any]],
-        folder: str | os.PathLike[str] | None = None,
-    ) -> None:
-        """Go on from the factors that are known after an epoch; ``folder`` holds the checkpoints, if any are kept."""
+    def _train(self, log: Log, validation: Any, chosen: dict[str, Any], begun: Begun, folder: Any = None) -> None:
+        """Go on from what was ``begun``; ``folder`` holds the checkpoints, if any are kept."""
+        seed, known, epoch, history = begun
         held_out = None if validation is None else log_of(validation, "validation")
-        n_shards = chosen["n_shards"] or options.shards_for(log)
+        # Blocks with fewer items would be a poor sample of all.
+        n_shards = chosen["n_shards"] or max(1, min(4, log.n_records // 50_000, log.n_items // 1000))
         check_logs(log, held_out, known, n_shards)
         if held_out is not None:
             held_out = some_users(held_out, chosen["validation_users"], seed_of(seed, VALIDATION, 1))

@@ -57,14 +57,6 @@ def checked(model: Any) -> dict[str, Any]:
     return chosen
 
 
-def shards_for(log: Log) -> int:
-    """Up to 4 shards, but at least 50,000 records and 1000 items a shard.
-
-    Blocks with fewer items would be a poor sample of all items.
-    """
-    return int(max(1, min(4, log.n_records // 50_000, log.n_items // 1000)))
-
-
 def settings_of(chosen: dict[str, Any], log: Log, n_shards: int, seed: int) -> Settings:
     """The options of a run; ``alpha`` is by default 5 over the mean number of records of a user, at most 0.15."""
     alpha = chosen["alpha"]

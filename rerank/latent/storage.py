@@ -178,16 +178,18 @@ def make_folder(folder: str | os.PathLike[str]) -> Path:
 
 @contextmanager
 def locked(folder: str | os.PathLike[str]) -> Iterator[None]:
-    """Lock a folder while the block runs; it is made unless it exists.
-
-    The system releases the lock when the process ends, however it ends, so a lock is never stale.
+    """Lock a folder while the block runs; it is made unless it exists. The system releases the lock when the process
+    ends, however it ends, so a lock is never stale.
     """
     home = make_folder(folder)
     try:
         descriptor = _open_locked(home / NAME)
     except BlockingIOError:
+        holder = ""
+        with suppress(OSError):
+            holder = (home / NAME).read_text()
         raise InputError(
-            f"{home} is in use by {_holder(home / NAME)}; wait until it has ended, or choose another folder."
+            f"{home} is in use by {holder or 'another process'}; wait until it has ended, or choose another folder."
         ) from None
     except OSError:
         descriptor = None  # The folder cannot be written to; the first write says so.
@@ -236,10 +238,3 @@ else:
         import fcntl
 
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-def _holder(path: Path) -> str:
-    try:
-        return path.read_text() or "another process"
-    except OSError:
-        return "another process"

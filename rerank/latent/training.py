@@ -6,12 +6,10 @@ before anything is written.  Only engine, threads and verbosity may differ.  The
 is written as models are (:mod:`rerank.latent.storage`), and is locked while a process trains.
 """
 
-from __future__ import annotations
-
 import os
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -23,7 +21,7 @@ from rerank import __version__
 from rerank.errors import InputError, SolverError
 from rerank.errors.telling import say
 from rerank.latent import storage
-from rerank.latent.engines.interface import Collected, Engine, Factors, Report, Settings, Step
+from rerank.latent.engines.interface import Factors, Report, Settings, Step
 from rerank.latent.evaluation import evaluate
 from rerank.latent.log import Log
 
@@ -66,11 +64,10 @@ class Progress:
     seconds: float = 0.0  # wall time spent
     stopped: str = ""  # "epochs", "validation", "interrupted" or "diverged"; empty while training goes on
 
-    def update(self, found: Collected, epoch: int) -> None:
+    def update(self, collected: tuple[Factors, Iterable[Report]], epoch: int) -> None:
         """Store what the engine collected after an epoch."""
-        self.factors, self.epoch = found.factors, epoch
-        for report in found.reports:
-            self.report += report
+        self.epoch, (self.factors, reports) = epoch, collected
+        self.report = sum(reports, self.report)
         if not (self.report.finite and self.factors.finite):
             self.stopped = "diverged"
 
@@ -92,17 +89,16 @@ class Progress:
 
 
 def train(
-    engine: Engine,
+    engine: Any,
     log: Log,
     start: Factors,
     settings: Settings,
     first: int,
     validation: Log | None,
-    checkpoint: Checkpoint | None = None,
+    checkpoint: "Checkpoint | None" = None,
 ) -> Progress:
-    """Run epochs ``first``, ``first + 1``, ...; Ctrl-C ends them and keeps what was found.
-
-    If ``checkpoint`` holds an earlier run, training goes on from there and ends with the same bits.
+    """Run epochs ``first``, ``first + 1``, ...; Ctrl-C ends them and keeps what was found. If ``checkpoint`` holds an
+    earlier run, training goes on from there and ends with the same bits.
     """
     run = checkpoint.resume(start) if checkpoint else None
     run = run or Progress(start, first - 1, start, first - 1)
@@ -210,14 +206,21 @@ class Checkpoint:
         self._written: set[str] = set()
 
     def resume(self, start: Factors) -> Progress | None:
-        """The state of an earlier process of the run, or None if there is none; reserves the folder.
-
-        A folder that belongs to another run, to another version or to something else is left as it was.
+        """The state of an earlier process of the run, or None if there is none; reserves the folder. A folder that
+        belongs to another run, to another version or to something else is left as it was.
         """
         if not (self.folder / KIND.name).exists():
             self._written = storage.write(self.folder, {"run": self.run, "at": None}, {}, KIND)
             return None
-        self._compare(storage.read_fields(self.folder, KIND).get("run"))
+        place, other = self.folder / KIND.name, storage.read_fields(self.folder, KIND).get("run")
+        if not isinstance(other, dict) or other.keys() - self.run.keys():
+            raise InputError(f"{place} is damaged or of another version; {KIND.remedy}.")
+        for name, mine in self.run.items():
+            if other.get(name) != mine:
+                what = _LOGS.get(name, f"{name}={other.get(name)!r}, not {mine!r}")
+                raise InputError(
+                    f"{place} is of a run with {what}; give that again to go on with it, or another folder."
+                )
         found, arrays = storage.read(self.folder, KIND)
         if (at := found["at"]) is None:
             return None
@@ -229,7 +232,7 @@ class Checkpoint:
             state = {name: at[name] for name in _STATE}
             return Progress(factors=newest, best=best, report=Report(**at["report"]), **state)
         except (KeyError, TypeError):
-            raise InputError(f"{self.folder / KIND.name} is damaged; {KIND.remedy}.") from None
+            raise InputError(f"{place} is damaged; {KIND.remedy}.") from None
 
     def save(self, run: Progress) -> None:
         """Replace the checkpoint; if that fails the old one stays."""
@@ -241,13 +244,3 @@ class Checkpoint:
         at = {name: getattr(run, name) for name in _STATE} | {"best": best, "report": asdict(run.report)}
         body = {"run": self.run, "at": storage.plain(at)}
         self._written = storage.write(self.folder, body, arrays, KIND, self._written)
-
-    def _compare(self, other: Any) -> None:
-        place = self.folder / KIND.name
-        if not isinstance(other, dict) or other.keys() - self.run.keys():
-            raise InputError(f"{place} is damaged or of another version; {KIND.remedy}.")
-        for name, mine in self.run.items():
-            if other.get(name) == mine:
-                continue
-            what = _LOGS.get(name, f"{name}={other.get(name)!r}, not {mine!r}")
-            raise InputError(f"{place} is of a run with {what}; give that again to go on with it, or another folder.")

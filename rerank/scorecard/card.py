@@ -1,7 +1,5 @@
 """A card: questions with points, the total of a row, and what each total meant in the rows of the fit."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -64,7 +62,7 @@ class Card(Readable):
             raise InputError("The totals of a card do not fall; give the largest first, and each once.")
 
     @classmethod
-    def of(cls, card: Any, columns: Sequence[str] = ()) -> Card:
+    def of(cls, card: Any, columns: Sequence[str] = ()) -> "Card":
         """A card as a person has it: a mapping of questions to points, pairs, a card, or a file of :meth:`save`.
 
         Parameters
@@ -131,7 +129,7 @@ class Card(Readable):
         InputError
             For what no text of SQL can hold, and for a question that compares a column with the word True or False.
         """
-        return export.sql(self.questions, self.points, table)
+        return export.sql(self, table)
 
     def to_formula(self, columns: Any = None, row: int = 2) -> str:
         """The total as a formula of Excel, LibreOffice and their like, for one row of a sheet.
@@ -153,14 +151,14 @@ class Card(Readable):
         InputError
             For a column without a cell, what is no cell, and a formula longer than a spreadsheet takes.
         """
-        return export.formula(self.questions, self.points, columns, row)
+        return export.formula(self, columns, row)
 
     def to_python(self) -> str:
         """The text of a function ``total(row)`` in plain Python: the total of a row given as a mapping.
 
         A value that is missing is None, NaN, or no key of the mapping.
         """
-        return export.python(self.questions, self.points)
+        return export.python(self)
 
     def to_markdown(self) -> str:
         """What :meth:`parts` says, with tables of Markdown."""
@@ -200,7 +198,9 @@ class Card(Readable):
         given = np.asarray(totals)
         return given >= self.cut if self.cut is not None else self.risk(given) >= 0.5
 
-    def with_totals(self, totals: NDArray[np.int64], relevant: NDArray[np.float64], other: NDArray[np.float64]) -> Card:
+    def with_totals(
+        self, totals: NDArray[np.int64], relevant: NDArray[np.float64], other: NDArray[np.float64]
+    ) -> "Card":
         """The card with what its totals mean in these rows, which count as so many relevant and other ones."""
         return Card(self.questions, self.points, tuple(risks(totals, relevant, other)), self.cut)
 
@@ -224,7 +224,7 @@ class Card(Readable):
         lines = [(str(cut.total), *(percent(share) for share in cut[1:])) for cut in self.cuts()]
         return Cells([head, *lines], ("right",) * 5, named=True)
 
-    def cuts(self) -> list[Cut]:
+    def cuts(self) -> "list[Cut]":
         """The cuts to act on: its own, the best balance, nine tenths of the relevant rows, precision one half."""
         P, Q = sum(one.relevant for one in self.totals), sum(one.other for one in self.totals)
         hits = others = 0.0
@@ -254,30 +254,29 @@ class Cut(NamedTuple):
 
 
 def risks(totals: NDArray[Any], relevant: NDArray[np.float64], other: NDArray[np.float64]) -> list[Total]:
-    """What each total means, the largest first.
-
-    The share of relevant rows with the overall share added as one row, made to fall with the total by pooling
-    neighbours (isotonic regression); the interval is Wilson's [Wilson1927] of the rows that were pooled.
+    """What each total means, the largest first. The share of relevant rows with the overall share added as one row,
+    made to fall with the total by pooling neighbours (isotonic regression); the interval is Wilson's [Wilson1927] of
+    the rows that were pooled.
     """
     levels, number = np.unique(-np.asarray(totals, np.int64), return_inverse=True)
     p = np.bincount(number, relevant, levels.size)
     q = np.bincount(number, other, levels.size)
     base = p.sum() / (p.sum() + q.sum())
     pools: list[list[float]] = []  # rows, relevant rows, levels
+
+    def smooth(pool: Sequence[float]) -> float:
+        return (pool[1] + base) / (pool[0] + 1)
+
     for own_p, own_q in zip(p.tolist(), q.tolist()):
         pools.append([own_p + own_q, own_p, 1])
-        while len(pools) > 1 and _smooth(pools[-1], base) > _smooth(pools[-2], base):
+        while len(pools) > 1 and smooth(pools[-1]) > smooth(pools[-2]):
             rows, hits, many = pools.pop()
             pools[-1] = [pools[-1][0] + rows, pools[-1][1] + hits, pools[-1][2] + many]
     each = [pool for pool in pools for _ in range(int(pool[2]))]
     return [
-        Total(-int(level), float(own_p), float(own_q), _smooth(pool, base), *wilson(pool[1], pool[0]))
+        Total(-int(level), float(own_p), float(own_q), smooth(pool), *wilson(pool[1], pool[0]))
         for level, own_p, own_q, pool in zip(levels, p, q, each)
     ]
-
-
-def _smooth(pool: Sequence[float], base: float) -> float:
-    return (pool[1] + base) / (pool[0] + 1)
 
 
 def wilson(hits: float, rows: float) -> tuple[float, float]:

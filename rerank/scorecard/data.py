@@ -68,10 +68,8 @@ def counted(
 
 
 def in_units(weight: NDArray[np.float64]) -> tuple[NDArray[np.int64], int]:
-    """Weights of rows as whole numbers, and how many make a row.
-
-    Exact where the weights have a common denominator of at most :data:`FINEST`; else rounded to parts of a row so small
-    that the largest weight is :data:`FINEST` parts.
+    """Weights of rows as whole numbers, and how many make a row. Exact where the weights have a common denominator of
+    at most :data:`FINEST`; else rounded to parts of a row so small that the largest weight is :data:`FINEST` parts.
     """
     different, number = np.unique(weight, return_inverse=True)
     exact = [Fraction(repr(float(value))) for value in different]
@@ -112,10 +110,9 @@ def _bits(answers: NDArray[np.bool_], sides: Any, lists: NDArray[np.int64]) -> B
 
 
 def worth_of(statistic: RankStatistic, rate: float | None, data: Data, list_weight: NDArray[np.float64]) -> Worth:
-    """The statistic on the lists of a table; ``rate`` is the greatest false positive rate of a partial area.
-
-    Lists that have nothing to order (for areas no row of a class, for normalised statistics no relevant row) count
-    nothing.  Statistics whose places pay by the relevant rows above are refused.
+    """The statistic on the lists of a table; ``rate`` is the greatest false positive rate of a partial area. Lists that
+    have nothing to order (for areas no row of a class, for normalised statistics no relevant row) count nothing.
+    Statistics whose places pay by the relevant rows above are refused.
     """
     totals = data.totals.astype(np.float64)
     pairs, others, unit = totals[:, 0] * totals[:, 1], totals[:, 1].copy(), float(data.unit)

@@ -6,6 +6,7 @@ compared as a number, and as the text of that number where the column holds text
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from rerank.errors import InputError, nearest
 from rerank.io.lines import TRUTH
@@ -17,7 +18,7 @@ LONGEST_FORMULA, LONGEST_LITERAL = 8192, 255
 _CELL = re.compile(r"\$?[A-Z]{1,3}\$?[1-9][0-9]{0,6}")
 
 
-def sql(questions: Sequence[Question], points: Sequence[int], table: str | None = None) -> str:
+def sql(card: Any, table: str | None = None) -> str:
     """See :meth:`rerank.scorecard.Card.to_sql`."""
     before = "" if table is None else f"{_name(table)}."
 
@@ -35,8 +36,7 @@ def sql(questions: Sequence[Question], points: Sequence[int], table: str | None 
             value = "'" + _without_nul(value).replace("'", "''") + "'"
         return f"{column} {question.sign} {value}"
 
-    terms = [f"CASE WHEN {when} THEN {own} ELSE 0 END" for when, own in zip(map(asked, questions), points) if own]
-    return "\n  + ".join(terms) or "0"
+    return "\n  + ".join(f"CASE WHEN {asked(question)} THEN {own} ELSE 0 END" for question, own in _paid(card)) or "0"
 
 
 def _name(name: str) -> str:
@@ -49,12 +49,15 @@ def _without_nul(text: str) -> str:
     return text
 
 
-def python(questions: Sequence[Question], points: Sequence[int]) -> str:
+def _paid(card: Any) -> list[tuple[Question, int]]:
+    """The questions that have points, with these."""
+    return [(question, own) for question, own in zip(card.questions, card.points) if own]
+
+
+def python(card: Any) -> str:
     """See :meth:`rerank.scorecard.Card.to_python`."""
     lines = ["def total(row):", "    points = 0"]
-    for question, own in zip(questions, points):
-        if not own:
-            continue
+    for question, own in _paid(card):
         if question.sign == MISSING:
             when = "value is None or value != value"  # as NaN does
         elif question.sign != "=":
@@ -67,15 +70,10 @@ def python(questions: Sequence[Question], points: Sequence[int]) -> str:
     return "\n".join([*lines, "    return points", ""])
 
 
-def formula(
-    questions: Sequence[Question],
-    points: Sequence[int],
-    columns: Mapping[str, str] | Sequence[str] | None = None,
-    row: int = 2,
-) -> str:
+def formula(card: Any, columns: Mapping[str, str] | Sequence[str] | None = None, row: int = 2) -> str:
     """See :meth:`rerank.scorecard.Card.to_formula`."""
     if columns is None:
-        columns = list(dict.fromkeys(one.column for one in questions))
+        columns = list(dict.fromkeys(one.column for one in card.questions))
     if isinstance(columns, str):
         raise InputError(f"columns is the text {columns[:60]!r}; give a mapping of columns to cells, or their names.")
     if not isinstance(columns, Mapping):
@@ -102,8 +100,7 @@ def formula(
             return f"IF(ISTEXT({cell}),{same},FALSE)"
         return f'IF({cell}="",FALSE,IF(ISTEXT({cell}),{same},{cell}+0={written(number).upper()}))'
 
-    terms = [f"IF({when},{own},0)" for when, own in zip(map(asked, questions), points) if own]
-    found = "=" + ("+".join(terms) or "0")
+    found = "=" + ("+".join(f"IF({asked(question)},{own},0)" for question, own in _paid(card)) or "0")
     if len(found) > LONGEST_FORMULA:
         raise InputError(
             f"The formula has {len(found)} characters, and spreadsheets take {LONGEST_FORMULA}; shorten the card."

@@ -28,9 +28,8 @@ SCHEMA = 1
 HEADER = ["question", "points"]
 
 MOST_BYTES = 8 * 2**20
+# Questions and totals of a file, and signs of a name or a text.
 MOST_QUESTIONS, MOST_TOTALS, LONGEST = 1_000, 50_000, 10_000
-"""Questions and totals of a file, and signs of a name or a text."""
-
 FIT = ("statistic", "value", "bound", "status", "corrected")
 LARGEST = 2**53
 
@@ -52,10 +51,9 @@ TOTAL = Total._fields
 
 
 def read_card(path: AnyPath, columns: Sequence[str] = ()) -> tuple[tuple[Any, ...], Mapping[str, Any] | None]:
-    """The arguments of :class:`rerank.scorecard.Card` from a .csv (columns question and points) or a .json.
-
-    Behind them what the file says of the fit, under the names of :data:`FIT`. ``columns`` are the names of a table's
-    columns, for the questions of a CSV file.
+    """The arguments of :class:`rerank.scorecard.Card` from a .csv (columns question and points) or a .json. Behind them
+    what the file says of the fit, under the names of :data:`FIT`. ``columns`` are the names of a table's columns, for
+    the questions of a CSV file.
     """
     suffix = Path(path).suffix.lower()
     if suffix not in (".csv", ".json"):

@@ -20,9 +20,8 @@ REFITS = 40  # of the bootstrap
 
 
 def quick_card(estimator: Any, rows: Rows) -> Card | None:
-    """A card of the rows by steps and swaps, without a proof; by a search if these keep no constraint.
-
-    None of rows that cannot be asked what those of the fit can: of one class, or with one answer alone.
+    """A card of the rows by steps and swaps, without a proof; by a search if these keep no constraint. None of rows
+    that cannot be asked what those of the fit can: of one class, or with one answer alone.
     """
     if rows.relevant.all() or not rows.relevant.any():
         return None
@@ -53,10 +52,9 @@ def folds_of(rows: Rows, many: int, seed: int) -> list[tuple[NDArray[np.intp], N
 
 
 def corrected(estimator: Any, rows: Rows, how: int | str, seed: int) -> HeldOut | None:
-    """The corrected value; None where folds cannot be made.
-
-    For areas, and where there are several lists, it is the mean over the folds; for the first places of one list, whose
-    number is for all rows, it is the value of all rows ranked by the risk that the card of the other folds gives them.
+    """The corrected value; None where folds cannot be made. For areas, and where there are several lists, it is the
+    mean over the folds; for the first places of one list, whose number is for all rows, it is the value of all rows
+    ranked by the risk that the card of the other folds gives them.
     """
     if how == "bootstrap":
         return _bootstrap(estimator, rows, seed)

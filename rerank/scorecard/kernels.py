@@ -32,10 +32,9 @@ AREA, PLACES, PARTIAL, HITS = 0, 1, 2, 3
 
 
 class Worth(NamedTuple):
-    """A statistic on the lists of a table, for kernels. Rows are counted in ``unit`` to a row.
-
-    The value of an order is the sum over lists of what its blocks earn, divided by ``scale``, plus ``constant``. One
-    list's AUC is a quotient of whole numbers, so that equal values are equal as doubles.
+    """A statistic on the lists of a table, for kernels. Rows are counted in ``unit`` to a row. The value of an order is
+    the sum over lists of what its blocks earn, divided by ``scale``, plus ``constant``. One list's AUC is a quotient of
+    whole numbers, so that equal values are equal as doubles.
     """
 
     kind: int
@@ -156,9 +155,8 @@ class Limits(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def keeps(place: Any, start: int, k: int, limits: Any, band: Any, people: Any) -> bool:
-    """Whether the card keeps the limits whose order of the groups of ``k`` questions begins at ``start``.
-
-    ``band`` holds the column of each question, ``people`` the relevant and other rows of each group by kind of people.
+    """Whether the card keeps the limits whose order of the groups of ``k`` questions begins at ``start``. ``band``
+    holds the column of each question, ``people`` the relevant and other rows of each group by kind of people.
     """
     size, kinds = people.shape[0], people.shape[1] // 2
     if limits.one_sign:
@@ -213,9 +211,8 @@ def _quotas(by_block: Any, blocks: int, kinds: int, limits: Any) -> bool:
 
 @njit(cache=True, nogil=True)
 def cut_below(by_block: Any, blocks: int, limits: Any) -> int:
-    """The block below which the cut stands, -1 for none that keeps the limits; a cut flags some row.
-
-    Of free cuts that keep them it is the one with the largest sensitivity less share of the others flagged.
+    """The block below which the cut stands, -1 for none that keeps the limits; a cut flags some row. Of free cuts that
+    keep them it is the one with the largest sensitivity less share of the others flagged.
     """
     kinds = by_block.shape[1] // 2
     total = np.zeros(2 * kinds)
@@ -253,9 +250,8 @@ def cut_below(by_block: Any, blocks: int, limits: Any) -> int:
 
 
 class Bits(NamedTuple):
-    """Answers as bits, for kernels: a bit for each row and each binary digit of how many it stands for.
-
-    The words come in parts, each of one class of one list.
+    """Answers as bits, for kernels: a bit for each row and each binary digit of how many it stands for. The words come
+    in parts, each of one class of one list.
     """
 
     words: NDArray[np.uint64]  # (questions, words)
@@ -295,9 +291,8 @@ def common(words: Any, other: Any, out: Any) -> None:
 
 @njit(cache=True, nogil=True)
 def count_children(low: int, high: int, size: int, bits: Any, elements: Any, held: Any, out: Any) -> None:
-    """Rows that answer yes to all ``size`` questions of the children of the nodes ``low`` to ``high``, by cell.
-
-    The words are taken piece by piece, so that a piece of all questions stays near the processor.
+    """Rows that answer yes to all ``size`` questions of the children of the nodes ``low`` to ``high``, by cell. The
+    words are taken piece by piece, so that a piece of all questions stays near the processor.
     """
     words, starts = bits.words, bits.starts
     n = words.shape[0]

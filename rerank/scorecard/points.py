@@ -25,10 +25,9 @@ MOST_QUESTIONS = 15  # of a card: the places of its groups are numbers of 16 bit
 
 
 class Orders(NamedTuple):
-    """The orders that vectors of points give, as a tree; nodes level by level, the root alone at level 0.
-
-    The node at level j holds the place of each group of the first j questions, 0 on top, equal for ties: bit i of a
-    group's number is its answer to question i.
+    """The orders that vectors of points give, as a tree; nodes level by level, the root alone at level 0. The node at
+    level j holds the place of each group of the first j questions, 0 on top, equal for ties: bit i of a group's number
+    is its answer to question i.
     """
 
     level: NDArray[np.int64]  # (k + 2,): first node of each level

@@ -111,7 +111,6 @@ def collected(
     problem: Problem, least: float, most: int, threads: int, time_limit: float | None, strict: bool = False
 ) -> tuple[list[Found], str]:
     """All cards of at least a value, or above it, the best first, and why there may be others; empty if these are all.
-
     Of the cards of one set of questions that order the rows alike it is the one with the smallest points.
     """
     known: dict[tuple[tuple[int, ...], bytes], Found] = {}

@@ -1,7 +1,5 @@
 """The rows of a fit: what is there, which lists and kinds of people, and how many rows each stands for."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -32,7 +30,7 @@ class Rows:
     by_list: bool  # whether lists were named; if not, all rows are one list
 
     @classmethod
-    def of(cls, X: Any, relevant: NDArray[np.bool_], qid: Any, weight: Any, query_weight: Any, people: Any) -> Rows:
+    def of(cls, X: Any, relevant: NDArray[np.bool_], qid: Any, weight: Any, query_weight: Any, people: Any) -> "Rows":
         """The rows that have a weight; lists and people by name of a column or one by one."""
         n = X.shape[0]
         taken = [name for name in (qid, people) if isinstance(name, str)]
@@ -75,7 +73,7 @@ class Rows:
         """How many relevant and how many other rows each row stands for."""
         return self.weight * self.relevant, self.weight * ~self.relevant
 
-    def some(self, which: NDArray[np.intp]) -> Rows:
+    def some(self, which: NDArray[np.intp]) -> "Rows":
         """Some of the rows, in the order given, which may repeat."""
         known, lists = np.unique(self.lists[which], return_inverse=True)
         return replace(

@@ -39,10 +39,9 @@ def rules_of(
     apart: Iterable[Sequence[Sequence[int]]],
     together: Iterable[Sequence[Sequence[int]]],
 ) -> Rules:
-    """Rules on numbers of questions, of which each has its column.
-
-    A card asks one question at least of each set of ``some``.  ``apart`` and ``together`` are sequences of sets, of
-    which it asks at most one, or either all or none; it asks a set if it asks one of its questions.
+    """Rules on numbers of questions, of which each has its column. A card asks one question at least of each set of
+    ``some``. ``apart`` and ``together`` are sequences of sets, of which it asks at most one, or either all or none; it
+    asks a set if it asks one of its questions.
     """
     n = columns.size
 

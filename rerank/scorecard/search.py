@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors.compiling import say, working_time
-from rerank.errors.stops import Stop, current, limited, protected
+from rerank.errors.stops import Stop, limited, protected
 from rerank.scorecard import kernels
 from rerank.scorecard.data import Data
 from rerank.scorecard.kernels import Limits, Worth
@@ -88,7 +88,6 @@ class Found:
 
 class Tree:
     """Sets of at most ``size`` - 1 of ``n`` questions with the numbers of rows that answer yes to all, by cell.
-
     :mod:`.kernels` says how they stand; ``level`` has the first node of each size, and the one behind its last.
     """
 
@@ -159,17 +158,14 @@ class Search:
         """:meth:`run`, for so long at most; whether Ctrl-C ended it."""
 
         def run() -> None:
-            with limited(seconds):
-                self.stop = current()
+            with limited(seconds) as self.stop:
                 self.run(*asked)
 
         return protected(run)[1]
 
     def run(self, least: float | None = None, each: Callable[[NDArray[Any], Any], bool] | None = None) -> None:
-        """Find the best card, or with ``least`` all cards of at least this value.
-
-        ``each`` is called with every set whose bound is at least ``least``, in order of size, and says whether to go
-        on.
+        """Find the best card, or with ``least`` all cards of at least this value. ``each`` is called with every set
+        whose bound is at least ``least``, in order of size, and says whether to go on.
         """
         problem, n = self.problem, len(self.problem.domains)
         size = min(problem.size, n)
@@ -224,18 +220,15 @@ class Search:
             kept.append(answer)
             total += answer[0].size
             self.tell()
-            if total > MOST_KEPT:
-                kept, total = [self._most(*map(np.concatenate, zip(*kept)))], MOST_KEPT
+            if total > MOST_KEPT:  # what is dropped, the sets with the smallest bounds, counts as left
+                bounds, sets = map(np.concatenate, zip(*kept))
+                order = np.argsort(-bounds, kind="stable")
+                self.left += bounds.size - MOST_KEPT
+                self._open = max(self._open, float(bounds[order[MOST_KEPT]]))
+                kept, total = [(bounds[order[:MOST_KEPT]], sets[order[:MOST_KEPT]])], MOST_KEPT
         bounds, sets = map(np.concatenate, zip(*kept))
         order = np.lexsort([sets[:, j] for j in reversed(range(s))] + [-bounds])
         return bounds[order], sets[order], done == len(jobs)
-
-    def _most(self, bounds: Any, sets: Any) -> Any:
-        """The sets with the largest bounds, where there are too many: what is dropped counts as left."""
-        order = np.argsort(-bounds, kind="stable")
-        self.left += bounds.size - MOST_KEPT
-        self._open = max(self._open, float(bounds[order[MOST_KEPT]]))
-        return bounds[order[:MOST_KEPT]], sets[order[:MOST_KEPT]]
 
     def _points(self, pool: Any, bounds: Any, sets: Any, each: Any) -> bool:
         """Search the points of sets, the largest bound first, until the bound falls below the best card."""
@@ -288,9 +281,8 @@ class Search:
 
 
 def cards_of(problem: Problem, members: Any, limit: float, rise: bool, strict: bool = False) -> list[Found]:
-    """Cards of a set of questions with a value of at least ``limit``: all, or with ``rise`` the best one.
-
-    Where there are too many vectors of points to list, what steps of single points find.
+    """Cards of a set of questions with a value of at least ``limit``: all, or with ``rise`` the best one. Where there
+    are too many vectors of points to list, what steps of single points find.
     """
     by_list, by_kind = problem.data.groups(members)
     if not problem.listed(members):
@@ -347,7 +339,6 @@ def first_card(search: Search) -> None:
 
 def stepped(problem: Problem, members: Any, by_list: Any, by_kind: Any, limit: float) -> list[Found]:
     """A card of questions that have too many vectors of points to list: points changed one at a time while that helps.
-
     It begins with the smallest points of the sign that suits each question alone.
     """
     names = tuple(int(j) for j in members)

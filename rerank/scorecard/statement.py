@@ -71,9 +71,8 @@ class Stated:
 
 
 def stated(wishes: Any, rows: Rows, card: Any = None) -> Stated:
-    """The problem of some rows; the questions and points of a given ``card`` join those of the table.
-
-    ``wishes`` has the parameters of :class:`rerank.scorecard.Scorecard` as attributes.
+    """The problem of some rows; the questions and points of a given ``card`` join those of the table. ``wishes`` has
+    the parameters of :class:`rerank.scorecard.Scorecard` as attributes.
     """
     size = whole("n_questions", wishes.n_questions, 1, MOST_QUESTIONS)
     names = names_of(rows.X)

@@ -36,10 +36,9 @@ def blocks(totals: Any, relevant: NDArray[np.int64], other: NDArray[np.int64]) -
 def value_of_list(
     statistic: RankStatistic, rate: float | None, order: Counts, unit: int = 1, ties: str = "average"
 ) -> Fraction | float | None:
-    """Value of one list whose rows stand in blocks, counted in ``unit`` to a row; None where it has none.
-
-    ``rate`` is the greatest false positive rate of a partial area; then the statistic does not matter.  Tied rows count
-    in expectation over their orders ("average"), or the others first ("pessimistic").
+    """Value of one list whose rows stand in blocks, counted in ``unit`` to a row; None where it has none. ``rate`` is
+    the greatest false positive rate of a partial area; then the statistic does not matter. Tied rows count in
+    expectation over their orders ("average"), or the others first ("pessimistic").
     """
     if ties == "pessimistic":
         order = [part for p, q in order for part in ((0, q), (p, 0))]
@@ -88,7 +87,6 @@ def value_of(
     statistic: RankStatistic, rate: float | None, totals: Any, rows: Any, units: tuple[Any, int], ties: str = "average"
 ) -> Fraction | float:
     """Weighted mean over the lists of the value of a card that gives rows these totals; see :func:`value_of_list`.
-
     ``units`` are the numbers of rows that each row stands for (n,), in parts of a row, and how many make a row.
     """
     counts, unit = units

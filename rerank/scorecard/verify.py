@@ -37,9 +37,8 @@ Ints = NDArray[np.int64]
 CELLS = 2**22  # entries of an array that are worked on at a time,
 COUNTED = 2**18  # and of those in which rows are counted, which stay in the cache of a core
 
+# Between value and bound of a result that calls itself optimal, for statistics that are summed in float64.
 SLACK = 1e-10
-"""Between value and bound of a result that calls itself optimal, for statistics that are summed in float64."""
-
 TOP, FREE = 1, 2  # kinds of cuts, as rerank.scorecard.kernels numbers them
 
 

@@ -66,9 +66,8 @@ class RankingData:
         return self.y > self.y[self.weight > 0].min()
 
     def sides(self) -> tuple[tuple[Ints, Ints], tuple[Ints, Ints]]:
-        """Relevant rows, and others, of the lists that hold both, sorted by list; rows of weight 0 are left out.
-
-        For either kind the positions of the rows in the data, and the list of each: 0 to the number of such lists - 1.
+        """Relevant rows, and others, of the lists that hold both, sorted by list; rows of weight 0 are left out. For
+        either kind the positions of the rows in the data, and the list of each: 0 to the number of such lists - 1.
         """
         counts = self.weight > 0
         kinds = counts & self.relevant, counts & ~self.relevant

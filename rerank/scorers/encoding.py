@@ -59,9 +59,8 @@ Rule = Numbers | Texts
 
 
 def learned(X: Any, weight: Floats | None, names: Sequence[str]) -> tuple[list[Rule], dict[int, str]]:
-    """How each column of a table (n, d) is encoded, and why the others are left out; ``names`` are for messages.
-
-    The median that fills gaps is weighted by ``weight`` (n,); a text is counted by rows.
+    """How each column of a table (n, d) is encoded, and why the others are left out; ``names`` are for messages. The
+    median that fills gaps is weighted by ``weight`` (n,); a text is counted by rows.
     """
     rules: list[Rule] = []
     left_out: dict[int, str] = {}

@@ -81,10 +81,9 @@ def squares(X: Any, weight: Floats) -> Floats:
 
 
 def minimise(X: Any, loss: Loss, alpha: float, start: Floats | None, tol: float, max_iter: int) -> Solution:
-    """Minimise ``J(w) = alpha/2 |w|^2 + loss(X w)`` from ``start`` (d,), zero without one.
-
-    ``loss`` takes scores (n,) and gives its value and gradient (n,).  Converged means ``max|grad J(w)| <= tol
-    max|grad J(0)|``, which does not depend on the scale of the loss, or that float64 shows no further decrease.
+    """Minimise ``J(w) = alpha/2 |w|^2 + loss(X w)`` from ``start`` (d,), zero without one. ``loss`` takes scores (n,)
+    and gives its value and gradient (n,). Converged means ``max|grad J(w)| <= tol max|grad J(0)|``, which does not
+    depend on the scale of the loss, or that float64 shows no further decrease.
     """
     products, stop = Products(X), current()
 

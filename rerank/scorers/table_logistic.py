@@ -399,9 +399,8 @@ class TableLogistic(ClassifierMixin, BaseEstimator):
 
 
 def spread(rows: Any, weight: Floats | None) -> tuple[Floats, Floats]:
-    """Mean and standard deviation of each column, 1 for a constant one.
-
-    Squares of numbers of any size neither overflow nor vanish: they are of columns divided by a power of two.
+    """Mean and standard deviation of each column, 1 for a constant one. Squares of numbers of any size neither overflow
+    nor vanish: they are of columns divided by a power of two.
     """
     sizes = abs(rows).max(axis=0)
     units: Floats = np.asarray(unit(sizes.toarray().ravel() if issparse(rows) else sizes), dtype=np.float64)

@@ -1,7 +1,5 @@
 """Named problems on which rounding, ties or a thin optimum decide."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@
 on mutants; inputs that once failed are kept in ``tests/cases/regressions``.
 """
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import random

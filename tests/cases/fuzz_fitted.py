@@ -1,7 +1,5 @@
 """Sound models, programs, solutions, proofs, checkpoints and latent folders, and their readers (`tests.cases.fuzz`)."""
 
-from __future__ import annotations
-
 import tempfile
 import warnings
 from collections.abc import Callable

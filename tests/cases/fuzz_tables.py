@@ -1,7 +1,5 @@
 """Sound tables, runs and judgements for `tests.cases.fuzz`, and the functions that read them."""
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Random problems for comparing methods: small, awkward, and the same for the same seed on any machine."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction

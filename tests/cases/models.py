@@ -3,8 +3,6 @@
 ``python -m tests.cases.models`` tries every mutant of every model.
 """
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections import Counter

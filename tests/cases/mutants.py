@@ -4,8 +4,6 @@ The digest of a model file has no key, so it stops accidents and nobody else.  E
 takes for undamaged.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterator

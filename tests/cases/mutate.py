@@ -1,7 +1,5 @@
 """Damaged files: bytes, tokens, numbers, lines, JSON values and archives changed at random, by a seed."""
 
-from __future__ import annotations
-
 import copy
 import gzip
 import io

@@ -1,7 +1,5 @@
 """Proofs made by plain bisection, and their check in plain rationals: slow twins of the search and of the checker."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Data sets and helpers that the tests of first stages share."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What the tests of the search share: points of the cube, problems with signal and noise, values by loops."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any

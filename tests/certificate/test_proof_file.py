@@ -302,10 +302,10 @@ def test_more_lines_than_supports_may_be_are_refused_too(path, monkeypatch):
     ],
 )
 def test_what_goes_wrong_on_the_way_is_one_sentence(path, monkeypatch, error, sentence):
-    def failing(archive, form):
+    def failing(raw):
         raise error
 
-    monkeypatch.setattr(archive_module, "_read", failing)
+    monkeypatch.setattr(archive_module, "parsed_json", failing)
     assert sentence in refused(path)
 
 

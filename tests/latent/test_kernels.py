@@ -61,7 +61,7 @@ def test_the_mean_step_is_the_gradient(n_shards, popular):
         for t in range(n_shards):
             give_xi(engine, log, xi, t)
             engine.sub_epoch(Step(1, t))
-        ends = engine.collect().factors
+        ends = engine.collect()[0]
         engine.close()
         drawn.append([(start.U - ends.U) / rate, (start.V - ends.V) / rate])
     for k in range(2):
@@ -346,8 +346,9 @@ def test_shards_that_have_a_task_are_waited_for(engine, monkeypatch):
     monkeypatch.setattr(engine._pool, "submit", once)
     with pytest.raises(KeyboardInterrupt):
         engine.sub_epoch(Step(1, 0))
-    found = engine.collect()
-    assert ended.is_set() and found.report.pairs == 7
+    _, reports = engine.collect()
+    report = sum(reports, Report())
+    assert ended.is_set() and report.pairs == 7
 
 
 def test_reports_of_an_interrupted_step_are_not_lost(engine, monkeypatch):
@@ -373,12 +374,13 @@ def test_reports_of_an_interrupted_step_are_not_lost(engine, monkeypatch):
     monkeypatch.setattr(engine._pool, "submit", lambda *arguments: Interrupted(submit(*arguments)))
     with pytest.raises(KeyboardInterrupt):
         engine.sub_epoch(Step(1, 0))
-    found = engine.collect()
-    assert found.report.pairs == 3 and not found.report.finite
+    _, reports = engine.collect()
+    report = sum(reports, Report())
+    assert report.pairs == 3 and not report.finite
     # And the engine goes on.
     monkeypatch.undo()
     engine.sub_epoch(Step(1, 1))
-    assert engine.collect().report.pairs > 0
+    assert sum(report.pairs for report in engine.collect()[1]) > 0
 
 
 def test_the_libraries_are_searched_for_once(engine, monkeypatch):
@@ -398,7 +400,7 @@ def test_the_libraries_are_searched_for_once(engine, monkeypatch):
         searched.clear()
         engine.sub_epoch(Step(1, 0))
     assert searched == [] and set(threads) == {1}
-    assert np.isfinite(engine.collect().factors.U).all()
+    assert np.isfinite(engine.collect()[0].U).all()
 
 
 def arrays(factors):
@@ -411,8 +413,8 @@ def test_later_epochs_change_nothing_that_was_given_or_collected_and_collecting_
         for t in range(2):
             engine.xi_step(Step(epoch, t))
             engine.sub_epoch(Step(epoch, t))
-        found = arrays(engine.collect().factors)
-        kept += [(found, [array.copy() for array in found]), (found, arrays(engine.collect().factors))]
+        found = arrays(engine.collect()[0])
+        kept += [(found, [array.copy() for array in found]), (found, arrays(engine.collect()[0]))]
     for old, new in kept[:4]:
         for one, other in zip(old, new):
             np.testing.assert_array_equal(one, other)

@@ -3,8 +3,6 @@
 Shares no code with the room: answers, statistics, rules and limits are written down again, as plainly as they can be.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """scikit-learn's own checks, and what they do not look at."""
 
-from __future__ import annotations
-
 import pickle
 import subprocess
 import sys

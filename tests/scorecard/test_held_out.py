@@ -1,7 +1,5 @@
 """The corrected value: cards chosen anew without the rows they are judged by."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

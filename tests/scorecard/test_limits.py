@@ -1,7 +1,5 @@
 """Constraints at a cut, between kinds of people and among the first rows: enumerated in fractions."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

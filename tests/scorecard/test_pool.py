@@ -1,7 +1,5 @@
 """The pool is every card within some value of the best one, once."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """Questions of tables of every kind, and their answers."""
 
-from __future__ import annotations
-
 import datetime
 import math
 

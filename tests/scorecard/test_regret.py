@@ -1,7 +1,5 @@
 """What a card in use lacks: its value, the best of its size and the number of better ones, as enumerated."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

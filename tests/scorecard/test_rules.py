@@ -1,7 +1,5 @@
 """Rules, signs, bounds and points: the card is the best of those that keep them, and what leaves none is named."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st

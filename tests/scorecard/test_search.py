@@ -1,7 +1,5 @@
 """The fitted card is the best one of all sets of questions and all vectors of points."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from itertools import permutations, product

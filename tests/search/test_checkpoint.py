@@ -326,7 +326,7 @@ def test_a_write_that_fails_costs_no_result(tmp_path: Path, monkeypatch: pytest.
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(archive, "_put", full)
+        patch.setattr(archive.zipfile.ZipFile, "writestr", full)
         found = answer(problem, checkpoint=path)
     assert found.closed and path.read_bytes() == body and os.listdir(tmp_path) == ["c"]
     assert "No space left" in found.note and first.note == ""

@@ -1,14 +1,9 @@
 """Who runs the epochs: threads of this process, or workers on Ray; every engine gives the same bits."""
 
-from __future__ import annotations
-
 import importlib
-from typing import TYPE_CHECKING
+from typing import Any
 
 from rerank.errors import InputError
-
-if TYPE_CHECKING:
-    from rerank.latent.engines.interface import Engine
 
 # Module and class of each engine, by name, so that Ray is imported only if it is asked for.
 ENGINES = {
@@ -17,15 +12,14 @@ ENGINES = {
 }
 
 
-def engine_of(name: str, n_jobs: int | None, advice: str) -> Engine:
+def engine_of(name: str, n_jobs: int | None, advice: str) -> Any:
     """The engine of a name; ``advice`` ends the sentence of its error if workers are lost again and again."""
     module, engine = ENGINES[name]
     try:
-        made: Engine = getattr(importlib.import_module(module), engine)(n_jobs, advice)
+        return getattr(importlib.import_module(module), engine)(n_jobs, advice)
     except ImportError as error:
         if error.name != "ray":  # A damaged installation explains itself better than this sentence.
             raise
         raise InputError(
             "engine is 'ray', which needs the package ray; install exact-rerank[ray] or use engine='local'."
         ) from None
-    return made

@@ -1,6 +1,9 @@
 """What trains a model, and what every engine promises.
 
-An engine (:class:`Engine`) holds shards of users and passes blocks of items from shard to shard.
+An engine holds shards of users and passes blocks of items from shard to shard.  ``prepare`` splits the users into
+``settings.n_shards`` shards, which keep their users' vectors and records to the end, ``xi_step`` renews ``xi`` of every
+shard's records in its current block, ``sub_epoch`` visits these ``settings.n_passes`` times, ``collect`` returns the
+factors, users and items in their own order, with the reports of the epochs since the last call, and ``close`` ends it.
 
 A step is tagged (epoch, sub-epoch). Steps come in order, each with its ``sub_epoch``.  In sub-epoch t of p, the current
 block of shard q is ``(q + t) mod p``; before the first step of an epoch the items get a new partition.  No two shards
@@ -19,15 +22,11 @@ only with items y' of the same sub-block.  Any two items share sub-block k with 
 others as its expectation, whatever the sizes.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-
-from rerank.latent.log import Log
 
 Ints = NDArray[np.int64]
 
@@ -50,7 +49,6 @@ def shards_of(n_users: int, n_shards: int, seed: int) -> list[Ints]:
 @dataclass(frozen=True, eq=False)
 class Partition:
     """The items of one epoch, in blocks of sub-blocks: blocks go from shard to shard; a sub-block fits into the cache.
-
     Sub-block k holds the positions ``edges[k] .. edges[k + 1] - 1``; block q begins with sub-block ``q n_parts``.
     """
 
@@ -147,7 +145,7 @@ class Factors:
     GV: Floats
 
     @classmethod
-    def none(cls, n_factors: int) -> Factors:
+    def none(cls, n_factors: int) -> "Factors":
         """Those of no users and no items."""
         rows, squares = np.empty((0, n_factors), np.float32), np.empty(0, np.float32)
         return cls(rows, rows, squares, squares)
@@ -183,7 +181,7 @@ class Report:
     step_seconds: float = 0.0  # CPU time of the threads
     xi_seconds: float = 0.0
 
-    def __add__(self, other: Report) -> Report:
+    def __add__(self, other: "Report") -> "Report":
         both = {name: getattr(self, name) + getattr(other, name) for name in vars(self) if name != "finite"}
         return Report(finite=self.finite and other.finite, **both)
 
@@ -201,35 +199,3 @@ class Report:
         if not self.n_errors:
             return None if self.records else 0.0
         return float(np.sqrt(self.errors / self.n_errors))
-
-
-@dataclass(frozen=True, eq=False)
-class Collected:
-    """An answer of :meth:`Engine.collect`; ``reports`` are those of the epochs since the last call, in order."""
-
-    factors: Factors
-    reports: tuple[Report, ...] = ()
-
-    @property
-    def report(self) -> Report:
-        """Their sum."""
-        return sum(self.reports, Report())
-
-
-class Engine(Protocol):
-    """The four calls, as the module describes them, and the end."""
-
-    def prepare(self, log: Log, start: Factors, settings: Settings) -> None:
-        """Split the users into ``settings.n_shards`` shards; each keeps its users' vectors and records to the end."""
-
-    def xi_step(self, step: Step) -> None:
-        """Every shard renews ``xi`` of its records in its current block."""
-
-    def sub_epoch(self, step: Step) -> None:
-        """Every shard visits its records in its current block, ``settings.n_passes`` times."""
-
-    def collect(self) -> Collected:
-        """The current factors, users and items in their own order, and the reports since the last call."""
-
-    def close(self) -> None:
-        """Free what the engine holds."""

@@ -8,14 +8,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from rerank.latent.engines.interface import Collected, Factors, ItemBlock, Report, Settings, Step, shards_of
+from rerank.latent.engines.interface import Factors, ItemBlock, Report, Settings, Step, shards_of
 from rerank.latent.engines.shard import Shard
 from rerank.latent.log import Log
 
 
 class LocalEngine:
     """Shards on ``n_jobs`` threads, one on each core without; the compiled steps release the interpreter lock.
-
     ``advice`` is for engines that may lose their workers.
     """
 
@@ -44,7 +43,7 @@ class LocalEngine:
         """Visit the records in the current blocks."""
         self._on_all(step, Shard.run)
 
-    def collect(self) -> Collected:
+    def collect(self) -> tuple[Factors, tuple[Report, ...]]:
         """Factors in their own order; after an interruption, once all shards have ended their step."""
         if self._running:
             # Ctrl-C may come after a task is submitted and before it is stored in _tasks, so wait for all threads.
@@ -58,7 +57,7 @@ class LocalEngine:
         for users, shard in zip(self._users, self._shards):
             U[users], GU[users] = shard.U, shard.GU
         reports, self._reports = tuple(self._reports.values()), {}
-        return Collected(Factors(U, self._V, GU, self._GV), reports)
+        return Factors(U, self._V, GU, self._GV), reports
 
     def close(self) -> None:
         """End the threads, and free the shards."""
@@ -92,10 +91,8 @@ class LocalEngine:
     def _cut_blocks(self, epoch: int) -> None:
         """Copy the item vectors into the blocks of a new epoch."""
         self._items = self._settings.partition(self._V.shape[0], self._V.shape[1], epoch)
-        blocks = []
-        for q in range(self._settings.n_shards):
-            mine = self._items.items_of(q)
-            blocks.append(ItemBlock(epoch, q, self._V[mine], self._GV[mine]))
+        places = map(self._items.items_of, range(self._settings.n_shards))
+        blocks = [ItemBlock(epoch, q, self._V[mine], self._GV[mine]) for q, mine in enumerate(places)]
         # The blocks hold all numbers now, so free the memory of the arrays.
         nothing = np.empty((0, 0), dtype=np.float32)
         self._blocks, self._V, self._GV = blocks, nothing, nothing

@@ -19,10 +19,11 @@ from typing import Any, TypeVar
 import numpy as np
 import ray
 from ray._private.state import available_resources_per_node
+from ray.exceptions import NodeDiedError, ObjectLostError, OutOfMemoryError, RayActorError, WorkerCrashedError
 
 from rerank.errors import SolverError
 from rerank.latent.engines import ray_shard
-from rerank.latent.engines.interface import Collected, Factors, Floats, Partition, Report, Settings, Step, shards_of
+from rerank.latent.engines.interface import Factors, Floats, Partition, Report, Settings, Step, shards_of
 from rerank.latent.engines.ray_shard import RayShard, block_of, pieces_of, rows_of, slices
 from rerank.latent.log import Log
 
@@ -33,9 +34,8 @@ _Answer = TypeVar("_Answer")
 
 
 class RayEngine:
-    """Shards as actors of Ray, on a running cluster or on one that it starts, with ``n_jobs`` cores or all.
-
-    ``advice`` ends the sentence of the error if workers are lost again and again; ``n_lost`` counts the losses.
+    """Shards as actors of Ray, on a running cluster or on one that it starts, with ``n_jobs`` cores or all. ``advice``
+    ends the sentence of the error if workers are lost again and again; ``n_lost`` counts the losses.
     """
 
     def __init__(self, n_jobs: int | None = None, advice: str = "") -> None:
@@ -56,7 +56,10 @@ class RayEngine:
         self._renew: Step | None = None
         self._reports: dict[int, Report] = {}
         self._losses, self._restored = 0, False
-        self._started_here = connect(store_for(log, start.V.shape[1], settings), self.n_jobs)
+        # The object store holds item vectors three times, a shard's data and four messages.
+        vectors = 4 * start.V.shape[1]
+        shard = (vectors * log.n_users + 12 * log.n_records) // settings.n_shards
+        self._started_here = connect(4 * ray_shard.MOST + 3 * vectors * log.n_items + shard, self.n_jobs)
         try:
             self._retried(lambda: None)
         except BaseException:
@@ -75,14 +78,14 @@ class RayEngine:
         self._pending = (step, step == self._renew)
         self._retried(self._submit_pending)
 
-    def collect(self) -> Collected:
+    def collect(self) -> tuple[Factors, tuple[Report, ...]]:
         """Factors in their own order; after a loss the shards go back to them."""
         if not self._steps and not self._pending:
-            return Collected(self._known)
+            return self._known, ()
         factors = self._retried(self._fetch)
         reports = tuple(self._reports.values())
         self._known, self._steps, self._reports, self._losses = factors, [], {}, 0
-        return Collected(factors, reports)
+        return factors, reports
 
     def close(self) -> None:
         """End the actors, and Ray if it was started here."""
@@ -141,17 +144,23 @@ class RayEngine:
     def _restore(self) -> None:
         """Set up missing shards, and give all shards the factors that the driver last had."""
         if not self._actors:
-            self._actors = start_actors(RayShard, self._settings.n_shards)
+            self._actors = start_actors(self._settings.n_shards)
             self._without_log = set(range(self._settings.n_shards))
         for q, actor in enumerate(self._actors):
             if not alive(actor):
-                self._actors[q] = new_actor(RayShard)
+                self._actors[q] = new_actor()
                 self._without_log.add(q)
         for q, users in enumerate(self._users):
             if q in self._without_log:
-                send_log(self._actors[q], q, self._settings, self._log.of(users))
+                # By a call: Ray would never free the arguments of a constructor.
+                log = self._log.of(users)
+                cuts = slices(log.indptr.size, 8), slices(log.items.size, 4)
+                parts = put([*(log.indptr[some] for some in cuts[0]), *(log.items[some] for some in cuts[1])])
+                ray.get(self._actors[q].load.remote(q, self._settings, log.n_items, len(cuts[0]), *parts))
                 self._without_log.discard(q)
-            ray.get(self._actors[q].restore.remote(*put(ray_shard.cut_users(self._known, users))))
+            U = self._known.U[users]
+            parts = put([*(U[some] for some in slices(len(U), 4 * U.shape[1])), self._known.GU[users]])
+            ray.get(self._actors[q].restore.remote(*parts))
         self._items: Partition | None = None
         self._epoch = 0
         self._blocks: dict[int, list[Any]] = {}
@@ -218,28 +227,15 @@ class RayEngine:
 
 # Errors of a call if a worker, its machine or an object of it is lost.  The last one comes from a healthy worker whose
 # block never arrived.
-LOST = (
-    ray.exceptions.RayActorError,
-    ray.exceptions.ObjectLostError,
-    ray.exceptions.OutOfMemoryError,
-    ray.exceptions.WorkerCrashedError,
-    ray.exceptions.NodeDiedError,
-    ray_shard.OutOfStepError,
-)
+LOST = (RayActorError, ObjectLostError, OutOfMemoryError, WorkerCrashedError, NodeDiedError, ray_shard.OutOfStepError)
 
-# Seconds within which new actors have to answer: longer than a machine takes to start.
-WAIT = 300.0
-
-# Ray itself restarts no actor and repeats no call: a new process would have neither log nor vectors, and Ray would
-# repeat the call that killed it.
-_NO_RETRIES = {"max_restarts": 0, "max_task_retries": 0}
+WAIT = 300.0  # seconds within which new actors have to answer: longer than a machine takes to start
 
 
 def connect(store_bytes: int, n_cores: int | None = None) -> bool:
-    """Connect to a cluster; True if the caller has to shut the connection down.
-
-    A cluster that this process is connected to, or that ``RAY_ADDRESS`` names, is used as it is. Otherwise one with
-    ``n_cores`` cores and an object store of ``store_bytes`` is started.
+    """Connect to a cluster; True if the caller has to shut the connection down. A cluster that this process is
+    connected to, or that ``RAY_ADDRESS`` names, is used as it is. Otherwise one with ``n_cores`` cores and an object
+    store of ``store_bytes`` is started.
     """
     if ray.is_initialized():
         return False
@@ -252,20 +248,12 @@ def connect(store_bytes: int, n_cores: int | None = None) -> bool:
     return True
 
 
-def store_for(log: Log, n_factors: int, settings: Settings) -> int:
-    """Bytes of the object store that training needs: item vectors three times, a shard's data and four messages."""
-    vectors = 4 * n_factors
-    shard = (vectors * log.n_users + 12 * log.n_records) // settings.n_shards
-    return 4 * ray_shard.MOST + 3 * vectors * log.n_items + shard
-
-
-def start_actors(actor_class: type, n: int) -> list[Any]:
-    """``n`` actors, spread over the machines; those of a machine have consecutive numbers.
-
-    So a block goes to another machine only after all shards of this machine have worked on it.
+def start_actors(n: int) -> list[Any]:
+    """``n`` actors, spread over the machines; those of a machine have consecutive numbers. So a block goes to another
+    machine only after all shards of this machine have worked on it.
     """
     share = share_for([float(free.get("CPU", 0.0)) for free in available_resources_per_node().values()], n)
-    actors = [new_actor(actor_class, share) for _ in range(n)]
+    actors = [new_actor(share) for _ in range(n)]
     try:
         homes = ray.get([actor.node.remote() for actor in actors], timeout=WAIT)
     except BaseException as error:
@@ -281,10 +269,9 @@ def start_actors(actor_class: type, n: int) -> list[Any]:
 
 
 def share_for(cores: Sequence[float], n: int) -> float:
-    """The largest share of a core, at most 1, such that ``n`` actors fit on machines with so many free ``cores``.
-
-    The cores of an actor are on one machine, so parts left over on two machines cannot be added up for one actor.
-    There may be more shards than cores. If no core is free the share is 0, with which an actor always finds a place.
+    """The largest share of a core, at most 1, such that ``n`` actors fit on machines with so many free ``cores``. The
+    cores of an actor are on one machine, so parts left over on two machines cannot be added up for one actor. There may
+    be more shards than cores. If no core is free the share is 0, with which an actor always finds a place.
     """
     unit = 10_000  # as Ray counts
     units = [int(c * unit) for c in cores]
@@ -298,16 +285,19 @@ def share_for(cores: Sequence[float], n: int) -> float:
     return low / unit
 
 
-def new_actor(actor_class: type, share: float = 0.0) -> Any:
-    """An actor that reserves a share of a core; with share 0 it finds a place on any cluster."""
-    return ray.remote(actor_class).options(num_cpus=share, scheduling_strategy="SPREAD", **_NO_RETRIES).remote()
+def new_actor(share: float = 0.0) -> Any:
+    """An actor that reserves a share of a core; with share 0 it finds a place on any cluster. Ray itself restarts none
+    and repeats no call: a new process would have neither log nor vectors, and Ray would repeat what killed it.
+    """
+    never = {"max_restarts": 0, "max_task_retries": 0}
+    return ray.remote(RayShard).options(num_cpus=share, scheduling_strategy="SPREAD", **never).remote()
 
 
 def alive(actor: Any) -> bool:
     """Whether an actor answers; if not, it is ended."""
     try:
         ray.get(actor.node.remote())
-    except ray.exceptions.RayActorError:
+    except RayActorError:
         ray.kill(actor, no_restart=True)
         return False
     return True
@@ -324,13 +314,6 @@ def quiet(on: bool) -> None:
 def put(parts: Iterable[Any]) -> list[Any]:
     """Put arrays into the object store; the references to them."""
     return [ray.put(part) for part in parts]
-
-
-def send_log(actor: Any, index: int, settings: Settings, log: Log) -> None:
-    """Give a shard its part of the log, by a call: Ray would never free the arguments of a constructor."""
-    cuts = slices(log.indptr.size, 8), slices(log.items.size, 4)
-    parts = put([*(log.indptr[some] for some in cuts[0]), *(log.items[some] for some in cuts[1])])
-    ray.get(actor.load.remote(index, settings, log.n_items, len(cuts[0]), *parts))
 
 
 def call(method: Any, n: int, *arguments: Any) -> list[Any]:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from rerank.latent.engines.interface import Factors, Floats, ItemBlock, Partition, Report, Settings, Step, parts_for
+from rerank.latent.engines.interface import Floats, ItemBlock, Partition, Report, Settings, Step, parts_for
 from rerank.latent.engines.shard import Shard
 from rerank.latent.log import Log
 
@@ -64,12 +64,6 @@ def slices(n_rows: int, row_bytes: int) -> list[slice]:
 def joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
     """Slices as one new array; what comes out of an object store is read-only."""
     return np.concatenate(parts) if len(parts) > 1 else parts[0].copy()
-
-
-def cut_users(factors: Factors, users: NDArray[np.int64]) -> list[Floats]:
-    """``U`` of some users in messages, and ``GU`` in the last."""
-    U = factors.U[users]
-    return [*(U[some] for some in slices(len(U), 4 * U.shape[1])), factors.GU[users]]
 
 
 class RayShard:
@@ -119,9 +113,8 @@ class RayShard:
             self._buffers.reverse()
 
     def run(self, step: Step, k: int, renew: bool, last: Rows | None = None) -> tuple[Rows, Report]:
-        """Visit the records in piece ``k`` of the step's block, and return the piece.
-
-        The call for the first piece brings the last piece. With ``renew`` it renews ``xi`` first.
+        """Visit the records in piece ``k`` of the step's block, and return the piece. The call for the first piece
+        brings the last piece. With ``renew`` it renews ``xi`` first.
         """
         if last is not None:
             self.bring(step, len(self.pieces) - 1, last)

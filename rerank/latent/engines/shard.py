@@ -12,9 +12,8 @@ from rerank.latent.log import Log
 
 
 class Shard:
-    """The users of a shard, who stay in it, and the steps on item blocks that are passed to it.
-
-    ``log`` has their records in the order of the rows of ``U`` (n, d), which is changed in place, as is ``GU`` (n,).
+    """The users of a shard, who stay in it, and the steps on item blocks that are passed to it. ``log`` has their
+    records in the order of the rows of ``U`` (n, d), which is changed in place, as is ``GU`` (n,).
     """
 
     def __init__(self, index: int, log: Log, U: Floats, GU: Floats, settings: Settings) -> None:
@@ -59,10 +58,9 @@ class Shard:
         return Report(**found, xi_seconds=time.thread_time() - began)
 
     def run(self, step: Step, block: ItemBlock, parts: tuple[int, int] | None = None) -> Report:
-        """Visit the records in the block, sub-block by sub-block; changes ``U``, ``block.V`` and the squares.
-
-        With ``parts = (first, end)`` only these sub-blocks, counted from the first of the block. Several calls give the
-        same bits as one.
+        """Visit the records in the block, sub-block by sub-block; changes ``U``, ``block.V`` and the squares. With
+        ``parts = (first, end)`` only these sub-blocks, counted from the first of the block. Several calls give the same
+        bits as one.
         """
         began = time.thread_time()
         self._arrange(step.epoch, block.index)

@@ -44,10 +44,9 @@ def shrink_and_add(keep: Any, c: Any, a: Any, b: Any) -> None:
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def step_length(rate: Any, adaptive: bool, square: Any, G: Any, i: int) -> Any:
-    """Step length of row i, whose gradient has the mean square ``square``.
-
-    With AdaGrad [DuchiHazanSinger2011], applied by rows, ``G`` sums the squares, so that the root mean square of a
-    step is at most ``rate``. Without it every step has length ``rate``.
+    """Step length of row i, whose gradient has the mean square ``square``. With AdaGrad [DuchiHazanSinger2011], applied
+    by rows, ``G`` sums the squares, so that the root mean square of a step is at most ``rate``. Without it every step
+    has length ``rate``.
     """
     if not adaptive:
         return rate
@@ -112,10 +111,9 @@ def _take_exponents(bits: Any, exponent: Any) -> None:
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def log_of_product(E: Any, e: Any, product: Any, bits: Any, exponent: Any) -> Any:
-    """``sum_j log2(1 + E_j / e)`` for ``E <= 1``, as the logarithm of a product.
-
-    ``product`` and ``bits`` are the same memory, float32 and int32 (LANES,). Before a product overflows, its
-    exponent is added to ``exponent`` (int32) and its mantissa is kept.
+    """``sum_j log2(1 + E_j / e)`` for ``E <= 1``, as the logarithm of a product. ``product`` and ``bits`` are the same
+    memory, float32 and int32 (LANES,). Before a product overflows, its exponent is added to ``exponent`` (int32) and
+    its mantissa is kept.
     """
     inverse = np.float32(1.0) / e
     for l in range(LANES):

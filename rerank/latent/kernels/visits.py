@@ -25,7 +25,6 @@ def arrange(
     indptr: Any, items: Any, part_of: Any, place: Any, low: int, first: Any, cursor: Any, who: Any, where: Any
 ) -> None:
     """Sort the records in the ``cursor.size`` sub-blocks from ``low`` on by sub-block, in a stable counting sort.
-
     ``who[r]`` becomes the user (row of the shard) of record r, and ``where[r]`` its item, as a position within its
     sub-block, which begins at ``first``. ``cursor`` holds where the records of each sub-block begin; it is overwritten.
     """
@@ -41,10 +40,9 @@ def arrange(
 
 
 def visit_starts(who: NDArray[np.int32], size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """First record of each visit; a user with more than ``size`` records has several visits.
-
-    The order is random within every ``_WINDOW`` visits. That separates the visits of a user, and the rows of users,
-    which are in random order themselves, are still read from memory one after the other.
+    """First record of each visit; a user with more than ``size`` records has several visits. The order is random within
+    every ``_WINDOW`` visits. That separates the visits of a user, and the rows of users, which are in random order
+    themselves, are still read from memory one after the other.
     """
     begins = np.flatnonzero(np.diff(who, prepend=-1))
     lengths = np.diff(begins, append=who.size)

@@ -65,9 +65,8 @@ def renew(
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def user_sums(row: Any, best: Any, f: Any, scratch: Any, bits: Any, exponent: Any, sums: Any) -> None:
-    """``sums_i = sum_j log2(1 + 2^(row_j - f_i))`` for the scores ``row`` of a user, none above ``best``.
-
-    Changes ``row``.
+    """``sums_i = sum_j log2(1 + 2^(row_j - f_i))`` for the scores ``row`` of a user, none above ``best``. Changes
+    ``row``.
     """
     for i in range(f.size):
         best = max(best, f[i])
@@ -81,11 +80,9 @@ def user_sums(row: Any, best: Any, f: Any, scratch: Any, bits: Any, exponent: An
 def _refresh(
     S: Any, best: Any, users: Any, U: Any, V: Any, records: Any, others: float, cursor: Any, xi: Any, report: Any
 ) -> None:
-    """``xi`` of the records of ``users``; ``records`` and ``report`` (5,) are as in :func:`renew`.
-
-    ``S`` (len(users), m) holds the scores of the first ``m`` items of the block ``V``; ``best`` (len(users),) is the
-    largest score of each user.  If ``c`` of these items are not y, ``A = 1 + others / c sum s(f_y - f_y')`` and
-    ``xi = 1 / A``.
+    """``xi`` of the records of ``users``; ``records`` and ``report`` (5,) are as in :func:`renew`. ``S`` (len(users),
+    m) holds the scores of the first ``m`` items of the block ``V``; ``best`` (len(users),) is the largest score of each
+    user. If ``c`` of these items are not y, ``A = 1 + others / c sum s(f_y - f_y')`` and ``xi = 1 / A``.
     """
     indptr, items, part_of, place, first, low, high = records
     m = S.shape[1]
@@ -124,7 +121,6 @@ def _refresh(
 @njit(cache=True, nogil=True)
 def _estimate_error(row: Any, f: Any, others: float, at: Any, report: Any) -> None:
     """Add the squared relative standard error of A, for draws without replacement, of the first record of some users.
-
     It is 0 if the sum is over all items. If fewer than two items are drawn it is unknown, and nothing is counted.
     """
     m = row.size

@@ -119,9 +119,8 @@ def _same(one: float, other: float) -> bool:
 
 def starts(trail: Trail, alpha: float, d: int) -> list[Floats]:
     """The parabola in ``log alpha`` through the last three solutions, the line through the last two, the last one.
-
     Weights change smoothly with ``log alpha`` where few pairs become active or inactive, and a parabola is then 10 to
-    100 times nearer than the last solution.  Where many do it may be farther: the caller compares.
+    100 times nearer than the last solution. Where many do it may be farther: the caller compares.
     """
     if not trail:
         return [np.zeros(d)]

@@ -63,10 +63,9 @@ def make_nodes(first: Any, after: Any, start: Any, parts: int) -> Any:
 
 @njit(cache=True, nogil=True)
 def margins(by_score: Any, group: Any, start: Any, place: Any, p: Any) -> Any:
-    """The rows by list and score, their places in the layout, and their margins ``above`` and ``below``.
-
-    ``above`` is how many rows of the list score less than ``p_i + 1``, ``below`` how many score at most ``p_i - 1``.
-    Both come from the one test ``p_j - p_i < 1``, so that a pair is active seen from either of its rows.
+    """The rows by list and score, their places in the layout, and their margins ``above`` and ``below``. ``above`` is
+    how many rows of the list score less than ``p_i + 1``, ``below`` how many score at most ``p_i - 1``. Both come from
+    the one test ``p_j - p_i < 1``, so that a pair is active seen from either of its rows.
     """
     m = p.size
     rows, q = np.empty(m, np.int64), np.empty(m + 1)
@@ -97,10 +96,9 @@ def margins(by_score: Any, group: Any, start: Any, place: Any, p: Any) -> Any:
 
 @njit(cache=True, nogil=True)
 def split(c: int, h: int, z: Any, above: Any, below: Any, to: Any, bits: Any, ends: Any, ones: Any) -> None:
-    """Split the ``z.size`` rows of one node at place ``c``; its lower half has ``h`` rows.
-
-    ``to`` are the ranges of the other buffers.  ``bits`` get 1 for rows of the upper half, ``ends``, by new position,
-    how many rows of the other half come before the last partner of a lower row, or the first one of an upper row.
+    """Split the ``z.size`` rows of one node at place ``c``; its lower half has ``h`` rows. ``to`` are the ranges of the
+    other buffers. ``bits`` get 1 for rows of the upper half, ``ends``, by new position, how many rows of the other half
+    come before the last partner of a lower row, or the first one of an upper row.
     """
     z_to, above_to, below_to = to
     count = 0
@@ -127,7 +125,6 @@ def split(c: int, h: int, z: Any, above: Any, below: Any, to: Any, bits: Any, en
 @njit(cache=True, nogil=True)
 def counts(nodes: Any, first: Any, order: Any, found: Any, weight: Any, p: Any, sums: Any) -> None:
     """For every row, in ``sums`` (3, m): the weight of its partners above, of those below, and ``sum weight p`` of all.
-
     ``found`` are the rows by list and score and what :func:`margins` says of them; ``order`` has the row of each place
     of the layout.
     """
@@ -220,9 +217,8 @@ def _count_leaf(first: Any, z: Any, above: Any, w: Any, q: Any, up: Any, down: A
 @njit(cache=True, nogil=True)
 def record(nodes: Any, size: int, first: Any, order: Any, found: Any) -> Any:
     """Bits and ends of ``size`` entries, node after node, tables of small leaves, and the rows as :func:`sums` ends.
-
-    ``found`` and ``order`` are those of :func:`counts`.  In a table 1 stands for a partner
-    above, -1 for one below.  Leaves of more than ``LEAF`` rows keep no pairs.
+    ``found`` and ``order`` are those of :func:`counts`. In a table 1 stands for a partner above, -1 for one below.
+    Leaves of more than ``LEAF`` rows keep no pairs.
     """
     m, few = first.size, 0
     z, above, below = two(found[1]), two(found[2]), two(found[3])

@@ -32,9 +32,8 @@ class DesignMatrix(Products):
         self.size = self.X.shape[1]
 
     def _merged(self, X: Any) -> Any:
-        """The columns that are ``shared``, then one for each row that is alone in some.
-
-        ``alone`` are these columns, ``own`` the new ones that took their places, ``part`` their shares of the norm.
+        """The columns that are ``shared``, then one for each row that is alone in some. ``alone`` are these columns,
+        ``own`` the new ones that took their places, ``part`` their shares of the norm.
         """
         n, held = X.shape[0], np.bincount(X.indices, minlength=self.d)
         row = np.repeat(np.arange(n), np.diff(X.indptr))
@@ -109,10 +108,9 @@ def _value(active: ActivePairs, w: Floats, alpha: float) -> tuple[float, Floats]
 
 
 def _direction(X: DesignMatrix, record: Record, gradient: Floats, alpha: float, enough: float) -> Floats:
-    """Solve ``H s = -gradient`` by conjugate gradients until ``|H s + gradient|`` is small enough for this step.
-
-    The preconditioner is the diagonal that ``H`` would have if both rows of a pair were drawn independently, in
-    proportion to their weight of partners ``mass_i``: ``2 alpha + 2 sum(mass) variance_k`` for column k.
+    """Solve ``H s = -gradient`` by conjugate gradients until ``|H s + gradient|`` is small enough for this step. The
+    preconditioner is the diagonal that ``H`` would have if both rows of a pair were drawn independently, in proportion
+    to their weight of partners ``mass_i``: ``2 alpha + 2 sum(mass) variance_k`` for column k.
     """
     mass = record.pairs.coefficient * record.degree
     diagonal = np.full(gradient.size, 2 * alpha)

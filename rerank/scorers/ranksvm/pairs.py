@@ -1,7 +1,5 @@
 """The pairs of a data set, and sums over them at given scores, without a list of the pairs."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -79,14 +77,14 @@ class Pairs:
         nodes, size = make_nodes(self.first, self.after, self.start, self.parts)
         return nodes, int(size)
 
-    def at(self, p: Floats) -> ActivePairs:
+    def at(self, p: Floats) -> "ActivePairs":
         """The pairs that are active at scores ``p`` (m,)."""
         reach = margins(np.argsort(p), self.group, self.start, self.place, p)
         active = ActivePairs(self, p, reach, np.empty((3, p.size)))
         counts(self.exact, self.first, self.order, reach, self.weight, p, active.sums)
         return active
 
-    def recorded(self, active: ActivePairs) -> Record:
+    def recorded(self, active: "ActivePairs") -> "Record":
         """A record of active pairs with at least :data:`KEPT` of their weight.
 
         Nodes of ``1 / parts`` of a list are not cut: pairs of near utility are left out of the Hessian.  That saves
@@ -121,9 +119,8 @@ class ActivePairs:
 
     @cached_property
     def squared(self) -> tuple[float, Floats]:
-        """``sum c_ij h_ij ** 2`` and its gradient in ``p``.
-
-        With ``s_i = sum_j c_ij h_ij - sum_j c_ji h_ji``: ``sum c h (p_i - p_j) = p.s``, and ``h = 1 + p_i - p_j``.
+        """``sum c_ij h_ij ** 2`` and its gradient in ``p``. With ``s_i = sum_j c_ij h_ij - sum_j c_ji h_ji``:
+        ``sum c h (p_i - p_j) = p.s``, and ``h = 1 + p_i - p_j``.
         """
         linear, _ = self.hinge
         up, down, both = self.sums

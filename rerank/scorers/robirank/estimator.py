@@ -103,9 +103,8 @@ class RoBiRank(LinearRanker):
 
 
 def loss_of(data: RankingData, gains: str) -> Loss:
-    """The sum over lists as a function of the scores (n,), each list normalised by its ideal DCG.
-
-    Rows without weight and lists without a gain are dropped; in each list rows with a gain come first.
+    """The sum over lists as a function of the scores (n,), each list normalised by its ideal DCG. Rows without weight
+    and lists without a gain are dropped; in each list rows with a gain come first.
     """
     from rerank.scorers.robirank.kernels import objective
 
@@ -146,7 +145,6 @@ def loss_of(data: RankingData, gains: str) -> Loss:
 
 def discount_sum(places: Floats) -> Floats:
     """``sum_{p <= P} 1 / log2(p + 1)``, linear between whole numbers ``P``: the DCG of ``P`` rows of gain 1 at the top.
-
     Beyond a table the sum continues as its integral, ``ln 2 (li(P + 1) - li(K + 1))``, and half the change of the last
     term (Euler and Maclaurin), which is within 1e-6 there.
     """

@@ -38,10 +38,8 @@ FEWEST = 11  # nodes that any list needs
 
 @njit(cache=True, nogil=True)
 def objective(f: Any, start: Any, relevant: Any, a: Any, c: Any, method: int, g: Any) -> float:
-    """Sum of ``L`` over the lists; ``g`` (n,) receives the gradient.
-
-    ``method`` is 0 to choose, 1 for products, 2 for pairs, 3 for interpolation; products fall back on pairs where they
-    do not apply.
+    """Sum of ``L`` over the lists; ``g`` (n,) receives the gradient. ``method`` is 0 to choose, 1 for products, 2 for
+    pairs, 3 for interpolation; products fall back on pairs where they do not apply.
     """
     longest = 0
     for x in range(relevant.size):
@@ -144,9 +142,8 @@ def _pairs(f: Any, k: int, a: Any, c: Any, T: Any, g: Any) -> float:
 
 @njit(cache=True, nogil=True)
 def nodes_for(low: float, high: float, rows: float) -> int:
-    """Nodes that keep the error of ``S`` below ``ERROR`` times the least weight (``S >= a_i`` at row i).
-
-    ``rows`` bounds the sum of the weights over the least of them.
+    """Nodes that keep the error of ``S`` below ``ERROR`` times the least weight (``S >= a_i`` at row i). ``rows``
+    bounds the sum of the weights over the least of them.
     """
     h = max(0.5 * (high - low), 0.5)
     z = STRIP / h

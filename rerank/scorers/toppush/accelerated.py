@@ -24,24 +24,18 @@ EARLIEST, SHORTEST = 10, 1e-6
 
 
 class _Dual:
-    """The function g, its gradient and its projection."""
+    """The function g."""
 
     def __init__(self, problem: TopPushProblem, alpha: float) -> None:
         self.p, self.v, self.m = problem, problem.weight, float(problem.weight.sum())
         self.scale = 1 / (alpha * self.m)
-        counts = np.bincount(problem.list_of)
-        self.start_a = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        self.start_a = np.concatenate([[0], np.cumsum(np.bincount(problem.list_of))]).astype(np.int64)
         self.start_b = problem.threshold.start
 
-    def nu(self, a: Floats, b: Floats) -> Floats:
-        return np.asarray(self.p.positives.T @ a - self.p.negatives.T @ b)
-
-    def value(self, a: Floats, nu: Floats) -> float:
-        return float(self.scale / 2 * (nu @ nu) + (a * a / (4 * self.v) - a).sum())
-
-    def gradient(self, a: Floats, nu: Floats) -> tuple[Floats, Floats]:
-        up, down = self.p.positives @ nu, self.p.negatives @ nu
-        return self.scale * up + a / (2 * self.v) - 1, -self.scale * down
+    def at(self, a: Floats, b: Floats) -> tuple[Floats, float]:
+        """``nu``, and the value of g."""
+        nu = np.asarray(self.p.positives.T @ a - self.p.negatives.T @ b)
+        return nu, float(self.scale / 2 * (nu @ nu) + (a * a / (4 * self.v) - a).sum())
 
 
 def descend(problem: TopPushProblem, alpha: float, tol: float, max_iter: int, stop: str, start: Answer) -> Answer:
@@ -55,7 +49,7 @@ def descend(problem: TopPushProblem, alpha: float, tol: float, max_iter: int, st
     a, b = project(start.a * dual.v, start.beta * dual.m, dual.start_a, dual.start_b)
     moved_a, moved_b = np.zeros_like(a), np.zeros_like(b)
     before, t, L = 0.0, 1.0, 1 / dual.m
-    nu, last, met, over = dual.nu(a, b), np.inf, False, current()
+    nu, last, met, over = dual.at(a, b)[0], np.inf, False, current()
     for n_iter in range(1, max_iter + 1):
         s_a, s_b = a + (before - 1) / t * moved_a, b + (before - 1) / t * moved_b
         new_a, new_b, nu, value, L, length = _step(dual, s_a, s_b, L)
@@ -76,13 +70,12 @@ def descend(problem: TopPushProblem, alpha: float, tol: float, max_iter: int, st
 
 def _step(dual: _Dual, s_a: Floats, s_b: Floats, L: float) -> Any:
     """A projected gradient step from ``(s_a, s_b)``, L doubled until the quadratic bound holds."""
-    nu = dual.nu(s_a, s_b)
-    value = dual.value(s_a, nu)
-    g_a, g_b = dual.gradient(s_a, nu)
+    nu, value = dual.at(s_a, s_b)
+    g_a = dual.scale * (dual.p.positives @ nu) + s_a / (2 * dual.v) - 1
+    g_b = -dual.scale * (dual.p.negatives @ nu)
     while True:
         a, b = project(s_a - g_a / L, s_b - g_b / L, dual.start_a, dual.start_b)
-        new_nu = dual.nu(a, b)
-        new = dual.value(a, new_nu)
+        new_nu, new = dual.at(a, b)
         d_a, d_b = a - s_a, b - s_b
         square = float(d_a @ d_a + d_b @ d_b)
         excess = new - value - float(g_a @ d_a + g_b @ d_b) - L / 2 * square

@@ -65,9 +65,8 @@ def certificate_of(problem: TopPushProblem, beta: Floats) -> HullCertificate | N
 
 def _nearest(problem: TopPushProblem, p: Floats, most: Floats, mass: Floats) -> Floats:
     """Shares near ``p`` between 0 and ``most`` that give the mean of the positives, or as near to it as was reached.
-
-    Multipliers found by iterations are right in the limit only.  Here least squares change those between their
-    bounds, each in units of its room, as far as no bound forbids; one that reaches its bound stays there.
+    Multipliers found by iterations are right in the limit only. Here least squares change those between their bounds,
+    each in units of its room, as far as no bound forbids; one that reaches its bound stays there.
     """
     lists, sizes = problem.negative_list, _sizes(problem)
     unit = np.where(sizes > 0, sizes, 1)

@@ -14,10 +14,9 @@ SHRUNK = 1e6
 
 
 class Gram:
-    """The matrix ``X' diag(D) X``, of sparse rows X only its lower triangle.
-
-    Second derivatives that take two values only change in few rows from one step to the next, and they do not depend
-    on alpha.  So differences are added along a whole path.
+    """The matrix ``X' diag(D) X``, of sparse rows X only its lower triangle. Second derivatives that take two values
+    only change in few rows from one step to the next, and they do not depend on alpha. So differences are added along a
+    whole path.
     """
 
     def __init__(self, X: Any) -> None:
@@ -61,9 +60,8 @@ def _add_rows(indptr: Any, indices: Any, data: Any, weight: Any, H: Any) -> None
 
 
 def factor(H: Floats) -> Floats:
-    """Lower Cholesky factor of H, of which the lower triangle is read.
-
-    If rounding has left H indefinite, its diagonal is raised: the factor only determines directions of steps.
+    """Lower Cholesky factor of H, of which the lower triangle is read. If rounding has left H indefinite, its diagonal
+    is raised: the factor only determines directions of steps.
     """
     ridge = 1e-14 * float(np.trace(H))
     while True:

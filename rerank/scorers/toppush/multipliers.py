@@ -28,8 +28,6 @@ sigma`` and ``S = sum_i D_i``, the Hessian of phi is::
 positives to ``(1 - kappa) mean_M + sum_upper cap_j x_j``.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -152,10 +150,9 @@ class Augmented:
         self.up, self.down = self.up + length * up, self.down + length * down
         return True
 
-    def _search(self, step: Floats, up: Floats, down: Floats, slope: float) -> tuple[float, Smoothed | None]:
-        """Length of the step, by secants: where phi is lower and nearly flat, or 1 if phi still falls there.
-
-        If the slope jumps, the best length of all evaluations.  No point if rounding hides every decrease.
+    def _search(self, step: Floats, up: Floats, down: Floats, slope: float) -> "tuple[float, Smoothed | None]":
+        """Length of the step, by secants: where phi is lower and nearly flat, or 1 if phi still falls there. If the
+        slope jumps, the best length of all evaluations. No point if rounding hides every decrease.
         """
         best: tuple[float, Smoothed | None] = (0.0, None)
         share, square, cross = self.problem.share, float(step @ step), float(self.w @ step)
@@ -196,9 +193,8 @@ class Smoothed:
 def smoothed(
     p: TopPushProblem, up: Floats, down: Floats, a0: Floats, beta: Floats, sigma: float, near: Smoothed | None = None
 ) -> Smoothed:
-    """The maximum at the scores ``up`` (m,) and ``down`` (n,); ``near`` is the maximum at scores close by.
-
-    T is the root of ``T - T_h(A(T))``, which rises at least as fast as T.
+    """The maximum at the scores ``up`` (m,) and ``down`` (n,); ``near`` is the maximum at scores close by. T is the
+    root of ``T - T_h(A(T))``, which rises at least as fast as T.
     """
     loss = p.loss.near(a0, p.share / (STIFF * sigma))
     cap = np.zeros(0) if p.threshold.k is None else p.threshold.caps

@@ -16,8 +16,6 @@ Li, Jin and Zhou, "Top rank optimization in linear time", NIPS 2014, equations (
 table, ``cap_j = 1`` and their dual variables are ``m c_i a_i`` and ``m beta_j``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -50,7 +48,7 @@ class Loss:
     conjugate: Callable[[Any], Any]
     kink: bool = False
 
-    def near(self, a: Any, stiffness: Any) -> Loss:
+    def near(self, a: Any, stiffness: Any) -> "Loss":
         """The loss with its kink smoothed around the multipliers ``a``; itself where it has none."""
         return squared_hinge(a, stiffness) if self.kink else self
 
@@ -89,7 +87,6 @@ LOSSES = {
 @dataclass(frozen=True, eq=False)
 class Threshold:
     """The mean of the ``k_g`` largest scores, a row of weight v counted v times: ``cap_j = v_j / k_g``; or the largest.
-
     ``start`` (G + 1,) is where the negatives of each list begin, ``weight`` (n,) is positive, and ``k`` (G,) at most
     the total weight of the list, or None for the largest score.
     """
@@ -304,10 +301,9 @@ def weighted_sum(X: Any, values: Floats) -> Floats:
 
 
 def relative_gap(primal: float, dual: float) -> float:
-    """``(primal - dual) / dual``, at least ``(primal - optimum) / optimum``; infinite where nothing is proved.
-
-    Rounding may lift a bound above the value it bounds.  The gap is then at least that excess, and a bound far above
-    the value proves nothing.
+    """``(primal - dual) / dual``, at least ``(primal - optimum) / optimum``; infinite where nothing is proved. Rounding
+    may lift a bound above the value it bounds. The gap is then at least that excess, and a bound far above the value
+    proves nothing.
     """
     if not dual > 0 or dual > primal * (1 + BEYOND):
         return float("inf")

@@ -3,8 +3,6 @@
 ``tests/test_advice.py`` tries the rows and looks for advice that no row follows.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import re

@@ -1,7 +1,5 @@
 """Advice on cards of points: their rows, rules, proofs, programs and pictures."""
 
-from __future__ import annotations
-
 import pickle
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Advice on cards: their files and commands, their texts in other languages, and what may be asked of a card."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

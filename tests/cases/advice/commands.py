@@ -1,7 +1,5 @@
 """Advice of the commands, followed on the command line: what is typed, and what is typed instead."""
 
-from __future__ import annotations
-
 import shlex
 from itertools import pairwise
 from pathlib import Path

@@ -2,8 +2,6 @@
 
 # ruff: noqa: E501 - messages stand here as they are written
 
-from __future__ import annotations
-
 import errno
 import json
 import os

@@ -1,7 +1,5 @@
 """Advice on latent models: logs, options, folders of models and of checkpoints."""
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os

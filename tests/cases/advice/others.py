@@ -1,7 +1,5 @@
 """Advice on paths that cannot be written, on cells of tables, on runs, and on what is gone."""
 
-from __future__ import annotations
-
 import errno
 import os
 import sys
@@ -160,7 +158,7 @@ TABLES = {
         lambda: read_qrels(write("q", "q1 0 d1 0.5\n")),
         lambda: read_qrels(write("q", "q1 0 d1 1\n")).grade.tolist() == [1],
     ),
-    ("column 'q' is empty", "fill it in"): Row(
+    "column 'q' is empty; fill it in": Row(
         lambda: read_csv(write("i.csv", "hit,q,a\n1,,5\n0,1,3\n"), label="hit", qid="q"),
         lambda: read_csv(write("i.csv", "hit,q,a\n1,1,5\n0,1,3\n"), label="hit", qid="q").qid.tolist() == ["1", "1"],
     ),

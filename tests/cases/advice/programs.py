@@ -1,7 +1,5 @@
 """Advice on mathematical programs: builders, models of Pyomo, program and solution files, solvers."""
 
-from __future__ import annotations
-
 import json
 import os
 from dataclasses import replace

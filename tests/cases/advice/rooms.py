@@ -1,7 +1,5 @@
 """Advice on measures, equal rows, first stages, fusion, latent models, pictures and certificates."""
 
-from __future__ import annotations
-
 import os
 
 import numpy as np

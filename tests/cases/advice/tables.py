@@ -2,8 +2,6 @@
 
 # ruff: noqa: E501 - messages stand here as they are written
 
-from __future__ import annotations
-
 import gzip
 import os
 from dataclasses import replace
@@ -354,7 +352,7 @@ PARQUET = {
             "{}: column {} {}; correct it": lambda: read_table(parquet("i.parquet", hit=Y - 2), label="hit"),
         },
     ),
-    "column {} {}; fill it in.": Row(
+    "column {} is empty{}; fill it in.": Row(
         lambda: read_table(parquet("i.parquet", q=[" "] + ["u"] * 39), label="hit", qid="q"),
         lambda: read_table(parquet("i.parquet", q=["u"] * 40), label="hit", qid="q").qid is not None,
     ),
