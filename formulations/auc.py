@@ -31,6 +31,7 @@ pair won and changes no zero, so no normalisation is needed.
 Source: [RudinWang2018, appendix A.1].
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,7 @@ import pyomo.environ as pyo
 from numpy.typing import ArrayLike
 
 from formulations.common import Assignment, documented, new_model, start, statistic
-from formulations.data import Floats, GradedList
+from formulations.data import Coefficients, Floats, GradedList
 from formulations.errors import FormulationError
 from formulations.options import Instance, instance_of
 from formulations.wins import Layout, asked_pairs, pair_layout, wins_of
@@ -48,7 +49,14 @@ PARTS = dict.fromkeys(NAMES, ("", "A.1"))  # appendix of [RudinWang2018] that st
 
 
 def build(
-    X: ArrayLike, y: Any = None, coefficients: Any = None, *, name: str = "auc", **options: Any
+    X: ArrayLike,
+    y: ArrayLike | None = None,
+    coefficients: Coefficients | None = None,
+    *,
+    qid: ArrayLike | None = None,
+    units: Iterable[Any] | None = None,
+    name: str = "auc",
+    **options: Any,
 ) -> pyo.ConcreteModel:
     """The AUC program; parameters and errors as for :func:`formulations.subrank.build`.
 
@@ -61,7 +69,7 @@ def build(
         With ``w``, ``z`` (and ``gamma``), the families named above and ``rerank_info``.
     """
     paid = _ranks if coefficients is None else coefficients
-    layout = _layout(instance_of(X, y, paid, **options))
+    layout = _layout(instance_of(X, y, paid, qid=qid, units=units, **options))
     model = new_model("auc", name, layout, PARTS)
     model.statistic = statistic(model, model.z)
     return documented(model, PARTS)

@@ -58,6 +58,7 @@ Places are distinct by construction (``j <= p``), so the distinct-rank cut has n
 Source: our own.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -67,7 +68,7 @@ import pyomo.environ as pyo
 from numpy.typing import ArrayLike
 
 from formulations.common import Assignment, documented, family, linear, named, new_model, start, statistic
-from formulations.data import Indices, Unit
+from formulations.data import Coefficients, Indices, Unit
 from formulations.levels import Ladder, climbed, level_rows
 from formulations.options import Instance, instance_of
 from formulations.wins import OPEN, WON, Layout, Wins, asked_pairs, nonzeros_bound, wins_of
@@ -93,7 +94,14 @@ PARTS = {  # prefixes of the short names of this program's own families, and wha
 
 
 def build(
-    X: ArrayLike, y: Any = None, coefficients: Any = None, *, name: str = "mixed", **options: Any
+    X: ArrayLike,
+    y: ArrayLike | None = None,
+    coefficients: Coefficients | None = None,
+    *,
+    qid: ArrayLike | None = None,
+    units: Iterable[Any] | None = None,
+    name: str = "mixed",
+    **options: Any,
 ) -> pyo.ConcreteModel:
     """The program of the problem itself; parameters and errors as for :func:`formulations.subrank.build`.
 
@@ -104,7 +112,7 @@ def build(
     ConcreteModel
         With ``w``, ``z``, ``s``, ``b``, ``c``, ``y`` (and ``gamma``), the families named above and ``rerank_info``.
     """
-    layout = _layout(instance_of(X, y, coefficients, **options))
+    layout = _layout(instance_of(X, y, coefficients, qid=qid, units=units, **options))
     chosen, few, placed = layout.instance.options, layout.few, layout.placed
     model = new_model("mixed", name, layout, PARTS)
     z = model.z

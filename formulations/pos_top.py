@@ -34,6 +34,7 @@ The optimum is the optimum of the problem itself: scaling ``w`` up to the surfac
 Source: our own; the statistic is that of [LiJinZhou2014].
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -42,7 +43,7 @@ import pyomo.environ as pyo
 from numpy.typing import ArrayLike
 
 from formulations.common import Assignment, documented, family, linear, named, new_model, start, statistic
-from formulations.data import Floats, Unit
+from formulations.data import Coefficients, Floats, Unit
 from formulations.errors import FormulationError
 from formulations.options import Instance, instance_of
 from formulations.wins import ENTRIES_OF_A_FEATURE, ROUNDING, Layout, reach, wins_of
@@ -60,7 +61,14 @@ PARTS = {  # prefixes of short names, and what the components mean
 
 
 def build(
-    X: ArrayLike, y: Any = None, coefficients: Any = None, *, name: str = "pos_top", **options: Any
+    X: ArrayLike,
+    y: ArrayLike | None = None,
+    coefficients: Coefficients | None = None,
+    *,
+    qid: ArrayLike | None = None,
+    units: Iterable[Any] | None = None,
+    name: str = "pos_top",
+    **options: Any,
 ) -> pyo.ConcreteModel:
     """The Pos@Top program; parameters and errors as for :func:`formulations.subrank.build`.
 
@@ -72,7 +80,7 @@ def build(
     ConcreteModel
         With ``w``, ``h``, ``a`` (and ``gamma``), the families named above and ``rerank_info``.
     """
-    layout = _layout(instance_of(X, y, _top if coefficients is None else coefficients, **options))
+    layout = _layout(instance_of(X, y, _top if coefficients is None else coefficients, qid=qid, units=units, **options))
     rows, epsilon, divisors = layout.instance.X.tolist(), layout.instance.options.epsilon, layout.divisors
     model = new_model("pos_top", name, layout, PARTS, divisors.values())
     w = list(model.w.values())

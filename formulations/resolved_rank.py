@@ -65,6 +65,7 @@ Source: [RudinWang2018, (11)-(21)], with ``M_ik`` and ``U_ik`` for their number 
 """
 
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, NamedTuple
@@ -74,7 +75,7 @@ import pyomo.environ as pyo
 from numpy.typing import ArrayLike
 
 from formulations.common import Assignment, Term, documented, family, linear, named, new_model, start, statistic
-from formulations.data import Floats, Indices
+from formulations.data import Coefficients, Floats, Indices
 from formulations.errors import FormulationError, FormulationWarning
 from formulations.levels import RankLayout, Standing, climbed, level_rows, rank_cuts, rank_levels
 from formulations.options import Instance, instance_of
@@ -114,7 +115,14 @@ WIDE = 1e-3  # margin above which the gap between 0 and it is likely to cost som
 
 
 def build(
-    X: ArrayLike, y: Any = None, coefficients: Any = None, *, name: str = "resolved_rank", **options: Any
+    X: ArrayLike,
+    y: ArrayLike | None = None,
+    coefficients: Coefficients | None = None,
+    *,
+    qid: ArrayLike | None = None,
+    units: Iterable[Any] | None = None,
+    name: str = "resolved_rank",
+    **options: Any,
 ) -> pyo.ConcreteModel:
     """The ResolvedRank program; parameters and errors as for :func:`formulations.subrank.build`.
 
@@ -128,7 +136,7 @@ def build(
     FormulationWarning
         For a margin above :data:`formulations.resolved_rank.WIDE`.
     """
-    instance = instance_of(X, y, coefficients, **options)
+    instance = instance_of(X, y, coefficients, qid=qid, units=units, **options)
     epsilon = instance.options.epsilon
     if instance.options.corrections is not None:
         raise FormulationError(
