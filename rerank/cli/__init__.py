@@ -83,9 +83,7 @@ def main() -> None:
 
 
 def _open_streams() -> None:
-    """Let standard streams that are closed go nowhere, and print what a stream's encoding lacks as its code. The next
-    file that is opened would take the number of a closed one, and get what a library prints.
-    """
+    """Let closed streams go nowhere, for the next file would take their number; escape what an encoding lacks."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(number)

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 PROVED, BAD_INPUT, FEASIBLE, NO_SOLUTION, FAILED = 0, 2, 3, 4, 5
 STOPPED = 130  # as shells have it for Ctrl-C
-
 Answer = TypeVar("Answer")
 
 Details = Annotated[bool, typer.Option("--details", help="Print numbers, weights, options and seconds, too.")]

@@ -28,12 +28,10 @@ SHOWN = {"hours": 1, "vibration": 1, "temperature": 0, "load": 0}
 LISTS, STUDENT = 50, 2.01  # lists to come, and the 97.5 % point of Student's t for so many
 TO_COME = 1_000_000  # seed of the first list to come; the fits see smaller seeds
 SEED = 1  # the draw that is shown; ``python -m benchmarks.guard`` has others
-
 SIMPLE = ("logistic+squares", "logistic+head20")
 """What is compared on the lists to come: squares as columns, and a refit on the first 20 % of its own list."""
 
 RADII = (0.1, 1.0)  # two of the default radii, in standard deviations of the first stage's score
-
 WORK = "Fitting logistic regression, simple rivals and corrections, on folds and on all rows ..."
 AGAIN = "The same on machines that fail in one way ..."
 
@@ -131,10 +129,7 @@ def guarded(
     others: Mapping[str, Callable[[Any, Any], Callable[[Any], Any]]] = MappingProxyType({}),
     **choice: Any,
 ) -> Case:
-    """Fit on one made-up list and rank lists to come, which are the same for every seed. ``others`` are further scores
-    to compare with: functions from rows and labels to a function that scores rows, and ``choice`` holds parameters of
-    :class:`rerank.RerankerCV`.
-    """
+    """Fit on a made-up list and rank lists to come, the same for every seed; ``others`` make further scores of X, y."""
     import numpy as np
     from sklearn.base import clone
 

@@ -183,9 +183,7 @@ def check_meant(
 
 
 def held_out_gain(fitted: Callable[[Table], Reranker], table: Table, share: float, est: Reranker) -> str:
-    """A sentence: the statistic of rows that a second fit did not see, by the first stage and by the fit. ``fitted``
-    makes the fit of a table, choices by folds included; ``est`` has statistic, gain and seed.
-    """
+    """A sentence: the statistic of rows that a second fit, made by ``fitted``, did not see, and its first stage."""
     from rerank.ranks import evaluate
     from rerank.reranker.data import units_of
     from rerank.reranker.selection.folds import splits_of

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from rerank.scorecard import Card
 
 Section = tuple[str, list[Part]]  # a heading and what stands below it
-
 GIVEN = "Taken as given from the model file"
 """What nobody can recompute from rows and file; ``rerank verify`` lists it under the same name."""
 
@@ -339,10 +338,7 @@ class Lead(NamedTuple):
 
 
 def lead_of(est: Reranker, table: Table, scores: NDArray[Any], first: NDArray[Any] | None) -> Lead:
-    """Value, that of the first stage, and the interval of the lead: 1.96 standard errors on each side. The error is
-    that of paired differences of rows, or of lists where there are several
-    (:meth:`rerank.ranks.evaluator.Evaluator.lead`). Rows of equal score count as in any order, on average.
-    """
+    """Value, first stage and chance with ties on average, and the 95 % interval of the lead by paired differences."""
     import numpy as np
 
     from rerank.ranks.evaluator import Evaluator

@@ -74,9 +74,7 @@ def convert(
 
 
 def _is_run(text: str, judged: bool) -> bool:
-    """Whether a file is a TREC run: by NAME=FILE, by its suffix, or, where that is no table's, by what it holds.
-    ``judged`` says that there are judgements, which are for runs alone.
-    """
+    """Whether a file is a TREC run: by NAME=FILE, suffix or lines; judgements (``judged``) are for runs alone."""
     from rerank.io.reader import is_table, suffix_of
     from rerank.io.trec import reads_as
 

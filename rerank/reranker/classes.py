@@ -17,9 +17,7 @@ WORD = "cuts"  # name of the entries of a model file
 
 @dataclass(frozen=True, eq=False)
 class Classes:
-    """Labels from irrelevant to most relevant, and the cuts between them. Scores that are compared within lists only,
-    and weights that were read from a solution file, have no cuts.
-    """
+    """Labels from irrelevant to most relevant, and the cuts between them where scores are one by one."""
 
     grades: tuple[int, ...]  # ascending; the first is 0
     labels: TwoLabels | None  # what stands for the grades 0 and 1

@@ -131,11 +131,9 @@ def names_in(stage: Any) -> set[str]:
 
 
 def columns_of(X: Any, y: Any = None, features: Any = None, used: Collection[str] = ()) -> Rows:
-    """The rows of a training table with the columns that ``features`` names: names, numbers, a mask or a transformer.
-
-    A callable gets the table and returns names, numbers or a mask. None takes the columns that hold numbers and miss
-    none; the others are left out. A saved index is taken where it is chosen so, or among those ``used`` by a first
-    stage.
+    """The rows of a training table with the columns that ``features`` names: names, numbers, a mask, a function of the
+    table that gives these, or a transformer. None takes what holds numbers and misses none. A saved index is taken
+    where it is chosen, or among those ``used`` by a first stage.
     """
     table = as_table(X)
     transformer = hasattr(features, "fit") and hasattr(features, "transform")

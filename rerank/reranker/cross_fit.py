@@ -37,9 +37,7 @@ class Staged:
 
 
 def staged(data: Data, task: Task, clock: Clock | None = None) -> Staged | None:
-    """The first stage of a fit, cross-fitted if the task say so; None if every row is a candidate. No fold is begun
-    that would not end in the time of the clock.
-    """
+    """The first stage, cross-fitted if the task says so and the clock allows; None if every row is a candidate."""
     if task.first_stage is None:
         if task.radius is None:
             return None

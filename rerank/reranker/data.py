@@ -176,9 +176,7 @@ class Arguments:
 
 
 def data_of(arguments: Arguments, options: Mapping[str, Any], estimator: Any) -> Data:
-    """Training data as a user gives them, checked, by the ``options`` of the reranker. Rows of weight 0 are not there.
-    The ``estimator`` gets scikit-learn's record of names and number of the columns.
-    """
+    """A user's training data, checked; the ``estimator`` gets scikit-learn's record of names of the columns."""
     X, y, stage = held(arguments.X), held(arguments.y), options["first_stage"]
     sides = {name: getattr(arguments, name) for name in ("qid", "groups", "people")}
     named = tuple(dict.fromkeys(side for side in sides.values() if isinstance(side, str)))
@@ -254,9 +252,7 @@ def numbered(ideal_gains: IdealGains, names: tuple[Any, ...]) -> IdealGains:
 def gains_and_weights(
     y: Floats, gain: Gain, sample_weight: Floats | None, query_weight: Weights, lists: tuple[Any, Indices] | None
 ) -> tuple[Floats, Floats | None]:
-    """Gain of each row and weight of its list. ``query_weight`` maps list ids to weights (1 for others), or has a
-    number for each row, the same in all of a list.
-    """
+    """Gain of each row and weight of its list; ``query_weight`` is by list id (1 for others), or by row."""
     gains = weighted_gains(y, gain, sample_weight)
     if not np.any(gains > 0):
         raise InputError(

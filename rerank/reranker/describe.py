@@ -27,7 +27,6 @@ MOST = 6  # corrections that are told
 SLACK = 1e-6  # what a solver's bound may lack where it is rounded down to a whole number of rows
 USUALLY_PROVED = 4  # columns up to which a fit is mostly proved
 CORRECTIONS = "Corrections"  # how the sentence on them begins
-
 PRESOLVED = "presolve=True with more time_limit lets the search prove it."
 PROVE = "load_solution(..., prove=60), or rerank import --prove 60,"
 """What helps to a proof of weights that a solver found, and of weights that were read from a file."""
@@ -362,9 +361,7 @@ def message(r: Result) -> str:
 
 
 def proof_of(r: Result, them: str = "allowed weights", name: str = "") -> str:
-    """What is proved of the weights, and whose the proof is; ``them`` is what the bound speaks of, ``name`` what is
-    fitted.
-    """
+    """What is proved of the weights, and on whose word; the bound speaks of ``them``, and ``name`` is fitted."""
     status, name, who = status_of(r), name or _valued(r), r.bound_solver or "the solver"
     read, gap = r.solver == "file", up(r.gap)
     if status == "optimal":
@@ -414,9 +411,7 @@ def proof_of(r: Result, them: str = "allowed weights", name: str = "") -> str:
 
 
 def audit_of(r: Result, bound: float, found: float | None) -> str:
-    """What no allowed weights exceed on the lists of the fit, whatever the margin. The ``bound`` is on what is fitted,
-    without margin and penalty; ``found`` is the same of the weights that were found.
-    """
+    """What no allowed weights exceed on the fit's lists (``bound``), and what was ``found``, without the margin."""
     asked, whole, halves = r.asked, _counts(r) and not r.asked.smoothed, r.ties == "average"
     numbers = [] if found is None else [f"{four(found)} found"]
     if r.first_stage_statistic is not None and not asked.smoothed:
@@ -506,9 +501,7 @@ def numbers_table(r: Result) -> Cells:
 
 
 def corrections_in_words(names: Sequence[str], weights: Floats, spread: Floats) -> str:
-    """One sentence on what a fit changed, the largest corrections first; ``""`` if it changed nothing. Weights are in
-    standard deviations of the first stage's score for one of the column; ``spread`` has the columns'.
-    """
+    """The largest corrections in words; weights in deviations of the score for one of the column (``spread``)."""
     order = [int(j) for j in np.argsort(-np.abs(weights), kind="stable") if weights[j] != 0]
     if not order:
         return ""

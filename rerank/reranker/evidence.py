@@ -240,9 +240,7 @@ def _option_name(params: Mapping[str, Any], varied: Sequence[str]) -> str:
 
 
 def evidence_of(entries: Mapping[str, Any], statistic: str) -> Evidence | None:
-    """The evidence that :meth:`Evidence.to_dict` wrote, from a file that nobody vouches for: ValueError for what is
-    odd. None for the evidence of a version that judged by other numbers, with ``judge`` among its entries.
-    """
+    """The evidence of an untrusted file, ValueError if odd; None where a version judged otherwise (``judge``)."""
     if "judge" in entries:
         return None
     if odd := set(entries) ^ _STORED:

@@ -126,9 +126,7 @@ def top_of(name: Any) -> int | None:
 
 
 def too_many(stage: FirstStage | None, max_features: int | None, columns: Columns) -> int | None:
-    """How many columns a first stage of this package ranks by, if that is more than a limit. A score that the user
-    gives, ready or as a model of others, is one column.
-    """
+    """How many columns an own first stage ranks by, if more than a limit; a score that the user gives is one column."""
     if stage is None or max_features is None or not is_own_name(stage.name):
         return None
     used = len(columns.inputs) if stage.coef is None else int(np.count_nonzero(stage.coef))
@@ -177,10 +175,7 @@ def fit_first_stage(
     sample_weight: Floats | None = None,
     random_state: Any = None,
 ) -> tuple[FirstStage, Floats]:
-    """The fitted first stage and its scores; an estimator that is already fitted is used as it is. It is
-    ``"logistic"``, also with ``"+"`` and :data:`VARIANTS`, a scorer of this package, a column of the table, any
-    scikit-learn estimator, a function from a table to scores, or one score for each row.
-    """
+    """The fitted first stage, by name or as it is given, and its scores of the rows; what is fitted stays so."""
     if (ready := _ready(first_stage, rows)) is not None:
         return ready
     named, said = isinstance(first_stage, str), ""
@@ -281,9 +276,7 @@ def _ready(first_stage: Any, rows: Rows) -> tuple[FirstStage, Floats] | None:
 
 
 def linear_stage(weights: Any, rows: Rows) -> tuple[FirstStage, Floats]:
-    """A prior that is given by weights: one for each column that can be reranked, or ``"equal"``. Equal weights are of
-    columns divided by their standard deviation.
-    """
+    """A prior of weights, one for each column that can be reranked; "equal" is one over each standard deviation."""
     chosen = rows.columns.chosen
     if rows.columns.transformer is not None:
         raise InputError("A prior of weights is for columns of X, and features makes others; give it a first stage.")
@@ -306,10 +299,7 @@ def linear_stage(weights: Any, rows: Rows) -> tuple[FirstStage, Floats]:
 
 @uncounted()
 def _logistic(name: str, rows: Rows) -> tuple[Any, str]:
-    """The logistic regression that a name stands for, and a sentence on columns that it leaves out. If columns of
-    numbers that miss none are all that there is to learn from, it is one of these, whose weights are kept as numbers;
-    else one of the table as it is, which has its own sentence.
-    """
+    """The regression by that name, of numbers where there is nothing else to learn from; columns left out, told."""
     from rerank.scorers import TableLogistic
 
     options, columns, sparse = variant_options(name), rows.columns, is_sparse(rows.given)

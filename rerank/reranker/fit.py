@@ -40,7 +40,6 @@ Solve = Callable[[Problem, Task, Clock, Floats | None], Solution]
 
 UNUSED = "decides nothing"  # what the note says on a first stage whose score is not used
 LATE = "nothing was left for the search"  # what the note says on a fit whose time was over before its search
-
 BOXES, MORE_BOXES = 5e9, 4
 """Boxes for a bound with a tied pair as one half: so many divided by the pairs, and so many times those of the fit."""
 
@@ -49,8 +48,7 @@ NOTHING_SOLVED = "solver is 'none', which solves nothing; use solver='search' fo
 FIRST_STAGE_SHARE = 0.4  # share of the time for a first stage of this package; others run to their end
 
 
-ROUNDING = 1e-12
-"""Relative difference that sums of the same doubles may have on two machines: a smaller lead is none."""
+ROUNDING = 1e-12  # relative difference that sums of the same doubles may have on two machines: a smaller lead is none
 
 
 def fit(data: Data, task: Task, clock: Clock, first: Staged | None = None) -> FittedState:
@@ -71,9 +69,8 @@ def concluded(
     solve: Solve | None = None,
     ties: Ties | None = None,
 ) -> FittedState:
-    """The fitted state of a stated problem: the better of the weights and the first stage, by what is fitted. Without
-    ``solve`` it is what ``task.solver`` names. Equal scores count in the statistic as it says, or by ``ties``; a value
-    counts them against the row.
+    """The state of a stated problem: the better of first stage and weights, which ``solve`` finds, or ``task.solver``.
+    Equal scores count in the statistic as it says, or by ``ties``; a value counts them against the row.
     """
     problem, statistic, searched = training.problem, task.statistic, solve is None and task.solver != "none"
     scores, stage = (None, None) if first is None else (first.scores, first.stage)

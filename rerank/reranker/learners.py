@@ -27,7 +27,6 @@ GROUPED = ("group", "group_id")
 """Parameters of ``fit`` by which rankers learn where lists end: LightGBM and XGBoost, CatBoost."""
 
 LEAST_CHANCE = 1e-15  # probabilities nearer to 0 or 1 are moved here, so that log-odds are finite
-
 LEAST_COLUMN = 2.0**-1000
 """Columns of smaller numbers get no weight in their own unit, which would be beyond the largest number."""
 
@@ -52,11 +51,8 @@ def is_fitted(estimator: Any) -> bool:
 
 
 def fitted(estimator: Any, X: Any, y: Floats, qid: NDArray[Any] | None, sample_weight: Floats | None) -> Any:
-    """A fitted clone, of a table as the user gave it, or of its numeric columns.
-
-    Classifiers learn ``y > min(y)``; regressors, rankers and scorers that take grades learn the grade itself. Lists and
-    weights are passed to estimators whose ``fit`` takes them. Rankers that take groups get the rows sorted by list;
-    those of XGBoost weigh lists, so weights of rows are not passed to them.
+    """A fitted clone. Classifiers learn ``y > min(y)``, regressors, rankers and scorers that take grades the grade.
+    Lists and weights go where ``fit`` takes them, rows sorted by list to rankers that take groups.
     """
     fresh = clone(estimator)
     last = fresh.steps[-1] if isinstance(fresh, Pipeline) else None
@@ -141,10 +137,7 @@ def name_of(estimator: Any) -> str:
 
 
 def affine_part(estimator: Any, X: Floats, scores: Floats) -> tuple[Floats | None, float]:
-    """Weights (d,) in original units and the intercept, if an estimator gives ``scores`` of ``X`` that are affine. That
-    is so of a linear model, or a pipeline of standard scalers and a linear model, frozen or not. None for weights if
-    the scores are not affine, or not known to be.
-    """
+    """Weights (d,) and intercept of a linear model, perhaps scaled, if they give the ``scores`` of X; else None."""
     whole = thawed(estimator)
     steps = [step for _, step in whole.steps] if isinstance(whole, Pipeline) else [whole]
     *before, last = map(thawed, steps)
@@ -169,9 +162,8 @@ def affine_part(estimator: Any, X: Floats, scores: Floats) -> tuple[Floats | Non
 
 
 def standardised(scorer: Any, X: Any, names: Sequence[str]) -> Any:
-    """A pipeline that fits the scorer to standardised columns. Columns of a size whose squares are not finite, or
-    vanish, are divided by a power of two before. That is exact, so the scores are those of the table in such a unit. A
-    column so small that its weight would be no number is refused.
+    """A pipeline of scaling and scorer. Columns whose squares are not finite, or vanish, are first divided by a power
+    of two, which is exact; one so small that its weight would be no number is refused.
     """
     ends = (X.max(axis=0), X.min(axis=0))
     top, bottom = (end.toarray().ravel() if is_sparse(end) else np.asarray(end) for end in ends)

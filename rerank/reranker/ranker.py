@@ -30,9 +30,7 @@ from rerank.reranker.state import FittedState, free_name
 
 
 class Ranker(ShownMixin, BaseEstimator):
-    """Ranks rows by a fitted state; a base class of :class:`rerank.Reranker` and :class:`rerank.RerankerCV`. A
-    classifier for scikit-learn, whose classes may be grades.
-    """
+    """Ranks rows by a fitted state, as a classifier of scikit-learn whose classes may be grades."""
 
     takes_grades = True
     stat: Any

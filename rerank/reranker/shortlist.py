@@ -45,9 +45,8 @@ def cut(scores: Floats, n_candidates: int | None) -> float:
 def shortlist(
     scores: Floats | None, gains: Floats, qid: NDArray[Any] | None = None, n_candidates: int | None = None
 ) -> Shortlist:
-    """Head and tail of every list under first-stage scores (n,); without scores every row is in the head. With one list
-    the threshold is the cut of that list. With several it is the score that as many training rows reach as there are
-    rows in all heads, because a single row has no list.
+    """Head and tail of every list by first-stage scores (n,), all head without. The threshold of several lists is the
+    score that as many rows reach as are in all heads, because a single row has no list.
     """
     n = gains.size
     lists = [rows for _, rows in rows_by_list(qid, n)]

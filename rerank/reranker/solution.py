@@ -18,7 +18,6 @@ from rerank.statistics import RankStatistic
 KEEPING = ("first_stage_kept", "already_ideal", "nothing_to_find", "nothing_to_reorder")
 """Statuses of a fit that ended with the first stage."""
 CLAIM_SLACK = 1e-4  # relative difference between a solver's figures and exact ones that is rounding
-
 STATUSES = ("optimal", "optimal_by_solver", "feasible", *KEEPING)
 
 SOURCES = {

@@ -29,9 +29,8 @@ MOST_TOLD = 3  # columns that are told of a row
 
 
 class Reason(NamedTuple):
-    """A row's score, in the unit of the weights, and the columns that moved it most, with what each adds, largest
-    first. The score is that of the first stage where that alone has placed the row. No columns where the score is no
-    sum over columns, or the row is below the shortlist.
+    """A row's score in the unit of the weights, or the first stage's where that placed it, and what the columns that
+    moved it most add, largest first; None where the score is no sum, or the first stage placed it.
     """
 
     score: float
@@ -195,34 +194,26 @@ class FittedState:
 
     @property
     def by_threshold(self) -> bool:
-        """Whether the threshold decides if a new row is in the head: so after a fit on one list. After a fit on several
-        lists, the K best rows of each new list are reranked.
-        """
+        """Whether the threshold makes the head, as after one list; after several it is the K best of each list."""
         return self.result.n_lists == 1
 
     def row_scores(self, rows: Rows, first: Floats | None = None) -> Floats:
-        """Scores of single rows: the threshold decides between head and tail; ``first`` are the first stage's, where
-        known.
-        """
+        """Scores of single rows, by the threshold; ``first`` are the first stage's, where known."""
         first = self.first(rows) if first is None else first
         if first is None or not self.reranks:
             return self._head(rows, first) if first is None else first
         return stack(first, self._head(rows, first), first >= self.threshold, self.threshold, self.weights.size)
 
     def single_scores(self, rows: Rows, first: Floats | None = None) -> Floats:
-        """The scores of :meth:`row_scores`, in one unit for all fits where there is one. With a radius over whole lists
-        that is the unit of the first stage's score, so that scores of several folds and of a first stage that is kept
-        can be compared.
-        """
+        """Those of :meth:`row_scores`, but in the first stage's unit where whole lists are corrected."""
         scores = self.row_scores(rows, first)
         return self._in_unit(scores) if self.anchored and self.reranks and math.isinf(self.threshold) else scores
 
     def reasons(
         self, rows: Rows, lists: NDArray[np.generic] | None, which: Indices, most: int = MOST_TOLD
     ) -> list[Reason]:
-        """Score of the rows ``which``, and what moved them: weight x (value - mean of the reranked rows of the list).
-        ``rows`` are all rows of the lists. Of a first stage that is corrected the weights are the corrections alone:
-        they moved the row from its place.
+        """Score of the rows ``which`` among all rows of the lists, and what moved them: weight x (value - mean of the
+        list's reranked rows); of a corrected first stage the corrections alone.
         """
         stage, moved = self.first_stage, np.ones(rows.n, dtype=bool)
         first = self.first(rows)
@@ -256,9 +247,7 @@ class FittedState:
         return found
 
     def with_classes(self, rows: Rows, y: Floats, first: Floats | None) -> Self:
-        """The state with the classes of the training rows, and with cuts if rows are scored one by one. ``first`` are
-        the first stage's scores of these rows, out-of-fold where there are folds.
-        """
+        """The state with the classes of the training rows, and cuts by scores; ``first`` are the first stage's."""
         scores = self.single_scores(rows, first) if self.by_threshold else None
         return replace(self, classes=classes_of(y, self.labels, scores))
 

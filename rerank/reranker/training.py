@@ -53,9 +53,8 @@ class Training:
 
 
 def stated(data: Data, task: Task, first: Staged | None) -> tuple[Task, Training]:
-    """Cut the shortlist, drop the columns that are constant on it, and state the problem. With a radius it is that of
-    correcting the first stage's scores, if these are not all equal; else the free one. The task gets the number of rows
-    of a list that are reranked.
+    """Cut the shortlist, drop columns that are constant on it, and state the problem: with a radius that of correcting
+    the first stage's scores, unless these are all equal. The task gets the number of rows reranked.
     """
     statistic, columns = task.statistic, data.rows.columns
     scores, stage = (None, None) if first is None else (first.scores, first.stage)
@@ -154,13 +153,9 @@ def _corrections(
     features: Indices,
     options: dict[str, Any],
 ) -> tuple[Problem | None, Indices, Indices | None]:
-    """The problem of correcting the scores, the columns that it has, and its rows where it may leave some out.
-
-    Deviations are those of all training rows, not of the heads alone. None for the problem if no column varies. Of one
-    list in which only the first places count, the problem holds the rows that some allowed corrections bring near these
-    places (:mod:`rerank.problem.reduced`), in the order of the list. ``coef`` are weights of the score where it is
-    affine in the columns of ``data.X``, rows of ``lists`` are places in ``head_rows``, and ``options`` go to
-    `Problem.build`.
+    """The problem of correcting scores, its columns, and its rows where it leaves some out: of one list in which the
+    first places count, those that corrections bring near them (:mod:`rerank.problem.reduced`). Deviations are of all
+    training rows. ``coef`` are weights of an affine score; rows of ``lists`` are places in ``head_rows``.
     """
     table = np.column_stack([scores, data.X[:, features]])
     spread = np.concatenate([deviations(scores[:, None]), data.spread[features]])
@@ -202,9 +197,7 @@ def _tied_tails(data: Data, statistic: RankStatistic, scores: Floats | None, sho
 
 
 def _on_heads(quotas: tuple[Quota, ...], short: Shortlist, head_rows: Indices) -> tuple[Quota, ...]:
-    """The quotas on the rows of all heads, numbered through; none may look at more places than a head has above its
-    tail.
-    """
+    """The quotas on the rows of all heads, numbered through; none may look at places below a head with a tail."""
     shortest = min((head.size for head, tail in zip(short.heads, short.tails) if tail.size), default=None)
     for quota in quotas:
         if shortest is not None and quota.first > shortest:
@@ -243,9 +236,7 @@ def _least_candidates(data: Data, statistic: RankStatistic, scores: Floats | Non
 
 
 def _repeats(table: Floats, gains: Floats, lists: Indices) -> tuple[int, int]:
-    """Rows equal to an earlier row of their list, and those among them whose gain differs from its first row's. No
-    weights can order such rows. If their gains differ, no weights reach the ideal value.
-    """
+    """Rows equal to an earlier one of their list, whatever the weights, and those of them whose gain is another."""
     groups = duplicates(table, qid=lists) if table.shape[1] else []
     conflicts = sum(int(np.sum(gains[group] != gains[group[0]])) for group in groups)
     return sum(len(group) - 1 for group in groups), conflicts
@@ -267,9 +258,7 @@ def fitted_scores(data: Data, training: Training, scores: Floats | None, w: Floa
 
 
 def theorem_of(problem: Problem | None) -> str:
-    """A sentence: whether Subrank and ResolvedRank provably have the same optimum on the shortlist. Empty where neither
-    states the problem.
-    """
+    """Whether Subrank and ResolvedRank provably share their optimum here, told; "" where neither states it."""
     if problem is None or problem.anchored or problem.rows or problem.by_sum:
         return ""
     if np.bincount(np.concatenate([item.rows for item in problem.lists])).max() > 1:  # pairs of more than two labels
@@ -304,9 +293,8 @@ def _given_weights(given: Any, names: Sequence[str]) -> Floats:
 def start_weights(
     problem: Problem, data: Data, training: Training, stage: FirstStage | None, given: Any = None
 ) -> Floats | None:
-    """Weights to start from in scaled space, cut to signs, limits and support limit; None if there are none. The first
-    stage's, if it is affine, and in anchored problems the first stage itself; or those that are ``given`` in the
-    table's own units, by name or one for each column, as ``coef_`` has them.
+    """Weights to start from, scaled and within signs, limits and support; None if there are none. Those of an affine
+    first stage, in anchored problems no correction, or ``given`` in the table's units as ``coef_`` has them.
     """
     columns = data.rows.columns
     chosen = columns.chosen[training.features]

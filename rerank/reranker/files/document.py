@@ -30,14 +30,12 @@ from rerank.reranker.task import task_of
 from rerank.statistics import Custom, RankStatistic, fitted_statistic, parse
 
 NUMBERS = ("numpy", "scipy", "scikit-learn", "highspy", "numba")  # packages on which the numbers of a fit depend
-
 OPTIONAL = ("pyomo", "matplotlib", "pandas", "polars", "pyarrow", "lightgbm", "xgboost", "catboost", "ray")
 """Packages that are used where they are installed, for programs, pictures, tables and first stages."""
 
 # Names of the columns that a command read.
 COLUMNS = ("label_column", "qid_column", "id_column", "weight_column", "people_column", "positive_label")
-TABLE = "table"
-"""Entries of the task below this name are the state of a first stage that learned from a table as it is."""
+TABLE = "table"  # entries of the task below this name are the state of a first stage that learned from a table as it is
 
 # Lists of that state, and of squares, which may be empty, and then have no entry.
 _LISTS, _SQUARES = ("columns", "left_out", "centre", "square_of"), ("centre", "scale", "square_of")
@@ -176,10 +174,7 @@ def columns_of(doc: ModelDocument) -> Columns:
 
 
 def kinds_of(doc: ModelDocument) -> dict[str, Kind]:
-    """What the columns of a table hold for this model, in their order; without those that it never looks at. A column
-    that was left out, because it held no numbers or missed some, may still be one of a first stage that learned from
-    texts and gaps.
-    """
+    """What the columns of a table hold for this model, in their order, without those that it never looks at."""
     columns = columns_of(doc)
     names, stage = doc.feature_names, _stage_of(doc, None, columns)
     complete = (columns.chosen if columns.squares is None else columns.squares.columns_).tolist()

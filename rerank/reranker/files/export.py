@@ -124,10 +124,8 @@ NOTHING = Support()
 def export(
     state: FittedState, formulation: str, path: AnyPath, choices: dict[str, Any], model: Any = None
 ) -> tuple[str, str, dict[str, int]]:
-    """Write the program of the fitted problem with a sidecar from which :func:`imported` rebuilds the state.
-
-    A ``model`` of :func:`named_model` is written with what its user added. Returns both paths and the program's rows,
-    columns, integer columns and non-zeros.
+    """Write the program of the fitted problem, or a ``model`` of :func:`named_model` with what was added to it, and a
+    sidecar for :func:`imported`. Both paths, and the program's rows, columns, integer columns and non-zeros.
     """
     problem = state.known_problem()
     beside, is_sidecar = mps.sidecar_path(path), False
@@ -176,9 +174,7 @@ def program_of(model: Any, problem: Problem, choices: dict[str, Any]) -> OwnProg
 
 
 def fit_model(state: FittedState, model: Any, options: dict[str, Any]) -> FittedState:
-    """The state with the weights that are best in a user's model, which gets the values of its variables. ``options``
-    are the estimator's parameters as they are now: solver, time limit and the like may differ from the fit's.
-    """
+    """The state with the best weights of a user's model, whose variables are set; ``options`` are those of now."""
     from formulations.compile import variables_of
 
     problem, solver = state.known_problem(), options["solver"]
@@ -249,9 +245,8 @@ def _kept(
     who: str,
     **reported: Any,
 ) -> FittedState:
-    """The state with weights that keep a user's program, and the smallest bound that holds for them. The weights are
-    some columns of the ``point`` (n,). ``bound`` is that of the solver on its objective, in the unit of the value,
-    infinite if there is none, and ``who`` the solver or file.
+    """The state with weights at a ``point`` (n,) of a user's program, and the smallest bound that holds for them.
+    ``bound`` is that of the solver or file ``who``, in the unit of the value, infinite if there is none.
     """
     old, problem, value = state.result, own.problem, found.value
     limit, source, by = _known_bound(old, problem)
@@ -492,8 +487,7 @@ _COUNTS = (
     re.compile(rb"^s (?:mip|bas|ipt) (\d{1,12}) \d{1,12} ", re.M),
     re.compile(rb"\AProblem:[^\n]*\nRows: +(\d{1,12})\s*$", re.M),
 )
-GAP = 1e-3
-"""Relative gap at which no solver calls a point optimal unless it was asked to; 1e-4 is a common default."""
+GAP = 1e-3  # relative gap at which no solver calls a point optimal unless it was asked to; 1e-4 is a common default
 # Sums of the same doubles, on another machine.
 _CLOSE = 1e-9
 
@@ -517,10 +511,7 @@ def check_program(read: Program, own: Program, source: str) -> None:
 
 
 def check_rows(solution: AnyPath, own: Program) -> bool:
-    """Refuse a solution file of a program with more or fewer rows, where the file counts them.
-
-    A program file of the same name beside the solution is compared, too. Returns whether anything counted the rows.
-    """
+    """Refuse a file of a program with other rows, or beside such a program; whether anything counted the rows."""
     name = Path(solution).name
     with stated_wrong():
         content = file_bytes(solution)

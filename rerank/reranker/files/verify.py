@@ -83,7 +83,6 @@ ROUNDED = (
 )
 """Sums of doubles, whose last bits depend on the machine, but for the value of weights, which is exact."""
 WIDE = 60  # signs of what is stated that a table shows
-
 KEPT_BY_ROWS = "held-out rows kept the first stage, so that nothing is said of other weights"
 
 CLOSE = 1e-12  # relative difference that two sums of the same doubles may have on two machines
@@ -516,10 +515,7 @@ def _shown(value: Any) -> str:
 def refit(
     doc: ModelDocument, table: Table, where: str, first_stage: Any = None, query_weight: Weights = None
 ) -> tuple[FittedState, Data, Staged | None]:
-    """The state with its problem, as right after the fit; the training data, and the first stage. ``where`` is the
-    model's name in messages. A first stage is needed if it is not in the file, and weights of lists if ``fit`` got
-    some.
-    """
+    """The state with its problem as after the fit, the data, and the first stage; ``where`` is the model's name."""
     if table.y is None:
         raise InputError("The table has no labels; name the column that holds them.")
     if table.X.shape[1] != len(doc.feature_names):

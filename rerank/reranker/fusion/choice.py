@@ -32,7 +32,6 @@ from rerank.reranker.task import task_of
 from rerank.statistics import parse
 
 FOLDS_SHARE = 0.75  # share of the time for the folds; the rest is for the fit on all queries
-
 FEW_QUERIES, SOME_QUERIES, MANY_QUERIES = 20, 50, 200
 """With few queries no weights are searched for, and the folds are dealt five times. From some on they are dealt once,
 not twice. From many on no fold learns from more: to compare options they are enough, and all queries are held out."""
@@ -44,16 +43,13 @@ FEW_TOLD = (
 
 BAR = 1.5  # standard errors by which anything else must lead the first kind of weights (docs/decisions/0028)
 Folds = Sequence[tuple[Lists, Lists]]  # training and held-out lists of each fold
-
 Make = Callable[[Floats, float | None], Reranker]
 """What corrects the score of some weights within a radius, or fits free weights without one."""
 
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """What is best on held-out queries, or the null, as an option; what folds said, if there were any. ``held`` are its
-    held-out values (lists,), and ``by_fold`` its weights of each fold, if there was time.
-    """
+    """What is best on held-out queries, or the null, and what folds said, if there were any."""
 
     option: Option
     kept: bool = False
@@ -86,15 +82,13 @@ OVER = f"the {FOLDS_SHARE:.0%} of the time_limit of {{}} s that folds have were 
 
 UNSURE = ("single", "logistic alone", "logistic of any sign")  # weights that are not tried with few queries
 NO_ENGINE = ("z",)  # normalisers that no search engine has; they are taken where they lead like any other option
-
 TOLD = {"given": "Equal weighting", "logistic": "Logistic regression, averaged with equal weights,"}
 """Kinds of weights that are taken unless others lead them."""
 
 
 def best_of(held: Sequence[Floats], firsts: Sequence[int], bar: float = BAR) -> int:
-    """The first option by its mean, unless another one leads it clearly; then the best of those. ``held`` are held-out
-    values (lists,) of the options, NaN for all lists where one was not tried, and ``firsts`` the options of which the
-    best is first. A lead has to exceed ``bar`` standard errors of the paired difference.
+    """The option of ``firsts`` with the best mean, unless others lead it by ``bar`` standard errors: then their best.
+    ``held`` are held-out values (lists,) of the options, all NaN where one was not tried.
     """
     means = [-math.inf if np.isnan(one).all() else float(np.nanmean(one)) for one in held]
     home = max(firsts, key=means.__getitem__)
@@ -136,12 +130,9 @@ class Trial:
         self.over, self.late, self._end = "", 0, 0.0
 
     def choose(self, points: Sequence[Option], radii: Sequence[float | None], null: Null) -> Chosen:
-        """The option to take, or the ``null``, which has to be led.
-
-        The first kind of weights, with the normaliser of an engine that is best for it on held-out queries, is taken,
-        unless another option leads it there by more than ``BAR`` standard errors of the paired difference. Points are
-        weights without a search, those of the null not among them, and ``radii`` are of the corrections of the best
-        point.
+        """The option to take, or the ``null``: the best of the first kind of weights on held-out queries, unless others
+        lead it by more than ``BAR`` standard errors. Points are weights without a search, ``radii`` of corrections of
+        the best.
         """
         first = next(iter(self.tables.values()))
         relevant, settings = of_mixed_lists(first), self.settings
@@ -201,9 +192,7 @@ class Trial:
         return Workers(self.settings["n_jobs"])
 
     def of(self, option: Option, fits: int) -> Floats:
-        """Mean value of each list over the deals of the folds; NaN where the time was over. The fits that may still
-        come, these included, share the time.
-        """
+        """Mean value of each list over the deals, NaN where the time was over, which the ``fits`` to come share."""
         name, kind, radius = (option.params[key] for key in ("normalise", "prior", "radius"))
         data, found = self.tables[name], np.full(len(self.values.evaluator.lists), np.nan)
         self.weights.append([])
@@ -308,9 +297,7 @@ class Kind(NamedTuple):
 def weights_by_kind(
     kinds: Sequence[str | None], values: Values, X: Floats, common: Floats, choice: Chosen, settings: Mapping[str, Any]
 ) -> list[Kind]:
-    """Each kind, in the order of names; ``kinds`` has that of each list, None for one without. The ``choice`` has the
-    folds, and the weights that the same way of fitting has from the training lists of each.
-    """
+    """Each kind, by name; ``kinds`` has that of each list, and the ``choice`` folds and the weights of each."""
     found, bar = [], math.inf if settings["safeguard"] == math.inf else BAR
     positive = bool(settings["positive"])
     for name in sorted({kind for kind in kinds if kind is not None}):

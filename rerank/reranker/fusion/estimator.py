@@ -48,7 +48,6 @@ AUDIT_FILES = "table.csv", "model.json", "fit.proof"
 
 RADII = (0.1, 0.3, 1.0)  # radii that are tried by default, in deviations of the prior
 AUTO = ("minmax", "rank", "z")  # normalisers that are tried by default, those that engines have before the other
-
 DEPTH, PLACES = 100, 20
 """Documents of each run that count by default, where a statistic looks at no more than so many places."""
 

@@ -27,7 +27,6 @@ from rerank.scorecard.frontier import OVER, Frontier, Step, nested
 from rerank.scorecard.result import four, rounded_up
 
 FITS_SHARE = 0.6  # share of the time for the fits on all rows; the rest is for the folds
-
 POINTS_SHARE = 0.5
 """Share of the time of a fit, at most, for good weights without a proof, with which the search begins."""
 

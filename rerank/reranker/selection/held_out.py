@@ -75,11 +75,9 @@ class Prior(NamedTuple):
 
 
 def priors(data: Data, task: Task, splits: Sequence[Split], folds: Sequence[Fold], call: Call) -> list[Prior | None]:
-    """The prior of each fold; None where there is no first stage. They are fewer than the folds if the time is over.
-
-    With ``task.cross_fit`` a candidate of fold ``a`` learns from scores by models that have seen neither ``a`` nor the
-    row's own fold ``b``. A model without ``a`` and ``b`` serves both folds, so ``k`` folds take ``k (k + 1) / 2`` fits,
-    which all candidates share.
+    """The prior of each fold, None without a first stage; fewer if the time is over. With ``task.cross_fit`` fold ``a``
+    learns from scores by models without ``a`` and the row's own fold ``b``; one serves both, so ``k`` folds take ``k (k
+    + 1) / 2`` fits.
     """
     if task.first_stage is None and task.radius is None:
         return [None] * len(splits)
@@ -163,11 +161,8 @@ def naming(place: str) -> Iterator[None]:
 
 
 class Ranked(NamedTuple):
-    """What one option and the first stage ``alone``, which has to be led, make of the rows held out in one fold.
-
-    ``own`` and ``alone`` order these rows, or each of their lists; ``alone`` is NaN without a first stage. The joint
-    scores can be compared with those of other folds: in the unit of the first stage's score where the option corrects
-    it, else places as shares of the rows.
+    """Scores of one option and of the first stage ``alone`` (NaN without) for rows held out in one fold. The joint ones
+    compare with other folds': in the first stage's unit where it is corrected, else shares of the rows.
     """
 
     own: Floats
@@ -187,9 +182,7 @@ def _timed(function: Callable[..., Any], given: Sequence[Any]) -> tuple[Any, int
 
 
 class Workers:
-    """Calls functions, ``count`` of them at a time, in this process or in others, whose time to make kernels is not
-    counted.
-    """
+    """Calls functions, ``count`` at a time, here or in other processes, whose time to make kernels does not count."""
 
     def __init__(self, n_jobs: int | None, searches: bool = True) -> None:
         jobs_of(n_jobs)
@@ -212,10 +205,7 @@ class Workers:
 
 
 class Folds:
-    """The folds of a table, ``n_jobs`` at a time, on which options are tried one after the other. The parameters that
-    options do not vary are those of ``base``, whose first stage is what has to be led. First-stage scores are computed
-    once for all options that share them.
-    """
+    """Folds of a table on which options are tried beside those of ``base``, whose first stage is what has to be led."""
 
     def __init__(
         self, base: Options, splits: Sequence[Split], data: Data, clock: Clock, n_jobs: int | None = None
@@ -295,9 +285,8 @@ class Folds:
 
 
 def _resolved(task: Task) -> Task:
-    """The task with a number of folds for the first stage's scores, as a plain fit would use. Held-out rows judge
-    weights, and no bound or value. So a search ends with its first points, unless it is told where to end, and values
-    are not recomputed. A first stage alone learns nothing from its scores of training rows.
+    """The task with a number of folds, as a fit has it. Held-out rows judge weights, no bound or value: a search ends
+    with its first points unless told otherwise. A first stage alone learns nothing from its scores.
     """
     folds = 0 if task.radius == 0 else asked_folds(task)
     limit = task.node_limit
@@ -361,9 +350,8 @@ def refuse_fixed_length(base: Options, data: Data) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Judge:
-    """Measures leads on the held-out rows of all folds in one list, or on all held-out lists. ``list_length`` is the
-    number of rows of the lists to come, if it is not that of the training list. Rows of equal score count as in any
-    order, on average: an option that breaks ties of the first stage by chance leads by nothing.
+    """Measures leads on all held-out rows in one list, or on all held-out lists. Rows of equal score count on average:
+    an option that breaks ties by chance leads by nothing.
     """
 
     data: Data
@@ -377,9 +365,8 @@ class Judge:
         return [[k for k, split in enumerate(self.splits) if split.repeat == repeat] for repeat in repeats]
 
     def lead(self, deals: Sequence[tuple[Sequence[int], Sequence[Ranked]]]) -> Lead:
-        """The mean over some deals, each with its folds and what an option made of them. The error is that of one deal:
-        repeats hold out the same rows, and take from it little. Folds of a splitter, which may not divide the rows, are
-        ranked each by itself.
+        """The mean over deals, with the error of one: repeats hold out the same rows, and take from it little. Folds of
+        a splitter, which may not divide the rows, are ranked each by itself.
         """
         if not deals:
             return NOT_TRIED

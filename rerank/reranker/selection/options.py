@@ -86,9 +86,7 @@ def limited(base: Base, data: Data) -> Base:
 
 
 def corrections(base: Options, data: Data, first_stage: str | None = None) -> list[Option]:
-    """Corrections of a first stage, or of the one that the base has, by growing radius. Where the base has squares of
-    columns, the columns alone are tried before.
-    """
+    """Corrections of a first stage by growing radius; where the base has squares, the columns alone come before."""
     squares = data.rows.columns.squares is not None
     columns = [{"features": base.features.features}, {"features": base.features}] if squares else [{}]
     return [option for each in columns for option in _corrections(base, data.X.shape[1], first_stage, each)]
@@ -132,9 +130,8 @@ NOT_TRIED = Lead(math.nan, math.nan, math.nan, math.nan)
 
 
 def beside(leads: Sequence[Lead], alone: float) -> list[Lead]:
-    """The same leads, each over one value of the first stage. Options are tried on one or on more deals of the folds,
-    and folds are joined by scores or by places. A lead is of two rankings that are made alike; so the value of an
-    option is that of the first stage with its lead.
+    """The leads over one value of the first stage: on how many deals and how folds were joined differs by option, and a
+    lead is of two rankings made alike.
     """
     return [one if math.isnan(one.lead) else Lead(alone + one.lead, alone, one.lead, one.error) for one in leads]
 
@@ -146,12 +143,8 @@ def cv_results(params: Sequence[dict[str, Any]], leads: Sequence[Lead], rivals: 
 
 
 def best_of(options: Sequence[Option], leads: Sequence[Lead], safeguard: float) -> int | None:
-    """The option to take, or None to keep the first stage.
-
-    The option with the largest lead less ``safeguard`` standard errors is taken, if that is more than 0; of equal
-    ones the smaller correction. Options that were not tried and rivals count for nobody. A safeguard of ``inf`` keeps
-    the first stage, and ``-inf`` takes the option with the largest statistic, as is done where no first stage has to
-    be led.
+    """The option with the largest lead less ``safeguard`` standard errors, if above 0, of equal ones the smaller
+    correction; None keeps the first stage, as ``inf`` does. ``-inf``, or nothing to lead, takes the largest statistic.
     """
     able = [k for k, option in enumerate(options) if not option.rival and not math.isnan(leads[k].value)]
     if not able:

@@ -38,14 +38,11 @@ SHORT, MOST_AT_ONCE = 64, 4_000_000
 """Rows of a list whose pairs are formed together with those of other lists, and pairs at a time."""
 
 
-MOST_NEAR = 200_000
-"""Pairs of rows that are compared to find those closer than the margin: a twentieth of a second."""
+MOST_NEAR = 200_000  # pairs of rows that are compared to find those closer than the margin: a twentieth of a second
 
 
 def notes_on_near_rows(problem: Problem) -> tuple[str, ...]:
-    """A sentence on the pairs that the margin loses whatever the weights; none of a corrected score. There the margin
-    is wide on purpose, and rows closer than it are common.
-    """
+    """A sentence on pairs that the margin loses by any weights; corrected scores have wide margins on purpose."""
     near = None if problem.anchored else pairs_within_margin(problem)
     if not near:
         return ()
@@ -71,11 +68,8 @@ def notes_on_exact_pairs(problem: Problem) -> tuple[str, ...]:
 
 
 def pairs_within_margin(problem: Problem) -> int | None:
-    """Pairs of rows of one list with different gains that are not equal, and that no weights put a margin apart.
-
-    Weights of size 1 put two scores apart by at most the sum of the differences of the scaled columns. None where
-    more than ``MOST_NEAR`` pairs have sums of columns closer than the margin, as in long tables of flags or by a
-    large margin: they are not compared.
+    """Pairs of different gains in a list, not equal, whose columns differ by less than the margin in sum, so that no
+    weights win them. None where more than ``MOST_NEAR`` pairs have sums of columns that close.
     """
     rows = np.concatenate([item.rows for item in problem.lists])
     gains = np.concatenate([item.gains for item in problem.lists])

@@ -62,7 +62,6 @@ A_LIST, A_ROW, A_NUMBER = 2e-4, 5e-6, 1e-6
 """Seconds to recompute a value exactly, for each list, each row and each number in it, on a slow machine."""
 
 POLISH_SHARE = 0.5  # share of the time that is left for polishing what the search found
-
 INTERRUPTED = "Stopped by Ctrl-C."
 
 
@@ -197,7 +196,6 @@ def _shown(verbose: int, name: str, kept: Callable[[Any], None] | None) -> Itera
 
 
 START_SECONDS = 0.5  # most seconds of line search before a program alone
-
 CONFIRM_SECONDS, CONFIRM_SHARE = 3.0, 0.05
 """Most seconds, and largest share of the time left, for a program that confirms a proof."""
 
@@ -208,14 +206,12 @@ A_RELEVANT_ROW, A_PAIR, A_DIFFERENCE = 1.7e-4, 4e-6, 2e-8
 """Seconds to look at a relevant row (once for each grade it reaches), at a pair of rows and at a column of a pair: a
 program's size is estimated from them."""
 
-NONZEROS_A_SECOND = 60_000
-"""Non-zeros that are built, compiled and passed to the solver in a second; a low estimate."""
+NONZEROS_A_SECOND = 60_000  # non-zeros that are built, compiled and passed to the solver in a second; a low estimate
 
 
 def seconds_to_state(problem: Problem, formulation: str, allowed: float = math.inf) -> float:
-    """Seconds to build a program and pass it to the solver; infinite for one that is refused. Infinite also if to look
-    at its pairs would take more than a quarter of the seconds that are ``allowed``; to build it takes several times as
-    long, unless the limits of the weights decide nearly all of them.
+    """Seconds to build a program and pass it to the solver; infinite for one that is refused, or whose pairs take more
+    than a quarter of the seconds ``allowed`` to look at.
     """
     reached = sum(unit.positive.size for unit in problem.units)
     each = A_DIFFERENCE * problem.n_features + (0.0 if formulation == "pos_top" else A_PAIR)  # which keeps no pair
@@ -323,9 +319,7 @@ def _compared(problem: Problem, solution: Solution, stated: Stated, outcome: Out
 def proceed(
     problem: Problem, task: Task, clock: Clock, solution: Solution, name: str, found: search.SearchResult | None = None
 ) -> Solution:
-    """Solve a program from known weights, for better ones and a bound. After a search, which ``found`` them, it goes on
-    with its cut-off and box; its optimum has to be the problem's.
-    """
+    """Solve a program from known weights; after a search, which ``found`` them, with its cut-off and box."""
     with clock.phase("build"):
         stated = state(problem, name, box=box_of(problem, found))
         x, violated = stated.point(solution.weights)

@@ -38,7 +38,6 @@ from rerank.search.domain import allowed, sides_of
 Mask = NDArray[np.bool_]
 
 SAME = 1e-9  # relative difference of numbers that are the same up to rounding on another machine
-
 TIED = Fraction(1, 10**12)
 """Scores this close are level in a ranking; doubles that make two of them equal can seldom be found."""
 
@@ -142,10 +141,7 @@ class OwnProgram:
 
     @property
     def bounds_value(self) -> bool:
-        """Whether the largest objective bounds the value of all weights that the program admits. It does where the
-        user's rows never ask a column for less than the weights earn: the columns of a point may stay below what its
-        weights would allow, and then so does its objective.
-        """
+        """Whether the objective bounds the value: the user's rows never ask a column for less than the weights earn."""
         choices = self.base.model.rerank_info.layout.instance.options
         if not self.maximises_value or choices.big_m != "pair" or self.base.formulation == "subrank":
             return False
@@ -189,9 +185,7 @@ class OwnProgram:
         return x if self.program.violation(x) <= FEASIBILITY_TOLERANCE else None
 
     def completed(self, w: Floats, name: str) -> Floats:
-        """The point of weights that stand alone in a file; they have to say what all that the user's rows speak of is
-        worth.
-        """
+        """The point of weights that stand alone in a file, if the user's rows speak of nothing else."""
         if self.added.any() or self.counts:
             raise InputError(
                 f"{name} holds weights alone, and your program has columns of your own or rows on what it counts; give "
@@ -252,9 +246,7 @@ class OwnProgram:
         return np.clip(np.where(p.integer | self.counted, np.rint(x), x), p.lower, p.upper) + 0.0
 
     def broken(self, x: Floats) -> tuple[str, float] | None:
-        """The row of the user's that a point violates most and by how much, decided in rationals; None if none.
-        Equalities may be missed by the feasibility tolerance; see :meth:`missed`.
-        """
+        """The row that a point violates most and by how much, in rationals; equalities by more than the tolerance."""
         worst: tuple[str, float] | None = None
         for name, low, high, sum_ in self._sums(x):
             over = max(Fraction(0) if low is None else low - sum_, Fraction(0) if high is None else sum_ - high)
@@ -332,10 +324,7 @@ class OwnProgram:
         return Kept(left, right, dense[equal], low[equal], p.lower[further], p.upper[further])
 
     def candidates(self, x: Floats, share: float) -> list[Floats]:
-        """The point, and a polished one with the pairs that it wins by a share of the margin. Each comes with its
-        weights and the user's continuous columns divided by the largest weight, too; whether the rows hold there is for
-        :meth:`broken` to say.
-        """
+        """The point, and polished for pairs won by a share of the margin; each scaled, too. Rows may break."""
         p, problem, at = self.program, self.problem, self.weights
         begun = self.rounded(x)
         still = p.integer[at]
@@ -386,11 +375,9 @@ class OwnProgram:
         return grown
 
     def inside(self, x: Floats, claim: float | None, who: str) -> tuple[Verified, Floats, tuple[str, ...]]:
-        """The best weights near a point (n,) of a solver that keep the user's rows, the point they are of, and remarks.
-
-        ``claim`` is the value that ``who`` claims for it; None where the objective is the user's own, or nothing is
-        claimed. It is an InputError where no weights near it keep a row exactly, a CertificateError if they do not
-        reach the claim.
+        """The best weights near a solver's point (n,) that keep the user's rows, their point, and remarks; an
+        InputError if none do, a CertificateError if they do not reach the ``claim`` of ``who`` on the value, where
+        there is one.
         """
         best: tuple[Any, Verified, Floats] | None = None
         ours = self.maximises_value
@@ -432,9 +419,7 @@ class OwnProgram:
 def own_program(
     problem: Problem, formulation: str, program: Program, choices: dict[str, Any], titles: dict[str, str]
 ) -> OwnProgram:
-    """A user's program beside that of the problem, which is stated again: it lacks no column, and allows none of them
-    more.
-    """
+    """A user's program beside that of the problem, of which it lacks no column and allows none more."""
     base = state(problem, formulation, **choices)
     theirs = {name: j for j, name in enumerate(program.columns)}
     if lost := [name for name in base.program.columns if name not in theirs]:

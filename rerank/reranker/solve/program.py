@@ -88,9 +88,8 @@ def check_stated() -> None:
 
 @dataclass(frozen=True, eq=False)
 class Stated:
-    """A problem stated as a Pyomo model, and its arrays. Its objective is the value. An anchored problem has ``limits``
-    of its weights. A solver satisfies rows on the weights within a tolerance; ``allowed`` moves weights to what
-    satisfies them.
+    """A problem stated as a Pyomo model, and its arrays. Its objective is the value. ``limits`` are of anchored
+    weights, and ``allowed`` moves weights to what keeps their rows, which solvers keep within a tolerance.
     """
 
     formulation: str
@@ -120,9 +119,7 @@ class Stated:
 
 
 def normalised(w: Floats, limits: tuple[Floats, Floats] | None = None) -> Floats:
-    """``w`` divided by its largest absolute value; as it is in an anchored problem, which has ``limits``. Weights below
-    1e-9 of that value are set to 0, and all weights if that value is below 1e-9.
-    """
+    """``w`` by its largest size, or within ``limits`` as it is; weights below 1e-9 of that are 0."""
     if limits is not None:
         return np.where(np.abs(w) > 1e-9 * np.abs(limits).max(axis=0), w, 0.0)
     size = float(np.max(np.abs(w), initial=0.0))

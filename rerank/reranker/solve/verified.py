@@ -20,7 +20,6 @@ Pairs = NDArray[np.intp]
 Sides = Sequence[tuple[Floats, float, str]]  # rows on the weights, ``a.w >= b``
 MOST_PAIRS = 20_000  # largest number of pairs that are polished; the linear program of more pairs takes too long
 MOST_ROUNDS = 60  # rounds of adding rows to that program; five to fifteen are usual
-
 ROOM, ROOM_FIRST = 1e-7, 1e3
 """Room that a row of the user's keeps in a polish, so that rounding does not break it, and what room is worth there,
 beside a margin."""
@@ -52,9 +51,7 @@ class Verified:
 
 
 def summed(problem: Problem) -> float:
-    """Sum of the sizes of what a value adds up; the rounding error of a value in doubles is relative to it. With sample
-    weights of 1e12 and 1e-12 in one list it is 1e12, even where the value is 1e-12.
-    """
+    """Sum of the sizes of what a value adds up, to which its rounding error in doubles is relative."""
     earned = sum(u.factor * float(np.abs(u.coefficients).max()) * float(u.hits.sum()) for u in problem.units)
     kept = sum(abs(q.weight * q.constant / q.scale) for q in problem.lists) / problem.total_weight
     return float(earned + kept + problem.C * problem.n_features)
@@ -71,9 +68,8 @@ def meets(problem: Problem, w: Floats) -> bool:
 
 
 def polished(problem: Problem, w: Floats, claim: float | None = None, nearly: bool = False) -> Verified:
-    """The better of ``w`` and its polish, both recomputed exactly. With a claim, or ``nearly``, pairs that are won by
-    almost the margin are to be won, too. It is a CertificateError if the weights do not reach the claim of a solver
-    even after polishing.
+    """The better of ``w`` and its polish, both recomputed exactly; with a claim, or ``nearly``, pairs won by almost the
+    margin are tried, too. A CertificateError if a solver's claim is not reached even so.
     """
     best = verified(problem, w)
     tried = 0
@@ -105,9 +101,7 @@ def outside(w: Floats, box: tuple[Floats, Floats]) -> int | None:
 
 
 def within_tolerance(problem: Problem, w: Floats, claim: float, as_given: bool = False) -> bool:
-    """Whether weights reach a claim with the smallest margin that a solver's tolerance leaves. If no doubles win the
-    same pairs by the whole margin, an honest solver's claim cannot be restored.
-    """
+    """Whether weights reach a claim with the least margin that a solver's tolerance leaves, as honest ones may."""
     loose = problem.with_epsilon(CLAIMED_SHARES[-1] * problem.epsilon)
     return is_closed(claim - verified(loose, w, as_given).value, claim, summed(problem))
 
@@ -121,10 +115,7 @@ def within_tolerance_only(who: str, claim: float, value: float) -> str:
 
 
 def won_pairs(problem: Problem, w: Floats, margin: float) -> Pairs:
-    """Pairs (p, 2) of a row above a row of smaller gain in the same list, ahead by at least ``margin``.
-
-    Returns an empty array where there would be more than ``MOST_PAIRS``.
-    """
+    """Pairs (p, 2) of a list, of larger gain first, ahead by at least ``margin``; none if more than ``MOST_PAIRS``."""
     scores = problem.scaled @ w
     found, count = [], 0
     for item in problem.lists:
@@ -199,9 +190,7 @@ class Kept:
 def polish_within(
     X: Floats, pairs_won: Pairs, w: Floats, low: Floats, high: Floats, kept: Kept
 ) -> tuple[Floats, Floats] | None:
-    """Weights between ``low`` and ``high`` with the widest smallest margin that keep rows, and the further columns.
-    None if the linear program has no solution. Nothing is scaled.
-    """
+    """Weights in the box, and further columns, of widest smallest margin that keep rows, unscaled; None if none."""
     found, _ = _widest(X, pairs_won, w, low, high, kept)
     return None if found is None else (found[: w.size], found[w.size :])
 
@@ -217,9 +206,7 @@ def _margins(X: Floats, pairs: Pairs, w: Floats) -> Floats:
 
 
 def _widest(X: Floats, pairs: Pairs, w: Floats, low: Floats, high: Floats, kept: Kept) -> tuple[Floats | None, float]:
-    """Weights for all pairs and their smallest margin, from linear programs over some of them. The most violated pairs
-    are added in rounds. Further columns follow the weights, which are None where no program was solved.
-    """
+    """Weights and further columns with their smallest margin; the most violated pairs are added in rounds."""
     best, best_margin, d = None, -np.inf, w.size
     active = _lowest(_margins(X, pairs, w), 4 * d + 20)
     for _ in range(MOST_ROUNDS):
