@@ -18,18 +18,8 @@ from rerank.io.frames import is_sparse
 from rerank.problem.lists import Floats
 from rerank.problem.scaling import deviations
 from rerank.ranks.positions import affine
+from rerank.reranker import learners
 from rerank.reranker.columns import Columns, Rows
-from rerank.reranker.learners import (
-    affine_part,
-    finite,
-    fitted,
-    is_fitted,
-    log_odds,
-    name_of,
-    scores_of,
-    standardised,
-    thawed,
-)
 
 # Scorers of this package, by the name a user types. Zero weights are optimal for TopPush as published on most real
 # tables, and seldom with the mean of the upper half of the irrelevant rows as threshold (docs/decisions/0029).
@@ -65,7 +55,9 @@ class FirstStage:
     centre: float = 0.0  # subtracted from a score that is not affine, which is then divided by the scale
     scale: float = 1.0
     frozen: bool = False  # whether it was ready when it came, and so was not fitted here
-    log_odds: bool = False  # whether scores of models that were fitted on other rows can be compared with these
+    log_odds: bool = (
+        False  # whether scores of models that were fitted on other rows can be compared with these
+    )
     notes: tuple[str, ...] = ()  # sentences for the result
 
     def scores(self, rows: Rows) -> Floats:
@@ -74,14 +66,14 @@ class FirstStage:
             used = np.flatnonzero(self.coef)
             if not used.size:
                 return np.full(rows.n, self.intercept)
-            return finite(affine(rows.inputs(used), self.coef[used], self.intercept), self.name)
+            return learners.finite(affine(rows.inputs(used), self.coef[used], self.intercept), self.name)
         if self.estimator is None:
             raise InputError(
                 f"The first stage was {self.name} of the training rows, so other rows have none; give the scores as a "
                 "column of X and its name as first_stage."
             )
         seen = rows.given if self.numeric is None else rows.inputs(self.numeric)
-        return (scores_of(self.estimator, seen, rows.n) - self.centre) / self.scale
+        return (learners.scores_of(self.estimator, seen, rows.n) - self.centre) / self.scale
 
     def weights_of(self, columns: Columns) -> Floats | None:
         """Weights of the columns that can be reranked; None where the score is not affine in these alone."""
@@ -163,7 +155,7 @@ def of_tables(estimator: Any) -> Any:
         return None
     from rerank.scorers import TableLogistic
 
-    inside = thawed(estimator)
+    inside = learners.thawed(estimator)
     return inside if isinstance(inside, TableLogistic) else None
 
 
@@ -184,7 +176,7 @@ def fit_first_stage(
     else:
         scorer = _named(first_stage, rows, random_state) if named else first_stage
     of_table = of_tables(scorer) is not None
-    name = name_of(first_stage) if not named else variant_name(scorer) if of_table else first_stage
+    name = learners.name_of(first_stage) if not named else variant_name(scorer) if of_table else first_stage
     if isinstance(first_stage, type) or not any(hasattr(scorer, each) for each in ("fit", "predict")):
         raise InputError(
             f"first_stage is {first_stage!r}; give None, one of {', '.join(map(repr, NAMES))}, 'logistic+squares' and "
@@ -211,22 +203,22 @@ def fit_first_stage(
     estimator = scorer
     if named and not of_table:
         names = rows.columns.inputs
-        estimator = standardised(scorer, seen, names if numeric is None else [names[j] for j in numeric])
-    frozen = not named and is_fitted(estimator)
+        estimator = learners.standardised(scorer, seen, names if numeric is None else [names[j] for j in numeric])
+    frozen = not named and learners.is_fitted(estimator)
     if not frozen:
-        if thawed(estimator) is not estimator:
+        if learners.thawed(estimator) is not estimator:
             raise InputError(f"The first stage {name} is frozen and not fitted; fit it first, or do not freeze it.")
         with np.errstate(over="ignore", invalid="ignore"):  # a score that is not finite is refused below
-            estimator = fitted(estimator, seen, y, qid, sample_weight)
+            estimator = learners.fitted(estimator, seen, y, qid, sample_weight)
     last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
     if getattr(last, "degenerate_", False):
         raise InputError(
             f"The first stage {name} orders nothing: zero weights are its optimum on these rows; use 'logistic', "
             "other columns, or TopPush with threshold='quantile' and a larger k."
         )
-    scores = scores_of(estimator, seen, rows.n)
+    scores = learners.scores_of(estimator, seen, rows.n)
     coef, intercept = (None, 0.0) if of_table else _affine(estimator, rows, numeric, scores)
-    odds = log_odds(estimator, seen, scores)
+    odds = learners.log_odds(estimator, seen, scores)
     if of_table:
         table = of_tables(estimator)
         odds = odds and table.head is None  # the model of another fold may be of two parts where this is of one
@@ -244,7 +236,7 @@ def _affine(
     which = np.arange(d) if numeric is None else numeric
     if (numeric is None and rows.columns.numeric.size < d) or is_sparse(rows.given):
         return None, 0.0
-    own, intercept = affine_part(estimator, rows.inputs(which), scores)
+    own, intercept = learners.affine_part(estimator, rows.inputs(which), scores)
     if own is None:
         return None, 0.0
     coef = np.zeros(d)
@@ -270,7 +262,7 @@ def _ready(first_stage: Any, rows: Rows) -> tuple[FirstStage, Floats] | None:
         return FirstStage("an array of scores", None, None, frozen=True), scores
     learns = any(hasattr(first_stage, each) for each in ("fit", "predict"))
     if callable(first_stage) and not (learns or isinstance(first_stage, type)):
-        stage = FirstStage(name_of(first_stage), first_stage, None, frozen=True)
+        stage = FirstStage(learners.name_of(first_stage), first_stage, None, frozen=True)
         return stage, stage.scores(rows)
     return None
 

@@ -30,17 +30,7 @@ from rerank.reranker.columns import columns_of
 from rerank.reranker.cross_fit import Staged, folds_of
 from rerank.reranker.data import Arguments, Data, Weights, checked
 from rerank.reranker.describe import Result
-from rerank.reranker.files.document import (
-    COLUMNS,
-    TABLE,
-    UNFITTED,
-    document,
-    missing_first_stage,
-    quoted_statistic_of,
-    result_of,
-    state_of,
-    statistic_of,
-)
+from rerank.reranker.files import document as documents
 from rerank.reranker.files.model_file import SQUARES, ModelDocument, usable
 from rerank.reranker.fit import concluded
 from rerank.reranker.learners import name_of
@@ -63,7 +53,7 @@ RECORDS = {
         "versions",
         "settings.named_features",
         "settings.solver",
-        *(f"settings.{name}" for name in COLUMNS),
+        *(f"settings.{name}" for name in documents.COLUMNS),
     ),
     *(f"result.{name}" for name in (*RUN, "changed", "gave_up", "notes", "seconds", "solver")),
     *(f"settings.{name}" for name in ("formulation", "n_jobs", "node_limit", "presolve", "time_limit", "verbose")),
@@ -72,7 +62,7 @@ RECORDS = {
 
 STAGE = (
     *("first_stage", "first_stage_coef", "first_stage_intercept"),
-    *(f"settings.{name}" for name in ("opaque_first_stage", "prior_centre", "prior_scale", TABLE)),
+    *(f"settings.{name}" for name in ("opaque_first_stage", "prior_centre", "prior_scale", documents.TABLE)),
 )
 STATISTIC = ("statistic", "coefficients", "settings.window", "settings.list_length")
 """Entries of what is fitted, which the digest of the problem determines."""
@@ -196,7 +186,7 @@ def verify(
         )
     with usable(where), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what the fit had to say, it has said
-        opaque, findings = missing_first_stage(doc), _Findings(doc)
+        opaque, findings = documents.missing_first_stage(doc), _Findings(doc)
         if table is not None and (opaque is None or first_stage is not None):
             state, data, first = refit(doc, table, where, first_stage, query_weight)
             again = _fitted_again(state, data, first, table, proof, findings)
@@ -205,7 +195,7 @@ def verify(
                 findings.given |= _given(state, data, first, table, without_data, findings)
         else:
             stand_in = object() if first_stage is None and opaque is not None else first_stage
-            state = state_of(doc, stand_in, where)
+            state = documents.state_of(doc, stand_in, where)
             lacking = "the table of the fit" if table is None else f"the first stage {opaque}, which is not in the file"
             again, named = _alone(doc, state, lacking, proof, findings), None
         if again is not None:
@@ -217,7 +207,7 @@ class _Findings:
     """The report in the making: checks, remarks, and by entry why it is open or taken as given."""
 
     def __init__(self, doc: ModelDocument) -> None:
-        self.doc, self.result = doc, result_of(doc)
+        self.doc, self.result = doc, documents.result_of(doc)
         self.checks: list[Check] = []
         self.remarks: list[str] = []
         self.open: dict[str, str] = {}
@@ -230,7 +220,7 @@ class _Findings:
 
     def compare(self, again: FittedState, named: str | None) -> None:
         """Check every entry of the file against the state that follows, as it would be saved."""
-        stated, follows = dict(_entries(self.doc)), dict(_entries(document(again)))
+        stated, follows = dict(_entries(self.doc)), dict(_entries(documents.document(again)))
         if again.training is None and self.result.certificate is not None and again.result.certificate is not None:
             weights = {f"weights.{j}": float(w).hex() for j, w in enumerate(self.doc.weights)}
             rest = {"epsilon": self.doc.epsilon.text, "C": self.doc.C.hex(), "data_sha256": self.doc.data_sha256}
@@ -246,7 +236,7 @@ class _Findings:
         for top, names in groups.items():
             if top in self.open and all(stated.get(name) is None for name in names):
                 continue  # what the file lacks
-            exact = top not in ROUNDED or (top == "result.value" and again.result.status not in UNFITTED)
+            exact = top not in ROUNDED or (top == "result.value" and again.result.status not in documents.UNFITTED)
             wrong = [
                 name
                 for name in names
@@ -278,7 +268,7 @@ def _alone(
 ) -> FittedState:
     """The state of which the statements of the file follow from each other."""
     result = findings.result
-    if result.status in UNFITTED:
+    if result.status in documents.UNFITTED:
         again = replace(result, bound=result.value, bound_source="ideal", certificate=None)
         state = replace(state, certificate={})
     else:
@@ -288,7 +278,7 @@ def _alone(
             again = replace(again, value=value_down(result.certificate.value))
         if kept and result.first_stage_statistic is not None:
             again = replace(again, statistic=result.first_stage_statistic)
-    reranks = state.first_stage is None or again.status not in ("first_stage_kept", *UNFITTED)
+    reranks = state.first_stage is None or again.status not in ("first_stage_kept", *documents.UNFITTED)
     known = {"result.status", "result.message", "settings.reranks", "result.certificate", *RECORDS}
     findings.open |= dict.fromkeys({_top(name) for name, _ in _entries(doc)} - known, f"it takes {lacking}")
     findings.remarks.append(f"Only the file itself was checked: {lacking} was not given.")
@@ -316,7 +306,7 @@ def _fitted_again(
     except CertificateError as error:
         findings.check("weights", "allowed", error, False)
         return None
-    if again.result.status in UNFITTED:
+    if again.result.status in documents.UNFITTED:
         findings.remarks.append("No weights were fitted: the first stage's order is the answer.")
         findings.remarks += [] if proof is None else ["The proof was not looked at."]
     if result.evidence is not None and result.evidence.chosen is None:
@@ -383,7 +373,7 @@ def _of_file(problem: Problem, proof: Proof | None, findings: _Findings) -> Solu
 
 def _impossible(doc: ModelDocument, result: Result, named: str | None) -> dict[str, Any]:
     """Entries that cannot stand beside the others of the file, with what would have to stand there."""
-    fitted, asked = result.status not in UNFITTED, doc.settings.get("solver")
+    fitted, asked = result.status not in documents.UNFITTED, doc.settings.get("solver")
     found: dict[str, Any] = {}
     if result.evidence is None and any(name.startswith("evidence.") for name in doc.result):
         found["result.evidence"] = None
@@ -446,7 +436,7 @@ def _given(
     if stated is None or (isinstance(stated.positive, str) and table.labels is None):
         pair = ("settings.label_negative", "settings.label_positive")
         given |= dict.fromkeys(pair, "the table holds grades, not words")
-    if quoted_statistic_of(doc).counts_pairs:
+    if documents.quoted_statistic_of(doc).counts_pairs:
         given["settings.list_length"] = "the statistic is the same in lists of every length"
     if doc.settings.get("margin") == 0:
         given["settings.margin"] = "a margin of 0 is the smallest, as it is without one"
@@ -527,13 +517,13 @@ def refit(
         raise InputError(
             f"{where} was fitted with weights of lists, which no table holds; verify it from Python, with query_weight."
         )
-    state = state_of(doc, first_stage, where)
+    state = documents.state_of(doc, first_stage, where)
     if state.task.quotas and table.people is None:
         raise InputError(f"{where} keeps quotas on kinds of rows; name the column that holds these with --people.")
     # A table holds grades: words, and -1 and 1 in a file, are 0 and 1 there, two other numbers are what they were.
     labels = state.labels
     positive = None if labels is None or labels.by_grades(table.y) else labels.positive
-    gain = gain_of(statistic_of(doc), state.task.gain, table.sample_weight)
+    gain = gain_of(documents.statistic_of(doc), state.task.gain, table.sample_weight)
     people = table.people if state.task.quotas else None
     arguments = replace(Arguments.of_file(table), query_weight=query_weight, groups=None, people=people).present()
     rows = state.columns.rows(arguments.X)

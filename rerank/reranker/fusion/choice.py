@@ -127,7 +127,7 @@ class Trial:
         self.lists: list[tuple[Lists, Lists]] = []
         self._points: dict[tuple[str, str], list[Floats]] = {}
         self.weights: list[list[Floats]] = []  # of each fold, for each option; none where the time was over
-        self.over, self.late, self._end = "", 0, 0.0
+        self.over, self.late, self._limit = "", 0, self.clock.limit
 
     def choose(self, points: Sequence[Option], radii: Sequence[float | None], null: Null) -> Chosen:
         """The option to take, or the ``null``: the best of the first kind of weights on held-out queries, unless others
@@ -149,7 +149,7 @@ class Trial:
         splits = splits_of(first.X, relevant, first.qid, cv, repeats, seed)
         self.splits = [fewer_queries(split, first.qid, relevant, seed) for split in splits]
         self.lists = [(np.unique(first.qid[split.train]), np.unique(first.qid[split.test])) for split in self.splits]
-        self._end = self.clock.share(1 - FOLDS_SHARE) or 0.0
+        self.clock = Clock(self.clock.share(FOLDS_SHARE))
 
         options = [home, *(one for one in points if not (few and one.params["prior"] in UNSURE))]
         held = [self.of(option, 1) for option in options]
@@ -197,8 +197,8 @@ class Trial:
         data, found = self.tables[name], np.full(len(self.values.evaluator.lists), np.nan)
         self.weights.append([])
         try:
-            if not self.over and self._left() <= 0:
-                self.over = OVER.format(f"{self.clock.limit:g}")
+            if not self.over and self.clock.remaining <= 0:
+                self.over = OVER.format(f"{self._limit:g}")
             if self.over:
                 return found
             if (name, kind) not in self._points:
@@ -221,30 +221,19 @@ class Trial:
             say(f"{', '.join(f'{key} {value}' for key, value in option.params.items())}: {np.nanmean(found):.4g}")
         return found
 
-    def _left(self) -> float:
-        return self.clock.remaining - self._end
-
     def _corrected(self, name: str, weights: Sequence[Floats], radius: float | None, fits: int) -> list[Floats]:
         """The weights of each fold corrected, or free ones; fewer where the time was over."""
-        data, found = self.tables[name], list[Floats]()
-        gain, splits = gain_of(self.settings["stat"], self.settings["gain"]), self.splits
+        data, splits = self.tables[name], self.splits
+        gain = gain_of(self.settings["stat"], self.settings["gain"])
         if self.kept is not None:
             data, place = some_rows(data, self.kept), np.cumsum(np.isin(np.arange(data.y.size), self.kept)) - 1
             splits = [replace(one, train=place[np.intersect1d(one.train, self.kept)]) for one in splits]
-        while len(found) < len(weights):
-            if self._left() <= 0:
-                self.over = OVER.format(f"{self.clock.limit:g}")
-                break
-            count = self._workers.count
-            some = range(len(found), min(len(found) + count, len(weights)))
-            seconds = None if math.isinf(self.clock.limit) else self._left() / math.ceil(fits / count)
-            parts = [part_of(data, splits[k].train, gain, "a fold") for k in some]
-            made = [self.make(weights[k], radius).set_params(n_jobs=None) for k in some]
-            pairs = self._workers.run([(corrected, (est, part, seconds)) for est, part in zip(made, parts)])
-            found += [one for one, _ in pairs]
-            self.late += sum(late for _, late in pairs)
-            fits -= len(some)
-        return found
+        parts = [part_of(data, split.train, gain, "a fold") for split in splits]
+        made = [self.make(one, radius).set_params(n_jobs=None) for one in weights]
+        found = self._workers.shared([(corrected, pair) for pair in zip(made, parts)], self.clock, fits)
+        self.over = self.over if len(found) == len(weights) else OVER.format(f"{self._limit:g}")
+        self.late += sum(late for _, late in found)
+        return [one for one, _ in found]
 
 
 def corrected(est: Reranker, data: Data, seconds: float | None) -> tuple[Floats, bool]:

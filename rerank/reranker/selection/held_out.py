@@ -32,7 +32,8 @@ from rerank.reranker.task import Task, jobs_of, task_of
 from rerank.search.warm import compile_kernels, is_compiled
 from rerank.statistics import InLists, RankStatistic, parse
 
-Call = Callable[[list[tuple[Callable[..., Any], tuple[Any, ...]]]], list[Any]]
+Job = tuple[Callable[..., Any], tuple[Any, ...]]
+Call = Callable[[list[Job]], list[Any]]
 """Calls functions with their arguments, in this process or in others, and returns the results in order.
 
 They are fewer than the functions if the time is over.
@@ -193,7 +194,7 @@ class Workers:
             with uncounted():  # processes start, and load what every fit needs
                 joblib.Parallel(n_jobs=n_jobs)(joblib.delayed(_timed)(Clock, ()) for _ in range(self.count))
 
-    def run(self, jobs: Sequence[tuple[Callable[..., Any], tuple[Any, ...]]]) -> list[Any]:
+    def run(self, jobs: Sequence[Job]) -> list[Any]:
         """Results of functions with their arguments, in order."""
         if self.count == 1:
             return [function(*given) for function, given in jobs]
@@ -202,6 +203,18 @@ class Workers:
         if times:
             waited(max(seconds for seconds, _ in times) - max(seconds - ready for seconds, ready in times))
         return [result for result, *_ in done]
+
+    def shared(self, jobs: Sequence[Job], clock: Clock, fits: int, own: float | None = None) -> list[Any]:
+        """Results of jobs that get seconds as a last argument: a share of the time among ``fits`` to come, at most
+        ``own``. They are fewer where the time is over.
+        """
+        found: list[Any] = []
+        while len(found) < len(jobs) and clock.remaining > 0:
+            some = jobs[len(found) : len(found) + self.count]
+            limit = clock.least(own, max(1, math.ceil(fits / self.count)))
+            found += self.run([(function, (*given, limit)) for function, given in some])
+            fits -= len(some)
+        return found
 
 
 class Folds:
@@ -237,14 +250,8 @@ class Folds:
         task = _resolved(task_of(given, divided[0].X.shape[1]))
         own = self._prior(task, folds, divided)
         null = self._prior(replace(task, first_stage=self._given["first_stage"]), folds, self._own)
-        jobs = [(task, divided[1][k], prior, led) for k, prior, led in zip(folds, own, null)]
-        found: list[Ranked] = []
-        while len(found) < len(jobs) and self._clock.remaining > 0:
-            some = jobs[len(found) : len(found) + self._workers.count]
-            limit = self._clock.least(given["time_limit"], max(1, math.ceil(fits / self._workers.count)))
-            found += self._workers.run([(_fold, (*job, limit)) for job in some])
-            fits -= len(some)
-        return found
+        jobs: list[Job] = [(_fold, (task, divided[1][k], *pair)) for k, *pair in zip(folds, own, null)]
+        return self._workers.shared(jobs, self._clock, fits, given["time_limit"])
 
     def _divided(self, option: Mapping[str, Any]) -> Divided:
         """The columns that an option reranks, in all folds."""

@@ -27,19 +27,9 @@ from rerank.problem.quotas import unmet
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.clock import Clock
 from rerank.reranker.solution import ON_WORD, Moment, Solution, history_of
+from rerank.reranker.solve import program as programs
 from rerank.reranker.solve.margin import safe_epsilon
-from rerank.reranker.solve.program import (
-    Stated,
-    check_stated,
-    chosen_formulation,
-    counted_pairs,
-    estimated_size,
-    has_program,
-    normalised,
-    shares_optimum,
-    state,
-    unstated,
-)
+from rerank.reranker.solve.program import Stated
 from rerank.reranker.solve.verified import (
     Verified,
     meets,
@@ -69,10 +59,10 @@ def solve(problem: Problem, task: Task, clock: Clock, start: Floats | None = Non
     """Best weights that can be found in the time, verified exactly, and a bound."""
     points_only = task.node_limit == 0 and task.presolve
     unstated_quotas = bool(problem.quotas) and task.formulation != "resolved_rank"
-    if task.solver == "search" or not has_program(problem) or points_only or unstated_quotas:
+    if task.solver == "search" or not programs.has_program(problem) or points_only or unstated_quotas:
         solution, _ = _searched(problem, task, clock, start, SEARCH_ALONE_SHARE)
         if task.solver != "search" and not points_only:
-            what = task.statistic.name if not has_program(problem) else "quotas but resolved_rank"
+            what = task.statistic.name if not programs.has_program(problem) else "quotas but resolved_rank"
             solution = solution.noting(f"No program states {what}; the search had all of the time.")
     else:
         if task.epsilon is not None:
@@ -104,7 +94,7 @@ def bounded_by_ideal(problem: Problem, solution: Solution) -> Solution:
 
 
 def _search_then_program(problem: Problem, task: Task, clock: Clock, start: Floats | None) -> Solution:
-    name = chosen_formulation("auto", task.statistic)
+    name = programs.chosen_formulation("auto", task.statistic)
     allowed = 0.2 * clock.remaining
     fits = not problem.quotas and seconds_to_state(problem, name, allowed) < allowed
     # A program goes on from weights whose value is known exactly.
@@ -116,7 +106,7 @@ def _search_then_program(problem: Problem, task: Task, clock: Clock, start: Floa
         if any(is_closed(bound - solution.value, solution.value) for bound in (solution.bound, problem.ideal)):
             return confirm(problem, task, clock, solution, found)
         if not fits:
-            why = unstated() or f"The {name} program would be too large to help in the time"
+            why = programs.unstated() or f"The {name} program would be too large to help in the time"
             why = f"The {name} program states no quotas" if problem.quotas else why
             # With more time a program could be tried.
             return replace(solution, gave_up=False).noting(f"{why}, so the search had all of it.")
@@ -215,24 +205,24 @@ def seconds_to_state(problem: Problem, formulation: str, allowed: float = math.i
     """
     reached = sum(unit.positive.size for unit in problem.units)
     each = A_DIFFERENCE * problem.n_features + (0.0 if formulation == "pos_top" else A_PAIR)  # which keeps no pair
-    pairs = counted_pairs(problem, formulation) * each
-    if unstated() or A_RELEVANT_ROW * reached + pairs > 0.25 * allowed:
+    pairs = programs.counted_pairs(problem, formulation) * each
+    if programs.unstated() or A_RELEVANT_ROW * reached + pairs > 0.25 * allowed:
         return math.inf
     try:
-        return estimated_size(problem, formulation) / NONZEROS_A_SECOND
+        return programs.estimated_size(problem, formulation) / NONZEROS_A_SECOND
     except ModelTooLarge:
         return math.inf
 
 
 def alone(problem: Problem, task: Task, clock: Clock, start: Floats | None) -> Solution:
     """Solve the plain program of ``task.formulation``, with a start from a short line search."""
-    check_stated()
+    programs.check_stated()
     name = task.formulation
     with clock.phase("start"):
         limit = min(START_SECONDS, clock.remaining * 0.1)
         w, value = search.line_search(problem, start=start, time_limit=limit, random_state=task.seed)
     with clock.phase("certificate"):
-        w = allowed(problem, normalised(np.asarray(w, dtype=np.float64), problem.limits))
+        w = allowed(problem, programs.normalised(np.asarray(w, dtype=np.float64), problem.limits))
         best = verified(problem, w) if meets(problem, w) else None
     figures: dict[str, Any] = {"weights": w, "value": -math.inf} if best is None else best.figures
     history = () if best is None else (Moment(clock.spent, best.value, problem.ideal),)
@@ -260,7 +250,7 @@ def confirm(problem: Problem, task: Task, clock: Clock, solution: Solution, foun
     name = task.formulation
     if task.radius == 0:  # one point is allowed, which needs no second opinion
         return solution
-    if why := unstated():
+    if why := programs.unstated():
         return solution.noting(f"{why}, so no program confirms the proof.")
     budget = min(CONFIRM_SECONDS, clock.remaining * CONFIRM_SHARE)
     if seconds_to_state(problem, name, budget / 2) > budget / 2:
@@ -269,7 +259,7 @@ def confirm(problem: Problem, task: Task, clock: Clock, solution: Solution, foun
             "none was asked for."
         )
     with clock.phase("build"):
-        stated = state(problem, name, box=box_of(problem, found))
+        stated = programs.state(problem, name, box=box_of(problem, found))
         x, violated = stated.point(solution.weights)
     solution = replace(solution, formulation=name, model_size=stated.size)
     if x is None:
@@ -321,7 +311,7 @@ def proceed(
 ) -> Solution:
     """Solve a program from known weights; after a search, which ``found`` them, with its cut-off and box."""
     with clock.phase("build"):
-        stated = state(problem, name, box=box_of(problem, found))
+        stated = programs.state(problem, name, box=box_of(problem, found))
         x, violated = stated.point(solution.weights)
         if x is None:
             # The polished weights may lie outside the box that holds all better points.
@@ -354,7 +344,7 @@ def proceed(
     # An outcome that denies weights that were verified and are feasible in the program is refused.
     if (x := stated.point(solution.weights)[0]) is not None:
         outcome = beside(outcome, Point.of(stated.program, x), stated.program)
-    of_value = 0.0 if shares_optimum(name, task.statistic) else math.inf
+    of_value = 0.0 if programs.shares_optimum(name, task.statistic) else math.inf
     reports = [Moment(began + now.seconds, now.incumbent, now.bound + of_value) for now in course]
     solution = replace(solution, gave_up=gave_up and ended, history=(*solution.history, *reports))
     solution = _with_outcome(solution, stated, outcome)
@@ -362,7 +352,7 @@ def proceed(
     if early and outcome.holds != "optimal" and outcome.stop in (Stop.finished, Stop.node_limit):
         why = f"solver_options hold {' and '.join(early)}, so {outcome.solver} ended before it had closed its gap."
         solution = replace(solution, gave_up=True).noting(why)
-    if not shares_optimum(name, task.statistic):
+    if not programs.shares_optimum(name, task.statistic):
         if outcome.holds != "optimal":
             return solution
         return solution.noting(
