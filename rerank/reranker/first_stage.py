@@ -55,9 +55,7 @@ class FirstStage:
     centre: float = 0.0  # subtracted from a score that is not affine, which is then divided by the scale
     scale: float = 1.0
     frozen: bool = False  # whether it was ready when it came, and so was not fitted here
-    log_odds: bool = (
-        False  # whether scores of models that were fitted on other rows can be compared with these
-    )
+    log_odds: bool = False  # whether scores of models that were fitted on other rows can be compared with these
     notes: tuple[str, ...] = ()  # sentences for the result
 
     def scores(self, rows: Rows) -> Floats:

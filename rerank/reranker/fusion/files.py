@@ -11,7 +11,7 @@ import numpy as np
 
 from rerank.errors import InputError
 from rerank.io.atomic import writing
-from rerank.io.bounded import parsed_json, read_bytes
+from rerank.io.bounded import parsed_json, plain, read_bytes
 from rerank.reranker.fusion.model import FusionModel
 from rerank.reranker.fusion.normalise import MISSING, NORMALISERS
 
@@ -33,7 +33,7 @@ def save(model: FusionModel, path: str | os.PathLike[str]) -> None:
     """
     body: dict[str, Any] = {"format": FORMAT, "schema": SCHEMA, "runs": dict(zip(model.names, model.weights.tolist()))}
     body |= {"normalise": model.normaliser, "k": model.k, "missing": model.missing, "depth": model.depth}
-    body["about"] = _plain(model.about)
+    body["about"] = plain(model.about)
     if model.normaliser == "sigmoid" and model.curves is not None:
         body[SOMETIMES] = model.curves.tolist()
     if model.kinds:
@@ -101,17 +101,6 @@ def _checked(body: Mapping[str, Any]) -> FusionModel:
 def _real(value: Any) -> bool:
     number = isinstance(value, int | float) and not isinstance(value, bool)
     return number and abs(value) <= 1e300 and math.isfinite(value)
-
-
-def _plain(value: Any) -> Any:
-    """The value in types that JSON has; what is not finite becomes null."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(inner) for inner in value]
-    if isinstance(value, np.generic):
-        return _plain(value.item())
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _digest(body: Mapping[str, Any]) -> str:
