@@ -76,7 +76,7 @@ def fuse(
         return
     from rerank.reranker.fusion.estimator import ScoreFusion
     from rerank.reranker.fusion.exports import export as snippet_of
-    from rerank.reranker.fusion.files import save
+    from rerank.reranker.fusion.model import save
 
     chosen = parameters(FusionOptions, given)
     if chosen.get("cv", 5) is None and plot is not None:
@@ -141,7 +141,7 @@ def _apply(
 ) -> None:
     from rerank.io import write_run
     from rerank.reranker.fusion.exports import export
-    from rerank.reranker.fusion.files import load
+    from rerank.reranker.fusion.model import load
 
     if model is None:
         raise InputError("There is neither --qrels to fit to nor a --model to apply; give one of them.")

@@ -16,7 +16,6 @@ from rerank.errors import InputError, NotSupportedError
 from rerank.io.columns import COMPLETE, Kind
 from rerank.io.labels import TwoLabels
 from rerank.problem import Margin, digest
-from rerank.reranker.classes import WORD, from_flat
 from rerank.reranker.columns import Columns, all_columns
 from rerank.reranker.describe import Result
 from rerank.reranker.evidence import evidence_of
@@ -25,7 +24,7 @@ from rerank.reranker.files.model_file import MAX_TEXT, SQUARES, ModelDocument, u
 from rerank.reranker.first_stage import FirstStage, is_own_name, of_tables, variant_name
 from rerank.reranker.options import KEPT
 from rerank.reranker.solution import KEEPING, SOURCES, STATUSES, ShortlistInfo
-from rerank.reranker.state import FittedState
+from rerank.reranker.state import CUTS, FittedState, from_flat
 from rerank.reranker.task import task_of
 from rerank.statistics import Custom, RankStatistic, fitted_statistic, parse
 
@@ -293,7 +292,7 @@ def state_of(doc: ModelDocument, first_stage: Any = None, where: str = "the mode
             reranks=bool(doc.settings.get("reranks", True)) or stage is None,
             result=result_of(doc),
             labels=labels,
-            classes=from_flat(gathered(doc.settings, WORD), labels),
+            classes=from_flat(gathered(doc.settings, CUTS), labels),
             weighted_lists=bool(doc.settings.get("weighted_lists", False)),
             columns_read={key: doc.settings[key] for key in COLUMNS if key in doc.settings},
             certificate=gathered(doc.result, "certificate"),

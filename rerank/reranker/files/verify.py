@@ -24,7 +24,6 @@ from rerank.io.table import Table
 from rerank.problem import Problem, Proof
 from rerank.ranks.rationals import is_closed, value_down
 from rerank.ranks.row_gains import Gain, gain_of, weighted_gains
-from rerank.reranker.classes import WORD
 from rerank.reranker.clock import Clock
 from rerank.reranker.columns import columns_of
 from rerank.reranker.cross_fit import Staged, folds_of
@@ -38,7 +37,7 @@ from rerank.reranker.options import KEPT
 from rerank.reranker.solution import KEEPING, ON_WORD, Solution, status_of
 from rerank.reranker.solve.optimise import bounded_by_ideal
 from rerank.reranker.solve.verified import verified
-from rerank.reranker.state import FittedState, first_stage_kept
+from rerank.reranker.state import CUTS, FittedState, first_stage_kept
 from rerank.reranker.training import stated
 
 __all__ = ["Check", "Report", "Unchecked", "verify"]
@@ -69,7 +68,7 @@ STATISTIC = ("statistic", "coefficients", "settings.window", "settings.list_leng
 
 ROUNDED = (
     *(f"result.{name}" for name in ("statistic", "first_stage_statistic", "value", "bound")),
-    *(f"settings.{name}" for name in (WORD, SQUARES)),
+    *(f"settings.{name}" for name in (CUTS, SQUARES)),
 )
 """Sums of doubles, whose last bits depend on the machine, but for the value of weights, which is exact."""
 WIDE = 60  # signs of what is stated that a table shows
@@ -326,7 +325,7 @@ def _fitted_again(
         classes = replace(classes, cuts=None)  # weights of a file meet no table
     elif classes is not None and classes.cuts is not None and (state.classes is None or state.classes.cuts is None):
         classes = state.classes
-        findings.open[f"settings.{WORD}"] = "files of earlier versions lack it"
+        findings.open[f"settings.{CUTS}"] = "files of earlier versions lack it"
     columns = again.columns.called(tuple(table.feature_names))
     if columns.squares is not None:
         columns = replace(columns, transformer=clone(columns.squares).fit(data.rows.given))

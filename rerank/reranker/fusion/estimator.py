@@ -33,9 +33,8 @@ from rerank.reranker.fit import LATE
 from rerank.reranker.fusion.alpha import AlphaCurve, alpha_curve
 from rerank.reranker.fusion.choice import MANY_QUERIES, Chosen, Kind, Trial, untold, weights_by_kind
 from rerank.reranker.fusion.exports import export
-from rerank.reranker.fusion.files import save
 from rerank.reranker.fusion.lists import judged_runs
-from rerank.reranker.fusion.model import FusionModel, named_runs
+from rerank.reranker.fusion.model import FusionModel, named_runs, save
 from rerank.reranker.fusion.normalise import MISSING, NORMALISERS, Floats, K, curves_of
 from rerank.reranker.fusion.points import Null, Values, of_size_one, point, prior_weights, telling
 from rerank.reranker.options import FusionOptions
