@@ -46,17 +46,9 @@ RECORD = "a record of how the model was made, which nobody can recompute"
 RUN = ("program_value", "program_bound", "formulation", "model_size", "start_value", "start_accepted", "nodes")
 """Figures of a program or a search; where there was none, they have their defaults."""
 
-RECORDS = {
-    *(
-        "random_state",
-        "versions",
-        "settings.named_features",
-        "settings.solver",
-        *(f"settings.{name}" for name in documents.COLUMNS),
-    ),
-    *(f"result.{name}" for name in (*RUN, "changed", "gave_up", "notes", "seconds", "solver")),
-    *(f"settings.{name}" for name in ("formulation", "n_jobs", "node_limit", "presolve", "time_limit", "verbose")),
-}
+HOW = ("formulation", "n_jobs", "named_features", "node_limit", "presolve", "solver", "time_limit", "verbose")
+RECORDS = {"random_state", "versions", *(f"settings.{name}" for name in (*HOW, *documents.COLUMNS))}
+RECORDS |= {f"result.{name}" for name in (*RUN, "changed", "gave_up", "notes", "seconds", "solver")}
 """Entries of which only what cannot be is a contradiction."""
 
 STAGE = (
@@ -251,13 +243,11 @@ class _Findings:
 
     def report(self) -> Report:
         """The report: what is neither checked, nor open or given for a reason of its own, stays open."""
-        left = []
+        left, whys = [], self.given | self.open
         for name in dict.fromkeys([*(_top(name) for name, _ in _entries(self.doc)), *self.open]):
-            why = self.open.get(name) or self.given.get(name) or ("" if self.compared else "no check determines it")
-            if why:
+            if why := whys.get(name, "" if self.compared else "no check determines it"):
                 left.append(Unchecked(name, why, name in self.open or name not in self.given))
-        if self.doc.versions:
-            left.append(Unchecked("versions", RECORD, False))
+        left += [Unchecked("versions", RECORD, False)] if self.doc.versions else []
         left.sort(key=lambda each: (not each.open, each.why == RECORD, each.name))
         return Report(tuple(self.checks), tuple(self.remarks), tuple(left))
 

@@ -240,9 +240,13 @@ def alone(problem: Problem, task: Task, clock: Clock, start: Floats | None) -> S
     return solution
 
 
-def box_of(problem: Problem, found: search.SearchResult | None) -> tuple[Floats, Floats] | None:
-    """The box of weights that a search left open, for a program; None where that measures weights by their sum."""
-    return None if found is None or problem.by_sum else found.box
+def _built(
+    problem: Problem, clock: Clock, solution: Solution, name: str, found: search.SearchResult | None
+) -> tuple[Solution, Stated, Floats | None, str | None]:
+    """A program, in the box that a search left open but by sum, with the point of the weights or the row they break."""
+    with clock.phase("build"):
+        stated = programs.state(problem, name, box=None if found is None or problem.by_sum else found.box)
+        return replace(solution, formulation=name, model_size=stated.size), stated, *stated.point(solution.weights)
 
 
 def confirm(problem: Problem, task: Task, clock: Clock, solution: Solution, found: search.SearchResult) -> Solution:
@@ -258,10 +262,7 @@ def confirm(problem: Problem, task: Task, clock: Clock, solution: Solution, foun
             f"The proof stands by itself: a second opinion of the {name} program takes more than {budget:.1f} s, and "
             "none was asked for."
         )
-    with clock.phase("build"):
-        stated = programs.state(problem, name, box=box_of(problem, found))
-        x, violated = stated.point(solution.weights)
-    solution = replace(solution, formulation=name, model_size=stated.size)
+    solution, stated, x, violated = _built(problem, clock, solution, name, found)
     if x is None:
         return solution.noting(
             f"The {name} program does not admit the proved weights (it asks more than the problem: {violated}), so it "
@@ -310,18 +311,14 @@ def proceed(
     problem: Problem, task: Task, clock: Clock, solution: Solution, name: str, found: search.SearchResult | None = None
 ) -> Solution:
     """Solve a program from known weights; after a search, which ``found`` them, with its cut-off and box."""
-    with clock.phase("build"):
-        stated = programs.state(problem, name, box=box_of(problem, found))
-        x, violated = stated.point(solution.weights)
-        if x is None:
-            # The polished weights may lie outside the box that holds all better points.
-            # Without a box, weights that change nothing are feasible in every program.
-            x, _ = stated.point(problem.unchanged if found is None else np.asarray(found.weights))
-            if found is None:
-                unused = f"The start does not satisfy the {name} program ({violated}) and was not used."
-                solution = solution.noting(unused)
-    searched, gave_up = solution.bound, solution.gave_up
-    solution = replace(solution, formulation=name, model_size=stated.size, gave_up=False)
+    solution, stated, x, violated = _built(problem, clock, solution, name, found)
+    if x is None:
+        # The polished weights may lie outside the box that holds all better points.
+        # Without a box, weights that change nothing are feasible in every program.
+        x, _ = stated.point(problem.unchanged if found is None else np.asarray(found.weights))
+        if found is None:
+            solution = solution.noting(f"The start does not satisfy the {name} program ({violated}) and was not used.")
+    searched, gave_up, solution = solution.bound, solution.gave_up, replace(solution, gave_up=False)
     try:
         limit = clock.share(1.0, reserve=0.3)
         better = [] if found is None else [solution.value]
@@ -337,7 +334,7 @@ def proceed(
     claim = _claimed(stated, outcome)
     if claim is not None and (found is None or not is_closed(claim - solution.value, claim, summed(problem))):
         with clock.phase("certificate"):
-            best, remarks = _restored(problem, stated, outcome, claim, clock)
+            best, remarks = _restored(stated, outcome, claim, clock)
         if best.value > solution.value:
             solution = replace(solution, **best.figures)
         solution = solution.noting(*remarks)
@@ -396,11 +393,9 @@ def run(
             return gateway.solve_file(path, task.solver, options=options, **given)
 
 
-def _restored(
-    problem: Problem, stated: Stated, outcome: Outcome, claim: float, clock: Clock
-) -> tuple[Verified, tuple[str, ...]]:
+def _restored(stated: Stated, outcome: Outcome, claim: float, clock: Clock) -> tuple[Verified, tuple[str, ...]]:
     """A solver's weights, polished and verified, and a remark if they reach its claim within its tolerance only."""
-    w = stated.weights(np.asarray(outcome.x))
+    problem, w = stated.problem, stated.weights(np.asarray(outcome.x))
     with limited(clock.remaining + CLAIM_SECONDS):
         try:
             return polished(problem, w, claim), ()

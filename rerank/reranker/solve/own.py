@@ -59,7 +59,7 @@ class OwnProgram:
     @property
     def stated(self) -> Stated:
         """The user's program, with what the base knows of the problem."""
-        return Stated(self.base.formulation, self.base.model, self.program, self.problem.limits)
+        return replace(self.base, program=self.program)
 
     @property
     def names(self) -> list[str]:

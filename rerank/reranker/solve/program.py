@@ -5,7 +5,7 @@ value.
 """
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from typing import Any
@@ -88,16 +88,12 @@ def check_stated() -> None:
 
 @dataclass(frozen=True, eq=False)
 class Stated:
-    """A problem stated as a Pyomo model, and its arrays. Its objective is the value. ``limits`` are of anchored
-    weights, and ``allowed`` moves weights to what keeps their rows, which solvers keep within a tolerance.
-    """
+    """A problem stated as a Pyomo model, and its arrays. Its objective is the value."""
 
+    problem: Problem
     formulation: str
     model: Any
     program: Program
-    limits: tuple[Floats, Floats] | None = None
-    by_sum: bool = False
-    allowed: Callable[[Floats], Floats] = lambda w: w
 
     @property
     def size(self) -> dict[str, int]:
@@ -107,15 +103,16 @@ class Stated:
 
     def point(self, w: Floats) -> tuple[Floats | None, str | None]:
         """The column vector of weights ``w``, or the row they violate."""
-        w = w / w.sum() if self.by_sum else w
+        w = w / w.sum() if self.problem.by_sum else w
         assigned = load(f"formulations.{self.formulation}").assignment(self.model, w)
         if assigned.values is None:
             return None, assigned.violated
         return self.program.vector(assigned.values), None
 
     def weights(self, x: Floats) -> Floats:
-        """The weights among the columns, scaled so that the largest has size 1, or cut to the limits."""
-        return self.allowed(normalised(np.clip(x[self.program.weights], *(self.limits or (-1.0, 1.0))), self.limits))
+        """The weights among the columns, of largest size 1 or cut to limits, moved to keep their rows exactly."""
+        limits = self.problem.limits
+        return allowed(self.problem, normalised(np.clip(x[self.program.weights], *(limits or (-1.0, 1.0))), limits))
 
 
 def normalised(w: Floats, limits: tuple[Floats, Floats] | None = None) -> Floats:
@@ -177,9 +174,7 @@ def state(problem: Problem, formulation: str, box: Any = None, **choices: Any) -
     model = build_model(problem, formulation, box, **choices)
     from formulations.compile import compile_model
 
-    return Stated(
-        formulation, model, compile_model(model), problem.limits, problem.by_sum, lambda w: allowed(problem, w)
-    )
+    return Stated(problem, formulation, model, compile_model(model))
 
 
 def _arguments(problem: Problem, formulation: str) -> tuple[Any, dict[str, Any]]:
