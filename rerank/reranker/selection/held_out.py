@@ -237,7 +237,7 @@ class Folds:
         self._own: Divided = data, folds
         if data.rows.columns.transformer is not None:
             self._own = self._reranking(base.features)
-        self._others: dict[int, Divided] = {}
+        self._divided = {id(self._given["features"]): self._own}
         searches = base.solver == "search" or (base.presolve and base.solver != "none")
         self._workers = Workers(n_jobs, searches)
         self._priors: dict[Any, list[Prior | None]] = {}
@@ -246,21 +246,16 @@ class Folds:
         """What an option makes of the rows held out in some folds; fewer folds where the time is over. The fits that
         may still come, these included, share the time.
         """
-        given, divided = self._given | dict(option), self._divided(option)
+        given = self._given | dict(option)
+        features = given["features"]
+        if id(features) not in self._divided:
+            self._divided[id(features)] = self._reranking(features)
+        divided = self._divided[id(features)]
         task = _resolved(task_of(given, divided[0].X.shape[1]))
         own = self._prior(task, folds, divided)
         null = self._prior(replace(task, first_stage=self._given["first_stage"]), folds, self._own)
         jobs: list[Job] = [(_fold, (task, divided[1][k], *pair)) for k, *pair in zip(folds, own, null)]
         return self._workers.shared(jobs, self._clock, fits, given["time_limit"])
-
-    def _divided(self, option: Mapping[str, Any]) -> Divided:
-        """The columns that an option reranks, in all folds."""
-        features = option.get("features", self._given["features"])
-        if features is self._given["features"]:
-            return self._own
-        if id(features) not in self._others:
-            self._others[id(features)] = self._reranking(features)
-        return self._others[id(features)]
 
     def _reranking(self, features: Any) -> Divided:
         data, folds = self._own
