@@ -25,7 +25,7 @@ from rerank.ranks.row_gains import IdealGains, gain_of
 from rerank.reranker.columns import Rows, lists_of
 from rerank.reranker.data import Arguments, Weights, gains_and_weights, numbered
 from rerank.reranker.describe import Result, describe
-from rerank.reranker.learners import GROUPED, names_optional
+from rerank.reranker.first_stage import GROUPED, names_optional
 from rerank.reranker.state import FittedState, free_name
 
 

@@ -31,8 +31,8 @@ from rerank.reranker.data import Arguments, Data, Weights, checked
 from rerank.reranker.describe import Result
 from rerank.reranker.files import document as documents
 from rerank.reranker.files.model_file import SQUARES, ModelDocument, usable
+from rerank.reranker.first_stage import name_of
 from rerank.reranker.fit import concluded
-from rerank.reranker.learners import name_of
 from rerank.reranker.options import KEPT
 from rerank.reranker.solution import KEEPING, ON_WORD, Solution, status_of
 from rerank.reranker.solve.optimise import bounded_by_ideal

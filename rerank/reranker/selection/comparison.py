@@ -27,7 +27,7 @@ from rerank.reranker.clock import Clock
 from rerank.reranker.data import Arguments, Data, Weights, data_of
 from rerank.reranker.estimator import Reranker
 from rerank.reranker.evidence import WIDTH, interval, short
-from rerank.reranker.learners import fitted, name_of
+from rerank.reranker.first_stage import fitted, name_of
 from rerank.reranker.selection.held_out import Folds, Judge, Ranked, dealt
 from rerank.reranker.selection.options import MARGIN, WINDOW, Lead
 from rerank.reranker.selection.reranker_cv import RerankerCV

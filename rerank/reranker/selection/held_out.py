@@ -21,9 +21,8 @@ from rerank.ranks.row_gains import gain_of
 from rerank.reranker.clock import Clock
 from rerank.reranker.cross_fit import Staged, asked_folds, held_out_scores, on_one_scale, staged
 from rerank.reranker.data import Arguments, Data, checked
-from rerank.reranker.first_stage import fit_first_stage
+from rerank.reranker.first_stage import fit_first_stage, is_fitted
 from rerank.reranker.fit import fit
-from rerank.reranker.learners import is_fitted
 from rerank.reranker.options import Options, values_of
 from rerank.reranker.selection.folds import Split, fold_names, fold_of_each, splits_of
 from rerank.reranker.selection.options import NOT_TRIED, Lead
