@@ -26,8 +26,8 @@ from rerank.reranker.data import Data
 from rerank.reranker.describe import Result, amount_of, corrections_in_words
 from rerank.reranker.first_stage import FirstStage, is_own_name, too_many
 from rerank.reranker.solution import KEEPING, Solution, status_of
-from rerank.reranker.solve.margin import SMALLEST_DEFAULT, notes_on_exact_pairs, notes_on_near_rows, safe_epsilon
 from rerank.reranker.solve.optimise import solve as best_weights
+from rerank.reranker.solve.program import SMALLEST_DEFAULT, notes_on_exact_pairs, notes_on_near_rows, safe_epsilon
 from rerank.reranker.solve.verified import meets, verified
 from rerank.reranker.state import FittedState
 from rerank.reranker.task import Task

@@ -17,10 +17,9 @@ from rerank.ranks.lists import rows_by_list
 from rerank.reranker.columns import Columns, Rows
 from rerank.reranker.describe import GIVEN, Result, stage_in_words
 from rerank.reranker.first_stage import FirstStage
-from rerank.reranker.shortlist import joined, list_heads, stack
 from rerank.reranker.solution import Asked
 from rerank.reranker.task import Task
-from rerank.reranker.training import Training
+from rerank.reranker.training import Training, joined, list_heads, stack
 from rerank.statistics import InLists, Share, Window
 
 NOTABLE = 1e-3  # margins from this size on are told

@@ -9,8 +9,7 @@ import pytest
 
 from benchmarks.exact.data import noisy_problem
 from rerank.problem import Problem
-from rerank.reranker.solve.margin import safe_epsilon
-from rerank.reranker.solve.program import state
+from rerank.reranker.solve.program import safe_epsilon, state
 from rerank.reranker.solve.verified import polish, polished, smallest_margin, won_pairs
 from rerank.search import solve as search
 from tests.oracles.anchored import anchored, optimum

@@ -28,8 +28,7 @@ from rerank.ranks.rationals import is_closed
 from rerank.reranker.clock import Clock
 from rerank.reranker.solution import ON_WORD, Moment, Solution, history_of
 from rerank.reranker.solve import program as programs
-from rerank.reranker.solve.margin import safe_epsilon
-from rerank.reranker.solve.program import Stated
+from rerank.reranker.solve.program import Stated, safe_epsilon
 from rerank.reranker.solve.verified import (
     Verified,
     meets,

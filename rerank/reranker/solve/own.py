@@ -19,8 +19,7 @@ from rerank.errors import CertificateError, InputError
 from rerank.problem import Problem
 from rerank.problem.lists import Floats, Indices
 from rerank.ranks.rationals import is_closed
-from rerank.reranker.solve.margin import FEASIBILITY_TOLERANCE
-from rerank.reranker.solve.program import Stated, normalised, state
+from rerank.reranker.solve.program import FEASIBILITY_TOLERANCE, Stated, normalised, state
 from rerank.reranker.solve.verified import (
     CLAIMED_SHARES,
     MOST_PAIRS,
