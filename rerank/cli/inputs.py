@@ -104,10 +104,7 @@ def read_data(
     kinds: Kinds | None = None,
     **roles: str | None,
 ) -> Table:
-    """The table of a file, without rows of weight 0; notes of its reader go to standard error. Features are names, or a
-    text of names with commas between. With ``kinds`` it may have texts and gaps, and ``roles`` name the columns of
-    label, list and so on (:func:`rerank.io.read_csv`).
-    """
+    """The table of a file (:func:`rerank.io.read_csv`) without rows of weight 0; features are names, or a text."""
     names = split_names(features) if isinstance(features, str) else features
     return there(_read(path, need_label, features=names, delimiter=separator(delimiter), kinds=kinds, **roles))
 

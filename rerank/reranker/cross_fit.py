@@ -25,15 +25,15 @@ from rerank.reranker.task import FOLDS, Task
 
 @dataclass(frozen=True, eq=False)
 class Staged:
-    """A fitted first stage, and its scores of the training rows. ``stopped`` where the time was over before all folds
-    were scored: the scores are then those of rows it has seen, and nothing may be corrected by them.
-    """
+    """A fitted first stage, and its scores of the training rows."""
 
     stage: FirstStage  # for rows to come
     scores: Floats  # (n,), out-of-fold if ``folds`` is not 0
     folds: int = 0
     notes: tuple[str, ...] = ()
-    stopped: bool = False
+    stopped: bool = (
+        False  # the time was over before all folds: scores of rows it has seen, by which nothing is corrected
+    )
 
 
 def staged(data: Data, task: Task, clock: Clock | None = None) -> Staged | None:

@@ -48,9 +48,7 @@ TIES = {"pessimistic": "ties counted against it", "average": "a tied pair as one
 
 @dataclass(frozen=True, kw_only=True)
 class Description:
-    """What is said of a fitted model, in the order in which it is read. ``str`` shows everything but the details, and a
-    notebook has them folded.
-    """
+    """What is said of a fitted model, in the order in which it is read; ``str`` leaves out the details."""
 
     asked: tuple[str, ...]  # sentences: what was asked
     answer: str  # in one sentence

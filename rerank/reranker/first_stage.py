@@ -482,9 +482,7 @@ def affine_part(estimator: Any, X: Floats, scores: Floats) -> tuple[Floats | Non
 
 
 def standardised(scorer: Any, X: Any, names: Sequence[str]) -> Any:
-    """A pipeline of scaling and scorer. Columns whose squares are not finite, or vanish, are first divided by a power
-    of two, which is exact; one so small that its weight would be no number is refused.
-    """
+    """A pipeline of scaling and scorer; columns whose squares overflow or vanish are first divided by powers of two."""
     ends = (X.max(axis=0), X.min(axis=0))
     top, bottom = (end.toarray().ravel() if is_sparse(end) else np.asarray(end) for end in ends)
     largest = np.maximum(top, -bottom)

@@ -60,9 +60,7 @@ MOST_MOMENTS = 200  # moments that a result keeps
 
 
 def history_of(moments: Iterable[Moment], value: float, bound: float) -> tuple[Moment, ...]:
-    """The moments at which more was known than before, none above the final ``value`` or below the final ``bound``. Of
-    more than ``MOST_MOMENTS`` every second one is left out, and so on, but for the first and the last.
-    """
+    """The moments at which more was known, within the final ``value`` and ``bound``; of too many every second one."""
     kept: list[Moment] = []
     found, limit = -math.inf, math.inf
     for now in moments:

@@ -33,8 +33,8 @@ MOST_SCORE = 2.0**1000  # of the first stage; head scores are above, and have to
 @dataclass(frozen=True, eq=False)
 class Shortlist:
     """Head and tail of every list: the ``n_candidates`` best rows by the first stage, which are reordered, and the
-    others, which keep its order below them [RudinWang2018, sec. 2.1]. All rows that share the score at the cut are in the
-    head, so that no row's place depends on the order of the file.
+    others, which keep its order below them [RudinWang2018, sec. 2.1]. All rows that share the score at the cut are in
+    the head, so that no row's place depends on the order of the file.
     """
 
     heads: tuple[Indices, ...]  # rows of each list, best place first
@@ -58,9 +58,7 @@ def cut(scores: Floats, n_candidates: int | None) -> float:
 def shortlist(
     scores: Floats | None, gains: Floats, qid: NDArray[Any] | None = None, n_candidates: int | None = None
 ) -> Shortlist:
-    """Head and tail of every list by first-stage scores (n,), all head without. The threshold of several lists is the
-    score that as many rows reach as are in all heads, because a single row has no list.
-    """
+    """Head and tail of every list by scores (n,); the threshold of several is reached by as many rows as heads have."""
     n = gains.size
     lists = [rows for _, rows in rows_by_list(qid, n)]
     if scores is None or n_candidates is None:

@@ -124,9 +124,7 @@ NOTHING = Support()
 def export(
     state: FittedState, formulation: str, path: AnyPath, choices: dict[str, Any], model: Any = None
 ) -> tuple[str, str, dict[str, int]]:
-    """Write the program of the fitted problem, or a ``model`` of :func:`named_model` with what was added to it, and a
-    sidecar for :func:`imported`. Both paths, and the program's rows, columns, integer columns and non-zeros.
-    """
+    """Write the program of the fit, or of a user's ``model``, and a sidecar; both paths, and the program's sizes."""
     problem = state.known_problem()
     beside, is_sidecar = mps.sidecar_path(path), False
     with suppress(InputError):
@@ -245,9 +243,7 @@ def _kept(
     who: str,
     **reported: Any,
 ) -> FittedState:
-    """The state with weights at a ``point`` (n,) of a user's program, and the smallest bound that holds for them.
-    ``bound`` is that of the solver or file ``who``, in the unit of the value, infinite if there is none.
-    """
+    """The state with a ``point`` (n,) of a user's program and the least bound that holds; ``bound`` is by ``who``."""
     old, problem, value = state.result, own.problem, found.value
     limit, source, by = _known_bound(old, problem)
     _check_bound(value, limit, problem, who)

@@ -272,9 +272,7 @@ def of_mixed_lists(data: Data) -> NDArray[np.bool_]:
 
 
 class Kind(NamedTuple):
-    """A kind of queries, and what its own weights are worth on held-out queries of the kind. They are the average of
-    the common weights, which count as ``POOL`` queries, and those of logistic regression on the queries of the kind.
-    """
+    """A kind of queries; its weights average common ones, as ``POOL`` queries, and logistic regression on its own."""
 
     name: str
     queries: int  # judged queries of the kind

@@ -25,9 +25,7 @@ Lists = NDArray[np.intp]
 
 
 class Values:
-    """Statistic of each list by many weights, equal scores as lost: as :meth:`rerank.ranks.evaluator.Evaluator.values`
-    of rounded scores has it, but only places that count are sorted.
-    """
+    """Statistic of each list by many weights, equal scores as lost, where only places that count are sorted."""
 
     def __init__(self, evaluator: Evaluator) -> None:
         lists, statistic = evaluator.lists, evaluator.statistic
@@ -54,9 +52,7 @@ class Values:
         return None if self._earned is None else self._earned.size
 
     def of(self, X: Floats, weights: Floats, lists: Lists | None = None) -> Floats:
-        """Values (weights, lists) by normalised scores ``X`` and weights (weights, runs), NaN for a list that has none.
-        ``lists`` are numbers in the order of the evaluator; all of them without it.
-        """
+        """Values (weights, lists), NaN where one has none, by scores ``X`` and weights (weights, runs)."""
         lists = np.arange(len(self._rows)) if lists is None else lists
         there = self._there[lists]
         width = int(there.sum(axis=1).max(initial=1))

@@ -204,9 +204,7 @@ class Workers:
         return [result for result, *_ in done]
 
     def shared(self, jobs: Sequence[Job], clock: Clock, fits: int, own: float | None = None) -> list[Any]:
-        """Results of jobs that get seconds as a last argument: a share of the time among ``fits`` to come, at most
-        ``own``. They are fewer where the time is over.
-        """
+        """Results of jobs, each given its share of the time among ``fits`` as last argument; fewer once it is over."""
         found: list[Any] = []
         while len(found) < len(jobs) and clock.remaining > 0:
             some = jobs[len(found) : len(found) + self.count]
@@ -242,9 +240,7 @@ class Folds:
         self._priors: dict[Any, list[Prior | None]] = {}
 
     def take(self, option: Mapping[str, Any], folds: Sequence[int], fits: int) -> list[Ranked]:
-        """What an option makes of the rows held out in some folds; fewer folds where the time is over. The fits that
-        may still come, these included, share the time.
-        """
+        """What an option makes of the rows held out in folds; fewer where the time of ``fits`` to come is over."""
         given = self._given | dict(option)
         features = given["features"]
         if id(features) not in self._divided:

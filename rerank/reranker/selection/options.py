@@ -130,9 +130,7 @@ NOT_TRIED = Lead(math.nan, math.nan, math.nan, math.nan)
 
 
 def beside(leads: Sequence[Lead], alone: float) -> list[Lead]:
-    """The leads over one value of the first stage: on how many deals and how folds were joined differs by option, and a
-    lead is of two rankings made alike.
-    """
+    """The leads over one value of the first stage: each is of two rankings made alike, on deals of its own number."""
     return [one if math.isnan(one.lead) else Lead(alone + one.lead, alone, one.lead, one.error) for one in leads]
 
 

@@ -199,9 +199,7 @@ NONZEROS_A_SECOND = 60_000  # non-zeros that are built, compiled and passed to t
 
 
 def seconds_to_state(problem: Problem, formulation: str, allowed: float = math.inf) -> float:
-    """Seconds to build a program and pass it to the solver; infinite for one that is refused, or whose pairs take more
-    than a quarter of the seconds ``allowed`` to look at.
-    """
+    """Seconds to build and pass a program; infinite if it is refused, or its pairs alone take long."""
     reached = sum(unit.positive.size for unit in problem.units)
     each = A_DIFFERENCE * problem.n_features + (0.0 if formulation == "pos_top" else A_PAIR)  # which keeps no pair
     pairs = programs.counted_pairs(problem, formulation) * each
