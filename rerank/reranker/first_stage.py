@@ -27,7 +27,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from rerank.errors import InputError, nearest
 from rerank.errors.compiling import uncounted
 from rerank.io.frames import is_sparse, some_rows
-from rerank.problem.lists import Floats
+from rerank.problem.lists import Floats, Indices
 from rerank.problem.scaling import deviations
 from rerank.ranks.positions import affine
 from rerank.ranks.rationals import unit
@@ -63,7 +63,7 @@ class FirstStage:
     estimator: Any  # fitted, or a function; None when read from a model file, or where ``coef`` says all
     coef: Floats | None  # (d,), weights of the input columns in original units if the score is affine
     intercept: float = 0.0
-    numeric: NDArray[np.intp] | None = None  # columns that it was fitted on, as numbers; None for the table as it is
+    numeric: Indices | None = None  # columns that it was fitted on, as numbers; None for the table as it is
     centre: float = 0.0  # subtracted from a score that is not affine, which is then divided by the scale
     scale: float = 1.0
     frozen: bool = False  # whether it was ready when it came, and so was not fitted here
@@ -238,9 +238,7 @@ def fit_first_stage(
     return stage, scores if coef is None else stage.scores(rows)
 
 
-def _affine(
-    estimator: Any, rows: Rows, numeric: NDArray[np.intp] | None, scores: Floats
-) -> tuple[Floats | None, float]:
+def _affine(estimator: Any, rows: Rows, numeric: Indices | None, scores: Floats) -> tuple[Floats | None, float]:
     """Weights of all input columns, if the score is affine in those that hold numbers."""
     d = len(rows.columns.inputs)
     which = np.arange(d) if numeric is None else numeric

@@ -113,7 +113,7 @@ class FittedState:
     first_stage: FirstStage | None
     threshold: float  # least first-stage score of the head, for single rows; -inf if every row is in the head
     reranks: bool  # False if the first stage's order is kept
-    features: NDArray[np.intp]  # (p,), columns that the problem uses, ascending
+    features: Indices  # (p,), columns that the problem uses, ascending
     low: Floats  # (p,), scaling of these columns; anchored (1 + p,), the prior's first
     high: Floats
     weights: Floats  # in scaled space, as long as ``low``
@@ -332,7 +332,7 @@ class FittedState:
             )
         return self.classes.of(self.single_scores(rows))
 
-    def list_scores(self, rows: Rows, lists: NDArray[np.intp] | None, first: Floats | None = None) -> Floats:
+    def list_scores(self, rows: Rows, lists: Indices | None, first: Floats | None = None) -> Floats:
         """Scores that order each list; without ``lists`` all rows are one list."""
         first = self.first(rows) if first is None else first
         if self.by_threshold or first is None or not self.reranks:

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from formulations import mps
 from formulations.files import file_bytes
@@ -29,6 +28,7 @@ from rerank.io.bounded import read_bytes
 from rerank.io.options import real
 from rerank.problem import Problem
 from rerank.problem.json import problem_from_json, problem_to_json
+from rerank.problem.lists import Floats, Indices
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.clock import Clock
 from rerank.reranker.describe import Result
@@ -47,6 +47,7 @@ from rerank.search.domain import allowed
 from rerank.solvers.outcome import ACCEPTED, AGREE, Progress
 
 AnyPath = str | os.PathLike[str]
+Limit = tuple[float, str, str | None]  # a bound, its source, and whose word it is
 
 MOST_SECONDS = 20.0  # a program that takes longer to state is not stated again when a solution of it is read
 
@@ -237,7 +238,7 @@ def _kept(
     state: FittedState,
     own: OwnProgram,
     found: Verified,
-    point: NDArray[np.float64],
+    point: Floats,
     notes: list[str],
     bound: float,
     who: str,
@@ -271,7 +272,7 @@ def _kept(
     return _with_weights(state, replace(result, history=history_of(result.history, value, result.bound)))
 
 
-def _known_bound(old: Result, problem: Problem) -> tuple[float, str, str | None]:
+def _known_bound(old: Result, problem: Problem) -> Limit:
     """The bound of a fit, of all weights, its source and whose word it is; of ideal lists where it has none."""
     if old.bound_source == "rows" or not (old.certificate is not None or old.bound < problem.ideal):
         return problem.ideal, "ideal", None
@@ -287,14 +288,12 @@ def _check_bound(value: float, bound: float, problem: Problem, name: str) -> Non
         )
 
 
-def _taken(
-    old: Result, best: Verified, limit: tuple[float, str, str | None], told: list[str], **reported: Any
-) -> Result:
-    """The result with other weights, a bound with its source and whose word it is, and what is told and reported."""
+def _taken(old: Result, best: Verified, limit: Limit, told: list[str], **reported: Any) -> Result:
+    """The result with other weights, a bound, and what is told and reported."""
     bound, source, by = limit
     figures = best.figures | {"statistic": float(best.certificate.statistic), "bound": max(bound, best.value)}
-    gone = {"gave_up": False, "start_value": None, "evidence": None, "history": ()}
-    return replace(old, bound_source=source, bound_solver=by, notes=tuple(told), **figures, **{**gone, **reported})
+    figures |= {"gave_up": False, "start_value": None, "evidence": None, "history": (), **reported}
+    return replace(old, bound_source=source, bound_solver=by, notes=tuple(told), **figures)
 
 
 def _with_weights(state: FittedState, result: Result) -> FittedState:
@@ -387,7 +386,7 @@ def _contents(data: Any, where: str) -> tuple[FittedState, Problem, dict[str, An
     return state, problem, {**data, "constant": constant}
 
 
-def _alone(w: NDArray[np.float64], problem: Problem, name: str) -> NDArray[np.float64]:
+def _alone(w: Floats, problem: Problem, name: str) -> Floats:
     """Weights that stand alone, divided by their largest size where only their direction counts."""
     if problem.limits is None:
         return w / max(1.0, float(np.abs(w).max(initial=0.0)))
@@ -405,12 +404,9 @@ def _solved_by_file(
 ) -> FittedState:
     path, dialect, support = solved
     counted, name = check_rows(path, program), Path(path).name
-    solution, x = _read(path, program, dialect)
-    claim, alone = None, x is None
-    if x is None:
-        given = _alone(np.array([solution.values[program.columns[j]] for j in program.weights]), problem, name)
-    else:
-        claim, given = program.objective(x), x[program.weights]
+    solution, given, x = _read(path, program, program.weights, dialect)
+    claim, alone = None if x is None else program.objective(x), x is None
+    given = _alone(given, problem, name) if alone else given
     given = np.clip(given, *(problem.limits or (-1.0, 1.0)))
     best = polished(problem, allowed(problem, normalised(given, problem.limits)), claim, nearly=alone)
     old = state.result
@@ -445,9 +441,8 @@ def _own_by_file(state: FittedState, own: OwnProgram, solved: Solved) -> FittedS
             f"prove searches all weights that the model allows, and the program of {name} has rows or a box of its "
             "own; leave prove out, and give the solver's bound on its word."
         )
-    solution, x = _read(path, own.program, dialect)
+    solution, given, x = _read(path, own.program, own.weights, dialect)
     if x is None:
-        given = np.array([solution.values[own.program.columns[j]] for j in own.weights])
         x, claim, more = own.completed(given, name), None, ", which holds nothing else"
     else:
         claim, more = own.claim(x) if ours else None, ", which calls them optimal" if solution.optimal else ""
@@ -463,15 +458,17 @@ def _own_by_file(state: FittedState, own: OwnProgram, solved: Solved) -> FittedS
     return _kept(state, own, found, point, told, bound, who, solver="file", start_accepted=None, **figures)
 
 
-def _read(path: AnyPath, program: Program, dialect: str | None) -> tuple[FileSolution, NDArray[np.float64] | None]:
-    """A solution file and its point, which is one of the program; None where the file holds weights alone."""
+def _read(
+    path: AnyPath, program: Program, weights: Indices, dialect: str | None
+) -> tuple[FileSolution, Floats, Floats | None]:
+    """A solution file, its weights and its point of the program; None where the file holds weights alone."""
     with stated_wrong():
         solution = parse_solution(path, program, dialect, weights_alone=True)
         if len(solution.values) < len(program.columns):
-            return solution, None
+            return solution, np.array([solution.values[program.columns[j]] for j in weights]), None
         x = program.vector(solution.values)
     check_point(solution, x, program, Path(path).name)
-    return solution, x
+    return solution, x[weights], x
 
 
 ADVICE = "for rows, columns or bounds of your own give the model, as in load_solution(path, model=m), or export_mps"
@@ -531,7 +528,7 @@ def check_rows(solution: AnyPath, own: Program) -> bool:
     return bool(found)
 
 
-def check_point(solution: FileSolution, x: NDArray[np.float64], own: Program, source: str) -> None:
+def check_point(solution: FileSolution, x: Floats, own: Program, source: str) -> None:
     """Refuse a point that violates the problem's program, and an objective that is not the point's."""
     violated = own.violation(x)
     if not violated <= ACCEPTED:

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import MISSING, dataclass, fields, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -56,6 +57,7 @@ STAGE = (
     *(f"settings.{name}" for name in ("opaque_first_stage", "prior_centre", "prior_scale", documents.TABLE)),
 )
 STATISTIC = ("statistic", "coefficients", "settings.window", "settings.list_length")
+DIGESTED = ("data_sha256", "max_features", "gain", "epsilon", "C", "signs", "settings.radius", *STATISTIC)
 """Entries of what is fitted, which the digest of the problem determines."""
 
 ROUNDED = (
@@ -177,18 +179,20 @@ def verify(
         )
     with usable(where), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what the fit had to say, it has said
-        opaque, findings = documents.missing_first_stage(doc), _Findings(doc)
+        opaque, findings = documents.missing_first_stage(doc), _Findings(doc, proof)
         if table is not None and (opaque is None or first_stage is not None):
             state, data, first = refit(doc, table, where, first_stage, query_weight)
-            again = _fitted_again(state, data, first, table, proof, findings)
+            again = _fitted_again(findings, state, data, first, table)
             named = name_of(first_stage) if opaque is not None else None
             if again is not None:
-                findings.given |= _given(state, data, first, table, without_data, findings)
+                findings.given |= _given(findings, state, data, first, table)
+                if doc.data_sha256 is None and without_data and state.problem is not None:
+                    findings.open |= dict.fromkeys(DIGESTED, "the file states no digest of its data")
         else:
             stand_in = object() if first_stage is None and opaque is not None else first_stage
             state = documents.state_of(doc, stand_in, where)
             lacking = "the table of the fit" if table is None else f"the first stage {opaque}, which is not in the file"
-            again, named = _alone(doc, state, lacking, proof, findings), None
+            again, named = _alone(findings, state, lacking), None
         if again is not None:
             findings.compare(again, named)
         return findings.report()
@@ -197,8 +201,8 @@ def verify(
 class _Findings:
     """The report in the making: checks, remarks, and by entry why it is open or taken as given."""
 
-    def __init__(self, doc: ModelDocument) -> None:
-        self.doc, self.result = doc, documents.result_of(doc)
+    def __init__(self, doc: ModelDocument, proof: Proof | None) -> None:
+        self.doc, self.result, self.proof = doc, documents.result_of(doc), proof
         self.checks: list[Check] = []
         self.remarks: list[str] = []
         self.open: dict[str, str] = {}
@@ -252,9 +256,7 @@ class _Findings:
         return Report(tuple(self.checks), tuple(self.remarks), tuple(left))
 
 
-def _alone(
-    doc: ModelDocument, state: FittedState, lacking: str, proof: Proof | None, findings: _Findings
-) -> FittedState:
+def _alone(findings: _Findings, state: FittedState, lacking: str) -> FittedState:
     """The state of which the statements of the file follow from each other."""
     result = findings.result
     if result.status in documents.UNFITTED:
@@ -269,14 +271,14 @@ def _alone(
             again = replace(again, statistic=result.first_stage_statistic)
     reranks = state.first_stage is None or again.status not in ("first_stage_kept", *documents.UNFITTED)
     known = {"result.status", "result.message", "settings.reranks", "result.certificate", *RECORDS}
-    findings.open |= dict.fromkeys({_top(name) for name, _ in _entries(doc)} - known, f"it takes {lacking}")
+    findings.open |= dict.fromkeys({_top(name) for name, _ in _entries(findings.doc)} - known, f"it takes {lacking}")
     findings.remarks.append(f"Only the file itself was checked: {lacking} was not given.")
-    findings.remarks += [] if proof is None else ["The proof was not looked at."]
+    findings.remarks += [] if findings.proof is None else ["The proof was not looked at."]
     return replace(state, reranks=reranks, result=again)
 
 
 def _fitted_again(
-    state: FittedState, data: Data, first: Staged | None, table: Table, proof: Proof | None, findings: _Findings
+    findings: _Findings, state: FittedState, data: Data, first: Staged | None, table: Table
 ) -> FittedState | None:
     """The fit of this table that has the file's weights; None if they belong to another problem."""
     doc, result, training = findings.doc, findings.result, state.training
@@ -286,18 +288,14 @@ def _fitted_again(
         return None
     solver = "file" if result.solver == "file" or result.changed else state.task.solver
     task = replace(state.task, solver=solver)
-
-    def solve(problem: Problem, *_: Any) -> Solution:
-        return _of_file(problem, proof, findings)
-
     try:
-        again = concluded(data, task, Clock(), first, training, solve, result.ties)
+        again = concluded(data, task, Clock(), first, training, partial(_of_file, findings), result.ties)
     except CertificateError as error:
         findings.check("weights", "allowed", error, False)
         return None
     if again.result.status in documents.UNFITTED:
         findings.remarks.append("No weights were fitted: the first stage's order is the answer.")
-        findings.remarks += [] if proof is None else ["The proof was not looked at."]
+        findings.remarks += [] if findings.proof is None else ["The proof was not looked at."]
     if result.evidence is not None and result.evidence.chosen is None:
         again = first_stage_kept(again)
     folds, left_out, given = again.result.folds, tuple[str, ...](), data.rows.given
@@ -323,9 +321,9 @@ def _fitted_again(
     return replace(again, columns=columns, columns_read=read, labels=labels, classes=classes, result=now)
 
 
-def _of_file(problem: Problem, proof: Proof | None, findings: _Findings) -> Solution:
+def _of_file(findings: _Findings, problem: Problem, *_: Any) -> Solution:
     """The file's weights with their exact value; its bound, or that of the ideal lists or of the proof."""
-    doc, result = findings.doc, findings.result
+    doc, result, proof = findings.doc, findings.result, findings.proof
     best, bound, source = verified(problem, doc.weights, result.changed), result.bound, result.bound_source
     findings.check("bound not below the value", bound, best.value, Fraction(bound) >= best.certificate.value)
     if proof is not None:
@@ -404,9 +402,7 @@ def _impossible(doc: ModelDocument, result: Result, named: str | None) -> dict[s
     return found
 
 
-def _given(
-    state: FittedState, data: Data, first: Staged | None, table: Table, without_digest: bool, findings: _Findings
-) -> dict[str, str]:
+def _given(findings: _Findings, state: FittedState, data: Data, first: Staged | None, table: Table) -> dict[str, str]:
     """The entries that are taken as given besides records, with the reason: what changes nothing on these rows."""
     doc, result, problem = findings.doc, findings.result, state.problem
     given = {
@@ -443,9 +439,6 @@ def _given(
         gains = weighted_gains(data.y, gain_of(state.task.statistic, other), data.sample_weight)
         if np.array_equal(gains, data.gains):
             given["gain"] = "the labels are worth the same by both gains"
-    if doc.data_sha256 is None and without_digest:
-        open_names = ("data_sha256", "max_features", "gain", "epsilon", "C", "signs", "settings.radius", *STATISTIC)
-        findings.open |= dict.fromkeys(open_names, "the file states no digest of its data")
     return given
 
 

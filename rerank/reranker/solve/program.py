@@ -12,14 +12,13 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from formulations.errors import FormulationError
 from formulations.program import Program
 from rerank.errors import InputError, nearest, unknown
 from rerank.errors.compiling import load
 from rerank.problem import Problem
-from rerank.problem.lists import Floats
+from rerank.problem.lists import Floats, Indices
 from rerank.search.domain import allowed, sides_of
 from rerank.statistics import RankStatistic
 
@@ -202,7 +201,7 @@ def _arguments(problem: Problem, formulation: str) -> tuple[Any, dict[str, Any]]
     }
 
 
-def _preferences(problem: Problem) -> tuple[NDArray[np.intp], Floats]:
+def _preferences(problem: Problem) -> tuple[Indices, Floats]:
     """Pairs of rows of one list in which the first has the larger gain, and the weight of each pair in the AUC."""
     pairs = [np.stack(np.meshgrid(u.positive, u.negative, indexing="ij"), -1).reshape(-1, 2) for u in problem.units]
     return np.concatenate(pairs), np.repeat([u.factor for u in problem.units], [len(own) for own in pairs])
@@ -301,7 +300,7 @@ def largest_difference(problem: Problem) -> float:
     from scipy.spatial.distance import pdist
 
     X = problem.scaled if problem.limits is None else problem.scaled * np.abs(problem.limits).max(axis=0)
-    lists: dict[int, list[NDArray[np.intp]]] = {}
+    lists: dict[int, list[Indices]] = {}
     for item in problem.lists:
         lists.setdefault(item.rows.size, []).append(item.rows)
     largest = 0.0

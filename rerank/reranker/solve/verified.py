@@ -5,18 +5,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from rerank.certificate import Certificate, certify, meets_quotas
 from rerank.errors import CertificateError
 from rerank.errors.stops import current
 from rerank.problem import Problem
-from rerank.problem.lists import Floats
+from rerank.problem.lists import Floats, Indices
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.solve.program import normalised
 from rerank.search.domain import allowed, sides_of
 
-Pairs = NDArray[np.intp]
+Pairs = Indices
 Sides = Sequence[tuple[Floats, float, str]]  # rows on the weights, ``a.w >= b``
 MOST_PAIRS = 20_000  # largest number of pairs that are polished; the linear program of more pairs takes too long
 MOST_ROUNDS = 60  # rounds of adding rows to that program; five to fifteen are usual
