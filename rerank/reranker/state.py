@@ -196,11 +196,6 @@ class FittedState:
         return self.problem
 
     @property
-    def feature_names(self) -> tuple[str, ...]:
-        """Names of the columns that ``coef`` has weights for."""
-        return self.columns.names
-
-    @property
     def anchored(self) -> bool:
         """Whether the head's score is the first stage's with corrections."""
         return self.low.size > self.features.size

@@ -2,7 +2,7 @@
 
 import math
 import numbers
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
@@ -87,20 +87,16 @@ def limited(base: Base, data: Data) -> Base:
 
 def corrections(base: Options, data: Data, first_stage: str | None = None) -> list[Option]:
     """Corrections of a first stage by growing radius; where the base has squares, the columns alone come before."""
-    squares = data.rows.columns.squares is not None
-    columns = [{"features": base.features.features}, {"features": base.features}] if squares else [{}]
-    return [option for each in columns for option in _corrections(base, data.X.shape[1], first_stage, each)]
-
-
-def _corrections(base: Options, n_columns: int, first_stage: str | None, columns: Mapping[str, Any]) -> list[Option]:
-    fixed: dict[str, Any] = ({} if first_stage is None else {"first_stage": first_stage}) | dict(columns)
-    if base.window is None and parse(base.stat).counts_places:
-        fixed["window"] = WINDOW
-    anchored = fixed | ({"margin": MARGIN} if base.margin is None and base.epsilon == "auto" else {})
-    free = fixed if base.margin is None or base.normalise else fixed | {"margin": None}  # it is of corrections
-    found = [Option((free if radius is None else anchored) | {"radius": radius}) for radius in RADII]
-    if base.max_features is None and n_columns > FEW:
-        found.append(Option(anchored | {"radius": FEW_RADIUS, "max_features": FEW}))
+    squares, found = data.rows.columns.squares is not None, list[Option]()
+    for columns in [{"features": base.features.features}, {"features": base.features}] if squares else [{}]:
+        fixed: dict[str, Any] = ({} if first_stage is None else {"first_stage": first_stage}) | columns
+        if base.window is None and parse(base.stat).counts_places:
+            fixed["window"] = WINDOW
+        anchored = fixed | ({"margin": MARGIN} if base.margin is None and base.epsilon == "auto" else {})
+        free = fixed if base.margin is None or base.normalise else fixed | {"margin": None}  # it is of corrections
+        found += [Option((free if radius is None else anchored) | {"radius": radius}) for radius in RADII]
+        if base.max_features is None and data.X.shape[1] > FEW:
+            found.append(Option(anchored | {"radius": FEW_RADIUS, "max_features": FEW}))
     return found
 
 

@@ -52,7 +52,11 @@ class OwnProgram:
     base: Stated  # the program of the problem, stated again
     program: Program  # the user's
     place: Indices  # column of the user's program of each column of the base
+    weights: Indices  # columns of the weights
+    added: Mask  # columns of the user's own
+    counted: Mask  # columns of the base other than weights: all of them whole numbers in a point of the program
     rows: Indices  # of the user's program that the base has not
+    matrix: sparse.csr_array  # of these rows
     titles: dict[str, str]  # what the user calls rows and columns
 
     @property
@@ -70,25 +74,6 @@ class OwnProgram:
     def listed(self) -> str:
         """The first of these names, with commas between."""
         return ", ".join(self.names[:6]) + (", ..." if len(self.names) > 6 else "")
-
-    @property
-    def weights(self) -> Indices:
-        """Columns of the weights."""
-        return self.place[self.base.program.weights]
-
-    @cached_property
-    def added(self) -> Mask:
-        """Columns of the user's own."""
-        mask = np.ones(len(self.program.columns), bool)
-        mask[self.place] = False
-        return mask
-
-    @cached_property
-    def counted(self) -> Mask:
-        """Columns of the base other than weights: all of them whole numbers in a point of the program."""
-        mask = ~self.added
-        mask[self.weights] = False
-        return mask
 
     @property
     def maximises_value(self) -> bool:
@@ -120,11 +105,6 @@ class OwnProgram:
             or not self.maximises_value
             or len(self.program.rows) < len(self.base.program.rows)
         )
-
-    @cached_property
-    def matrix(self) -> sparse.csr_array:
-        """The user's rows."""
-        return self.program.matrix[self.rows]
 
     @cached_property
     def held(self) -> Indices:
@@ -436,7 +416,11 @@ def own_program(
             f"{'a whole number ' if b.integer[j] else ''}from {b.lower[j]:g} to {b.upper[j]:g}, outside of which its "
             "rows of pairs say nothing; narrow bounds only."
         )
-    return OwnProgram(problem, base, program, place, _own_rows(program, b, place), titles)
+    weights, added, rows = place[b.weights], np.ones(len(program.columns), bool), _own_rows(program, b, place)
+    added[place] = False
+    counted = ~added
+    counted[weights] = False
+    return OwnProgram(problem, base, program, place, weights, added, counted, rows, program.matrix[rows], titles)
 
 
 def _own_rows(program: Program, base: Program, place: Indices) -> Indices:
