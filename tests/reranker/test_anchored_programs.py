@@ -71,7 +71,7 @@ def test_polish_widens_the_margin_within_the_limits() -> None:
     problem = noisy_problem(20, 3, "auc", 0.4, 0)
     problem = Problem.build(problem.X, problem.lists, epsilon=1e-4, limits=([1, -0.3, 0], [1, 0.2, 0.5]))
     w = search(problem, n_jobs=1).weights
-    pairs = won_pairs(problem, w, problem.epsilon)
+    pairs = won_pairs(problem, w)
     better = polish(problem.scaled, pairs, w, None, w != 0, problem.limits)
     assert smallest_margin(problem.scaled, pairs, better) >= smallest_margin(problem.scaled, pairs, w)
     assert (better >= problem.limits[0]).all() and (better <= problem.limits[1]).all()

@@ -28,17 +28,9 @@ from rerank.ranks.rationals import is_closed
 from rerank.reranker.clock import Clock
 from rerank.reranker.solution import ON_WORD, Moment, Solution, history_of
 from rerank.reranker.solve import program as programs
+from rerank.reranker.solve import verified as exact
 from rerank.reranker.solve.program import Stated, safe_epsilon
-from rerank.reranker.solve.verified import (
-    Verified,
-    meets,
-    polished,
-    summed,
-    verified,
-    within_tolerance,
-    within_tolerance_only,
-    won_pairs,
-)
+from rerank.reranker.solve.verified import Verified, meets, polished, summed, verified
 from rerank.reranker.task import Task
 from rerank.search.domain import allowed
 from rerank.solvers.outcome import AGREE, Options, Outcome, Point, Progress, Stop, beside
@@ -136,7 +128,7 @@ def _searched(
     w = np.asarray(found.weights, dtype=np.float64)
     if found.value == -math.inf:
         raise unmet(problem.quotas, proved=found.closed)
-    if task.judged and not len(won_pairs(problem, w, problem.epsilon * float(problem.norm(w)))):  # nothing to polish
+    if task.judged and not len(exact.won_pairs(problem, w)):  # nothing to polish
         return Solution(weights=w, value=found.value, bound=found.bound, bound_source="search", gave_up=True), found
     with clock.phase("certificate"):
         with limited(clock.share(POLISH_SHARE)):
@@ -397,10 +389,10 @@ def _restored(stated: Stated, outcome: Outcome, claim: float, clock: Clock) -> t
         try:
             return polished(problem, w, claim), ()
         except CertificateError:
-            if not within_tolerance(problem, w, claim):
+            if not exact.within_tolerance(problem, w, claim):
                 raise
         best = polished(problem, w)
-    return best, (within_tolerance_only(outcome.who, claim, best.value),)
+    return best, (exact.within_tolerance_only(outcome.who, claim, best.value),)
 
 
 def _claimed(stated: Stated, outcome: Outcome) -> float | None:

@@ -19,19 +19,9 @@ from rerank.errors import CertificateError, InputError
 from rerank.problem import Problem
 from rerank.problem.lists import Floats, Indices
 from rerank.ranks.rationals import is_closed
+from rerank.reranker.solve import verified as exact
 from rerank.reranker.solve.program import FEASIBILITY_TOLERANCE, Stated, normalised, state
-from rerank.reranker.solve.verified import (
-    CLAIMED_SHARES,
-    MOST_PAIRS,
-    Kept,
-    Verified,
-    polish_within,
-    summed,
-    verified,
-    within_tolerance,
-    within_tolerance_only,
-    won_pairs,
-)
+from rerank.reranker.solve.verified import Kept, Verified, summed, verified
 from rerank.search.domain import allowed, sides_of
 
 Mask = NDArray[np.bool_]
@@ -312,19 +302,19 @@ class OwnProgram:
         bare = np.clip(bare, p.lower, p.upper)
         w = bare[at]
         points = [bare, begun]
-        pairs = won_pairs(problem, w, share * problem.epsilon * float(problem.norm(w)))
+        pairs = exact.won_pairs(problem, w, share)
         if self.counts:
             won = [ik for ik in self.base.model.z if bare[self._at("z", ik)] > 0.5]
             pairs = np.unique(np.vstack([pairs, np.array(won, np.intp).reshape(-1, 2)]), axis=0)
         movable = np.r_[at, np.flatnonzero(self.added & ~p.integer)]
-        if len(pairs) <= MOST_PAIRS:
+        if len(pairs) <= exact.MOST_PAIRS:
             sparse = problem.C > 0 or problem.max_features is not None
             held = still | (sparse & (w == 0) & (p.lower[at] <= 0) & (p.upper[at] >= 0))
             low, high = np.where(held, w, p.lower[at]), np.where(held, w, p.upper[at])
             kept = self.kept(bare, movable, self.maximises_value)
             if self.counts and self.base.formulation == "resolved_rank":
                 kept = self._with_lost(kept, bare)
-            found = polish_within(problem.scaled, pairs, w, low, high, kept)
+            found = exact.polish_within(problem.scaled, pairs, w, low, high, kept)
             if found is not None:
                 moved = bare.copy()
                 moved[movable] = np.r_[found]
@@ -360,7 +350,7 @@ class OwnProgram:
         """
         best: tuple[Any, Verified, Floats] | None = None
         ours = self.maximises_value
-        for share in CLAIMED_SHARES if ours else (1.0,):
+        for share in exact.CLAIMED_SHARES if ours else (1.0,):
             for number, point in enumerate(self.candidates(x, share)):
                 if self.broken(point):
                     continue
@@ -387,12 +377,12 @@ class OwnProgram:
         _, found, point = best
         if claim is None or is_closed(claim - found.value, claim, summed(self.problem)):
             return found, point, ()
-        if not within_tolerance(self.problem, self.candidates(x, 1.0)[0][self.weights], claim, as_given=True):
+        if not exact.within_tolerance(self.problem, self.candidates(x, 1.0)[0][self.weights], claim, as_given=True):
             raise CertificateError(
                 f"{who} claims {claim:.9g}, but its weights are worth {found.value:.9g} when recomputed exactly, and "
                 "polishing inside your rows does not restore the claim; leave some room in the rows."
             )
-        return found, point, (within_tolerance_only(who, claim, found.value),)
+        return found, point, (exact.within_tolerance_only(who, claim, found.value),)
 
 
 def own_program(

@@ -74,7 +74,7 @@ def polished(problem: Problem, w: Floats, claim: float | None = None, nearly: bo
     best = verified(problem, w)
     tried = 0
     for share in CLAIMED_SHARES if nearly or claim is not None else (1.0,):
-        pairs = won_pairs(problem, w, share * problem.epsilon * float(problem.norm(w))) if w.any() else ()
+        pairs = won_pairs(problem, w, share) if w.any() else ()
         if tried < len(pairs) <= MOST_PAIRS:
             tried = len(pairs)
             # By sum weights are compared as they are, and brought to norm 1 afterwards.
@@ -114,9 +114,9 @@ def within_tolerance_only(who: str, claim: float, value: float) -> str:
     )
 
 
-def won_pairs(problem: Problem, w: Floats, margin: float) -> Pairs:
-    """Pairs (p, 2) of a list, of larger gain first, ahead by at least ``margin``; none if more than ``MOST_PAIRS``."""
-    scores = problem.scaled @ w
+def won_pairs(problem: Problem, w: Floats, share: float = 1.0) -> Pairs:
+    """Pairs (p, 2), of larger gain first, ahead by a ``share`` of the margin; none if more than ``MOST_PAIRS``."""
+    scores, margin = problem.scaled @ w, share * problem.epsilon * float(problem.norm(w))
     found, count = [], 0
     for item in problem.lists:
         for g in item.thresholds():
