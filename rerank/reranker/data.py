@@ -14,6 +14,7 @@ from sklearn.utils.validation import validate_data
 
 from rerank.errors import InputError, LeakWarning
 from rerank.io.arrays import check_qid, check_weights, held
+from rerank.io.columns import index_note
 from rerank.io.frames import as_table, without
 from rerank.io.labels import TwoLabels, read_labels
 from rerank.io.leaks import leaks
@@ -47,7 +48,7 @@ class Data:
     missed: tuple[Floats, ...] = ()  # by list, gains of the relevant items that are not among the rows
     ideal_gains: IdealGains = None  # the grades of these items by number of the list
     labels: TwoLabels | None = None  # how two labels were mapped to 0 and 1; None for grades
-    notes: tuple[str, ...] = ()  # sentences on columns that tell the label
+    notes: tuple[str, ...] = ()  # sentences on a saved index and on columns that tell the label
     groups: Indices | None = None  # (n,), number of the group, such as a person
     fold: Indices | None = None  # (n,), for out-of-fold scores, where a splitter says it
     kinds: NDArray[Any] | None = None  # (n,), what kind a row is of, for quotas
@@ -205,7 +206,8 @@ def data_of(arguments: Arguments, options: Mapping[str, Any], estimator: Any) ->
     notes = leaks(data.rows.given, columns.inputs, which, data.y)
     for note in notes:
         warnings.warn(note, LeakWarning, stacklevel=4)
-    return replace(data, notes=tuple(notes))
+    index = columns.index
+    return replace(data, notes=(*([index_note(index)] if index else []), *notes))
 
 
 def checked(rows: Rows, arguments: Arguments, gain: Gain, pos_label: Any = None) -> Data:

@@ -361,7 +361,7 @@ def message(r: Result) -> str:
 def proof_of(r: Result, them: str = "allowed weights", name: str = "") -> str:
     """What is proved of the weights, and on whose word; the bound speaks of ``them``, and ``name`` is fitted."""
     status, name, who = status_of(r), name or _valued(r), r.bound_solver or "the solver"
-    read, gap = r.solver == "file", up(r.gap)
+    read, gap, word = r.solver == "file", up(r.gap), f", on the word of {who}" if r.bound_solver else ""
     if status == "optimal":
         how = "the ideal list is reached" if r.bound_source == "ideal" else "by the search"
         halves = ""
@@ -384,7 +384,6 @@ def proof_of(r: Result, them: str = "allowed weights", name: str = "") -> str:
             "Raise time_limit, and node_limit where there is one."
         )
     if r.changed and status != "optimal":
-        word = f", on the word of {who}" if r.bound_solver else ""
         return (
             f"The weights keep the rows of your program. No weights, with or without what was added to it, have a "
             f"{name} above {up(r.bound)}, margin and penalty included{word}."
@@ -400,7 +399,6 @@ def proof_of(r: Result, them: str = "allowed weights", name: str = "") -> str:
         more = "More time would not change that; a note says why."
     elif read:
         more = f"{PROVE} lets the search try to prove more, from these weights; more seconds help it."
-    word = f", on the word of {who}" if r.bound_solver else ""
     return (
         f"{'The weights of the file leave' if read else 'Stopped with'} a gap of {gap} in {name}, margin "
         f"and penalty included: {them} with a larger value may exist, larger by at most this gap"

@@ -12,7 +12,6 @@ from dataclasses import replace
 import numpy as np
 
 from rerank.errors.stops import limited
-from rerank.io.columns import index_note
 from rerank.problem import Problem
 from rerank.problem.lists import Floats
 from rerank.problem.quotas import groups_of, unmet
@@ -275,9 +274,8 @@ def _quoted(data: Data, task: Task, scores: Floats, value: float | None, ties: T
 
 def _notes(data: Data, task: Task, clock: Clock, first: Staged | None, training: Training) -> list[str]:
     """What has to be said of first stage, statistic and columns."""
-    index, problem, statistic = data.rows.columns.index, training.problem, task.statistic
-    notes = [*([index_note(index)] if index else []), *data.notes]
-    notes += [] if first is None else [*first.stage.notes, *first.notes]
+    problem, statistic = training.problem, task.statistic
+    notes = [*data.notes, *(() if first is None else (*first.stage.notes, *first.notes))]
     notes += [] if (squares := data.rows.columns.squares) is None else [squares.told()]
     if clock.remaining <= 0:
         notes += [

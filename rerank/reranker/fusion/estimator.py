@@ -481,16 +481,14 @@ def turned(name: str, data: Data, statistic: RankStatistic, ranks: Floats) -> li
 
 def in_words(result: Result, null: Null, choice: Chosen) -> Result:
     """The result with the words of fusion."""
-    evidence = choice.evidence
+    evidence, message = choice.evidence, MESSAGES[result.status].format(name=result.fitted_name, gap=result.gap)
     if evidence is None:
-        message = choice.note or MESSAGES[result.status].format(name=result.fitted_name, gap=result.gap)
+        message = choice.note or message
     elif not evidence.guarded and choice.kept:
         name = null.name[:1].upper() + null.name[1:]
         message = f"{name} is kept: no option had the time to be tried on held-out queries; raise time_limit."
     elif not choice.searched:
         message = f"Taken on held-out queries: {choice.name}. No weights were searched for on all queries."
-    else:
-        message = MESSAGES[result.status].format(name=result.fitted_name, gap=result.gap)
     if not choice.searched:  # one point is all that is allowed, and notes are about a search
         return replace(result, said=message, bound=result.value, notes=())
     return replace(result, said=message, notes=tuple(note.replace("first stage", "prior") for note in result.notes))
