@@ -289,8 +289,7 @@ class OwnProgram:
             cost = p.cost[movable]
             least = float(cost @ x[movable]) - SAME * (1 + np.abs(cost).sum())
             left, right = np.vstack([left, -cost]), np.r_[right, -least]
-        further = movable[len(self.weights) :]
-        return Kept(left, right, dense[equal], low[equal], p.lower[further], p.upper[further])
+        return Kept(left, right, dense[equal], low[equal])
 
     def candidates(self, x: Floats, share: float) -> list[Floats]:
         """The point, and polished for pairs won by a share of the margin; each scaled, too. Rows may break."""
@@ -310,14 +309,15 @@ class OwnProgram:
         if len(pairs) <= exact.MOST_PAIRS:
             sparse = problem.C > 0 or problem.max_features is not None
             held = still | (sparse & (w == 0) & (p.lower[at] <= 0) & (p.upper[at] >= 0))
-            low, high = np.where(held, w, p.lower[at]), np.where(held, w, p.upper[at])
+            low, high = p.lower[movable], p.upper[movable]
+            low[: w.size], high[: w.size] = np.where(held, w, p.lower[at]), np.where(held, w, p.upper[at])
             kept = self.kept(bare, movable, self.maximises_value)
             if self.counts and self.base.formulation == "resolved_rank":
                 kept = self._with_lost(kept, bare)
-            found = exact.polish_within(problem.scaled, pairs, w, low, high, kept)
+            found, _ = exact.widest(problem.scaled, pairs, w, low, high, kept)
             if found is not None:
                 moved = bare.copy()
-                moved[movable] = np.r_[found]
+                moved[movable] = found
                 points.append(np.clip(moved, p.lower, p.upper))
         if problem.rows:
             points += [self._allowed(point) for point in points]
@@ -328,7 +328,7 @@ class OwnProgram:
         """Pairs that a point does not win stay level or below, where a difference inside the margin is forbidden."""
         lost = np.array([ik for ik in self.base.model.z if x[self._at("z", ik)] < 0.5], np.intp).reshape(-1, 2)
         scaled = self.problem.scaled
-        apart = np.pad(scaled[lost[:, 0]] - scaled[lost[:, 1]], ((0, 0), (0, kept.low.size)))
+        apart = np.pad(scaled[lost[:, 0]] - scaled[lost[:, 1]], ((0, 0), (0, kept.left.shape[1] - scaled.shape[1])))
         return replace(kept, left=np.vstack([kept.left, apart]), right=np.r_[kept.right, np.zeros(len(lost))])
 
     def _allowed(self, x: Floats) -> Floats:

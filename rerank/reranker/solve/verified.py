@@ -163,8 +163,8 @@ def polish(
     low, high = np.where(free & (sign <= 0), least, 0.0), np.where(free & (sign >= 0), most, 0.0)
     none = np.empty((0, d))
     left, right = np.array([-a for a, *_ in rows]).reshape(-1, d), np.array([-side for _, side, _ in rows])
-    kept = Kept(left, right, none, none[:, 0], none[:, 0], none[:, 0])
-    best, margin = _widest(table, pairs.astype(np.intp), given, low, high, kept)
+    kept = Kept(left, right, none, none[:, 0])
+    best, margin = widest(table, pairs.astype(np.intp), given, low, high, kept)
     # With a smallest margin of 0 or below some pair is not won, and a larger scale would not help.
     if best is None or not best.any() or not (rows or margin > 0):
         return given
@@ -183,16 +183,6 @@ class Kept:
     right: Floats
     equal: Floats
     sides: Floats
-    low: Floats  # (e,), bounds of the further columns
-    high: Floats
-
-
-def polish_within(
-    X: Floats, pairs_won: Pairs, w: Floats, low: Floats, high: Floats, kept: Kept
-) -> tuple[Floats, Floats] | None:
-    """Weights in the box, and further columns, of widest smallest margin that keep rows, unscaled; None if none."""
-    found, _ = _widest(X, pairs_won, w, low, high, kept)
-    return None if found is None else (found[: w.size], found[w.size :])
 
 
 def smallest_margin(X: Floats, pairs: Pairs, w: Floats) -> float:
@@ -205,8 +195,8 @@ def _margins(X: Floats, pairs: Pairs, w: Floats) -> Floats:
     return np.asarray(scores[pairs[:, 0]] - scores[pairs[:, 1]])
 
 
-def _widest(X: Floats, pairs: Pairs, w: Floats, low: Floats, high: Floats, kept: Kept) -> tuple[Floats | None, float]:
-    """Weights and further columns with their smallest margin; the most violated pairs are added in rounds."""
+def widest(X: Floats, pairs: Pairs, w: Floats, low: Floats, high: Floats, kept: Kept) -> tuple[Floats | None, float]:
+    """Weights and further columns in a box, of the widest smallest margin; violated pairs are added in rounds."""
     best, best_margin, d = None, -np.inf, w.size
     active = _lowest(_margins(X, pairs, w), 4 * d + 20)
     for _ in range(MOST_ROUNDS):
@@ -237,13 +227,11 @@ def _solve(differences: Floats, low: Floats, high: Floats, kept: Kept) -> tuple[
     """
     from scipy.optimize import linprog
 
-    n, e, m = len(differences), kept.low.size, len(kept.left)
-    d = low.size + e
-    low, high = np.r_[low, kept.low], np.r_[high, kept.high]
+    n, d, m = len(differences), low.size, len(kept.left)
     largest = float(np.abs(differences).sum(axis=1).max(initial=0.0))
     room = ROOM * np.maximum(1.0, np.abs(kept.left).max(axis=1, initial=0.0))
     ends = [(a if np.isfinite(a) else None, b if np.isfinite(b) else None) for a, b in zip(low, high, strict=True)]
-    pairs = np.hstack([-differences, np.zeros((n, e)), np.ones((n, 1)), np.zeros((n, m))])
+    pairs = np.hstack([-differences, np.zeros((n, d - differences.shape[1])), np.ones((n, 1)), np.zeros((n, m))])
     equal = {"A_eq": np.pad(kept.equal, ((0, 0), (0, 1 + m))), "b_eq": kept.sides} if kept.sides.size else {}
     answer = linprog(
         np.r_[np.zeros(d), -1.0, np.full(m, -ROOM_FIRST)],
