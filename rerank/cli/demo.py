@@ -135,7 +135,7 @@ def guarded(
 
     from rerank.io import datasets
     from rerank.reranker.estimator import Reranker, fit_table
-    from rerank.reranker.selection.reranker_cv import RerankerCV, fit_table_by_folds
+    from rerank.reranker.selection.reranker_cv import RerankerCV
 
     def order(scores: NDArray[np.float64]) -> NDArray[np.intp]:
         return np.argsort(-scores, kind="stable")
@@ -148,7 +148,7 @@ def guarded(
     assert table.y is not None
     # No search for a proof: with all columns and a wide radius it would not end in minutes.
     base = Reranker(STAT, first_stage="logistic", solver="search", n_jobs=n_jobs, node_limit=0)
-    search = fit_table_by_folds(RerankerCV(base, time_limit=time_limit, **choice), table)
+    search = fit_table(RerankerCV(base, time_limit=time_limit, **choice), table)
     est = search.best_estimator_
     scores = {name: simple(name) for name in ("logistic", *SIMPLE)}
     scores |= {name: fitted(table.X, table.y) for name, fitted in others.items()}

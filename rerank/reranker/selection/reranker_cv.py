@@ -23,7 +23,6 @@ from rerank.errors.stops import enough_memory
 from rerank.errors.telling import say
 from rerank.io.arrays import held
 from rerank.io.options import without
-from rerank.io.table import Table
 from rerank.ranks.row_gains import IdealGains
 from rerank.reranker.clock import Clock
 from rerank.reranker.columns import lists_of
@@ -384,8 +383,3 @@ class _Trial:
             what = f"{self.judge.statistic.name} {lead.lead:+.4g} over the first stage"
         spent = time.perf_counter() - self._began
         say(f"{name}: {what} on held-out rows, {spent:.1f} s in all")
-
-
-def fit_table_by_folds(search: RerankerCV, table: Table) -> RerankerCV:
-    """Choose on a table read from a file, whose columns have names."""
-    return search._fit_on(Arguments.of_file(table))
