@@ -92,12 +92,6 @@ class Columns:
         return Rows(frames.as_table(frames.without(table, *beside)), self)
 
 
-def all_columns(names: tuple[str, ...], chosen: Indices | None = None) -> Columns:
-    """Columns of numbers, all of which can be reranked or only the ``chosen`` ones."""
-    every = np.arange(len(names), dtype=np.intp)
-    return Columns(names, False, names, every if chosen is None else chosen, every)
-
-
 def lists_of(X: Any, qid: Any, what: str = "qid") -> Any:
     """List ids of the rows: ``qid`` itself, or the column of that name; or ids of groups, as ``what`` says."""
     if not isinstance(qid, str):

@@ -5,7 +5,7 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import fields, replace
+from dataclasses import fields
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -16,7 +16,7 @@ from rerank.errors import InputError, NotSupportedError
 from rerank.io.columns import COMPLETE, Kind
 from rerank.io.labels import TwoLabels
 from rerank.problem import Margin, digest
-from rerank.reranker.columns import Columns, all_columns
+from rerank.reranker.columns import Columns
 from rerank.reranker.describe import Result
 from rerank.reranker.evidence import evidence_of
 from rerank.reranker.files import model_file
@@ -156,20 +156,21 @@ def statistic_of(doc: ModelDocument) -> RankStatistic:
 
 def columns_of(doc: ModelDocument) -> Columns:
     """The columns of a document's table, all of them numbers."""
-    lists, frame = doc.settings.get("qid_column"), doc.settings.get("named_features", True)
-    columns = all_columns(doc.feature_names, doc.reranked)
+    names, lists, frame = doc.feature_names, doc.settings.get("qid_column"), doc.settings.get("named_features", True)
+    every, made = np.arange(len(names), dtype=np.intp), None
+    chosen = every if doc.reranked is None else doc.reranked
     if entries := gathered(doc.settings, SQUARES):
         from rerank.scorers import Squares
 
         made = Squares.from_dict({each: [] for each in _SQUARES} | nested(entries))
-        if made.n_features_in_ != len(doc.feature_names):
-            raise _unusable(f"it has squares of {made.n_features_in_} columns, and {len(doc.feature_names)} columns")
+        if made.n_features_in_ != len(names):
+            raise _unusable(f"it has squares of {made.n_features_in_} columns, and {len(names)} columns")
         if frame:
-            made.feature_names_in_ = np.array(doc.feature_names, dtype=object)
-        every = np.arange(doc.n_made, dtype=np.intp)
-        columns = replace(columns, chosen=every, transformer=made).called(doc.feature_names)
+            made.feature_names_in_ = np.array(names, dtype=object)
+        chosen = np.arange(doc.n_made, dtype=np.intp)
     lists = lists if isinstance(lists, str) else ""
-    return replace(columns, frame=frame, lists=lists, aside=(lists,) if lists else ())
+    beside: dict[str, Any] = {"transformer": made, "lists": lists, "aside": (lists,) if lists else ()}
+    return Columns(names, frame, names, chosen, every, **beside).called(names)
 
 
 def kinds_of(doc: ModelDocument) -> dict[str, Kind]:
