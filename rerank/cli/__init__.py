@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from rerank.cli import card, checking, comparing, demo, evaluating, fitting, fusing, programs, ranking, tables
+from rerank.cli import card, comparing, demo, files, fitting, ranking, searches
 from rerank.cli.common import BAD_INPUT, STOPPED, guarded, say, silence, tell
 from rerank.cli.examples import after_help
 from rerank.errors import OutputError
@@ -47,10 +47,10 @@ def _options(
 
 
 FITS = (demo.demo, comparing.compare, comparing.frontier, fitting.fit, ranking.rank, ranking.score, ranking.report)
-SEARCHES = (evaluating.evaluate, fusing.fuse)
-FILES = (programs.export, programs.solve, programs.take, checking.verify, checking.doctor, tables.convert)
+SEARCHES = (searches.evaluate, searches.fuse)
+FILES = (files.export, files.solve, files.take, files.verify, files.doctor, files.convert)
 for command in (*FITS, *SEARCHES, *FILES):
-    name = "import" if command is programs.take else command.__name__  # which is a word of Python
+    name = "import" if command is files.take else command.__name__  # which is a word of Python
     app.command(name, epilog=after_help(name))(guarded(command))
 
 cards = typer.Typer(
@@ -83,9 +83,7 @@ def main() -> None:
 
 
 def _open_streams() -> None:
-    """Let standard streams that are closed go nowhere, and print what a stream's encoding lacks as its code. The next
-    file that is opened would take the number of a closed one, and get what a library prints.
-    """
+    """Let closed streams go nowhere, for the next file would take their number; escape what an encoding lacks."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(number)

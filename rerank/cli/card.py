@@ -262,10 +262,7 @@ def _kinds(texts: str | None, *more: str | None) -> Kinds:
 
 
 def _kinds_of(questions: Sequence[Question]) -> Kinds:
-    """What the columns of a card hold: numbers where its questions compare sizes, texts where they name one. The texts
-    that a card names stand as they are, whatever a reader takes for a missing value. Words for truth may stand in a
-    column of texts or of truth values, which its first entry tells.
-    """
+    """What columns hold: numbers where questions compare sizes, else the texts they name, kept as they are written."""
     from rerank.io.columns import Kind
     from rerank.io.lines import TRUTH
 

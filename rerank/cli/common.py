@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import json
-import math
 import os
 import sys
 import warnings
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 
 PROVED, BAD_INPUT, FEASIBLE, NO_SOLUTION, FAILED = 0, 2, 3, 4, 5
 STOPPED = 130  # as shells have it for Ctrl-C
-
 Answer = TypeVar("Answer")
 
 Details = Annotated[bool, typer.Option("--details", help="Print numbers, weights, options and seconds, too.")]
@@ -137,25 +135,14 @@ class Outputs:
 
 def answer(body: Mapping[str, Any]) -> None:
     """One JSON object on standard output; infinities become null, as JSON has none."""
+    from rerank.io.bounded import plain
+
     tell(json.dumps(plain(body), indent=1, allow_nan=False))
 
 
 def entries(record: Any, *names: str) -> dict[str, Any]:
     """Some fields of a record, for an answer."""
     return {name: getattr(record, name) for name in names}
-
-
-def plain(value: Any) -> Any:
-    """The value in types that JSON has."""
-    if isinstance(value, Mapping):
-        return {str(key): plain(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(inner) for inner in value]
-    if hasattr(value, "tolist"):
-        return plain(value.tolist())
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return value if value is None or isinstance(value, bool | int | str) else str(value)
 
 
 @contextmanager

@@ -28,12 +28,10 @@ SHOWN = {"hours": 1, "vibration": 1, "temperature": 0, "load": 0}
 LISTS, STUDENT = 50, 2.01  # lists to come, and the 97.5 % point of Student's t for so many
 TO_COME = 1_000_000  # seed of the first list to come; the fits see smaller seeds
 SEED = 1  # the draw that is shown; ``python -m benchmarks.guard`` has others
-
 SIMPLE = ("logistic+squares", "logistic+head20")
 """What is compared on the lists to come: squares as columns, and a refit on the first 20 % of its own list."""
 
 RADII = (0.1, 1.0)  # two of the default radii, in standard deviations of the first stage's score
-
 WORK = "Fitting logistic regression, simple rivals and corrections, on folds and on all rows ..."
 AGAIN = "The same on machines that fail in one way ..."
 
@@ -131,16 +129,13 @@ def guarded(
     others: Mapping[str, Callable[[Any, Any], Callable[[Any], Any]]] = MappingProxyType({}),
     **choice: Any,
 ) -> Case:
-    """Fit on one made-up list and rank lists to come, which are the same for every seed. ``others`` are further scores
-    to compare with: functions from rows and labels to a function that scores rows, and ``choice`` holds parameters of
-    :class:`rerank.RerankerCV`.
-    """
+    """Fit on a made-up list and rank lists to come, the same for every seed; ``others`` make further scores of X, y."""
     import numpy as np
     from sklearn.base import clone
 
     from rerank.io import datasets
     from rerank.reranker.estimator import Reranker, fit_table
-    from rerank.reranker.selection.reranker_cv import RerankerCV, fit_table_by_folds
+    from rerank.reranker.selection.reranker_cv import RerankerCV
 
     def order(scores: NDArray[np.float64]) -> NDArray[np.intp]:
         return np.argsort(-scores, kind="stable")
@@ -153,7 +148,7 @@ def guarded(
     assert table.y is not None
     # No search for a proof: with all columns and a wide radius it would not end in minutes.
     base = Reranker(STAT, first_stage="logistic", solver="search", n_jobs=n_jobs, node_limit=0)
-    search = fit_table_by_folds(RerankerCV(base, time_limit=time_limit, **choice), table)
+    search = fit_table(RerankerCV(base, time_limit=time_limit, **choice), table)
     est = search.best_estimator_
     scores = {name: simple(name) for name in ("logistic", *SIMPLE)}
     scores |= {name: fitted(table.X, table.y) for name, fitted in others.items()}

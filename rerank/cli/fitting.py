@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from rerank.io import Table
     from rerank.io.columns import Kinds
     from rerank.reranker.estimator import Reranker
-    from rerank.reranker.selection.reranker_cv import RerankerCV
 
 FOLDS = 5  # folds of :class:`rerank.RerankerCV`
 
@@ -84,12 +83,15 @@ def fit(
     if checkpoint is not None and checkpoint.exists():
         say(f"The search goes on with {checkpoint}.")
     with warnings_said(LeakWarning, others=True):
-        est, why, draw = fitted(est, table, folds, safeguard, holdout)
+        found, why, draw = fitted(est, table, folds, safeguard)
+        if holdout is not None:
+            est.set_params(checkpoint=None, proof=False)
+            why.append(held_out_gain(lambda rows: fitted(est, rows, folds, safeguard)[0], table, holdout, est))
     roles = ("label", "qid", "id", "weight", *(("people",) if columns["people"] else ()))
     read = {f"{role}_column": columns[role] for role in roles} | {"positive_label": columns["positive"]}
-    outputs, record = Outputs(), None if proof is None else est.result_.proof
+    outputs, record = Outputs(), None if proof is None else found.result_.proof
     written = outputs.written
-    outputs.file("model", model, lambda path: save(replace(est.state_, columns_read=read), path))
+    outputs.file("model", model, lambda path: save(replace(found.state_, columns_read=read), path))
     if proof is not None:
         lacking = "the search had no part in this result"
         try:
@@ -103,15 +105,15 @@ def fit(
             say(f"No proof was written to {proof}: {lacking.rstrip('.')}.")
     with outputs.one():
         if as_json:
-            told = {"description": describe(est).to_dict(), "coef": est.state_.named_weights(), "held_out": why}
-            answer({**written, **est.result_.to_dict(), **told})
+            told = {"description": describe(found).to_dict(), "coef": found.state_.named_weights(), "held_out": why}
+            answer({**written, **found.result_.to_dict(), **told})
         else:
-            tell("\n".join([as_text(describe(est).parts(details)), *why[not free :]]))
+            tell("\n".join([as_text(describe(found).parts(details)), *why[not free :]]))
     if written and not as_json:
         say(f"Written to {', the proof to '.join(written.values())}." if "model" in written else f"Written to {proof}.")
     outputs.file("plot", plot, lambda path: write_picture(path, draw))
     outputs.check()
-    raise typer.Exit(exit_code(est.result_))
+    raise typer.Exit(exit_code(found.result_))
 
 
 def _kinds(texts: str | None, first_stage: str) -> Kinds | None:
@@ -129,35 +131,22 @@ def _kinds(texts: str | None, first_stage: str) -> Kinds | None:
 
 
 def fitted(
-    est: Reranker, table: Table, cv: int | None, safeguard: float | None, holdout: float | None
+    est: Reranker, table: Table, cv: int | None, safeguard: float | None
 ) -> tuple[Reranker, list[str], Callable[[], Any]]:
-    """The fitted reranker, what held-out rows say of it, and what draws the fit: the axes, or None."""
+    """The reranker fitted to a table, what held-out rows say of it, and what draws the fit: the axes, or None."""
     from rerank.reranker.estimator import Reranker, fit_table
-
-    def by_folds_or_not(rows: Table) -> tuple[Reranker, list[str], Callable[[], Any]]:
-        own = Reranker(**est.get_params(deep=False))
-        if cv is not None:
-            search = chosen(own, rows, cv, safeguard)
-            return search.best_estimator_, [search.report()], search.plot
-        found = fit_table(own, rows)
-        return found, [], found.result_.plot_history
-
-    found, why, draw = by_folds_or_not(table)
-    if holdout is not None:
-        est.set_params(checkpoint=None, proof=False)
-        why.append(held_out_gain(lambda rows: by_folds_or_not(rows)[0], table, holdout, est))
-    return found, why, draw
-
-
-def chosen(est: Reranker, table: Table, cv: int, safeguard: float | None) -> RerankerCV:
-    """What cross-validation tried and chose."""
     from rerank.reranker.selection.options import SAFEGUARD
-    from rerank.reranker.selection.reranker_cv import RerankerCV, fit_table_by_folds
+    from rerank.reranker.selection.reranker_cv import RerankerCV
 
+    own = Reranker(**est.get_params(deep=False))
+    if cv is None:
+        found = fit_table(own, table)
+        return found, [], found.result_.plot_history
     # A radius that the user names is the one correction that is compared with the first stage.
     more: dict[str, Any] = {"time_limit": est.time_limit, "random_state": est.random_state, "verbose": 1}
     more |= {"grid": None if est.radius is None else {}, "safeguard": SAFEGUARD if safeguard is None else safeguard}
-    return fit_table_by_folds(RerankerCV(est, cv=cv, **more), table)
+    search = fit_table(RerankerCV(own, cv=cv, **more), table)
+    return search.best_estimator_, [search.report()], search.plot
 
 
 def check_meant(
@@ -183,9 +172,7 @@ def check_meant(
 
 
 def held_out_gain(fitted: Callable[[Table], Reranker], table: Table, share: float, est: Reranker) -> str:
-    """A sentence: the statistic of rows that a second fit did not see, by the first stage and by the fit. ``fitted``
-    makes the fit of a table, choices by folds included; ``est`` has statistic, gain and seed.
-    """
+    """A sentence: the statistic of rows that a second fit, made by ``fitted``, did not see, and its first stage."""
     from rerank.ranks import evaluate
     from rerank.reranker.data import units_of
     from rerank.reranker.selection.folds import splits_of

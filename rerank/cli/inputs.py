@@ -61,9 +61,7 @@ def flag_of(name: str) -> str:
 
 
 def with_options(options: type[Any], unset: bool = False) -> Callable[[Callable[..., Answer]], Callable[..., Answer]]:
-    """A command gets the options of a fit (:mod:`rerank.reranker.options`) as ``given``, by parameter. With ``unset``
-    these are only the ones that the user gives, and none has a default.
-    """
+    """A command gets the options of a fit by parameter as ``given``; with ``unset`` only those that the user gives."""
 
     def made(name: str, one: Spelling) -> Parameter:
         kind: Any = one.kind | None if unset else one.kind
@@ -106,10 +104,7 @@ def read_data(
     kinds: Kinds | None = None,
     **roles: str | None,
 ) -> Table:
-    """The table of a file, without rows of weight 0; notes of its reader go to standard error. Features are names, or a
-    text of names with commas between. With ``kinds`` it may have texts and gaps, and ``roles`` name the columns of
-    label, list and so on (:func:`rerank.io.read_csv`).
-    """
+    """The table of a file (:func:`rerank.io.read_csv`) without rows of weight 0; features are names, or a text."""
     names = split_names(features) if isinstance(features, str) else features
     return there(_read(path, need_label, features=names, delimiter=separator(delimiter), kinds=kinds, **roles))
 
@@ -266,9 +261,7 @@ def runs_of(given: list[str]) -> dict[str, Path]:
 def runs_and_qrels(
     files: list[str] | None, run: list[str] | None, qrels: Path | None, judged: bool
 ) -> tuple[dict[str, Path], Path | None]:
-    """Runs by name and judgements, of files and of --run and --qrels. Without --qrels the last file holds the
-    judgements if they are needed (``judged``), or if it is written as such.
-    """
+    """Runs by name, and judgements: --qrels, or the last file if it has to hold them (``judged``) or is written so."""
     from rerank.io.trec import reads_as
 
     every = list(files or [])

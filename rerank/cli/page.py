@@ -7,15 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from math import floor, isfinite, log10
-from typing import TYPE_CHECKING, Any, NamedTuple
+from math import floor, isfinite, log10, nan
+from typing import TYPE_CHECKING, Any
 
 from rerank.errors import InputError
 from rerank.io.page import Beside, Cells, Folded, Items, Part, Picture, Words
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from rerank.io import Table
     from rerank.plots.curves import Curve
     from rerank.reranker.describe import Description
@@ -23,11 +21,11 @@ if TYPE_CHECKING:
     from rerank.reranker.evidence import Evidence
     from rerank.reranker.files.model_file import ModelDocument
     from rerank.reranker.files.verify import Report
+    from rerank.reranker.selection.options import Lead
     from rerank.reranker.state import Reason
     from rerank.scorecard import Card
 
 Section = tuple[str, list[Part]]  # a heading and what stands below it
-
 GIVEN = "Taken as given from the model file"
 """What nobody can recompute from rows and file; ``rerank verify`` lists it under the same name."""
 
@@ -63,7 +61,8 @@ class Ranked:
     first: Any  # (n,), scores of the first stage; None without one
     before: Any  # (n,), its places
     depth: int | None  # places that count
-    lead: Lead | None  # None without labels
+    lead: Lead | None  # over the first stage, ties on average; None without labels
+    chance: float  # mean of the statistic over all orders of the rows
     own: bool  # whether these are the rows of the fit
 
     @property
@@ -99,11 +98,9 @@ def ranked(est: Reranker, table: Table, own: bool) -> Ranked:
 
     scores, first = est.list_scores(table.X, table.qid), est.first_stage_scores(table.X)
     before = None if first is None else places_by_list(first, table.qid)
-    stat, lead = est.state_.task.quoted, None
-    if table.y is not None and (table.y > 0).any():
-        lead = lead_of(est, table, scores, first)
+    stat, (lead, chance) = est.state_.task.quoted, lead_of(est, table, scores, first)
     depth = stat.of(len(table)).depth if isinstance(stat, Share) and table.qid is None else stat.depth
-    return Ranked(est, table, scores, places_by_list(scores, table.qid), first, before, depth, lead, own)
+    return Ranked(est, table, scores, places_by_list(scores, table.qid), first, before, depth, lead, chance, own)
 
 
 def question(found: Ranked) -> str:
@@ -168,8 +165,8 @@ def answer(found: Ranked) -> str:
         first_told = f"those of the first stage's list {first_has}, " if "first stage" in counts else "those "
         told.append(f"{found.above.capitalize()} {held}; {first_told}of a random order {chance}.")
     if depth is None or lead.value != counts["list"]:
-        by = "" if lead.first is None or kept else f", of the first stage's {lead.first:.4g}"
-        told.append(f"{name} of this list is {lead.value:.4g}{by}, of a random order {lead.chance:.4g}.")
+        by = "" if found.first is None or kept else f", of the first stage's {lead.alone:.4g}"
+        told.append(f"{name} of this list is {lead.value:.4g}{by}, of a random order {found.chance:.4g}.")
     return " ".join([*kept, *told])
 
 
@@ -212,12 +209,12 @@ def both_lists(found: Ranked) -> str:
 
 def held_out_line(found: Ranked, told: Description) -> list[str]:
     """What rows that the fit has not seen say of its lead: these, if they are such rows, and those of its folds."""
-    lead, own = found.lead, found.own
-    if lead is None or lead.first is None or own or not found.est.reranks_ or not isfinite(lead.low):
+    lead = found.lead
+    if lead is None or (ends := lead.interval) is None or found.own or not found.est.reranks_:
         return [*told.held_out]
     said = (
-        f"On these rows the lead over the first stage is {lead.value - lead.first:+.4g}, 95 % interval "
-        f"{lead.low:+.3g} to {lead.high:+.3g}: evidence if the fit has not seen them."
+        f"On these rows the lead over the first stage is {lead.value - lead.alone:+.4g}, 95 % interval "
+        f"{ends[0]:+.3g} to {ends[1]:+.3g}: evidence if the fit has not seen them."
     )
     return [said, *(told.held_out if found.est.result_.evidence is not None else ())]
 
@@ -312,56 +309,40 @@ def evidence(found: Ranked) -> Section:
     if lead is None or not isfinite(lead.value):
         return (title, [text(answer(found))])
     lines = [f"{found.name} of this list is {lead.value:.4g}."]
-    if lead.first is not None:
-        lines.append(f"The first stage's list has {lead.first:.4g}.")
-    lines.append(f"A random order has {lead.chance:.4g} on average.")
+    if found.first is not None:
+        lines.append(f"The first stage's list has {lead.alone:.4g}.")
+    lines.append(f"A random order has {found.chance:.4g} on average.")
     if found.own:
         if est.result_.folds:
             lines.append("The numbers of the fit below differ, because they use out-of-fold scores of the first stage.")
         lines.append("These are the rows that the model was fitted on, which says little about rows to come.")
-    elif lead.first is not None and isfinite(lead.low):
+    elif (ends := lead.interval) is not None:
         lines.append(
-            f"The lead is {lead.value - lead.first:+.4g}; its 95 % interval goes from {lead.low:+.4g} to "
-            f"{lead.high:+.4g}, by paired differences of {'rows' if table.qid is None else 'lists'}. "
+            f"The lead is {lead.value - lead.alone:+.4g}; its 95 % interval goes from {ends[0]:+.4g} to "
+            f"{ends[1]:+.4g}, by paired differences of {'rows' if table.qid is None else 'lists'}. "
             "That is evidence only if the fit has not seen these rows."
         )
     return (title, [text(*lines)])
 
 
-class Lead(NamedTuple):
-    """What a list is worth on labelled rows; NaN if unknown."""
-
-    value: float  # the statistic of the list
-    first: float | None  # of the first stage's; None without one
-    chance: float  # its mean over all orders of the rows
-    low: float  # ends of the 95 % interval of the difference
-    high: float
-
-
-def lead_of(est: Reranker, table: Table, scores: NDArray[Any], first: NDArray[Any] | None) -> Lead:
-    """Value, that of the first stage, and the interval of the lead: 1.96 standard errors on each side. The error is
-    that of paired differences of rows, or of lists where there are several
-    (:meth:`rerank.ranks.evaluator.Evaluator.lead`). Rows of equal score count as in any order, on average.
-    """
-    import numpy as np
-
+def lead_of(est: Reranker, table: Table, scores: Any, first: Any) -> tuple[Lead | None, float]:
+    """What a list is worth beside the first stage's, and the mean over all orders; None and NaN without labels."""
     from rerank.ranks.evaluator import Evaluator
     from rerank.ranks.lists import split
     from rerank.ranks.row_gains import gain_of
-    from rerank.reranker.evidence import WIDTH
+    from rerank.reranker.selection.options import NOT_TRIED, Lead
 
-    assert table.y is not None
+    if table.y is None or not (table.y > 0).any():
+        return None, nan
     stat, weight = est.state_.task.quoted, table.sample_weight
     gain = gain_of(stat, est.gain, weight)
-    lists = split(table.y, table.qid, gain=gain, sample_weight=weight, ideal_gains=table.ideal_gains)
-    judge = Evaluator(stat, lists)
+    judge = Evaluator(stat, split(table.y, table.qid, gain=gain, sample_weight=weight, ideal_gains=table.ideal_gains))
     if not any(scale > 0 for _, scale in judge.shown):  # nothing to order
-        return Lead(np.nan, None, np.nan, np.nan, np.nan)
-    value, chance = (judge.mean(one, "average") for one in (scores, np.zeros(len(table))))
+        return NOT_TRIED, nan
+    value, chance = (judge.mean(one, "average") for one in (scores, 0.0 * scores))
     if first is None:
-        return Lead(value, None, chance, np.nan, np.nan)
-    lead, error = judge.lead(scores, first, "average")
-    return Lead(value, judge.mean(first, "average"), chance, lead - WIDTH * error, lead + WIDTH * error)
+        return Lead(value, nan, nan, nan), chance
+    return Lead(value, judge.mean(first, "average"), *judge.lead(scores, first, "average")), chance
 
 
 def held_out(est: Reranker) -> Section:

@@ -180,9 +180,7 @@ def report(
 
 
 def _checked(doc: ModelDocument, table: Table, where: str) -> tuple[Report, bool]:
-    """The report of the verification, and whether the table was that of the fit; of another one the file's alone. A
-    table from which all follows but the stated digest is that of the fit, too.
-    """
+    """The verification, and whether the table is the fit's, wrong digests aside; for another one the file's alone."""
     from rerank.reranker.files.verify import verify
 
     with suppress(RerankError):

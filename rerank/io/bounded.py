@@ -2,10 +2,11 @@
 
 import functools
 import json
+import math
 import os
 import re
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, BinaryIO, ParamSpec, TypeVar
 
 import numpy as np
@@ -118,3 +119,16 @@ def within_memory(read: Callable[Given, Found]) -> Callable[Given, Found]:
             raise InputError(f"{where} needs more memory than there is; pass a smaller file.") from None
 
     return reader
+
+
+def plain(value: Any) -> Any:
+    """The value in types that JSON has; numbers that are not finite become null, what it does not know a text."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(inner) for inner in value]
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, bool | int | str) else str(value)

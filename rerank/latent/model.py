@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from rerank.errors import InputError
+from rerank.io.bounded import plain
 from rerank.io.options import drawn_seed, whole
 from rerank.io.page import Cells, Part, ShownMixin, Words
 from rerank.latent import options
@@ -19,7 +20,7 @@ from rerank.latent.engines.interface import VALIDATION, Factors, seed_of
 from rerank.latent.evaluation import top_items
 from rerank.latent.log import Log, cut, log_of, some_users
 from rerank.latent.options import check_logs, extended
-from rerank.latent.storage import locked, plain, read, write
+from rerank.latent.storage import locked, read, write
 from rerank.latent.training import Checkpoint, identity, report_divergence, seed_in, train
 
 Ints = NDArray[np.int64]

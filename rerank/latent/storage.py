@@ -9,7 +9,6 @@ A lock keeps it to one process at a time that writes to a folder.
 
 import hashlib
 import json
-import math
 import os
 import platform
 import re
@@ -94,19 +93,6 @@ def _write_array(home: Path, name: str, array: NDArray[Any], written: Collection
     with writing_bytes(target) as file:
         np.save(file, array, allow_pickle=False)
     return entry
-
-
-def plain(value: Any) -> Any:
-    """A value as JSON knows it: NumPy's numbers and paths as Python's, NaN and infinity as None, at any depth."""
-    if isinstance(value, Mapping):
-        return {name: plain(one) for name, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(one) for one in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, os.PathLike):
-        value = os.fspath(value)
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def digest_of(*arrays: NDArray[Any]) -> str:

@@ -20,6 +20,7 @@ from threadpoolctl import threadpool_limits
 from rerank import __version__
 from rerank.errors import InputError, SolverError
 from rerank.errors.telling import say
+from rerank.io.bounded import plain
 from rerank.latent import storage
 from rerank.latent.engines.interface import Factors, Report, Settings, Step
 from rerank.latent.evaluation import evaluate
@@ -202,7 +203,7 @@ class Checkpoint:
 
     def __init__(self, folder: str | os.PathLike[str], run: Mapping[str, Any]) -> None:
         self.folder = Path(folder)
-        self.run = storage.plain(run)
+        self.run = plain(run)
         self._written: set[str] = set()
 
     def resume(self, start: Factors) -> Progress | None:
@@ -242,5 +243,5 @@ class Checkpoint:
             best = "own"
             arrays |= {f"best_{name}": array for name, array in vars(run.best).items()}
         at = {name: getattr(run, name) for name in _STATE} | {"best": best, "report": asdict(run.report)}
-        body = {"run": self.run, "at": storage.plain(at)}
+        body = {"run": self.run, "at": plain(at)}
         self._written = storage.write(self.folder, body, arrays, KIND, self._written)

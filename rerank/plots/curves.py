@@ -49,10 +49,7 @@ def found_by_place(
 
 
 def shared_by_place(before: ArrayLike, after: ArrayLike, qid: ArrayLike | None, ends: int) -> Floats:
-    """Rows that both orders of a list have among their first 0, 1, ..., ``ends`` places, mean over lists.
-
-    ``before`` and ``after`` (n,) are places, 1 on top.
-    """
+    """Rows among the first 0, ..., ``ends`` places of both orders (n,), 1 on top, of a list; the mean over lists."""
     later, lists = np.maximum(before, after), [rows for _, rows in rows_by_list(qid, np.size(after))]
     return np.bincount(later, minlength=ends + 1).cumsum()[: ends + 1] / len(lists)
 

@@ -10,21 +10,8 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import InputError
+from rerank.io import frames
 from rerank.io.arrays import held
-from rerank.io.frames import (
-    as_table,
-    chosen_columns,
-    column,
-    complete,
-    found_numbers,
-    index_of,
-    is_frame,
-    is_sparse,
-    names_of,
-    place_of,
-    some_rows,
-    without,
-)
 from rerank.problem.lists import Floats, Indices
 from rerank.ranks.present import Present
 
@@ -45,7 +32,7 @@ class Rows:
 
     def inputs(self, which: Indices) -> Floats:
         """Some input columns as numbers, float64 (n, columns)."""
-        return found_numbers(self.given, which)
+        return frames.found_numbers(self.given, which)
 
     def reranked(self, which: Indices) -> Floats:
         """Some of the columns that can be reranked; ``which`` are numbers in :attr:`Columns.names`."""
@@ -65,7 +52,7 @@ class Rows:
 
     def some(self, rows: Indices) -> Rows:
         """Some of the rows."""
-        return Rows(some_rows(self.given, rows), self.columns)
+        return Rows(frames.some_rows(self.given, rows), self.columns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,24 +87,18 @@ class Columns:
         """The rows of a table with these columns; lists, groups and a saved index may stand beside them."""
         table = held(X)
         beside = {self.lists, *self.aside} - {""}
-        if self.frame or (is_frame(table) and len(names_of(table)) > len(self.inputs)):
-            beside |= {*self.index, *index_of(table)} - set(self.inputs)
-        return Rows(as_table(without(table, *beside)), self)
-
-
-def all_columns(names: tuple[str, ...], chosen: Indices | None = None) -> Columns:
-    """Columns of numbers, all of which can be reranked or only the ``chosen`` ones."""
-    every = np.arange(len(names), dtype=np.intp)
-    return Columns(names, False, names, every if chosen is None else chosen, every)
+        if self.frame or (frames.is_frame(table) and len(frames.names_of(table)) > len(self.inputs)):
+            beside |= {*self.index, *frames.index_of(table)} - set(self.inputs)
+        return Rows(frames.as_table(frames.without(table, *beside)), self)
 
 
 def lists_of(X: Any, qid: Any, what: str = "qid") -> Any:
     """List ids of the rows: ``qid`` itself, or the column of that name; or ids of groups, as ``what`` says."""
     if not isinstance(qid, str):
         return qid
-    if not is_frame(X):
+    if not frames.is_frame(X):
         raise InputError(f"{what} is {qid!r}, and X has no names of columns; give a data frame, or an array of ids.")
-    values = column(X, place_of(X, qid))
+    values = frames.column(X, frames.place_of(X, qid))
     return np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
 
 
@@ -131,38 +112,38 @@ def names_in(stage: Any) -> set[str]:
 
 
 def columns_of(X: Any, y: Any = None, features: Any = None, used: Collection[str] = ()) -> Rows:
-    """The rows of a training table with the columns that ``features`` names: names, numbers, a mask or a transformer.
-
-    A callable gets the table and returns names, numbers or a mask. None takes the columns that hold numbers and miss
-    none; the others are left out. A saved index is taken where it is chosen so, or among those ``used`` by a first
-    stage.
+    """The rows of a training table with the columns that ``features`` names: names, numbers, a mask, a function of the
+    table that gives these, or a transformer. None takes what holds numbers and misses none. A saved index is taken
+    where it is chosen, or among those ``used`` by a first stage.
     """
-    table = as_table(X)
+    table = frames.as_table(X)
     transformer = hasattr(features, "fit") and hasattr(features, "transform")
     if callable(features) and not transformer:
         features = features(table)
-    if index := [name for name in index_of(table) if name not in used]:
-        names = names_of(table)
+    if index := [name for name in frames.index_of(table) if name not in used]:
+        names = frames.names_of(table)
         if features is not None and not transformer:
-            features = [names[j] for j in chosen_columns(table, features)]
+            features = [names[j] for j in frames.chosen_columns(table, features)]
             index = [name for name in index if name not in features]
         if len(index) < len(names):
-            rows = columns_of(without(table, *index), y, features, names)
+            rows = columns_of(frames.without(table, *index), y, features, names)
             return replace(rows, columns=replace(rows.columns, index=tuple(index)))
-    names, frame = names_of(table), is_frame(table)
+    names, frame = frames.names_of(table), frames.is_frame(table)
     if transformer:
         return _by_transformer(table, y, features)
-    if features is None and is_sparse(table):
+    if features is None and frames.is_sparse(table):
         raise InputError(
             f"X is sparse with {len(names)} columns, and columns that are reranked have to be dense; name these "
             "with features=[...]."
         )
     if features is None:
-        numeric, left_out = complete(table)
-        saved = [names.index(name) for name in index_of(table)]  # the first stage names it, or there is nothing else
+        numeric, left_out = frames.complete(table)
+        saved = [
+            names.index(name) for name in frames.index_of(table)
+        ]  # the first stage names it, or there is nothing else
         chosen = numeric[~np.isin(numeric, saved)]
         if not numeric.size:
-            found_numbers(table, range(len(names)))  # says which entry is in the way
+            frames.found_numbers(table, range(len(names)))  # says which entry is in the way
         if left_out and not frame:
             shown = ", ".join(left_out[:5]) + (", ..." if len(left_out) > 5 else "")
             warnings.warn(
@@ -171,10 +152,10 @@ def columns_of(X: Any, y: Any = None, features: Any = None, used: Collection[str
                 stacklevel=2,
             )
         return Rows(table, Columns(names, frame, names, chosen if chosen.size else numeric, numeric, left_out))
-    chosen = chosen_columns(table, features)
-    found_numbers(table, chosen)
+    chosen = frames.chosen_columns(table, features)
+    frames.found_numbers(table, chosen)
     plain = isinstance(table, np.ndarray) and table.dtype.kind == "O"
-    numeric = chosen if plain else complete(table)[0]
+    numeric = chosen if plain else frames.complete(table)[0]
     return Rows(table, Columns(names, frame, names, chosen, numeric))
 
 
@@ -184,8 +165,10 @@ def _by_transformer(table: Any, y: Any, transformer: Any) -> Rows:
 
     fitted = clone(transformer).fit(table, y)
     made = _transformed(fitted, table)
-    names, every = _made_names(fitted) or names_of(made), np.arange(made.shape[1], dtype=np.intp)
-    columns = Columns(names_of(table), is_frame(table), names, every, complete(table)[0], (), fitted)
+    names, every = _made_names(fitted) or frames.names_of(made), np.arange(made.shape[1], dtype=np.intp)
+    columns = Columns(
+        frames.names_of(table), frames.is_frame(table), names, every, frames.complete(table)[0], (), fitted
+    )
     return Rows(table, columns, _made={"table": made})
 
 
@@ -198,5 +181,5 @@ def _made_names(transformer: Any, inputs: tuple[str, ...] | None = None) -> tupl
 
 def _transformed(transformer: Any, X: Any) -> Floats:
     made = transformer.transform(X)
-    table = as_table(made.toarray() if is_sparse(made) else made)
-    return found_numbers(table, range(table.shape[1]))
+    table = frames.as_table(made.toarray() if frames.is_sparse(made) else made)
+    return frames.found_numbers(table, range(table.shape[1]))

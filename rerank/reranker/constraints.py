@@ -36,11 +36,9 @@ def constrained(
     coef: Floats | None,
     left_out: Sequence[str] = (),
 ) -> Problem:
-    """The problem with its constraints; an error for a text that is no row, rows without room, and a side without
-    scale.
-
-    ``features`` (p,) are the places among ``names`` of the columns that the problem has; the weights of the others are
-    0, or those of the prior: ``coef``, where that is affine in the columns. Columns that were left out get no weight.
+    """The problem with its constraints, refused where they leave no room or compare free weights with a number. The
+    columns ``features`` (p,) of ``names`` are those of the problem; others weigh 0, or as in an affine prior's
+    ``coef``.
     """
     written = [Written.read(text, names, left_out) for text in texts]
     rows = [part for row in written for part in _rows(problem, features, row, names, coef)]
@@ -86,9 +84,7 @@ def _rows(
 
 
 def first_stage_keeps(problem: Problem, texts: Sequence[str], names: Sequence[str], coef: Floats | None) -> str | None:
-    """The first constraint that the first stage itself does not satisfy; None if it satisfies all. ``coef`` are its
-    weights where it is affine in the columns; else it satisfies none in a free problem.
-    """
+    """The first constraint that a first stage, by its ``coef`` where it is affine, does not satisfy; None if all."""
     if problem.anchored:
         return next((row.text for row in problem.rows if not row.keeps(problem.unchanged)), None)
     if problem.by_sum:  # what is normalised are the weights that are fitted

@@ -11,11 +11,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.errors.compiling import working_time
-from rerank.problem.lists import Floats
+from rerank.problem.lists import Floats, Indices
 from rerank.reranker.clock import Clock
 from rerank.reranker.data import Data
 from rerank.reranker.first_stage import FirstStage, fit_first_stage, is_logistic, is_own_name, linear_stage
@@ -25,21 +24,19 @@ from rerank.reranker.task import FOLDS, Task
 
 @dataclass(frozen=True, eq=False)
 class Staged:
-    """A fitted first stage, and its scores of the training rows. ``stopped`` where the time was over before all folds
-    were scored: the scores are then those of rows it has seen, and nothing may be corrected by them.
-    """
+    """A fitted first stage, and its scores of the training rows."""
 
     stage: FirstStage  # for rows to come
     scores: Floats  # (n,), out-of-fold if ``folds`` is not 0
     folds: int = 0
     notes: tuple[str, ...] = ()
-    stopped: bool = False
+    stopped: bool = (
+        False  # the time was over before all folds: scores of rows it has seen, by which nothing is corrected
+    )
 
 
 def staged(data: Data, task: Task, clock: Clock | None = None) -> Staged | None:
-    """The first stage of a fit, cross-fitted if the task say so; None if every row is a candidate. No fold is begun
-    that would not end in the time of the clock.
-    """
+    """The first stage, cross-fitted if the task says so and the clock allows; None if every row is a candidate."""
     if task.first_stage is None:
         if task.radius is None:
             return None
@@ -108,7 +105,7 @@ def asked_folds(task: Task) -> int:
     return task.cross_fit
 
 
-def fold_of(data: Data, folds: int, seed: int) -> NDArray[np.intp]:
+def fold_of(data: Data, folds: int, seed: int) -> Indices:
     """A fold for each row: lists and groups stay whole, and those with something relevant are spread evenly."""
     if data.fold is not None:
         return data.fold
@@ -118,16 +115,14 @@ def fold_of(data: Data, folds: int, seed: int) -> NDArray[np.intp]:
     return fold
 
 
-def held_out_scores(first_stage: Any, data: Data, train: NDArray[np.intp], test: NDArray[np.intp], seed: int) -> Floats:
+def held_out_scores(first_stage: Any, data: Data, train: Indices, test: Indices, seed: int) -> Floats:
     """Scores of the ``test`` rows by a first stage fitted on the ``train`` rows."""
     own = data.some(train)
     stage, _ = fit_first_stage(first_stage, own.rows, own.y, own.qid, own.sample_weight, seed)
     return stage.scores(data.rows.some(test))
 
 
-def on_one_scale(
-    scores: Floats, fold: NDArray[np.intp], stage: FirstStage
-) -> tuple[Floats, FirstStage, tuple[str, ...]]:
+def on_one_scale(scores: Floats, fold: Indices, stage: FirstStage) -> tuple[Floats, FirstStage, tuple[str, ...]]:
     """Scores of mean 0 and deviation 1 in each fold, and the final stage by the folds' mean centre and deviation."""
     present = np.unique(fold)
     centres = np.array([scores[fold == k].mean() for k in present])

@@ -14,6 +14,7 @@ from sklearn.utils.validation import validate_data
 
 from rerank.errors import InputError, LeakWarning
 from rerank.io.arrays import check_qid, check_weights, held
+from rerank.io.columns import index_note
 from rerank.io.frames import as_table, without
 from rerank.io.labels import TwoLabels, read_labels
 from rerank.io.leaks import leaks
@@ -47,7 +48,7 @@ class Data:
     missed: tuple[Floats, ...] = ()  # by list, gains of the relevant items that are not among the rows
     ideal_gains: IdealGains = None  # the grades of these items by number of the list
     labels: TwoLabels | None = None  # how two labels were mapped to 0 and 1; None for grades
-    notes: tuple[str, ...] = ()  # sentences on columns that tell the label
+    notes: tuple[str, ...] = ()  # sentences on a saved index and on columns that tell the label
     groups: Indices | None = None  # (n,), number of the group, such as a person
     fold: Indices | None = None  # (n,), for out-of-fold scores, where a splitter says it
     kinds: NDArray[Any] | None = None  # (n,), what kind a row is of, for quotas
@@ -176,9 +177,7 @@ class Arguments:
 
 
 def data_of(arguments: Arguments, options: Mapping[str, Any], estimator: Any) -> Data:
-    """Training data as a user gives them, checked, by the ``options`` of the reranker. Rows of weight 0 are not there.
-    The ``estimator`` gets scikit-learn's record of names and number of the columns.
-    """
+    """A user's training data, checked; the ``estimator`` gets scikit-learn's record of names of the columns."""
     X, y, stage = held(arguments.X), held(arguments.y), options["first_stage"]
     sides = {name: getattr(arguments, name) for name in ("qid", "groups", "people")}
     named = tuple(dict.fromkeys(side for side in sides.values() if isinstance(side, str)))
@@ -207,7 +206,8 @@ def data_of(arguments: Arguments, options: Mapping[str, Any], estimator: Any) ->
     notes = leaks(data.rows.given, columns.inputs, which, data.y)
     for note in notes:
         warnings.warn(note, LeakWarning, stacklevel=4)
-    return replace(data, notes=tuple(notes))
+    index = columns.index
+    return replace(data, notes=(*([index_note(index)] if index else []), *notes))
 
 
 def checked(rows: Rows, arguments: Arguments, gain: Gain, pos_label: Any = None) -> Data:
@@ -254,9 +254,7 @@ def numbered(ideal_gains: IdealGains, names: tuple[Any, ...]) -> IdealGains:
 def gains_and_weights(
     y: Floats, gain: Gain, sample_weight: Floats | None, query_weight: Weights, lists: tuple[Any, Indices] | None
 ) -> tuple[Floats, Floats | None]:
-    """Gain of each row and weight of its list. ``query_weight`` maps list ids to weights (1 for others), or has a
-    number for each row, the same in all of a list.
-    """
+    """Gain of each row and weight of its list; ``query_weight`` is by list id (1 for others), or by row."""
     gains = weighted_gains(y, gain, sample_weight)
     if not np.any(gains > 0):
         raise InputError(

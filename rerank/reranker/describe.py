@@ -27,7 +27,6 @@ MOST = 6  # corrections that are told
 SLACK = 1e-6  # what a solver's bound may lack where it is rounded down to a whole number of rows
 USUALLY_PROVED = 4  # columns up to which a fit is mostly proved
 CORRECTIONS = "Corrections"  # how the sentence on them begins
-
 PRESOLVED = "presolve=True with more time_limit lets the search prove it."
 PROVE = "load_solution(..., prove=60), or rerank import --prove 60,"
 """What helps to a proof of weights that a solver found, and of weights that were read from a file."""
@@ -49,9 +48,7 @@ TIES = {"pessimistic": "ties counted against it", "average": "a tied pair as one
 
 @dataclass(frozen=True, kw_only=True)
 class Description:
-    """What is said of a fitted model, in the order in which it is read. ``str`` shows everything but the details, and a
-    notebook has them folded.
-    """
+    """What is said of a fitted model, in the order in which it is read; ``str`` leaves out the details."""
 
     asked: tuple[str, ...]  # sentences: what was asked
     answer: str  # in one sentence
@@ -362,11 +359,9 @@ def message(r: Result) -> str:
 
 
 def proof_of(r: Result, them: str = "allowed weights", name: str = "") -> str:
-    """What is proved of the weights, and whose the proof is; ``them`` is what the bound speaks of, ``name`` what is
-    fitted.
-    """
+    """What is proved of the weights, and on whose word; the bound speaks of ``them``, and ``name`` is fitted."""
     status, name, who = status_of(r), name or _valued(r), r.bound_solver or "the solver"
-    read, gap = r.solver == "file", up(r.gap)
+    read, gap, word = r.solver == "file", up(r.gap), f", on the word of {who}" if r.bound_solver else ""
     if status == "optimal":
         how = "the ideal list is reached" if r.bound_source == "ideal" else "by the search"
         halves = ""
@@ -389,7 +384,6 @@ def proof_of(r: Result, them: str = "allowed weights", name: str = "") -> str:
             "Raise time_limit, and node_limit where there is one."
         )
     if r.changed and status != "optimal":
-        word = f", on the word of {who}" if r.bound_solver else ""
         return (
             f"The weights keep the rows of your program. No weights, with or without what was added to it, have a "
             f"{name} above {up(r.bound)}, margin and penalty included{word}."
@@ -405,7 +399,6 @@ def proof_of(r: Result, them: str = "allowed weights", name: str = "") -> str:
         more = "More time would not change that; a note says why."
     elif read:
         more = f"{PROVE} lets the search try to prove more, from these weights; more seconds help it."
-    word = f", on the word of {who}" if r.bound_solver else ""
     return (
         f"{'The weights of the file leave' if read else 'Stopped with'} a gap of {gap} in {name}, margin "
         f"and penalty included: {them} with a larger value may exist, larger by at most this gap"
@@ -414,9 +407,7 @@ def proof_of(r: Result, them: str = "allowed weights", name: str = "") -> str:
 
 
 def audit_of(r: Result, bound: float, found: float | None) -> str:
-    """What no allowed weights exceed on the lists of the fit, whatever the margin. The ``bound`` is on what is fitted,
-    without margin and penalty; ``found`` is the same of the weights that were found.
-    """
+    """What no allowed weights exceed on the fit's lists (``bound``), and what was ``found``, without the margin."""
     asked, whole, halves = r.asked, _counts(r) and not r.asked.smoothed, r.ties == "average"
     numbers = [] if found is None else [f"{four(found)} found"]
     if r.first_stage_statistic is not None and not asked.smoothed:
@@ -506,9 +497,7 @@ def numbers_table(r: Result) -> Cells:
 
 
 def corrections_in_words(names: Sequence[str], weights: Floats, spread: Floats) -> str:
-    """One sentence on what a fit changed, the largest corrections first; ``""`` if it changed nothing. Weights are in
-    standard deviations of the first stage's score for one of the column; ``spread`` has the columns'.
-    """
+    """The largest corrections in words; weights in deviations of the score for one of the column (``spread``)."""
     order = [int(j) for j in np.argsort(-np.abs(weights), kind="stable") if weights[j] != 0]
     if not order:
         return ""

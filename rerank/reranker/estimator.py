@@ -486,6 +486,6 @@ def restored(state: FittedState) -> Reranker:
     return est._adopt(state)
 
 
-def fit_table(est: Reranker, table: Table) -> Reranker:
-    """Fit on a table read from a file, whose columns have names."""
+def fit_table(est: Any, table: Table) -> Any:
+    """A Reranker, or a RerankerCV, fitted on a table read from a file, whose columns have names."""
     return est._fit_on(Arguments.of_file(table))

@@ -19,11 +19,8 @@ LOST = (
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Evidence:
-    """Leads of the options over what had to be led, on rows that the fits of the folds had not seen.
-
-    Values are the held-out statistic by each option, None for one that was not tried, because the time was over or the
-    fit was interrupted. Leads and their standard errors are None for it, too, and where there was nothing to lead; an
-    error of a single list among several is None.
+    """Leads of the options over what had to be led, on rows that the fits of the folds had not seen: all None for one
+    that was not tried, leads and errors also where there was nothing to lead, and the error of a single list.
     """
 
     options: tuple[str, ...]  # each by the parameters in which options differ
@@ -240,9 +237,7 @@ def _option_name(params: Mapping[str, Any], varied: Sequence[str]) -> str:
 
 
 def evidence_of(entries: Mapping[str, Any], statistic: str) -> Evidence | None:
-    """The evidence that :meth:`Evidence.to_dict` wrote, from a file that nobody vouches for: ValueError for what is
-    odd. None for the evidence of a version that judged by other numbers, with ``judge`` among its entries.
-    """
+    """The evidence of an untrusted file, ValueError if odd; None where a version judged otherwise (``judge``)."""
     if "judge" in entries:
         return None
     if odd := set(entries) ^ _STORED:

@@ -12,7 +12,6 @@ from dataclasses import replace
 import numpy as np
 
 from rerank.errors.stops import limited
-from rerank.io.columns import index_note
 from rerank.problem import Problem
 from rerank.problem.lists import Floats
 from rerank.problem.quotas import groups_of, unmet
@@ -26,8 +25,8 @@ from rerank.reranker.data import Data
 from rerank.reranker.describe import Result, amount_of, corrections_in_words
 from rerank.reranker.first_stage import FirstStage, is_own_name, too_many
 from rerank.reranker.solution import KEEPING, Solution, status_of
-from rerank.reranker.solve.margin import SMALLEST_DEFAULT, notes_on_exact_pairs, notes_on_near_rows, safe_epsilon
 from rerank.reranker.solve.optimise import solve as best_weights
+from rerank.reranker.solve.program import SMALLEST_DEFAULT, notes_on_exact_pairs, notes_on_near_rows, safe_epsilon
 from rerank.reranker.solve.verified import meets, verified
 from rerank.reranker.state import FittedState
 from rerank.reranker.task import Task
@@ -40,7 +39,6 @@ Solve = Callable[[Problem, Task, Clock, Floats | None], Solution]
 
 UNUSED = "decides nothing"  # what the note says on a first stage whose score is not used
 LATE = "nothing was left for the search"  # what the note says on a fit whose time was over before its search
-
 BOXES, MORE_BOXES = 5e9, 4
 """Boxes for a bound with a tied pair as one half: so many divided by the pairs, and so many times those of the fit."""
 
@@ -49,8 +47,7 @@ NOTHING_SOLVED = "solver is 'none', which solves nothing; use solver='search' fo
 FIRST_STAGE_SHARE = 0.4  # share of the time for a first stage of this package; others run to their end
 
 
-ROUNDING = 1e-12
-"""Relative difference that sums of the same doubles may have on two machines: a smaller lead is none."""
+ROUNDING = 1e-12  # relative difference that sums of the same doubles may have on two machines: a smaller lead is none
 
 
 def fit(data: Data, task: Task, clock: Clock, first: Staged | None = None) -> FittedState:
@@ -71,9 +68,8 @@ def concluded(
     solve: Solve | None = None,
     ties: Ties | None = None,
 ) -> FittedState:
-    """The fitted state of a stated problem: the better of the weights and the first stage, by what is fitted. Without
-    ``solve`` it is what ``task.solver`` names. Equal scores count in the statistic as it says, or by ``ties``; a value
-    counts them against the row.
+    """The state of a stated problem: the better of first stage and weights, which ``solve`` finds, or ``task.solver``.
+    Equal scores count in the statistic as it says, or by ``ties``; a value counts them against the row.
     """
     problem, statistic, searched = training.problem, task.statistic, solve is None and task.solver != "none"
     scores, stage = (None, None) if first is None else (first.scores, first.stage)
@@ -278,9 +274,8 @@ def _quoted(data: Data, task: Task, scores: Floats, value: float | None, ties: T
 
 def _notes(data: Data, task: Task, clock: Clock, first: Staged | None, training: Training) -> list[str]:
     """What has to be said of first stage, statistic and columns."""
-    index, problem, statistic = data.rows.columns.index, training.problem, task.statistic
-    notes = [*([index_note(index)] if index else []), *data.notes]
-    notes += [] if first is None else [*first.stage.notes, *first.notes]
+    problem, statistic = training.problem, task.statistic
+    notes = [*data.notes, *(() if first is None else (*first.stage.notes, *first.notes))]
     notes += [] if (squares := data.rows.columns.squares) is None else [squares.told()]
     if clock.remaining <= 0:
         notes += [

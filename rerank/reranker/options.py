@@ -40,11 +40,8 @@ def option(
     kept: bool = False,
     before: Any = SAME,
 ) -> Any:
-    """A parameter of a fit, with ``names``, ``help``, ``kind`` and ``read`` of its :class:`Spelling`.
-
-    Without ``help`` the command has no such option, and ``shown`` is its default there, if another. A model file keeps
-    it among its settings where it is ``kept``, as a number, a text, a truth value or None; files that lack it stand for
-    ``before``, or the default.
+    """A parameter of a fit and its :class:`Spelling`; without ``help`` the command has none, ``shown`` is its default
+    there. A model file keeps it if ``kept``; files that lack it stand for ``before``, or the default.
     """
     spelling = Spelling(help, names, kind, default if shown is SAME else shown, read) if help else None
     metadata = {"spelling": spelling, "kept": kept, "before": default if before is SAME else before}

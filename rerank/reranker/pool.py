@@ -15,7 +15,6 @@ from rerank.reranker.solve.verified import verified
 from rerank.reranker.state import FittedState
 
 SAMPLE_SHARE = 0.3  # share of the time for the sample; the rest is for proofs of signs
-
 WORDS = {1: "above 0", -1: "below 0", 0: "both signs, or 0"}
 
 

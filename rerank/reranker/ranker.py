@@ -17,7 +17,7 @@ from rerank.io.frames import by_name, frame_like, is_frame, without
 from rerank.io.labels import labels_of
 from rerank.io.options import whole
 from rerank.io.page import Part, ShownMixin
-from rerank.problem.lists import Floats
+from rerank.problem.lists import Floats, Indices
 from rerank.problem.scaling import per_unit
 from rerank.ranks import evaluate
 from rerank.ranks.lists import number_lists, places_by_list
@@ -25,14 +25,12 @@ from rerank.ranks.row_gains import IdealGains, gain_of
 from rerank.reranker.columns import Rows, lists_of
 from rerank.reranker.data import Arguments, Weights, gains_and_weights, numbered
 from rerank.reranker.describe import Result, describe
-from rerank.reranker.learners import GROUPED, names_optional
+from rerank.reranker.first_stage import GROUPED, names_optional
 from rerank.reranker.state import FittedState, free_name
 
 
 class Ranker(ShownMixin, BaseEstimator):
-    """Ranks rows by a fitted state; a base class of :class:`rerank.Reranker` and :class:`rerank.RerankerCV`. A
-    classifier for scikit-learn, whose classes may be grades.
-    """
+    """Ranks rows by a fitted state, as a classifier of scikit-learn whose classes may be grades."""
 
     takes_grades = True
     stat: Any
@@ -102,7 +100,7 @@ class Ranker(ShownMixin, BaseEstimator):
         """Scores of the first stage alone; None if there is none."""
         return self.state_.first(self._rows(X))
 
-    def rank(self, X: Any, qid: ArrayLike | str | None = None) -> NDArray[np.intp]:
+    def rank(self, X: Any, qid: ArrayLike | str | None = None) -> Indices:
         """Place of each row in its list, 1 on top, by the scores of :meth:`list_scores`.
 
         Equal scores keep the order of the rows.
@@ -154,7 +152,7 @@ class Ranker(ShownMixin, BaseEstimator):
             warnings.warn(note, InputWarning, stacklevel=level)
         return rows
 
-    def _listed(self, X: Any, qid: ArrayLike | str | None, level: int = 4) -> tuple[Rows, NDArray[np.intp] | None]:
+    def _listed(self, X: Any, qid: ArrayLike | str | None, level: int = 4) -> tuple[Rows, Indices | None]:
         """The rows, and the number of each one's list."""
         X = held(X)
         rows = self._rows(X, qid, level)
@@ -188,7 +186,7 @@ class Ranker(ShownMixin, BaseEstimator):
             )
         return np.asarray(X.index.take(rows))
 
-    def _top(self, X: Any, n: int, qid: ArrayLike | str | None = None) -> NDArray[np.intp]:
+    def _top(self, X: Any, n: int, qid: ArrayLike | str | None = None) -> Indices:
         """Numbers of these rows."""
         wanted, (table, lists) = whole("n", n), self._listed(X, qid, level=5)
         places = places_by_list(self.state_.list_scores(table, lists), lists)

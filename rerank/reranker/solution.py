@@ -18,7 +18,6 @@ from rerank.statistics import RankStatistic
 KEEPING = ("first_stage_kept", "already_ideal", "nothing_to_find", "nothing_to_reorder")
 """Statuses of a fit that ended with the first stage."""
 CLAIM_SLACK = 1e-4  # relative difference between a solver's figures and exact ones that is rounding
-
 STATUSES = ("optimal", "optimal_by_solver", "feasible", *KEEPING)
 
 SOURCES = {
@@ -61,9 +60,7 @@ MOST_MOMENTS = 200  # moments that a result keeps
 
 
 def history_of(moments: Iterable[Moment], value: float, bound: float) -> tuple[Moment, ...]:
-    """The moments at which more was known than before, none above the final ``value`` or below the final ``bound``. Of
-    more than ``MOST_MOMENTS`` every second one is left out, and so on, but for the first and the last.
-    """
+    """The moments at which more was known, within the final ``value`` and ``bound``; of too many every second one."""
     kept: list[Moment] = []
     found, limit = -math.inf, math.inf
     for now in moments:
@@ -81,14 +78,9 @@ class Solution:
     """The solution of a problem: weights, their verified value and a bound.
 
     No allowed weights (signs, ``max_features``, radius) have a value above ``bound``, margin and penalty included; it
-    does not bound ``statistic``. Its source is the ideal list, the search in weight space (with rounding on the safe
-    side), or a solver, whose claim is not verified. "rows" is a solver's bound of a program with rows of the user's
-    own: it bounds the value of the weights that this program admits.
-
-    Times in ``history`` differ from run to run, so that files and digests leave it out. ``statistic_bound`` is by a
-    search of its own (:func:`rerank.search.statistic_bound`): no allowed weights give the training lists a larger
-    ``statistic`` where that counts a tied pair as one half. None for other statistics, and where the value is not
-    proved.
+    does not bound ``statistic``, as ``statistic_bound`` does where that counts a tied pair as one half and the value is
+    proved (:func:`rerank.search.statistic_bound`). A solver's bound is not verified; "rows" is one of a program with
+    rows of the user's own, and of the weights that it admits.
     """
 
     weights: NDArray[np.float64]  # (features,), scaled: max|w_j| is 1, less with rows that have a scale; or none
@@ -109,7 +101,7 @@ class Solution:
     gave_up: bool = False  # whether the search ended open before its time; a note says why
     changed: bool = False  # whether the weights are of a program of the user's (Reranker.fit_model)
     statistic_bound: float | None = None
-    history: tuple[Moment, ...] = ()  # over the seconds of search and solver, the last those of the result
+    history: tuple[Moment, ...] = ()  # of search and solver; no file keeps times, which differ from run to run
 
     @property
     def gap(self) -> float:

@@ -14,24 +14,90 @@ from rerank.problem import Problem
 from rerank.problem.lists import Floats, Indices
 from rerank.problem.scaling import per_unit, snapped_scores
 from rerank.ranks.lists import rows_by_list
-from rerank.reranker.classes import Classes, classes_of
 from rerank.reranker.columns import Columns, Rows
 from rerank.reranker.describe import GIVEN, Result, stage_in_words
 from rerank.reranker.first_stage import FirstStage
-from rerank.reranker.shortlist import joined, list_heads, stack
 from rerank.reranker.solution import Asked
 from rerank.reranker.task import Task
-from rerank.reranker.training import Training
+from rerank.reranker.training import Training, joined, list_heads, stack
 from rerank.statistics import InLists, Share, Window
 
 NOTABLE = 1e-3  # margins from this size on are told
 MOST_TOLD = 3  # columns that are told of a row
+LARGEST = 2**53  # grade up to which doubles count; larger ones are told apart by their gains, and are no classes
+CUTS = "cuts"  # name of the entries of a model file
+
+
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """Labels from irrelevant to most relevant, and the cuts between them where scores are one by one."""
+
+    grades: tuple[int, ...]  # ascending; the first is 0
+    labels: TwoLabels | None  # what stands for the grades 0 and 1
+    cuts: Floats | None  # (grades - 1,), least score of each grade but the first, ascending
+
+    @property
+    def names(self) -> NDArray[Any]:
+        """The labels as an array, the most relevant last."""
+        if self.labels is None:
+            return np.array(self.grades, dtype=np.intp)
+        pair = [self.labels.negative, self.labels.positive]
+        return np.array(pair, dtype=None if type(pair[0]) is type(pair[1]) else object)
+
+    def of(self, scores: Floats) -> NDArray[Any]:
+        """The label of each row by its score; needs cuts."""
+        assert self.cuts is not None
+        return self.names[np.searchsorted(self.cuts, scores, side="right")]
+
+    def to_flat(self) -> dict[str, float | None]:
+        """The entries of a model file: the cut of each grade but the first."""
+        cuts = [None] * (len(self.grades) - 1) if self.cuts is None else self.cuts.tolist()
+        return {f"{CUTS}.{grade}": cut for grade, cut in zip(self.grades[1:], cuts, strict=True)}
+
+
+def classes_of(y: Floats, labels: TwoLabels | None, scores: Floats | None) -> Classes | None:
+    """The classes of training rows; None where a label is no grade: no whole number from 0 on that doubles count.
+
+    A grade is given from the score on that as many training rows reach as have the grade or a higher one. Equal scores
+    are on one side. A cut is halfway to the next lower score, so that rounding moves no training row across it. Without
+    scores there are no cuts.
+    """
+    grades = np.unique(y)
+    if np.any(grades != np.floor(grades)) or grades[0] != 0 or grades[-1] > LARGEST:
+        return None
+    whole = tuple(int(grade) for grade in grades)
+    if scores is None:
+        return Classes(whole, labels, None)
+    above, ordered = y.size - np.searchsorted(np.sort(y), grades[1:]), np.sort(scores)
+    reached = ordered[ordered.size - above]
+    below = np.searchsorted(ordered, reached, side="left")
+    lower = np.where(below > 0, ordered[below - 1], reached)
+    cuts = reached / 2 + lower / 2
+    return Classes(whole, labels, np.where((lower < cuts) & (cuts <= reached), cuts, reached))
+
+
+def from_flat(found: Mapping[str, Any], labels: TwoLabels | None) -> Classes | None:
+    """The classes of a model file by its entries; None if it holds none, as files of earlier versions."""
+    if not found:
+        return None
+    usable = all(
+        len(grade) <= len(str(LARGEST)) and grade.isdecimal() and str(int(grade)) == grade != "0" for grade in found
+    )
+    grades = sorted(int(grade) for grade in found) if usable else []
+    values = [found[str(grade)] for grade in grades]
+    none = all(value is None for value in values)
+    ascending = all(type(value) is float and np.isfinite(value) for value in values) and not np.any(np.diff(values) < 0)
+    if not usable or grades[-1] > LARGEST or not (none or ascending) or (labels is not None and grades != [1]):
+        raise InputError(
+            "The model's cuts between classes cannot be used (they are not ascending scores of grades); fit and save "
+            "it again."
+        )
+    return Classes((0, *grades), labels, None if none else np.array(values, dtype=np.float64))
 
 
 class Reason(NamedTuple):
-    """A row's score, in the unit of the weights, and the columns that moved it most, with what each adds, largest
-    first. The score is that of the first stage where that alone has placed the row. No columns where the score is no
-    sum over columns, or the row is below the shortlist.
+    """A row's score in the unit of the weights, or the first stage's where that placed it, and what the columns that
+    moved it most add, largest first; None where the score is no sum, or the first stage placed it.
     """
 
     score: float
@@ -47,7 +113,7 @@ class FittedState:
     first_stage: FirstStage | None
     threshold: float  # least first-stage score of the head, for single rows; -inf if every row is in the head
     reranks: bool  # False if the first stage's order is kept
-    features: NDArray[np.intp]  # (p,), columns that the problem uses, ascending
+    features: Indices  # (p,), columns that the problem uses, ascending
     low: Floats  # (p,), scaling of these columns; anchored (1 + p,), the prior's first
     high: Floats
     weights: Floats  # in scaled space, as long as ``low``
@@ -130,11 +196,6 @@ class FittedState:
         return self.problem
 
     @property
-    def feature_names(self) -> tuple[str, ...]:
-        """Names of the columns that ``coef`` has weights for."""
-        return self.columns.names
-
-    @property
     def anchored(self) -> bool:
         """Whether the head's score is the first stage's with corrections."""
         return self.low.size > self.features.size
@@ -195,34 +256,26 @@ class FittedState:
 
     @property
     def by_threshold(self) -> bool:
-        """Whether the threshold decides if a new row is in the head: so after a fit on one list. After a fit on several
-        lists, the K best rows of each new list are reranked.
-        """
+        """Whether the threshold makes the head, as after one list; after several it is the K best of each list."""
         return self.result.n_lists == 1
 
     def row_scores(self, rows: Rows, first: Floats | None = None) -> Floats:
-        """Scores of single rows: the threshold decides between head and tail; ``first`` are the first stage's, where
-        known.
-        """
+        """Scores of single rows, by the threshold; ``first`` are the first stage's, where known."""
         first = self.first(rows) if first is None else first
         if first is None or not self.reranks:
             return self._head(rows, first) if first is None else first
         return stack(first, self._head(rows, first), first >= self.threshold, self.threshold, self.weights.size)
 
     def single_scores(self, rows: Rows, first: Floats | None = None) -> Floats:
-        """The scores of :meth:`row_scores`, in one unit for all fits where there is one. With a radius over whole lists
-        that is the unit of the first stage's score, so that scores of several folds and of a first stage that is kept
-        can be compared.
-        """
+        """Those of :meth:`row_scores`, but in the first stage's unit where whole lists are corrected."""
         scores = self.row_scores(rows, first)
         return self._in_unit(scores) if self.anchored and self.reranks and math.isinf(self.threshold) else scores
 
     def reasons(
         self, rows: Rows, lists: NDArray[np.generic] | None, which: Indices, most: int = MOST_TOLD
     ) -> list[Reason]:
-        """Score of the rows ``which``, and what moved them: weight x (value - mean of the reranked rows of the list).
-        ``rows`` are all rows of the lists. Of a first stage that is corrected the weights are the corrections alone:
-        they moved the row from its place.
+        """Score of the rows ``which`` among all rows of the lists, and what moved them: weight x (value - mean of the
+        list's reranked rows); of a corrected first stage the corrections alone.
         """
         stage, moved = self.first_stage, np.ones(rows.n, dtype=bool)
         first = self.first(rows)
@@ -256,9 +309,7 @@ class FittedState:
         return found
 
     def with_classes(self, rows: Rows, y: Floats, first: Floats | None) -> Self:
-        """The state with the classes of the training rows, and with cuts if rows are scored one by one. ``first`` are
-        the first stage's scores of these rows, out-of-fold where there are folds.
-        """
+        """The state with the classes of the training rows, and cuts by scores; ``first`` are the first stage's."""
         scores = self.single_scores(rows, first) if self.by_threshold else None
         return replace(self, classes=classes_of(y, self.labels, scores))
 
@@ -276,7 +327,7 @@ class FittedState:
             )
         return self.classes.of(self.single_scores(rows))
 
-    def list_scores(self, rows: Rows, lists: NDArray[np.intp] | None, first: Floats | None = None) -> Floats:
+    def list_scores(self, rows: Rows, lists: Indices | None, first: Floats | None = None) -> Floats:
         """Scores that order each list; without ``lists`` all rows are one list."""
         first = self.first(rows) if first is None else first
         if self.by_threshold or first is None or not self.reranks:

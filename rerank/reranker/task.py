@@ -22,7 +22,6 @@ from rerank.solvers.outcome import Options
 from rerank.statistics import RankStatistic, fitted_statistic, parse
 
 MOST = 2**62  # largest count that a model file holds
-
 SOLVERS = (*names(), "search", "none")
 
 
@@ -71,9 +70,7 @@ class Task:
         return self.normalise is not None and self.given.get("margin") is not None and self.epsilon is not None
 
     def candidates(self, longest_list: int) -> int | None:
-        """K, which for ``n_candidates="auto"`` depends on the longest list: None for whole lists. If every place counts
-        in the statistic, lists of any length are taken whole.
-        """
+        """K; "auto" is None for lists that are not long, or where every place counts in the statistic."""
         if not isinstance(self.n_candidates, str):
             return self.n_candidates
         depth, whole_list = self.statistic.depth, WHOLE_LIST if self.radius is None else WHOLE_ANCHORED

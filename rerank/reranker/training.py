@@ -1,5 +1,6 @@
 """From training data to the problem in weight space: shortlist, scaling, and whether there is anything to reorder."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -21,12 +22,102 @@ from rerank.reranker.constraints import constrained
 from rerank.reranker.cross_fit import Staged
 from rerank.reranker.data import Data
 from rerank.reranker.first_stage import FirstStage, top_of
-from rerank.reranker.shortlist import Shortlist, joined, shortlist
 from rerank.reranker.solution import ShortlistInfo
-from rerank.reranker.solve.margin import SMALLEST_DEFAULT
-from rerank.reranker.solve.program import normalised
+from rerank.reranker.solve.program import SMALLEST_DEFAULT, normalised
 from rerank.reranker.task import Task
 from rerank.statistics import RankStatistic
+
+MOST_SCORE = 2.0**1000  # of the first stage; head scores are above, and have to be finite
+
+
+@dataclass(frozen=True, eq=False)
+class Shortlist:
+    """Head and tail of every list: the ``n_candidates`` best rows by the first stage, which are reordered, and the
+    others, which keep its order below them [RudinWang2018, sec. 2.1]. All rows that share the score at the cut are in
+    the head, so that no row's place depends on the order of the file.
+    """
+
+    heads: tuple[Indices, ...]  # rows of each list, best place first
+    tails: tuple[Indices, ...]  # of equal scores the smaller gain first
+    threshold: float  # least first-stage score of the head, for single rows; -inf if every row is in the head
+    n_tied: int  # rows in the heads beyond the K asked for because they share the score at the cut
+
+    @property
+    def rows(self) -> Indices:
+        """Rows of all heads, in the order of the data."""
+        return np.sort(np.concatenate(self.heads))
+
+
+def cut(scores: Floats, n_candidates: int | None) -> float:
+    """Least score of the ``n_candidates`` best rows; ``-inf`` if all rows are candidates."""
+    if n_candidates is None or n_candidates >= scores.size:
+        return -math.inf
+    return float(np.partition(scores, scores.size - n_candidates)[scores.size - n_candidates])
+
+
+def shortlist(
+    scores: Floats | None, gains: Floats, qid: NDArray[Any] | None = None, n_candidates: int | None = None
+) -> Shortlist:
+    """Head and tail of every list by scores (n,); the threshold of several is reached by as many rows as heads have."""
+    n = gains.size
+    lists = [rows for _, rows in rows_by_list(qid, n)]
+    if scores is None or n_candidates is None:
+        order = scores if scores is not None else np.zeros(n)
+        heads = tuple(rows[np.argsort(-order[rows], kind="stable")] for rows in lists)
+        return Shortlist(heads, tuple(rows[:0] for rows in lists), -math.inf, 0)
+    heads_, tails, tied = [], [], 0
+    for rows in lists:
+        own = scores[rows]
+        inside = own >= cut(own, n_candidates)
+        tied += max(0, int(inside.sum()) - n_candidates)
+        best_first = rows[np.lexsort((gains[rows], -own))]
+        head = np.isin(best_first, rows[inside])
+        heads_.append(best_first[head])
+        tails.append(best_first[~head])
+    return Shortlist(tuple(heads_), tuple(tails), cut(scores, sum(head.size for head in heads_)), tied)
+
+
+def stack(first: Floats, head: Floats, is_head: NDArray[np.bool_], threshold: float, size: int) -> Floats:
+    """One score for each row: tail rows keep that of the first stage, head rows get scores above all of these.
+
+    ``g`` is increasing and positive, usually the score plus a constant. The reranking score ``h`` becomes ``g(h)``, or
+    ``(1 + g(h)) * 2^k`` with ``2^k >= threshold`` if the threshold is positive. So the least head score is above the
+    largest tail score for all data. ``size`` is the number of weights: rows inside the training range have reranking
+    scores of at most this size.
+    """
+    if threshold == -math.inf:
+        return head.copy()  # no row can be in the tail
+    if threshold > MOST_SCORE:
+        raise InputError(
+            f"The first stage's scores reach {threshold:.3g}, and scores above them would overflow; divide them by a "
+            "constant."
+        )
+    # Sums of a snapped score and a small power of two are exact, so no two different head scores become equal.
+    shifted = head + 2.0 ** math.ceil(math.log2(size + 1))
+    positive = np.where(shifted >= 1.0, shifted, 1.0 / (2.0 - np.minimum(shifted, 1.0)))
+    if threshold > 0:
+        lift = 2.0 ** math.ceil(math.log2(threshold))
+        lift *= 2.0 if lift < threshold else 1.0  # log2 may round down at the last bit
+        lift = max(lift, 2.0**-900)  # products with a smaller number are subnormal, and lose the order of the head
+        positive = (1.0 + positive) * lift
+    return np.where(is_head, positive, first)
+
+
+def list_heads(first: Floats, qid: NDArray[Any] | None, n_candidates: int | None) -> tuple[NDArray[np.bool_], float]:
+    """Which rows are among the K best of their list, and the largest cut over the lists."""
+    is_head, highest = np.zeros(first.size, dtype=bool), -math.inf
+    for _, rows in rows_by_list(qid, first.size):
+        own = cut(first[rows], n_candidates)
+        is_head[rows] = first[rows] >= own
+        highest = max(highest, own)
+    return is_head, highest
+
+
+def joined(first: Floats, head: Floats, is_head: NDArray[np.bool_], size: int) -> Floats:
+    """One score for each row: all head rows above all tail rows."""
+    tail = first[~is_head]
+    return stack(first, head, is_head, float(tail.max()) if tail.size else -math.inf, size)
+
 
 LARGEST = 1e150  # largest number whose square is one
 
@@ -53,9 +144,8 @@ class Training:
 
 
 def stated(data: Data, task: Task, first: Staged | None) -> tuple[Task, Training]:
-    """Cut the shortlist, drop the columns that are constant on it, and state the problem. With a radius it is that of
-    correcting the first stage's scores, if these are not all equal; else the free one. The task gets the number of rows
-    of a list that are reranked.
+    """Cut the shortlist, drop columns that are constant on it, and state the problem: with a radius that of correcting
+    the first stage's scores, unless these are all equal. The task gets the number of rows reranked.
     """
     statistic, columns = task.statistic, data.rows.columns
     scores, stage = (None, None) if first is None else (first.scores, first.stage)
@@ -154,13 +244,9 @@ def _corrections(
     features: Indices,
     options: dict[str, Any],
 ) -> tuple[Problem | None, Indices, Indices | None]:
-    """The problem of correcting the scores, the columns that it has, and its rows where it may leave some out.
-
-    Deviations are those of all training rows, not of the heads alone. None for the problem if no column varies. Of one
-    list in which only the first places count, the problem holds the rows that some allowed corrections bring near these
-    places (:mod:`rerank.problem.reduced`), in the order of the list. ``coef`` are weights of the score where it is
-    affine in the columns of ``data.X``, rows of ``lists`` are places in ``head_rows``, and ``options`` go to
-    `Problem.build`.
+    """The problem of correcting scores, its columns, and its rows where it leaves some out: of one list in which the
+    first places count, those that corrections bring near them (:mod:`rerank.problem.reduced`). Deviations are of all
+    training rows. ``coef`` are weights of an affine score; rows of ``lists`` are places in ``head_rows``.
     """
     table = np.column_stack([scores, data.X[:, features]])
     spread = np.concatenate([deviations(scores[:, None]), data.spread[features]])
@@ -202,9 +288,7 @@ def _tied_tails(data: Data, statistic: RankStatistic, scores: Floats | None, sho
 
 
 def _on_heads(quotas: tuple[Quota, ...], short: Shortlist, head_rows: Indices) -> tuple[Quota, ...]:
-    """The quotas on the rows of all heads, numbered through; none may look at more places than a head has above its
-    tail.
-    """
+    """The quotas on the rows of all heads, numbered through; none may look at places below a head with a tail."""
     shortest = min((head.size for head, tail in zip(short.heads, short.tails) if tail.size), default=None)
     for quota in quotas:
         if shortest is not None and quota.first > shortest:
@@ -243,9 +327,7 @@ def _least_candidates(data: Data, statistic: RankStatistic, scores: Floats | Non
 
 
 def _repeats(table: Floats, gains: Floats, lists: Indices) -> tuple[int, int]:
-    """Rows equal to an earlier row of their list, and those among them whose gain differs from its first row's. No
-    weights can order such rows. If their gains differ, no weights reach the ideal value.
-    """
+    """Rows equal to an earlier one of their list, whatever the weights, and those of them whose gain is another."""
     groups = duplicates(table, qid=lists) if table.shape[1] else []
     conflicts = sum(int(np.sum(gains[group] != gains[group[0]])) for group in groups)
     return sum(len(group) - 1 for group in groups), conflicts
@@ -267,9 +349,7 @@ def fitted_scores(data: Data, training: Training, scores: Floats | None, w: Floa
 
 
 def theorem_of(problem: Problem | None) -> str:
-    """A sentence: whether Subrank and ResolvedRank provably have the same optimum on the shortlist. Empty where neither
-    states the problem.
-    """
+    """Whether Subrank and ResolvedRank provably share their optimum here, told; "" where neither states it."""
     if problem is None or problem.anchored or problem.rows or problem.by_sum:
         return ""
     if np.bincount(np.concatenate([item.rows for item in problem.lists])).max() > 1:  # pairs of more than two labels
@@ -304,9 +384,8 @@ def _given_weights(given: Any, names: Sequence[str]) -> Floats:
 def start_weights(
     problem: Problem, data: Data, training: Training, stage: FirstStage | None, given: Any = None
 ) -> Floats | None:
-    """Weights to start from in scaled space, cut to signs, limits and support limit; None if there are none. The first
-    stage's, if it is affine, and in anchored problems the first stage itself; or those that are ``given`` in the
-    table's own units, by name or one for each column, as ``coef_`` has them.
+    """Weights to start from, scaled and within signs, limits and support; None if there are none. Those of an affine
+    first stage, in anchored problems no correction, or ``given`` in the table's units as ``coef_`` has them.
     """
     columns = data.rows.columns
     chosen = columns.chosen[training.features]

@@ -78,7 +78,7 @@ def test_a_column_of_scores_is_a_first_stage():
 
 
 def test_rows_held_out_are_not_those_that_the_radius_was_chosen_by(monkeypatch):
-    sizes = seen_calls(monkeypatch, fitting, "chosen", lambda given: len(given[1]))
+    sizes = seen_calls(monkeypatch, fitting, "fitted", lambda given: len(given[1]))
     fit("--cv", 2, "--holdout", 0.25, "--node-limit", 0)
     assert sizes == [240, 180]
 

@@ -13,7 +13,7 @@ from formulations import auc, mixed, pairwise, resolved_rank, subrank
 from formulations.compile import compile_model
 from formulations.data import Unit, units_from_labels
 from formulations.errors import FormulationWarning
-from rerank.reranker.solve.margin import FEASIBILITY_TOLERANCE, SAFETY
+from rerank.reranker.solve.program import FEASIBILITY_TOLERANCE, SAFETY
 from tests.cases.examples import examples
 from tests.cases.programs import PROGRAMS, STATISTICS, Case, coefficients, draw, on_grid
 from tests.oracles import programs as oracle

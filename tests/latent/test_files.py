@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from rerank.errors import InputError
+from rerank.io.bounded import plain
 from rerank.latent import LatentRoBiRank, storage
-from rerank.latent.storage import NAME, locked, plain
+from rerank.latent.storage import NAME, locked
 from rerank.latent.training import KIND
 from tests.cases.latent import clustered_log
 from tests.cases.refuses import refuses

@@ -21,7 +21,7 @@ from rerank.problem.reduced import depth_of, reduced_problem
 from rerank.problem.scaling import deviations, snapped_scores
 from rerank.ranks import evaluate
 from rerank.ranks.positions import snap
-from rerank.reranker.learners import affine
+from rerank.reranker.first_stage import affine
 from rerank.search import solve
 from rerank.statistics import parse
 from tests.cases.examples import SEEDS, examples

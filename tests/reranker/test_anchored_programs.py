@@ -9,8 +9,7 @@ import pytest
 
 from benchmarks.exact.data import noisy_problem
 from rerank.problem import Problem
-from rerank.reranker.solve.margin import safe_epsilon
-from rerank.reranker.solve.program import state
+from rerank.reranker.solve.program import safe_epsilon, state
 from rerank.reranker.solve.verified import polish, polished, smallest_margin, won_pairs
 from rerank.search import solve as search
 from tests.oracles.anchored import anchored, optimum
@@ -72,7 +71,7 @@ def test_polish_widens_the_margin_within_the_limits() -> None:
     problem = noisy_problem(20, 3, "auc", 0.4, 0)
     problem = Problem.build(problem.X, problem.lists, epsilon=1e-4, limits=([1, -0.3, 0], [1, 0.2, 0.5]))
     w = search(problem, n_jobs=1).weights
-    pairs = won_pairs(problem, w, problem.epsilon)
+    pairs = won_pairs(problem, w)
     better = polish(problem.scaled, pairs, w, None, w != 0, problem.limits)
     assert smallest_margin(problem.scaled, pairs, better) >= smallest_margin(problem.scaled, pairs, w)
     assert (better >= problem.limits[0]).all() and (better <= problem.limits[1]).all()

@@ -12,10 +12,10 @@ import rerank
 from rerank import Reranker, RerankerCV
 from rerank.errors import NotSupportedError
 from rerank.io.labels import TwoLabels
-from rerank.reranker.classes import classes_of, from_flat
 from rerank.reranker.files import model_file
 from rerank.reranker.files.document import document, state_of
 from rerank.reranker.files.verify import verify
+from rerank.reranker.state import classes_of, from_flat
 from rerank.solvers import gateway
 from tests.cases.drawn import as_table
 from tests.cases.refuses import refuses

@@ -35,7 +35,7 @@ def in_table_units(est: Reranker) -> dict[str, Fraction]:
     """Weights of a free fit in the table's units, exactly, up to a positive factor."""
     state = est.state_
     return {
-        state.feature_names[j]: Fraction(float(w)) / (Fraction(float(b)) - Fraction(float(a)))
+        state.columns.names[j]: Fraction(float(w)) / (Fraction(float(b)) - Fraction(float(a)))
         for j, w, a, b in zip(state.features, state.weights, state.low, state.high, strict=True)
     }
 

@@ -8,7 +8,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from rerank import Reranker, RerankerCV, load
-from rerank.reranker.learners import affine_part
+from rerank.reranker.first_stage import affine_part
 from rerank.scorers import TableLogistic
 from tests.cases.drawn import drawn, read_back
 from tests.cases.mixed import mixed

@@ -49,7 +49,7 @@ def test_the_numbers_are_those_of_the_ranking_and_survive_files(tmp_path, stat, 
     est.save(tmp_path / "m.json")
     save_proof(result.proof, tmp_path / "p.npz")
     assert verify_proof(est.state_.problem, load_proof(tmp_path / "p.npz")).ok
-    table = Table(X, y, qid, None, est.state_.feature_names, ideal_gains=missed)
+    table = Table(X, y, qid, None, est.state_.columns.names, ideal_gains=missed)
     report = verify(model_file.read(tmp_path / "m.json"), table)
     assert report.holds, report
     assert np.array_equal(rerank.load(tmp_path / "m.json").rank(X, qid), est.rank(X, qid))

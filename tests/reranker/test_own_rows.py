@@ -519,7 +519,7 @@ def test_a_fit_with_rows_is_saved_read_and_verified(tmp_path):
         again = load(tmp_path / "m.json")
         assert again.result_.message == est.result_.message and again.result_.changed
         assert np.array_equal(again.rank(X), est.rank(X))
-        report = verify(document(est.state_), Table(X, y, None, None, est.state_.feature_names))
+        report = verify(document(est.state_), Table(X, y, None, None, est.state_.columns.names))
         assert report.holds, report
 
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from rerank import Reranker
 from rerank.errors import InputError
 from rerank.problem import Problem, problem_of
-from rerank.reranker.solve import margin
-from rerank.reranker.solve.margin import largest_difference, notes_on_near_rows, pairs_within_margin, safe_epsilon
+from rerank.reranker.solve import program as programs
+from rerank.reranker.solve.program import largest_difference, notes_on_near_rows, pairs_within_margin, safe_epsilon
 from rerank.reranker.solve.verified import polish, smallest_margin
 from rerank.solvers import highs
 from rerank.statistics import parse
@@ -133,9 +133,9 @@ def test_the_epsilon_rule():
 @pytest.mark.parametrize("limits", [None, ([1, -0.3, 0], [1, 0.2, 0.5])])
 @pytest.mark.parametrize("at_once", [1, 4_000_000])
 def test_the_largest_difference_of_short_and_long_lists_is_that_of_all_pairs(limits, at_once, monkeypatch):
-    monkeypatch.setattr(margin, "MOST_AT_ONCE", at_once)
+    monkeypatch.setattr(programs, "MOST_AT_ONCE", at_once)
     rng = np.random.default_rng(0)
-    for sizes in ([2, 3, 3, 7, 7, 7], [70, 5, 90], [margin.SHORT, margin.SHORT + 1]):
+    for sizes in ([2, 3, 3, 7, 7, 7], [70, 5, 90], [programs.SHORT, programs.SHORT + 1]):
         qid = np.repeat(np.arange(len(sizes)), sizes)
         grades = np.concatenate([np.arange(size) % 2 for size in sizes]).astype(float)
         problem = problem_of(rng.normal(size=(qid.size, 3)), grades, parse("dcg@5"), qid=qid)
@@ -171,7 +171,7 @@ def test_pairs_that_the_margin_loses_by_any_weights_are_those_of_all_pairs(epsil
 def test_near_pairs_are_not_compared_where_they_are_too_many(monkeypatch):
     problem = problem_of(np.linspace(0, 1, 20)[:, None], np.arange(20) % 2, parse("dcg@5")).with_epsilon(0.5)
     assert pairs_within_margin(problem) > 50
-    monkeypatch.setattr(margin, "MOST_NEAR", 50)
+    monkeypatch.setattr(programs, "MOST_NEAR", 50)
     assert pairs_within_margin(problem) is None and notes_on_near_rows(problem) == ()
 
 

@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as hnp
 
 from rerank.ranks.lists import number_lists
 from rerank.ranks.positions import snap
-from rerank.reranker.shortlist import cut, list_heads, shortlist, stack
+from rerank.reranker.training import cut, list_heads, shortlist, stack
 
 scores = st.integers(-3, 3).map(float)
 

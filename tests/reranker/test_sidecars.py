@@ -44,7 +44,7 @@ def exported(case, folder):
     est = Reranker(stat, first_stage=None, solver="none", epsilon=1e-3, **options).fit(X, y, qid)
     program, sidecar = est.export_mps(Path(folder) / "p.mps")
     gateway.solve_file(program, "highs", solution=Path(folder) / "p.sol")
-    return est, Table(X, y, qid, None, est.state_.feature_names), Path(program), Path(sidecar)
+    return est, Table(X, y, qid, None, est.state_.columns.names), Path(program), Path(sidecar)
 
 
 @pytest.fixture

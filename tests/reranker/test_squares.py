@@ -175,7 +175,7 @@ def test_the_command_fits_squares_and_ranks_by_them(tmp_path, monkeypatch):
     assert "with squares" in done.stdout
     model = rerank.load("m.json")
     assert isinstance(model.features, Squares) and model.features.columns_.tolist() == [0, 1, 2]
-    assert "size^2" in model.state_.feature_names
+    assert "size^2" in model.state_.columns.names
     run("verify", "m.json", "data.csv", code=(0, 3))
     frame.drop(columns="hit").to_csv("new.csv", index=False)
     run("rank", "m.json", "new.csv", "--output", "ranked.csv")

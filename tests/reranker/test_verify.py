@@ -155,7 +155,7 @@ def test_a_first_stage_that_is_not_in_the_file():
 def test_weights_of_lists_are_given_again():
     X, y, qid = lists(3)
     est = Reranker("ndcg@4", solver="search", n_candidates=5).fit(X, y, qid, query_weight={"q1": 3.0})
-    doc, given = document(est.state_), Table(X, y, qid, None, est.state_.feature_names)
+    doc, given = document(est.state_), Table(X, y, qid, None, est.state_.columns.names)
     refuses("weights of lists", verify, doc, given)
     assert verify(doc, given, query_weight={"q1": 3.0}).holds
     assert not verify(doc, given, query_weight={"q1": 2.0}).holds
@@ -165,7 +165,7 @@ def test_fractions_too_long_for_a_file_are_compared_by_their_digest(monkeypatch)
     monkeypatch.setattr(files, "MAX_TEXT", 70)
     X, y, qid = lists(3)
     est = Reranker("ndcg@4", solver="search", n_candidates=5).fit(X, y, qid)
-    doc, given = document(est.state_), Table(X, y, qid, None, est.state_.feature_names)
+    doc, given = document(est.state_), Table(X, y, qid, None, est.state_.columns.names)
     assert doc.result["certificate.value"].startswith("sha256:")
     assert verify(doc, given).holds
     assert model_file.to_dict(document(state_of(doc))) == model_file.to_dict(doc)
@@ -214,7 +214,7 @@ def test_a_head_of_equal_rows():
         assert not verify(replace(doc, result={**doc.result, "status": status}), given).holds
     # A fitted model whose head ties on another table, and the reverse.
     other, _ = fitted("shortlist")
-    wide = Table(np.ones((20, 3)) * X, y, None, None, other.state_.feature_names)
+    wide = Table(np.ones((20, 3)) * X, y, None, None, other.state_.columns.names)
     assert not verify(document(other.state_), wide).holds
 
 

@@ -5,7 +5,7 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import fields, replace
+from dataclasses import fields
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -16,8 +16,7 @@ from rerank.errors import InputError, NotSupportedError
 from rerank.io.columns import COMPLETE, Kind
 from rerank.io.labels import TwoLabels
 from rerank.problem import Margin, digest
-from rerank.reranker.classes import WORD, from_flat
-from rerank.reranker.columns import Columns, all_columns
+from rerank.reranker.columns import Columns
 from rerank.reranker.describe import Result
 from rerank.reranker.evidence import evidence_of
 from rerank.reranker.files import model_file
@@ -25,19 +24,17 @@ from rerank.reranker.files.model_file import MAX_TEXT, SQUARES, ModelDocument, u
 from rerank.reranker.first_stage import FirstStage, is_own_name, of_tables, variant_name
 from rerank.reranker.options import KEPT
 from rerank.reranker.solution import KEEPING, SOURCES, STATUSES, ShortlistInfo
-from rerank.reranker.state import FittedState
+from rerank.reranker.state import CUTS, FittedState, from_flat
 from rerank.reranker.task import task_of
 from rerank.statistics import Custom, RankStatistic, fitted_statistic, parse
 
 NUMBERS = ("numpy", "scipy", "scikit-learn", "highspy", "numba")  # packages on which the numbers of a fit depend
-
 OPTIONAL = ("pyomo", "matplotlib", "pandas", "polars", "pyarrow", "lightgbm", "xgboost", "catboost", "ray")
 """Packages that are used where they are installed, for programs, pictures, tables and first stages."""
 
 # Names of the columns that a command read.
 COLUMNS = ("label_column", "qid_column", "id_column", "weight_column", "people_column", "positive_label")
-TABLE = "table"
-"""Entries of the task below this name are the state of a first stage that learned from a table as it is."""
+TABLE = "table"  # entries of the task below this name are the state of a first stage that learned from a table as it is
 
 # Lists of that state, and of squares, which may be empty, and then have no entry.
 _LISTS, _SQUARES = ("columns", "left_out", "centre", "square_of"), ("centre", "scale", "square_of")
@@ -159,27 +156,25 @@ def statistic_of(doc: ModelDocument) -> RankStatistic:
 
 def columns_of(doc: ModelDocument) -> Columns:
     """The columns of a document's table, all of them numbers."""
-    lists, frame = doc.settings.get("qid_column"), doc.settings.get("named_features", True)
-    columns = all_columns(doc.feature_names, doc.reranked)
+    names, lists, frame = doc.feature_names, doc.settings.get("qid_column"), doc.settings.get("named_features", True)
+    every, made = np.arange(len(names), dtype=np.intp), None
+    chosen = every if doc.reranked is None else doc.reranked
     if entries := gathered(doc.settings, SQUARES):
         from rerank.scorers import Squares
 
         made = Squares.from_dict({each: [] for each in _SQUARES} | nested(entries))
-        if made.n_features_in_ != len(doc.feature_names):
-            raise _unusable(f"it has squares of {made.n_features_in_} columns, and {len(doc.feature_names)} columns")
+        if made.n_features_in_ != len(names):
+            raise _unusable(f"it has squares of {made.n_features_in_} columns, and {len(names)} columns")
         if frame:
-            made.feature_names_in_ = np.array(doc.feature_names, dtype=object)
-        every = np.arange(doc.n_made, dtype=np.intp)
-        columns = replace(columns, chosen=every, transformer=made).called(doc.feature_names)
+            made.feature_names_in_ = np.array(names, dtype=object)
+        chosen = np.arange(doc.n_made, dtype=np.intp)
     lists = lists if isinstance(lists, str) else ""
-    return replace(columns, frame=frame, lists=lists, aside=(lists,) if lists else ())
+    beside: dict[str, Any] = {"transformer": made, "lists": lists, "aside": (lists,) if lists else ()}
+    return Columns(names, frame, names, chosen, every, **beside).called(names)
 
 
 def kinds_of(doc: ModelDocument) -> dict[str, Kind]:
-    """What the columns of a table hold for this model, in their order; without those that it never looks at. A column
-    that was left out, because it held no numbers or missed some, may still be one of a first stage that learned from
-    texts and gaps.
-    """
+    """What the columns of a table hold for this model, in their order, without those that it never looks at."""
     columns = columns_of(doc)
     names, stage = doc.feature_names, _stage_of(doc, None, columns)
     complete = (columns.chosen if columns.squares is None else columns.squares.columns_).tolist()
@@ -298,7 +293,7 @@ def state_of(doc: ModelDocument, first_stage: Any = None, where: str = "the mode
             reranks=bool(doc.settings.get("reranks", True)) or stage is None,
             result=result_of(doc),
             labels=labels,
-            classes=from_flat(gathered(doc.settings, WORD), labels),
+            classes=from_flat(gathered(doc.settings, CUTS), labels),
             weighted_lists=bool(doc.settings.get("weighted_lists", False)),
             columns_read={key: doc.settings[key] for key in COLUMNS if key in doc.settings},
             certificate=gathered(doc.result, "certificate"),

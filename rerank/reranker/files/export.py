@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from formulations import mps
 from formulations.files import file_bytes
@@ -29,6 +28,7 @@ from rerank.io.bounded import read_bytes
 from rerank.io.options import real
 from rerank.problem import Problem
 from rerank.problem.json import problem_from_json, problem_to_json
+from rerank.problem.lists import Floats, Indices
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.clock import Clock
 from rerank.reranker.describe import Result
@@ -47,6 +47,7 @@ from rerank.search.domain import allowed
 from rerank.solvers.outcome import ACCEPTED, AGREE, Progress
 
 AnyPath = str | os.PathLike[str]
+Limit = tuple[float, str, str | None]  # a bound, its source, and whose word it is
 
 MOST_SECONDS = 20.0  # a program that takes longer to state is not stated again when a solution of it is read
 
@@ -124,11 +125,7 @@ NOTHING = Support()
 def export(
     state: FittedState, formulation: str, path: AnyPath, choices: dict[str, Any], model: Any = None
 ) -> tuple[str, str, dict[str, int]]:
-    """Write the program of the fitted problem with a sidecar from which :func:`imported` rebuilds the state.
-
-    A ``model`` of :func:`named_model` is written with what its user added. Returns both paths and the program's rows,
-    columns, integer columns and non-zeros.
-    """
+    """Write the program of the fit, or of a user's ``model``, and a sidecar; both paths, and the program's sizes."""
     problem = state.known_problem()
     beside, is_sidecar = mps.sidecar_path(path), False
     with suppress(InputError):
@@ -176,9 +173,7 @@ def program_of(model: Any, problem: Problem, choices: dict[str, Any]) -> OwnProg
 
 
 def fit_model(state: FittedState, model: Any, options: dict[str, Any]) -> FittedState:
-    """The state with the weights that are best in a user's model, which gets the values of its variables. ``options``
-    are the estimator's parameters as they are now: solver, time limit and the like may differ from the fit's.
-    """
+    """The state with the best weights of a user's model, whose variables are set; ``options`` are those of now."""
     from formulations.compile import variables_of
 
     problem, solver = state.known_problem(), options["solver"]
@@ -243,16 +238,13 @@ def _kept(
     state: FittedState,
     own: OwnProgram,
     found: Verified,
-    point: NDArray[np.float64],
+    point: Floats,
     notes: list[str],
     bound: float,
     who: str,
     **reported: Any,
 ) -> FittedState:
-    """The state with weights that keep a user's program, and the smallest bound that holds for them. The weights are
-    some columns of the ``point`` (n,). ``bound`` is that of the solver on its objective, in the unit of the value,
-    infinite if there is none, and ``who`` the solver or file.
-    """
+    """The state with a ``point`` (n,) of a user's program and the least bound that holds; ``bound`` is by ``who``."""
     old, problem, value = state.result, own.problem, found.value
     limit, source, by = _known_bound(old, problem)
     _check_bound(value, limit, problem, who)
@@ -280,7 +272,7 @@ def _kept(
     return _with_weights(state, replace(result, history=history_of(result.history, value, result.bound)))
 
 
-def _known_bound(old: Result, problem: Problem) -> tuple[float, str, str | None]:
+def _known_bound(old: Result, problem: Problem) -> Limit:
     """The bound of a fit, of all weights, its source and whose word it is; of ideal lists where it has none."""
     if old.bound_source == "rows" or not (old.certificate is not None or old.bound < problem.ideal):
         return problem.ideal, "ideal", None
@@ -296,14 +288,12 @@ def _check_bound(value: float, bound: float, problem: Problem, name: str) -> Non
         )
 
 
-def _taken(
-    old: Result, best: Verified, limit: tuple[float, str, str | None], told: list[str], **reported: Any
-) -> Result:
-    """The result with other weights, a bound with its source and whose word it is, and what is told and reported."""
+def _taken(old: Result, best: Verified, limit: Limit, told: list[str], **reported: Any) -> Result:
+    """The result with other weights, a bound, and what is told and reported."""
     bound, source, by = limit
     figures = best.figures | {"statistic": float(best.certificate.statistic), "bound": max(bound, best.value)}
-    gone = {"gave_up": False, "start_value": None, "evidence": None, "history": ()}
-    return replace(old, bound_source=source, bound_solver=by, notes=tuple(told), **figures, **{**gone, **reported})
+    figures |= {"gave_up": False, "start_value": None, "evidence": None, "history": (), **reported}
+    return replace(old, bound_source=source, bound_solver=by, notes=tuple(told), **figures)
 
 
 def _with_weights(state: FittedState, result: Result) -> FittedState:
@@ -396,7 +386,7 @@ def _contents(data: Any, where: str) -> tuple[FittedState, Problem, dict[str, An
     return state, problem, {**data, "constant": constant}
 
 
-def _alone(w: NDArray[np.float64], problem: Problem, name: str) -> NDArray[np.float64]:
+def _alone(w: Floats, problem: Problem, name: str) -> Floats:
     """Weights that stand alone, divided by their largest size where only their direction counts."""
     if problem.limits is None:
         return w / max(1.0, float(np.abs(w).max(initial=0.0)))
@@ -414,12 +404,9 @@ def _solved_by_file(
 ) -> FittedState:
     path, dialect, support = solved
     counted, name = check_rows(path, program), Path(path).name
-    solution, x = _read(path, program, dialect)
-    claim, alone = None, x is None
-    if x is None:
-        given = _alone(np.array([solution.values[program.columns[j]] for j in program.weights]), problem, name)
-    else:
-        claim, given = program.objective(x), x[program.weights]
+    solution, given, x = _read(path, program, program.weights, dialect)
+    claim, alone = None if x is None else program.objective(x), x is None
+    given = _alone(given, problem, name) if alone else given
     given = np.clip(given, *(problem.limits or (-1.0, 1.0)))
     best = polished(problem, allowed(problem, normalised(given, problem.limits)), claim, nearly=alone)
     old = state.result
@@ -454,9 +441,8 @@ def _own_by_file(state: FittedState, own: OwnProgram, solved: Solved) -> FittedS
             f"prove searches all weights that the model allows, and the program of {name} has rows or a box of its "
             "own; leave prove out, and give the solver's bound on its word."
         )
-    solution, x = _read(path, own.program, dialect)
+    solution, given, x = _read(path, own.program, own.weights, dialect)
     if x is None:
-        given = np.array([solution.values[own.program.columns[j]] for j in own.weights])
         x, claim, more = own.completed(given, name), None, ", which holds nothing else"
     else:
         claim, more = own.claim(x) if ours else None, ", which calls them optimal" if solution.optimal else ""
@@ -472,15 +458,17 @@ def _own_by_file(state: FittedState, own: OwnProgram, solved: Solved) -> FittedS
     return _kept(state, own, found, point, told, bound, who, solver="file", start_accepted=None, **figures)
 
 
-def _read(path: AnyPath, program: Program, dialect: str | None) -> tuple[FileSolution, NDArray[np.float64] | None]:
-    """A solution file and its point, which is one of the program; None where the file holds weights alone."""
+def _read(
+    path: AnyPath, program: Program, weights: Indices, dialect: str | None
+) -> tuple[FileSolution, Floats, Floats | None]:
+    """A solution file, its weights and its point of the program; None where the file holds weights alone."""
     with stated_wrong():
         solution = parse_solution(path, program, dialect, weights_alone=True)
         if len(solution.values) < len(program.columns):
-            return solution, None
+            return solution, np.array([solution.values[program.columns[j]] for j in weights]), None
         x = program.vector(solution.values)
     check_point(solution, x, program, Path(path).name)
-    return solution, x
+    return solution, x[weights], x
 
 
 ADVICE = "for rows, columns or bounds of your own give the model, as in load_solution(path, model=m), or export_mps"
@@ -492,8 +480,7 @@ _COUNTS = (
     re.compile(rb"^s (?:mip|bas|ipt) (\d{1,12}) \d{1,12} ", re.M),
     re.compile(rb"\AProblem:[^\n]*\nRows: +(\d{1,12})\s*$", re.M),
 )
-GAP = 1e-3
-"""Relative gap at which no solver calls a point optimal unless it was asked to; 1e-4 is a common default."""
+GAP = 1e-3  # relative gap at which no solver calls a point optimal unless it was asked to; 1e-4 is a common default
 # Sums of the same doubles, on another machine.
 _CLOSE = 1e-9
 
@@ -517,10 +504,7 @@ def check_program(read: Program, own: Program, source: str) -> None:
 
 
 def check_rows(solution: AnyPath, own: Program) -> bool:
-    """Refuse a solution file of a program with more or fewer rows, where the file counts them.
-
-    A program file of the same name beside the solution is compared, too. Returns whether anything counted the rows.
-    """
+    """Refuse a file of a program with other rows, or beside such a program; whether anything counted the rows."""
     name = Path(solution).name
     with stated_wrong():
         content = file_bytes(solution)
@@ -544,7 +528,7 @@ def check_rows(solution: AnyPath, own: Program) -> bool:
     return bool(found)
 
 
-def check_point(solution: FileSolution, x: NDArray[np.float64], own: Program, source: str) -> None:
+def check_point(solution: FileSolution, x: Floats, own: Program, source: str) -> None:
     """Refuse a point that violates the problem's program, and an objective that is not the point's."""
     violated = own.violation(x)
     if not violated <= ACCEPTED:

@@ -35,7 +35,6 @@ FORMAT = "exact-rerank model"
 SCHEMA = 3
 WRITTEN_BY = "pass a file written by save or by rerank fit"
 SINCE_2 = ("prior_scores", "reranked")  # fields that files of schema 1 do not hold
-
 SQUARES = "squares"
 """Entries of ``settings`` below this name are the squares of columns, which files of schema 1 and 2 do not hold."""
 

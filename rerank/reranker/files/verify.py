@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import MISSING, dataclass, fields, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,31 +25,20 @@ from rerank.io.table import Table
 from rerank.problem import Problem, Proof
 from rerank.ranks.rationals import is_closed, value_down
 from rerank.ranks.row_gains import Gain, gain_of, weighted_gains
-from rerank.reranker.classes import WORD
 from rerank.reranker.clock import Clock
 from rerank.reranker.columns import columns_of
 from rerank.reranker.cross_fit import Staged, folds_of
 from rerank.reranker.data import Arguments, Data, Weights, checked
 from rerank.reranker.describe import Result
-from rerank.reranker.files.document import (
-    COLUMNS,
-    TABLE,
-    UNFITTED,
-    document,
-    missing_first_stage,
-    quoted_statistic_of,
-    result_of,
-    state_of,
-    statistic_of,
-)
+from rerank.reranker.files import document as documents
 from rerank.reranker.files.model_file import SQUARES, ModelDocument, usable
+from rerank.reranker.first_stage import name_of
 from rerank.reranker.fit import concluded
-from rerank.reranker.learners import name_of
 from rerank.reranker.options import KEPT
 from rerank.reranker.solution import KEEPING, ON_WORD, Solution, status_of
 from rerank.reranker.solve.optimise import bounded_by_ideal
 from rerank.reranker.solve.verified import verified
-from rerank.reranker.state import FittedState, first_stage_kept
+from rerank.reranker.state import CUTS, FittedState, first_stage_kept
 from rerank.reranker.training import stated
 
 __all__ = ["Check", "Report", "Unchecked", "verify"]
@@ -57,33 +47,25 @@ RECORD = "a record of how the model was made, which nobody can recompute"
 RUN = ("program_value", "program_bound", "formulation", "model_size", "start_value", "start_accepted", "nodes")
 """Figures of a program or a search; where there was none, they have their defaults."""
 
-RECORDS = {
-    *(
-        "random_state",
-        "versions",
-        "settings.named_features",
-        "settings.solver",
-        *(f"settings.{name}" for name in COLUMNS),
-    ),
-    *(f"result.{name}" for name in (*RUN, "changed", "gave_up", "notes", "seconds", "solver")),
-    *(f"settings.{name}" for name in ("formulation", "n_jobs", "node_limit", "presolve", "time_limit", "verbose")),
-}
+HOW = ("formulation", "n_jobs", "named_features", "node_limit", "presolve", "solver", "time_limit", "verbose")
+RECORDS = {"random_state", "versions", *(f"settings.{name}" for name in (*HOW, *documents.COLUMNS))}
+RECORDS |= {f"result.{name}" for name in (*RUN, "changed", "gave_up", "notes", "seconds", "solver")}
 """Entries of which only what cannot be is a contradiction."""
 
 STAGE = (
     *("first_stage", "first_stage_coef", "first_stage_intercept"),
-    *(f"settings.{name}" for name in ("opaque_first_stage", "prior_centre", "prior_scale", TABLE)),
+    *(f"settings.{name}" for name in ("opaque_first_stage", "prior_centre", "prior_scale", documents.TABLE)),
 )
 STATISTIC = ("statistic", "coefficients", "settings.window", "settings.list_length")
+DIGESTED = ("data_sha256", "max_features", "gain", "epsilon", "C", "signs", "settings.radius", *STATISTIC)
 """Entries of what is fitted, which the digest of the problem determines."""
 
 ROUNDED = (
     *(f"result.{name}" for name in ("statistic", "first_stage_statistic", "value", "bound")),
-    *(f"settings.{name}" for name in (WORD, SQUARES)),
+    *(f"settings.{name}" for name in (CUTS, SQUARES)),
 )
 """Sums of doubles, whose last bits depend on the machine, but for the value of weights, which is exact."""
 WIDE = 60  # signs of what is stated that a table shows
-
 KEPT_BY_ROWS = "held-out rows kept the first stage, so that nothing is said of other weights"
 
 CLOSE = 1e-12  # relative difference that two sums of the same doubles may have on two machines
@@ -197,18 +179,20 @@ def verify(
         )
     with usable(where), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what the fit had to say, it has said
-        opaque, findings = missing_first_stage(doc), _Findings(doc)
+        opaque, findings = documents.missing_first_stage(doc), _Findings(doc, proof)
         if table is not None and (opaque is None or first_stage is not None):
             state, data, first = refit(doc, table, where, first_stage, query_weight)
-            again = _fitted_again(state, data, first, table, proof, findings)
+            again = _fitted_again(findings, state, data, first, table)
             named = name_of(first_stage) if opaque is not None else None
             if again is not None:
-                findings.given |= _given(state, data, first, table, without_data, findings)
+                findings.given |= _given(findings, state, data, first, table)
+                if doc.data_sha256 is None and without_data and state.problem is not None:
+                    findings.open |= dict.fromkeys(DIGESTED, "the file states no digest of its data")
         else:
             stand_in = object() if first_stage is None and opaque is not None else first_stage
-            state = state_of(doc, stand_in, where)
+            state = documents.state_of(doc, stand_in, where)
             lacking = "the table of the fit" if table is None else f"the first stage {opaque}, which is not in the file"
-            again, named = _alone(doc, state, lacking, proof, findings), None
+            again, named = _alone(findings, state, lacking), None
         if again is not None:
             findings.compare(again, named)
         return findings.report()
@@ -217,8 +201,8 @@ def verify(
 class _Findings:
     """The report in the making: checks, remarks, and by entry why it is open or taken as given."""
 
-    def __init__(self, doc: ModelDocument) -> None:
-        self.doc, self.result = doc, result_of(doc)
+    def __init__(self, doc: ModelDocument, proof: Proof | None) -> None:
+        self.doc, self.result, self.proof = doc, documents.result_of(doc), proof
         self.checks: list[Check] = []
         self.remarks: list[str] = []
         self.open: dict[str, str] = {}
@@ -231,7 +215,7 @@ class _Findings:
 
     def compare(self, again: FittedState, named: str | None) -> None:
         """Check every entry of the file against the state that follows, as it would be saved."""
-        stated, follows = dict(_entries(self.doc)), dict(_entries(document(again)))
+        stated, follows = dict(_entries(self.doc)), dict(_entries(documents.document(again)))
         if again.training is None and self.result.certificate is not None and again.result.certificate is not None:
             weights = {f"weights.{j}": float(w).hex() for j, w in enumerate(self.doc.weights)}
             rest = {"epsilon": self.doc.epsilon.text, "C": self.doc.C.hex(), "data_sha256": self.doc.data_sha256}
@@ -247,7 +231,7 @@ class _Findings:
         for top, names in groups.items():
             if top in self.open and all(stated.get(name) is None for name in names):
                 continue  # what the file lacks
-            exact = top not in ROUNDED or (top == "result.value" and again.result.status not in UNFITTED)
+            exact = top not in ROUNDED or (top == "result.value" and again.result.status not in documents.UNFITTED)
             wrong = [
                 name
                 for name in names
@@ -263,23 +247,19 @@ class _Findings:
 
     def report(self) -> Report:
         """The report: what is neither checked, nor open or given for a reason of its own, stays open."""
-        left = []
+        left, whys = [], self.given | self.open
         for name in dict.fromkeys([*(_top(name) for name, _ in _entries(self.doc)), *self.open]):
-            why = self.open.get(name) or self.given.get(name) or ("" if self.compared else "no check determines it")
-            if why:
+            if why := whys.get(name, "" if self.compared else "no check determines it"):
                 left.append(Unchecked(name, why, name in self.open or name not in self.given))
-        if self.doc.versions:
-            left.append(Unchecked("versions", RECORD, False))
+        left += [Unchecked("versions", RECORD, False)] if self.doc.versions else []
         left.sort(key=lambda each: (not each.open, each.why == RECORD, each.name))
         return Report(tuple(self.checks), tuple(self.remarks), tuple(left))
 
 
-def _alone(
-    doc: ModelDocument, state: FittedState, lacking: str, proof: Proof | None, findings: _Findings
-) -> FittedState:
+def _alone(findings: _Findings, state: FittedState, lacking: str) -> FittedState:
     """The state of which the statements of the file follow from each other."""
     result = findings.result
-    if result.status in UNFITTED:
+    if result.status in documents.UNFITTED:
         again = replace(result, bound=result.value, bound_source="ideal", certificate=None)
         state = replace(state, certificate={})
     else:
@@ -289,16 +269,16 @@ def _alone(
             again = replace(again, value=value_down(result.certificate.value))
         if kept and result.first_stage_statistic is not None:
             again = replace(again, statistic=result.first_stage_statistic)
-    reranks = state.first_stage is None or again.status not in ("first_stage_kept", *UNFITTED)
+    reranks = state.first_stage is None or again.status not in ("first_stage_kept", *documents.UNFITTED)
     known = {"result.status", "result.message", "settings.reranks", "result.certificate", *RECORDS}
-    findings.open |= dict.fromkeys({_top(name) for name, _ in _entries(doc)} - known, f"it takes {lacking}")
+    findings.open |= dict.fromkeys({_top(name) for name, _ in _entries(findings.doc)} - known, f"it takes {lacking}")
     findings.remarks.append(f"Only the file itself was checked: {lacking} was not given.")
-    findings.remarks += [] if proof is None else ["The proof was not looked at."]
+    findings.remarks += [] if findings.proof is None else ["The proof was not looked at."]
     return replace(state, reranks=reranks, result=again)
 
 
 def _fitted_again(
-    state: FittedState, data: Data, first: Staged | None, table: Table, proof: Proof | None, findings: _Findings
+    findings: _Findings, state: FittedState, data: Data, first: Staged | None, table: Table
 ) -> FittedState | None:
     """The fit of this table that has the file's weights; None if they belong to another problem."""
     doc, result, training = findings.doc, findings.result, state.training
@@ -308,18 +288,14 @@ def _fitted_again(
         return None
     solver = "file" if result.solver == "file" or result.changed else state.task.solver
     task = replace(state.task, solver=solver)
-
-    def solve(problem: Problem, *_: Any) -> Solution:
-        return _of_file(problem, proof, findings)
-
     try:
-        again = concluded(data, task, Clock(), first, training, solve, result.ties)
+        again = concluded(data, task, Clock(), first, training, partial(_of_file, findings), result.ties)
     except CertificateError as error:
         findings.check("weights", "allowed", error, False)
         return None
-    if again.result.status in UNFITTED:
+    if again.result.status in documents.UNFITTED:
         findings.remarks.append("No weights were fitted: the first stage's order is the answer.")
-        findings.remarks += [] if proof is None else ["The proof was not looked at."]
+        findings.remarks += [] if findings.proof is None else ["The proof was not looked at."]
     if result.evidence is not None and result.evidence.chosen is None:
         again = first_stage_kept(again)
     folds, left_out, given = again.result.folds, tuple[str, ...](), data.rows.given
@@ -337,7 +313,7 @@ def _fitted_again(
         classes = replace(classes, cuts=None)  # weights of a file meet no table
     elif classes is not None and classes.cuts is not None and (state.classes is None or state.classes.cuts is None):
         classes = state.classes
-        findings.open[f"settings.{WORD}"] = "files of earlier versions lack it"
+        findings.open[f"settings.{CUTS}"] = "files of earlier versions lack it"
     columns = again.columns.called(tuple(table.feature_names))
     if columns.squares is not None:
         columns = replace(columns, transformer=clone(columns.squares).fit(data.rows.given))
@@ -345,9 +321,9 @@ def _fitted_again(
     return replace(again, columns=columns, columns_read=read, labels=labels, classes=classes, result=now)
 
 
-def _of_file(problem: Problem, proof: Proof | None, findings: _Findings) -> Solution:
+def _of_file(findings: _Findings, problem: Problem, *_: Any) -> Solution:
     """The file's weights with their exact value; its bound, or that of the ideal lists or of the proof."""
-    doc, result = findings.doc, findings.result
+    doc, result, proof = findings.doc, findings.result, findings.proof
     best, bound, source = verified(problem, doc.weights, result.changed), result.bound, result.bound_source
     findings.check("bound not below the value", bound, best.value, Fraction(bound) >= best.certificate.value)
     if proof is not None:
@@ -384,7 +360,7 @@ def _of_file(problem: Problem, proof: Proof | None, findings: _Findings) -> Solu
 
 def _impossible(doc: ModelDocument, result: Result, named: str | None) -> dict[str, Any]:
     """Entries that cannot stand beside the others of the file, with what would have to stand there."""
-    fitted, asked = result.status not in UNFITTED, doc.settings.get("solver")
+    fitted, asked = result.status not in documents.UNFITTED, doc.settings.get("solver")
     found: dict[str, Any] = {}
     if result.evidence is None and any(name.startswith("evidence.") for name in doc.result):
         found["result.evidence"] = None
@@ -426,9 +402,7 @@ def _impossible(doc: ModelDocument, result: Result, named: str | None) -> dict[s
     return found
 
 
-def _given(
-    state: FittedState, data: Data, first: Staged | None, table: Table, without_digest: bool, findings: _Findings
-) -> dict[str, str]:
+def _given(findings: _Findings, state: FittedState, data: Data, first: Staged | None, table: Table) -> dict[str, str]:
     """The entries that are taken as given besides records, with the reason: what changes nothing on these rows."""
     doc, result, problem = findings.doc, findings.result, state.problem
     given = {
@@ -447,7 +421,7 @@ def _given(
     if stated is None or (isinstance(stated.positive, str) and table.labels is None):
         pair = ("settings.label_negative", "settings.label_positive")
         given |= dict.fromkeys(pair, "the table holds grades, not words")
-    if quoted_statistic_of(doc).counts_pairs:
+    if documents.quoted_statistic_of(doc).counts_pairs:
         given["settings.list_length"] = "the statistic is the same in lists of every length"
     if doc.settings.get("margin") == 0:
         given["settings.margin"] = "a margin of 0 is the smallest, as it is without one"
@@ -465,9 +439,6 @@ def _given(
         gains = weighted_gains(data.y, gain_of(state.task.statistic, other), data.sample_weight)
         if np.array_equal(gains, data.gains):
             given["gain"] = "the labels are worth the same by both gains"
-    if doc.data_sha256 is None and without_digest:
-        open_names = ("data_sha256", "max_features", "gain", "epsilon", "C", "signs", "settings.radius", *STATISTIC)
-        findings.open |= dict.fromkeys(open_names, "the file states no digest of its data")
     return given
 
 
@@ -516,10 +487,7 @@ def _shown(value: Any) -> str:
 def refit(
     doc: ModelDocument, table: Table, where: str, first_stage: Any = None, query_weight: Weights = None
 ) -> tuple[FittedState, Data, Staged | None]:
-    """The state with its problem, as right after the fit; the training data, and the first stage. ``where`` is the
-    model's name in messages. A first stage is needed if it is not in the file, and weights of lists if ``fit`` got
-    some.
-    """
+    """The state with its problem as after the fit, the data, and the first stage; ``where`` is the model's name."""
     if table.y is None:
         raise InputError("The table has no labels; name the column that holds them.")
     if table.X.shape[1] != len(doc.feature_names):
@@ -531,13 +499,13 @@ def refit(
         raise InputError(
             f"{where} was fitted with weights of lists, which no table holds; verify it from Python, with query_weight."
         )
-    state = state_of(doc, first_stage, where)
+    state = documents.state_of(doc, first_stage, where)
     if state.task.quotas and table.people is None:
         raise InputError(f"{where} keeps quotas on kinds of rows; name the column that holds these with --people.")
     # A table holds grades: words, and -1 and 1 in a file, are 0 and 1 there, two other numbers are what they were.
     labels = state.labels
     positive = None if labels is None or labels.by_grades(table.y) else labels.positive
-    gain = gain_of(statistic_of(doc), state.task.gain, table.sample_weight)
+    gain = gain_of(documents.statistic_of(doc), state.task.gain, table.sample_weight)
     people = table.people if state.task.quotas else None
     arguments = replace(Arguments.of_file(table), query_weight=query_weight, groups=None, people=people).present()
     rows = state.columns.rows(arguments.X)

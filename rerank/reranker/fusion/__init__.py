@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rerank.reranker.fusion.exports import export
-from rerank.reranker.fusion.files import load, save
-from rerank.reranker.fusion.model import FusionModel
+from rerank.reranker.fusion.model import FusionModel, load, save
 
 if TYPE_CHECKING:
     from rerank.reranker.fusion.estimator import ScoreFusion

@@ -14,9 +14,7 @@ from rerank.reranker.fusion.normalise import Floats
 from rerank.reranker.fusion.points import Values
 from rerank.reranker.selection.options import Lead
 
-CLOSE = 2.0**-40
-"""Alphas of two crossings that are no further apart are one: fused scores have so many binary places."""
-
+CLOSE = 2.0**-40  # alphas of two crossings that are no further apart are one: fused scores have so many binary places
 EQUAL = 1e-12  # means that differ by no more are equal: they are sums over queries
 POINTS = 101  # alphas of the table and of the picture
 Steps = tuple[Floats, Floats]  # lower ends of intervals from 0 to 1, and the value on each
@@ -88,9 +86,7 @@ def _told(lead: Lead) -> str:
 
 
 def alpha_curve(model: FusionModel, values: Values, X: Floats, folds: Folds, held: Floats | None) -> AlphaCurve:
-    """The curve of a model of two runs, by normalised scores ``X`` (rows, 2). ``folds`` are pairs of training and
-    held-out lists, and ``held`` the held-out values (lists,) of the kind of weights that was chosen.
-    """
+    """The curve of two runs, of scores ``X`` (rows, 2); ``held`` (lists,) are held-out values of what was chosen."""
     weights, (first, second) = model.weights, model.names
     lists = np.flatnonzero([scale > 0 for _, scale in values.evaluator.shown])
     steps = {number: steps_of(values, X, number) for number in lists.tolist()}

@@ -32,7 +32,6 @@ from rerank.reranker.task import task_of
 from rerank.statistics import parse
 
 FOLDS_SHARE = 0.75  # share of the time for the folds; the rest is for the fit on all queries
-
 FEW_QUERIES, SOME_QUERIES, MANY_QUERIES = 20, 50, 200
 """With few queries no weights are searched for, and the folds are dealt five times. From some on they are dealt once,
 not twice. From many on no fold learns from more: to compare options they are enough, and all queries are held out."""
@@ -44,16 +43,13 @@ FEW_TOLD = (
 
 BAR = 1.5  # standard errors by which anything else must lead the first kind of weights (docs/decisions/0028)
 Folds = Sequence[tuple[Lists, Lists]]  # training and held-out lists of each fold
-
 Make = Callable[[Floats, float | None], Reranker]
 """What corrects the score of some weights within a radius, or fits free weights without one."""
 
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """What is best on held-out queries, or the null, as an option; what folds said, if there were any. ``held`` are its
-    held-out values (lists,), and ``by_fold`` its weights of each fold, if there was time.
-    """
+    """What is best on held-out queries, or the null, and what folds said, if there were any."""
 
     option: Option
     kept: bool = False
@@ -86,15 +82,13 @@ OVER = f"the {FOLDS_SHARE:.0%} of the time_limit of {{}} s that folds have were 
 
 UNSURE = ("single", "logistic alone", "logistic of any sign")  # weights that are not tried with few queries
 NO_ENGINE = ("z",)  # normalisers that no search engine has; they are taken where they lead like any other option
-
 TOLD = {"given": "Equal weighting", "logistic": "Logistic regression, averaged with equal weights,"}
 """Kinds of weights that are taken unless others lead them."""
 
 
 def best_of(held: Sequence[Floats], firsts: Sequence[int], bar: float = BAR) -> int:
-    """The first option by its mean, unless another one leads it clearly; then the best of those. ``held`` are held-out
-    values (lists,) of the options, NaN for all lists where one was not tried, and ``firsts`` the options of which the
-    best is first. A lead has to exceed ``bar`` standard errors of the paired difference.
+    """The option of ``firsts`` with the best mean, unless others lead it by ``bar`` standard errors: then their best.
+    ``held`` are held-out values (lists,) of the options, all NaN where one was not tried.
     """
     means = [-math.inf if np.isnan(one).all() else float(np.nanmean(one)) for one in held]
     home = max(firsts, key=means.__getitem__)
@@ -133,15 +127,12 @@ class Trial:
         self.lists: list[tuple[Lists, Lists]] = []
         self._points: dict[tuple[str, str], list[Floats]] = {}
         self.weights: list[list[Floats]] = []  # of each fold, for each option; none where the time was over
-        self.over, self.late, self._end = "", 0, 0.0
+        self.over, self.late, self._limit = "", 0, self.clock.limit
 
     def choose(self, points: Sequence[Option], radii: Sequence[float | None], null: Null) -> Chosen:
-        """The option to take, or the ``null``, which has to be led.
-
-        The first kind of weights, with the normaliser of an engine that is best for it on held-out queries, is taken,
-        unless another option leads it there by more than ``BAR`` standard errors of the paired difference. Points are
-        weights without a search, those of the null not among them, and ``radii`` are of the corrections of the best
-        point.
+        """The option to take, or the ``null``: the best of the first kind of weights on held-out queries, unless others
+        lead it by more than ``BAR`` standard errors. Points are weights without a search, ``radii`` of corrections of
+        the best.
         """
         first = next(iter(self.tables.values()))
         relevant, settings = of_mixed_lists(first), self.settings
@@ -158,7 +149,7 @@ class Trial:
         splits = splits_of(first.X, relevant, first.qid, cv, repeats, seed)
         self.splits = [fewer_queries(split, first.qid, relevant, seed) for split in splits]
         self.lists = [(np.unique(first.qid[split.train]), np.unique(first.qid[split.test])) for split in self.splits]
-        self._end = self.clock.share(1 - FOLDS_SHARE) or 0.0
+        self.clock = Clock(self.clock.share(FOLDS_SHARE))
 
         options = [home, *(one for one in points if not (few and one.params["prior"] in UNSURE))]
         held = [self.of(option, 1) for option in options]
@@ -201,15 +192,13 @@ class Trial:
         return Workers(self.settings["n_jobs"])
 
     def of(self, option: Option, fits: int) -> Floats:
-        """Mean value of each list over the deals of the folds; NaN where the time was over. The fits that may still
-        come, these included, share the time.
-        """
+        """Mean value of each list over the deals, NaN where the time was over, which the ``fits`` to come share."""
         name, kind, radius = (option.params[key] for key in ("normalise", "prior", "radius"))
         data, found = self.tables[name], np.full(len(self.values.evaluator.lists), np.nan)
         self.weights.append([])
         try:
-            if not self.over and self._left() <= 0:
-                self.over = OVER.format(f"{self.clock.limit:g}")
+            if not self.over and self.clock.remaining <= 0:
+                self.over = OVER.format(f"{self._limit:g}")
             if self.over:
                 return found
             if (name, kind) not in self._points:
@@ -232,30 +221,19 @@ class Trial:
             say(f"{', '.join(f'{key} {value}' for key, value in option.params.items())}: {np.nanmean(found):.4g}")
         return found
 
-    def _left(self) -> float:
-        return self.clock.remaining - self._end
-
     def _corrected(self, name: str, weights: Sequence[Floats], radius: float | None, fits: int) -> list[Floats]:
         """The weights of each fold corrected, or free ones; fewer where the time was over."""
-        data, found = self.tables[name], list[Floats]()
-        gain, splits = gain_of(self.settings["stat"], self.settings["gain"]), self.splits
+        data, splits = self.tables[name], self.splits
+        gain = gain_of(self.settings["stat"], self.settings["gain"])
         if self.kept is not None:
             data, place = some_rows(data, self.kept), np.cumsum(np.isin(np.arange(data.y.size), self.kept)) - 1
             splits = [replace(one, train=place[np.intersect1d(one.train, self.kept)]) for one in splits]
-        while len(found) < len(weights):
-            if self._left() <= 0:
-                self.over = OVER.format(f"{self.clock.limit:g}")
-                break
-            count = self._workers.count
-            some = range(len(found), min(len(found) + count, len(weights)))
-            seconds = None if math.isinf(self.clock.limit) else self._left() / math.ceil(fits / count)
-            parts = [part_of(data, splits[k].train, gain, "a fold") for k in some]
-            made = [self.make(weights[k], radius).set_params(n_jobs=None) for k in some]
-            pairs = self._workers.run([(corrected, (est, part, seconds)) for est, part in zip(made, parts)])
-            found += [one for one, _ in pairs]
-            self.late += sum(late for _, late in pairs)
-            fits -= len(some)
-        return found
+        parts = [part_of(data, split.train, gain, "a fold") for split in splits]
+        made = [self.make(one, radius).set_params(n_jobs=None) for one in weights]
+        found = self._workers.shared([(corrected, pair) for pair in zip(made, parts)], self.clock, fits)
+        self.over = self.over if len(found) == len(weights) else OVER.format(f"{self._limit:g}")
+        self.late += sum(late for _, late in found)
+        return [one for one, _ in found]
 
 
 def corrected(est: Reranker, data: Data, seconds: float | None) -> tuple[Floats, bool]:
@@ -294,9 +272,7 @@ def of_mixed_lists(data: Data) -> NDArray[np.bool_]:
 
 
 class Kind(NamedTuple):
-    """A kind of queries, and what its own weights are worth on held-out queries of the kind. They are the average of
-    the common weights, which count as ``POOL`` queries, and those of logistic regression on the queries of the kind.
-    """
+    """A kind of queries; its weights average common ones, as ``POOL`` queries, and logistic regression on its own."""
 
     name: str
     queries: int  # judged queries of the kind
@@ -308,9 +284,7 @@ class Kind(NamedTuple):
 def weights_by_kind(
     kinds: Sequence[str | None], values: Values, X: Floats, common: Floats, choice: Chosen, settings: Mapping[str, Any]
 ) -> list[Kind]:
-    """Each kind, in the order of names; ``kinds`` has that of each list, None for one without. The ``choice`` has the
-    folds, and the weights that the same way of fitting has from the training lists of each.
-    """
+    """Each kind, by name; ``kinds`` has that of each list, and the ``choice`` folds and the weights of each."""
     found, bar = [], math.inf if settings["safeguard"] == math.inf else BAR
     positive = bool(settings["positive"])
     for name in sorted({kind for kind in kinds if kind is not None}):

@@ -33,9 +33,8 @@ from rerank.reranker.fit import LATE
 from rerank.reranker.fusion.alpha import AlphaCurve, alpha_curve
 from rerank.reranker.fusion.choice import MANY_QUERIES, Chosen, Kind, Trial, untold, weights_by_kind
 from rerank.reranker.fusion.exports import export
-from rerank.reranker.fusion.files import save
 from rerank.reranker.fusion.lists import judged_runs
-from rerank.reranker.fusion.model import FusionModel, named_runs
+from rerank.reranker.fusion.model import FusionModel, named_runs, save
 from rerank.reranker.fusion.normalise import MISSING, NORMALISERS, Floats, K, curves_of
 from rerank.reranker.fusion.points import Null, Values, of_size_one, point, prior_weights, telling
 from rerank.reranker.options import FusionOptions
@@ -48,7 +47,6 @@ AUDIT_FILES = "table.csv", "model.json", "fit.proof"
 
 RADII = (0.1, 0.3, 1.0)  # radii that are tried by default, in deviations of the prior
 AUTO = ("minmax", "rank", "z")  # normalisers that are tried by default, those that engines have before the other
-
 DEPTH, PLACES = 100, 20
 """Documents of each run that count by default, where a statistic looks at no more than so many places."""
 
@@ -483,16 +481,14 @@ def turned(name: str, data: Data, statistic: RankStatistic, ranks: Floats) -> li
 
 def in_words(result: Result, null: Null, choice: Chosen) -> Result:
     """The result with the words of fusion."""
-    evidence = choice.evidence
+    evidence, message = choice.evidence, MESSAGES[result.status].format(name=result.fitted_name, gap=result.gap)
     if evidence is None:
-        message = choice.note or MESSAGES[result.status].format(name=result.fitted_name, gap=result.gap)
+        message = choice.note or message
     elif not evidence.guarded and choice.kept:
         name = null.name[:1].upper() + null.name[1:]
         message = f"{name} is kept: no option had the time to be tried on held-out queries; raise time_limit."
     elif not choice.searched:
         message = f"Taken on held-out queries: {choice.name}. No weights were searched for on all queries."
-    else:
-        message = MESSAGES[result.status].format(name=result.fitted_name, gap=result.gap)
     if not choice.searched:  # one point is all that is allowed, and notes are about a search
         return replace(result, said=message, bound=result.value, notes=())
     return replace(result, said=message, notes=tuple(note.replace("first stage", "prior") for note in result.notes))

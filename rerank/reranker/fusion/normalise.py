@@ -31,7 +31,6 @@ Mask = NDArray[np.bool_]
 NORMALISERS = ("none", "minmax", "l2", "z", "rank", "sigmoid")
 MISSING = ("lowest", "zero", "impute")
 K = 60.0  # the constant of reciprocal rank fusion [CormackClarkeButtcher2009]
-
 CONSTANT = 1.0
 """Min-max value where all scores of a run are equal, one hit alone among them: that of Elasticsearch and OpenSearch."""
 
@@ -62,9 +61,8 @@ def normalised(
 
 
 def curves_of(scores: Floats) -> Floats:
-    """Centre and width (runs, 2) of the sigmoid of each run: mean and deviation of its scores (n, runs), all queries
-    together. Without them the sigmoid of scores far from 0, such as those of BM25, is 1 for all documents. They are 0
-    and 1 for a run whose scores are all equal, or too large for their deviation.
+    """Centre and width (runs, 2) of each run's sigmoid: mean and deviation of its scores (n, runs) in all queries,
+    since that of large scores, such as BM25's, is 1; 0 and 1 where that is no scale.
     """
     found = np.tile([0.0, 1.0], (scores.shape[1], 1))
     for own, column in zip(found, scores.T):

@@ -17,21 +17,15 @@ from rerank.reranker.fusion.model import rounded
 from rerank.reranker.fusion.normalise import Floats
 
 POOL = 10.0  # queries that equal weights stand for where they are averaged with those of logistic regression
-
 RIDGE = 0.01
 """Of logistic regression, for columns of deviation 1: weights stay finite where one run ranks without an error."""
 
-AHEAD = 64
-"""Irrelevant rows of a list, the best by equal weights, that others are compared with to leave them out."""
-
+AHEAD = 64  # irrelevant rows of a list, the best by equal weights, that others are compared with to leave them out
 Lists = NDArray[np.intp]
 
 
 class Values:
-    """Statistic of each list by many weights, equal scores against the relevant documents. Where the first places alone
-    count, nothing but the first places is sorted: the same numbers as :meth:`rerank.ranks.evaluator.Evaluator.values`
-    of the rounded scores.
-    """
+    """Statistic of each list by many weights, equal scores as lost, where only places that count are sorted."""
 
     def __init__(self, evaluator: Evaluator) -> None:
         lists, statistic = evaluator.lists, evaluator.statistic
@@ -58,9 +52,7 @@ class Values:
         return None if self._earned is None else self._earned.size
 
     def of(self, X: Floats, weights: Floats, lists: Lists | None = None) -> Floats:
-        """Values (weights, lists) by normalised scores ``X`` and weights (weights, runs), NaN for a list that has none.
-        ``lists`` are numbers in the order of the evaluator; all of them without it.
-        """
+        """Values (weights, lists), NaN where one has none, by scores ``X`` and weights (weights, runs)."""
         lists = np.arange(len(self._rows)) if lists is None else lists
         there = self._there[lists]
         width = int(there.sum(axis=1).max(initial=1))
@@ -79,9 +71,7 @@ class Values:
         return found
 
     def of_places(self, number: int, gains: Floats, places: NDArray[np.intp]) -> Floats:
-        """Values (orders,) of a list whose rows with these gains have these places, 1 on top; others have gain 0. The
-        places (orders, rows) differ in each order.
-        """
+        """Values (orders,) of a list whose rows of these gains have these places (orders, rows), 1 on top."""
         offset, scale = self.evaluator.shown[number]
         if self._earned is not None:
             paid = np.append(self._earned, 0.0)[np.minimum(places, self._earned.size + 1) - 1]
@@ -142,9 +132,7 @@ def of_size_one(weights: Floats) -> Floats:
 
 
 def logistic(X: Floats, relevant: NDArray[np.bool_], positive: bool = True) -> Floats:
-    """Weights of the logistic regression of relevance on normalised scores; their sizes sum to 1, none below 0 if
-    asked.
-    """
+    """Weights of the logistic regression of relevance on normalised scores; sizes sum to 1."""
     from scipy.optimize import minimize
 
     m, share = X.shape[1], float(relevant.mean())
@@ -167,9 +155,8 @@ def logistic(X: Floats, relevant: NDArray[np.bool_], positive: bool = True) -> F
 
 
 def point(kind: str, values: Values, X: Floats, lists: Lists, given: Floats) -> Floats:
-    """Weights of a kind that are learned from some lists; their sizes sum to 1. The kinds are "given", which learns
-    nothing, "logistic", the average of equal weights, which count as ``POOL`` lists, and those of "logistic alone",
-    which are not negative, "logistic of any sign", and "single", the best run.
+    """Weights of a kind from some lists, of size 1 in sum: "given" learns nothing, "logistic alone" is not negative,
+    "logistic" its average with equal weights, which count as ``POOL`` lists, and "single" the best run.
     """
     m = X.shape[1]
     if kind == "given":

@@ -27,7 +27,7 @@ from rerank.reranker.clock import Clock
 from rerank.reranker.data import Arguments, Data, Weights, data_of
 from rerank.reranker.estimator import Reranker
 from rerank.reranker.evidence import WIDTH, interval, short
-from rerank.reranker.learners import fitted, name_of
+from rerank.reranker.first_stage import fitted, name_of
 from rerank.reranker.selection.held_out import Folds, Judge, Ranked, dealt
 from rerank.reranker.selection.options import MARGIN, WINDOW, Lead
 from rerank.reranker.selection.reranker_cv import RerankerCV
@@ -41,7 +41,6 @@ STAGES = {"logistic": "logistic", "squares": "logistic+squares", "lightgbm": "Li
 GUARDED = "{}, guarded"
 
 IN_USE = "column {}"  # a score in use, which is a column of the table
-
 SIMPLEST = ("logistic", "squares", "card", "logistic, guarded", "squares, guarded", "lightgbm", "lightgbm, guarded")
 """Of methods that held-out rows cannot tell apart the first of these is taken; estimators of others come last, and a
 score in use, with its guard, first."""
@@ -51,14 +50,11 @@ SIZES, INNER = (0.1, 0.3, 1.0), 3
 
 CARD = 2.0  # seconds of the search of a card on each fold: its first cards are good, and the rest is for a proof
 RESERVE = 0.8  # share of its equal part of the time that a guard or a card may use, so that all folds of it end
-
 OVER = "not tried: the time was over, or the call interrupted"
 
 
 class Boosted(ClassifierMixin, BaseEstimator):
-    """LightGBM with its defaults on tables as they come, encoded as logistic regression has them. A ranker for several
-    lists, a regressor for grades, else a classifier.
-    """
+    """LightGBM with its defaults, on tables encoded as for logistic regression: ranker, regressor or classifier."""
 
     takes_grades = True
 

@@ -47,9 +47,8 @@ def splits_of(
     unit: str = "list",
     there: Present | None = None,
 ) -> list[Split]:
-    """Folds of whole lists or groups (``units``, called ``unit``), or of rows where there are none. A list without a
-    row that is ``relevant`` has no value. A splitter gets these as its ``y``, and the units as its ``groups``; pairs of
-    training and test rows are numbers in the table of which ``there`` says what rows these are.
+    """Folds of whole lists or groups (``units``, called ``unit``), or of rows. A splitter gets as ``y`` whether a row
+    is ``relevant``, and the units as ``groups``; pairs of rows number the user's table, as ``there`` knows it.
     """
     dealt = cv is None or isinstance(cv, numbers.Integral)
     n_repeats = whole("n_repeats", (2 if dealt else 1) if n_repeats is None else n_repeats)

@@ -7,7 +7,6 @@ import numpy as np
 
 from rerank.errors.stops import current, enough_memory, protected
 from rerank.errors.telling import say
-from rerank.io.columns import index_note
 from rerank.io.options import whole
 from rerank.problem import Problem
 from rerank.problem.lists import Floats
@@ -27,7 +26,6 @@ from rerank.scorecard.frontier import OVER, Frontier, Step, nested
 from rerank.scorecard.result import four, rounded_up
 
 FITS_SHARE = 0.6  # share of the time for the fits on all rows; the rest is for the folds
-
 POINTS_SHARE = 0.5
 """Share of the time of a fit, at most, for good weights without a proof, with which the search begins."""
 
@@ -62,9 +60,9 @@ def frontier_of(
         if one.size in held_out:
             value, seconds = held_out[one.size]
             steps[place] = replace(one, held_out=value, seconds=one.seconds + seconds)
-    statistic, index = task_of(options, data.X.shape[1]).statistic, data.rows.columns.index
+    statistic = task_of(options, data.X.shape[1]).statistic
     by, left = f"{folds} folds, each with its own columns" if held_out else "", data.rows.columns.left_out
-    notes = [*([index_note(index)] if index else []), *data.notes]
+    notes = [*data.notes]
     notes += [f"Left out, because they hold no numbers or miss some: {listed(left)}."] if left else []
     return Frontier(statistic.name, "column", nested(steps), by, tuple(notes))
 

@@ -21,9 +21,8 @@ from rerank.ranks.row_gains import gain_of
 from rerank.reranker.clock import Clock
 from rerank.reranker.cross_fit import Staged, asked_folds, held_out_scores, on_one_scale, staged
 from rerank.reranker.data import Arguments, Data, checked
-from rerank.reranker.first_stage import fit_first_stage
+from rerank.reranker.first_stage import fit_first_stage, is_fitted
 from rerank.reranker.fit import fit
-from rerank.reranker.learners import is_fitted
 from rerank.reranker.options import Options, values_of
 from rerank.reranker.selection.folds import Split, fold_names, fold_of_each, splits_of
 from rerank.reranker.selection.options import NOT_TRIED, Lead
@@ -32,7 +31,8 @@ from rerank.reranker.task import Task, jobs_of, task_of
 from rerank.search.warm import compile_kernels, is_compiled
 from rerank.statistics import InLists, RankStatistic, parse
 
-Call = Callable[[list[tuple[Callable[..., Any], tuple[Any, ...]]]], list[Any]]
+Job = tuple[Callable[..., Any], tuple[Any, ...]]
+Call = Callable[[list[Job]], list[Any]]
 """Calls functions with their arguments, in this process or in others, and returns the results in order.
 
 They are fewer than the functions if the time is over.
@@ -75,11 +75,9 @@ class Prior(NamedTuple):
 
 
 def priors(data: Data, task: Task, splits: Sequence[Split], folds: Sequence[Fold], call: Call) -> list[Prior | None]:
-    """The prior of each fold; None where there is no first stage. They are fewer than the folds if the time is over.
-
-    With ``task.cross_fit`` a candidate of fold ``a`` learns from scores by models that have seen neither ``a`` nor the
-    row's own fold ``b``. A model without ``a`` and ``b`` serves both folds, so ``k`` folds take ``k (k + 1) / 2`` fits,
-    which all candidates share.
+    """The prior of each fold, None without a first stage; fewer if the time is over. With ``task.cross_fit`` fold ``a``
+    learns from scores by models without ``a`` and the row's own fold ``b``; one serves both, so ``k`` folds take ``k (k
+    + 1) / 2`` fits.
     """
     if task.first_stage is None and task.radius is None:
         return [None] * len(splits)
@@ -163,11 +161,8 @@ def naming(place: str) -> Iterator[None]:
 
 
 class Ranked(NamedTuple):
-    """What one option and the first stage ``alone``, which has to be led, make of the rows held out in one fold.
-
-    ``own`` and ``alone`` order these rows, or each of their lists; ``alone`` is NaN without a first stage. The joint
-    scores can be compared with those of other folds: in the unit of the first stage's score where the option corrects
-    it, else places as shares of the rows.
+    """Scores of one option and of the first stage ``alone`` (NaN without) for rows held out in one fold. The joint ones
+    compare with other folds': in the first stage's unit where it is corrected, else shares of the rows.
     """
 
     own: Floats
@@ -187,9 +182,7 @@ def _timed(function: Callable[..., Any], given: Sequence[Any]) -> tuple[Any, int
 
 
 class Workers:
-    """Calls functions, ``count`` of them at a time, in this process or in others, whose time to make kernels is not
-    counted.
-    """
+    """Calls functions, ``count`` at a time, here or in other processes, whose time to make kernels does not count."""
 
     def __init__(self, n_jobs: int | None, searches: bool = True) -> None:
         jobs_of(n_jobs)
@@ -200,7 +193,7 @@ class Workers:
             with uncounted():  # processes start, and load what every fit needs
                 joblib.Parallel(n_jobs=n_jobs)(joblib.delayed(_timed)(Clock, ()) for _ in range(self.count))
 
-    def run(self, jobs: Sequence[tuple[Callable[..., Any], tuple[Any, ...]]]) -> list[Any]:
+    def run(self, jobs: Sequence[Job]) -> list[Any]:
         """Results of functions with their arguments, in order."""
         if self.count == 1:
             return [function(*given) for function, given in jobs]
@@ -210,12 +203,19 @@ class Workers:
             waited(max(seconds for seconds, _ in times) - max(seconds - ready for seconds, ready in times))
         return [result for result, *_ in done]
 
+    def shared(self, jobs: Sequence[Job], clock: Clock, fits: int, own: float | None = None) -> list[Any]:
+        """Results of jobs, each given its share of the time among ``fits`` as last argument; fewer once it is over."""
+        found: list[Any] = []
+        while len(found) < len(jobs) and clock.remaining > 0:
+            some = jobs[len(found) : len(found) + self.count]
+            limit = clock.least(own, max(1, math.ceil(fits / self.count)))
+            found += self.run([(function, (*given, limit)) for function, given in some])
+            fits -= len(some)
+        return found
+
 
 class Folds:
-    """The folds of a table, ``n_jobs`` at a time, on which options are tried one after the other. The parameters that
-    options do not vary are those of ``base``, whose first stage is what has to be led. First-stage scores are computed
-    once for all options that share them.
-    """
+    """Folds of a table on which options are tried beside those of ``base``, whose first stage is what has to be led."""
 
     def __init__(
         self, base: Options, splits: Sequence[Split], data: Data, clock: Clock, n_jobs: int | None = None
@@ -234,36 +234,23 @@ class Folds:
         self._own: Divided = data, folds
         if data.rows.columns.transformer is not None:
             self._own = self._reranking(base.features)
-        self._others: dict[int, Divided] = {}
+        self._divided = {id(self._given["features"]): self._own}
         searches = base.solver == "search" or (base.presolve and base.solver != "none")
         self._workers = Workers(n_jobs, searches)
         self._priors: dict[Any, list[Prior | None]] = {}
 
     def take(self, option: Mapping[str, Any], folds: Sequence[int], fits: int) -> list[Ranked]:
-        """What an option makes of the rows held out in some folds; fewer folds where the time is over. The fits that
-        may still come, these included, share the time.
-        """
-        given, divided = self._given | dict(option), self._divided(option)
+        """What an option makes of the rows held out in folds; fewer where the time of ``fits`` to come is over."""
+        given = self._given | dict(option)
+        features = given["features"]
+        if id(features) not in self._divided:
+            self._divided[id(features)] = self._reranking(features)
+        divided = self._divided[id(features)]
         task = _resolved(task_of(given, divided[0].X.shape[1]))
         own = self._prior(task, folds, divided)
         null = self._prior(replace(task, first_stage=self._given["first_stage"]), folds, self._own)
-        jobs = [(task, divided[1][k], prior, led) for k, prior, led in zip(folds, own, null)]
-        found: list[Ranked] = []
-        while len(found) < len(jobs) and self._clock.remaining > 0:
-            some = jobs[len(found) : len(found) + self._workers.count]
-            limit = self._clock.least(given["time_limit"], max(1, math.ceil(fits / self._workers.count)))
-            found += self._workers.run([(_fold, (*job, limit)) for job in some])
-            fits -= len(some)
-        return found
-
-    def _divided(self, option: Mapping[str, Any]) -> Divided:
-        """The columns that an option reranks, in all folds."""
-        features = option.get("features", self._given["features"])
-        if features is self._given["features"]:
-            return self._own
-        if id(features) not in self._others:
-            self._others[id(features)] = self._reranking(features)
-        return self._others[id(features)]
+        jobs: list[Job] = [(_fold, (task, divided[1][k], *pair)) for k, *pair in zip(folds, own, null)]
+        return self._workers.shared(jobs, self._clock, fits, given["time_limit"])
 
     def _reranking(self, features: Any) -> Divided:
         data, folds = self._own
@@ -295,9 +282,8 @@ class Folds:
 
 
 def _resolved(task: Task) -> Task:
-    """The task with a number of folds for the first stage's scores, as a plain fit would use. Held-out rows judge
-    weights, and no bound or value. So a search ends with its first points, unless it is told where to end, and values
-    are not recomputed. A first stage alone learns nothing from its scores of training rows.
+    """The task with a number of folds, as a fit has it. Held-out rows judge weights, no bound or value: a search ends
+    with its first points unless told otherwise. A first stage alone learns nothing from its scores.
     """
     folds = 0 if task.radius == 0 else asked_folds(task)
     limit = task.node_limit
@@ -361,9 +347,8 @@ def refuse_fixed_length(base: Options, data: Data) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Judge:
-    """Measures leads on the held-out rows of all folds in one list, or on all held-out lists. ``list_length`` is the
-    number of rows of the lists to come, if it is not that of the training list. Rows of equal score count as in any
-    order, on average: an option that breaks ties of the first stage by chance leads by nothing.
+    """Measures leads on all held-out rows in one list, or on all held-out lists. Rows of equal score count on average:
+    an option that breaks ties by chance leads by nothing.
     """
 
     data: Data
@@ -377,9 +362,8 @@ class Judge:
         return [[k for k, split in enumerate(self.splits) if split.repeat == repeat] for repeat in repeats]
 
     def lead(self, deals: Sequence[tuple[Sequence[int], Sequence[Ranked]]]) -> Lead:
-        """The mean over some deals, each with its folds and what an option made of them. The error is that of one deal:
-        repeats hold out the same rows, and take from it little. Folds of a splitter, which may not divide the rows, are
-        ranked each by itself.
+        """The mean over deals, with the error of one: repeats hold out the same rows, and take from it little. Folds of
+        a splitter, which may not divide the rows, are ranked each by itself.
         """
         if not deals:
             return NOT_TRIED

@@ -2,7 +2,7 @@
 
 import math
 import numbers
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
@@ -86,23 +86,17 @@ def limited(base: Base, data: Data) -> Base:
 
 
 def corrections(base: Options, data: Data, first_stage: str | None = None) -> list[Option]:
-    """Corrections of a first stage, or of the one that the base has, by growing radius. Where the base has squares of
-    columns, the columns alone are tried before.
-    """
-    squares = data.rows.columns.squares is not None
-    columns = [{"features": base.features.features}, {"features": base.features}] if squares else [{}]
-    return [option for each in columns for option in _corrections(base, data.X.shape[1], first_stage, each)]
-
-
-def _corrections(base: Options, n_columns: int, first_stage: str | None, columns: Mapping[str, Any]) -> list[Option]:
-    fixed: dict[str, Any] = ({} if first_stage is None else {"first_stage": first_stage}) | dict(columns)
-    if base.window is None and parse(base.stat).counts_places:
-        fixed["window"] = WINDOW
-    anchored = fixed | ({"margin": MARGIN} if base.margin is None and base.epsilon == "auto" else {})
-    free = fixed if base.margin is None or base.normalise else fixed | {"margin": None}  # it is of corrections
-    found = [Option((free if radius is None else anchored) | {"radius": radius}) for radius in RADII]
-    if base.max_features is None and n_columns > FEW:
-        found.append(Option(anchored | {"radius": FEW_RADIUS, "max_features": FEW}))
+    """Corrections of a first stage by growing radius; where the base has squares, the columns alone come before."""
+    squares, found = data.rows.columns.squares is not None, list[Option]()
+    for columns in [{"features": base.features.features}, {"features": base.features}] if squares else [{}]:
+        fixed: dict[str, Any] = ({} if first_stage is None else {"first_stage": first_stage}) | columns
+        if base.window is None and parse(base.stat).counts_places:
+            fixed["window"] = WINDOW
+        anchored = fixed | ({"margin": MARGIN} if base.margin is None and base.epsilon == "auto" else {})
+        free = fixed if base.margin is None or base.normalise else fixed | {"margin": None}  # it is of corrections
+        found += [Option((free if radius is None else anchored) | {"radius": radius}) for radius in RADII]
+        if base.max_features is None and data.X.shape[1] > FEW:
+            found.append(Option(anchored | {"radius": FEW_RADIUS, "max_features": FEW}))
     return found
 
 
@@ -132,10 +126,7 @@ NOT_TRIED = Lead(math.nan, math.nan, math.nan, math.nan)
 
 
 def beside(leads: Sequence[Lead], alone: float) -> list[Lead]:
-    """The same leads, each over one value of the first stage. Options are tried on one or on more deals of the folds,
-    and folds are joined by scores or by places. A lead is of two rankings that are made alike; so the value of an
-    option is that of the first stage with its lead.
-    """
+    """The leads over one value of the first stage: each is of two rankings made alike, on deals of its own number."""
     return [one if math.isnan(one.lead) else Lead(alone + one.lead, alone, one.lead, one.error) for one in leads]
 
 
@@ -146,12 +137,8 @@ def cv_results(params: Sequence[dict[str, Any]], leads: Sequence[Lead], rivals: 
 
 
 def best_of(options: Sequence[Option], leads: Sequence[Lead], safeguard: float) -> int | None:
-    """The option to take, or None to keep the first stage.
-
-    The option with the largest lead less ``safeguard`` standard errors is taken, if that is more than 0; of equal
-    ones the smaller correction. Options that were not tried and rivals count for nobody. A safeguard of ``inf`` keeps
-    the first stage, and ``-inf`` takes the option with the largest statistic, as is done where no first stage has to
-    be led.
+    """The option with the largest lead less ``safeguard`` standard errors, if above 0, of equal ones the smaller
+    correction; None keeps the first stage, as ``inf`` does. ``-inf``, or nothing to lead, takes the largest statistic.
     """
     able = [k for k, option in enumerate(options) if not option.rival and not math.isnan(leads[k].value)]
     if not able:

@@ -23,7 +23,6 @@ from rerank.errors.stops import enough_memory
 from rerank.errors.telling import say
 from rerank.io.arrays import held
 from rerank.io.options import without
-from rerank.io.table import Table
 from rerank.ranks.row_gains import IdealGains
 from rerank.reranker.clock import Clock
 from rerank.reranker.columns import lists_of
@@ -315,8 +314,6 @@ class RerankerCV(Ranker):
 
 RerankerCV.__init__ = without(GONE)(RerankerCV.__init__)  # type: ignore[method-assign]
 
-Deals = list[tuple[Sequence[int], list[Ranked]]]  # folds, and what an option made of them
-
 
 class _Trial:
     """Options tried on folds one after the other, each judged when its folds are complete."""
@@ -335,43 +332,34 @@ class _Trial:
         first = len(self.options)
         self.options += options
         self.leads += [NOT_TRIED] * len(options)
-        deal, *others = self.judge.deals()
         for place, option in enumerate(options):
             if self._over:
                 return
-            left = math.ceil((len(options) - place) * len(self.judge.splits))
+            number, left = first + place, (len(options) - place) * len(self.judge.splits)
+            done = list[tuple[Sequence[int], list[Ranked]]]()
             try:
-                done = self._done(option, [deal], left)
+                for folds in self.judge.deals():
+                    ranked = self._folds.take(option.params, folds, left)
+                    if len(ranked) < len(folds):
+                        break
+                    done.append((folds, ranked))
+                    lead = self.leads[number] = self.judge.lead(done)
+                    if len(done) > self._deals:
+                        self._deals, self.alone = len(done), lead.alone
+                    if len(done) == 1 and not lead.lead > 0:
+                        break
                 if not done:
                     self._over = True
                     return
-                self._set(first + place, done)
-                if self.leads[first + place].lead > 0 and others:
-                    self._set(first + place, done + self._done(option, others, left))
             except InfeasibleError:  # it cannot keep the constraints
-                self.leads[first + place] = NOT_TRIED
+                self.leads[number] = NOT_TRIED
                 continue
             except KeyboardInterrupt:
                 self._over = True
                 if all(math.isnan(lead.value) for lead in self.leads):
                     raise
             if self._verbose:
-                self._say(first + place)
-
-    def _set(self, number: int, deals: Deals) -> None:
-        lead = self.leads[number] = self.judge.lead(deals)
-        if len(deals) > self._deals:
-            self._deals, self.alone = len(deals), lead.alone
-
-    def _done(self, option: Option, deals: Sequence[Sequence[int]], fits: int) -> Deals:
-        """The deals of folds that are complete, with what the option made of them."""
-        found: Deals = []
-        for folds in deals:
-            ranked = self._folds.take(option.params, folds, fits)
-            if len(ranked) < len(folds):
-                break
-            found.append((folds, ranked))
-        return found
+                self._say(number)
 
     def best_simple(self, safeguard: float) -> str | None:
         """The simple first stage that is best and passes, if any is."""
@@ -395,8 +383,3 @@ class _Trial:
             what = f"{self.judge.statistic.name} {lead.lead:+.4g} over the first stage"
         spent = time.perf_counter() - self._began
         say(f"{name}: {what} on held-out rows, {spent:.1f} s in all")
-
-
-def fit_table_by_folds(search: RerankerCV, table: Table) -> RerankerCV:
-    """Choose on a table read from a file, whose columns have names."""
-    return search._fit_on(Arguments.of_file(table))

@@ -27,29 +27,10 @@ from rerank.problem.quotas import unmet
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.clock import Clock
 from rerank.reranker.solution import ON_WORD, Moment, Solution, history_of
-from rerank.reranker.solve.margin import safe_epsilon
-from rerank.reranker.solve.program import (
-    Stated,
-    check_stated,
-    chosen_formulation,
-    counted_pairs,
-    estimated_size,
-    has_program,
-    normalised,
-    shares_optimum,
-    state,
-    unstated,
-)
-from rerank.reranker.solve.verified import (
-    Verified,
-    meets,
-    polished,
-    summed,
-    verified,
-    within_tolerance,
-    within_tolerance_only,
-    won_pairs,
-)
+from rerank.reranker.solve import program as programs
+from rerank.reranker.solve import verified as exact
+from rerank.reranker.solve.program import Stated, safe_epsilon
+from rerank.reranker.solve.verified import Verified, meets, polished, summed, verified
 from rerank.reranker.task import Task
 from rerank.search.domain import allowed
 from rerank.solvers.outcome import AGREE, Options, Outcome, Point, Progress, Stop, beside
@@ -62,7 +43,6 @@ A_LIST, A_ROW, A_NUMBER = 2e-4, 5e-6, 1e-6
 """Seconds to recompute a value exactly, for each list, each row and each number in it, on a slow machine."""
 
 POLISH_SHARE = 0.5  # share of the time that is left for polishing what the search found
-
 INTERRUPTED = "Stopped by Ctrl-C."
 
 
@@ -70,10 +50,10 @@ def solve(problem: Problem, task: Task, clock: Clock, start: Floats | None = Non
     """Best weights that can be found in the time, verified exactly, and a bound."""
     points_only = task.node_limit == 0 and task.presolve
     unstated_quotas = bool(problem.quotas) and task.formulation != "resolved_rank"
-    if task.solver == "search" or not has_program(problem) or points_only or unstated_quotas:
+    if task.solver == "search" or not programs.has_program(problem) or points_only or unstated_quotas:
         solution, _ = _searched(problem, task, clock, start, SEARCH_ALONE_SHARE)
         if task.solver != "search" and not points_only:
-            what = task.statistic.name if not has_program(problem) else "quotas but resolved_rank"
+            what = task.statistic.name if not programs.has_program(problem) else "quotas but resolved_rank"
             solution = solution.noting(f"No program states {what}; the search had all of the time.")
     else:
         if task.epsilon is not None:
@@ -105,7 +85,7 @@ def bounded_by_ideal(problem: Problem, solution: Solution) -> Solution:
 
 
 def _search_then_program(problem: Problem, task: Task, clock: Clock, start: Floats | None) -> Solution:
-    name = chosen_formulation("auto", task.statistic)
+    name = programs.chosen_formulation("auto", task.statistic)
     allowed = 0.2 * clock.remaining
     fits = not problem.quotas and seconds_to_state(problem, name, allowed) < allowed
     # A program goes on from weights whose value is known exactly.
@@ -117,7 +97,7 @@ def _search_then_program(problem: Problem, task: Task, clock: Clock, start: Floa
         if any(is_closed(bound - solution.value, solution.value) for bound in (solution.bound, problem.ideal)):
             return confirm(problem, task, clock, solution, found)
         if not fits:
-            why = unstated() or f"The {name} program would be too large to help in the time"
+            why = programs.unstated() or f"The {name} program would be too large to help in the time"
             why = f"The {name} program states no quotas" if problem.quotas else why
             # With more time a program could be tried.
             return replace(solution, gave_up=False).noting(f"{why}, so the search had all of it.")
@@ -148,7 +128,7 @@ def _searched(
     w = np.asarray(found.weights, dtype=np.float64)
     if found.value == -math.inf:
         raise unmet(problem.quotas, proved=found.closed)
-    if task.judged and not len(won_pairs(problem, w, problem.epsilon * float(problem.norm(w)))):  # nothing to polish
+    if task.judged and not len(exact.won_pairs(problem, w)):  # nothing to polish
         return Solution(weights=w, value=found.value, bound=found.bound, bound_source="search", gave_up=True), found
     with clock.phase("certificate"):
         with limited(clock.share(POLISH_SHARE)):
@@ -197,7 +177,6 @@ def _shown(verbose: int, name: str, kept: Callable[[Any], None] | None) -> Itera
 
 
 START_SECONDS = 0.5  # most seconds of line search before a program alone
-
 CONFIRM_SECONDS, CONFIRM_SHARE = 3.0, 0.05
 """Most seconds, and largest share of the time left, for a program that confirms a proof."""
 
@@ -208,35 +187,31 @@ A_RELEVANT_ROW, A_PAIR, A_DIFFERENCE = 1.7e-4, 4e-6, 2e-8
 """Seconds to look at a relevant row (once for each grade it reaches), at a pair of rows and at a column of a pair: a
 program's size is estimated from them."""
 
-NONZEROS_A_SECOND = 60_000
-"""Non-zeros that are built, compiled and passed to the solver in a second; a low estimate."""
+NONZEROS_A_SECOND = 60_000  # non-zeros that are built, compiled and passed to the solver in a second; a low estimate
 
 
 def seconds_to_state(problem: Problem, formulation: str, allowed: float = math.inf) -> float:
-    """Seconds to build a program and pass it to the solver; infinite for one that is refused. Infinite also if to look
-    at its pairs would take more than a quarter of the seconds that are ``allowed``; to build it takes several times as
-    long, unless the limits of the weights decide nearly all of them.
-    """
+    """Seconds to build and pass a program; infinite if it is refused, or its pairs alone take long."""
     reached = sum(unit.positive.size for unit in problem.units)
     each = A_DIFFERENCE * problem.n_features + (0.0 if formulation == "pos_top" else A_PAIR)  # which keeps no pair
-    pairs = counted_pairs(problem, formulation) * each
-    if unstated() or A_RELEVANT_ROW * reached + pairs > 0.25 * allowed:
+    pairs = programs.counted_pairs(problem, formulation) * each
+    if programs.unstated() or A_RELEVANT_ROW * reached + pairs > 0.25 * allowed:
         return math.inf
     try:
-        return estimated_size(problem, formulation) / NONZEROS_A_SECOND
+        return programs.estimated_size(problem, formulation) / NONZEROS_A_SECOND
     except ModelTooLarge:
         return math.inf
 
 
 def alone(problem: Problem, task: Task, clock: Clock, start: Floats | None) -> Solution:
     """Solve the plain program of ``task.formulation``, with a start from a short line search."""
-    check_stated()
+    programs.check_stated()
     name = task.formulation
     with clock.phase("start"):
         limit = min(START_SECONDS, clock.remaining * 0.1)
         w, value = search.line_search(problem, start=start, time_limit=limit, random_state=task.seed)
     with clock.phase("certificate"):
-        w = allowed(problem, normalised(np.asarray(w, dtype=np.float64), problem.limits))
+        w = allowed(problem, programs.normalised(np.asarray(w, dtype=np.float64), problem.limits))
         best = verified(problem, w) if meets(problem, w) else None
     figures: dict[str, Any] = {"weights": w, "value": -math.inf} if best is None else best.figures
     history = () if best is None else (Moment(clock.spent, best.value, problem.ideal),)
@@ -254,9 +229,13 @@ def alone(problem: Problem, task: Task, clock: Clock, start: Floats | None) -> S
     return solution
 
 
-def box_of(problem: Problem, found: search.SearchResult | None) -> tuple[Floats, Floats] | None:
-    """The box of weights that a search left open, for a program; None where that measures weights by their sum."""
-    return None if found is None or problem.by_sum else found.box
+def _built(
+    problem: Problem, clock: Clock, solution: Solution, name: str, found: search.SearchResult | None
+) -> tuple[Solution, Stated, Floats | None, str | None]:
+    """A program, in the box that a search left open but by sum, with the point of the weights or the row they break."""
+    with clock.phase("build"):
+        stated = programs.state(problem, name, box=None if found is None or problem.by_sum else found.box)
+        return replace(solution, formulation=name, model_size=stated.size), stated, *stated.point(solution.weights)
 
 
 def confirm(problem: Problem, task: Task, clock: Clock, solution: Solution, found: search.SearchResult) -> Solution:
@@ -264,7 +243,7 @@ def confirm(problem: Problem, task: Task, clock: Clock, solution: Solution, foun
     name = task.formulation
     if task.radius == 0:  # one point is allowed, which needs no second opinion
         return solution
-    if why := unstated():
+    if why := programs.unstated():
         return solution.noting(f"{why}, so no program confirms the proof.")
     budget = min(CONFIRM_SECONDS, clock.remaining * CONFIRM_SHARE)
     if seconds_to_state(problem, name, budget / 2) > budget / 2:
@@ -272,10 +251,7 @@ def confirm(problem: Problem, task: Task, clock: Clock, solution: Solution, foun
             f"The proof stands by itself: a second opinion of the {name} program takes more than {budget:.1f} s, and "
             "none was asked for."
         )
-    with clock.phase("build"):
-        stated = state(problem, name, box=box_of(problem, found))
-        x, violated = stated.point(solution.weights)
-    solution = replace(solution, formulation=name, model_size=stated.size)
+    solution, stated, x, violated = _built(problem, clock, solution, name, found)
     if x is None:
         return solution.noting(
             f"The {name} program does not admit the proved weights (it asks more than the problem: {violated}), so it "
@@ -323,21 +299,15 @@ def _compared(problem: Problem, solution: Solution, stated: Stated, outcome: Out
 def proceed(
     problem: Problem, task: Task, clock: Clock, solution: Solution, name: str, found: search.SearchResult | None = None
 ) -> Solution:
-    """Solve a program from known weights, for better ones and a bound. After a search, which ``found`` them, it goes on
-    with its cut-off and box; its optimum has to be the problem's.
-    """
-    with clock.phase("build"):
-        stated = state(problem, name, box=box_of(problem, found))
-        x, violated = stated.point(solution.weights)
-        if x is None:
-            # The polished weights may lie outside the box that holds all better points.
-            # Without a box, weights that change nothing are feasible in every program.
-            x, _ = stated.point(problem.unchanged if found is None else np.asarray(found.weights))
-            if found is None:
-                unused = f"The start does not satisfy the {name} program ({violated}) and was not used."
-                solution = solution.noting(unused)
-    searched, gave_up = solution.bound, solution.gave_up
-    solution = replace(solution, formulation=name, model_size=stated.size, gave_up=False)
+    """Solve a program from known weights; after a search, which ``found`` them, with its cut-off and box."""
+    solution, stated, x, violated = _built(problem, clock, solution, name, found)
+    if x is None:
+        # The polished weights may lie outside the box that holds all better points.
+        # Without a box, weights that change nothing are feasible in every program.
+        x, _ = stated.point(problem.unchanged if found is None else np.asarray(found.weights))
+        if found is None:
+            solution = solution.noting(f"The start does not satisfy the {name} program ({violated}) and was not used.")
+    searched, gave_up, solution = solution.bound, solution.gave_up, replace(solution, gave_up=False)
     try:
         limit = clock.share(1.0, reserve=0.3)
         better = [] if found is None else [solution.value]
@@ -353,14 +323,14 @@ def proceed(
     claim = _claimed(stated, outcome)
     if claim is not None and (found is None or not is_closed(claim - solution.value, claim, summed(problem))):
         with clock.phase("certificate"):
-            best, remarks = _restored(problem, stated, outcome, claim, clock)
+            best, remarks = _restored(stated, outcome, claim, clock)
         if best.value > solution.value:
             solution = replace(solution, **best.figures)
         solution = solution.noting(*remarks)
     # An outcome that denies weights that were verified and are feasible in the program is refused.
     if (x := stated.point(solution.weights)[0]) is not None:
         outcome = beside(outcome, Point.of(stated.program, x), stated.program)
-    of_value = 0.0 if shares_optimum(name, task.statistic) else math.inf
+    of_value = 0.0 if programs.shares_optimum(name, task.statistic) else math.inf
     reports = [Moment(began + now.seconds, now.incumbent, now.bound + of_value) for now in course]
     solution = replace(solution, gave_up=gave_up and ended, history=(*solution.history, *reports))
     solution = _with_outcome(solution, stated, outcome)
@@ -368,7 +338,7 @@ def proceed(
     if early and outcome.holds != "optimal" and outcome.stop in (Stop.finished, Stop.node_limit):
         why = f"solver_options hold {' and '.join(early)}, so {outcome.solver} ended before it had closed its gap."
         solution = replace(solution, gave_up=True).noting(why)
-    if not shares_optimum(name, task.statistic):
+    if not programs.shares_optimum(name, task.statistic):
         if outcome.holds != "optimal":
             return solution
         return solution.noting(
@@ -412,19 +382,17 @@ def run(
             return gateway.solve_file(path, task.solver, options=options, **given)
 
 
-def _restored(
-    problem: Problem, stated: Stated, outcome: Outcome, claim: float, clock: Clock
-) -> tuple[Verified, tuple[str, ...]]:
+def _restored(stated: Stated, outcome: Outcome, claim: float, clock: Clock) -> tuple[Verified, tuple[str, ...]]:
     """A solver's weights, polished and verified, and a remark if they reach its claim within its tolerance only."""
-    w = stated.weights(np.asarray(outcome.x))
+    problem, w = stated.problem, stated.weights(np.asarray(outcome.x))
     with limited(clock.remaining + CLAIM_SECONDS):
         try:
             return polished(problem, w, claim), ()
         except CertificateError:
-            if not within_tolerance(problem, w, claim):
+            if not exact.within_tolerance(problem, w, claim):
                 raise
         best = polished(problem, w)
-    return best, (within_tolerance_only(outcome.who, claim, best.value),)
+    return best, (exact.within_tolerance_only(outcome.who, claim, best.value),)
 
 
 def _claimed(stated: Stated, outcome: Outcome) -> float | None:

@@ -19,26 +19,14 @@ from rerank.errors import CertificateError, InputError
 from rerank.problem import Problem
 from rerank.problem.lists import Floats, Indices
 from rerank.ranks.rationals import is_closed
-from rerank.reranker.solve.margin import FEASIBILITY_TOLERANCE
-from rerank.reranker.solve.program import Stated, normalised, state
-from rerank.reranker.solve.verified import (
-    CLAIMED_SHARES,
-    MOST_PAIRS,
-    Kept,
-    Verified,
-    polish_within,
-    summed,
-    verified,
-    within_tolerance,
-    within_tolerance_only,
-    won_pairs,
-)
+from rerank.reranker.solve import verified as exact
+from rerank.reranker.solve.program import FEASIBILITY_TOLERANCE, Stated, normalised, state
+from rerank.reranker.solve.verified import Kept, Verified, summed, verified
 from rerank.search.domain import allowed, sides_of
 
 Mask = NDArray[np.bool_]
 
 SAME = 1e-9  # relative difference of numbers that are the same up to rounding on another machine
-
 TIED = Fraction(1, 10**12)
 """Scores this close are level in a ranking; doubles that make two of them equal can seldom be found."""
 
@@ -54,13 +42,17 @@ class OwnProgram:
     base: Stated  # the program of the problem, stated again
     program: Program  # the user's
     place: Indices  # column of the user's program of each column of the base
+    weights: Indices  # columns of the weights
+    added: Mask  # columns of the user's own
+    counted: Mask  # columns of the base other than weights: all of them whole numbers in a point of the program
     rows: Indices  # of the user's program that the base has not
+    matrix: sparse.csr_array  # of these rows
     titles: dict[str, str]  # what the user calls rows and columns
 
     @property
     def stated(self) -> Stated:
         """The user's program, with what the base knows of the problem."""
-        return Stated(self.base.formulation, self.base.model, self.program, self.problem.limits)
+        return replace(self.base, program=self.program)
 
     @property
     def names(self) -> list[str]:
@@ -72,25 +64,6 @@ class OwnProgram:
     def listed(self) -> str:
         """The first of these names, with commas between."""
         return ", ".join(self.names[:6]) + (", ..." if len(self.names) > 6 else "")
-
-    @property
-    def weights(self) -> Indices:
-        """Columns of the weights."""
-        return self.place[self.base.program.weights]
-
-    @cached_property
-    def added(self) -> Mask:
-        """Columns of the user's own."""
-        mask = np.ones(len(self.program.columns), bool)
-        mask[self.place] = False
-        return mask
-
-    @cached_property
-    def counted(self) -> Mask:
-        """Columns of the base other than weights: all of them whole numbers in a point of the program."""
-        mask = ~self.added
-        mask[self.weights] = False
-        return mask
 
     @property
     def maximises_value(self) -> bool:
@@ -124,11 +97,6 @@ class OwnProgram:
         )
 
     @cached_property
-    def matrix(self) -> sparse.csr_array:
-        """The user's rows."""
-        return self.program.matrix[self.rows]
-
-    @cached_property
     def held(self) -> Indices:
         """The user's rows, and those of the problem that speak of weights alone."""
         counting = np.asarray(abs(self.program.matrix) @ self.counted.astype(np.float64)).ravel() > 0
@@ -142,10 +110,7 @@ class OwnProgram:
 
     @property
     def bounds_value(self) -> bool:
-        """Whether the largest objective bounds the value of all weights that the program admits. It does where the
-        user's rows never ask a column for less than the weights earn: the columns of a point may stay below what its
-        weights would allow, and then so does its objective.
-        """
+        """Whether the objective bounds the value: the user's rows never ask a column for less than the weights earn."""
         choices = self.base.model.rerank_info.layout.instance.options
         if not self.maximises_value or choices.big_m != "pair" or self.base.formulation == "subrank":
             return False
@@ -189,9 +154,7 @@ class OwnProgram:
         return x if self.program.violation(x) <= FEASIBILITY_TOLERANCE else None
 
     def completed(self, w: Floats, name: str) -> Floats:
-        """The point of weights that stand alone in a file; they have to say what all that the user's rows speak of is
-        worth.
-        """
+        """The point of weights that stand alone in a file, if the user's rows speak of nothing else."""
         if self.added.any() or self.counts:
             raise InputError(
                 f"{name} holds weights alone, and your program has columns of your own or rows on what it counts; give "
@@ -252,9 +215,7 @@ class OwnProgram:
         return np.clip(np.where(p.integer | self.counted, np.rint(x), x), p.lower, p.upper) + 0.0
 
     def broken(self, x: Floats) -> tuple[str, float] | None:
-        """The row of the user's that a point violates most and by how much, decided in rationals; None if none.
-        Equalities may be missed by the feasibility tolerance; see :meth:`missed`.
-        """
+        """The row that a point violates most and by how much, in rationals; equalities by more than the tolerance."""
         worst: tuple[str, float] | None = None
         for name, low, high, sum_ in self._sums(x):
             over = max(Fraction(0) if low is None else low - sum_, Fraction(0) if high is None else sum_ - high)
@@ -328,14 +289,10 @@ class OwnProgram:
             cost = p.cost[movable]
             least = float(cost @ x[movable]) - SAME * (1 + np.abs(cost).sum())
             left, right = np.vstack([left, -cost]), np.r_[right, -least]
-        further = movable[len(self.weights) :]
-        return Kept(left, right, dense[equal], low[equal], p.lower[further], p.upper[further])
+        return Kept(left, right, dense[equal], low[equal])
 
     def candidates(self, x: Floats, share: float) -> list[Floats]:
-        """The point, and a polished one with the pairs that it wins by a share of the margin. Each comes with its
-        weights and the user's continuous columns divided by the largest weight, too; whether the rows hold there is for
-        :meth:`broken` to say.
-        """
+        """The point, and polished for pairs won by a share of the margin; each scaled, too. Rows may break."""
         p, problem, at = self.program, self.problem, self.weights
         begun = self.rounded(x)
         still = p.integer[at]
@@ -344,22 +301,23 @@ class OwnProgram:
         bare = np.clip(bare, p.lower, p.upper)
         w = bare[at]
         points = [bare, begun]
-        pairs = won_pairs(problem, w, share * problem.epsilon * float(problem.norm(w)))
+        pairs = exact.won_pairs(problem, w, share)
         if self.counts:
             won = [ik for ik in self.base.model.z if bare[self._at("z", ik)] > 0.5]
             pairs = np.unique(np.vstack([pairs, np.array(won, np.intp).reshape(-1, 2)]), axis=0)
         movable = np.r_[at, np.flatnonzero(self.added & ~p.integer)]
-        if len(pairs) <= MOST_PAIRS:
+        if len(pairs) <= exact.MOST_PAIRS:
             sparse = problem.C > 0 or problem.max_features is not None
             held = still | (sparse & (w == 0) & (p.lower[at] <= 0) & (p.upper[at] >= 0))
-            low, high = np.where(held, w, p.lower[at]), np.where(held, w, p.upper[at])
+            low, high = p.lower[movable], p.upper[movable]
+            low[: w.size], high[: w.size] = np.where(held, w, p.lower[at]), np.where(held, w, p.upper[at])
             kept = self.kept(bare, movable, self.maximises_value)
             if self.counts and self.base.formulation == "resolved_rank":
                 kept = self._with_lost(kept, bare)
-            found = polish_within(problem.scaled, pairs, w, low, high, kept)
+            found, _ = exact.widest(problem.scaled, pairs, w, low, high, kept)
             if found is not None:
                 moved = bare.copy()
-                moved[movable] = np.r_[found]
+                moved[movable] = found
                 points.append(np.clip(moved, p.lower, p.upper))
         if problem.rows:
             points += [self._allowed(point) for point in points]
@@ -370,7 +328,7 @@ class OwnProgram:
         """Pairs that a point does not win stay level or below, where a difference inside the margin is forbidden."""
         lost = np.array([ik for ik in self.base.model.z if x[self._at("z", ik)] < 0.5], np.intp).reshape(-1, 2)
         scaled = self.problem.scaled
-        apart = np.pad(scaled[lost[:, 0]] - scaled[lost[:, 1]], ((0, 0), (0, kept.low.size)))
+        apart = np.pad(scaled[lost[:, 0]] - scaled[lost[:, 1]], ((0, 0), (0, kept.left.shape[1] - scaled.shape[1])))
         return replace(kept, left=np.vstack([kept.left, apart]), right=np.r_[kept.right, np.zeros(len(lost))])
 
     def _allowed(self, x: Floats) -> Floats:
@@ -386,15 +344,13 @@ class OwnProgram:
         return grown
 
     def inside(self, x: Floats, claim: float | None, who: str) -> tuple[Verified, Floats, tuple[str, ...]]:
-        """The best weights near a point (n,) of a solver that keep the user's rows, the point they are of, and remarks.
-
-        ``claim`` is the value that ``who`` claims for it; None where the objective is the user's own, or nothing is
-        claimed. It is an InputError where no weights near it keep a row exactly, a CertificateError if they do not
-        reach the claim.
+        """The best weights near a solver's point (n,) that keep the user's rows, their point, and remarks; an
+        InputError if none do, a CertificateError if they do not reach the ``claim`` of ``who`` on the value, where
+        there is one.
         """
         best: tuple[Any, Verified, Floats] | None = None
         ours = self.maximises_value
-        for share in CLAIMED_SHARES if ours else (1.0,):
+        for share in exact.CLAIMED_SHARES if ours else (1.0,):
             for number, point in enumerate(self.candidates(x, share)):
                 if self.broken(point):
                     continue
@@ -421,20 +377,18 @@ class OwnProgram:
         _, found, point = best
         if claim is None or is_closed(claim - found.value, claim, summed(self.problem)):
             return found, point, ()
-        if not within_tolerance(self.problem, self.candidates(x, 1.0)[0][self.weights], claim, as_given=True):
+        if not exact.within_tolerance(self.problem, self.candidates(x, 1.0)[0][self.weights], claim, as_given=True):
             raise CertificateError(
                 f"{who} claims {claim:.9g}, but its weights are worth {found.value:.9g} when recomputed exactly, and "
                 "polishing inside your rows does not restore the claim; leave some room in the rows."
             )
-        return found, point, (within_tolerance_only(who, claim, found.value),)
+        return found, point, (exact.within_tolerance_only(who, claim, found.value),)
 
 
 def own_program(
     problem: Problem, formulation: str, program: Program, choices: dict[str, Any], titles: dict[str, str]
 ) -> OwnProgram:
-    """A user's program beside that of the problem, which is stated again: it lacks no column, and allows none of them
-    more.
-    """
+    """A user's program beside that of the problem, of which it lacks no column and allows none more."""
     base = state(problem, formulation, **choices)
     theirs = {name: j for j, name in enumerate(program.columns)}
     if lost := [name for name in base.program.columns if name not in theirs]:
@@ -452,7 +406,11 @@ def own_program(
             f"{'a whole number ' if b.integer[j] else ''}from {b.lower[j]:g} to {b.upper[j]:g}, outside of which its "
             "rows of pairs say nothing; narrow bounds only."
         )
-    return OwnProgram(problem, base, program, place, _own_rows(program, b, place), titles)
+    weights, added, rows = place[b.weights], np.ones(len(program.columns), bool), _own_rows(program, b, place)
+    added[place] = False
+    counted = ~added
+    counted[weights] = False
+    return OwnProgram(problem, base, program, place, weights, added, counted, rows, program.matrix[rows], titles)
 
 
 def _own_rows(program: Program, base: Program, place: Indices) -> Indices:

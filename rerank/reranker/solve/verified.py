@@ -5,22 +5,21 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from rerank.certificate import Certificate, certify, meets_quotas
 from rerank.errors import CertificateError
 from rerank.errors.stops import current
 from rerank.problem import Problem
-from rerank.problem.lists import Floats
+from rerank.problem.lists import Floats, Indices
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.solve.program import normalised
 from rerank.search.domain import allowed, sides_of
 
-Pairs = NDArray[np.intp]
+Pairs = Indices
 Sides = Sequence[tuple[Floats, float, str]]  # rows on the weights, ``a.w >= b``
 MOST_PAIRS = 20_000  # largest number of pairs that are polished; the linear program of more pairs takes too long
 MOST_ROUNDS = 60  # rounds of adding rows to that program; five to fifteen are usual
-
 ROOM, ROOM_FIRST = 1e-7, 1e3
 """Room that a row of the user's keeps in a polish, so that rounding does not break it, and what room is worth there,
 beside a margin."""
@@ -52,9 +51,7 @@ class Verified:
 
 
 def summed(problem: Problem) -> float:
-    """Sum of the sizes of what a value adds up; the rounding error of a value in doubles is relative to it. With sample
-    weights of 1e12 and 1e-12 in one list it is 1e12, even where the value is 1e-12.
-    """
+    """Sum of the sizes of what a value adds up, to which its rounding error in doubles is relative."""
     earned = sum(u.factor * float(np.abs(u.coefficients).max()) * float(u.hits.sum()) for u in problem.units)
     kept = sum(abs(q.weight * q.constant / q.scale) for q in problem.lists) / problem.total_weight
     return float(earned + kept + problem.C * problem.n_features)
@@ -71,14 +68,13 @@ def meets(problem: Problem, w: Floats) -> bool:
 
 
 def polished(problem: Problem, w: Floats, claim: float | None = None, nearly: bool = False) -> Verified:
-    """The better of ``w`` and its polish, both recomputed exactly. With a claim, or ``nearly``, pairs that are won by
-    almost the margin are to be won, too. It is a CertificateError if the weights do not reach the claim of a solver
-    even after polishing.
+    """The better of ``w`` and its polish, both recomputed exactly; with a claim, or ``nearly``, pairs won by almost the
+    margin are tried, too. A CertificateError if a solver's claim is not reached even so.
     """
     best = verified(problem, w)
     tried = 0
     for share in CLAIMED_SHARES if nearly or claim is not None else (1.0,):
-        pairs = won_pairs(problem, w, share * problem.epsilon * float(problem.norm(w))) if w.any() else ()
+        pairs = won_pairs(problem, w, share) if w.any() else ()
         if tried < len(pairs) <= MOST_PAIRS:
             tried = len(pairs)
             # By sum weights are compared as they are, and brought to norm 1 afterwards.
@@ -105,9 +101,7 @@ def outside(w: Floats, box: tuple[Floats, Floats]) -> int | None:
 
 
 def within_tolerance(problem: Problem, w: Floats, claim: float, as_given: bool = False) -> bool:
-    """Whether weights reach a claim with the smallest margin that a solver's tolerance leaves. If no doubles win the
-    same pairs by the whole margin, an honest solver's claim cannot be restored.
-    """
+    """Whether weights reach a claim with the least margin that a solver's tolerance leaves, as honest ones may."""
     loose = problem.with_epsilon(CLAIMED_SHARES[-1] * problem.epsilon)
     return is_closed(claim - verified(loose, w, as_given).value, claim, summed(problem))
 
@@ -120,12 +114,9 @@ def within_tolerance_only(who: str, claim: float, value: float) -> str:
     )
 
 
-def won_pairs(problem: Problem, w: Floats, margin: float) -> Pairs:
-    """Pairs (p, 2) of a row above a row of smaller gain in the same list, ahead by at least ``margin``.
-
-    Returns an empty array where there would be more than ``MOST_PAIRS``.
-    """
-    scores = problem.scaled @ w
+def won_pairs(problem: Problem, w: Floats, share: float = 1.0) -> Pairs:
+    """Pairs (p, 2), of larger gain first, ahead by a ``share`` of the margin; none if more than ``MOST_PAIRS``."""
+    scores, margin = problem.scaled @ w, share * problem.epsilon * float(problem.norm(w))
     found, count = [], 0
     for item in problem.lists:
         for g in item.thresholds():
@@ -172,8 +163,8 @@ def polish(
     low, high = np.where(free & (sign <= 0), least, 0.0), np.where(free & (sign >= 0), most, 0.0)
     none = np.empty((0, d))
     left, right = np.array([-a for a, *_ in rows]).reshape(-1, d), np.array([-side for _, side, _ in rows])
-    kept = Kept(left, right, none, none[:, 0], none[:, 0], none[:, 0])
-    best, margin = _widest(table, pairs.astype(np.intp), given, low, high, kept)
+    kept = Kept(left, right, none, none[:, 0])
+    best, margin = widest(table, pairs.astype(np.intp), given, low, high, kept)
     # With a smallest margin of 0 or below some pair is not won, and a larger scale would not help.
     if best is None or not best.any() or not (rows or margin > 0):
         return given
@@ -192,18 +183,6 @@ class Kept:
     right: Floats
     equal: Floats
     sides: Floats
-    low: Floats  # (e,), bounds of the further columns
-    high: Floats
-
-
-def polish_within(
-    X: Floats, pairs_won: Pairs, w: Floats, low: Floats, high: Floats, kept: Kept
-) -> tuple[Floats, Floats] | None:
-    """Weights between ``low`` and ``high`` with the widest smallest margin that keep rows, and the further columns.
-    None if the linear program has no solution. Nothing is scaled.
-    """
-    found, _ = _widest(X, pairs_won, w, low, high, kept)
-    return None if found is None else (found[: w.size], found[w.size :])
 
 
 def smallest_margin(X: Floats, pairs: Pairs, w: Floats) -> float:
@@ -216,10 +195,8 @@ def _margins(X: Floats, pairs: Pairs, w: Floats) -> Floats:
     return np.asarray(scores[pairs[:, 0]] - scores[pairs[:, 1]])
 
 
-def _widest(X: Floats, pairs: Pairs, w: Floats, low: Floats, high: Floats, kept: Kept) -> tuple[Floats | None, float]:
-    """Weights for all pairs and their smallest margin, from linear programs over some of them. The most violated pairs
-    are added in rounds. Further columns follow the weights, which are None where no program was solved.
-    """
+def widest(X: Floats, pairs: Pairs, w: Floats, low: Floats, high: Floats, kept: Kept) -> tuple[Floats | None, float]:
+    """Weights and further columns in a box, of the widest smallest margin; violated pairs are added in rounds."""
     best, best_margin, d = None, -np.inf, w.size
     active = _lowest(_margins(X, pairs, w), 4 * d + 20)
     for _ in range(MOST_ROUNDS):
@@ -250,13 +227,11 @@ def _solve(differences: Floats, low: Floats, high: Floats, kept: Kept) -> tuple[
     """
     from scipy.optimize import linprog
 
-    n, e, m = len(differences), kept.low.size, len(kept.left)
-    d = low.size + e
-    low, high = np.r_[low, kept.low], np.r_[high, kept.high]
+    n, d, m = len(differences), low.size, len(kept.left)
     largest = float(np.abs(differences).sum(axis=1).max(initial=0.0))
     room = ROOM * np.maximum(1.0, np.abs(kept.left).max(axis=1, initial=0.0))
     ends = [(a if np.isfinite(a) else None, b if np.isfinite(b) else None) for a, b in zip(low, high, strict=True)]
-    pairs = np.hstack([-differences, np.zeros((n, e)), np.ones((n, 1)), np.zeros((n, m))])
+    pairs = np.hstack([-differences, np.zeros((n, d - differences.shape[1])), np.ones((n, 1)), np.zeros((n, m))])
     equal = {"A_eq": np.pad(kept.equal, ((0, 0), (0, 1 + m))), "b_eq": kept.sides} if kept.sides.size else {}
     answer = linprog(
         np.r_[np.zeros(d), -1.0, np.full(m, -ROOM_FIRST)],
