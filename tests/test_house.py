@@ -54,19 +54,19 @@ ROOMS = {
 # The formatter writes every line; the numbers rose by two in a hundred when it came.
 LEDGER: dict[str, int] = {
     "formulations": 4147,  # the equation of each component; forms of solution files, with an end; cards; Pos@Top
-    "errors": 478,  # one home of text for people and of streams that end no call; loading stops the clock
+    "errors": 472,  # one home of text for people and of streams that end no call; loading stops the clock
     "io": 4248,  # saved indices, decimals, labels, margins as written; runs of all forms; kinds of queries
     "statistics": 960,  # a refusal names the share that was written; pairs of labels in order; ties as quoted; Pos@Top
     "ranks": 2145,  # rows that are there, the error of a lead; pairs won; the field's measures of runs, with intervals
-    "problem": 1577,  # rows on the weights, as a person writes them; quotas, and which clash; directions
-    "certificate": 1861,  # rows on the weights exclude leaves and vertices; ties as halves
-    "search": 9392,  # rows on the weights; quotas; a bound with ties as halves
-    "solvers": 1762,  # own sense of objectives, unbounded programs; own options of solvers
+    "problem": 1565,  # rows on the weights, as a person writes them; quotas, and which clash; directions
+    "certificate": 1845,  # rows on the weights exclude leaves and vertices; ties as halves
+    "search": 9322,  # rows on the weights; quotas; a bound with ties as halves
+    "solvers": 1752,  # own sense of objectives, unbounded programs; own options of solvers
     "scorers": 3802,
     "plots": 1297,  # the risks of a card, and the card on paper; curves of a list as SVG; steps by the weight of a run
     "scorecard": 4412,  # cards of points, their files and exports, the check of their proof; the best card of each size
     "latent": 2910,  # an evaluation refuses what it cannot judge
-    "reranker": 11999,  # one record that describes a fit; fusion by logistic regression, alpha, kinds; comparison
+    "reranker": 11995,  # one record that describes a fit; fusion by logistic regression, alpha, kinds; comparison
     "cli": 2912,  # six commands for cards; compare and frontier; a report of one screen
     "rerank": 116,  # public names
 }

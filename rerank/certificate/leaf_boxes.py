@@ -1,7 +1,5 @@
 """The boxes of a proof with their bounds, for a look at what the proof says; a verdict needs none of them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Lists in exact arithmetic: scores as integers over one unit, lost counts, sums without rounding, and quotas."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable
 from contextlib import suppress

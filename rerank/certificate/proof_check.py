@@ -12,8 +12,6 @@ Coefficients of places are summed as integers that were rounded up.  A leaf that
 rationals.
 """
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Proofs as files: an archive of plain arrays and a JSON header (:mod:`rerank.io.archive`)."""
 
-from __future__ import annotations
-
 import os
 from typing import Any
 

@@ -1,7 +1,5 @@
 """How a call ends early: exceptions of ours, one sentence each with what to do, and stops."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 

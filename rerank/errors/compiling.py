@@ -5,8 +5,6 @@ kernels a fit needs is known when it calls them, so the clock is stopped where n
 All threads share the clock, since numba does that in one thread at a time while others wait.
 """
 
-from __future__ import annotations
-
 import functools
 import importlib
 import logging

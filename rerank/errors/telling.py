@@ -1,7 +1,5 @@
 """What a person reads: text without control characters, and a standard error that never ends a call."""
 
-from __future__ import annotations
-
 import re
 import sys
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Problems from a rank statistic: the list of one query, and all rows of a table in their lists."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import chain

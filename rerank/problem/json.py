@@ -1,7 +1,5 @@
 """A problem as plain JSON with every double in hexadecimal, so that a solution is verified without data; its digest."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator
 from fractions import Fraction

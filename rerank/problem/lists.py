@@ -1,7 +1,5 @@
 """Lists of a problem: their rows, gains and what places earn, and the binary lists that they fall into."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

@@ -6,8 +6,6 @@ rows: whatever the weights are, these N stand above it, and above everything tha
 to the middle of the rows near place N by the given score, which makes the intervals narrow and changes no difference.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Features scaled to [0, 1], and scores: the same doubles wherever a problem is solved or a row is scored."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

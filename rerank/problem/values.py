@@ -1,7 +1,5 @@
 """Values of many weights at once, in doubles and never overstated: for pictures, and where no search can begin."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

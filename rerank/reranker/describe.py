@@ -4,8 +4,6 @@
 and what not, notes, then details. Each number is told once, and every reader shows the same record.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields

@@ -1,7 +1,5 @@
 """The numbers of a fit: weights, value, bound and status, and what the shortlist held. Words are in ``describe``."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace

@@ -34,8 +34,6 @@ The whole branch and bound, with the names of the functions that do it::
             else: split by heaviest() antiparallel group or at the middle of coordinate()
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable

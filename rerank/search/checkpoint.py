@@ -8,8 +8,6 @@ and all limits may change from process to process.  The file of a search that ha
 returns the same answer at once.
 """
 
-from __future__ import annotations
-
 import heapq
 import os
 import time

@@ -8,8 +8,6 @@ No function makes an array or hands one back: what they write to is given to the
 (``_nrt``), which is half of what it would compile.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, TypeVar
 

@@ -13,8 +13,6 @@ that count ties against the relevant row.
   a pair then counts 0 where its difference is below 0 throughout, one half where it is at most 0, else 1.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction

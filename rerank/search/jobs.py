@@ -1,7 +1,5 @@
 """The jobs of the workers: explore node batches, screen supports, follow lines; each calls compiled kernels."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from functools import partial

@@ -6,8 +6,6 @@ are sized by the work they do and not by the clock, so until the time runs out t
 any number of workers and on any joblib backend.  Jobs that are not begun by then are given back.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields

@@ -1,7 +1,5 @@
 """Weights that are nearly as good as given ones: a sample by random steps, each value exact."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from rerank.errors.stops import current, limited

@@ -1,7 +1,5 @@
 """What a search reports, while it runs and at its end, where its splits make a proof: the tree of boxes in preorder."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

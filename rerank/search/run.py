@@ -1,7 +1,5 @@
 """What one run of the search begins with and ends with: tables, first points, bounds in the problem's unit, result."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from functools import cache

@@ -1,7 +1,5 @@
 """How large a search would be: pairs are counted before their differences are made, and too many are refused."""
 
-from __future__ import annotations
-
 import os
 from contextlib import suppress
 from dataclasses import dataclass

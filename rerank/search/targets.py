@@ -6,8 +6,6 @@ the number of boxes grows about exponentially with what the target is lowered by
 time to close has boxes of every bound left, and mostly one that bounds nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import exp, floor, inf, log

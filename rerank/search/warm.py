@@ -4,8 +4,6 @@ Numba keeps compiled kernels in a folder for each folder of sources: in ``__pyca
 ``NUMBA_CACHE_DIR``.  So compiling happens once for a version of the package, of numba and of Python on a machine.
 """
 
-from __future__ import annotations
-
 import gc
 import math
 import os

@@ -1,7 +1,5 @@
 """Solvers that are called by a command of their own: a row of :data:`SOLVERS` each, and how a command is run."""
 
-from __future__ import annotations
-
 import importlib.util
 import math
 import os

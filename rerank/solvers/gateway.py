@@ -4,8 +4,6 @@ The objective and the violation of an outcome are recomputed from the values the
 as our own reader understands the file. A claim that does not fit them is an error.
 """
 
-from __future__ import annotations
-
 import tempfile
 import threading
 import time

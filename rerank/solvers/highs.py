@@ -1,7 +1,5 @@
 """HiGHS on the arrays of a program: the only file that imports highspy."""
 
-from __future__ import annotations
-
 import math
 import os
 import threading

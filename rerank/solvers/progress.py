@@ -1,7 +1,5 @@
 """Progress of a solver: a live line on standard error, in a terminal or under a cell; printed lines."""
 
-from __future__ import annotations
-
 import math
 import sys
 import time

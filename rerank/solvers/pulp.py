@@ -1,7 +1,5 @@
 """Solvers through PuLP 2.8 to 4: the only module that imports it."""
 
-from __future__ import annotations
-
 import importlib.util
 import math
 import time

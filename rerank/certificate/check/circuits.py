@@ -9,8 +9,6 @@ Weights under which ``j`` positives lose fewer than ``l`` pairs each order all r
 A search over the choices shows it.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from fractions import Fraction

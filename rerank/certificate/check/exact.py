@@ -5,8 +5,6 @@ are, the margin as the rational that was written, and the checker compares integ
 doubles of a known error, which decide all but the close cases.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass

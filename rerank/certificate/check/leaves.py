@@ -4,8 +4,6 @@ A pair that is decided in a box is decided in all boxes inside it.  So the check
 that are still open, until the leaves below a node are few enough to be treated as one matrix.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction

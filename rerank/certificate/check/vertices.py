@@ -5,8 +5,6 @@ at least the same pairs, and winning more never lowers the value.  A vertex is w
 epsilon``, rows on the weights and sides of the box meet as the box has dimensions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import combinations, product

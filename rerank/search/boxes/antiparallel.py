@@ -5,8 +5,6 @@ there are none; on grids and flags there are many, and boxes that hold points wi
 to shrink to the width of the margin.  Such boxes are split by the side of ``w.D_p = 0`` instead.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -10,8 +10,6 @@ On features with few values most pairs are equal on a support: four flags have 8
 are.  Where every lost pair costs the same on each place (AUC), boxes are explored on these.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import comb

@@ -13,8 +13,6 @@ Rounding: ``tolerance`` covers the error of the scaled features and of the produ
 and as won in a value only above ``epsilon + tolerance``.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

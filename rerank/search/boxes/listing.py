@@ -6,8 +6,6 @@ vertices of a whole face are listed instead: by Cramer's rule in whole numbers, 
 here is ``A + e B`` with whole ``A`` and ``B``, where ``e`` is the margin in units of the grid.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from fractions import Fraction

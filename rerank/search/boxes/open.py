@@ -1,7 +1,5 @@
 """The open boxes of a search and the best point met: what the branch and bound shrinks."""
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field

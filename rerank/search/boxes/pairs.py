@@ -3,8 +3,6 @@
 A *level* holds, column by column, the pairs that the boxes below it still have to evaluate.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -6,8 +6,6 @@ stands above both, or below both, leaves the box, and its children look at the r
 intervals of their differences decide more.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from rerank.search.compiled import inner

@@ -15,8 +15,6 @@ other terms add up to ``size = sum_p W_p R_p / (R_p - M_p)`` at most, which is a
 ``n`` of them is off by no more than ``n`` units of it, and ``ROUNDING`` allows for five times that.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from rerank.search.compiled import inner

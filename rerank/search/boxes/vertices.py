@@ -9,8 +9,6 @@ out every row that cannot reach it (as in :mod:`rerank.problem.partitions`).  Th
 the same value, and few pairs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """Good supports of every size by adding features one at a time and exchanging them, each step an exact line search."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

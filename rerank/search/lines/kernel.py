@@ -6,8 +6,6 @@ statistic following in O(1) per end: an item whose lost count falls from ``L + 1
 the places that items with at most ``L`` lost pairs hold [Och2003 does this for sums over sentences].
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

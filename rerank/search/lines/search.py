@@ -5,8 +5,6 @@ directions and the differences between the best points met so far.  Lines throug
 the search can stop after any of them.  Lines share the work with boxes by what each of them brings.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field

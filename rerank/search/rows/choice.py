@@ -1,7 +1,5 @@
 """Which problems are searched by rows: those with too many pairs, of which most decide no place that counts."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

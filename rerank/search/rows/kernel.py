@@ -10,8 +10,6 @@ Rounding: ``tolerance`` covers both rows of a pair.  A pair counts as lost in a 
 and as won in a value only above ``margin + tolerance``.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -7,8 +7,6 @@ are halved until few rows are left.  Only among these are pairs formed: each is 
 very many equal rows, the value is taken in the middle of a piece alone.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

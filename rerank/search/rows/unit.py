@@ -1,7 +1,5 @@
 """One list in one box: its bound, its value at the centre, and the rows that can leave, compiled."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

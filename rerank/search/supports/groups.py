@@ -8,8 +8,6 @@ than places that earn earns nothing and is left out.  Where each lost pair costs
 best one, group by group.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

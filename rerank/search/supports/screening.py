@@ -6,8 +6,6 @@ coarse boxes on pairs rounded to 16 bits (:mod:`.screening_kernel`).  What they 
 bound first.
 """
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress

@@ -13,8 +13,6 @@ Rounding: sums start rounded up and are lowered by amounts rounded down, except 
 the feature's share is 0, and the row that leads to it subtracts all that was added (sparse features need that).
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -5,8 +5,6 @@ dimensions, one a support.  With a limit alone only the largest supports are nee
 sides of a larger).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 from math import comb

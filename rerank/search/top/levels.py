@@ -10,8 +10,6 @@ best value are refuted one by one, those worth least first: with an order all be
 positives stand higher.  Those that take long come later.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -7,8 +7,6 @@ them.  A *conflict* is a set of rows that no weights order by the margin
 depth first, until every conflict known is met; then the rows left are in order, or they contain a new conflict.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 

@@ -11,8 +11,6 @@ weights.  With ``s+, s- >= 0`` for the two signs of ``y`` the program is ``min u
 equations and one for each block, so its basis is small and only the choice of the next column looks at all rows.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np
