@@ -25,7 +25,7 @@ def fitted(seed, stat="auc", d=3, **options):
     y = (X @ [1.5, -1.0, 0.1][:d] + rng.normal(size=12) > 0.2).astype(int)
     y[:2] = 0, 1
     table = pd.DataFrame(X, columns=["a", "b", "c"][:d])
-    return Reranker(stat, first_stage=None, epsilon=1e-3, **options).fit(table, y)
+    return Reranker(stat, first_stage=None, epsilon=1e-3, solver="search", **options).fit(table, y)
 
 
 @pytest.mark.parametrize(("stat", "seed"), [(stat, 2 * k + j) for k, stat in enumerate(DELTAS) for j in (0, 1, 3)])
@@ -48,7 +48,7 @@ def test_signs_agree_with_the_optimum_of_each_half(stat, seed):
 
 def test_weights_are_worth_what_is_said_in_the_units_of_the_table():
     X, y = drawn(60, 3)
-    est = Reranker("auc", first_stage=None, constraints=("x0 >= x1",)).fit(X, y)
+    est = Reranker("auc", first_stage=None, constraints=("x0 >= x1",), solver="search").fit(X, y)
     pool = est.pool(0.02, k=5)
     problem = est.state_.known_problem()
     assert pool.weights[0] == pytest.approx(est.coef_, abs=1e-12) and len(pool.weights) == 5
@@ -69,7 +69,7 @@ def test_weights_are_worth_what_is_said_in_the_units_of_the_table():
 )
 def test_limits_are_kept(options):
     X, y = drawn(60, 3)
-    est = Reranker("auc", **{"first_stage": None, **options}).fit(X, y)
+    est = Reranker("auc", **{"first_stage": None, "solver": "search", **options}).fit(X, y)
     pool = est.pool(0.01, k=3, time_limit=0.5)
     assert pool.weights[0] == pytest.approx(est.coef_, abs=1e-9) and pool.corrected == ("radius" in options)
     if "normalise" in options:
@@ -81,7 +81,9 @@ def test_limits_are_kept(options):
 
 
 def test_a_first_stage_that_is_kept_is_no_measure_of_free_weights():
-    fits = (Reranker("precision@5", n_candidates=20, epsilon=0.2).fit(*drawn(60, 3, seed)) for seed in range(60))
+    fits = (
+        Reranker("precision@5", n_candidates=20, epsilon=0.2, solver="search").fit(*drawn(60, 3, s)) for s in range(60)
+    )
     est = next(one for one in fits if one.result_.status == "first_stage_kept")
     pool = est.pool(0.5, k=3, time_limit=1.0)
     problem = est.state_.known_problem()
