@@ -55,7 +55,7 @@ ROOMS = {
 LEDGER: dict[str, int] = {
     "formulations": 4147,  # the equation of each component; forms of solution files, with an end; cards; Pos@Top
     "errors": 472,  # one home of text for people and of streams that end no call; loading stops the clock
-    "io": 4248,  # saved indices, decimals, labels, margins as written; runs of all forms; kinds of queries
+    "io": 4174,  # saved indices, decimals, labels, margins as written; runs of all forms; kinds of queries
     "statistics": 960,  # a refusal names the share that was written; pairs of labels in order; ties as quoted; Pos@Top
     "ranks": 2145,  # rows that are there, the error of a lead; pairs won; the field's measures of runs, with intervals
     "problem": 1565,  # rows on the weights, as a person writes them; quotas, and which clash; directions
