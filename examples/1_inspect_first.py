@@ -237,6 +237,6 @@ print(f"value = {certificate.value} = {float(certificate.value):.6f}")
 print(f"pairs in the right order by the margin: {certificate.pairs_won:,} of {certificate.pairs:,}")
 model = Path(tempfile.mkdtemp()) / "inspect_first.json"
 est.save(model)
-columns = est.state_.feature_names
+columns = est.state_.columns.names
 history = replace(table, X=X[past], y=y[past], qid=batch[past].astype(str), feature_names=columns)
 print(verify(read(model), history, model.name, result.proof))

@@ -143,7 +143,7 @@ except InputError as error:
     print("the file altered:", str(error).partition(": ")[2])
 
 document = read(folder / "answer.json")
-table = replace(whole, X=X, feature_names=est.state_.feature_names)
+table = replace(whole, X=X, feature_names=est.state_.columns.names)
 forged = replace(document, weights=document.weights[[0, 2, 1]])
 other = replace(table, y=np.where(np.arange(y.size) == 0, 1 - y, y))
 cases = {

@@ -16,7 +16,7 @@ from benchmarks.latent.prices import SubBlock, fitted, log_from, record_price, s
 from benchmarks.latent.ring import ROTATIONS, TURNS, Holder, exchange, in_turn, peer
 from benchmarks.latent.scaling import epochs, xi_prices
 from benchmarks.latent.trials import tuned
-from rerank.latent.engines.interface import Collected, Report, Step
+from rerank.latent.engines.interface import Report, Step
 
 FREE = ((10.0, 0.0),)
 NOTHING = Constants(0.0, FREE, 0.0, FREE, FREE, 0.0, 0.0, np.inf, np.inf)
@@ -231,7 +231,7 @@ class Counting:
         self.calls.append(("run", step))
 
     def collect(self):
-        return Collected(None, (Report(step_seconds=2.0, xi_seconds=1.0),))
+        return None, (Report(step_seconds=2.0, xi_seconds=1.0),)
 
     def close(self):
         self.closed = True

@@ -5,9 +5,9 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import fields
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from types import NoneType, UnionType
+from typing import Any, get_args, get_type_hints
 
 import numpy as np
 
@@ -47,9 +47,12 @@ UNFITTED = KEEPING[1:]  # statuses of a fit without weights
 # Kept elsewhere in the file, or computed from the rest.
 _ELSEWHERE = {"weights", "gap", "proved", "statistic_name", "fitted_name", "gain", "epsilon", "C"}
 # The part of an annotation before "| None", and what a value of it is; what holds several, and the kind of each.
-_KINDS = {"float": "a finite number", "int": "a whole number from 0", "str": "a text", "bool": "true or false"}
-_SEVERAL: dict[str, tuple[type, str]] = {f"Mapping[str, {inner}]": (dict, inner) for inner in ("float", "int")}
-_SEVERAL["tuple[str, ...]"] = (list, "str")
+_KINDS: dict[Any, str] = {float: "a finite number", int: "a whole number from 0", str: "a text", bool: "true or false"}
+_SEVERAL: dict[Any, tuple[Any, Any]] = {  # holder in JSON, and the type of what it holds
+    Mapping[str, float]: (dict, float),
+    Mapping[str, int]: (dict, int),
+    tuple[str, ...]: (list, str),
+}
 
 
 def document(state: FittedState) -> ModelDocument:
@@ -304,9 +307,9 @@ def result_to_flat(result: Result) -> dict[str, Any]:
     """Numbers, texts, booleans and None by dotted name."""
     new = {name for name in ("gave_up", "changed") if not getattr(result, name)}  # of which older files have no entry
     body = {key: value for key, value in result.to_dict().items() if key not in _ELSEWHERE | new}
-    for field in fields(Result):
-        if str(field.type).startswith("float") and body.get(field.name) is not None:
-            body[field.name] = float(body[field.name])
+    for name, (kind, *_) in _hints(Result).items():
+        if kind is float and body.get(name) is not None:
+            body[name] = float(body[name])
     if result.certificate is not None:
         # With hundreds of lists its fractions are too long for a file.
         entries = flattened(result.certificate.to_dict())
@@ -370,31 +373,35 @@ def _sequences(node: Any) -> Any:
     return [inner[key] for key in numbered] if set(inner) == set(numbered) else inner
 
 
+def _hints(kind: type) -> dict[str, tuple[Any, ...]]:
+    """The types that a class declares for each entry."""
+    hints = get_type_hints(kind)
+    return {name: get_args(hint) if isinstance(hint, UnionType) else (hint,) for name, hint in hints.items()}
+
+
 def _typed(kind: type, body: Mapping[str, Any], prefix: str) -> dict[str, Any]:
     """The entries, each of the type that the class declares; sequences as tuples."""
     found = dict(body)
-    for field in fields(kind):
-        word, _, none = str(field.type).partition(" | ")
-        if field.name not in body or (none == "None" and body[field.name] is None):
+    for name, (declared, *others) in _hints(kind).items():
+        if name not in body or (body[name] is None and NoneType in others):
             continue
-        name, value = prefix + field.name, body[field.name]
-        if word in _KINDS:
-            _check_kind(word, name, value)
-        elif word in _SEVERAL:
-            holder, inner = _SEVERAL[word]
+        value, several = body[name], _SEVERAL.get(declared)
+        if declared in _KINDS:
+            _check_kind(declared, prefix + name, value)
+        elif several is not None:
+            holder, inner = several
             if not isinstance(value, holder):
-                raise _unusable(f"{name} is {str(value)[:40]!r}, not several entries")
-            several: Any = value
-            found[field.name] = several if holder is dict else tuple(several)
-            for one in several.values() if holder is dict else several:
-                _check_kind(inner, name, one)
+                raise _unusable(f"{prefix + name} is {str(value)[:40]!r}, not several entries")
+            found[name] = value if holder is dict else tuple(value)
+            for one in value.values() if holder is dict else value:
+                _check_kind(inner, prefix + name, one)
     return found
 
 
-def _check_kind(word: str, name: str, value: Any) -> None:
+def _check_kind(kind: type, name: str, value: Any) -> None:
     in_range = math.isfinite(value) if type(value) is float else type(value) is not int or value >= 0
-    if type(value).__name__ != word or not in_range:
-        raise _unusable(f"{name} is {str(value)[:40]!r}, not {_KINDS[word]}")
+    if type(value) is not kind or not in_range:
+        raise _unusable(f"{name} is {str(value)[:40]!r}, not {_KINDS[kind]}")
 
 
 def _unusable(found: str) -> InputError:
