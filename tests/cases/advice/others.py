@@ -93,7 +93,7 @@ PATHS = {
     ("Cannot write no/audit: No such file or directory", "choose a folder that can be written"): Row(
         lambda: audited("no/audit"), lambda: audited("audit")
     ),
-    ("fit.proof: Device or resource busy", "choose another path"): Row(
+    ("table.csv: Device or resource busy", "choose another path"): Row(
         lambda: audited("audit", errno.EBUSY), lambda: audited("other")
     ),
     ("File name too long", "choose another path"): Row(lambda: written("o" * 300), lambda: written("o")),
