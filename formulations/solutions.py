@@ -313,7 +313,7 @@ def _lines(content: bytes, program: Program, source: str) -> Lines:
     for number, line in enumerate(text, start=1):
         if len(line) > LONGEST_LINE:
             raise FileFormatError(
-                f"{source}, line {number} has {len(line)} characters; solvers write lines of {LONGEST_LINE} at most."
+                f"{source}, line {number} is damaged: it has {len(line)} characters, of {LONGEST_LINE} at most."
             )
         if line.strip():
             lines.append((number, line.rstrip("\n")))
