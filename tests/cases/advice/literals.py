@@ -5,6 +5,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 
 from tests.cases.advice import one_line
 from tests.cases.imports import modules, tree
@@ -46,6 +47,7 @@ def literals(node: ast.AST) -> Iterator[str]:
         yield from literals(child)
 
 
+@cache
 def advice() -> set[str]:
     """The texts that tell a person what to do."""
     return {
