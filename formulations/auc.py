@@ -39,6 +39,7 @@ import pyomo.environ as pyo
 from numpy.typing import ArrayLike
 
 from formulations.common import Assignment, documented, new_model, start, statistic
+from formulations.compile import uncollected
 from formulations.data import Coefficients, Floats, GradedList
 from formulations.errors import FormulationError
 from formulations.options import Instance, instance_of
@@ -48,6 +49,7 @@ NAMES = ("statistic", "w", "gamma", "z", "above_by_margin", "switch_up", "switch
 PARTS = dict.fromkeys(NAMES, ("", "A.1"))  # appendix of [RudinWang2018] that states the component
 
 
+@uncollected()
 def build(
     X: ArrayLike,
     y: ArrayLike | None = None,

@@ -73,6 +73,7 @@ from numpy.typing import ArrayLike
 
 from formulations import mixed
 from formulations.common import Assignment, Info, Term, documented, family, linear, maximised, named, prefixes
+from formulations.compile import uncollected
 from formulations.data import Coefficients, Floats, Indices
 from formulations.errors import FormulationError, ModelTooLarge
 from formulations.options import rows_of
@@ -174,6 +175,7 @@ class Layout:
         return np.flatnonzero(np.any([own < 0 for own, _ in self.inside], axis=0)).tolist() if self.inside else []
 
 
+@uncollected()
 def build(
     X: ArrayLike,
     y: ArrayLike,
@@ -276,6 +278,7 @@ def build(
     return documented(model, PARTS)
 
 
+@uncollected()
 def build_pessimistic(
     X: ArrayLike,
     y: ArrayLike | None = None,

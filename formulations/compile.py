@@ -1,6 +1,8 @@
 """One compile step: a Pyomo model becomes the arrays that solvers, files and checks share."""
 
-from collections.abc import Iterable, Mapping
+import gc
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -26,6 +28,21 @@ SILENT |= {pyo.BuildCheck, pyo.ExternalFunction, ContinuousSet, Port}
 PLAIN = SILENT | {pyo.Var, pyo.Constraint, pyo.Objective}
 
 
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """No collection of garbage meanwhile: a model is many objects and little garbage, and looking for that took most
+    of the time. Pyomo's PauseGC does the same, in one thread at a time.
+    """
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
+
+
+@uncollected()
 def compile_model(model: pyo.ConcreteModel) -> Program:
     """Arrays of a linear model; columns in the order of declaration, rows likewise.
 

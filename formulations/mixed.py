@@ -68,6 +68,7 @@ import pyomo.environ as pyo
 from numpy.typing import ArrayLike
 
 from formulations.common import Assignment, documented, family, linear, named, new_model, start, statistic
+from formulations.compile import uncollected
 from formulations.data import Coefficients, Indices, Unit
 from formulations.levels import Ladder, climbed, level_rows
 from formulations.options import Instance, instance_of
@@ -93,6 +94,7 @@ PARTS = {  # prefixes of the short names of this program's own families, and wha
 }
 
 
+@uncollected()
 def build(
     X: ArrayLike,
     y: ArrayLike | None = None,

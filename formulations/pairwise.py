@@ -38,6 +38,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from formulations.common import Assignment, documented, family, linear, new_model, start, statistic
+from formulations.compile import uncollected
 from formulations.data import Floats, Indices
 from formulations.errors import FormulationError
 from formulations.options import Instance, Options, rows_of
@@ -77,6 +78,7 @@ def preferences_from_gains(gains: ArrayLike, qid: ArrayLike | None = None) -> tu
     return pairs, np.ones(len(pairs))
 
 
+@uncollected()
 def build(X: ArrayLike, preferences: Preferences, *, name: str = "pairwise", **options: Any) -> pyo.ConcreteModel:
     """The program of weighted preferences.
 

@@ -43,6 +43,7 @@ import pyomo.environ as pyo
 from numpy.typing import ArrayLike
 
 from formulations.common import Assignment, documented, family, linear, named, new_model, start, statistic
+from formulations.compile import uncollected
 from formulations.data import Coefficients, Floats, Unit
 from formulations.errors import FormulationError
 from formulations.options import Instance, instance_of
@@ -60,6 +61,7 @@ PARTS = {  # prefixes of short names, and what the components mean
 }
 
 
+@uncollected()
 def build(
     X: ArrayLike,
     y: ArrayLike | None = None,

@@ -75,6 +75,7 @@ import pyomo.environ as pyo
 from numpy.typing import ArrayLike
 
 from formulations.common import Assignment, Term, documented, family, linear, named, new_model, start, statistic
+from formulations.compile import uncollected
 from formulations.data import Coefficients, Floats, Indices
 from formulations.errors import FormulationError, FormulationWarning
 from formulations.levels import RankLayout, Standing, climbed, level_rows, rank_cuts, rank_levels
@@ -114,6 +115,7 @@ PARTS = {  # prefixes of short names; equations of [RudinWang2018], and what the
 WIDE = 1e-3  # margin above which the gap between 0 and it is likely to cost something
 
 
+@uncollected()
 def build(
     X: ArrayLike,
     y: ArrayLike | None = None,

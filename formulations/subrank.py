@@ -59,6 +59,7 @@ import pyomo.environ as pyo
 from numpy.typing import ArrayLike
 
 from formulations.common import Assignment, documented, family, linear, named, new_model, start, statistic
+from formulations.compile import uncollected
 from formulations.data import Coefficients
 from formulations.levels import RankLayout, Standing, climbed, level_rows, rank_cuts, rank_levels
 from formulations.options import Instance, instance_of
@@ -82,6 +83,7 @@ PARTS = {  # prefixes of short names; equations of [RudinWang2018], and what the
 }
 
 
+@uncollected()
 def build(
     X: ArrayLike,
     y: ArrayLike | None = None,

@@ -187,7 +187,7 @@ A_RELEVANT_ROW, A_PAIR, A_DIFFERENCE = 1.7e-4, 4e-6, 2e-8
 """Seconds to look at a relevant row (once for each grade it reaches), at a pair of rows and at a column of a pair: a
 program's size is estimated from them."""
 
-NONZEROS_A_SECOND = 60_000  # non-zeros that are built, compiled and passed to the solver in a second; a low estimate
+NONZEROS_A_SECOND = 100_000  # non-zeros that are built, compiled and passed to the solver in a second; a low estimate
 
 
 def seconds_to_state(problem: Problem, formulation: str, allowed: float = math.inf) -> float:
