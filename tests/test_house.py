@@ -53,7 +53,7 @@ ROOMS = {
 # that has become smaller gets its number.  There is no limit on a file or a body: a file ends where its idea ends.
 # The formatter writes every line; the numbers rose by two in a hundred when it came.
 LEDGER: dict[str, int] = {
-    "formulations": 4179,  # no collections while stating; the equation of each component; forms of solution files, with an end; cards; Pos@Top
+    "formulations": 4179,  # equations of components; forms of solution files; cards; Pos@Top; no collecting meanwhile
     "errors": 472,  # one home of text for people and of streams that end no call; loading stops the clock
     "io": 4174,  # saved indices, decimals, labels, margins as written; runs of all forms; kinds of queries
     "statistics": 960,  # a refusal names the share that was written; pairs of labels in order; ties as quoted; Pos@Top
