@@ -19,11 +19,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from rerank import Reranker, RerankerCV, datasets, plots
+from rerank import Reranker, RerankerCV, datasets, plots, verify
 from rerank.io.machines import SENSORS
 from rerank.ranks import evaluate
-from rerank.reranker.files.model_file import read
-from rerank.reranker.files.verify import verify
 
 MACHINES, CREW, LISTS = 5000, 60, 20
 made = datasets.machines(MACHINES, seed=1)
@@ -239,4 +237,4 @@ model = Path(tempfile.mkdtemp()) / "inspect_first.json"
 est.save(model)
 columns = est.state_.columns.names
 history = replace(table, X=X[past], y=y[past], qid=batch[past].astype(str), feature_names=columns)
-print(verify(read(model), history, model.name, result.proof))
+print(verify(model, history, result.proof))

@@ -20,9 +20,8 @@ import pyomo.environ as pyo
 from formulations.compile import compile_model
 from rerank import Reranker, datasets, plots
 from rerank.errors import SolverError
-from rerank.solvers import highs
+from rerank.solvers import Options, Progress, highs
 from rerank.solvers.gateway import solve_file
-from rerank.solvers.outcome import Options, Progress
 
 folder = Path(tempfile.mkdtemp())
 table = datasets.load("haberman")

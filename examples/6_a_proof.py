@@ -15,12 +15,11 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
-from rerank import Reranker, datasets, plots
+from rerank import Reranker, datasets, plots, verify
 from rerank.certificate import leaf_boxes, load_proof, save_proof, verify_proof
 from rerank.errors import InputError
 from rerank.problem.proof import COORDINATE, LEAF
 from rerank.reranker.files.model_file import read
-from rerank.reranker.files.verify import verify
 
 whole, names = datasets.load("haberman"), ("Age", "Positive")
 X, y = whole.X[:, [whole.feature_names.index(name) for name in names]], whole.y
@@ -152,6 +151,6 @@ cases = {
     "another label": (document, other),
 }
 for what, (model, rows) in cases.items():
-    report = verify(model, rows, "answer.json", proof)
+    report = verify(model, rows, proof, where="answer.json")
     failed = [check.name for check in report.checks if not check.holds]
     print(f"{what}: {report.outcome} Failed: {', '.join(failed) or 'nothing'}.")

@@ -28,12 +28,13 @@ if TYPE_CHECKING:
     from rerank.ranks.runs import evaluate_runs
     from rerank.reranker.describe import describe
     from rerank.reranker.estimator import Reranker, load
+    from rerank.reranker.files.verify import verify
     from rerank.reranker.selection.comparison import compare
     from rerank.reranker.selection.reranker_cv import RerankerCV
 
 __version__ = "0.2.0"
 
-__all__ = ["Reranker", "RerankerCV", "__version__", "compare", "describe", "evaluate_runs", "load"]
+__all__ = ["Reranker", "RerankerCV", "__version__", "compare", "describe", "evaluate_runs", "load", "verify"]
 
 _HOMES = {
     "Reranker": "rerank.reranker.estimator",
@@ -42,6 +43,7 @@ _HOMES = {
     "describe": "rerank.reranker.describe",
     "evaluate_runs": "rerank.ranks.runs",
     "load": "rerank.reranker.estimator",
+    "verify": "rerank.reranker.files.verify",
 }
 _ROOMS = {
     "certificate",

@@ -17,7 +17,7 @@ from rerank import plots
 from rerank.certificate import LeafBoxes
 from rerank.errors import InputError
 from rerank.problem import Problem, problem_of, values_at
-from rerank.solvers.outcome import Progress
+from rerank.solvers import Progress
 from rerank.statistics import parse
 from tests.cases.refuses import refuses
 

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from benchmarks.data import arrays
 from benchmarks.first_stage.robirank_peers import Floats, Method, Split, methods
-from rerank.ranks.measures import ndcg
+from rerank.metrics import ndcg
 
 CUTS = (1, 3, 5, 10, 20)
 DRAWS = 10_000

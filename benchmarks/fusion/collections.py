@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.data import arrays
+from rerank.io import read_qrels, read_run
 from rerank.io.fusion import first_documents, join, judge
-from rerank.io.trec import read_qrels, read_run
 from rerank.ranks import list_values
 
 STAT = "ndcg@10"

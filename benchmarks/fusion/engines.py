@@ -22,9 +22,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.data import folder
+from rerank.fusion import FusionModel, export
 from rerank.io.runs import run_of
-from rerank.reranker.fusion.exports import export
-from rerank.reranker.fusion.model import FusionModel
 
 Run = Mapping[str, Mapping[str, float]]
 Lists = Mapping[str, list[tuple[str, float]]]

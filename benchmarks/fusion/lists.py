@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.fusion.collections import STAT, Collection, collection
-from rerank.io.trec import Qrels, Run
+from rerank.fusion import FusionModel
+from rerank.io import Qrels, Run
 from rerank.ranks import list_values, number_lists
 from rerank.reranker.fusion.lists import JudgedRuns, judged_runs
-from rerank.reranker.fusion.model import FusionModel
 from rerank.statistics import parse
 
 Floats = NDArray[np.float64]

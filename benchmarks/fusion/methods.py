@@ -18,8 +18,8 @@ from threadpoolctl import threadpool_limits
 from benchmarks.exact import rivals
 from benchmarks.fusion.collections import STAT
 from benchmarks.fusion.lists import Floats, Part
+from rerank.fusion import ScoreFusion
 from rerank.problem import problem_of
-from rerank.reranker.fusion.estimator import ScoreFusion
 from rerank.statistics import parse
 
 SECONDS, EXACT = 0.5, 1.0

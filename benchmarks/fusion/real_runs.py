@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from benchmarks.data import arrays, folder
 from benchmarks.fusion.collections import STAT
+from rerank.fusion import FusionModel
 from rerank.ranks import list_values
-from rerank.reranker.fusion.model import FusionModel
 
 KEPT = Path(__file__).parent.parent.parent / "examples" / "runs"
 PARTS = ("judged", "later")

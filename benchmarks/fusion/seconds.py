@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from rerank.fusion import FusionModel, ScoreFusion
+from rerank.io import Qrels, Run
 from rerank.io.table import words
-from rerank.io.trec import Qrels, Run
-from rerank.reranker.fusion.estimator import ScoreFusion
-from rerank.reranker.fusion.model import FusionModel
 
 RUNS = 6
 

@@ -20,8 +20,7 @@ from benchmarks.programs.models import ENTRIES, Data, Entry, drawn, stated
 from formulations.compile import compile_model
 from rerank import search
 from rerank.problem import problem_of
-from rerank.solvers import highs
-from rerank.solvers.outcome import Options
+from rerank.solvers import Options, highs
 from rerank.statistics import RankStatistic, parse
 
 

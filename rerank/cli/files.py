@@ -251,7 +251,7 @@ def verify(
         with usable(str(model)):
             doc, table = inputs.read_for(model, data, **columns, need_label=True)
     with nullcontext() if proof is None else working(f"Checking {proof.name} ..."):
-        report = check(doc, table, str(model), record, without_data=without_data)
+        report = check(doc, table, record, without_data=without_data, where=str(model))
     if as_json:
         each = {"checks": list(map(vars, report.checks)), "open": list(report.remarks)}
         each["not_looked_at"] = list(map(vars, report.not_looked_at))

@@ -184,9 +184,9 @@ def _checked(doc: ModelDocument, table: Table, where: str) -> tuple[Report, bool
     from rerank.reranker.files.verify import verify
 
     with suppress(RerankError):
-        found = verify(doc, table, where) if table.y is not None else None
+        found = verify(doc, table, where=where) if table.y is not None else None
         digest = [] if found is None else [check.holds for check in found.checks if check.name in DIGESTS[:1]]
         failed = set() if found is None else {check.name for check in found.checks if not check.holds}
         if found is not None and digest and (digest == [True] or failed <= set(DIGESTS)):
             return found, True
-    return verify(doc, None, where, without_data=True), False
+    return verify(doc, where=where, without_data=True), False

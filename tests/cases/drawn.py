@@ -2,10 +2,8 @@
 
 import numpy as np
 
-from rerank import load
+from rerank import load, verify
 from rerank.io import Table
-from rerank.reranker.files import model_file
-from rerank.reranker.files.verify import verify
 
 
 def drawn(n=60, d=3, seed=0, cut=0.7, steps=1.0):
@@ -28,6 +26,6 @@ def read_back(est, folder, X, y, qid=None, **more):
     again = load(path, first_stage=more.get("first_stage"))
     np.testing.assert_array_equal(again.coef_, est.coef_)
     np.testing.assert_array_equal(again.rank(X, qid), est.rank(X, qid))
-    report = verify(model_file.read(path), as_table(est, X, y, qid), **more)
+    report = verify(path, as_table(est, X, y, qid), **more)
     assert report.holds, [check for check in report.checks if not check.holds]
     return again

@@ -10,12 +10,12 @@ from functools import cache
 
 import numpy as np
 
-from rerank import Reranker, RerankerCV
+from rerank import Reranker, RerankerCV, verify
 from rerank.errors import InputError
 from rerank.io import Table
 from rerank.reranker.files import model_file
 from rerank.reranker.files.document import document, state_of
-from rerank.reranker.files.verify import RECORDS, verify
+from rerank.reranker.files.verify import RECORDS
 from rerank.scorers import Squares
 from tests.cases.mutants import mutants
 from tests.reranker.test_reranker import lists, table
@@ -102,7 +102,7 @@ PROVED = ["shortlist", "kept", "signs", "lists and a head"]
 def outcome(body, given, proof=None):
     """What becomes of a file: refused, contradicted, or accepted with what was not looked at."""
     try:
-        report = verify(model_file.from_dict(body), given, "m.json", proof)
+        report = verify(model_file.from_dict(body), given, proof, where="m.json")
     except InputError as error:
         assert str(error).endswith(".") or "(" in str(error)
         return "refused", ()

@@ -8,8 +8,8 @@ from itertools import combinations
 
 import numpy as np
 
-from rerank.problem import Problem, digest
-from rerank.problem.proof import COORDINATE, LEAF, LINE, LISTED, Proof
+from rerank.problem import Problem, Proof, digest
+from rerank.problem.proof import COORDINATE, LEAF, LINE, LISTED
 
 Row = list[Fraction]
 Box = list[tuple[Fraction, Fraction]]

@@ -17,8 +17,8 @@ from rerank.certificate.check.exact import ExactProblem
 from rerank.certificate.check.pairs import Filter, Pairs, rounded_up
 from rerank.certificate.check.vertices import RationalBox, largest_value
 from rerank.errors import CertificateError, InputError
-from rerank.problem import Problem, RankedList, coordinates, problem_of
-from rerank.problem.proof import COORDINATE, LEAF, LINE, LISTED, Proof
+from rerank.problem import Problem, Proof, RankedList, coordinates, problem_of
+from rerank.problem.proof import COORDINATE, LEAF, LINE, LISTED
 from rerank.search import solve
 from rerank.statistics import parse
 from tests.cases.adversarial import adversarial

@@ -15,8 +15,8 @@ from rerank.certificate.proof_file import FORM
 from rerank.errors import InputError
 from rerank.io import archive as archive_module
 from rerank.io.archive import HEADER
-from rerank.problem import problem_of
-from rerank.problem.proof import COORDINATE, LEAF, LINE, Proof
+from rerank.problem import Proof, problem_of
+from rerank.problem.proof import COORDINATE, LEAF, LINE
 from rerank.statistics import parse
 from tests.cases.examples import examples
 from tests.cases.instances import draw

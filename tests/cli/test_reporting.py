@@ -11,9 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rerank import Reranker, load
+from rerank import Reranker, describe, load
 from rerank.io import Table, write_csv
-from rerank.reranker.describe import describe
 from rerank.reranker.evidence import evidence_of, one_line
 from rerank.reranker.files import model_file
 from tests.cases.mutants import signed

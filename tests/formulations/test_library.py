@@ -16,8 +16,7 @@ from benchmarks.library.instances import INSTANCES, Instance, coefficients
 from formulations import library, mps
 from formulations.compile import compile_model
 from formulations.data import units_from_labels
-from rerank.solvers import gateway, highs
-from rerank.solvers.outcome import Holds, Stop
+from rerank.solvers import Holds, Stop, gateway, highs
 from tests.cases.hand_programs import auc, every_bound, knapsack, linear, mixed_signs, need, program
 from tests.cases.programs import PROGRAMS
 from tests.oracles import programs as oracle

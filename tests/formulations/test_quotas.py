@@ -5,8 +5,7 @@ import pytest
 
 from formulations import resolved_rank
 from formulations.compile import compile_model
-from rerank.solvers import highs
-from rerank.solvers.outcome import Options
+from rerank.solvers import Options, highs
 from tests.cases.quotas import with_quotas
 from tests.oracles.comparisons import stated
 from tests.oracles.quotas import best

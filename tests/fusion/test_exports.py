@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from benchmarks.fusion.engines import ENGINES, NORMALISERS, same_orders
+from rerank.fusion import FusionModel
 from rerank.reranker.fusion.exports import TARGETS
-from rerank.reranker.fusion.model import FusionModel
 from tests.fusion import naive
 
 WAYS = [(engine, name) for engine, names in NORMALISERS.items() for name in names]

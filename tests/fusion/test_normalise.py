@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rerank.fusion import ScoreFusion
-from rerank.reranker.fusion.model import FusionModel
+from rerank.fusion import FusionModel, ScoreFusion
 from rerank.reranker.fusion.normalise import curves_of, normalised
 from tests.fusion import naive
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from rerank.errors import InputError
 from rerank.io import (
+    Run,
     Table,
     read_csv,
     read_qrels,
@@ -22,7 +23,6 @@ from rerank.io import (
 )
 from rerank.io.runs import as_dict, as_frame, run_of
 from rerank.io.table import words
-from rerank.io.trec import Run
 
 ODD = ["", " ", "a b", " a", "a\t", "a\n", "a\r", "a\rb", "\ufeffa", "a\0", "#a", "docid=a", ",", '"', "é", "7"]
 ids = st.one_of(st.sampled_from(["a", "b", "c", "d10", "d9"]), st.sampled_from(ODD))

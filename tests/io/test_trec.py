@@ -7,10 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rerank.errors import InputError
-from rerank.io import fuse, read_qrels, read_run, trec, write_qrels, write_run
+from rerank.io import Run, fuse, read_qrels, read_run, trec, write_qrels, write_run
 from rerank.io.fusion import join
 from rerank.io.table import words
-from rerank.io.trec import Run
 from tests.cases.refuses import refuses
 
 RUN = "q1 Q0 d1 1 3.5 sys\nq1 Q0 d2 9 -1e-3 sys\n\nq2 Q0 d1 1 7 sys\n"

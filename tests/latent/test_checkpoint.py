@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from rerank.latent import LatentRoBiRank, storage
+from rerank.latent import LatentRoBiRank, split_log, storage
 from rerank.latent.engines.local import LocalEngine
-from rerank.latent.log import split_log
 from rerank.latent.training import KIND
 from tests.cases.latent import clustered_log
 from tests.cases.refuses import refuses

@@ -8,9 +8,10 @@ import scipy.sparse as sp
 from hypothesis import strategies as st
 
 from rerank.errors import InputError
+from rerank.latent import evaluate, split_log
 from rerank.latent.engines.interface import partition, parts_for, shards_of
-from rerank.latent.evaluation import evaluate, top_items
-from rerank.latent.log import CHUNK, Log, cut, log_of, split_log
+from rerank.latent.evaluation import top_items
+from rerank.latent.log import CHUNK, Log, cut, log_of
 from tests.cases.examples import examples
 from tests.cases.latent import random_log
 from tests.cases.refuses import refuses

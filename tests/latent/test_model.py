@@ -9,10 +9,10 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from rerank.errors import SolverError
-from rerank.latent import LatentRoBiRank, evaluate
+from rerank.latent import LatentRoBiRank, evaluate, split_log
 from rerank.latent.engines.interface import VALIDATION, seed_of
 from rerank.latent.engines.local import LocalEngine
-from rerank.latent.log import log_of, some_users, split_log
+from rerank.latent.log import log_of, some_users
 from rerank.latent.model import ENDS
 from tests.cases.latent import clustered_log, random_factors, sums_over_others
 from tests.cases.refuses import refuses

@@ -11,8 +11,7 @@ from sklearn.base import clone
 
 from rerank import Reranker, RerankerCV
 from rerank.errors import InputError, SolverError
-from rerank.latent import LatentRoBiRank
-from rerank.latent.log import split_log
+from rerank.latent import LatentRoBiRank, split_log
 from rerank.search import solve
 from tests.cases.examples import examples
 from tests.cases.latent import clustered_log

@@ -110,8 +110,7 @@ def check_programs(instance: Instance, time_limit: float = 30.0) -> Verdict:
     optimum is asked always, and equality of Subrank where some optimal weights keep the relevant items apart.
     """
     from formulations.compile import compile_model
-    from rerank.solvers import highs
-    from rerank.solvers.outcome import Options
+    from rerank.solvers import Options, highs
 
     problem, bad, seen = instance.problem, [], []
     if not problem.units:

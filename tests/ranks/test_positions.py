@@ -7,20 +7,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rerank.ranks import lost_counts, resolved_ranks, subranks, value_of_lost
-from rerank.ranks.lists import number_lists, places_by_list, rows_by_list
+from rerank.certificate import bound_up, value_down
+from rerank.ranks import (
+    gains,
+    lost_counts,
+    number_lists,
+    places_by_list,
+    resolved_ranks,
+    rows_by_list,
+    subranks,
+    value_of_lost,
+)
 from rerank.ranks.rationals import (
     as_integers,
-    bound_up,
     common_denominator,
     exact_sum,
     exact_total,
     from_text,
     is_closed,
     to_text,
-    value_down,
 )
-from rerank.ranks.row_gains import gains
 from rerank.statistics import parse
 from tests.cases.examples import examples
 from tests.cases.refuses import refuses

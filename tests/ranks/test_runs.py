@@ -13,9 +13,8 @@ from scipy.stats import ttest_rel
 
 from rerank import evaluate_runs
 from rerank.errors import InputError, InputWarning
-from rerank.io import texts, write_run
+from rerank.io import Qrels, Run, texts, write_run
 from rerank.io.texts import Texts
-from rerank.io.trec import Qrels, Run
 from rerank.ranks import evaluate
 from rerank.ranks.runs import differences, run_values
 from tests.cases.examples import examples

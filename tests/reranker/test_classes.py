@@ -9,12 +9,11 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 import rerank
-from rerank import Reranker, RerankerCV
+from rerank import Reranker, RerankerCV, verify
 from rerank.errors import NotSupportedError
 from rerank.io.labels import TwoLabels
 from rerank.reranker.files import model_file
 from rerank.reranker.files.document import document, state_of
-from rerank.reranker.files.verify import verify
 from rerank.reranker.state import classes_of, from_flat
 from rerank.solvers import gateway
 from tests.cases.drawn import as_table
@@ -131,7 +130,7 @@ def test_weights_of_a_solution_file_have_no_cuts_and_a_file_that_verifies(tmp_pa
     with pytest.raises(NotSupportedError, match="weights were read from a file"):
         est.predict(X)
     assert est.classes_.tolist() == [0, 1]
-    report = verify(document(est.state_), as_table(est, X, y))
+    report = verify(est, as_table(est, X, y))
     assert report.holds and "settings.cuts" not in {one.name for one in report.not_looked_at}
 
 

@@ -7,16 +7,13 @@ import pandas as pd
 import pyomo.environ as pyo
 import pytest
 
-from rerank import Reranker, RerankerCV
+from rerank import Reranker, RerankerCV, describe, verify
 from rerank.certificate import certify, verify_proof
 from rerank.errors import InfeasibleError, InputError
 from rerank.io.page import as_text
 from rerank.problem import Written
-from rerank.reranker.describe import describe
 from rerank.reranker.files import model_file
-from rerank.reranker.files.verify import verify
-from rerank.solvers import gateway
-from rerank.solvers.outcome import Options
+from rerank.solvers import Options, gateway
 from tests.cases.drawn import as_table, read_back
 from tests.cases.refuses import refuses
 from tests.oracles.oracle import best

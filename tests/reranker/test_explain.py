@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from lightgbm import LGBMClassifier
 
-from rerank import Reranker
+from rerank import Reranker, describe
 from rerank.errors import InputError, NotSupportedError
-from rerank.reranker.describe import corrections_in_words, describe
+from rerank.reranker.describe import corrections_in_words
 from tests.cases.refuses import refuses
 
 pd = pytest.importorskip("pandas")

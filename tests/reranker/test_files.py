@@ -8,12 +8,10 @@ import pytest
 
 import rerank
 from formulations import mps
-from rerank import Reranker
+from rerank import Reranker, verify
 from rerank.errors import CertificateError, InputError
 from rerank.reranker.estimator import restored
-from rerank.reranker.files import model_file
 from rerank.reranker.files.export import imported
-from rerank.reranker.files.verify import verify
 from rerank.solvers import gateway
 from tests.cases.models import CASES, fitted
 from tests.cases.mutants import signed
@@ -78,4 +76,4 @@ def test_files_of_earlier_versions_hold_thinning_without_a_value_and_say_price_f
     for part, entries in (("settings", {"thinning": None}), ("result", {"message": said})):
         path.write_text(json.dumps(signed(body | {part: body[part] | entries})))
         assert np.array_equal(rerank.load(path).rank(given.X), est.rank(given.X))
-        assert verify(model_file.read(path), given).holds
+        assert verify(path, given).holds

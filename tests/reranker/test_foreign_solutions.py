@@ -6,10 +6,9 @@ import pytest
 
 from formulations import mixed, mps
 from formulations.compile import compile_model
-from rerank import Reranker, load
+from rerank import Reranker, describe, load
 from rerank.certificate import certify
 from rerank.errors import InputError
-from rerank.reranker.describe import describe
 from rerank.reranker.files.export import imported
 from rerank.solvers import gateway, highs
 from tests.cases.refuses import refuses

@@ -10,11 +10,9 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import GroupKFold, RepeatedKFold, cross_validate
 from sklearn.neighbors import KNeighborsClassifier
 
-from rerank import Reranker, RerankerCV
+from rerank import Reranker, RerankerCV, verify
 from rerank.errors import InputError
 from rerank.reranker.data import units_of
-from rerank.reranker.files.document import document
-from rerank.reranker.files.verify import verify
 from tests.cases.drawn import as_table, read_back
 
 SEEN = []
@@ -185,7 +183,7 @@ def test_the_model_file_says_so_and_verifies(tmp_path):
     est = Reranker("precision@5", radius=0.3, solver="search", time_limit=20).fit(X, y, groups=groups)
     assert est.result_.folds == 3
     assert read_back(est, tmp_path, X, y).result_.grouped
-    report = verify(document(est.state_), as_table(est, X, y))
+    report = verify(est, as_table(est, X, y))
     assert any("group" in why and "result.grouped" in fields for why, fields in report.reasons().items())
 
 

@@ -11,8 +11,7 @@ from sklearn.base import clone
 from rerank import Reranker, RerankerCV
 from rerank.errors import InputError
 from rerank.fusion import ScoreFusion
-from rerank.latent import LatentRoBiRank
-from rerank.latent.log import split_log
+from rerank.latent import LatentRoBiRank, split_log
 from rerank.scorers import RoBiRank
 from tests.cases.drawn import drawn, read_back
 

@@ -11,11 +11,9 @@ import numpy as np
 import pytest
 
 import rerank
-from rerank import Reranker
+from rerank import Reranker, verify
 from rerank.io import Table
 from rerank.problem import digest
-from rerank.reranker.files import model_file
-from rerank.reranker.files.verify import verify
 
 X, Y = np.array([[0, 0, 0], [1, 0, 0], [5, 5, 5.0]]), np.array([0, 1, 0])
 TABLE = Table(X, Y.astype(float), None, None, ("x0", "x1", "x2"))
@@ -34,7 +32,7 @@ def test_a_margin_of_a_fifth_is_won_by_a_step_of_five_and_kept_in_the_file(epsil
     assert json.loads((tmp_path / "model.json").read_text())["epsilon"] == "1/5"
     again = rerank.load(tmp_path / "model.json")
     assert again.result_.epsilon.exact == Fraction(1, 5)
-    assert verify(model_file.read(tmp_path / "model.json"), TABLE).holds
+    assert verify(tmp_path / "model.json", TABLE).holds
 
 
 def test_a_file_of_a_double_keeps_its_meaning_and_its_digest(tmp_path: Path) -> None:
@@ -44,7 +42,7 @@ def test_a_file_of_a_double_keeps_its_meaning_and_its_digest(tmp_path: Path) -> 
     body = json.loads((tmp_path / "old.json").read_text())
     assert body["epsilon"] == (0.2).hex()
     assert rerank.load(tmp_path / "old.json").result_.epsilon.exact == Fraction(0.2)
-    assert verify(model_file.read(tmp_path / "old.json"), TABLE).holds
+    assert verify(tmp_path / "old.json", TABLE).holds
     problem = est.state_.training.problem
     assert problem is not None and digest(problem) == body["data_sha256"]
     assert digest(problem) != digest(replace(problem, epsilon=0.2))

@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 
 import rerank
-from rerank import Reranker, RerankerCV
+from rerank import Reranker, RerankerCV, verify
 from rerank.certificate import load_proof, save_proof, verify_proof
 from rerank.io import Table
 from rerank.ranks import evaluate
-from rerank.reranker.files import model_file
-from rerank.reranker.files.verify import verify
 from tests.cases.refuses import refuses
 
 MEASURES = ("ap", "rr", "success@2", "pos@top", "recall@3", "rbp@0.7")
@@ -50,7 +48,7 @@ def test_the_numbers_are_those_of_the_ranking_and_survive_files(tmp_path, stat, 
     save_proof(result.proof, tmp_path / "p.npz")
     assert verify_proof(est.state_.problem, load_proof(tmp_path / "p.npz")).ok
     table = Table(X, y, qid, None, est.state_.columns.names, ideal_gains=missed)
-    report = verify(model_file.read(tmp_path / "m.json"), table)
+    report = verify(tmp_path / "m.json", table)
     assert report.holds, report
     assert np.array_equal(rerank.load(tmp_path / "m.json").rank(X, qid), est.rank(X, qid))
 

@@ -12,13 +12,11 @@ import pytest
 
 from formulations import auc
 from formulations.compile import compile_model
-from rerank import Reranker, load
+from rerank import Reranker, load, verify
 from rerank.certificate import certify
 from rerank.errors import CertificateError, InputError, SolverError
 from rerank.io import Table
-from rerank.reranker.files.document import document
 from rerank.reranker.files.export import imported
-from rerank.reranker.files.verify import verify
 from rerank.solvers import gateway, highs
 from tests.cases.refuses import refuses
 from tests.cli.commands import answer, run
@@ -519,7 +517,7 @@ def test_a_fit_with_rows_is_saved_read_and_verified(tmp_path):
         again = load(tmp_path / "m.json")
         assert again.result_.message == est.result_.message and again.result_.changed
         assert np.array_equal(again.rank(X), est.rank(X))
-        report = verify(document(est.state_), Table(X, y, None, None, est.state_.columns.names))
+        report = verify(est, Table(X, y, None, None, est.state_.columns.names))
         assert report.holds, report
 
 

@@ -15,7 +15,7 @@ from sklearn.model_selection import cross_val_score
 
 from formulations import pairwise as program
 from formulations.compile import compile_model
-from rerank import Reranker, RerankerCV, describe
+from rerank import Reranker, RerankerCV, describe, verify
 from rerank.certificate import load_proof, save_proof, verify_proof
 from rerank.errors import InputError
 from rerank.io import Table, read_csv
@@ -25,8 +25,6 @@ from rerank.problem import build, problem_of, values_at
 from rerank.ranks import evaluate, list_values
 from rerank.ranks.evaluator import Evaluator
 from rerank.ranks.lists import split
-from rerank.reranker.files import model_file
-from rerank.reranker.files.verify import verify
 from rerank.search import solve
 from rerank.statistics import Pairs
 from tests.cases.examples import SEEDS, examples
@@ -225,9 +223,9 @@ def test_a_proof_a_file_and_a_program_hold(tmp_path):
     assert verify_proof(est.state_.problem, proof).ok
     est.save(tmp_path / "m.json")
     table = Table(X, y, None, None, ("x0", "x1", "x2"), None)
-    assert verify(model_file.read(tmp_path / "m.json"), table, proof=proof).holds
+    assert verify(tmp_path / "m.json", table, proof=proof).holds
     moved = Table(X, y[::-1].copy(), None, None, table.feature_names, None)
-    assert not verify(model_file.read(tmp_path / "m.json"), moved, proof=proof).holds
+    assert not verify(tmp_path / "m.json", moved, proof=proof).holds
 
 
 def test_utilities_have_ranksvm_first_and_corrections_of_it():

@@ -15,8 +15,7 @@ from rerank.problem import Problem, problem_of
 from rerank.reranker.files.export import imported
 from rerank.reranker.solve.program import state
 from rerank.search import solve
-from rerank.solvers import gateway, highs
-from rerank.solvers.outcome import Options
+from rerank.solvers import Options, gateway, highs
 from rerank.statistics import parse
 from tests.oracles.anchored import best
 from tests.search.test_margins import CASES, levels

@@ -13,8 +13,7 @@ from rerank.errors import CertificateError
 from rerank.ranks.rationals import CLOSED
 from rerank.reranker.solve.program import chosen_formulation, shares_optimum
 from rerank.reranker.solve.verified import verified
-from rerank.solvers import gateway, highs
-from rerank.solvers.outcome import Holds, Stop
+from rerank.solvers import Holds, Stop, gateway, highs
 from tests.oracles.oracle import optimum
 from tests.reranker.test_reranker import lists, table
 

@@ -7,11 +7,10 @@ import pandas as pd
 import pytest
 
 import rerank
-from rerank import Reranker, RerankerCV
+from rerank import Reranker, RerankerCV, verify
 from rerank.errors import InfeasibleError, InputError
 from rerank.io import read_table
 from rerank.reranker.files import model_file
-from rerank.reranker.files.verify import verify
 from tests.cases.refuses import refuses
 from tests.cli.commands import run
 

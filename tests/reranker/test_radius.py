@@ -8,10 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestClassifier
 
-from rerank import Reranker
+from rerank import Reranker, verify
 from rerank.ranks import evaluate
 from rerank.reranker.files import model_file
-from rerank.reranker.files.verify import verify
 from rerank.statistics import Window
 from tests.cases.drawn import as_table, read_back
 

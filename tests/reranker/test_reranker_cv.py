@@ -13,12 +13,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import rerank
-from rerank import Reranker, RerankerCV, search
+from rerank import Reranker, RerankerCV, describe, search
 from rerank.errors import InputError
 from rerank.io.page import as_html
 from rerank.ranks import evaluate
 from rerank.reranker import fit as fitting
-from rerank.reranker.describe import describe
 from rerank.reranker.selection import held_out
 from rerank.statistics import parse
 from tests.cases.refuses import refuses

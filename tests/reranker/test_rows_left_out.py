@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rerank import Reranker
+from rerank import Reranker, verify
 from rerank.certificate import certify
 from rerank.reranker import training
 from rerank.reranker.files import model_file
-from rerank.reranker.files.verify import verify
 from tests.cases.drawn import as_table, read_back
 
 pa = pytest.importorskip("pyarrow")

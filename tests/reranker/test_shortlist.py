@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from rerank.ranks.lists import number_lists
+from rerank.ranks import number_lists
 from rerank.ranks.positions import snap
 from rerank.reranker.training import cut, list_heads, shortlist, stack
 

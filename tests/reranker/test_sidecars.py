@@ -14,13 +14,12 @@ import pytest
 
 from formulations import mps
 from formulations.compile import compile_model
-from rerank import Reranker
+from rerank import Reranker, verify
 from rerank.errors import CertificateError, InputError
 from rerank.io import Table
 from rerank.reranker.estimator import restored
 from rerank.reranker.files.document import document
 from rerank.reranker.files.export import imported
-from rerank.reranker.files.verify import verify
 from rerank.solvers import gateway
 from tests.cases.mutants import json_mutants, signed
 from tests.cases.refuses import refuses

@@ -8,12 +8,11 @@ import pytest
 from sklearn.base import BaseEstimator, TransformerMixin
 
 import rerank
-from rerank import Reranker, RerankerCV, datasets
+from rerank import Reranker, RerankerCV, datasets, verify
 from rerank.ranks import evaluate
 from rerank.reranker.estimator import restored
 from rerank.reranker.files import model_file
 from rerank.reranker.files.export import imported
-from rerank.reranker.files.verify import verify
 from rerank.scorers import Squares
 from rerank.solvers import gateway
 from tests.cases.drawn import as_table, read_back
@@ -71,7 +70,7 @@ def test_a_model_with_squares_is_saved_without_pickle_verified_and_says_what_a_s
     assert (tmp_path / "n.json").read_bytes() == (tmp_path / "m.json").read_bytes()
     table = as_table(est, X, y)
     assert table.feature_names == ("size", "heat", "age")
-    checked = verify(model_file.read(tmp_path / "m.json"), table)
+    checked = verify(tmp_path / "m.json", table)
     assert checked.holds and any(check.name == "settings.squares" for check in checked.checks)
     # Another mean is another column, and another fit.
     body = json.loads((tmp_path / "m.json").read_text())

@@ -8,15 +8,12 @@ import pytest
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
-from rerank import Reranker, datasets, load
+from rerank import Reranker, datasets, describe, load, verify
 from rerank.errors import InputError
 from rerank.io import Table
 from rerank.metrics import make_ranking_scorer
-from rerank.ranks import evaluate
-from rerank.ranks.evaluate import list_values
-from rerank.reranker.describe import describe
+from rerank.ranks import evaluate, list_values
 from rerank.reranker.files.document import document
-from rerank.reranker.files.verify import verify
 from rerank.scorecard import Scorecard
 from rerank.statistics import parse
 from tests.cases.examples import SEEDS, examples

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
-from rerank import Reranker
+from rerank import Reranker, verify
 from rerank.errors import InputError
 from rerank.io import Table
 from rerank.reranker.files import document as files
 from rerank.reranker.files import model_file
 from rerank.reranker.files.document import document, state_of
-from rerank.reranker.files.verify import refitted, verify
+from rerank.reranker.files.verify import refitted
 from tests.cases.drawn import as_table
 from tests.cases.models import CASES, PROVED, fitted, noisy, surviving
 from tests.cases.mutants import signed
@@ -42,7 +42,7 @@ def forged(case, proof=None, result=(), **changes):
     est, given = fitted(case)
     doc = document(est.state_)
     body = model_file.to_dict(replace(doc, result={**doc.result, **dict(result)}, **changes))
-    return verify(model_file.from_dict(signed(body)), given, "m.json", proof and est.result_.proof)
+    return verify(model_file.from_dict(signed(body)), given, proof and est.result_.proof, where="m.json")
 
 
 @pytest.mark.parametrize(
@@ -215,7 +215,7 @@ def test_a_head_of_equal_rows():
     # A fitted model whose head ties on another table, and the reverse.
     other, _ = fitted("shortlist")
     wide = Table(np.ones((20, 3)) * X, y, None, None, other.state_.columns.names)
-    assert not verify(document(other.state_), wide).holds
+    assert not verify(other, wide).holds
 
 
 def test_a_table_without_labels_or_of_other_rows_states_no_problem():

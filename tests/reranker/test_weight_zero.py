@@ -8,12 +8,11 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold, KFold
 
-from rerank import Reranker, RerankerCV
+from rerank import Reranker, RerankerCV, verify
 from rerank.errors import InputError
 from rerank.io import Table
 from rerank.ranks import count_empty, evaluate, list_values
 from rerank.reranker.files.document import document
-from rerank.reranker.files.verify import verify
 from rerank.scorers import RankSVM, RoBiRank, TopPush
 from rerank.scorers.conversions import count_pairs
 from tests.cases.refuses import refuses
@@ -156,12 +155,12 @@ def test_a_model_and_its_proof_verify_with_the_whole_table(lists):
     names = ("x0", "x1", "x2")
     words = None if qid is None else qid.astype(str).astype(object)
     whole = Table(X, y.astype(float), words, None, names, sample_weight=weight)
-    report = verify(document(est.state_), whole, proof=est.result_.proof)
+    report = verify(est, whole, proof=est.result_.proof)
     assert report.holds, [check for check in report.checks if not check.holds]
     there = weight > 0
     known = None if words is None else words[there]
     some = Table(X[there], y[there].astype(float), known, None, names, sample_weight=weight[there])
-    assert verify(document(est.state_), some, proof=est.result_.proof).holds
+    assert verify(est, some, proof=est.result_.proof).holds
     all_rows = Table(X, y.astype(float), words, None, names)
     refuses("out-of-fold scores of", verify, document(est.state_), all_rows)
 

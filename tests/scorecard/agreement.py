@@ -13,8 +13,7 @@ import numpy as np
 
 from formulations import mps
 from rerank.errors import InputError
-from rerank.solvers import gateway
-from rerank.solvers.outcome import Holds
+from rerank.solvers import Holds, gateway
 from tests.cases.cards import draw
 from tests.scorecard import oracle
 

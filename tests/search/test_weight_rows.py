@@ -9,8 +9,7 @@ import pytest
 from rerank.problem import broken
 from rerank.reranker.solve.program import state
 from rerank.search import solve
-from rerank.solvers import highs
-from rerank.solvers.outcome import Options
+from rerank.solvers import Options, highs
 from tests.cases.search import by_rows
 from tests.oracles.comparisons import check_search
 from tests.search.rows_agreement import drawn

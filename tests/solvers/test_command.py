@@ -19,8 +19,7 @@ from formulations.solutions import parse_solution
 from rerank import Reranker
 from rerank.cli import app
 from rerank.errors import SolverError
-from rerank.solvers import commands, gateway, pulp
-from rerank.solvers.outcome import Stop
+from rerank.solvers import Stop, commands, gateway, pulp
 from tests.cases.hand_programs import auc, knapsack
 
 NEEDLESS = ("pyomo", "sklearn", "numba", "pulp", "pandas", "matplotlib", "pyscipopt", "joblib", "gurobipy")

@@ -17,9 +17,9 @@ import pytest
 from formulations import mps
 from formulations.solutions import read_solution
 from rerank.errors import InputError, SolverError
-from rerank.solvers import gateway, pulp
+from rerank.solvers import Holds, Options, Outcome, Stop, gateway, pulp
 from rerank.solvers.commands import SOLVERS
-from rerank.solvers.outcome import Holds, Options, Outcome, Point, Stop, verified
+from rerank.solvers.outcome import Point, verified
 from tests.cases.hand_programs import auc, infeasible, knapsack, need
 
 OUTSIDE = ["cbc", "glpk", "scip"]

@@ -14,9 +14,9 @@ import pytest
 
 from formulations import mps
 from formulations.solutions import read_solution
-from rerank.solvers import commands, gateway
+from rerank.solvers import Holds, Options, Stop, commands, gateway
 from rerank.solvers.commands import MODEL
-from rerank.solvers.outcome import ENDINGS, Holds, Options, Stop
+from rerank.solvers.outcome import ENDINGS
 from tests.cases.hand_programs import auc, infeasible, knapsack
 
 GUROBI = commands.SOLVERS["gurobi"]

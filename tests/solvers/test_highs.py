@@ -14,8 +14,8 @@ import pytest
 
 from rerank.errors import InputError, SolverError
 from rerank.errors.stops import attended, current
-from rerank.solvers import highs
-from rerank.solvers.outcome import Holds, Options, Point, Progress, Stop, reasons
+from rerank.solvers import Holds, Options, Progress, Stop, highs
+from rerank.solvers.outcome import Point, reasons
 from rerank.solvers.progress import claims, line, live, throttled
 from tests.cases.hand_programs import auc, every_bound, knapsack, linear, mixed_signs, point, program
 

@@ -7,9 +7,9 @@ from typer.testing import CliRunner
 from formulations import mps
 from rerank.cli import app
 from rerank.errors import InputError, SolverError
-from rerank.solvers import gateway, pulp
+from rerank.solvers import Holds, Options, Stop, gateway, pulp
 from rerank.solvers.commands import SOLVERS
-from rerank.solvers.outcome import COMMON, Holds, Options, Stop
+from rerank.solvers.outcome import COMMON
 from tests.cases.hand_programs import auc, knapsack, need
 
 OUTSIDE = ["cbc", "glpk", "scip"]

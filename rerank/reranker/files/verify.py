@@ -6,6 +6,7 @@ compared with the one that follows, or is named in the report: as *open*, if it 
 as *taken as given*.
 """
 
+import os
 import warnings
 from collections.abc import Iterator
 from dataclasses import MISSING, dataclass, fields, replace
@@ -15,8 +16,9 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
-from rerank.certificate import ideal_value, verify_proof
+from rerank.certificate import ideal_value, load_proof, verify_proof
 from rerank.errors import CertificateError, InputError
 from rerank.io.frames import is_frame, is_sparse
 from rerank.io.labels import TwoLabels
@@ -31,6 +33,7 @@ from rerank.reranker.cross_fit import Staged, folds_of
 from rerank.reranker.data import Arguments, Data, Weights, checked
 from rerank.reranker.describe import Result
 from rerank.reranker.files import document as documents
+from rerank.reranker.files import model_file
 from rerank.reranker.files.model_file import SQUARES, ModelDocument, usable
 from rerank.reranker.first_stage import name_of
 from rerank.reranker.fit import concluded
@@ -157,21 +160,53 @@ class Report:
 
 
 def verify(
-    doc: ModelDocument,
+    model: Any,
     table: Table | None = None,
-    where: str = "the model",
-    proof: Proof | None = None,
+    proof: Proof | str | os.PathLike[str] | None = None,
     *,
     first_stage: Any = None,
     query_weight: Weights = None,
     without_data: bool = False,
+    where: str | None = None,
 ) -> Report:
-    """Recompute a model's claims from its training ``table``, and check its bound with the search's proof.
+    """Recompute a model's claims from the table of its fit, in rational arithmetic, and its bound with the proof.
 
-    ``where`` is the model's name in messages. Without the first stage of a model that does not hold its own, only the
-    file is checked; weights of lists are as they were given to ``fit``. With ``without_data`` the table may be missing,
-    or the digest of the model's data: the report names what was not checked.
+    Parameters
+    ----------
+    model : path, fitted Reranker or RerankerCV, or ModelDocument
+        A model file, or what :meth:`Reranker.save` would write.
+    table : Table, optional
+        The rows of the fit, as :func:`rerank.io.read_table` reads them.
+    proof : Proof or path, optional
+        ``result_.proof`` of a fit with ``proof=True``, or the file that holds it.
+    first_stage : fitted estimator, optional
+        That of a model which does not hold its own; without it only the file is checked.
+    query_weight : mapping or array-like, optional
+        Weights of lists, as they were given to ``fit``; no table holds them.
+    without_data : bool
+        The table may be missing, or the digest of the model's data: the report names what was not checked.
+    where : str, optional
+        The model's name in messages.
+
+    Returns
+    -------
+    Report
+        ``holds``, ``complete``, ``outcome``, ``checks`` and ``not_looked_at``. It prints itself.
+
+    Raises
+    ------
+    InputError
+        For a file that is no model, or a table that cannot be the one of the fit.
     """
+    where = where or (str(model) if isinstance(model, str | os.PathLike) else "the model")
+    proof = load_proof(proof) if isinstance(proof, str | os.PathLike) else proof
+    if isinstance(model, str | os.PathLike):
+        doc = model_file.read(model)
+    elif isinstance(model, ModelDocument):
+        doc = model
+    else:
+        check_is_fitted(model, "result_")
+        doc = documents.document(model.state_)
     if table is None and not without_data:
         raise InputError(
             "There is no table to recompute the model from; give the one it was fitted on, or ask for a check "
@@ -497,7 +532,7 @@ def refit(
         )
     if doc.settings.get("weighted_lists") and query_weight is None:
         raise InputError(
-            f"{where} was fitted with weights of lists, which no table holds; verify it from Python, with query_weight."
+            f"{where} was fitted with weights of lists, which no table holds; give query_weight to rerank.verify."
         )
     state = documents.state_of(doc, first_stage, where)
     if state.task.quotas and table.people is None:

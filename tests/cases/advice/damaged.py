@@ -15,14 +15,13 @@ from unittest.mock import patch
 import numpy as np
 import pandas as pd
 
-from rerank import RerankerCV, load
-from rerank.certificate import proof_file
-from rerank.certificate.proof_file import FORM, load_proof, save_proof
+from rerank import RerankerCV, load, verify
+from rerank.certificate import load_proof, proof_file, save_proof
+from rerank.certificate.proof_file import FORM
 from rerank.io import read_csv
 from rerank.io.archive import read_archive, write_archive
 from rerank.latent import LatentRoBiRank
 from rerank.reranker.files import model_file as files
-from rerank.reranker.files.verify import verify
 from rerank.solvers import gateway
 from tests.cases.advice import (
     Row,
@@ -156,7 +155,18 @@ MODELS |= {
 
 
 def checked(table: Any, path: str = "m.json"):
-    return verify(files.read(path), table, path)
+    return verify(path, table)
+
+
+def of_lists(**options: Any) -> Any:
+    """The verification of a fit of two lists, of which one counts three times."""
+    text = "q,hit,a,b\n" + "".join(
+        f"{k % 2},{int(y)},{a!r},{b!r}\n" for k, (y, (a, b)) in enumerate(zip(Y, X.tolist()))
+    )
+    table = read_csv(write("q.csv", text), label="hit", qid="q")
+    rows = pd.DataFrame(table.X, columns=["a", "b"])
+    weighted = fit(rows, table.y, qid=table.qid, query_weight={"0": 3.0})
+    return verify(saved(weighted), table, **options)
 
 
 def own_table(**options: Any):
@@ -187,6 +197,9 @@ TABLES = {
     ),
     "The table has {} columns and {} was fitted on {}; give the table of the fit": Row(
         lambda: checked(own_table(features=["a"]), model_file()), lambda: checked(own_table(), model_file()).holds
+    ),
+    "which no table holds; give query_weight to rerank.verify": Row(
+        of_lists, lambda: of_lists(query_weight={"0": 3.0}).holds
     ),
     "another shortlist follows from it; give that one": Row(
         lambda: command("export", model_file(), write("n.csv", "hit,a,b\n1,2,3\n0,4,5\n"), "p.mps"),

@@ -13,8 +13,7 @@ from formulations import auc, mixed, mps, pairwise, pos_top, resolved_rank, subr
 from formulations.compile import compile_model
 from formulations.data import Unit, units_from_labels
 from rerank.reranker.files.export import imported
-from rerank.solvers import gateway
-from rerank.solvers.outcome import Options
+from rerank.solvers import Options, gateway
 from tests.cases.advice import Row, data, est, fit, promised, write
 
 X = data(8)[0]

@@ -9,12 +9,11 @@ import pandas as pd
 
 from formulations import mixed, resolved_rank
 from formulations.data import Unit
-from rerank import Reranker
+from rerank import Reranker, verify
 from rerank.certificate import certify
 from rerank.io import read_table
 from rerank.problem import Quota, problem_of
 from rerank.reranker.files import model_file
-from rerank.reranker.files.verify import verify
 from rerank.statistics import parse
 from tests.cases.advice import Row, command, succeeds
 

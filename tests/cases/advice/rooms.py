@@ -7,16 +7,15 @@ import pandas as pd
 import scipy.sparse
 from sklearn.linear_model import LogisticRegression
 
-from rerank import fusion, plots, scorers
+from rerank import evaluate_runs, fusion, plots, scorers
 from rerank.certificate import Certificate, certify, leaf_boxes
 from rerank.io import read_csv, read_svmlight
 from rerank.latent import LatentRoBiRank, split_log
 from rerank.latent import evaluate as evaluate_latent
 from rerank.perturb import merge_duplicates, perturb_rows, perturb_weights, theorem_applies
-from rerank.problem import problem_of
-from rerank.problem.values import values_at
+from rerank.problem import problem_of, values_at
 from rerank.ranks import evaluate
-from rerank.ranks.runs import differences, evaluate_runs, run_values
+from rerank.ranks.runs import differences, run_values
 from rerank.scorers import RankSVM, RoBiRank, TableLogistic, TopPush
 from rerank.search import solve
 from rerank.statistics import parse

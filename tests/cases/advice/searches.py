@@ -25,14 +25,13 @@ from rerank import RerankerCV, plots
 from rerank.certificate import certify, check_claim, leaf_boxes
 from rerank.cli import ranking
 from rerank.cli.inputs import read_for
+from rerank.perturb import perturb_rows, perturb_weights
 from rerank.ranks import evaluate, weighted_gains
-from rerank.ranks.perturb import perturb_rows, perturb_weights
 from rerank.ranks.runs import run_values
 from rerank.scorers import RankSVM, RoBiRank, TableLogistic, TopPush
 from rerank.search import run as search_run
 from rerank.search import sizes
-from rerank.solvers import gateway, highs
-from rerank.solvers.outcome import Options
+from rerank.solvers import Options, gateway, highs
 from rerank.statistics import parse, presentation
 from tests.cases.advice import (
     Row,
