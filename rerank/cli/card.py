@@ -128,7 +128,10 @@ def apply(
         raise InputError(f"{output} names no format; write to a .csv file.")
     check_outputs([card, *with_ideal(data)], {"--output": output})
     found, _, table = _read_for(card, data, **columns)
-    names, totals = row_names(table), found.total(named_table(table))
+    rows_of = named_table(table)
+    names, totals = row_names(table), found.total(rows_of)
+    if gaps := found.gaps(rows_of):
+        say(f"Rows that miss a value the card asks for: {gaps}. A question about it counts as answered by no.")
     known = bool(found.totals)
     risk = found.risk(totals).tolist() if known else [None] * len(table)
     flagged = found.flags(totals).tolist() if known or found.cut is not None else [None] * len(table)

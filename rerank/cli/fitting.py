@@ -42,7 +42,9 @@ def fit(
     safeguard: Annotated[
         float | None, typer.Option(help="Standard errors that a lead on held-out rows has to exceed (2).")
     ] = None,
-    holdout: Annotated[float | None, typer.Option(help="Share of the rows that a second fit is judged by.")] = None,
+    holdout: Annotated[
+        float | None, typer.Option(help="Share of the rows that judge a second fit, as 1/2, 1/3, 1/4 ...")
+    ] = None,
     plot: Annotated[
         Path | None,
         typer.Option(

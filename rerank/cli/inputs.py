@@ -37,7 +37,7 @@ COLUMNS = {
     "groups": "column of what rows belong together, such as a person; folds keep it whole.",
     "people": "column of the kind of row that --quota counts.",
     "positive": "the label of the rows to find, where labels are words.",
-    "features": "columns to use, with commas between; all by default, those with text for logistic alone.",
+    "features": "columns to use, with commas between; all by default. Those with text are for logistic and cards.",
     "texts": "columns whose numbers are names, such as postal codes, with commas between.",
     "delimiter": "what separates the columns, one character or tab.",
 }

@@ -56,7 +56,9 @@ def rank(
     check_one_list(plot, table)
     est = ranker(doc, model)
     with warnings_said(InputWarning):
-        places, scores = est.rank(table.X, table.qid), est.list_scores(table.X, table.qid)
+        # The scores of a run order its lines; a person compares them with those of the first stage.
+        scored = est.list_scores if output is not None and output.suffix != ".csv" else est.decision_function
+        places, scores = est.rank(table.X, table.qid), scored(table.X, table.qid)
     names = row_names(table)
     lists = [(str(name), rows[places[rows].argsort()]) for name, rows in rows_by_list(table.qid, len(table))]
     if output is not None:
@@ -75,8 +77,9 @@ def rank(
 
         names_shown = [*([] if table.qid is None else ["list"]), "place", "id", "score"]
         cells = [[f"{row[name]:.6g}" if name == "score" else row[name] for name in names_shown] for row in shown]
+        numbered = "row" if table.ids is not None else "row from 0"
         sides = ["left" if name in ("list", "id") else "right" for name in names_shown]
-        tell(as_text([Cells([["row" if name == "id" else name for name in names_shown], *cells], sides)]))
+        tell(as_text([Cells([[numbered if name == "id" else name for name in names_shown], *cells], sides)]))
         if len(shown) < len(table):
             tell(f"{len(shown)} of {len(table)} rows; --top 0 prints all.")
     if plot is not None:

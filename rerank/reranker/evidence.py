@@ -105,7 +105,8 @@ class Evidence:
     def _unclear(self, option: int) -> bool:
         """Whether an option does not lead by what the safeguard asks, so that something else kept the null away."""
         lead, error = self.leads[option], self.errors[option]
-        return self.safeguard > -math.inf and lead is not None and not lead - self.safeguard * (error or 0.0) > 0
+        asked = self.safeguard > -math.inf and not self.remark  # another rule than that of the safeguard
+        return asked and lead is not None and not lead - self.safeguard * (error or 0.0) > 0
 
     @property
     def ending(self) -> str:

@@ -257,8 +257,13 @@ def _ready(first_stage: Any, rows: Rows) -> tuple[FirstStage, Floats] | None:
     if isinstance(first_stage, str):
         if is_own_name(first_stage) or first_stage not in rows.columns.inputs:
             return None
-        coef = np.zeros(len(rows.columns.inputs))
-        coef[rows.columns.inputs.index(first_stage)] = 1.0
+        coef, place = np.zeros(len(rows.columns.inputs)), rows.columns.inputs.index(first_stage)
+        if place not in rows.columns.numeric:
+            raise InputError(
+                f"first_stage is the column {first_stage!r}, which holds no numbers or misses some; fill the scores "
+                "in, or drop the rows without one."
+            )
+        coef[place] = 1.0
         stage = FirstStage(f"column {first_stage}", None, coef, frozen=True)
         return stage, stage.scores(rows)
     if isinstance(first_stage, np.ndarray | list | tuple) or type(first_stage).__name__ == "Series":

@@ -15,7 +15,7 @@ from rerank.io.options import whole
 from rerank.io.page import Cells, Part, Readable, Words, as_markdown
 from rerank.scorecard import export, files
 from rerank.scorecard.files import Total
-from rerank.scorecard.questions import Question
+from rerank.scorecard.questions import MISSING, Question
 
 MOST_POINTS = 10**6  # points of a question, at most, and at least with a minus
 Z = 1.959963984540054  # standard deviations of the normal distribution that leave 2.5 % on either side
@@ -179,6 +179,13 @@ class Card(Readable):
     def total(self, X: Any) -> NDArray[np.int64]:
         """Total of each row of a table (n, d)."""
         return np.asarray(self.points, dtype=np.int64) @ self.answers(X).astype(np.int64)
+
+    def gaps(self, X: Any) -> int:
+        """Number of rows (n, d) that miss a value of a column of the card, of which no question asks whether it is."""
+        told = {question.column for question in self.questions if question.sign == MISSING}
+        asked = [one for one in dict.fromkeys(question.column for question in self.questions) if one not in told]
+        missed = [Question(name, MISSING).answers(X) for name in asked]
+        return int(np.any(missed, axis=0).sum()) if missed else 0
 
     def risk(self, totals: Any) -> NDArray[np.float64]:
         """Share of relevant rows that is expected at each total, by the rows of the fit.

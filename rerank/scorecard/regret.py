@@ -77,6 +77,8 @@ class Regret(Readable):
             error = self.error if self.error is not None and math.isfinite(self.error) else None
             ends = "" if error is None else f" (95 %: {self.lead - Z * error:+.4g} to {self.lead + Z * error:+.4g})"
             found.append(Words(f"On rows held out, a card found on the other rows leads by {self.lead:+.4g}{ends}."))
+            if self.lead < 0:
+                found.append(Words("A card in use that was fitted on these rows has seen those held out as well."))
         if self.better:
             found += [Words("The best card:"), *self.best.parts()]
         return found

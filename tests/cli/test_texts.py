@@ -66,7 +66,7 @@ def test_a_file_with_texts_and_gaps_is_fitted_and_ranked_as_in_python(files):
     X = to_come.drop(columns="failed")
     order = np.argsort(est.rank(X))
     assert [int(row["id"]) for row in rows] == order.tolist()
-    assert [row["score"] for row in rows] == est.list_scores(X)[order].tolist()
+    assert [row["score"] for row in rows] == est.decision_function(X)[order].tolist()
     told = answer(run("score", "m.json", new, "--json"))
     assert told["value"] == est.score(X, to_come["failed"])
     run("verify", "m.json", known, code=3)  # the proof was not asked for
@@ -111,7 +111,7 @@ def test_a_model_of_python_reads_its_texts_as_they_were(folder):
     est = Reranker(**OPTIONS).fit(X, frame["failed"])
     est.save("m.json")
     rows = answer(run("rank", "m.json", "t.csv", "--top", 0, "--json"))["rows"]
-    np.testing.assert_array_equal([row["score"] for row in rows], np.sort(est.list_scores(X))[::-1])
+    np.testing.assert_array_equal([row["score"] for row in rows], np.sort(est.decision_function(X))[::-1])
 
 
 def test_what_a_column_holds_is_told_by_its_first_entry_or_by_name(folder):

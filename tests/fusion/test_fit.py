@@ -114,6 +114,13 @@ def test_documents_beyond_the_depth_are_no_candidates():
     assert found.result_.statistic == pytest.approx(naive.mean_ndcg(fused, qrels), abs=1e-9)
 
 
+def test_what_is_taken_though_it_trails_is_told_by_its_own_rule():
+    runs, qrels = naive.made(24, (1.0, 1.0), seed=4, length=14, kept=9)
+    told = ScoreFusion(cv=2, radius=0.0, **QUICK).fit(runs, qrels).evidence_
+    assert told.chosen is not None and told.leads[told.chosen] < 0
+    assert told.reason == told.remark and "breaks" not in " ".join(told.sentences())
+
+
 def test_folds_choose_a_weighting_that_is_clearly_better():
     runs, qrels = naive.made(24, (2.0, 0.0), seed=1, kept=25)
     found = ScoreFusion(cv=3, node_limit=0, **QUICK).fit(runs, qrels)

@@ -115,7 +115,10 @@ class Report:
     def outcome(self) -> str:
         """The outcome in a sentence."""
         if not self.holds:
-            return "The files contradict each other; do not use this model."
+            return (
+                "The files contradict each other: another table than that of the fit, or a changed file; do not use "
+                "this model with them."
+            )
         return "Everything stated holds." if self.complete else "All that could be checked holds."
 
     @property

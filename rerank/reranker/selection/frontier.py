@@ -25,6 +25,11 @@ from rerank.reranker.training import Training, stated
 from rerank.scorecard.frontier import OVER, Frontier, Step, nested
 from rerank.scorecard.result import four, rounded_up
 
+HALVES = (
+    "A tied pair is one half in values and bounds. The weights of a size are the best with ties as lost, so that other "
+    "columns may have more, up to the bound."
+)
+
 FITS_SHARE = 0.6  # share of the time for the fits on all rows; the rest is for the folds
 POINTS_SHARE = 0.5
 """Share of the time of a fit, at most, for good weights without a proof, with which the search begins."""
@@ -64,7 +69,10 @@ def frontier_of(
     by, left = f"{folds} folds, each with its own columns" if held_out else "", data.rows.columns.left_out
     notes = [*data.notes]
     notes += [f"Left out, because they hold no numbers or miss some: {listed(left)}."] if left else []
-    return Frontier(statistic.name, "column", nested(steps), by, tuple(notes))
+    every = nested(steps)
+    if statistic.ties == "average" and not all(one.proved for one in every):
+        notes += [HALVES]
+    return Frontier(statistic.name, "column", every, by, tuple(notes))
 
 
 def _fits(data: Data, options: dict[str, Any], most: int, clock: Clock) -> list[Step]:

@@ -11,7 +11,7 @@ REASONS = {
     "Lower bound:\\s+(\\S+)": "no advice",
     "NAME {} FREE": "no advice",
     "Ray did not start {} workers of {} cores within {} seconds; see in `ray status` what uses the cores, free some, or choose a smaller n_shards.": "needs a cluster",
-    "The files contradict each other; do not use this model.": "says that nothing helps",
+    "The files contradict each other: another table than that of the fit, or a changed file; do not use this model with them.": "says that nothing helps",
     "a list has a negative gain, weight or scale, or coefficients that fall": "no advice",
     "check the memory of the machines": "needs a cluster that loses its workers",
     "check the memory of the machines and call fit again, which goes on from {}": "needs a cluster that loses its workers",

@@ -21,6 +21,7 @@ from rerank.reranker.selection.comparison import Boosted
 from rerank.scorers import Squares, TopPush
 from tests.cases.advice import FRAME, QID, Row, X, Y, data, est, fit, proved, same
 
+GAPS = FRAME.assign(b=np.where(np.arange(len(X)) == 1, np.nan, X[:, 1]))
 WORDS = pd.DataFrame({"a": X[:, 0], "word": np.where(X[:, 1] > 0, "up", "down")})
 
 
@@ -349,6 +350,9 @@ FIRST_STAGES = {
         lambda: fit(first_stage=LogisticRegression().fit(X, GRADES)),
         lambda: [fit(first_stage=each) for each in (LogisticRegression().fit(X, Y), LinearRegression().fit(X, GRADES))],
     ),
+    "which holds no numbers or misses some; fill the scores in, or drop the rows without one": Row(
+        lambda: fit(GAPS, first_stage="b"), lambda: proved(fit(GAPS.fillna(0.0), first_stage="b"))
+    ),
     "so it is kept as it is, and its numbers here are of rows that it has seen; raise time_limit": Row(
         lambda: fit(first_stage=LogisticRegression(), time_limit=0.0, radius=1.0),
         lambda: fit(first_stage=LogisticRegression(), radius=1.0).result_.value >= 0,
@@ -356,7 +360,7 @@ FIRST_STAGES = {
 }
 
 FOLDS = {
-    "lower cv, give more data, or fit without folds: a Reranker, or rerank fit --free": Row(
+    "ask for fewer, give more data, or fit without folds: a Reranker, or rerank fit --free": Row(
         lambda: choose(y=(np.arange(40) < 2) * 1, cv=9), lambda: evidence(choose(y=(np.arange(40) < 2) * 1, cv=2))
     ),
     "give more data, or fit without folds: a Reranker, or rerank fit --free": Row(

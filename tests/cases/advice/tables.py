@@ -270,7 +270,7 @@ CSV = {
         lambda: read_csv(with_cell("i.csv", "inf", "a"), label="hit"),
         lambda: len(read_csv(without_line("j.csv", "i.csv"), label="hit")) == 39,
     ),
-    "fill the value in or drop the row or the column": Row(
+    "fill the value in, or drop the row; a fit can do without the column, too": Row(
         lambda: read_csv(with_cell("i.csv", "", "a"), label="hit", features=["a", "b"]),
         lambda: (
             len(read_csv(without_line("j.csv", "i.csv"), label="hit", features=["a", "b"])) == 39
