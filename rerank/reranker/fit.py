@@ -114,7 +114,10 @@ def concluded(
         weights = np.zeros(0) if problem is None else problem.unchanged
         solution = Solution(weights=weights, value=value, bound=value, bound_source="ideal")
     else:
-        if task.epsilon is None and task.solver not in ("search", "none", "file"):
+        by_program = task.solver not in ("search", "none", "file")
+        if problem.by_sum:  # where a search goes first, it keeps smaller margins than programs do
+            by_program = task.solver == "none" or (by_program and not task.presolve)
+        if task.epsilon is None and by_program:
             problem = problem.with_epsilon(safe_epsilon(problem))
             training = replace(training, problem=problem)
         notes += notes_on_near_rows(problem)

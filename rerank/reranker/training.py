@@ -23,7 +23,7 @@ from rerank.reranker.cross_fit import Staged
 from rerank.reranker.data import Data
 from rerank.reranker.first_stage import FirstStage, top_of
 from rerank.reranker.solution import ShortlistInfo
-from rerank.reranker.solve.program import SMALLEST_DEFAULT, normalised
+from rerank.reranker.solve.program import SMALLEST_DEFAULT, normalised, smallest_by_sum
 from rerank.reranker.task import Task
 from rerank.statistics import RankStatistic
 
@@ -188,6 +188,9 @@ def stated(data: Data, task: Task, first: Staged | None) -> tuple[Task, Training
         problem, features, cut = _corrections(data, task, scores, coef, weighed, head_rows, features, options)
     elif features.size:
         by_sum = task.normalise == "sum"
+        if by_sum and task.epsilon is None:
+            widths = used[:, features].max(axis=0) / 2 - used[:, features].min(axis=0) / 2
+            options["epsilon"] = smallest_by_sum(widths)
         problem = Problem.build(table[:, features], weighed, signs=task.signs[features], by_sum=by_sum, **options)
         if task.by_score:
             width = Fraction(float(problem.high[0])) - Fraction(float(problem.low[0]))

@@ -195,6 +195,25 @@ def test_weights_of_sum_1_in_the_table_s_units_with_a_margin_of_their_score(solv
     assert est.result_.certificate is not None and est.result_.certificate.pairs_won == won
 
 
+@pytest.mark.parametrize("solver", ["search", "highs"])
+@pytest.mark.parametrize("seed", range(6))
+def test_the_smallest_margin_of_weights_of_sum_1_loses_nothing_to_a_wide_column(solver: str, seed: int) -> None:
+    """Thousands beside units; against the order at each crossing of two rows and between them."""
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([1000 * rng.integers(0, 6, 14), rng.integers(0, 4, 14)]).astype(float)
+    y = rng.integers(0, 2, 14)
+    y[:2] = 0, 1
+    apart = (X[:, None] - X[None])[y[:, None] > y[None]]
+    with np.errstate(all="ignore"):
+        cuts = apart[:, 1] / (apart[:, 1] - apart[:, 0])
+    ends = np.unique([0.0, 1.0, *cuts[(cuts > 0) & (cuts < 1)]])
+    points = [*ends, *((ends[1:] + ends[:-1]) / 2)]
+    most = max(np.mean(apart @ [t, 1 - t] > 1e-9) for t in points)
+    est = Reranker("auc", first_stage=None, normalise="sum", solver=solver, time_limit=20).fit(X, y)
+    assert est.result_.proved and est.result_.value == pytest.approx(most, abs=1e-9)
+    assert est.coef_.sum() == pytest.approx(1.0) and (est.coef_ >= 0).all()
+
+
 def test_normalised_weights_are_saved_verified_and_chosen_by_folds(tmp_path) -> None:
     X, y = table()
     options = {"constraints": ["age >= 0.5"], "normalise": "sum", "time_limit": 5, "solver": "search"}

@@ -50,10 +50,12 @@ def solve(problem: Problem, task: Task, clock: Clock, start: Floats | None = Non
     """Best weights that can be found in the time, verified exactly, and a bound."""
     points_only = task.node_limit == 0 and task.presolve
     unstated_quotas = bool(problem.quotas) and task.formulation != "resolved_rank"
-    if task.solver == "search" or not programs.has_program(problem) or points_only or unstated_quotas:
+    small = problem.by_sum and task.epsilon is None and problem.epsilon < programs.least_epsilon(problem)
+    if task.solver == "search" or not programs.has_program(problem) or points_only or unstated_quotas or small:
         solution, _ = _searched(problem, task, clock, start, SEARCH_ALONE_SHARE)
         if task.solver != "search" and not points_only:
-            what = task.statistic.name if not programs.has_program(problem) else "quotas but resolved_rank"
+            what = "quotas but resolved_rank" if unstated_quotas else "so small a margin (margin= sets a larger one)"
+            what = what if programs.has_program(problem) else task.statistic.name
             solution = solution.noting(f"No program states {what}; the search had all of the time.")
     else:
         if task.epsilon is not None:

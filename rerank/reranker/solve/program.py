@@ -208,6 +208,7 @@ def _preferences(problem: Problem) -> tuple[Indices, Floats]:
 
 
 SMALLEST_DEFAULT = 1e-4
+SMALLEST_BY_SUM = 1e-10  # far above the rounding of scores, 2^-40
 
 FEASIBILITY_TOLERANCE, SAFETY = 1e-6, 10.0
 """Amount by which solvers may violate a row of the program they get, and how many times that a margin is at least.
@@ -220,7 +221,7 @@ def safe_epsilon(problem: Problem, asked: float | None = None) -> float:
     """The margin asked for, or an error if solvers cannot keep it; if none is, the default, or the least safe one. A
     binary off by the tolerance moves its row by the tolerance times its big-M: the largest difference of two rows.
     """
-    least = SAFETY * FEASIBILITY_TOLERANCE * max(1.0, largest_difference(problem))
+    least = least_epsilon(problem)
     if asked is None:
         return max(SMALLEST_DEFAULT, least)
     # A margin of exactly ten tolerances passes, whichever way it was rounded.
@@ -231,6 +232,18 @@ def safe_epsilon(problem: Problem, asked: float | None = None) -> float:
             "solver='search' has no tolerance."
         )
     return asked
+
+
+def least_epsilon(problem: Problem) -> float:
+    """The least margin that solvers of programs can keep."""
+    return SAFETY * FEASIBILITY_TOLERANCE * max(1.0, largest_difference(problem))
+
+
+def smallest_by_sum(widths: Floats) -> float:
+    """The default margin of weights of sum 1, in the widest of the columns' ranges (p,): the smallest range has the
+    share that each range has elsewhere, since weights cannot make up for it.
+    """
+    return max(SMALLEST_DEFAULT * float(widths.min() / widths.max()), SMALLEST_BY_SUM)
 
 
 SHORT, MOST_AT_ONCE = 64, 4_000_000
