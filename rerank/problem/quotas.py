@@ -20,10 +20,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InfeasibleError, InputError, nearest
-from rerank.problem.lists import Indices, RankedList
+from rerank.problem.lists import Floats, Indices, RankedList
+from rerank.ranks.positions import BINARY_PLACES
 
 _TEXT = re.compile(r"(?:at (?P<side>least|most) )?(?P<count>\d+) of (?P<name>.+) among the first (?P<first>\d+)$")
 MOST = 2**40  # largest number of a quota
+APART = 2.0 ** (1 - BINARY_PLACES)
+"""Scores so far apart are not equal when they are rounded for a ranking; a point that meets a quota does so by more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +101,14 @@ def demands(quotas: Sequence[Quota], lists: Sequence[RankedList]) -> Iterator[De
             if wanted > min(ahead.size, places):
                 raise InputError(_too_many(quota, item, int(member.sum())))
             yield Demand(quota, number, ahead, others, wanted, rival)
+
+
+def met_by(scores: Floats, quotas: Sequence[Quota], lists: Sequence[RankedList]) -> bool:
+    """Whether an order by scores of the problem's rows (n,), rounded as a ranking has them, meets the quotas."""
+    return all(
+        np.sort(scores[one.ahead])[-one.wanted] > np.sort(scores[one.others])[-one.rival]
+        for one in demands(quotas, lists)
+    )
 
 
 def check_quotas(quotas: Sequence[Quota], lists: Sequence[RankedList]) -> None:

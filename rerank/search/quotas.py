@@ -18,7 +18,7 @@ import numpy as np
 
 from rerank.problem import Problem
 from rerank.problem.lists import Floats, Indices
-from rerank.problem.quotas import Demand, demands
+from rerank.problem.quotas import APART, Demand, demands
 from rerank.search.domain import Domain
 
 AT_ONCE = 2**22  # scores that are held at once
@@ -41,11 +41,13 @@ class QuotaRows(NamedTuple):
         return bool(self.wanted.size)
 
     def lead(self, v: Floats) -> float:
-        """The least lead of a point in normal form; above 0 it meets the quotas, whatever the rounding."""
+        """The least lead of a point in normal form, less :data:`APART`; above 0 it meets the quotas, whatever the
+        rounding.
+        """
         return float(self.leads(v[None])[0])
 
     def leads(self, points: Floats) -> Floats:
-        """The least lead of each point (p, d) over all demands, less what rounding may add; infinite without any."""
+        """That of each point (p, d): the least over all demands, less what rounding may add; infinite without any."""
         found = np.full(len(points), np.inf)
         step = max(1, AT_ONCE // max(len(self.rows), 1))
         for first in range(0, len(points), step):
@@ -53,7 +55,7 @@ class QuotaRows(NamedTuple):
             for a, z, own, wanted, rival in zip(self.begin, self.begin[1:], self.ahead, self.wanted, self.rival):
                 mine = [_largest(scores[:, a : a + own], wanted), _largest(scores[:, a + own : z], rival)]
                 found[first : first + step] = np.minimum(
-                    found[first : first + step], mine[0] - mine[1] - 2.0 * self.tolerance
+                    found[first : first + step], mine[0] - mine[1] - 2.0 * self.tolerance - APART
                 )
         return found
 
@@ -97,19 +99,16 @@ class ExactQuotas:
         return cls(problem, domain, quota_rows(problem, domain.scale, np.inf))
 
     def meets(self, v: Floats) -> bool:
-        """Whether the weights at a point do."""
+        """Whether the weights at a point do, by more than what scores are rounded by for a ranking."""
         if not self.rows.any:
             return True
         lead = self.rows.lead(v)
         if lead > 0 or lead < -4.0 * self.rows.tolerance:
             return lead > 0
-        return self.exactly([Fraction(float(w)) for w in self.domain.weights(v)])
-
-    def exactly(self, weights: list[Fraction]) -> bool:
-        """Whether rational weights in scaled space do."""
-        v = [w / Fraction(float(s)) for w, s in zip(weights, self.domain.scale, strict=True)]
-        features = np.arange(len(v))
-        return all(_leads(one, self, features, v) for one in self._demands)
+        weights = [Fraction(float(w)) for w in self.domain.weights(v)]
+        exact = [w / Fraction(float(s)) for w, s in zip(weights, self.domain.scale, strict=True)]
+        features = np.arange(len(exact))
+        return all(_leads(one, self, features, exact, Fraction(APART)) for one in self._demands)
 
     def inside(self, features: Indices, centre: Floats, half: Floats) -> QuotasInBox:
         """What is left to decide in a box of a support."""
@@ -171,12 +170,14 @@ class QuotasInBox:
                 yield tuple(upper[j] - lower[j] for j in self.features)
 
 
-def _leads(one: Demand, quotas: ExactQuotas, features: Indices, point: list[Fraction]) -> bool:
+def _leads(
+    one: Demand, quotas: ExactQuotas, features: Indices, point: list[Fraction], apart: Fraction = Fraction(0)
+) -> bool:
     def scores(rows: Indices) -> list[Fraction]:
         exact = ([quotas.row(i)[j] for j in features] for i in rows.tolist())
         return sorted(sum((x * v for x, v in zip(row, point, strict=True) if v), Fraction(0)) for row in exact)
 
-    return scores(one.ahead)[-one.wanted] > scores(one.others)[-one.rival]
+    return scores(one.ahead)[-one.wanted] - scores(one.others)[-one.rival] > apart
 
 
 def middles(low: float, high: float, n: int = ANGLES) -> Floats:

@@ -36,6 +36,29 @@ def fitted():
     return Reranker(STAT, quota=QUOTA, time_limit=20.0).fit(X, y, people=kinds)
 
 
+def test_the_order_that_comes_back_keeps_the_quota_where_rows_tie_on_a_grid():
+    """Scores are rounded before they are compared, so weights that part two rows by less than that part none."""
+    rng, fits = np.random.default_rng(0), 0
+    cases = [
+        (np.array([[1, 3], [3, 0], [0, 3], [1, 1], [0, 2.0]]), np.array([1, 1, 0, 0, 1]), np.array(list("ABBAB")), 0, 1)
+    ]
+    for _ in range(40):
+        n, first = int(rng.integers(4, 9)), int(rng.integers(1, 4))
+        X, y = rng.integers(0, 4, (n, 2)).astype(float), rng.integers(0, 2, n)
+        cases.append((X, y, rng.choice(["A", "B"], n), int(rng.integers(0, first + 1)), first))
+    for X, y, kinds, most, first in cases:
+        est = Reranker("precision@2", first_stage=None, solver="search", time_limit=10)
+        est.set_params(quota=f"at most {most} of B among the first {first}")
+        try:
+            scores = est.fit(X, y, people=kinds).decision_function(X)
+        except (InputError, InfeasibleError):
+            continue
+        fits += 1
+        order = np.lexsort((kinds == "A", -scores))  # of equal scores those of B first
+        assert (kinds[order][:first] == "B").sum() <= most
+    assert fits > 20
+
+
 def test_a_quota_is_kept_and_a_first_stage_that_misses_it_is_not(fitted):
     X, y, kinds = table()
     free, result = Reranker(STAT, time_limit=20.0).fit(X, y), fitted.result_

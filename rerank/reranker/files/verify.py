@@ -40,7 +40,7 @@ from rerank.reranker.fit import concluded
 from rerank.reranker.options import KEPT
 from rerank.reranker.solution import KEEPING, ON_WORD, Solution, status_of
 from rerank.reranker.solve.optimise import bounded_by_ideal
-from rerank.reranker.solve.verified import verified
+from rerank.reranker.solve.verified import meets, verified
 from rerank.reranker.state import CUTS, FittedState, first_stage_kept
 from rerank.reranker.training import stated
 
@@ -363,6 +363,8 @@ def _of_file(findings: _Findings, problem: Problem, *_: Any) -> Solution:
     """The file's weights with their exact value; its bound, or that of the ideal lists or of the proof."""
     doc, result, proof = findings.doc, findings.result, findings.proof
     best, bound, source = verified(problem, doc.weights, result.changed), result.bound, result.bound_source
+    if problem.quotas:
+        findings.check("quotas", "kept", "by the order of the scores", meets(problem, doc.weights))
     findings.check("bound not below the value", bound, best.value, Fraction(bound) >= best.certificate.value)
     if proof is not None:
         verdict = verify_proof(problem, proof)

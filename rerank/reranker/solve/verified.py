@@ -12,6 +12,8 @@ from rerank.errors import CertificateError
 from rerank.errors.stops import current
 from rerank.problem import Problem
 from rerank.problem.lists import Floats, Indices
+from rerank.problem.quotas import met_by
+from rerank.ranks.positions import affine, snap
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.solve.program import normalised
 from rerank.search.domain import allowed, sides_of
@@ -63,8 +65,10 @@ def verified(problem: Problem, w: Floats, as_given: bool = False) -> Verified:
 
 
 def meets(problem: Problem, w: Floats) -> bool:
-    """Whether the order by weights meets the quotas, exactly."""
-    return not problem.quotas or meets_quotas(problem, w)
+    """Whether the order by weights meets the quotas, exactly and by scores as a ranking rounds them."""
+    if not problem.quotas:
+        return True
+    return meets_quotas(problem, w) and met_by(snap(affine(problem.scaled, w)), problem.quotas, problem.lists)
 
 
 def polished(problem: Problem, w: Floats, claim: float | None = None, nearly: bool = False) -> Verified:

@@ -8,6 +8,7 @@ intervals of their differences decide more.
 
 from typing import Any
 
+from rerank.problem.quotas import APART
 from rerank.search.compiled import inner
 from rerank.search.rows.unit import heaped, measure
 from rerank.search.workspace import LEVELS
@@ -34,7 +35,7 @@ def stand(quotas: Any, space: Any, v: int, c: Any, h: Any) -> Any:
     lower, upper, middle = space.ends[0], space.ends[1], space.ends[2]
     begin, out, made, here, work = level[v, BEGIN], level[v, BEGIN] + level[v, ASKED], 0, True, 0.0
     level[v + 1, BEGIN], level[v + 1, OPEN], level[v + 1, ASKED] = out, 0, 0
-    safe = 2.0 * quotas.tolerance
+    safe, apart = 2.0 * quotas.tolerance, 2.0 * quotas.tolerance + APART
     for j in range(c.size):
         space.amount[0, j] = 0.0
         space.amount[1, j] = 0.0
@@ -47,8 +48,8 @@ def stand(quotas: Any, space: Any, v: int, c: Any, h: Any) -> Any:
         rival_most, rival_least = nth(upper, own, n, rival, space.heap), nth(lower, own, n, rival, space.heap)
         if most <= rival_least - safe:
             return NONE, False, work
-        here = here and nth(middle, 0, own, wanted, space.heap) > nth(middle, own, n, rival, space.heap) + safe
-        top, bottom = min(most, rival_most) + safe, max(least, rival_least) - safe
+        here = here and nth(middle, 0, own, wanted, space.heap) > nth(middle, own, n, rival, space.heap) + apart
+        top, bottom = min(most, rival_most) + apart, max(least, rival_least) - apart
         kept, ahead = 0, 0
         for i in range(n):
             if lower[i] > top:
@@ -61,7 +62,7 @@ def stand(quotas: Any, space: Any, v: int, c: Any, h: Any) -> Any:
         begin += n
         if 0 < wanted <= ahead and 0 < rival <= kept - ahead and ahead * (kept - ahead) <= FEW + PER_ROW * kept:
             work += 0.25 * ahead * (kept - ahead)
-            ahead, kept, wanted = compare(quotas.rows, space.kept, ahead, kept, wanted, rival, c, h, safe)
+            ahead, kept, wanted = compare(quotas.rows, space.kept, ahead, kept, wanted, rival, c, h, apart)
         if wanted <= 0 or rival > kept - ahead:
             continue  # met in the whole box
         if wanted > ahead or rival <= 0:
