@@ -58,15 +58,15 @@ LEDGER: dict[str, int] = {
     "io": 4174,  # saved indices, decimals, labels, margins as written; runs of all forms; kinds of queries
     "statistics": 960,  # a refusal names the share that was written; pairs of labels in order; ties as quoted; Pos@Top
     "ranks": 2145,  # rows that are there, the error of a lead; pairs won; the field's measures of runs, with intervals
-    "problem": 1565,  # rows on the weights, as a person writes them; quotas, and which clash; directions
+    "problem": 1576,  # rows on the weights, as a person writes them; quotas, and which clash; directions
     "certificate": 1845,  # rows on the weights exclude leaves and vertices; ties as halves
-    "search": 9322,  # rows on the weights; quotas; a bound with ties as halves
+    "search": 9324,  # rows on the weights; quotas; a bound with ties as halves
     "solvers": 1752,  # own sense of objectives, unbounded programs; own options of solvers
     "scorers": 3802,
     "plots": 1297,  # the risks of a card, and the card on paper; curves of a list as SVG; steps by the weight of a run
     "scorecard": 4421,  # cards of points, their files and exports, the check of their proof; the best card of each size
     "latent": 2910,  # an evaluation refuses what it cannot judge
-    "reranker": 12054,  # one record that describes a fit; fusion by logistic regression, alpha, kinds; comparison
+    "reranker": 12099,  # one record that describes a fit; fusion by logistic regression, alpha, kinds; comparison
     "cli": 2920,  # six commands for cards; compare and frontier; a report of one screen
     "rerank": 118,  # public names
 }

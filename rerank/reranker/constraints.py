@@ -43,8 +43,24 @@ def constrained(
     written = [Written.read(text, names, left_out) for text in texts]
     rows = [part for row in written for part in _rows(problem, features, row, names, coef)]
     found = replace(problem, rows=tuple(rows))
-    check_room(found)
+    try:
+        check_room(found)
+    except InfeasibleError as error:
+        raise InfeasibleError(" ".join([str(error), *idle(texts, features, names, problem.anchored)])) from error
     return found
+
+
+def idle(texts: Sequence[str], features: Indices, names: Sequence[str], anchored: bool) -> list[str]:
+    """A sentence on columns of constraints that are not among the ``features`` (p,) and so have no weight, if any."""
+    used = dict.fromkeys(j for text in texts for j in Written.read(text, names).coefficients)
+    still = [repr(names[j]) for j in used if j not in features]
+    if not still:
+        return []
+    be, weigh = ("is", "gets") if len(still) == 1 else ("are", "get")
+    return [
+        f"In the constraints {', '.join(still)} {be} constant on the rows that count and {weigh} no "
+        f"{'correction' if anchored else 'weight'}: what is said of all weights is said of such weights."
+    ]
 
 
 def _rows(

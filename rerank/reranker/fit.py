@@ -19,7 +19,7 @@ from rerank.ranks.evaluator import Ties
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.clock import Clock
 from rerank.reranker.columns import Columns
-from rerank.reranker.constraints import broken_quota, first_stage_keeps, worst_count
+from rerank.reranker.constraints import broken_quota, first_stage_keeps, idle, worst_count
 from rerank.reranker.cross_fit import Staged, staged
 from rerank.reranker.data import Data
 from rerank.reranker.describe import Result, amount_of, corrections_in_words
@@ -285,6 +285,8 @@ def _notes(data: Data, task: Task, clock: Clock, first: Staged | None, training:
             f"The first stage and the shortlist took {clock.seconds['first_stage']:.2g} s, and this fit had "
             f"{clock.limit:.2g} s: {LATE}."
         ]
+    if problem is not None and task.constraints:
+        notes += idle(task.constraints, training.features, data.feature_names, problem.anchored)
     if problem is not None and problem.anchored and problem.rows and first is not None and first.stage.coef is None:
         notes += [
             "The constraints are about the corrections: the first stage is no weighted sum of the columns, and they do "

@@ -214,6 +214,19 @@ def test_the_smallest_margin_of_weights_of_sum_1_loses_nothing_to_a_wide_column(
     assert est.coef_.sum() == pytest.approx(1.0) and (est.coef_ >= 0).all()
 
 
+def test_a_column_of_a_constraint_that_is_constant_has_no_weight_and_that_is_said() -> None:
+    frame, y = pd.DataFrame({"a": [4.0, 0, 1, 0], "b": [2.0] * 4, "c": [1.0, 2, 0, 1]}), [0, 1, 0, 1]
+    est = Reranker("auc", constraints=["a >= b"], first_stage=None, solver="search").fit(frame, y)
+    assert est.coef_[1] == 0 <= est.coef_[0]
+    said = "In the constraints 'b' is constant on the rows that count and gets no weight"
+    assert any(note.startswith(said) for note in est.result_.notes)
+    asked = {"normalise": "sum", "first_stage": None, "solver": "search"}
+    with pytest.raises(InfeasibleError, match=said):
+        Reranker("auc", constraints=["b >= 0.5"], **asked).fit(frame, y)
+    plain = Reranker("auc", constraints=["a >= c"], first_stage=None, solver="search").fit(frame, y)
+    assert not any("In the constraints" in note for note in plain.result_.notes)
+
+
 def test_normalised_weights_are_saved_verified_and_chosen_by_folds(tmp_path) -> None:
     X, y = table()
     options = {"constraints": ["age >= 0.5"], "normalise": "sum", "time_limit": 5, "solver": "search"}
