@@ -66,7 +66,7 @@ LEDGER: dict[str, int] = {
     "plots": 1297,  # the risks of a card, and the card on paper; curves of a list as SVG; steps by the weight of a run
     "scorecard": 4421,  # cards of points, their files and exports, the check of their proof; the best card of each size
     "latent": 2910,  # an evaluation refuses what it cannot judge
-    "reranker": 12099,  # one record that describes a fit; fusion by logistic regression, alpha, kinds; comparison
+    "reranker": 12100,  # one record that describes a fit; fusion by logistic regression, alpha, kinds; comparison
     "cli": 2920,  # six commands for cards; compare and frontier; a report of one screen
     "rerank": 118,  # public names
 }

@@ -197,9 +197,10 @@ class Ranker(ShownMixin, BaseEstimator):
         """What each column adds to the score of a row. The score is linear, so that these are exact and add up to it.
 
         The columns are those with a weight. Before them stands the first stage's score, where the model corrects one
-        that is not linear in the columns, and after them the constant, the same for all rows. With a shortlist the
-        score is that of the head: rows below ``threshold_`` are ordered by the first stage alone. The two are called
-        "first stage" and "constant", with underscores behind where a column of the fit is called so.
+        that is not linear in the columns, and after them the constant, the same for all rows. The two are
+        called "first stage" and "constant", with underscores behind where a column of the fit is called so. With a
+        shortlist the sum is the score inside the head, which :meth:`decision_function` lifts above the others; rows
+        below ``threshold_`` are ordered by the first stage alone.
 
         Parameters
         ----------
