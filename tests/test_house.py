@@ -58,17 +58,17 @@ LEDGER: dict[str, int] = {
     "io": 4174,  # saved indices, decimals, labels, margins as written; runs of all forms; kinds of queries
     "statistics": 960,  # a refusal names the share that was written; pairs of labels in order; ties as quoted; Pos@Top
     "ranks": 2145,  # rows that are there, the error of a lead; pairs won; the field's measures of runs, with intervals
-    "problem": 1576,  # rows on the weights, as a person writes them; quotas, and which clash; directions
+    "problem": 1576,  # rows on the weights, as a person writes them; quotas, which clash, by rounded scores; directions
     "certificate": 1845,  # rows on the weights exclude leaves and vertices; ties as halves
-    "search": 9324,  # rows on the weights; quotas; a bound with ties as halves
+    "search": 9326,  # rows on the weights; quotas, by rounded scores; a bound with ties as halves
     "solvers": 1752,  # own sense of objectives, unbounded programs; own options of solvers
     "scorers": 3802,
     "plots": 1297,  # the risks of a card, and the card on paper; curves of a list as SVG; steps by the weight of a run
-    "scorecard": 4421,  # cards of points, their files and exports, the check of their proof; the best card of each size
+    "scorecard": 4421,  # cards, files, exports, the check of their proof; the best of each size; gaps are counted
     "latent": 2910,  # an evaluation refuses what it cannot judge
-    "reranker": 12100,  # one record that describes a fit; fusion by logistic regression, alpha, kinds; comparison
-    "cli": 2920,  # six commands for cards; compare and frontier; a report of one screen
-    "rerank": 118,  # public names
+    "reranker": 12105,  # one record that describes a fit; fusion by logistic regression; comparison; verify in Python
+    "cli": 2921,  # six commands for cards; compare and frontier; a report of one screen; gaps and numbers of rows
+    "rerank": 118,  # public names, verify among them
 }
 
 # What is known to break the plan. It only shrinks: what is mended has to go from here too.

@@ -56,8 +56,9 @@ def rank(
     check_one_list(plot, table)
     est = ranker(doc, model)
     with warnings_said(InputWarning):
-        # The scores of a run order its lines; a person compares them with those of the first stage.
-        scored = est.list_scores if output is not None and output.suffix != ".csv" else est.decision_function
+        # Scores that order the lines; of one list, where no run needs them, in the unit of the first stage's.
+        plain = est.state_.by_threshold and (output is None or output.suffix == ".csv")
+        scored = est.decision_function if plain else est.list_scores
         places, scores = est.rank(table.X, table.qid), scored(table.X, table.qid)
     names = row_names(table)
     lists = [(str(name), rows[places[rows].argsort()]) for name, rows in rows_by_list(table.qid, len(table))]

@@ -56,11 +56,10 @@ def idle(texts: Sequence[str], features: Indices, names: Sequence[str], anchored
     still = [repr(names[j]) for j in used if j not in features]
     if not still:
         return []
-    be, weigh = ("is", "gets") if len(still) == 1 else ("are", "get")
-    return [
-        f"In the constraints {', '.join(still)} {be} constant on the rows that count and {weigh} no "
-        f"{'correction' if anchored else 'weight'}: what is said of all weights is said of such weights."
-    ]
+    be, get = ("is", "gets") if len(still) == 1 else ("are", "get")
+    why = f"{get} no correction" if anchored else f"{be} constant on the rows that count and {get} no weight"
+    told = "corrections" if anchored else "weights"
+    return [f"In the constraints {', '.join(still)} {why}: what is said of all {told} is said of such {told}."]
 
 
 def _rows(

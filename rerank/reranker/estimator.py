@@ -129,8 +129,8 @@ class Reranker(Options, Ranker):
         correction. A first stage that breaks a constraint is not kept.
     normalise : {None, "sum"}
         "sum" fits weights that are none below 0 and have the sum 1 in the table's own units, as people write them by
-        hand. Constraints may then hold any number (``"age >= 0.1"``), and ``margin`` is in units of that score. Pairs
-        of rows have to fit into memory; there is no radius.
+        hand. Constraints may then hold any number (``"age >= 0.1"``), and ``margin`` is in units of that score; the
+        smallest is 1e-4 of the narrowest column's range. Pairs of rows have to fit into memory; there is no radius.
     proof : bool
         Record how the search split the weights into boxes: ``result_.proof`` (``docs/proofs.md``).
     checkpoint : path or None

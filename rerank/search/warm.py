@@ -51,7 +51,9 @@ PARTS_OF_RULES = {"row boxes" + RULED: 9, "linear boxes" + RULED: 8, "pair boxes
 """What is compiled for rows on the weights and quotas alone, when the first problem has some."""
 SECONDS = PARTS | PARTS_OF_RULES
 KINDS = {"linear boxes": ["auc"], "pair boxes": ["dcg"]}  # other parts serve both with one signature
-TYPES = "rerank.search.tables", "rerank.search.workspace"  # where what kernels are given is defined
+TYPES = "rerank.search.tables", "rerank.search.workspace", "rerank.problem.quotas"
+"""Where what kernels are given is defined, and a constant of theirs."""
+
 LINE = "Compiling the search, once for this machine: about {} seconds on two cores; kept in {}."
 _asked: set[str] = set()
 

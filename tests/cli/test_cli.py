@@ -6,10 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from formulations import mps
-from rerank import load
+from rerank import Reranker, load
 from rerank.io import Table, read_qrels, read_run, read_table, write_csv, write_svmlight
 from rerank.ranks import evaluate
 from rerank.reranker.files import model_file
@@ -117,6 +118,21 @@ def test_solver_none_states_the_problem_for_others(folder):
     body = answer(fit("--solver", "none", "--json", code=3))
     assert body["bound_source"] == "ideal" and body["seconds"].get("search") is None
     run("export", "m.json", "data.csv", "p.mps")
+
+
+@pytest.mark.parametrize("kind", ["lists, ranked as one", "one list, corrected", "one list, with a tail"])
+def test_printed_scores_fall_from_place_to_place(folder, kind):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    y = (X[:, 0] + rng.normal(size=200) > 1.2).astype(int)
+    qid = np.arange(200) // 50 if "lists" in kind else None
+    options = {"radius": 0.3, "n_candidates": None} if "corrected" in kind else {"n_candidates": 15}
+    est = Reranker("dcg@5", solver="search", time_limit=10, **options).fit(pd.DataFrame(X, columns=list("abc")), y, qid)
+    est.save("m.json")
+    pd.DataFrame(X, columns=list("abc")).to_csv("new.csv", index=False)
+    rows = answer(run("rank", "m.json", "new.csv", "--top", 0, "--json"))["rows"]
+    scores = [row["score"] for row in rows]
+    assert len(rows) == 200 and scores == sorted(scores, reverse=True)
 
 
 def test_graded_lists_in_svmlight_and_trec(folder):

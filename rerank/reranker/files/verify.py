@@ -207,9 +207,15 @@ def verify(
         doc = model_file.read(model)
     elif isinstance(model, ModelDocument):
         doc = model
-    else:
+    elif hasattr(model, "get_params"):
         check_is_fitted(model, "result_")
         doc = documents.document(model.state_)
+    else:
+        raise InputError(f"model is a {type(model).__name__}; give a fitted Reranker, or the path of a model file.")
+    if not (table is None or isinstance(table, Table)):
+        raise InputError(
+            f"table is a {type(table).__name__}; give a rerank.io.Table, as read_table makes it of a file."
+        )
     if table is None and not without_data:
         raise InputError(
             "There is no table to recompute the model from; give the one it was fitted on, or ask for a check "

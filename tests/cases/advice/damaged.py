@@ -201,6 +201,12 @@ TABLES = {
     "which no table holds; give query_weight to rerank.verify": Row(
         of_lists, lambda: of_lists(query_weight={"0": 3.0}).holds
     ),
+    "model is a {}; give a fitted Reranker, or the path of a model file": Row(
+        lambda: verify({}, own_table()), lambda: verify(model_file(), own_table()).holds
+    ),
+    "table is a {}; give a rerank.io.Table, as read_table makes it of a file": Row(
+        lambda: verify(model_file(), WORDS), lambda: verify(model_file(), own_table()).holds
+    ),
     "another shortlist follows from it; give that one": Row(
         lambda: command("export", model_file(), write("n.csv", "hit,a,b\n1,2,3\n0,4,5\n"), "p.mps"),
         lambda: succeeds("export", model_file(), "t.csv", "p.mps"),
