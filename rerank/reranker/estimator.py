@@ -226,7 +226,7 @@ class Reranker(Options, Ranker):
         for note in self.result_.notes:
             if UNUSED in note:
                 warnings.warn(note, InputWarning, stacklevel=2)
-        return self
+        return self._warned()
 
     def _fit_on(self, arguments: Arguments, fold: Indices | None = None) -> Self:
         """Fit, with ``fold`` as in :class:`Data`."""

@@ -5,14 +5,13 @@ the problem to a :class:`~rerank.reranker.solution.Solution`, and all else is th
 """
 
 import math
-import warnings
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from rerank.errors.stops import limited
-from rerank.problem import Problem
+from rerank.problem import Problem, Quota
 from rerank.problem.lists import Floats
 from rerank.problem.quotas import groups_of, unmet
 from rerank.ranks.evaluator import Ties
@@ -59,6 +58,71 @@ def fit(data: Data, task: Task, clock: Clock, first: Staged | None = None) -> Fi
     return concluded(data, task, clock, first, training)
 
 
+@dataclass(frozen=True, eq=False)
+class Stated:
+    """A stated problem beside what it was made of, and how equal scores count in the statistic."""
+
+    data: Data
+    task: Task
+    clock: Clock
+    first: Staged | None
+    training: Training
+    ties: Ties
+
+    @property
+    def problem(self) -> Problem:
+        """The problem, where there is one."""
+        assert self.training.problem is not None
+        return self.training.problem
+
+    @property
+    def stage(self) -> FirstStage | None:
+        """The first stage, if there is one."""
+        return None if self.first is None else self.first.stage
+
+    @property
+    def orders_alone(self) -> bool:
+        """Whether the answer may be the first stage's order or that of the weights, whichever is better."""
+        return self.task.solver not in ("none", "file")
+
+    def quoted(self, scores: Floats, value: float | None) -> float:
+        """The user's own statistic of an order; ``value`` is the fitted one, which mostly is the same."""
+        same = self.task.quoted is self.task.statistic and self.ties == "pessimistic"
+        return value if same and value is not None else self.data.evaluate(self.task.quoted, scores, self.ties)
+
+
+@dataclass(frozen=True, eq=False)
+class Standing:
+    """What the first stage's order is worth beside the weights to come, and why it may not be the answer."""
+
+    scores: Floats | None = None
+    value: float | None = None  # of what is fitted, ties as lost
+    quoted: float | None = None  # of the user's own statistic
+    breaks: str | None = None  # the constraint that it does not satisfy
+    over: int | None = None  # columns by which it ranks, more than are allowed
+    missed: Quota | None = None  # the quota that it does not meet
+
+    @property
+    def is_allowed(self) -> bool:
+        """Whether constraints and ``max_features`` allow it. Quotas are looked at apart: they may be of an order."""
+        return self.breaks is None and self.over is None
+
+    @property
+    def may_stay(self) -> bool:
+        """Whether it may be the answer."""
+        return self.quoted is not None and self.is_allowed and self.missed is None
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """The better of first stage and weights, what the user's own statistic is of it, and what is to be said."""
+
+    solution: Solution
+    status: str
+    quoted: float
+    notes: tuple[str, ...] = ()
+
+
 def concluded(
     data: Data,
     task: Task,
@@ -71,164 +135,160 @@ def concluded(
     """The state of a stated problem: the better of first stage and weights, which ``solve`` finds, or ``task.solver``.
     Equal scores count in the statistic as it says, or by ``ties``; a value counts them against the row.
     """
-    problem, statistic, searched = training.problem, task.statistic, solve is None and task.solver != "none"
-    scores, stage = (None, None) if first is None else (first.scores, first.stage)
-    ties = ties or task.quoted.ties
-    before = None if scores is None else data.evaluate(statistic, scores, "pessimistic")
-    quoted_before = None if scores is None else _quoted(data, task, scores, before, ties)
-    notes = _notes(data, task, clock, first, training)
-    if scores is not None and quoted_before is not None and ties == "pessimistic" and not task.judged:
-        even = data.evaluate(task.quoted, scores, "average")
-        if even - quoted_before > 1e-6 * max(1.0, abs(even)):
-            notes += [
-                f"The first stage gives equal scores to rows that count, here as lost: it has {quoted_before:.4g} so, "
-                f"and {even:.4g} on average over the orders of these rows. Held-out rows are compared by that average."
-            ]
-    columns = data.rows.columns
-    breaks = broken_by_first_stage(problem, task, stage, columns)
-    over = too_many(stage, task.max_features, columns) if task.radius is None else None
-    quotas, lists = groups_of(task.quotas, data.kinds), training.counted
-    missed = broken_quota(quotas, lists, np.zeros(data.y.size) if scores is None else scores)
-    may_stay = breaks is None and over is None  # the first stage may be the answer
-    settled = problem is None or bool(training.nothing)
-    if problem is not None and before is not None and may_stay:
-        settled |= before >= problem.ideal - ROUNDING * max(1.0, abs(problem.ideal))
-    if settled and missed is not None:
-        if problem is None or training.nothing == "nothing_to_find":
-            raise unmet(quotas, proved=problem is None)
-        settled = False
-    if problem is None or settled:
-        equal = np.zeros(data.y.size)
-        value = data.evaluate(statistic, equal, "pessimistic") if before is None else before
-        quoted = _quoted(data, task, equal, value, ties) if quoted_before is None else quoted_before
-        best = data.evaluate(statistic, data.gains)
-        ideal = is_closed(best - value, value)
-        status = "already_ideal" if ideal or not training.nothing else training.nothing
-        if status == "already_ideal" and problem is not None and problem.anchored and not ideal:
-            notes += [
-                f"No correction within the radius gives a larger {amount_of(statistic.name)}; the ideal list has "
-                f"{best:.6g}."
-            ]
-        if task.constraints and (problem is None or breaks is not None):
-            notes += ["Nothing can be reordered, so no weights are fitted, and the constraints are not applied."]
-        weights = np.zeros(0) if problem is None else problem.unchanged
-        solution = Solution(weights=weights, value=value, bound=value, bound_source="ideal")
+    stated = Stated(data, task, clock, first, training, ties or task.quoted.ties)
+    standing, notes = _standing(stated), [*_notes(stated)]
+    notes += _notes_on_ties(stated, standing)
+    if _settled(stated, standing):
+        answer = _first_stage_alone(stated, standing)
     else:
-        by_program = task.solver not in ("search", "none", "file")
-        if problem.by_sum:  # where a search goes first, it keeps smaller margins than programs do
-            by_program = task.solver == "none" or (by_program and not task.presolve)
-        if task.epsilon is None and by_program:
-            problem = problem.with_epsilon(safe_epsilon(problem))
-            training = replace(training, problem=problem)
-        notes += notes_on_near_rows(problem)
-        start = start_weights(problem, data, training, stage, task.solver_options.get("start"))
-        if first is not None and first.stopped:  # nothing is corrected by scores of rows that were seen
-            start, solve = problem.unchanged if problem.anchored else None, unsolved
-        elif solve is None:
-            fixed = task.judged and task.radius == 0
-            solve = unsolved if task.solver == "none" or fixed else best_weights
-        solution = solve(problem, task, clock, start)
-        assert solution.certificate is not None or task.judged
-        with clock.phase("certificate"):
-            fitted = fitted_scores(data, training, scores, solution.weights)
-            after = data.evaluate(statistic, fitted, "pessimistic")
-            exact = after if solution.certificate is None else float(solution.certificate.statistic)
-        if not is_closed(abs(exact - after), exact):
-            notes += [
-                f"Scores that differ by less than 1e-12 count as equal in a ranking: the statistic is {after:.9g}, and "
-                f"{exact:.9g} in exact arithmetic."
-            ]
-        status = status_of(solution)
-        if status == "optimal" and ties == "average" and searched and not task.judged:
-            solution = replace(solution, statistic_bound=half_bound(problem, task, clock, training, solution))
-        if status == "feasible" and not solution.gave_up:
-            notes += notes_on_exact_pairs(problem)
-        quoted = _quoted(data, task, fitted, after, ties)
-        if ties == "pessimistic" or quoted_before is None:
-            ahead = after if before is None else after - before
-        else:  # nothing is fitted but what is quoted, with other ties
-            before, ahead = quoted_before, quoted - quoted_before
-        if missed is not None and scores is not None:
-            notes += [
-                f"The first stage alone does not meet the quota '{missed}' ({worst_count(missed, lists, scores)} of "
-                f"{missed.name}), so it is not kept."
-            ]
-        where = "" if len(lists) == 1 else " in the list where that is closest"
-        notes += [f"Quota '{one}': there are {worst_count(one, lists, fitted)}{where}." for one in quotas]
-        led = ahead <= ROUNDING * abs(after) and task.solver not in ("none", "file")
-        if led and may_stay and missed is None and quoted_before is not None:
-            status, quoted = "first_stage_kept", quoted_before
-        else:
-            if led and breaks is not None:
-                notes += [
-                    f"The first stage has {before:.6g} and is not kept, because it does not satisfy the constraint "
-                    f"{breaks!r}."
-                ]
-            if led and over is not None:
-                notes += [
-                    f"The first stage has {before:.4g} by {over} columns and is not kept: max_features is "
-                    f"{task.max_features}."
-                ]
-            notes += _unused(data, task, stage, training)
-            if problem.anchored:
-                names = [data.feature_names[j] for j in training.features]
-                words = corrections_in_words(names, solution.weights[1:], (problem.high - problem.low)[1:])
-                notes += [words] if words else []
-    kept, none = status in KEEPING, np.empty(0)
+        stated = _with_safe_margin(stated)
+        notes += notes_on_near_rows(stated.problem)
+        answer = _weighed(stated, standing, solve)
+    return _state(stated, standing, answer, [*notes, *answer.notes])
+
+
+def _standing(stated: Stated) -> Standing:
+    data, task, first = stated.data, stated.task, stated.first
+    quotas, lists = groups_of(task.quotas, data.kinds), stated.training.counted
+    if first is None:
+        return Standing(missed=broken_quota(quotas, lists, np.zeros(data.y.size)))
+    value, columns = data.evaluate(task.statistic, first.scores, "pessimistic"), data.rows.columns
+    return Standing(
+        scores=first.scores,
+        value=value,
+        quoted=stated.quoted(first.scores, value),
+        breaks=broken_by_first_stage(stated.training.problem, task, first.stage, columns),
+        over=too_many(first.stage, task.max_features, columns) if task.radius is None else None,
+        missed=broken_quota(quotas, lists, first.scores),
+    )
+
+
+def _settled(stated: Stated, standing: Standing) -> bool:
+    """Whether no weights can give a better order than the first stage's, or than none."""
+    problem, nothing = stated.training.problem, stated.training.nothing
+    settled = problem is None or bool(nothing)
+    if problem is not None and standing.value is not None and standing.is_allowed:
+        settled |= standing.value >= problem.ideal - ROUNDING * max(1.0, abs(problem.ideal))
+    if settled and standing.missed is not None and (problem is None or nothing == "nothing_to_find"):
+        raise unmet(groups_of(stated.task.quotas, stated.data.kinds), proved=problem is None)
+    return settled and standing.missed is None
+
+
+def _first_stage_alone(stated: Stated, standing: Standing) -> Answer:
+    """Nothing is fitted: the first stage's order, or that of the table."""
+    data, statistic, training = stated.data, stated.task.statistic, stated.training
+    problem, equal, notes = training.problem, np.zeros(data.y.size), list[str]()
+    value = data.evaluate(statistic, equal, "pessimistic") if standing.value is None else standing.value
+    quoted = stated.quoted(equal, value) if standing.quoted is None else standing.quoted
+    best = data.evaluate(statistic, data.gains)
+    ideal = is_closed(best - value, value)
+    status = "already_ideal" if ideal or not training.nothing else training.nothing
+    if status == "already_ideal" and problem is not None and problem.anchored and not ideal:
+        larger = f"a larger {amount_of(statistic.name)}; the ideal list has {best:.6g}."
+        notes += [f"No correction within the radius gives {larger}"]
+    if stated.task.constraints and (problem is None or standing.breaks is not None):
+        notes += ["Nothing can be reordered, so no weights are fitted, and the constraints are not applied."]
+    weights = np.zeros(0) if problem is None else problem.unchanged
+    solution = Solution(weights=weights, value=value, bound=value, bound_source="ideal")
+    return Answer(solution, status, quoted, tuple(notes))
+
+
+def _with_safe_margin(stated: Stated) -> Stated:
+    """The problem with the smallest margin of what solves it first: a search keeps smaller ones than programs do."""
+    task, problem = stated.task, stated.problem
+    by_program = task.solver not in ("search", "none", "file")
+    if problem.by_sum:
+        by_program = task.solver == "none" or (by_program and not task.presolve)
+    if task.epsilon is None and by_program:
+        problem = problem.with_epsilon(safe_epsilon(problem))
+    return replace(stated, training=replace(stated.training, problem=problem))
+
+
+def _weighed(stated: Stated, standing: Standing, solve: Solve | None) -> Answer:
+    """Weights by a solver, and the first stage where they do not lead it."""
+    task, problem, clock, data = stated.task, stated.problem, stated.clock, stated.data
+    searched = solve is None and task.solver != "none"
+    solution = _solved(stated, solve)
+    with clock.phase("certificate"):
+        scores = fitted_scores(data, stated.training, standing.scores, solution.weights)
+        after = data.evaluate(task.statistic, scores, "pessimistic")
+    notes, status = _notes_on_rounding(solution, after), status_of(solution)
+    if status == "optimal" and stated.ties == "average" and searched and not task.judged:
+        bound = half_bound(problem, task, clock, stated.training, solution)
+        solution = replace(solution, statistic_bound=bound)
+    if status == "feasible" and not solution.gave_up:
+        notes += notes_on_exact_pairs(problem)
+    quoted, before = stated.quoted(scores, after), standing.value
+    if stated.ties == "pessimistic" or standing.quoted is None:
+        ahead = after if before is None else after - before
+    else:  # nothing is fitted but what is quoted, with other ties
+        before, ahead = standing.quoted, quoted - standing.quoted
+    notes += _notes_on_quotas(stated, standing, scores)
+    led = ahead <= ROUNDING * abs(after) and stated.orders_alone
+    if led and standing.may_stay and standing.quoted is not None:
+        return Answer(solution, "first_stage_kept", standing.quoted, tuple(notes))
+    notes += _why_not_kept(task, standing, before) if led else []
+    notes += [*_unused(stated), *_corrections(stated, solution)]
+    return Answer(solution, status, quoted, tuple(notes))
+
+
+def _solved(stated: Stated, solve: Solve | None) -> Solution:
+    """The solution by ``solve``, or by the task's solver."""
+    task, problem, first = stated.task, stated.problem, stated.first
+    start = start_weights(problem, stated.data, stated.training, stated.stage, task.solver_options.get("start"))
+    if first is not None and first.stopped:  # nothing is corrected by scores of rows that were seen
+        start, solve = problem.unchanged if problem.anchored else None, unsolved
+    elif solve is None:
+        solve = unsolved if task.solver == "none" or (task.judged and task.radius == 0) else best_weights
+    solution = solve(problem, task, stated.clock, start)
+    assert solution.certificate is not None or task.judged
+    return solution
+
+
+def _state(stated: Stated, standing: Standing, answer: Answer, notes: list[str]) -> FittedState:
+    """All that is known after a fit, as one record."""
+    data, task, first, training = stated.data, stated.task, stated.first, stated.training
+    problem, columns, none = training.problem, data.rows.columns, np.empty(0)
     result = Result.of(
-        solution.noting(*notes),
-        statistic=quoted,
-        status=status,
-        ties=ties,
+        answer.solution.noting(*notes),
+        statistic=answer.quoted,
+        status=answer.status,
+        ties=stated.ties,
         statistic_name=task.quoted.name,
-        fitted_name=statistic.name,
-        **{name: getattr(task, name) for name in ("gain", "C", "solver")},
+        fitted_name=task.statistic.name,
+        gain=task.gain,
+        C=task.C,
+        solver=task.solver,
         epsilon=problem.epsilon if problem is not None else task.epsilon or SMALLEST_DEFAULT,
-        **{name: getattr(training, name) for name in ("n_lists", "n_empty_lists")},
+        n_lists=training.n_lists,
+        n_empty_lists=training.n_empty_lists,
         shortlist=training.info,
-        seconds=clock.report(),
-        first_stage_statistic=quoted_before,
+        seconds=stated.clock.report(),
+        first_stage_statistic=standing.quoted,
         folds=0 if first is None else first.folds,
         grouped=data.groups is not None,
         left_out=columns.left_out,
         theorem="" if task.judged else theorem_of(problem),
     )
-    if status.startswith("nothing"):
-        warnings.warn(result.message, stacklevel=5)  # the line that called Reranker.fit
     state = FittedState(
         task=task,
         columns=columns,
-        prior_scores=scores if first is not None and first.folds else None,
-        first_stage=stage,
+        prior_scores=standing.scores if first is not None and first.folds else None,
+        first_stage=stated.stage,
         threshold=training.shortlist.threshold,
-        reranks=not kept or stage is None,
+        reranks=answer.status not in KEEPING or stated.stage is None,
         features=columns.chosen[training.features],
         weights=result.weights,
         result=result,
         training=training,
-        scores=scores,
+        scores=standing.scores,
         low=none if problem is None else problem.low,
         high=none if problem is None else problem.high,
         weighted_lists=data.list_weight is not None,
         labels=data.labels,
         binary=bool(np.isin(data.gains, (0.0, 1.0)).all()),
     )
-    return state if task.judged else state.with_classes(data.rows, data.y, scores)
-
-
-def _unused(data: Data, task: Task, stage: FirstStage | None, training: Training) -> list[str]:
-    """A sentence where new weights order whole lists and are none of the given first stage's score."""
-    if stage is None or is_own_name(stage.name) or task.radius is not None or training.info.n_head < data.y.size:
-        return []
-    if stage.weights_of(data.rows.columns) is not None:
-        return []  # its weights are among those that were compared
-    whole = "the list is reordered whole" if data.qid is None else "all lists are reordered whole"
-    fixed = task.normalise is not None or task.formulation == "resolved_rank"
-    return [
-        f"{'The given score' if stage.is_given else f'The score of the first stage {stage.name}'} {UNUSED} here, "
-        f"because {whole} by the columns alone; give {'' if fixed else 'radius, such as 0.3, to correct it, or '}"
-        f"n_candidates below {data.longest_list:,} to keep its order below the first rows."
-    ]
+    return state if task.judged else state.with_classes(data.rows, data.y, standing.scores)
 
 
 def broken_by_first_stage(
@@ -269,15 +329,10 @@ def half_bound(problem: Problem, task: Task, clock: Clock, training: Training, s
         return statistic_bound(problem, *given, ties="average") + training.tied_tails
 
 
-def _quoted(data: Data, task: Task, scores: Floats, value: float | None, ties: Ties) -> float:
-    """The user's own statistic of an order; ``value`` is the fitted one, which mostly is the same."""
-    same = task.quoted is task.statistic and ties == "pessimistic"
-    return value if same and value is not None else data.evaluate(task.quoted, scores, ties)
-
-
-def _notes(data: Data, task: Task, clock: Clock, first: Staged | None, training: Training) -> list[str]:
+def _notes(stated: Stated) -> list[str]:
     """What has to be said of first stage, statistic and columns."""
-    problem, statistic = training.problem, task.statistic
+    data, task, clock, first = stated.data, stated.task, stated.clock, stated.first
+    problem, statistic = stated.training.problem, task.statistic
     notes = [*data.notes, *(() if first is None else (*first.stage.notes, *first.notes))]
     notes += [] if (squares := data.rows.columns.squares) is None else [squares.told()]
     if clock.remaining <= 0:
@@ -285,15 +340,96 @@ def _notes(data: Data, task: Task, clock: Clock, first: Staged | None, training:
             f"The first stage and the shortlist took {clock.seconds['first_stage']:.2g} s, and this fit had "
             f"{clock.limit:.2g} s: {LATE}."
         ]
-    if problem is not None and task.constraints:
-        notes += idle(task.constraints, training.features, data.feature_names, problem.anchored)
-    if problem is not None and problem.anchored and problem.rows and first is not None and first.stage.coef is None:
+    if problem is None:
+        return notes
+    if task.constraints:
+        notes += idle(task.constraints, stated.training.features, data.feature_names, problem.anchored)
+    if problem.anchored and problem.rows and first is not None and first.stage.coef is None:
         notes += [
             "The constraints are about the corrections: the first stage is no weighted sum of the columns, and they do "
             "not apply to it."
         ]
-    if statistic.remark and problem is not None and any(unit.positive.size > 1 for unit in problem.units):
+    if statistic.remark and any(unit.positive.size > 1 for unit in problem.units):
         notes += [statistic.remark]
-    if task.radius is not None and problem is not None and not problem.anchored:
+    if task.radius is not None and not problem.anchored:
         notes += ["The first stage gives all rows the same score, so the weights are free and radius is not used."]
     return notes
+
+
+def _notes_on_ties(stated: Stated, standing: Standing) -> list[str]:
+    """What equal scores of the first stage cost, where they count against the rows."""
+    if standing.scores is None or standing.quoted is None or stated.ties != "pessimistic" or stated.task.judged:
+        return []
+    even = stated.data.evaluate(stated.task.quoted, standing.scores, "average")
+    if even - standing.quoted <= 1e-6 * max(1.0, abs(even)):
+        return []
+    return [
+        f"The first stage gives equal scores to rows that count, here as lost: it has {standing.quoted:.4g} so, "
+        f"and {even:.4g} on average over the orders of these rows. Held-out rows are compared by that average."
+    ]
+
+
+def _notes_on_rounding(solution: Solution, after: float) -> list[str]:
+    """What scores in floats have beside exact ones."""
+    exact = after if solution.certificate is None else float(solution.certificate.statistic)
+    if is_closed(abs(exact - after), exact):
+        return []
+    return [
+        f"Scores that differ by less than 1e-12 count as equal in a ranking: the statistic is {after:.9g}, and "
+        f"{exact:.9g} in exact arithmetic."
+    ]
+
+
+def _notes_on_quotas(stated: Stated, standing: Standing, scores: Floats) -> list[str]:
+    """What quotas count in the order of the weights, and in the first stage's where that breaks one."""
+    lists, missed, notes = stated.training.counted, standing.missed, list[str]()
+    if missed is not None and standing.scores is not None:
+        notes += [
+            f"The first stage alone does not meet the quota '{missed}' "
+            f"({worst_count(missed, lists, standing.scores)} of {missed.name}), so it is not kept."
+        ]
+    where = "" if len(lists) == 1 else " in the list where that is closest"
+    quotas = groups_of(stated.task.quotas, stated.data.kinds)
+    return [*notes, *(f"Quota '{quota}': there are {worst_count(quota, lists, scores)}{where}." for quota in quotas)]
+
+
+def _why_not_kept(task: Task, standing: Standing, before: float | None) -> list[str]:
+    """Why weights are taken that do not lead the first stage."""
+    notes = []
+    if standing.breaks is not None:
+        notes += [
+            f"The first stage has {before:.6g} and is not kept, because it does not satisfy the constraint "
+            f"{standing.breaks!r}."
+        ]
+    if standing.over is not None:
+        notes += [
+            f"The first stage has {before:.4g} by {standing.over} columns and is not kept: max_features is "
+            f"{task.max_features}."
+        ]
+    return notes
+
+
+def _corrections(stated: Stated, solution: Solution) -> list[str]:
+    """The corrections in words, where there is a score that is corrected."""
+    problem, names = stated.problem, stated.data.feature_names
+    if not problem.anchored:
+        return []
+    corrected = [names[j] for j in stated.training.features]
+    words = corrections_in_words(corrected, solution.weights[1:], (problem.high - problem.low)[1:])
+    return [words] if words else []
+
+
+def _unused(stated: Stated) -> list[str]:
+    """A sentence where new weights order whole lists and are none of the given first stage's score."""
+    data, task, stage = stated.data, stated.task, stated.stage
+    if stage is None or is_own_name(stage.name) or task.radius is not None:
+        return []
+    if stated.training.info.n_head < data.y.size or stage.weights_of(data.rows.columns) is not None:
+        return []  # its weights are among those that were compared
+    whole = "the list is reordered whole" if data.qid is None else "all lists are reordered whole"
+    fixed = task.normalise is not None or task.formulation == "resolved_rank"
+    return [
+        f"{'The given score' if stage.is_given else f'The score of the first stage {stage.name}'} {UNUSED} here, "
+        f"because {whole} by the columns alone; give {'' if fixed else 'radius, such as 0.3, to correct it, or '}"
+        f"n_candidates below {data.longest_list:,} to keep its order below the first rows."
+    ]

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Mapping, Sequence
 from inspect import signature
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -138,6 +138,12 @@ class Ranker(ShownMixin, BaseEstimator):
             more["ideal_gains"] = numbered(ideal_gains, names)
             scores = self.state_.list_scores(rows, lists)
             return evaluate(statistic, grades, scores, lists, gain=self.gain, **more)
+
+    def _warned(self) -> Self:
+        """The same; a warning at the line that called ``fit`` says if nothing can be changed."""
+        if self.result_.status.startswith("nothing"):
+            warnings.warn(self.result_.message, stacklevel=3)
+        return self
 
     def _rows(self, X: Any, qid: Any = None, level: int = 3) -> Rows:
         """The rows as the fit saw its own; ``level`` is the caller's, for warnings."""

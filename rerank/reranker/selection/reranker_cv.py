@@ -173,7 +173,7 @@ class RerankerCV(Ranker):
             rows no model can be fitted or evaluated.
         """
         self._refuse(others)
-        return self._fit_on(Arguments(X, y, qid, sample_weight, query_weight, ideal_gains, groups, people))
+        return self._fit_on(Arguments(X, y, qid, sample_weight, query_weight, ideal_gains, groups, people))._warned()
 
     def _fit_on(self, arguments: Arguments) -> RerankerCV:
         clock, arguments = Clock(self.time_limit), replace(arguments, X=held(arguments.X))
