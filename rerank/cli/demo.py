@@ -207,7 +207,8 @@ def kept(case: Case) -> list[str]:
 
 def fitted(case: Case) -> list[str]:
     """What the guarded fit tried on held-out rows, and what it chose."""
-    from rerank.reranker.describe import CORRECTIONS
+    from rerank.errors.telling import of_kind
+    from rerank.reranker.solution import CORRECTIONS
 
     lines = [
         f"Logistic regression, then RerankerCV for {STAT} (hits among the first {TOP}) on {case.n_rows:,} machines, "
@@ -215,7 +216,7 @@ def fitted(case: Case) -> list[str]:
         "turn, and looked at on the rest:",
         *case.report.splitlines(),
     ]
-    return lines if case.kept else [*lines, *(note for note in case.result.notes if note.startswith(CORRECTIONS))]
+    return lines if case.kept else [*lines, *of_kind(case.result.notes, CORRECTIONS)]
 
 
 def to_come(case: Case) -> list[str]:

@@ -286,7 +286,8 @@ def short_name(name: str) -> str:
 
 def change(found: Ranked) -> Section:
     """What differs from the first stage's list, and the weights."""
-    from rerank.reranker.describe import CORRECTIONS
+    from rerank.errors.telling import of_kind
+    from rerank.reranker.solution import CORRECTIONS
 
     est, depth = found.est, found.depth
     if not est.reranks_:
@@ -295,7 +296,7 @@ def change(found: Ranked) -> Section:
     if found.before is not None and depth is not None:
         count, both = found.shared(depth)
         parts.append(text(f"The first stage had {both} of these first {count} rows in its own first {depth} places."))
-    words = [note for note in est.result_.notes if note.startswith(CORRECTIONS)]
+    words = of_kind(est.result_.notes, CORRECTIONS)
     parts.append(text(*words) if words else text("The score is the sum of the columns by these weights."))
     weights = [(name, f"{weight:+.4g}") for name, weight in est.state_.named_weights().items()]
     parts.append(Cells([("column", "weight of one unit, in all"), *weights], ("left", "right"), named=True))

@@ -2,8 +2,9 @@
 
 import re
 import sys
+from collections.abc import Iterable
 from contextlib import suppress
-from typing import IO, Any, TextIO, cast
+from typing import IO, Any, Self, TextIO, cast
 
 # Control characters but for line end and tab, what turns the direction of writing, line ends of Unicode, and halves
 # of characters, which no file takes.
@@ -16,6 +17,26 @@ def harmless(text: str, name: bool = False) -> str:
     ``name``, which stands in a line or a cell, line ends and tabs are spelled, too.
     """
     return (_IN_NAME if name else _IN_TEXT).sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+class Note(str):
+    """A sentence for people. ``kind`` says what it is about where something depends on that; most have none."""
+
+    kind: str
+
+    def __new__(cls, text: str, kind: str = "") -> Self:
+        """The sentence with its kind."""
+        note = super().__new__(cls, text)
+        note.kind = kind
+        return note
+
+    def __reduce__(self) -> tuple[type[Self], tuple[str, str]]:
+        return type(self), (str(self), self.kind)
+
+
+def of_kind(notes: Iterable[str], kind: str) -> list[str]:
+    """The notes that are of this kind."""
+    return [note for note in notes if isinstance(note, Note) and note.kind == kind]
 
 
 class _Steady:

@@ -24,7 +24,6 @@ MOST_WEIGHTS = 12  # weights that are listed in a line
 MOST = 6  # corrections that are told
 SLACK = 1e-6  # what a solver's bound may lack where it is rounded down to a whole number of rows
 USUALLY_PROVED = 4  # columns up to which a fit is mostly proved
-CORRECTIONS = "Corrections"  # how the sentence on them begins
 PRESOLVED = "presolve=True with more time_limit lets the search prove it."
 PROVE = "load_solution(..., prove=60), or rerank import --prove 60,"
 """What helps to a proof of weights that a solver found, and of weights that were read from a file."""
@@ -192,7 +191,7 @@ class Result(Solution):
             "shortlist": {**vars(self.shortlist), "constant_features": list(self.shortlist.constant_features)},
             "seconds": dict(self.seconds),
             "model_size": None if self.model_size is None else dict(self.model_size),
-            "notes": list(self.notes),
+            "notes": [str(note) for note in self.notes],
             "left_out": list(self.left_out),
         }
         last |= {} if self.evidence is None else {"evidence": self.evidence.to_dict()}
@@ -504,7 +503,7 @@ def corrections_in_words(names: Sequence[str], weights: Floats, spread: Floats) 
         step = _round_step(float(spread[j]))
         told.append(f"{float(weights[j]) * (step / float(spread[j])):+.2g} per {step:g} of {names[j]}")
     more = f", and {len(order) - MOST} smaller ones" if len(order) > MOST else ""
-    return f"{CORRECTIONS}, in standard deviations of the first stage's score: {', '.join(told)}{more}."
+    return f"Corrections, in standard deviations of the first stage's score: {', '.join(told)}{more}."
 
 
 def _round_step(spread: float) -> float:

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rerank.errors import InputError, InputWarning
 from rerank.errors.stops import enough_memory
+from rerank.errors.telling import of_kind
 from rerank.io.options import without
 from rerank.io.table import Table
 from rerank.problem.lists import Indices
@@ -21,10 +22,11 @@ from rerank.reranker.clock import Clock
 from rerank.reranker.data import Arguments, Weights, data_of
 from rerank.reranker.describe import audit_of
 from rerank.reranker.files import document, export
-from rerank.reranker.fit import UNUSED, fit
+from rerank.reranker.fit import fit
 from rerank.reranker.options import Options
 from rerank.reranker.pool import Pool, pool_of
 from rerank.reranker.ranker import Ranker
+from rerank.reranker.solution import UNUSED
 from rerank.reranker.solve.program import chosen_formulation
 from rerank.reranker.state import FittedState
 from rerank.reranker.task import task_of
@@ -223,9 +225,8 @@ class Reranker(Options, Ranker):
         """
         self._refuse(others)
         self._fit_on(Arguments(X, y, qid, sample_weight, query_weight, ideal_gains, groups, people))
-        for note in self.result_.notes:
-            if UNUSED in note:
-                warnings.warn(note, InputWarning, stacklevel=2)
+        for note in of_kind(self.result_.notes, UNUSED):
+            warnings.warn(note, InputWarning, stacklevel=2)
         return self._warned()
 
     def _fit_on(self, arguments: Arguments, fold: Indices | None = None) -> Self:

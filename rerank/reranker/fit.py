@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rerank.errors.stops import limited
+from rerank.errors.telling import Note
 from rerank.problem import Problem, Quota
 from rerank.problem.lists import Floats
 from rerank.problem.quotas import groups_of, unmet
@@ -23,7 +24,7 @@ from rerank.reranker.cross_fit import Staged, staged
 from rerank.reranker.data import Data
 from rerank.reranker.describe import Result, amount_of, corrections_in_words
 from rerank.reranker.first_stage import FirstStage, is_own_name, too_many
-from rerank.reranker.solution import KEEPING, Solution, status_of
+from rerank.reranker.solution import CORRECTIONS, KEEPING, LATE, UNUSED, Solution, status_of
 from rerank.reranker.solve.optimise import solve as best_weights
 from rerank.reranker.solve.program import SMALLEST_DEFAULT, notes_on_exact_pairs, notes_on_near_rows, safe_epsilon
 from rerank.reranker.solve.verified import meets, verified
@@ -36,8 +37,6 @@ from rerank.search.domain import allowed
 Solve = Callable[[Problem, Task, Clock, Floats | None], Solution]
 """From a problem and weights to start from to weights with their exact value and a bound."""
 
-UNUSED = "decides nothing"  # what the note says on a first stage whose score is not used
-LATE = "nothing was left for the search"  # what the note says on a fit whose time was over before its search
 BOXES, MORE_BOXES = 5e9, 4
 """Boxes for a bound with a tied pair as one half: so many divided by the pairs, and so many times those of the fit."""
 
@@ -337,8 +336,11 @@ def _notes(stated: Stated) -> list[str]:
     notes += [] if (squares := data.rows.columns.squares) is None else [squares.told()]
     if clock.remaining <= 0:
         notes += [
-            f"The first stage and the shortlist took {clock.seconds['first_stage']:.2g} s, and this fit had "
-            f"{clock.limit:.2g} s: {LATE}."
+            Note(
+                f"The first stage and the shortlist took {clock.seconds['first_stage']:.2g} s, and this fit had "
+                f"{clock.limit:.2g} s: nothing was left for the search.",
+                LATE,
+            )
         ]
     if problem is None:
         return notes
@@ -416,7 +418,7 @@ def _corrections(stated: Stated, solution: Solution) -> list[str]:
         return []
     corrected = [names[j] for j in stated.training.features]
     words = corrections_in_words(corrected, solution.weights[1:], (problem.high - problem.low)[1:])
-    return [words] if words else []
+    return [Note(words, CORRECTIONS)] if words else []
 
 
 def _unused(stated: Stated) -> list[str]:
@@ -428,8 +430,12 @@ def _unused(stated: Stated) -> list[str]:
         return []  # its weights are among those that were compared
     whole = "the list is reordered whole" if data.qid is None else "all lists are reordered whole"
     fixed = task.normalise is not None or task.formulation == "resolved_rank"
+    given = "The given score" if stage.is_given else f"The score of the first stage {stage.name}"
+    correct = "" if fixed else "radius, such as 0.3, to correct it, or "
     return [
-        f"{'The given score' if stage.is_given else f'The score of the first stage {stage.name}'} {UNUSED} here, "
-        f"because {whole} by the columns alone; give {'' if fixed else 'radius, such as 0.3, to correct it, or '}"
-        f"n_candidates below {data.longest_list:,} to keep its order below the first rows."
+        Note(
+            f"{given} decides nothing here, because {whole} by the columns alone; give {correct}n_candidates below "
+            f"{data.longest_list:,} to keep its order below the first rows.",
+            UNUSED,
+        )
     ]

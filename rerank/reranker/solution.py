@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.certificate import Certificate
+from rerank.errors.telling import of_kind
 from rerank.problem.proof import Proof
 from rerank.ranks.rationals import is_closed
 from rerank.statistics import RankStatistic
@@ -16,6 +17,9 @@ from rerank.statistics import RankStatistic
 KEEPING = ("first_stage_kept", "already_ideal", "nothing_to_find", "nothing_to_reorder")
 """Statuses of a fit that ended with the first stage."""
 CLAIM_SLACK = 1e-4  # relative difference between a solver's figures and exact ones that is rounding
+UNUSED, LATE, CORRECTIONS, CLAIM = "unused", "late", "corrections", "claim"
+"""Kinds of notes: a first stage whose score decides nothing, a fit whose time was over before its search, corrections
+in words, a solver's figure that its weights are not worth."""
 STATUSES = ("optimal", "optimal_by_solver", "feasible", *KEEPING)
 
 SOURCES = {
@@ -125,7 +129,7 @@ class Solution:
         if not self.claims_too_much:
             return self
         without = replace(self, program_value=None, program_bound=None)
-        if any(f"claims {self.program_value:.9g} for weights" in note for note in self.notes):
+        if of_kind(self.notes, CLAIM):
             return without
         return without.noting(
             f"The solver's own figure for its weights, {self.program_value:.9g}, is left out: it is above the proved "

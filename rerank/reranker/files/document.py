@@ -13,6 +13,7 @@ import numpy as np
 
 from rerank.certificate import Certificate
 from rerank.errors import InputError, NotSupportedError
+from rerank.errors.telling import Note
 from rerank.io.columns import COMPLETE, Kind
 from rerank.io.labels import TwoLabels
 from rerank.problem import Margin, digest
@@ -202,7 +203,10 @@ def result_of(doc: ModelDocument) -> Result:
     certificate, evidence, short = (body.pop(name, {}) for name in ("certificate", "evidence", "shortlist"))
     if not isinstance(body.pop("message", None), str):
         raise _unusable("it has no message")
+    kinds = body.pop("note_kinds", None)
     body = _typed(Result, body, "")
+    if kinds is not None:
+        body["notes"] = _with_kinds(body.get("notes", ()), kinds)
     try:
         result = Result(
             **body,
@@ -221,6 +225,15 @@ def result_of(doc: ModelDocument) -> Result:
     if result.ties not in ("pessimistic", quoted.ties):  # earlier versions counted every tie as a loss
         raise _unusable(f"ties are {str(result.ties)[:40]!r}, which are none of {quoted.name}")
     return result
+
+
+def _with_kinds(notes: tuple[str, ...], kinds: Any) -> tuple[Note, ...]:
+    """Notes with their kinds, which files of earlier versions lack."""
+    if not isinstance(kinds, list) or len(kinds) != len(notes):
+        raise _unusable(f"note_kinds is {str(kinds)[:40]!r}, not a kind for each of {len(notes)} notes")
+    for kind in kinds:
+        _check_kind(str, "note_kinds", kind)
+    return tuple(Note(note, kind) for note, kind in zip(notes, kinds))
 
 
 def missing_first_stage(doc: ModelDocument) -> str | None:
@@ -314,6 +327,8 @@ def result_to_flat(result: Result) -> dict[str, Any]:
         # With hundreds of lists its fractions are too long for a file.
         entries = flattened(result.certificate.to_dict())
         body["certificate"] = {name: _shortened(value) for name, value in entries.items()}
+    kinds = [note.kind if isinstance(note, Note) else "" for note in result.notes]
+    body |= {"note_kinds": kinds} if any(kinds) else {}
     return flattened({**body, "message": _shortened(result.message)})
 
 

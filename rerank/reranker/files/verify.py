@@ -52,7 +52,7 @@ RUN = ("program_value", "program_bound", "formulation", "model_size", "start_val
 
 HOW = ("formulation", "n_jobs", "named_features", "node_limit", "presolve", "solver", "time_limit", "verbose")
 RECORDS = {"random_state", "versions", *(f"settings.{name}" for name in (*HOW, *documents.COLUMNS))}
-RECORDS |= {f"result.{name}" for name in (*RUN, "changed", "gave_up", "notes", "seconds", "solver")}
+RECORDS |= {f"result.{name}" for name in (*RUN, "changed", "gave_up", "notes", "note_kinds", "seconds", "solver")}
 """Entries of which only what cannot be is a contradiction."""
 
 STAGE = (

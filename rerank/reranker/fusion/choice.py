@@ -14,20 +14,21 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors.telling import say
+from rerank.errors.telling import of_kind, say
 from rerank.io.options import legacy
 from rerank.ranks.row_gains import gain_of
 from rerank.reranker.clock import Clock
 from rerank.reranker.data import Data
 from rerank.reranker.estimator import Reranker
 from rerank.reranker.evidence import Evidence
-from rerank.reranker.fit import LATE, fit
+from rerank.reranker.fit import fit
 from rerank.reranker.fusion.lists import some_rows
 from rerank.reranker.fusion.normalise import Floats
 from rerank.reranker.fusion.points import POOL, Lists, Null, Values, of_size_one, point
 from rerank.reranker.selection.folds import Split, splits_of
 from rerank.reranker.selection.held_out import Workers, part_of
 from rerank.reranker.selection.options import NOT_TRIED, Lead, Option, cv_results
+from rerank.reranker.solution import LATE
 from rerank.reranker.task import task_of
 from rerank.statistics import parse
 
@@ -243,7 +244,7 @@ def corrected(est: Reranker, data: Data, seconds: float | None) -> tuple[Floats,
     with untold():
         state = fit(data, replace(task, node_limit=limit, proof=False, verbose=0, judged=True), Clock(seconds))
     found = state.coef if np.any(state.coef) or est.radius is None else np.asarray(est.prior, dtype=np.float64)
-    return found, any(LATE in note for note in state.result.notes)
+    return found, bool(of_kind(state.result.notes, LATE))
 
 
 @contextmanager

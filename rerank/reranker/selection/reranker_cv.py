@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rerank.errors import InfeasibleError, InputError
 from rerank.errors.stops import enough_memory
-from rerank.errors.telling import say
+from rerank.errors.telling import of_kind, say
 from rerank.io.arrays import held
 from rerank.io.options import without
 from rerank.ranks.row_gains import IdealGains
@@ -31,7 +31,7 @@ from rerank.reranker.data import Arguments, Data, Weights, data_of
 from rerank.reranker.estimator import Reranker, restored
 from rerank.reranker.evidence import Evidence, option_names, short
 from rerank.reranker.first_stage import too_many
-from rerank.reranker.fit import LATE, broken_by_first_stage
+from rerank.reranker.fit import broken_by_first_stage
 from rerank.reranker.ranker import Ranker
 from rerank.reranker.selection.folds import Split, fold_of_each, splits_of
 from rerank.reranker.selection.held_out import Folds, Judge, Ranked, judged_by, refuse_fixed_length, took
@@ -48,6 +48,7 @@ from rerank.reranker.selection.options import (
     limited,
     options_of,
 )
+from rerank.reranker.solution import LATE
 from rerank.reranker.state import FittedState, first_stage_kept
 from rerank.reranker.task import task_of
 from rerank.statistics import parse
@@ -232,7 +233,7 @@ class RerankerCV(Ranker):
         self._publish(best, trial, chosen, params)
         # What held-out rows said goes with the result, and so into the model file.
         result = replace(best.result_, evidence=self._evidence(trial, safeguard, best))
-        if any(LATE in note for note in result.notes):
+        if of_kind(result.notes, LATE):
             result = result.noting(took(spent, self.time_limit))
         if fold is None and splits[0].repeat < 0 and not grouped and result.folds and not result.grouped:
             result = result.noting(

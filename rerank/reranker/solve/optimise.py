@@ -21,12 +21,13 @@ from formulations.errors import ModelTooLarge
 from rerank import search
 from rerank.errors import CertificateError, SolverError
 from rerank.errors.stops import current, limited, protected
+from rerank.errors.telling import Note
 from rerank.problem import Problem
 from rerank.problem.lists import Floats
 from rerank.problem.quotas import unmet
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.clock import Clock
-from rerank.reranker.solution import ON_WORD, Moment, Solution, history_of
+from rerank.reranker.solution import CLAIM, ON_WORD, Moment, Solution, history_of
 from rerank.reranker.solve import program as programs
 from rerank.reranker.solve import verified as exact
 from rerank.reranker.solve.program import Stated, safe_epsilon
@@ -283,11 +284,12 @@ def _compared(problem: Problem, solution: Solution, stated: Stated, outcome: Out
         return solution
     apart = AGREE * max(1.0, abs(solution.value), abs(claim))
     if claim > solution.value + apart:
-        return solution.noting(
+        words = (
             f"{name} claims {claim:.9g} for weights that are worth {other.value:.9g} when recomputed exactly: its rows "
             "hold within its tolerance only, so it counts pairs that miss the margin. The proof is of exact numbers: "
             f"no allowed weights are worth more than {solution.bound:.9g}."
         )
+        return solution.noting(Note(words, CLAIM))
     if claim < solution.value - apart:
         return solution.noting(
             f"{name} has {claim:.9g}, less than the proved {solution.value:.9g}: it asks more than the problem, so it "

@@ -10,11 +10,13 @@ from numpy.typing import ArrayLike
 from rerank.certificate import Certificate, certify, meets_quotas
 from rerank.errors import CertificateError
 from rerank.errors.stops import current
+from rerank.errors.telling import Note
 from rerank.problem import Problem
 from rerank.problem.lists import Floats, Indices
 from rerank.problem.quotas import met_by
 from rerank.ranks.positions import affine, snap
 from rerank.ranks.rationals import is_closed
+from rerank.reranker.solution import CLAIM
 from rerank.reranker.solve.program import normalised
 from rerank.search.domain import allowed, sides_of
 
@@ -112,9 +114,10 @@ def within_tolerance(problem: Problem, w: Floats, claim: float, as_given: bool =
 
 def within_tolerance_only(who: str, claim: float, value: float) -> str:
     """What is said of a claim that weights reach so."""
-    return (
+    return Note(
         f"{who} claims {claim:.9g} for weights whose value is {value:.9g}: they win some pairs by the margin only "
-        "within the solver's tolerance."
+        "within the solver's tolerance.",
+        CLAIM,
     )
 
 
