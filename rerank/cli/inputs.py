@@ -186,9 +186,12 @@ def read_for(
                 f"{data} has no column {lost!r}, which held the lists of the fit, so all rows are one list; name "
                 "theirs with --qid."
             )
+        word = doc.settings.get("label_positive")
+        word = doc.settings.get("positive_label") or (word if isinstance(word, str) else None)
         if positive is None and given["label"] is not None:
-            word = doc.settings.get("label_positive")
-            positive = doc.settings.get("positive_label") or (word if isinstance(word, str) else None)
+            positive = word
+        elif positive is not None and word not in (None, positive):
+            say(f"{model} was fitted to find {word!r}, and --positive-label asks for {positive!r}.")
         options = {**given, "features": list(kinds), "kinds": kinds}
     else:
         options = {"n_features": len(doc.feature_names), **{r: roles.get(r) for r in ("label", "qid", "id", "weight")}}

@@ -112,6 +112,7 @@ class Columns:
         if "label" in texts:
             amounts["label"], labels = self._found(texts["label"])
         columns = {role: words(column) for role, column in texts.items()}
+        read = {role: self.names[place] for role, place in self.roles.items()}
         return Table(
             X=X,
             y=amounts.get("label"),
@@ -123,6 +124,8 @@ class Columns:
             groups=columns.get("groups"),
             people=columns.get("people"),
             labels=labels,
+            header=tuple(self.names),
+            read=read if self.positive is None else read | {"positive": self.positive},
         )
 
     def _found(self, seen: list[str]) -> tuple[Floats, TwoLabels | None]:

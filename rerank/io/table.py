@@ -1,7 +1,7 @@
 """The table that every reader returns."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -40,6 +40,10 @@ class Table:
         Sentences on what the reader decided (columns left out, documents added), for the user to see.
     labels : TwoLabels or None
         The words that the file has for 0 and 1.
+    header : tuple of str
+        The names of all columns of the file, where it has names.
+    read : mapping of str to str
+        The column that was read as label, qid, weight ..., and the label to find (``positive``), where one was named.
     """
 
     X: Any
@@ -53,6 +57,8 @@ class Table:
     groups: Words | None = None
     people: Words | None = None
     labels: TwoLabels | None = None
+    header: tuple[str, ...] = ()
+    read: Mapping[str, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return int(self.X.shape[0])

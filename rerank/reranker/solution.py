@@ -20,6 +20,8 @@ CLAIM_SLACK = 1e-4  # relative difference between a solver's figures and exact o
 UNUSED, LATE, CORRECTIONS, CLAIM = "unused", "late", "corrections", "claim"
 """Kinds of notes: a first stage whose score decides nothing, a fit whose time was over before its search, corrections
 in words, a solver's figure that its weights are not worth."""
+BOUNDING = ("mixed", "pos_top", "auc", "pairwise")
+"""Programs whose optimum is the problem's, for the statistics that they are used for."""
 STATUSES = ("optimal", "optimal_by_solver", "feasible", *KEEPING)
 
 SOURCES = {
@@ -124,8 +126,31 @@ class Solution:
             and claim > self.bound + CLAIM_SLACK * max(1.0, abs(self.bound))
         )
 
+    @property
+    def bounds_too_little(self) -> bool:
+        """Whether a solver's bound on a program with the problem's optimum is below the value, or below its own figure
+        for its weights, by more than rounding.
+        """
+        bound, claim = self.program_bound, self.program_value
+        if bound is None:
+            return False
+        counted = self.formulation in BOUNDING and not self.changed
+        least = max(self.value if counted else -math.inf, -math.inf if claim is None else claim)
+        return bound < least - CLAIM_SLACK * max(1.0, abs(least))
+
+    @property
+    def fell_behind(self) -> bool:
+        """Whether a solver that took the start has a smaller figure, in a program where both are values."""
+        claim, start = self.program_value, self.start_value
+        if claim is None or start is None or not self.start_accepted:
+            return False
+        same = self.formulation in BOUNDING and not self.changed
+        return same and claim < start - CLAIM_SLACK * max(1.0, abs(start))
+
     def within_bound(self) -> Self:
-        """The same without a solver's figures if they are above a bound that was proved."""
+        """The same without a solver's figures if they contradict the value or a bound that was proved."""
+        if self.bounds_too_little:
+            return replace(self, program_bound=None).within_bound()
         if not self.claims_too_much:
             return self
         without = replace(self, program_value=None, program_bound=None)

@@ -117,7 +117,7 @@ def task_of(options: Mapping[str, Any], n_features: int) -> Task:
         n_candidates=_candidates(options["n_candidates"]),
         formulation=formulation,
         solver=solver,
-        presolve=bool(options["presolve"]),
+        presolve=_truth("presolve", options["presolve"]),
         epsilon=epsilon,
         C=real("C", options["C"], 0.0),
         max_features=_count("max_features", options["max_features"]),
@@ -126,7 +126,7 @@ def task_of(options: Mapping[str, Any], n_features: int) -> Task:
         n_jobs=jobs_of(options["n_jobs"]),
         seed=seed(options["random_state"]),
         first_stage=options["first_stage"],
-        proof=bool(options.get("proof", False)),
+        proof=_truth("proof", options.get("proof", False)),
         verbose=int(verbose) if isinstance(verbose, bool | np.bool_) else whole("verbose", verbose, 0),
         node_limit=_count("node_limit", options.get("node_limit"), 0),
         checkpoint=_checkpoint(options.get("checkpoint"), solver, bool(options["presolve"])),
@@ -139,6 +139,12 @@ def task_of(options: Mapping[str, Any], n_features: int) -> Task:
         normalise=normalise,
         given=options,
     )
+
+
+def _truth(name: str, value: Any) -> bool:
+    if isinstance(value, bool | np.bool_ | Real) and value in (0, 1):
+        return bool(value)
+    raise InputError(f"{name} is {value!r}; it must be True or False.")
 
 
 def _quotas(options: Mapping[str, Any], statistic: RankStatistic) -> tuple[Quota, ...]:

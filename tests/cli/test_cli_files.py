@@ -1,10 +1,12 @@
 """The files of the commands: what may be written where, and what is read."""
 
+import json
 import os
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import rerank
@@ -12,7 +14,8 @@ from rerank import load
 from rerank.certificate import proof_file
 from rerank.io import Table, atomic, read_table, write_csv
 from tests.cases.disk import file_size_limit
-from tests.cli.commands import answer, fit, run
+from tests.cases.mutants import signed
+from tests.cli.commands import NAMES, OPEN, answer, fit, noisy, run
 
 
 def unchanged(folder, *arguments):
@@ -160,3 +163,23 @@ def test_a_command_goes_on_with_its_checkpoint(folder):
     assert all(answer(done)[name] == whole[name] for name in ("status", "value", "bound", "nodes"))
     assert "another problem" in fit("--checkpoint", "c", "--C", 0.5, code=2).stderr
     assert "both read and written" in fit("--checkpoint", "data.csv", code=2).stderr
+
+
+def test_a_verification_says_which_columns_and_label_contradict_the_file(folder):
+    X, y = noisy(0)
+    label = np.where(y > 0, "dead", "alive")
+    frame = pd.DataFrame(X, columns=list(NAMES)).assign(hit=label, same=label)
+    frame.to_csv("words.csv", index=False)
+    fit("--positive-label", "dead", "--features", ",".join(NAMES), data="words.csv")
+    sound, how = json.loads(Path("m.json").read_text()), ("--label", "hit", "--positive-label", "dead")
+    assert "contradict" not in run("verify", "m.json", "words.csv", *how, code=OPEN).stdout
+    for entry, other in (("positive_label", "alive"), ("label_column", "same")):
+        forged = signed({**sound, "settings": {**sound["settings"], entry: other}})
+        Path("forged.json").write_text(json.dumps(forged))
+        body = answer(run("verify", "forged.json", "words.csv", *how, "--json", code=5))
+        assert [one["name"] for one in body["checks"] if not one["holds"]] == [f"settings.{entry}"]
+    renamed = frame.rename(columns={"hit": "died"}).drop(columns="same")
+    renamed.to_csv("renamed.csv", index=False)
+    assert run("verify", "m.json", "renamed.csv", "--label", "died", *how[2:], code=OPEN).exit_code in OPEN
+    said = run("score", "m.json", "words.csv", "--positive-label", "alive").stderr
+    assert "'dead'" in said and "'alive'" in said and not run("score", "m.json", "words.csv").stderr

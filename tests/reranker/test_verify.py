@@ -79,6 +79,55 @@ def test_a_program_that_claims_more_than_was_proved_and_a_bound_below_the_value(
     assert not verify(below, without_data=True).holds
 
 
+RECORDS = {
+    "settings": [
+        {"positive_label": True},
+        {"positive_label": 3},
+        {"weight_column": 3},
+        {"qid_column": True},
+        {"time_limit": -1.0},
+        {"time_limit": True},
+        {"presolve": "no"},
+        {"named_features": "x"},
+        {"prior_scale": "2"},
+        {"label_negative": "alive", "label_positive": "dead", "positive_label": "alive"},
+        {"label_negative": "dead", "label_positive": "dead"},
+    ],
+    "result": [
+        {"nodes": 2**40},
+        {"seconds.total": -1.0},
+        {"formulation": "best"},
+        {"model_size.integer_columns": 10**6},
+        {"model_size.nonzeros": 10**9},
+    ],
+    "versions": [{"numpy": True}],
+}
+
+
+@pytest.mark.parametrize(("part", "more"), [(part, more) for part, each in RECORDS.items() for more in each])
+def test_a_record_of_another_kind_or_without_sense_is_refused(part, more):
+    est, given = fitted("highs")
+    doc = document(est.state_)
+    body = model_file.to_dict(doc)
+    body[part] = body[part] | {key: {"hex": one.hex()} if isinstance(one, float) else one for key, one in more.items()}
+    refuses("can(not| be used)", lambda: verify(model_file.from_dict(signed(body)), given))
+
+
+def test_a_solver_that_says_less_than_was_proved():
+    est, _ = fitted("highs")
+    r = est.result_
+    assert r.start_accepted and r.program_bound >= r.program_value - 1e-6
+    for entry, figures in (
+        ("program_bound", {"program_bound": r.value - 0.5}),
+        ("program_bound", {"program_bound": r.value - 0.5, "program_value": r.value - 0.5}),
+        ("program_value", {"program_value": r.value - 0.5}),
+    ):
+        report = forged("highs", result=figures)
+        assert f"result.{entry}" in [check.name for check in report.checks if not check.holds]
+    below = replace(r, program_bound=r.value - 0.5).within_bound()
+    assert below.program_bound is None and below.program_value == r.program_value
+
+
 def test_what_nobody_can_recompute_is_listed_as_given():
     for case in ("folds", "guarded"):
         report = forged(case, result={"notes.0": "Proved by a friend."})

@@ -21,10 +21,11 @@ from rerank.reranker.columns import Columns
 from rerank.reranker.describe import Result
 from rerank.reranker.evidence import evidence_of
 from rerank.reranker.files import model_file
-from rerank.reranker.files.model_file import MAX_TEXT, SQUARES, ModelDocument, usable
+from rerank.reranker.files.model_file import COLUMNS, MAX_TEXT, SQUARES, ModelDocument, usable
 from rerank.reranker.first_stage import FirstStage, is_own_name, of_tables, variant_name
 from rerank.reranker.options import KEPT
 from rerank.reranker.solution import KEEPING, SOURCES, STATUSES, ShortlistInfo
+from rerank.reranker.solve.program import FORMULATIONS, SIZES
 from rerank.reranker.state import CUTS, FittedState, from_flat
 from rerank.reranker.task import task_of
 from rerank.statistics import Custom, RankStatistic, fitted_statistic, parse
@@ -33,8 +34,6 @@ NUMBERS = ("numpy", "scipy", "scikit-learn", "highspy", "numba")  # packages on 
 OPTIONAL = ("pyomo", "matplotlib", "pandas", "polars", "pyarrow", "lightgbm", "xgboost", "catboost", "ray")
 """Packages that are used where they are installed, for programs, pictures, tables and first stages."""
 
-# Names of the columns that a command read.
-COLUMNS = ("label_column", "qid_column", "id_column", "weight_column", "people_column", "positive_label")
 TABLE = "table"  # entries of the task below this name are the state of a first stage that learned from a table as it is
 
 # Lists of that state, and of squares, which may be empty, and then have no entry.
@@ -43,6 +42,7 @@ SAME = ("features", "low", "high", "weights", "prior_scores", "data_sha256")
 ASKED = ("n_candidates", "epsilon", "C", "max_features", "gain", "random_state")
 """Fields of a document that are those of a state, and those that are parameters."""
 
+FASTEST = 1e9  # boxes and nodes that no machine explores in a second
 UNFITTED = KEEPING[1:]  # statuses of a fit without weights
 
 # Kept elsewhere in the file, or computed from the rest.
@@ -224,6 +224,8 @@ def result_of(doc: ModelDocument) -> Result:
             raise _unusable(f"the {name} {body[name][:40]!r} is unknown")
     if result.ties not in ("pessimistic", quoted.ties):  # earlier versions counted every tie as a loss
         raise _unusable(f"ties are {str(result.ties)[:40]!r}, which are none of {quoted.name}")
+    if broken := next((rule for rule, holds in _of_records(result).items() if not holds), None):
+        raise _unusable(f"a rule is broken: {broken}")
     return result
 
 
@@ -234,6 +236,20 @@ def _with_kinds(notes: tuple[str, ...], kinds: Any) -> tuple[Note, ...]:
     for kind in kinds:
         _check_kind(str, "note_kinds", kind)
     return tuple(Note(note, kind) for note, kind in zip(notes, kinds))
+
+
+def _of_records(result: Result) -> dict[str, bool]:
+    """What holds of the figures of a run, which nobody can recompute."""
+    size, seconds = result.model_size or dict.fromkeys(SIZES, 0), result.seconds
+    known = size.keys() == set(SIZES)
+    return {
+        "seconds are not negative": all(spent >= 0 for spent in seconds.values()),
+        "'model_size' counts " + ", ".join(SIZES): known,
+        "no program has more integer columns than columns": not known or size["integer_columns"] <= size["columns"],
+        "no program has more non-zeros than cells": not known or size["nonzeros"] <= size["rows"] * size["columns"],
+        "'formulation' is a program": result.formulation in (None, *FORMULATIONS[1:]),
+        "the nodes can be counted in the seconds": result.nodes <= FASTEST * max(1.0, sum(seconds.values())),
+    }
 
 
 def missing_first_stage(doc: ModelDocument) -> str | None:

@@ -16,7 +16,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sized
+from collections.abc import Callable, Iterator, Mapping, Sized
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal
@@ -37,6 +37,13 @@ WRITTEN_BY = "pass a file written by save or by rerank fit"
 SINCE_2 = ("prior_scores", "reranked")  # fields that files of schema 1 do not hold
 SQUARES = "squares"
 """Entries of ``settings`` below this name are the squares of columns, which files of schema 1 and 2 do not hold."""
+
+# What entries of ``settings`` are: true or false, a text, a finite number; with "?" also null.
+COLUMNS = ("label_column", "qid_column", "id_column", "weight_column", "people_column", "positive_label")
+"""Names of the columns that a command read, and the label that it looked for."""
+TRUTHS = ("named_features", "presolve", "reranks", "weighted_lists")
+SETTINGS = dict.fromkeys(TRUTHS, "truth") | dict.fromkeys((*COLUMNS, "opaque_first_stage", "quota"), "text?")
+SETTINGS |= {"formulation": "text", "solver": "text", "prior_centre": "number", "prior_scale": "number"}
 
 MAX_BYTES = 64 * 2**20
 
@@ -205,9 +212,40 @@ def _check(document: ModelDocument, where: str) -> None:
         == (document.first_stage_coef is None)
         == (document.first_stage_intercept is None),
     }
-    for rule, holds in rules.items():
+    for rule, holds in {**rules, **_of_records(document)}.items():
         if not holds:
             raise refuse(where, f"a rule is broken: {rule}", AGAIN)
+
+
+def _of_records(document: ModelDocument) -> dict[str, bool]:
+    """The rules for entries that no score depends on, or that say how a table is read."""
+    settings, limit = document.settings, document.settings.get("time_limit")
+    rules = {
+        f"{name!r} of the settings is {_KINDS[kind.rstrip('?')][0]}{' or null' * kind.endswith('?')}": (
+            kind.endswith("?") if settings[name] is None else _KINDS[kind.rstrip("?")][1](settings[name])
+        )
+        for name, kind in SETTINGS.items()
+        if name in settings
+    }
+    pair = [settings.get(f"label_{side}") for side in ("negative", "positive")]
+    words = pair[1] if isinstance(pair[1], str) else None
+    return rules | {
+        "'time_limit' of the settings is null or a number of seconds": limit is None or (_number(limit) and limit >= 0),
+        "'label_negative' and 'label_positive' are two labels": pair == [None, None] or pair[0] != pair[1],
+        "'positive_label' is 'label_positive'": words is None or settings.get("positive_label") in (None, words),
+        "'versions' are texts": all(isinstance(one, str) for one in document.versions.values()),
+    }
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+_KINDS: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "truth": ("true or false", lambda value: isinstance(value, bool) or (_number(value) and value in (0, 1))),
+    "text": ("a text", lambda value: isinstance(value, str)),
+    "number": ("a finite number", lambda value: _number(value) and abs(value) < float("inf")),
+}
 
 
 def _digest(body: Mapping[str, Any]) -> str:

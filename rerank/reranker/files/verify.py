@@ -51,7 +51,7 @@ RUN = ("program_value", "program_bound", "formulation", "model_size", "start_val
 """Figures of a program or a search; where there was none, they have their defaults."""
 
 HOW = ("formulation", "n_jobs", "named_features", "node_limit", "presolve", "solver", "time_limit", "verbose")
-RECORDS = {"random_state", "versions", *(f"settings.{name}" for name in (*HOW, *documents.COLUMNS))}
+RECORDS = {"random_state", "versions", *(f"settings.{name}" for name in (*HOW, *model_file.COLUMNS))}
 RECORDS |= {f"result.{name}" for name in (*RUN, "changed", "gave_up", "notes", "note_kinds", "seconds", "solver")}
 """Entries of which only what cannot be is a contradiction."""
 
@@ -228,6 +228,7 @@ def verify(
             state, data, first = refit(doc, table, where, first_stage, query_weight)
             again = _fitted_again(findings, state, data, first, table)
             named = name_of(first_stage) if opaque is not None else None
+            _check_columns(findings, table)
             if again is not None:
                 findings.given |= _given(findings, state, data, first, table)
                 if doc.data_sha256 is None and without_data and state.problem is not None:
@@ -298,6 +299,22 @@ class _Findings:
         left += [Unchecked("versions", RECORD, False)] if self.doc.versions else []
         left.sort(key=lambda each: (not each.open, each.why == RECORD, each.name))
         return Report(tuple(self.checks), tuple(self.remarks), tuple(left))
+
+
+def _check_columns(findings: _Findings, table: Table) -> None:
+    """Check what the file says of columns and of the label to find against how the table was read. A column that is
+    not in the table may have been renamed.
+    """
+    given, read = findings.doc.settings, table.read
+    same_file = given.get("label_column") in table.header
+    for entry in model_file.COLUMNS:
+        role, name = entry.removesuffix("_column").removesuffix("_label"), given.get(entry)
+        if role == "positive":
+            compared = name is not None and role in read
+        else:
+            compared = role != "id" and (name in table.header or (name is None and entry in given and same_file))
+        if compared and name != read.get(role):
+            findings.check(f"settings.{entry}", name, f"{read.get(role)}, as the table was read", False)
 
 
 def _alone(findings: _Findings, state: FittedState, lacking: str) -> FittedState:
@@ -418,6 +435,10 @@ def _impossible(doc: ModelDocument, result: Result, named: str | None) -> dict[s
         found["result.bound_solver"] = "a solver" if result.bound_solver is None else None
     if fitted and result.claims_too_much:
         found["result.program_value"] = "not above the bound"
+    if fitted and result.bounds_too_little:
+        found["result.program_bound"] = "not below the value, or below what the program has"
+    if fitted and result.fell_behind:
+        found["result.program_value"] = f"at least the start's {result.start_value:.12g}"
     if fitted and result.bound_source in ON_WORD and result.solver != "file":
         wanted = None if result.program_bound is None else max(result.program_bound, result.value)
         found |= {"result.bound": wanted} if result.bound != wanted else {}
@@ -436,7 +457,7 @@ def _impossible(doc: ModelDocument, result: Result, named: str | None) -> dict[s
     idle = {
         "none": set(RUN) - {"start_value"},
         "search": set(RUN) - {"start_value", "nodes"},
-        "file": {"program_bound", "start_value", "start_accepted"},
+        "file": {"start_value", "start_accepted"},
     }
     unused = idle.get(str(result.solver), ()) if fitted else RUN
     usual = {each.name: each.default for each in fields(Result) if each.name in unused}

@@ -19,9 +19,11 @@ from rerank.errors import InputError, nearest, unknown
 from rerank.errors.compiling import load
 from rerank.problem import Problem
 from rerank.problem.lists import Floats, Indices
+from rerank.reranker.solution import BOUNDING
 from rerank.search.domain import allowed, sides_of
 from rerank.statistics import RankStatistic
 
+SIZES = ("rows", "columns", "integer_columns", "nonzeros")
 FORMULATIONS = ("auto", "subrank", "resolved_rank", "mixed", "auc", "pairwise", "pos_top")
 
 OWN = {"signs": "positive", "corrections": "radius", "rows": "constraints", "by_sum": "normalise"}
@@ -70,7 +72,7 @@ def has_program(problem: Problem) -> bool:
 
 def shares_optimum(name: str, statistic: RankStatistic) -> bool:
     """Whether the program's optimum is the problem's, so that its bound bounds the value."""
-    return name in ("mixed", "pos_top") or (name in ("auc", "pairwise") and statistic.counts_pairs)
+    return name in BOUNDING and (name not in ("auc", "pairwise") or statistic.counts_pairs)
 
 
 def unstated() -> str | None:
@@ -98,8 +100,8 @@ class Stated:
     @property
     def size(self) -> dict[str, int]:
         """Rows, columns, integer columns and non-zeros."""
-        p, names = self.program, ("rows", "columns", "integer_columns", "nonzeros")
-        return dict(zip(names, (len(p.rows), len(p.columns), int(p.integer.sum()), int(p.matrix.nnz))))
+        p = self.program
+        return dict(zip(SIZES, (len(p.rows), len(p.columns), int(p.integer.sum()), int(p.matrix.nnz))))
 
     def point(self, w: Floats) -> tuple[Floats | None, str | None]:
         """The column vector of weights ``w``, or the row they violate."""
