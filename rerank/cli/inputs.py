@@ -181,11 +181,6 @@ def read_for(
                 given[role] = fitted
         if given["id"] is None:  # what pandas calls the rows; of several columns or none they are numbered
             given["id"] = label_of_rows = label_column([name for name in header if name not in kinds])
-        if given["qid"] is None and (lost := doc.settings.get("qid_column")) is not None:
-            say(
-                f"{data} has no column {lost!r}, which held the lists of the fit, so all rows are one list; name "
-                "theirs with --qid."
-            )
         word = doc.settings.get("label_positive")
         word = doc.settings.get("positive_label") or (word if isinstance(word, str) else None)
         if positive is None and given["label"] is not None:
@@ -205,7 +200,18 @@ def read_for(
     if len(table.feature_names) < len(doc.feature_names):
         X = with_columns(table.X, table.feature_names, doc.feature_names)
         table = replace(table, X=X, feature_names=doc.feature_names)
+    lost = doc.settings.get("qid_column")
+    if table.qid is None and (lost is not None or doc.result.get("n_lists", 1) > 1):
+        what = "qid" if lost is None else f"column {lost!r}"
+        say(f"{data} has no {what}, which held the lists of the fit, so all rows are one list; name theirs with --qid.")
     return doc, there(table) if need_label else table
+
+
+def lists_said(table: Table) -> Any:
+    """The lists of a table for a model; without any all rows are one list, as :func:`read_for` has said."""
+    from rerank.ranks.lists import ONE_LIST
+
+    return ONE_LIST if table.qid is None else table.qid
 
 
 def ranker(doc: ModelDocument, model: Path) -> Reranker:

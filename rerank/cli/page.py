@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from math import floor, isfinite, log10, nan
 from typing import TYPE_CHECKING, Any
 
+from rerank.cli.inputs import lists_said
 from rerank.errors import InputError
 from rerank.io.page import Beside, Cells, Folded, Items, Part, Picture, Words
 
@@ -96,7 +97,7 @@ def ranked(est: Reranker, table: Table, own: bool) -> Ranked:
     from rerank.ranks.lists import places_by_list
     from rerank.statistics.derived import Share
 
-    scores, first = est.list_scores(table.X, table.qid), est.first_stage_scores(table.X)
+    scores, first = est.list_scores(table.X, lists_said(table)), est.first_stage_scores(table.X)
     before = None if first is None else places_by_list(first, table.qid)
     stat, (lead, chance) = est.state_.task.quoted, lead_of(est, table, scores, first)
     depth = stat.of(len(table)).depth if isinstance(stat, Share) and table.qid is None else stat.depth

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rerank.cli.common import FAILED, AsJson, answer, entries, say, tell, warnings_said, working, write_page
-from rerank.cli.inputs import Data, Model, ranker, read_for, row_names, there, with_columns, with_ideal
+from rerank.cli.inputs import Data, Model, lists_said, ranker, read_for, row_names, there, with_columns, with_ideal
 from rerank.cli.pictures import check_one_list, check_picture, list_drawn, write_picture
 from rerank.errors import InputError, InputWarning, RerankError
 
@@ -58,8 +58,8 @@ def rank(
     with warnings_said(InputWarning):
         # Scores that order the lines; of one list, where no run needs them, in the unit of the first stage's.
         plain = est.state_.by_threshold and (output is None or output.suffix == ".csv")
-        scored = est.decision_function if plain else est.list_scores
-        places, scores = est.rank(table.X, table.qid), scored(table.X, table.qid)
+        places = est.rank(table.X, said := lists_said(table))
+        scores = est.decision_function(table.X, table.qid) if plain else est.list_scores(table.X, said)
     names = row_names(table)
     lists = [(str(name), rows[places[rows].argsort()]) for name, rows in rows_by_list(table.qid, len(table))]
     if output is not None:
@@ -130,7 +130,7 @@ def score(
     if plot is not None:
         write_picture(plot, lambda: list_drawn(est, table, 0))
     stat, weights = est.state_.task.quoted, entries(table, "sample_weight", "ideal_gains")
-    value = est.score(table.X, table.y, table.qid, **weights)
+    value = est.score(table.X, table.y, lists_said(table), **weights)
     scores, first, tied = est.first_stage_scores(table.X), None, ""
     if scores is not None:
         given = {"gain": est.gain, **weights}

@@ -7,6 +7,7 @@ single gain has no value, so every mean takes an option for such lists (``empty`
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
@@ -19,6 +20,8 @@ from rerank.ranks.positions import Indices
 from rerank.ranks.row_gains import Floats, Gain, IdealGains, missed_gains, weighted_gains
 
 Empty = Literal["skip", 0, 1, "error"]
+
+ONE_LIST = 0  # as ``qid``: all rows are one list
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +36,21 @@ class OneList:
 
 
 number_lists = numbered  # ids of lists in order of first appearance, and the place of each row's list among them
+
+
+def lists_given(qid: Any, n: int) -> Any:
+    """``qid``; where that is one whole number, the number of the only list, an id for each of the ``n`` rows."""
+    return np.full(n, qid) if isinstance(qid, Integral) and not isinstance(qid, bool) else qid
+
+
+def lists_missing(n_lists: int, score: bool = True) -> str:
+    """What is wrong without ``qid`` after a fit on several lists: a score is refused, a ranking is not."""
+    tools = " (scikit-learn's tools hand it on after set_config(enable_metadata_routing=True) and "
+    tools += "set_score_request(qid=True))"
+    return (
+        f"The fit had {n_lists:,} lists and there is no qid here, so that all rows {'would ' * score}count as one "
+        f"list; give qid, the list of each row{tools * score}, or qid=0 if they are one list."
+    )
 
 
 def rows_by_list(qid: ArrayLike | None, n: int) -> Iterator[tuple[Any, Indices]]:

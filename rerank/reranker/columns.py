@@ -13,6 +13,7 @@ from rerank.errors import InputError
 from rerank.io import frames
 from rerank.io.arrays import held
 from rerank.problem.lists import Floats, Indices
+from rerank.ranks.lists import lists_given
 from rerank.ranks.present import Present
 
 
@@ -93,9 +94,11 @@ class Columns:
 
 
 def lists_of(X: Any, qid: Any, what: str = "qid") -> Any:
-    """List ids of the rows: ``qid`` itself, or the column of that name; or ids of groups, as ``what`` says."""
+    """List ids of the rows: ``qid`` itself, or the column of that name; or ids of groups, as ``what`` says. One number
+    as ``qid`` is the id of all rows.
+    """
     if not isinstance(qid, str):
-        return qid
+        return lists_given(qid, frames.as_table(X).shape[0]) if what == "qid" else qid
     if not frames.is_frame(X):
         raise InputError(f"{what} is {qid!r}, and X has no names of columns; give a data frame, or an array of ids.")
     values = frames.column(X, frames.place_of(X, qid))

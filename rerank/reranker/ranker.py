@@ -13,14 +13,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rerank.errors import InputError, InputWarning, NotSupportedError, unknown
 from rerank.io.arrays import check_qid, held
-from rerank.io.frames import by_name, frame_like, is_frame, without
+from rerank.io.frames import by_name, frame_like, is_frame, names_of, without
 from rerank.io.labels import labels_of
 from rerank.io.options import whole
 from rerank.io.page import Part, ShownMixin
 from rerank.problem.lists import Floats, Indices
 from rerank.problem.scaling import per_unit
 from rerank.ranks import evaluate
-from rerank.ranks.lists import number_lists, places_by_list
+from rerank.ranks.lists import ONE_LIST, lists_missing, number_lists, places_by_list
 from rerank.ranks.row_gains import IdealGains, gain_of
 from rerank.reranker.columns import Rows, lists_of
 from rerank.reranker.data import Arguments, Weights, gains_and_weights, numbered
@@ -93,8 +93,11 @@ class Ranker(ShownMixin, BaseEstimator):
         return self.state_.labels_of(rows)
 
     def list_scores(self, X: Any, qid: ArrayLike | str | None = None) -> Floats:
-        """Scores that order each list as :meth:`rank` does, ties included; comparable within a list only."""
-        return self.state_.list_scores(*self._listed(X, qid))
+        """Scores that order each list as :meth:`rank` does, ties included; comparable within a list only.
+
+        The lists as in :meth:`rank`.
+        """
+        return self.state_.list_scores(*self._in_lists(X, qid))
 
     def first_stage_scores(self, X: Any) -> Floats | None:
         """Scores of the first stage alone; None if there is none."""
@@ -104,8 +107,20 @@ class Ranker(ShownMixin, BaseEstimator):
         """Place of each row in its list, 1 on top, by the scores of :meth:`list_scores`.
 
         Equal scores keep the order of the rows.
+
+        Parameters
+        ----------
+        X : table (m, d)
+        qid : array-like (m,), str or int, optional
+            List of each row, or the column of X that holds it; one number, such as 0, says that all rows are one list.
+            Without it that column of the fit is taken where X has it, else all rows are one list.
+
+        Warns
+        -----
+        InputWarning
+            Without ``qid``, where the fit had several lists, and X has not the column of the fit that held them.
         """
-        rows, lists = self._listed(X, qid)
+        rows, lists = self._in_lists(X, qid)
         return places_by_list(self.state_.list_scores(rows, lists), lists)
 
     def score(
@@ -120,9 +135,17 @@ class Ranker(ShownMixin, BaseEstimator):
         """The statistic ``stat`` of the ranking, equal scores as ``stat.ties`` says: one half for AUC, else a loss.
 
         Lists without a gain are skipped. Weights and ``ideal_gains`` as in ``fit``: a row or a list of weight 0 is not
-        there.
+        there. Lists as in :meth:`rank`, but that they may not be missing.
+
+        Raises
+        ------
+        InputError
+            Without ``qid``, where the fit had several lists, and X has not the column of the fit that held them.
         """
         X = held(X)
+        qid = self._column_of_lists(X, qid)
+        if qid is None and self.n_lists_ > 1:
+            raise InputError(lists_missing(self.n_lists_))
         rows = self._rows(X, qid)
         given = Arguments(rows.given, y, lists_of(X, qid), sample_weight, query_weight).present()
         rows = rows if given.there.mask is None else Rows(given.X, rows.columns)
@@ -158,11 +181,38 @@ class Ranker(ShownMixin, BaseEstimator):
             warnings.warn(note, InputWarning, stacklevel=level)
         return rows
 
-    def _listed(self, X: Any, qid: ArrayLike | str | None, level: int = 4) -> tuple[Rows, Indices | None]:
+    def _listed(self, X: Any, qid: ArrayLike | str | int | None, level: int = 4) -> tuple[Rows, Indices | None]:
         """The rows, and the number of each one's list."""
         X = held(X)
         rows = self._rows(X, qid, level)
         return rows, None if qid is None else number_lists(check_qid(lists_of(X, qid), rows.n))[1]
+
+    @property
+    def n_lists_(self) -> int:
+        """Lists of the fit; rows to come are one list by themselves only where it had one."""
+        return self.result_.n_lists
+
+    def _column_of_lists(self, X: Any, qid: Any) -> Any:
+        """``qid``; without it, after a fit on several lists, the name of their column where X has it."""
+        check_is_fitted(self, "result_")
+        name = self.state_.columns.lists
+        known = qid is None and name and self.n_lists_ > 1 and is_frame(X) and name in names_of(X)
+        return name if known else qid
+
+    def _in_lists(self, X: Any, qid: ArrayLike | str | int | None, level: int = 4) -> tuple[Rows, Indices | None]:
+        """As :meth:`_listed`, with a warning where the fit had several lists, and those of the rows are not known."""
+        X = held(X)
+        rows, lists = self._listed(X, self._column_of_lists(X, qid), level + 1)
+        if lists is None and self.n_lists_ > 1:
+            warnings.warn(lists_missing(self.n_lists_, score=False), InputWarning, stacklevel=level - 1)
+        return rows, lists
+
+    def _one_list(self, X: Any, qid: ArrayLike | str | None) -> Rows:
+        """The rows of a picture."""
+        rows, lists = self._in_lists(X, qid, level=5)
+        if lists is not None and lists.max() > 0:
+            raise InputError(f"A picture is of one list, and X holds {lists.max() + 1:,}; give the rows of one.")
+        return rows
 
     def top(self, X: Any, n: int, qid: ArrayLike | str | None = None) -> NDArray[Any]:
         """Rows at places 1 to ``n``, best first: labels of the index of a pandas frame, else numbers from 0.
@@ -174,8 +224,8 @@ class Ranker(ShownMixin, BaseEstimator):
         X : table (m, d)
         n : int
             Places, at least 1; a list with fewer rows gives all of them.
-        qid : array-like (m,) or str, optional
-            List of each row: the first ``n`` of each list, one list after the other.
+        qid : array-like (m,), str or int, optional
+            List of each row, as in :meth:`rank`: the first ``n`` of each list, one list after the other.
 
         Raises
         ------
@@ -192,9 +242,9 @@ class Ranker(ShownMixin, BaseEstimator):
             )
         return np.asarray(X.index.take(rows))
 
-    def _top(self, X: Any, n: int, qid: ArrayLike | str | None = None) -> Indices:
+    def _top(self, X: Any, n: int, qid: ArrayLike | str | int | None = None) -> Indices:
         """Numbers of these rows."""
-        wanted, (table, lists) = whole("n", n), self._listed(X, qid, level=5)
+        wanted, (table, lists) = whole("n", n), self._in_lists(X, qid, level=5)
         places = places_by_list(self.state_.list_scores(table, lists), lists)
         rows = np.flatnonzero(places <= wanted)
         return rows[np.lexsort((places[rows],) if lists is None else (places[rows], lists[rows]))]
@@ -241,18 +291,19 @@ class Ranker(ShownMixin, BaseEstimator):
         added[free_name("constant", state.columns.names)] = np.full(rows.n, _constant(state))
         return added
 
-    def plot(self, X: Any, y: ArrayLike, ax: Any = None) -> Any:
+    def plot(self, X: Any, y: ArrayLike, ax: Any = None, qid: ArrayLike | str | None = None) -> Any:
         """Relevant rows found by row looked at, of one list: the fit, its first stage and the ideal.
 
-        Returns the axes (:func:`rerank.plots.cumulative_gain`).
+        Returns the axes (:func:`rerank.plots.cumulative_gain`). Lists as in :meth:`rank`.
 
         Raises
         ------
         InputError
+            Also for rows of several lists.
         """
         from rerank.plots import cumulative_gain
 
-        rows = self._rows(X)
+        rows = self._one_list(X, qid)
         grades = labels_of(y, rows.n, self.state_.labels)
         first = self.state_.first(rows)
         curves = {"fitted": self.state_.list_scores(rows, None, first)}
@@ -260,7 +311,14 @@ class Ranker(ShownMixin, BaseEstimator):
             curves["first stage"] = first
         return cumulative_gain(grades > 0, curves, top=getattr(self.state_.task.quoted, "at", None), ax=ax)
 
-    def plot_contributions(self, X: Any, n: int = 10, names: Sequence[str] | None = None, ax: Any = None) -> Any:
+    def plot_contributions(
+        self,
+        X: Any,
+        n: int = 10,
+        names: Sequence[str] | None = None,
+        ax: Any = None,
+        qid: ArrayLike | str | None = None,
+    ) -> Any:
         """What puts the first ``n`` rows of one list there: what each column adds to the score, less its mean.
 
         Returns the axes (:func:`rerank.plots.contributions`).
@@ -272,15 +330,19 @@ class Ranker(ShownMixin, BaseEstimator):
         names : sequence of str, optional
             Of all rows of X; without it the index labels of a pandas frame, else their numbers.
         ax : matplotlib axes, optional
+        qid : array-like (m,), str or int, optional
+            As in :meth:`rank`.
 
         Raises
         ------
         InputError
+            Also for rows of several lists.
         """
         from rerank.plots import contributions
 
         X = held(X)
-        added, first = self._added(X), self._top(X, n)
+        self._one_list(X, qid)
+        added, first = self._added(X), self._top(X, n, ONE_LIST)
         *columns, _ = added  # the constant is the same for all rows
         if not columns:
             raise InputError("No column has a weight, so none adds to a score; there is nothing to draw.")

@@ -22,6 +22,7 @@ from rerank.io.labels import read_labels
 from rerank.io.leaks import leaks
 from rerank.io.options import real, seed
 from rerank.io.page import Part, ShownMixin, Words
+from rerank.ranks.lists import lists_missing
 from rerank.scorecard.card import Card
 from rerank.scorecard.frontier import Frontier, frontier_of
 from rerank.scorecard.held_out import corrected
@@ -102,6 +103,8 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         Those that the card was chosen from.
     left_out_ : dict
         Columns that give no question, and why.
+    n_lists_ : int
+        Lists of the fit.
     classes_ : array (2,)
         The label of the rows to find comes last.
     """
@@ -186,6 +189,7 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
             raise self._none(search, rows)
         self.questions_, self.left_out_ = found.questions, found.left_out
         self._rows, self._stated, self._found = rows, found, search.best
+        self.n_lists_, self._list_column = rows.list_weight.size, qid if isinstance(qid, str) else ""
         seconds = working_time() - began
         card, limits = found.card(search.best), found.problem.limits
         totals = card.total(rows.X)
@@ -282,8 +286,21 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         sample_weight: ArrayLike | None = None,
         query_weight: Any = None,
     ) -> float:
-        """The statistic on rows, tied rows in expectation over their orders, weights as numbers of equal rows."""
+        """The statistic on rows, tied rows in expectation over their orders, weights as numbers of equal rows.
+
+        After a fit on several lists ``qid`` may be left out where X has the column of the fit that held them; one
+        number, such as 0, says that all rows are one list.
+
+        Raises
+        ------
+        InputError
+            Also without ``qid``, where the fit had several lists, and X has not their column.
+        """
         table = self._table(X)
+        if qid is None and self.n_lists_ > 1:
+            if self._list_column not in names_of(table):
+                raise InputError(lists_missing(self.n_lists_))
+            qid = self._list_column
         labels = None if self.classes_.tolist() == [0, 1] else self.classes_[1]
         grades, _ = read_labels(held(y), table.shape[0], self.pos_label if labels is None else labels)
         rows = Rows.of(table, grades > 0, qid, sample_weight, query_weight, None)

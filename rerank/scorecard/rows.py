@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from rerank.errors import InputError
 from rerank.io.arrays import check_qid, check_weights
 from rerank.io.frames import Frame, column, entries, is_frame, names_of, place_of, some_rows, without
-from rerank.ranks.lists import number_lists, weights_of_lists
+from rerank.ranks.lists import lists_given, number_lists, weights_of_lists
 from rerank.ranks.present import present
 from rerank.scorecard.data import in_units
 from rerank.scorecard.kernels import Limits, cut_below
@@ -35,7 +35,7 @@ class Rows:
         n = X.shape[0]
         taken = [name for name in (qid, people) if isinstance(name, str)]
         qid, people = (entries(column(X, place_of(X, one))) if isinstance(one, str) else one for one in (qid, people))
-        qid = None if qid is None else check_qid(qid, n)
+        qid = None if qid is None else check_qid(lists_given(qid, n), n)
         there = present(n, weight, query_weight, qid)
         X = X if is_frame(X) or not taken else Frame(dict(zip(names_of(X), X.T)))
         X, relevant = there.of(without(X, *taken), "X"), there.of(relevant)

@@ -12,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from rerank import Reranker, RerankerCV
 from rerank.metrics import make_ranking_scorer
 from rerank.ranks import evaluate
+from tests.cases.refuses import refuses
 
 N, LISTS = 96, 12
 EPSILONS = [1e-4, 0.4]  # far enough apart to prefer different weights
@@ -110,9 +111,9 @@ def test_a_scorer_of_a_statistic_gets_the_lists_and_counts_within_them(table, in
     found = judged(est, table, scorer)
     for own, score, (_, test) in zip(found["estimator"], found["test_score"], FOLDS.split(X, y, qid), strict=True):
         assert score == evaluate("precision@2", y[test], own.decision_function(X[test]), qid[test])
-    plain = make_ranking_scorer("precision@2").set_score_request(qid=False)
-    both = judged(est, table, {"routed": scorer, "plain": plain})
-    assert both["test_routed"].tolist() == found["test_score"].tolist() != both["test_plain"].tolist()
+    both = judged(est, table, {"routed": scorer, "other": make_ranking_scorer("auc").set_score_request(qid=True)})
+    assert both["test_routed"].tolist() == found["test_score"].tolist() != both["test_other"].tolist()
+    refuses("8 lists", judged, est, table, make_ranking_scorer("precision@2").set_score_request(qid=False))
 
 
 def test_lists_that_nobody_asked_for_are_an_error_and_not_dropped(table):

@@ -284,9 +284,9 @@ class RerankerCV(Ranker):
         assert found is not None
         return found
 
-    def plot(self, X: Any = None, y: Any = None, ax: Any = None) -> Any:
+    def plot(self, X: Any = None, y: Any = None, ax: Any = None, qid: Any = None) -> Any:
         """Lead and interval of every option (:func:`rerank.plots.leads`); with rows, as :meth:`Reranker.plot`."""
-        return super().plot(X, y, ax) if X is not None else self._told().plot(ax)
+        return super().plot(X, y, ax, qid) if X is not None else self._told().plot(ax)
 
     def _best(self) -> Reranker:
         check_is_fitted(self, "best_estimator_")

@@ -412,6 +412,14 @@ FOLDS = {
 }
 
 OUTCOMES = {
+    "give qid, the list of each row{}, or qid=0 if they are one list": Row(
+        lambda: fit(qid=QID).score(X, Y),
+        lambda: fit(qid=QID).score(X, Y, 0) >= 0 and fit(qid=QID).rank(X, QID).max() < len(X),
+    ),
+    "A picture is of one list, and X holds {}; give the rows of one": Row(
+        lambda: fit(qid=QID).plot(X, Y, qid=QID),
+        lambda: fit(qid=QID).plot(X[QID[0] == QID], Y[QID[0] == QID], qid=0) is not None,
+    ),
     "Raise time_limit, lower n_candidates, or set max_features to 3 or 4, which is usually proved": Row(
         lambda: wide(time_limit=0.05), lambda: proved(wide(max_features=1)) and proved(wide(n_candidates=20))
     ),
