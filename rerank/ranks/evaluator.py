@@ -1,8 +1,10 @@
 """One statistic on lists whose labels are known: what any scores are worth."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,7 @@ from rerank.ranks.lists import Empty, OneList, mean_over_lists
 from rerank.ranks.positions import Indices, comparable, dense_codes
 from rerank.ranks.row_gains import Floats
 from rerank.statistics import RankStatistic, presentation
-from rerank.statistics.base import Ties
+from rerank.statistics.base import Ties, by_size, presentations, sorted_by_list, sums
 
 __all__ = ["Evaluator", "Ties", "shown"]
 
@@ -23,43 +25,29 @@ class Evaluator:
 
     def __init__(self, statistic: RankStatistic, lists: Sequence[OneList]) -> None:
         self.statistic, self.lists = statistic, lists
-        self.shown = [shown(statistic, one.gains, one.missed) for one in lists]
-        self._coefficients = cache(statistic.coefficients)
-        self._ends = np.cumsum([one.rows.size for one in lists]).tolist()
+        self.shown = shown_of_lists(statistic, [one.gains for one in lists], [one.missed for one in lists])
 
     @cached_property
-    def _flat(self) -> tuple[Indices, Indices, Floats, Floats]:
-        """Rows list by list, the number of the list, the gain of each, and what its places earn from the last up."""
-        sizes = [one.rows.size for one in self.lists]
+    def _flat(self) -> Flat:
+        """All rows, list by list."""
         # A statistic for lists of one length has no coefficients for lists of others, which may be without a value.
-        pays = [scale > 0 for _, scale in self.shown]
-        earned = [self._coefficients(size) if own else np.zeros(size) for size, own in zip(sizes, pays)]
-        rows, gains = ([getattr(one, name) for one in self.lists] for name in ("rows", "gains"))
-        number = np.repeat(np.arange(len(sizes)), sizes)
-        return np.concatenate(rows), number, np.concatenate(gains), np.concatenate(earned)
+        sizes, pays = _sizes([one.rows for one in self.lists]), np.array([scale > 0 for _, scale in self.shown])
+        rows, gains = (np.concatenate([getattr(one, name) for one in self.lists]) for name in ("rows", "gains"))
+        return Flat(self.statistic, rows, gains, sizes, pays)
 
     def values(self, scores: ArrayLike, ties: Ties | None = None) -> list[float | None]:
         """Value of each list by the scores of all rows, by default with the statistic's own ties; None without one."""
-        ties = ties or self.statistic.ties
-        rows, number, gains, coefficients = self._flat
+        ties, flat = ties or self.statistic.ties, self._flat
         given = comparable(scores)
-        if given.size != rows.size:
-            raise InputError(f"There are {rows.size} labels and {given.size} scores; give one score per row.")
-        given = given[rows]
-        if ties == "average" or self.statistic.weighs_hits or self.statistic.by_order:
-            raw = []
-            for own in map(slice, [0, *self._ends], self._ends):
-                codes = dense_codes(given[own])[1]
-                if self.statistic.by_order:
-                    raw.append(float(won_pairs(gains[own], codes, ties).sum()) / 2)
-                else:  # by telescoping, the sum over gain thresholds of each binary value
-                    raw.append(math.fsum(_earned(self.statistic, coefficients[own], gains[own], codes, ties)[1]))
-        else:  # all lists are sorted at once
-            sortable = dense_codes(given)[1] if given.dtype.kind == "O" else given
-            order = np.lexsort((gains if ties == "optimistic" else -gains, sortable, number))
-            earned = (coefficients * gains[order]).tolist()
-            raw = [math.fsum(earned[start:end]) for start, end in zip([0, *self._ends], self._ends)]
-        return [(one - offset) / scale if scale > 0 else None for one, (offset, scale) in zip(raw, self.shown)]
+        if given.size != flat.rows.size:
+            raise InputError(f"There are {flat.rows.size} labels and {given.size} scores; give one score per row.")
+        given = given[flat.rows]
+        if self.statistic.by_order:
+            won = won_pairs(flat.gains, given, ties, flat.number)
+            raw = np.bincount(flat.number, won, flat.sizes.size) / 2
+        else:  # by telescoping, the sum over gain thresholds of each binary value
+            raw = sums(flat.earned(given, ties)[1], flat.sizes)
+        return [(one - offset) / scale if scale > 0 else None for one, (offset, scale) in zip(raw.tolist(), self.shown)]
 
     def mean(self, scores: ArrayLike, ties: Ties | None = None, empty: Empty = "skip") -> float:
         """Weighted mean over the lists; see :func:`rerank.ranks.lists.mean_over_lists`."""
@@ -95,11 +83,10 @@ class Evaluator:
             return math.sqrt(sum(float(np.square(a - b).sum()) / a.size**2 for a, b in zip(*sides)))
         earned = [np.empty(gains.size), np.empty(gains.size)]
         for by_row, side in zip(earned, (scores, others)):
-            codes = dense_codes(side[one.rows])[1]
             if self.statistic.by_order:
-                by_row[:] = won_pairs(gains, codes, "average")
+                by_row[:] = won_pairs(gains, side[one.rows], "average")
             else:
-                order, by_place = _earned(self.statistic, self._coefficients(gains.size), gains, codes, ties)
+                order, by_place = self._flat.earned(comparable(side)[one.rows], ties)
                 by_row[order] = by_place
         return float(np.linalg.norm(earned[0] - earned[1])) / scale
 
@@ -116,19 +103,22 @@ def _placements(scores: Floats, positive: NDArray[np.bool_]) -> tuple[Floats, Fl
     return share(up, down), 1.0 - share(down, up)
 
 
-def won_pairs(gains: Floats, codes: Indices, ties: Ties = "pessimistic") -> Floats:
-    """For each row the pairs with a row of another gain that are in the right order by these scores; ``n log^2 n``.
+def won_pairs(gains: Floats, scores: ArrayLike, ties: Ties = "pessimistic", lists: Indices | None = None) -> Floats:
+    """For each row the pairs with a row of another gain in its list that are in the right order; ``n log^2 n``.
 
-    Half their sum is the number of such pairs. A pair of equal scores counts 0, 1 or one half. ``codes`` are the
-    scores, or their places among them (:func:`rerank.ranks.positions.dense_codes`).
+    Half their sum is the number of such pairs. A pair of equal scores counts 0, 1 or one half. ``lists`` are the
+    ascending numbers of the rows' lists; all are one without it.
     """
     if ties == "average":
-        return (won_pairs(gains, codes) + won_pairs(gains, codes, "optimistic")) / 2
-    order = np.lexsort((gains if ties == "optimistic" else -gains, codes))
+        return (won_pairs(gains, scores, lists=lists) + won_pairs(gains, scores, "optimistic", lists)) / 2
+    number = np.zeros(gains.size, dtype=np.intp) if lists is None else lists
+    order = np.lexsort((gains if ties == "optimistic" else -gains, _sortable(np.asarray(scores)), number))
     # A row above another of smaller gain: rows part at the highest binary digit in which their gains' places differ.
     level = dense_codes(gains)[1][order]
+    digits = int(level.max(initial=0)).bit_length()
+    level += number[order] << digits
     won = np.zeros(gains.size)
-    for digit in range(int(level.max(initial=0)).bit_length() - 1, -1, -1):
+    for digit in range(digits - 1, -1, -1):
         above, group = (level >> digit) & 1, level >> (digit + 1)
         first = np.searchsorted(group, group)  # of the group, whose rows are in the order of the scores
         last = np.searchsorted(group, group, side="right")
@@ -140,48 +130,118 @@ def won_pairs(gains: Floats, codes: Indices, ties: Ties = "pessimistic") -> Floa
     return won
 
 
-def _earned(
-    statistic: RankStatistic, coefficients: Floats, gains: Floats, codes: Indices, ties: Ties
-) -> tuple[Indices, Floats]:
-    """Rows from the last place up, and what each of them earns."""
-    if statistic.alone:
-        return np.arange(gains.size), gains * _earned_alone(coefficients, gains, codes, ties)
-    last = gains if ties == "optimistic" else -gains
-    order = np.lexsort((last, codes))
-    earned = gains[order]
-    hits = statistic.hit_weights(gains.size)
-    if ties == "average":
-        starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
-        sizes = np.diff(starts, append=codes.size)
-        if hits is not None:
-            coefficients = coefficients * _mean_hit_weights(statistic, earned, starts, sizes)
-        coefficients = np.repeat(np.add.reduceat(coefficients, starts) / sizes, sizes)
-    elif hits is not None:
-        number = np.cumsum(earned[::-1])[::-1].astype(np.intp)
-        earned = earned * hits[np.maximum(number, 1) - 1]
-    return order, coefficients * earned
+def _sortable(scores: NDArray[Any]) -> NDArray[Any]:
+    """Scores that ``lexsort`` takes."""
+    return dense_codes(scores)[1] if scores.dtype.kind == "O" else scores
 
 
-def _earned_alone(coefficients: Floats, gains: Floats, codes: Indices, ties: Ties) -> Floats:
-    """What each row would earn as the only relevant one beside the irrelevant rows."""
-    others, sums = np.sort(codes[gains == 0]), np.concatenate([[0.0], np.cumsum(coefficients[::-1])])
-    # The irrelevant rows above it: at least those of larger scores, at most those of equal ones, too.
-    least = others.size - np.searchsorted(others, codes, "right")
-    most = np.minimum(others.size - np.searchsorted(others, codes, "left"), gains.size - 1)
-    first, last = {"pessimistic": (most, most), "optimistic": (least, least), "average": (least, most)}[ties]
-    return np.asarray((sums[last + 1] - sums[first]) / np.maximum(last + 1 - first, 1))
+class Flat:
+    """Rows of many lists, one list after the other; ``pays`` says which lists have a value."""
+
+    def __init__(
+        self, statistic: RankStatistic, rows: Indices, gains: Floats, sizes: Indices, pays: NDArray[np.bool_]
+    ) -> None:
+        self.statistic, self.rows, self.gains, self.sizes = statistic, rows, gains, sizes
+        self.number = np.repeat(np.arange(sizes.size), sizes)
+        self.end = np.cumsum(sizes)[self.number] if sizes.size else np.empty(0, np.intp)
+        # What its places earn from the last up.
+        self.paid = np.zeros(rows.size)
+        self.paid[pays[self.number]] = by_size(statistic.coefficients, sizes[pays])
+
+    @cached_property
+    def _hits(self) -> Indices:
+        """What the j-th best relevant row multiplies that with, list by list."""
+        return by_size(self.statistic.hit_weights, self.sizes)  # type: ignore[arg-type]
+
+    def earned(self, scores: NDArray[Any], ties: Ties) -> tuple[Indices, Floats]:
+        """Rows from the last place up, and what each of them earns; list by list."""
+        if self.statistic.alone:
+            return np.arange(self.gains.size), self.gains * self._alone(scores, ties)
+        order, new = self._order(scores)
+        if ties != "average" and not new.all():
+            # Rows of equal scores are sorted again, by their gains.
+            block = np.cumsum(new)
+            tied = np.flatnonzero(~new | np.append(~new[1:], False))
+            last = self.gains[order[tied]]
+            order[tied] = order[tied][np.lexsort((last if ties == "optimistic" else -last, block[tied]))]
+        gains, paid = self.gains[order], self.paid
+        if self.statistic.weighs_hits:
+            # How many relevant rows stand here or above in the list.
+            total = np.cumsum(gains).astype(np.intp)
+            number = total[self.end - 1] - total + gains.astype(np.intp)
+            if ties == "average":
+                paid = paid * self._mean_hits(gains, number, new)
+            else:
+                gains = gains * self._hits[self.end - self.sizes[self.number] + np.maximum(number, 1) - 1]
+        if ties == "average":
+            starts = np.flatnonzero(new)
+            sizes = np.diff(starts, append=new.size)
+            paid = np.repeat(np.add.reduceat(paid, starts) / sizes, sizes)
+        return order, paid * gains
+
+    def _order(self, scores: NDArray[Any]) -> tuple[Indices, NDArray[np.bool_]]:
+        """Rows by list and score, and whether each is the first of its score."""
+        if self.sizes.size == 1:
+            order = scores.argsort(kind="stable")
+        else:
+            scores = _sortable(scores)
+            order = np.lexsort((scores, self.number))
+        ordered, number = scores[order], self.number
+        new = np.ones(order.size, dtype=bool)
+        new[1:] = (ordered[1:] != ordered[:-1]) | (number[1:] != number[:-1])
+        return order, new
+
+    def _mean_hits(self, gains: Floats, number: Indices, new: NDArray[np.bool_]) -> Floats:
+        """Mean weight of a relevant row at each rank, the orders of blocks of equal scores being random."""
+        starts = np.flatnonzero(new)
+        sizes, hits = np.diff(starts, append=new.size), np.add.reduceat(gains, starts).astype(np.intp)
+        above = number[starts] - hits
+        weights = self._hits[self.end - self.sizes[self.number] + np.maximum(number, 1) - 1] * gains
+        for k in np.flatnonzero((sizes > 1) & (hits > 0)).tolist():
+            block = self.statistic.mean_hit_weights(int(above[k]), int(hits[k]), int(sizes[k]))
+            weights[starts[k] : starts[k] + sizes[k]] = block[::-1]
+        return weights
+
+    def _alone(self, scores: NDArray[Any], ties: Ties) -> Floats:
+        """What each row would earn as the only relevant one beside the irrelevant rows of its list."""
+        order, new = self._order(scores)
+        block, irrelevant = np.cumsum(new) - 1, (self.gains == 0)[order]
+        # The irrelevant rows above it: at least those of larger scores, at most those of equal ones, too.
+        counts = np.append(0, np.cumsum(irrelevant))
+        starts = np.append(np.flatnonzero(new), new.size)
+        least, most = np.empty((2, order.size), np.intp)
+        last = counts[self.end]
+        least[order], most[order] = last - counts[starts[block + 1]], last - counts[starts[block]]
+        most = np.minimum(most, self.sizes[self.number] - 1)
+        first, last = {"pessimistic": (most, most), "optimistic": (least, least), "average": (least, most)}[ties]
+        to_come = by_size(lambda n: np.append(0.0, np.cumsum(self.statistic.coefficients(n)[::-1])), self.sizes)
+        at = self.end - self.sizes[self.number] + self.number  # each list has one sum more than rows
+        return np.asarray((to_come[at + last + 1] - to_come[at + first]) / np.maximum(last + 1 - first, 1))
 
 
-def _mean_hit_weights(statistic: RankStatistic, earned: Floats, starts: Indices, sizes: Indices) -> Floats:
-    """Mean weight of a relevant row at each rank, the orders of blocks of equal scores being random."""
-    weights = np.zeros(earned.size)
-    above = 0
-    hits = np.add.reduceat(earned, starts).astype(np.intp).tolist()
-    for start, size, own in zip(starts[::-1].tolist(), sizes[::-1].tolist(), hits[::-1], strict=True):
-        if own:
-            weights[start : start + size] = statistic.mean_hit_weights(above, own, size)[::-1]
-        above += own
-    return weights
+def _sizes(parts: Sequence[NDArray[Any]]) -> Indices:
+    return np.array([part.size for part in parts], dtype=np.intp)
+
+
+def shown_of_lists(
+    statistic: RankStatistic, gains: Sequence[Floats], missed: Sequence[Floats]
+) -> list[tuple[float, float]]:
+    """:func:`shown` of many lists at once."""
+    sizes, every = _sizes(gains), np.concatenate([np.empty(0), *gains])
+    number, (offsets, scales) = np.repeat(np.arange(sizes.size), sizes), np.zeros((2, sizes.size))
+    if statistic.by_order:
+        ascending = sorted_by_list(every, sizes)
+        first = np.flatnonzero((np.diff(ascending, prepend=np.nan) != 0) | (np.diff(number, prepend=0) != 0))
+        alike = np.diff(first, append=every.size).astype(np.float64)
+        scales = (sizes**2 - np.bincount(number[first], alike * alike, sizes.size)) / 2
+    else:
+        relevant = np.bincount(number, every != 0, sizes.size) > 0
+        some = every[np.repeat(relevant, sizes)], sizes[relevant]
+        offsets[relevant], scales[relevant] = presentations(statistic, *some)
+    found = list(zip(offsets.tolist(), scales.tolist()))
+    for q in np.flatnonzero(_sizes(missed)).tolist():
+        found[q] = shown(statistic, gains[q], missed[q])
+    return found
 
 
 def shown(statistic: RankStatistic, gains: Floats, missed: Floats) -> tuple[float, float]:

@@ -106,11 +106,12 @@ class RankStatistic:
         """Whether what a place pays depends on how many relevant rows stand above it."""
         return self.alone or self.hit_weights(0) is not None
 
-    def _presentation(self, gains: Floats) -> tuple[float, float]:
-        """Offset and scale of :func:`presentation`."""
+    def _presentations(self, gains: Floats, sizes: Counts) -> tuple[Floats, Floats]:
+        """Offsets and scales of :func:`presentations`."""
+        none = np.zeros(sizes.size)
         if self.per_relevant:
-            return 0.0, math.fsum(gains)
-        return 0.0, ideal(self, gains.size, gains) if self.normalised else 1.0
+            return none, sums(gains, sizes)
+        return none, _ideals(self, gains, sizes) if self.normalised else none + 1.0
 
     @property
     def depth(self) -> int | None:
@@ -187,16 +188,48 @@ def presentation(statistic: RankStatistic, n: int, gains: ArrayLike) -> tuple[fl
     offset, scale : float
         A scale of 0 means that the list has nothing to order (AUC without a pair, nDCG without a gain).
     """
-    return statistic._presentation(_checked(n, gains))
+    offsets, scales = presentations(statistic, _checked(n, gains), np.array([n]))
+    return float(offsets[0]), float(scales[0])
+
+
+def presentations(statistic: RankStatistic, gains: Floats, sizes: Counts) -> tuple[Floats, Floats]:
+    """:func:`presentation` of many lists at once, whose gains (n,) stand list by list."""
+    return statistic._presentations(gains, sizes)
 
 
 def ideal(statistic: RankStatistic, n: int, gains: ArrayLike) -> float:
     """Raw value of the list in its best order, the larger gain always on top."""
-    ascending = np.sort(_checked(n, gains))
-    weights, coefficients = statistic.hit_weights(n), statistic.coefficients(n)
+    return float(_ideals(statistic, _checked(n, gains), np.array([n]))[0])
+
+
+def _ideals(statistic: RankStatistic, gains: Floats, sizes: Counts) -> Floats:
+    """:func:`ideal` of many lists at once."""
+    paid = by_size(statistic.coefficients, sizes)
     if statistic.alone:  # every relevant item is the first beside the others
-        coefficients = coefficients[-1:]
-    return math.fsum(coefficients * ascending * (1 if weights is None else weights[::-1]))
+        paid = np.repeat(paid[np.cumsum(sizes) - 1], sizes)
+    paid = paid * sorted_by_list(gains, sizes)
+    if statistic.hit_weights(0) is not None:
+        paid = paid * by_size(lambda n: statistic.hit_weights(n)[::-1], sizes)  # type: ignore[index]
+    return sums(paid, sizes)
+
+
+def by_size(made: Callable[[int], NDArray[Any]], sizes: Counts) -> NDArray[Any]:
+    """What is made for the size of each list, list by list; it is made once for each size."""
+    of = {size: made(size) for size in np.unique(sizes).tolist()}
+    return np.concatenate([np.empty(0), *map(of.__getitem__, sizes.tolist())]) if sizes.size != 1 else of[int(sizes[0])]
+
+
+def sorted_by_list(values: Floats, sizes: Counts) -> Floats:
+    """The values of each list in ascending order, list by list."""
+    if sizes.size == 1:
+        return np.sort(values)
+    return values[np.lexsort((values, np.repeat(np.arange(sizes.size), sizes)))]
+
+
+def sums(values: Floats, sizes: Counts) -> Floats:
+    """Sum over each list, correctly rounded; the values stand list by list."""
+    listed, ends = values.tolist(), np.cumsum(sizes).tolist()
+    return np.array([math.fsum(listed[begin:end]) for begin, end in zip([0, *ends], ends)])
 
 
 def _checked(n: int, gains: ArrayLike) -> Floats:

@@ -15,12 +15,21 @@ import numpy as np
 
 from rerank.errors import InputError
 from rerank.io.options import real, whole
-from rerank.statistics.base import PLACES, Counts, Floats, Number, RankStatistic
+from rerank.statistics.base import PLACES, Counts, Floats, Number, RankStatistic, sorted_by_list
 
 
 def top(n: int, at: int) -> Floats:
     """1 for each of the first ``at`` places of ``n``, which stand last; 0 for the others."""
     return (np.arange(1, n + 1) > n - at).astype(np.float64)
+
+
+def _dots(first: Floats, second: Floats, sizes: Counts) -> Floats:
+    """Sum of the products in each list; the numbers stand list by list."""
+    begins, found = np.cumsum(sizes) - sizes, np.zeros(sizes.size)
+    found[sizes == 1] = (first * second)[begins[sizes == 1]]
+    for q in np.flatnonzero(sizes > 1).tolist():
+        found[q] = np.dot(*(side[begins[q] : begins[q] + sizes[q]] for side in (first, second)))
+    return found
 
 
 @dataclass(frozen=True, repr=False)
@@ -55,13 +64,17 @@ class AUC(RankStatistic):
     def _coefficients(self, n: int) -> Floats:
         return np.arange(1.0, n + 1)
 
-    def _presentation(self, gains: Floats) -> tuple[float, float]:
-        levels, counts = np.unique(gains, return_counts=True)
-        positive = levels > 0
-        at_least = np.cumsum(counts[::-1])[::-1][positive].astype(np.float64)
-        steps = np.diff(levels[positive], prepend=0.0)
-        inside = float(np.dot(steps, at_least * (at_least + 1) / 2))
-        return inside, float(np.dot(steps, at_least * (gains.size - at_least)))
+    def _presentations(self, gains: Floats, sizes: Counts) -> tuple[Floats, Floats]:
+        """A gain counts by its step over the next smaller one of its list."""
+        ascending, number = sorted_by_list(gains, sizes), np.repeat(np.arange(sizes.size), sizes)
+        differs = (np.diff(ascending, prepend=0.0) != 0) | (np.diff(number, prepend=0) != 0)
+        at = np.flatnonzero((ascending > 0) & differs)
+        own = number[at]
+        steps = ascending[at] - np.where(np.diff(own, prepend=-1) == 0, np.append(0.0, ascending[at])[:-1], 0.0)
+        at_least = (np.cumsum(sizes)[own] - at).astype(np.float64)
+        levels = np.bincount(own, minlength=sizes.size)
+        inside = _dots(steps, at_least * (at_least + 1) / 2, levels)
+        return inside, _dots(steps, at_least * (sizes[own] - at_least), levels)
 
 
 @dataclass(frozen=True, repr=False)
