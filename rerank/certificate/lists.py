@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import CertificateError, InputError
 from rerank.problem import Problem, Quota, RankedList
-from rerank.problem.lists import Floats, Indices
+from rerank.problem.lists import Floats, Indices, rows_of
 from rerank.ranks.positions import dense_codes, reach, value_of_lost
 from rerank.ranks.rationals import as_integers, exact_sum
 
@@ -38,7 +38,7 @@ def exact_scores(problem: Problem, weights: Floats) -> tuple[NDArray[Any], int]:
     """
     scores: NDArray[Any] = np.zeros(problem.X.shape[0], dtype=object)
     support = np.flatnonzero(weights)
-    used = np.unique(np.concatenate([item.rows for item in problem.lists]))
+    used = rows_of(problem.lists, len(problem.X))
     if not np.isfinite(problem.X[np.ix_(used, support)]).all():
         raise InputError("The data hold a missing or infinite value; the certificate needs finite numbers.")
     if support.size:

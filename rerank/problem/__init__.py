@@ -1,7 +1,7 @@
 """The problem as data: scaling, lists, gains, digest, JSON, and the record of a proof; it solves nothing."""
 
 from rerank.io.margin import Margin, margin_of
-from rerank.problem.build import problem_of, ranked_list, ranked_lists
+from rerank.problem.build import problem_of, ranked_list, stated_lists
 from rerank.problem.json import digest
 from rerank.problem.lists import RankedList, Unit
 from rerank.problem.problem import Problem, coordinates
@@ -26,7 +26,7 @@ __all__ = [
     "margin_of",
     "problem_of",
     "ranked_list",
-    "ranked_lists",
     "scale_columns",
+    "stated_lists",
     "values_at",
 ]

@@ -1,6 +1,6 @@
 """Problems from a rank statistic: the list of one query, and all rows of a table in their lists."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Any
@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rerank.errors import InputError
-from rerank.problem.lists import RankedList
+from rerank.problem.lists import Counts, Floats, Indices, RankedList
 from rerank.problem.problem import Problem
-from rerank.ranks.evaluator import shown, won_pairs
+from rerank.ranks.evaluator import shown, shown_of_lists, won_pairs
 from rerank.ranks.lists import rows_by_list
 from rerank.statistics import AUC, RankStatistic
 
@@ -47,14 +47,41 @@ def ranked_list(
         None where the statistic is not defined: no gain at all, or no pair for AUC. A list whose relevant items were
         all missed has no gain, and is worth 0 in every order.
     """
-    head, tail, others = (np.asarray(part, dtype=np.float64) for part in (gains, tail_gains, missed))
-    hits = statistic.hit_weights(head.size + tail.size)
+    given = (np.asarray(part, dtype=np.float64) for part in (gains, tail_gains, missed))
+    head, tail, others = ([part] for part in given)
+    return _listed(statistic, [np.asarray(rows, dtype=np.intp)], head, tail, others, [float(weight)])[0]
+
+
+def _listed(
+    statistic: RankStatistic,
+    rows: Sequence[Indices],
+    heads: Sequence[Floats],
+    tails: Sequence[Floats],
+    missed: Sequence[Floats],
+    weights: Sequence[float],
+) -> list[RankedList | None]:
+    """:func:`ranked_list` of many lists at once; lists of one length share what their places earn."""
     if statistic.weighs_hits:
-        head, tail, others = ((part > 0).astype(np.float64) for part in (head, tail, others))
-    offset, scale = shown(statistic, np.concatenate([head, tail]), others)
-    coefficients = statistic.coefficients(head.size + tail.size)
-    if not scale > 0:
-        return None
+        heads, tails, missed = ([(own > 0).astype(np.float64) for own in part] for part in (heads, tails, missed))
+    every = [np.concatenate(own) if own[1].size else own[0] for own in zip(heads, tails)]
+    sizes = {own.size for own in every}
+    earned, hits = {n: statistic.coefficients(n) for n in sizes}, {n: statistic.hit_weights(n) for n in sizes}
+    found: list[RankedList | None] = []
+    shown = shown_of_lists(statistic, every, missed)
+    for own, head, tail, weight, (offset, scale) in zip(rows, heads, tails, weights, shown, strict=True):
+        coefficients, of_hits = earned[head.size + tail.size], hits[head.size + tail.size]
+        if not scale > 0:
+            found.append(None)
+            continue
+        below = _below(statistic, head, tail, coefficients, of_hits) if tail.size else 0.0
+        own_hits = None if of_hits is None else of_hits[: head.size]
+        own_earned = coefficients[tail.size :]
+        found.append(RankedList(own, head, own_earned, weight, below - offset, scale, own_hits, statistic.alone))
+    return found
+
+
+def _below(statistic: RankStatistic, head: Floats, tail: Floats, coefficients: Floats, hits: Counts | None) -> float:
+    """What a tail earns below a head, in any order of this."""
     earned = tail
     if hits is not None:
         number = np.count_nonzero(head) + np.cumsum(tail).astype(np.intp)
@@ -62,47 +89,43 @@ def ranked_list(
     places = np.arange(head.size, head.size + tail.size)
     if statistic.alone:
         places = np.count_nonzero(head == 0) + np.cumsum(tail == 0)
-    below = float(np.dot(earned, coefficients[::-1][np.minimum(places, coefficients.size - 1)]))
-    own = np.asarray(rows, dtype=np.intp), head, coefficients[tail.size :].copy()
-    own_hits = None if hits is None else hits[: head.size].copy()
-    return RankedList(*own, float(weight), below - offset, float(scale), own_hits, statistic.alone)
+    return float(np.dot(earned, coefficients[::-1][np.minimum(places, coefficients.size - 1)]))
+
+
+def stated_lists(
+    statistic: RankStatistic,
+    rows: Sequence[Indices],
+    heads: Sequence[Floats],
+    tails: Sequence[Floats],
+    missed: Sequence[Floats],
+    weights: Sequence[float],
+) -> list[list[RankedList]]:
+    """The lists that state each of many: itself, or none where the statistic is not defined on it; of pairs several.
+    All arguments but the first have an entry for each list; see :func:`ranked_list`.
+    """
+    if not statistic.by_order:
+        found = _listed(statistic, rows, heads, tails, missed, weights)
+        return [[] if one is None else [one] for one in found]
+    sides = zip(rows, heads, tails, missed, weights, strict=True)
+    return [
+        _lists_of_pairs(statistic, *own, alone=len(rows) == 1) if own[1].size > 1 or own[2].size else []
+        for own in sides
+    ]
 
 
 MOST_STATED = 5_000_000  # rows of all lists of two classes that the pairs of one list may be stated as
 
 
-def ranked_lists(
-    statistic: RankStatistic,
-    rows: ArrayLike,
-    gains: ArrayLike,
-    tail_gains: ArrayLike = (),
-    weight: float = 1.0,
-    missed: ArrayLike = (),
-    alone: bool = False,
+def _lists_of_pairs(
+    statistic: RankStatistic, places: Indices, head: Floats, tail: Floats, missed: Floats, weight: float, alone: bool
 ) -> list[RankedList]:
-    """The lists that state one list of a statistic: itself, or none where the statistic is not defined on it.
+    """The lists that state one list of pairs of rows with different labels: for each label its rows against those with
+    smaller ones. Every pair counts the same, and what the pairs with the tail add in any order is a part of the first.
+    With ``alone`` there is no other list, so that its weight does not matter: those of its parts are whole numbers.
 
-    The pairs of rows with different labels are those of lists of two classes: for each label its rows against those
-    with smaller ones. Every pair counts the same, and what the pairs with the tail add in any order is a part of the
-    first.
-
-    Parameters
-    ----------
-    statistic, rows, gains, tail_gains, weight, missed
-        As for :func:`ranked_list`.
-    alone : bool
-        Whether there is no other list, so that its weight does not matter: those of its parts are whole numbers then.
-
-    Raises
-    ------
-    InputError
-        If these lists would have more than ``MOST_STATED`` rows.
+    InputError if these lists would have more than ``MOST_STATED`` rows.
     """
-    if not statistic.by_order:
-        one = ranked_list(statistic, rows, gains, tail_gains, weight, missed)
-        return [] if one is None else [one]
-    places, head, tail = np.asarray(rows, np.intp), np.asarray(gains, np.float64), np.asarray(tail_gains, np.float64)
-    scale = shown(statistic, np.concatenate([head, tail]), np.asarray(missed, np.float64))[1]
+    scale = shown(statistic, np.concatenate([head, tail]), missed)[1]
     if not scale > 0:
         return []
     levels, counts = np.unique(head, return_counts=True)
@@ -123,7 +146,7 @@ def ranked_lists(
     if not free:  # no head row is above another
         listed = ranked_list(AUC(), places, np.zeros(head.size), missed=[1.0])
         assert listed is not None
-        return [replace(listed, weight=float(weight), constant=fixed, scale=scale)]
+        return [replace(listed, weight=weight, constant=fixed, scale=scale)]
     found: list[RankedList] = []
     for level, own in zip(levels[1:], pairs.astype(np.float64).tolist()):
         inside = head <= level
@@ -170,11 +193,8 @@ def problem_of(
     InputError
         As :meth:`Problem.build`.
     """
-    row_gains = np.asarray(gains, dtype=np.float64)
-    weights = query_weight or {}
-    by_name = list(rows_by_list(qid, row_gains.size))
-    lists = [
-        ranked_lists(statistic, rows, row_gains[rows], weight=weights.get(name, 1.0), alone=len(by_name) == 1)
-        for name, rows in by_name
-    ]
-    return Problem.build(X, list(chain.from_iterable(lists)), **options)
+    row_gains, weights = np.asarray(gains, dtype=np.float64), query_weight or {}
+    names, rows = zip(*rows_by_list(qid, row_gains.size))
+    none = [np.empty(0)] * len(rows)
+    sides = [row_gains[own] for own in rows], none, none, [float(weights.get(name, 1.0)) for name in names]
+    return Problem.build(X, list(chain.from_iterable(stated_lists(statistic, rows, *sides))), **options)

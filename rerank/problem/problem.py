@@ -36,7 +36,7 @@ from numpy.typing import ArrayLike, NDArray
 from rerank.errors import InputError
 from rerank.io.margin import Margin, margin_of
 from rerank.io.options import real, whole
-from rerank.problem.lists import Floats, RankedList, Unit
+from rerank.problem.lists import Floats, RankedList, Unit, rows_of
 from rerank.problem.quotas import Quota, check_quotas
 from rerank.problem.rows import WeightRow
 from rerank.problem.scaling import scale_columns
@@ -125,7 +125,7 @@ class Problem:
         """At least ``sum_j |w_j x_j|`` over scaled rows and allowed weights; rounding errors of scores grow with it."""
         if self.limits is None:
             return float(self.n_features)
-        rows = np.unique(np.concatenate([item.rows for item in self.lists]))
+        rows = rows_of(self.lists, len(self.X))
         return float(np.abs(self.scaled[rows]).max(axis=0) @ np.abs(self.limits).max(axis=0))
 
     @cached_property
@@ -228,7 +228,7 @@ class Problem:
         data = np.ascontiguousarray(X, dtype=np.float64)
         if not lists or not sum(item.weight for item in lists) > 0:
             raise InputError("No list holds a gain: there is nothing to rank; give at least one relevant item.")
-        used = data[np.unique(np.concatenate([item.rows for item in lists]))]
+        used = data[rows_of(lists, len(data))]
         low_ = used.min(axis=0) if low is None else np.asarray(low, dtype=np.float64)
         high_ = used.max(axis=0) if high is None else np.asarray(high, dtype=np.float64)
         if limits is not None and high is None:

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from rerank.certificate import average_of
 from rerank.errors import InputError, nearest
-from rerank.problem import Problem, Quota, RankedList, ranked_lists
+from rerank.problem import Problem, Quota, RankedList, stated_lists
 from rerank.problem.lists import Floats, Indices
 from rerank.problem.quotas import groups_of
 from rerank.problem.reduced import depth_of, reduced_problem
 from rerank.problem.scaling import deviations, snapped_scores
-from rerank.ranks.lists import rows_by_list
+from rerank.ranks.lists import flat_lists, parted
 from rerank.ranks.perturb import duplicates, theorem_applies
 from rerank.reranker.constraints import constrained
 from rerank.reranker.cross_fit import Staged
@@ -26,7 +26,9 @@ from rerank.reranker.solution import ShortlistInfo
 from rerank.reranker.solve.program import SMALLEST_DEFAULT, normalised, smallest_by_sum
 from rerank.reranker.task import Task
 from rerank.statistics import RankStatistic
+from rerank.statistics.base import by_size
 
+NONE = np.empty(0)
 MOST_SCORE = 2.0**1000  # of the first stage; head scores are above, and have to be finite
 
 
@@ -59,22 +61,27 @@ def shortlist(
     scores: Floats | None, gains: Floats, qid: NDArray[Any] | None = None, n_candidates: int | None = None
 ) -> Shortlist:
     """Head and tail of every list by scores (n,); the threshold of several is reached by as many rows as heads have."""
-    n = gains.size
-    lists = [rows for _, rows in rows_by_list(qid, n)]
+    _, rows, sizes = flat_lists(qid, gains.size)
+    number = np.repeat(np.arange(sizes.size), sizes)
+    own = np.zeros(rows.size) if scores is None else scores[rows]
     if scores is None or n_candidates is None:
-        order = scores if scores is not None else np.zeros(n)
-        heads = tuple(rows[np.argsort(-order[rows], kind="stable")] for rows in lists)
-        return Shortlist(heads, tuple(rows[:0] for rows in lists), -math.inf, 0)
-    heads_, tails, tied = [], [], 0
-    for rows in lists:
-        own = scores[rows]
-        inside = own >= cut(own, n_candidates)
-        tied += max(0, int(inside.sum()) - n_candidates)
-        best_first = rows[np.lexsort((gains[rows], -own))]
-        head = np.isin(best_first, rows[inside])
-        heads_.append(best_first[head])
-        tails.append(best_first[~head])
-    return Shortlist(tuple(heads_), tuple(tails), cut(scores, sum(head.size for head in heads_)), tied)
+        heads = parted(rows[np.lexsort((-own, number))], sizes)
+        return Shortlist(tuple(heads), tuple(head[:0] for head in heads), -math.inf, 0)
+    order = np.lexsort((gains[rows], -own, number))
+    inside = own[order] >= np.repeat(_cuts(own[order], sizes, n_candidates), sizes)
+    best_first, in_head = rows[order], np.bincount(number, inside, sizes.size).astype(np.intp)
+    parts = parted(best_first[inside], in_head), parted(best_first[~inside], sizes - in_head)
+    tied = int(np.maximum(in_head - n_candidates, 0).sum())
+    return Shortlist(tuple(parts[0]), tuple(parts[1]), cut(scores, int(in_head.sum())), tied)
+
+
+def _cuts(descending: Floats, sizes: Indices, n_candidates: int | None) -> Floats:
+    """Least score of the ``n_candidates`` best rows of each list; the scores stand list by list, the largest first."""
+    found = np.full(sizes.size, -math.inf)
+    if n_candidates is not None:
+        longer = sizes > n_candidates
+        found[longer] = descending[(np.cumsum(sizes) - sizes)[longer] + n_candidates - 1]
+    return found
 
 
 def stack(first: Floats, head: Floats, is_head: NDArray[np.bool_], threshold: float, size: int) -> Floats:
@@ -105,12 +112,12 @@ def stack(first: Floats, head: Floats, is_head: NDArray[np.bool_], threshold: fl
 
 def list_heads(first: Floats, qid: NDArray[Any] | None, n_candidates: int | None) -> tuple[NDArray[np.bool_], float]:
     """Which rows are among the K best of their list, and the largest cut over the lists."""
-    is_head, highest = np.zeros(first.size, dtype=bool), -math.inf
-    for _, rows in rows_by_list(qid, first.size):
-        own = cut(first[rows], n_candidates)
-        is_head[rows] = first[rows] >= own
-        highest = max(highest, own)
-    return is_head, highest
+    _, rows, sizes = flat_lists(qid, first.size)
+    own = first[rows]
+    cuts = _cuts(own[np.lexsort((-own, np.repeat(np.arange(sizes.size), sizes)))], sizes, n_candidates)
+    is_head = np.zeros(first.size, dtype=bool)
+    is_head[rows] = own >= np.repeat(cuts, sizes)
+    return is_head, float(cuts.max(initial=-math.inf))
 
 
 def joined(first: Floats, head: Floats, is_head: NDArray[np.bool_], size: int) -> Floats:
@@ -152,20 +159,22 @@ def stated(data: Data, task: Task, first: Staged | None) -> tuple[Task, Training
     n_candidates = None if first is None or task.first_stage is None else task.candidates(data.longest_list)
     task = replace(task, n_candidates=n_candidates)
     short = shortlist(scores, data.gains, data.qid, n_candidates)
-    start = np.cumsum([0, *(head.size for head in short.heads)])
-    lists = []
-    for number, (head, tail, place) in enumerate(zip(short.heads, short.tails, start, strict=False)):
-        weight = 1.0 if data.list_weight is None else float(data.list_weight[head[0]])
-        rows = np.arange(place, place + head.size, dtype=np.intp)
-        missed, alone = data.missed[number] if data.missed else np.empty(0), len(short.heads) == 1
-        lists.append(ranked_lists(statistic, rows, data.gains[head], data.gains[tail], weight, missed, alone))
+    sizes, head_rows = np.array([head.size for head in short.heads]), np.concatenate(short.heads)
+    first_rows = head_rows[np.cumsum(sizes) - sizes]
+    lists = stated_lists(
+        statistic,
+        parted(np.arange(head_rows.size), sizes),
+        parted(data.gains[head_rows], sizes),
+        [data.gains[tail] if tail.size else NONE for tail in short.tails],
+        data.missed or [NONE] * sizes.size,
+        [1.0] * sizes.size if data.list_weight is None else data.list_weight[first_rows].tolist(),
+    )
     counted = [item for own in lists for item in own]
     if not counted:
         raise InputError(
             f"No list holds anything to order for {statistic.name}: each has relevant rows only or none; "
             "give lists that mix both."
         )
-    head_rows = np.concatenate(short.heads)
     table = data.X[head_rows]
     weighed = [item for item in counted if item.weight > 0]
     # A column may vary only in lists that do not count. It changes no value, and it has no range in the problem.
@@ -204,10 +213,9 @@ def stated(data: Data, task: Task, first: Staged | None) -> tuple[Task, Training
         repeated = problem.X, item.gains, np.zeros(item.rows.size, dtype=np.intp)
     else:
         nothing = _nothing(weighed, features.size, statistic.by_order)
-        of_list = np.repeat(np.arange(len(lists)), np.diff(start))
+        of_list = np.repeat(np.arange(sizes.size), sizes)
         repeated = table[:, features] if problem is None else problem.X, data.gains[head_rows], of_list
     n_duplicates, n_conflicts = (0, 0) if task.judged else _repeats(*repeated)
-    longest = max(head.size for head in short.heads)
     varying = others.union(features.tolist())
     info = ShortlistInfo(
         n_candidates=n_candidates,
@@ -220,7 +228,7 @@ def stated(data: Data, task: Task, first: Staged | None) -> tuple[Task, Training
         n_conflicts=n_conflicts,
         n_features=int(features.size),
         constant_features=tuple(name for j, name in enumerate(data.feature_names) if j not in varying),
-        least_candidates=_least_candidates(data, statistic, scores, longest) if nothing else None,
+        least_candidates=_least_candidates(data, statistic, scores, int(sizes.max())) if nothing else None,
     )
     parts = zip(lists, short.heads, short.tails, strict=True)
     return task, Training(
@@ -232,7 +240,11 @@ def stated(data: Data, task: Task, first: Staged | None) -> tuple[Task, Training
         n_empty_lists=lists.count([]),
         info=info,
         nothing=nothing,
-        counted=tuple(np.concatenate([head, tail]) for own, head, tail in parts if any(one.weight > 0 for one in own)),
+        counted=tuple(
+            np.concatenate([head, tail]) if tail.size else head
+            for own, head, tail in parts
+            if any(one.weight > 0 for one in own)
+        ),
         tied_tails=_tied_tails(data, statistic, scores, short),
     )
 
@@ -283,7 +295,7 @@ def _limits(radius: float, own: Floats, signs: NDArray[np.int8]) -> tuple[Floats
 
 def _tied_tails(data: Data, statistic: RankStatistic, scores: Floats | None, short: Shortlist) -> float:
     """See :class:`Training`; 0 where the statistic counts ties so, too."""
-    if scores is None or statistic.ties == "pessimistic":
+    if scores is None or statistic.ties == "pessimistic" or not any(tail.size for tail in short.tails):
         return 0.0
     apart = np.unique(scores, return_inverse=True)[1].astype(np.float64)
     apart[short.rows] = apart.size + np.arange(short.rows.size)  # no ties in the heads
@@ -306,7 +318,9 @@ def _nothing(lists: list[RankedList], n_features: int, by_order: bool = False) -
     """The status if all orders of the heads have the same value, or ``""``."""
     if not by_order and not any(item.gains.max() > 0 for item in lists):
         return "nothing_to_find"
-    orders = any(item.gains.min() < item.gains.max() and item.coefficients[0] < item.coefficients[-1] for item in lists)
+    gains, begins = np.concatenate([item.gains for item in lists]), np.cumsum([0, *(q.gains.size for q in lists)])[:-1]
+    differ = np.flatnonzero(np.minimum.reduceat(gains, begins) < np.maximum.reduceat(gains, begins)).tolist()
+    orders = any(lists[q].coefficients[0] < lists[q].coefficients[-1] for q in differ)
     return "" if orders and n_features else "nothing_to_reorder"
 
 
@@ -314,19 +328,21 @@ def _least_candidates(data: Data, statistic: RankStatistic, scores: Floats | Non
     """The smallest K above ``n_candidates`` with which two orders of the heads differ in value, if there is one."""
     if scores is None:
         return None
-    found: list[int] = []
-    for _, rows in rows_by_list(data.qid, data.y.size):
-        if data.list_weight is not None and not data.list_weight[rows[0]] > 0:
-            continue
-        best_first = rows[np.argsort(-scores[rows], kind="stable")]
-        gains, coefficients = data.gains[best_first], statistic.coefficients(rows.size)[::-1]
-        differ = (gains != gains[0]) & np.any(gains > 0), coefficients < coefficients[0]
-        if all(side.any() for side in differ):
-            last = max(int(side.argmax()) for side in differ)
-            # Rows that share the score at the cut are in the head together.
-            found.append(int(np.sum(scores[rows] > scores[best_first[last]])) + 1)
-    least = min(found, default=0)
-    return least if least > n_candidates else None
+    _, rows, sizes = flat_lists(data.qid, data.y.size)
+    number, begins = np.repeat(np.arange(sizes.size), sizes), np.cumsum(sizes) - sizes
+    order = rows[np.lexsort((-scores[rows], number))]
+    gains, earned = data.gains[order], by_size(lambda n: statistic.coefficients(n)[::-1], sizes)
+    last, never = np.zeros(sizes.size, np.intp), rows.size
+    for side in (gains, earned):  # the first place from which rows, and what places earn, differ from the first
+        differs = np.where(side != side[begins][number], np.arange(rows.size), never)
+        last = np.maximum(last, np.minimum.reduceat(differs, begins))
+    weighs = np.ones(sizes.size, dtype=bool) if data.list_weight is None else data.list_weight[order[begins]] > 0
+    some = (last < never) & weighs
+    # Rows that share the score at the cut are in the head together.
+    falls = np.r_[True, (np.diff(scores[order]) != 0) | (np.diff(number) != 0)]
+    block = np.maximum.accumulate(np.where(falls, np.arange(rows.size), 0))
+    least = int((block[last[some]] - begins[some]).min(initial=never)) + 1
+    return least if n_candidates < least <= rows.size else None
 
 
 def _repeats(table: Floats, gains: Floats, lists: Indices) -> tuple[int, int]:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from rerank.errors.stops import current
 from rerank.problem import Problem, RankedList, coordinates
-from rerank.problem.lists import Floats, Indices
+from rerank.problem.lists import Floats, Indices, rows_of
 from rerank.problem.problem import GRID
 from rerank.search.quotas import NO_QUOTAS, QuotaRows, quota_rows
 from rerank.search.rows.choice import last_hit, rough, smooth_from
@@ -257,7 +257,7 @@ def spacing(problem: Problem) -> float:
     none is known.  Tables of whole numbers have one: all numbers have a common denominator, and boxes are halved.
     Where it is more than the rounding, what is computed as 0 is exactly 0, and the pair reaches the margin.
     """
-    used = np.unique(np.concatenate([item.rows for item in problem.lists]))
+    used = rows_of(problem.lists, len(problem.X))
     common, shares = problem.epsilon.exact.denominator, [1.0]
     for j, (size, *ends) in enumerate(np.transpose(coordinates(problem)).tolist()):
         column = problem.X[used, j]
@@ -284,7 +284,7 @@ def gap_of_orders(problem: Problem) -> float:
     """
     if problem.anchored or problem.by_sum or problem.rows:
         return 0.0
-    used, ranges = np.unique(np.concatenate([item.rows for item in problem.lists])), []
+    used, ranges = rows_of(problem.lists, len(problem.X)), []
     for j in range(problem.n_features):
         column = problem.X[used, j]
         if not (np.abs(column) < 2.0**53 / FINEST).all() or ((column := column * FINEST) != np.rint(column)).any():

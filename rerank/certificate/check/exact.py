@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.problem import Problem, RankedList, coordinates
-from rerank.problem.lists import MOST_HITS, Floats, Indices
+from rerank.problem.lists import MOST_HITS, Floats, Indices, rows_of
 from rerank.ranks.rationals import as_integers, common_denominator, exact_sum
 
 
@@ -61,7 +61,7 @@ class ExactProblem:
         self.walls = [  # rows on the weights as ``a.v >= b`` on all coordinates
             ([a * s for a, s in zip(row, self.scale)], side) for own in problem.rows for row, side in own.sides()
         ]
-        self.used = np.unique(np.concatenate([item.rows for item in problem.lists]))  # rows that stand in a list
+        self.used = rows_of(problem.lists, len(problem.X))  # rows that stand in a list
         self._columns()
         weights = [Fraction(item.weight) for item in problem.lists]
         total = exact_sum(weights)
