@@ -66,6 +66,7 @@ def fit(
     from rerank.reranker.describe import describe
     from rerank.reranker.estimator import Reranker
     from rerank.reranker.files.document import save
+    from rerank.reranker.files.model_file import encode
     from rerank.reranker.task import task_of
 
     check_meant(free, cv, safeguard, holdout, given)
@@ -81,6 +82,11 @@ def fit(
     folds = None if free else cv or FOLDS
     if free:
         task_of(est.get_params(deep=False), table.X.shape[1])
+    roles = ("label", "qid", "id", "weight", *(("people",) if columns["people"] else ()))
+    read = {f"{role}_column": columns[role] for role in roles} | {"positive_label": columns["positive"]}
+    # What the file would refuse after the fit.
+    encode("feature_names", table.feature_names)
+    encode("settings", read | ({} if table.labels is None else vars(table.labels)))
     say(f"Fitting {est.stat} on {len(table)} rows of {data.name}, at most {est.time_limit:g} s ...")
     if checkpoint is not None and checkpoint.exists():
         say(f"The search goes on with {checkpoint}.")
@@ -89,8 +95,6 @@ def fit(
         if holdout is not None:
             est.set_params(checkpoint=None, proof=False)
             why.append(held_out_gain(lambda rows: fitted(est, rows, folds, safeguard)[0], table, holdout, est))
-    roles = ("label", "qid", "id", "weight", *(("people",) if columns["people"] else ()))
-    read = {f"{role}_column": columns[role] for role in roles} | {"positive_label": columns["positive"]}
     outputs, record = Outputs(), None if proof is None else found.result_.proof
     written = outputs.written
     outputs.file("model", model, lambda path: save(replace(found.state_, columns_read=read), path))

@@ -167,6 +167,7 @@ def read_for(
     from rerank.io.columns import label_column
     from rerank.io.frames import with_columns
     from rerank.io.reader import column_names
+    from rerank.io.svmlight import columns_like
     from rerank.reranker.files import model_file
     from rerank.reranker.files.document import kinds_of
 
@@ -189,7 +190,7 @@ def read_for(
             say(f"{model} was fitted to find {word!r}, and --positive-label asks for {positive!r}.")
         options = {**given, "features": list(kinds), "kinds": kinds}
     else:
-        options = {"n_features": len(doc.feature_names), **{r: roles.get(r) for r in ("label", "qid", "id", "weight")}}
+        options = {**columns_like(doc.feature_names), **{r: roles.get(r) for r in ("label", "qid", "id", "weight")}}
     options |= {"positive": positive, "delimiter": separator(delimiter)}
     try:
         table = _read(data, need_label, **options)

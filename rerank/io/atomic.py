@@ -1,6 +1,11 @@
-"""Files written whole or not at all: links are followed, the mode of an existing file stays, only regular files."""
+"""Files written whole or not at all: links are followed, the mode of an existing file stays, only regular files.
+
+A file is written beside its target, under a name of its own, and locked. The system lets go of the lock of a process
+that is killed: what no process holds is removed by whoever writes to the same target next.
+"""
 
 import os
+import re
 import secrets
 import stat
 from collections.abc import Iterator
@@ -11,8 +16,13 @@ from typing import IO, Any
 
 from rerank.io.paths import target_of, unwritable
 
-# Files that are written and wait for the end of a block of `together`: temporary name, target.
-_waiting: ContextVar[list[tuple[str, Path]] | None] = ContextVar("waiting", default=None)
+try:
+    import fcntl
+except ImportError:  # Windows, where a killed process leaves its file behind
+    fcntl = None  # type: ignore[assignment]
+
+# Files that are written and wait for the end of a block of `together`: temporary name, target, what holds the lock.
+_waiting: ContextVar[list[tuple[str, Path, int]] | None] = ContextVar("waiting", default=None)
 
 
 def writing(path: str | os.PathLike[str]) -> AbstractContextManager[IO[str]]:
@@ -34,14 +44,12 @@ def writing_bytes(path: str | os.PathLike[str]) -> AbstractContextManager[IO[byt
 @contextmanager
 def _replacing(path: str | os.PathLike[str], mode: str, **options: str) -> Iterator[IO[Any]]:
     target = target_of(path)
-    # Names of 255 bytes leave no room to repeat all of the name.
-    name = str(target.with_name(f".{target.name[:50]}.{secrets.token_hex(4)}.part"))
-    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     try:
         old = os.stat(target) if target.exists() else None
-        descriptor = os.open(name, flags, 0o666 if old is None else 0o600)  # private where the target has a mode
+        name, descriptor = _opened(target, 0o666 if old is None else 0o600)  # private where the target has a mode
     except OSError as error:
         raise unwritable(path, error, "choose a folder that can be written") from None
+    lock = os.dup(descriptor)
     try:
         with open(descriptor, mode, **options) as file:  # type: ignore[call-overload]
             yield file
@@ -55,13 +63,46 @@ def _replacing(path: str | os.PathLike[str], mode: str, **options: str) -> Itera
             os.fsync(descriptor)
         if (waiting := _waiting.get()) is None:
             os.replace(name, target)
+            os.close(lock)
         else:
-            waiting.append((name, target))
+            waiting.append((name, target, lock))
     except BaseException as error:
         _remove(name)
+        os.close(lock)
         if isinstance(error, OSError):
             raise unwritable(path, error, "make room or choose another path") from None
         raise
+
+
+def _opened(target: Path, mode: int) -> tuple[str, int]:
+    """A new file beside the target, locked: its name and its descriptor."""
+    begins = f".{target.name[:50]}."  # names of 255 bytes leave no room to repeat all of the name
+    _remove_left(target.parent, re.compile(re.escape(begins) + r"[0-9a-f]{8}\.part"))
+    while True:
+        name = str(target.with_name(f"{begins}{secrets.token_hex(4)}.part"))
+        descriptor = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
+        if fcntl is not None:
+            with suppress(OSError):  # a file system without locks
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+        # Another process may have taken it for one that was left, before it was locked.
+        if fcntl is None or os.fstat(descriptor).st_nlink:
+            return name, descriptor
+        os.close(descriptor)
+
+
+def _remove_left(folder: Path, called: re.Pattern[str]) -> None:
+    """Remove files that are so called and that no process holds."""
+    if fcntl is None:
+        return
+    with suppress(OSError), os.scandir(folder) as entries:
+        for left in [entry.path for entry in entries if called.fullmatch(entry.name)]:
+            with suppress(OSError):
+                descriptor = os.open(left, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+                try:
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    os.unlink(left)
+                finally:
+                    os.close(descriptor)
 
 
 @contextmanager
@@ -70,20 +111,22 @@ def together() -> Iterator[None]:
     if _waiting.get() is not None:
         yield
         return
-    waiting: list[tuple[str, Path]] = []
+    waiting: list[tuple[str, Path, int]] = []
     token = _waiting.set(waiting)
     try:
         yield
-        for name, target in waiting:
+        for name, target, _ in waiting:
             try:
                 os.replace(name, target)
             except OSError as error:
                 raise unwritable(target, error, "choose another path") from None
     except BaseException:
-        for name, _ in waiting:
+        for name, _, _ in waiting:
             _remove(name)
         raise
     finally:
+        for _, _, lock in waiting:
+            os.close(lock)
         _waiting.reset(token)
 
 

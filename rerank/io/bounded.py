@@ -6,7 +6,7 @@ import math
 import os
 import re
 import stat
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, BinaryIO, ParamSpec, TypeVar
 
 import numpy as np
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from rerank.errors import InputError
 
 MOST_JSON_PARTS = 2**22  # brackets, commas and colons of a JSON file, each for at most about 70 bytes of memory
+MAX_TEXT = 10_000  # characters of a name or of another text that a model file holds
 
 _NPY_HEADER = re.compile(
     rb"\{'descr': '([^'\\]{1,6})', 'fortran_order': (False|True), 'shape': \(([0-9, ]{0,64})\), \} *\n"
@@ -69,10 +70,14 @@ def parsed_json(raw: bytes, most_parts: int = MOST_JSON_PARTS) -> Any:
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the name {twice[:60]!r} appears twice in one object")
+        raise ValueError(f"the name {repeated(name for name, _ in pairs)[:60]!r} appears twice in one object")
     return found
+
+
+def repeated(names: Iterable[str]) -> str:
+    """The first of some names that came before, or ``""``."""
+    seen = set[str]()
+    return next((name for name in names if name in seen or seen.add(name)), "")  # type: ignore[func-returns-value]
 
 
 def _no_constant(word: str) -> Any:

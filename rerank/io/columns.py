@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import InputError, similar
+from rerank.io.bounded import MAX_TEXT
 from rerank.io.labels import OR_ADD, SIGNS_NOTE, TwoLabels, grades_of_signs
 from rerank.io.lines import Path, is_number, named
 from rerank.io.table import Floats, Table, words
@@ -39,12 +40,17 @@ _MARKS = str.maketrans("", "", "_-. ")
 
 
 def distinct(path: Path, names: Sequence[str]) -> None:
-    """Refuse a name that stands over two columns."""
+    """Refuse a name that stands over two columns, or is longer than a model file holds."""
     first: dict[str, int] = {}
     for place, name in enumerate(names):
         if first.setdefault(name, place) != place:
             places = f"columns {first[name] + 1} and {place + 1}"
             raise InputError(f"{path}: the name {named(name)} stands over {places}; give every column its own name.")
+        if len(name) > MAX_TEXT:
+            raise InputError(
+                f"{path}: the name {named(name)} of column {place + 1} has {len(name)} characters; shorten it to at "
+                f"most {MAX_TEXT}."
+            )
 
 
 def _found(path: Path, places: dict[str, int], wanted: str) -> int:

@@ -294,12 +294,14 @@ def read_header(path: Path, rows: Iterator[tuple[int, list[str]]], delimiter: st
 def header_names(cells: Sequence[str]) -> list[str]:
     """The names in a header; a column without one is called as pandas calls it, after its place from 0."""
     names = [name_in(cell) for cell in cells]
+    taken = set(names)
     for place, name in enumerate(names):
         if not name:
             called = f"Unnamed: {place}"
-            while called in names:
+            while called in taken:
                 called += ".1"
             names[place] = called
+            taken.add(called)
     return names
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError, nearest
 from rerank.io.arrays import as_float, check_matrix, check_shape, held, refuse_gaps
+from rerank.io.bounded import repeated
 from rerank.io.columns import saved_index
 
 Floats = NDArray[np.float64]
@@ -90,17 +91,20 @@ def as_table(X: Any) -> Any:
     if is_frame(table):
         names = names_of(table)
         if len(set(names)) < len(names):
-            twice = next(name for name in names if names.count(name) > 1)
-            raise InputError(f"X has two columns {twice!r}; give every column its own name.")
+            raise InputError(f"X has two columns {repeated(names)!r}; give every column its own name.")
     return table
 
 
 def place_of(X: Any, name: str) -> int:
     """Number of a column; InputError names the nearest one if there is none of that name."""
-    names = names_of(X)
-    if name not in names:
+    return _place(names_of(X), name)
+
+
+def _place(names: Sequence[str], name: str, places: Mapping[str, int] | None = None) -> int:
+    found = {one: j for j, one in enumerate(names)} if places is None else places
+    if name not in found:
         raise InputError(f"X has no column {name!r}; did you mean {nearest(name, names)!r}?")
-    return names.index(name)
+    return found[name]
 
 
 def column(X: Any, j: int) -> Any:
@@ -229,8 +233,8 @@ def by_name(X: Any, wanted: Sequence[str], named: bool) -> Any:
     Without ``named`` the fit was on numbers of a file or an array, and a table of as many columns, none of which is
     called like one of the fit's, is taken in its own order.
     """
-    own, found = list(X.column_names if hasattr(X, "column_names") else X.columns), names_of(X)
-    if found == tuple(wanted) or not all(isinstance(name, str) for name in own):
+    own, found = list(X.column_names if hasattr(X, "column_names") else X.columns), dict.fromkeys(names_of(X))
+    if list(found) == list(wanted) or not all(isinstance(name, str) for name in own):
         return X
     missing = [name for name in wanted if name not in found]
     if missing and not named and len(found) == len(wanted) == len(missing):
@@ -265,10 +269,11 @@ def chosen_columns(table: Any, features: Any) -> NDArray[np.intp]:
     d = table.shape[1]
     if len(wanted) == d and all(isinstance(one, bool | np.bool_) for one in wanted):
         wanted = np.flatnonzero(wanted).tolist()
-    places = []
+    places, names = list[int](), names_of(table)
+    known = {name: j for j, name in enumerate(names)}
     for one in wanted:
         if isinstance(one, str):
-            places.append(place_of(table, one))
+            places.append(_place(names, one, known))
         elif isinstance(one, int | np.integer) and not isinstance(one, bool) and -d <= one < d:
             places.append(int(one) % d)
         else:
@@ -310,6 +315,17 @@ _DATE = re.compile(
 )
 
 
+def _of_dictionary(values: Any) -> list[Any]:
+    """A column of pyarrow as Python objects, one for all rows that share an entry of a dictionary."""
+    if hasattr(values, "chunks"):
+        return [one for chunk in values.chunks for one in _of_dictionary(chunk)]
+    if not hasattr(values, "dictionary"):
+        found: list[Any] = values.to_pylist()
+        return found
+    known = values.dictionary.to_pylist()
+    return [None if code is None else known[code] for code in values.indices.to_pylist()]
+
+
 def are_dates(found: Iterable[Any]) -> bool:
     """Whether all of these are dates or times, or texts that are written like a date."""
     return all(
@@ -323,7 +339,7 @@ def are_dates(found: Iterable[Any]) -> bool:
 def entries(values: Any) -> list[Any]:
     """One column as Python objects, None where one is missing: None, NaN, NaT and NA of any package."""
     if hasattr(values, "to_pylist"):
-        found = values.to_pylist()
+        found = _of_dictionary(values)
     elif type(values).__module__.startswith("polars"):
         found = values.to_list()
     else:

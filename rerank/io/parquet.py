@@ -54,15 +54,37 @@ def read_parquet(
             if not numeric[column] and _complete_numbers(kinds, names[column]):
                 name = columns.name(column)
                 raise InputError(f"{path}: column {name} holds no numbers; convert it, or leave it out.")
-        rows = opened.metadata.num_rows
-        texts = len(columns.roles) + sum(not numeric[column] for column in columns.features)
-        # A text takes about as much memory as eight numbers.
-        if rows * (len(columns.features) + 8 * texts) > MAX_CELLS:
+        rows, sizes = opened.metadata.num_rows, _sizes(opened)
+        for column in columns.roles.values():
+            if schema.field(column).type.num_fields:
+                raise InputError(f"{path}: column {columns.name(column)} holds lists or records; name another one.")
+        worded = {*columns.roles.values(), *(column for column in columns.features if not numeric[column])}
+        # A text takes about as much memory as eight numbers, and each of its bytes, which are held up to five times, as
+        # five eighths of one.
+        texts = sum(max(8 * rows, 5 * sizes.get(names[column], 0) // 8) for column in worded)
+        if rows * len(columns.features) + texts > MAX_CELLS:
             raise InputError(
-                f"{path} has {rows} rows of {len(columns.features)} features, over {MAX_CELLS} cells; "
+                f"{path} has {rows} rows of {len(columns.features)} features, with texts over {MAX_CELLS} cells; "
                 "choose fewer columns with features, or write the rows that count, or a sample, to a file of their own."
             )
         return ideal.joined(path, _table(opened, columns, kinds))
+
+
+def _is_text(kind: Any) -> bool:
+    """Whether a type of pyarrow is one of texts or bytes, which a file may hold as a dictionary."""
+    from pyarrow import types
+
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_binary(kind))
+
+
+def _sizes(opened: Any) -> dict[str, int]:
+    """Bytes of each flat column, unpacked; texts that are in many rows are held once, and so counted once."""
+    sizes: dict[str, int] = {}
+    for number in range(opened.metadata.num_row_groups):
+        group = opened.metadata.row_group(number)
+        for column in map(group.column, range(group.num_columns)):
+            sizes[column.path_in_schema] = sizes.get(column.path_in_schema, 0) + column.total_uncompressed_size
+    return sizes
 
 
 def _complete_numbers(kinds: Kinds | None, name: str) -> bool:
@@ -112,22 +134,26 @@ def _table(opened: Any, columns: Columns, kinds: Kinds | None) -> Table:
     def entries_of(column: int) -> NDArray[Any]:
         """A column of the batch that may hold texts or miss values: NaN or None where one is missing."""
         name = columns.names[column]
+        if name in nested:  # neither numbers nor text, which no fit uses
+            return np.array([()] * batch.num_rows + [None], dtype=np.object_)[:-1]
         kind, values = (kinds or {}).get(name), batch.column(name)
         worded = kind is not None and kind.texts
         if not worded and (found := numbers(values)) is not None:
             return finite(column, found, gaps=True)
-        each = np.empty(len(values), dtype=np.object_)
+        each = np.empty(batch.num_rows, dtype=np.object_)
         for place, entry in enumerate(entries(values)):
             each[place] = str(entry) if worded and entry is not None else entry
         return each
 
     wanted = [columns.names[column] for column in (*columns.features, *columns.roles.values())]
-    for batch in opened.iter_batches(BATCH, columns=wanted, use_threads=False):
+    nested = {field.name for field in opened.schema_arrow if field.type.num_fields}
+    read = [name for name in wanted if name not in nested]
+    for batch in opened.iter_batches(BATCH, columns=read, use_threads=False):
         for column, own in features.items():
             complete_numbers = _complete_numbers(kinds, columns.names[column])
             own.append(numbers_of(column) if complete_numbers else entries_of(column))
         for role, taken in texts.items():
-            words = (str(value).strip() for value in complete(columns.roles[role]).to_pylist())
+            words = (str(value).strip() for value in entries(complete(columns.roles[role])))
             # Equal words share one object: a list id stands in many rows.
             taken += [known.setdefault(word, word) for word in words]
         for role, parts in amounts.items():
@@ -159,7 +185,10 @@ def _opened(path: Path) -> Iterator[Any]:
         ) from None
     with open_regular(path) as file:
         try:
-            yield parquet.ParquetFile(file)
+            opened = parquet.ParquetFile(file)
+            # A text that is in many rows is held once.
+            texts = [field.name for field in opened.schema_arrow if _is_text(field.type)]
+            yield parquet.ParquetFile(file, read_dictionary=texts) if texts else opened
         except InputError:
             raise
         except (pa.ArrowException, OSError, ValueError, KeyError, TypeError, OverflowError) as error:

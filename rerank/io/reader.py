@@ -36,7 +36,7 @@ def read_table(path: str | os.PathLike[str], **options: Any) -> Table:
     if suffix in SVMLIGHT:
         if not given.get("kinds"):
             given.pop("kinds", None)  # all of it is complete numbers
-        for key in given.keys() - {"n_features", "zero_based"}:
+        for key in given.keys() - {"n_features", "zero_based", "features"}:
             what = {"delimiter": key, "kinds": "column of texts"}.get(key, f"{key} column by name")
             raise InputError(f"{path} is svmlight, which has no {what}; leave that option out.")
         return read_svmlight(path, **given)

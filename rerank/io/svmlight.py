@@ -2,6 +2,8 @@
 
 import re
 from array import array
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -10,20 +12,26 @@ from rerank.io import ideal
 from rerank.io.atomic import together
 from rerank.io.bounded import within_memory
 from rerank.io.labels import OR_ADD, SIGNS_NOTE, grades_of_signs
-from rerank.io.lines import Path, no_number, number, numbered_lines, spelled, writing_lines, wrong
+from rerank.io.lines import Path, named, no_number, number, numbered_lines, spelled, writing_lines, wrong
 from rerank.io.table import Table, check_written, words
 
 # A dense table of doubles: one gigabyte.
 MAX_CELLS = 2**27
+SPARSE = 1_000  # columns above which those that no row holds are left out, where they are most of the columns
 
+_NAME = re.compile(r"f(\d{1,18})")
 _DOCID = re.compile(r"(?:docid\s*=\s*)?(\S+)")
 
 
 @within_memory
-def read_svmlight(path: Path, *, n_features: int | None = None, zero_based: bool = False) -> Table:
+def read_svmlight(
+    path: Path, *, n_features: int | None = None, zero_based: bool = False, features: Sequence[str] | None = None
+) -> Table:
     """Read a svmlight file, graded labels and ``qid:`` included, as a dense table.
 
-    Features are called ``f1, f2, ...`` after their index in the file. Indices that a row does not have are 0.
+    Features are called ``f1, f2, ...`` after their index in the file. Indices that a row does not have are 0. A file
+    with more columns than entries, and more than a thousand, gives those columns alone that some row holds: no fit uses
+    one in which all rows are equal.
     When every row ends in a comment, its first word (after ``docid =``, as LETOR writes) is the row's name.
 
     Parameters
@@ -36,6 +44,9 @@ def read_svmlight(path: Path, *, n_features: int | None = None, zero_based: bool
         like the first.
     zero_based : bool
         The file counts features from 0. By default from 1, as svmlight and LETOR do.
+    features : sequence of str, optional
+        The columns, by names such as ``f7``; others are left out, and there need be none of them in the file. Give it
+        to read a second file like one that gave some columns alone.
 
     Raises
     ------
@@ -98,25 +109,51 @@ def read_svmlight(path: Path, *, n_features: int | None = None, zero_based: bool
         row = int(np.argmax(y < 0))
         said = f"the label is {y[row]:g}, but labels are 0/1, -1/1 or grades from 0 upwards"
         raise wrong(path, int(row_lines[row]), said, f"recode it{OR_ADD}")
-    n, d = y.size, n_features if n_features is not None else int(places.max(initial=-1)) + 1
+    notes = [] if grades is y else [SIGNS_NOTE]
+    if features is not None:
+        wanted = np.array([_index(name) - base for name in features], dtype=np.int64)
+    elif n_features is None and places.max(initial=-1) >= max(SPARSE, places.size):
+        wanted = np.unique(places)
+        notes.append(f"Feature indices go up to {places.max() + base}; the {wanted.size} that some row has are read.")
+    else:
+        wanted = None
+    d = wanted.size if wanted is not None else int(places.max(initial=-1)) + 1 if n_features is None else n_features
     if d == 0:
         raise InputError(f"{path} has no feature in any row; pass a file with index:value pairs.")
-    if n * d > MAX_CELLS:
+    if y.size * d > MAX_CELLS:
         raise InputError(
-            f"{path} has {n} rows and feature indices up to {d - 1 + base}: over {MAX_CELLS} "
-            "cells as a dense table; choose fewer columns before reading it."
+            f"{path} has {y.size} rows and {d} features: over {MAX_CELLS} cells as a dense table; choose "
+            "fewer columns before reading it."
         )
-    X = np.zeros((n, d))
-    X[np.repeat(np.arange(n), counts), places] = x
+    wanted = np.arange(d) if wanted is None else wanted
+    X = np.zeros((y.size, d))
+    order = np.argsort(wanted)
+    column = order[np.minimum(np.searchsorted(wanted, places, sorter=order), d - 1)]
+    there = wanted[column] == places
+    X[np.repeat(np.arange(y.size), counts)[there], column[there]] = x[there]
     table = Table(
         X=X,
         y=grades.copy(),
         qid=words(qids) if qids else None,
-        ids=words(names) if len(names) == n else None,
-        feature_names=tuple(f"f{j + base}" for j in range(d)),
-        notes=() if grades is y else (SIGNS_NOTE,),
+        ids=words(names) if len(names) == y.size else None,
+        feature_names=tuple(f"f{j}" for j in (wanted + base).tolist()),
+        notes=tuple(notes),
     )
     return ideal.joined(path, table)
+
+
+def columns_like(names: Sequence[str]) -> dict[str, Any]:
+    """The option with which :func:`read_svmlight` reads the columns of a fit, of which ``names`` are the names."""
+    first = tuple(f"f{j}" for j in range(1, len(names) + 1))
+    by_name = tuple(names) != first and len(set(names)) == len(names) and all(map(_NAME.fullmatch, names))
+    return {"features": names} if by_name else {"n_features": len(names)}
+
+
+def _index(name: str) -> int:
+    match = _NAME.fullmatch(name)
+    if match is None:
+        raise InputError(f"There is no feature {named(name)} in a svmlight file; name its features f1, f2 and so on.")
+    return int(match[1])
 
 
 def write_svmlight(path: Path, table: Table) -> None:

@@ -22,13 +22,16 @@ from rerank.statistics import RankStatistic
 ROUNDING = 1e-13  # bound on the rounding of a score and of its ends, relative to the sizes of what is added up
 
 
-def depth_of(statistic: RankStatistic) -> int | None:
-    """Places that count; None where all do, or several rows are looked at at once, so that no row can be left out."""
+def depth_of(statistic: RankStatistic, n: int) -> int | None:
+    """Places of a list of ``n`` rows that count; None where all do, or several rows are looked at at once, so that no
+    row can be left out.
+    """
     if statistic.alone:  # irrelevant rows alone put a row in its place
         return int(np.count_nonzero(statistic.coefficients(2)))
     depth = statistic.depth
-    ends = depth is not None and not statistic.weighs_hits and statistic.coefficients(depth + 1)[0] == 0
-    return depth if ends else None
+    if depth is None or statistic.weighs_hits:
+        return None
+    return depth if depth >= n or statistic.coefficients(depth + 1)[0] == 0 else None
 
 
 def reduced_problem(
@@ -46,7 +49,7 @@ def reduced_problem(
     with a :func:`depth_of`, and the rest as for :meth:`Problem.build`. The rows that are left serve any other margin
     too: a row that is left out is behind N irrelevant ones, and so is what has no lead over it.
     """
-    depth = depth_of(statistic)
+    depth = depth_of(statistic, gains.size)
     assert depth is not None
     quotas = options.pop("quotas", ())
     if quotas:  # the first rows that they count are left, too, whatever they are

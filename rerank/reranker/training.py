@@ -276,7 +276,7 @@ def _corrections(
     own = np.zeros(features.size) if coef is None else coef[features] * spread[1:] / spread[0]
     limits, table = _limits(float(task.radius or 0.0), own, task.signs[features]), table[:, columns]
     whole = data.qid is None and not data.missed and head_rows.size == data.y.size
-    if whole and np.abs(table).max() <= LARGEST and depth_of(task.statistic) is not None:
+    if whole and np.abs(table).max() <= LARGEST and depth_of(task.statistic, data.y.size) is not None:
         options |= {"quotas": [quota.of(head_rows[quota.rows]) for quota in options["quotas"]]}
         problem, rows = reduced_problem(table, data.gains, task.statistic, low, high, limits, **options)
         return problem, features, rows

@@ -10,7 +10,7 @@ import pytest
 
 from rerank.errors import InputError
 from rerank.io import Table, atomic, write_csv, write_qrels, write_run, write_svmlight
-from rerank.io.atomic import writing, writing_bytes
+from rerank.io.atomic import together, writing, writing_bytes
 from tests.cases.disk import file_size_limit
 from tests.io.test_paths import write
 
@@ -45,7 +45,7 @@ WAITING = "import sys, time\nfrom rerank.io.atomic import writing\nwith writing(
 )
 
 
-def test_a_process_that_is_killed_leaves_the_old_file_whole_and_keeps_nobody_from_writing(tmp_path):
+def test_a_process_that_is_killed_leaves_the_old_file_whole_and_the_next_one_removes_what_it_left(tmp_path):
     path = tmp_path / "file"
     path.write_text("old")
     with subprocess.Popen([sys.executable, "-c", WAITING, str(path)], stdout=subprocess.PIPE) as child:
@@ -54,7 +54,18 @@ def test_a_process_that_is_killed_leaves_the_old_file_whole_and_keeps_nobody_fro
     (left,) = tmp_path.glob(".file.????????.part")
     assert path.read_text() == "old" and left.read_text() == "half"
     write(path)
-    assert path.read_text() == "new" and len(os.listdir(tmp_path)) == 2
+    assert path.read_text() == "new" and os.listdir(tmp_path) == ["file"]
+
+
+def test_what_a_living_process_is_writing_stays(tmp_path):
+    path, other = tmp_path / "file", tmp_path / ".file.other.part"
+    other.write_text("of somebody else")
+    with writing(path) as outer, together():
+        outer.write("outer")
+        write(path, "inner")
+        write(tmp_path / "another")
+        write(path, "last")
+    assert path.read_text() == "outer" and sorted(os.listdir(tmp_path)) == [other.name, "another", "file"]
 
 
 def test_many_writers_of_one_file_at_once(tmp_path):

@@ -3,6 +3,7 @@
 import gzip
 import io
 import os
+import time
 
 import numpy as np
 import pytest
@@ -69,6 +70,14 @@ def test_arrays_that_are_not_as_stated_take_no_memory():
     ]:
         with pytest.raises(ValueError):
             read_array(io.BytesIO(body), kind, shape, size)
+
+
+def test_a_name_that_is_repeated_is_found_in_linear_time():
+    names = [f'"{j}":0' for j in [*range(200_000), 199_999]]
+    begun = time.process_time()
+    with pytest.raises(ValueError, match="the name '199999' appears twice"):
+        parsed_json(f"{{{','.join(names)}}}".encode())
+    assert time.process_time() - begun < 5
 
 
 def test_json_and_bytes_within_limits(file):

@@ -4,15 +4,18 @@ import os
 import time
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rerank.errors import InputError
 from rerank.io import Table, read_csv, read_table, write_csv
-from rerank.io.csv_table import name_in, spreadsheet_cell
+from rerank.io.csv_table import header_names, name_in, spreadsheet_cell
+from rerank.io.frames import as_table, by_name, chosen_columns
 from rerank.io.reader import column_names
 from tests.cases.refuses import refuses
+from tests.cli.commands import run
 
 GOOD = "id,q,age,name,year,w,died\np1,a,30,Ann,58.5,1,0\np2,a,31,Bob,1e2,2,1\n\np3,b,-3,Cy,0,0,2\n"
 
@@ -106,6 +109,14 @@ def test_bad_input_is_one_sentence_with_its_place(file, text, options, sentence)
     assert str(caught.value).endswith(".") and "\n" not in str(caught.value)
 
 
+def test_a_name_that_no_model_file_holds_is_refused_before_the_fit(file):
+    long = "x" * 10_001
+    refuses("column 2 has 10001 characters; shorten it", read_csv, file(f"a,{long}\n1,2\n"))
+    path = file(f"a,y\n1,{long}\n2,n\n3,n\n")
+    said = run("fit", path, "--label", "y", "--positive-label", "n", "--model", path.parent / "m.json", code=2).stderr
+    assert "cannot be saved" in said and "Fitting" not in said
+
+
 def test_files_that_cannot_be_read(file, tmp_path):
     refuses("Cannot read", read_csv, tmp_path)
     whole = gzip.compress(b"a,b\n1,2\n" * 1000)
@@ -155,6 +166,10 @@ def test_the_time_is_linear_in_the_number_of_columns(file):
     assert read_csv(text, label="column7").X.shape == (2, 29_999)
     assert read_csv(text, features=names[::-1]).X.shape == (2, 30_000)
     refuses("has no column 'colum7'", read_csv, text, label="colum7")
+    assert len(set(header_names([""] * 100_000))) == 100_000
+    table = pd.DataFrame(np.zeros((1, len(names))), columns=names)
+    refuses("two columns 'column7'", as_table, table.rename(columns={"column8": "column7"}))
+    assert chosen_columns(table, names).size == len(by_name(table, names[::-1], named=True).columns)
     assert time.process_time() - begun < 10
 
 

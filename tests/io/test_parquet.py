@@ -6,8 +6,10 @@ import pytest
 from pyarrow import parquet
 
 from rerank.errors import InputError
+from rerank.io import parquet as parquet_table
 from rerank.io import read_table
 from rerank.io.reader import column_names
+from tests.cases.refuses import refuses
 
 
 @pytest.fixture
@@ -70,6 +72,19 @@ def test_bad_tables_are_one_sentence(file, columns, options, sentence):
     with pytest.raises(InputError, match=sentence) as caught:
         read_table(file(**columns), **options)
     assert "\n" not in str(caught.value) and str(caught.value).endswith(".")
+
+
+def test_a_text_of_many_rows_is_held_once_and_what_is_too_large_is_not_read(tmp_path, monkeypatch):
+    """A file of 11 kB took 4 GB, for a text that 4,000 rows share."""
+    text, n = "x" * 100_000, 1000
+    columns = {"a": range(n), "t": [text] * n, "u": [f"{j}" for j in range(n)], "l": [[1]] * n}
+    parquet.write_table(pa.table(columns), tmp_path / "t.pq", compression="zstd")
+    held = read_table(tmp_path / "t.pq", qid="u", kinds={}).X.columns
+    assert set(held["t"]) == {text} and len({id(one) for one in held["t"]}) == 1 and set(held["l"]) == {()}
+    monkeypatch.setattr(parquet_table, "MAX_CELLS", 40_000)
+    assert read_table(tmp_path / "t.pq").X.shape == (n, 1)  # no text is read
+    refuses("texts over 40000 cells", read_table, tmp_path / "t.pq", kinds={})
+    refuses("'l' holds lists or records", read_table, tmp_path / "t.pq", qid="l")
 
 
 def test_files_that_are_none(tmp_path, file):

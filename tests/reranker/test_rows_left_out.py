@@ -50,7 +50,7 @@ def test_the_rows_left_out_change_no_value(seed: int, stat: str) -> None:
     X, y = listed(seed, 300, graded=True)
     few = fitted(X, y, stat)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(training, "depth_of", lambda _: None)
+        patch.setattr(training, "depth_of", lambda *_: None)
         whole = fitted(X, y, stat)
     every = whole.state_.problem
     assert len(few.state_.problem.X) < len(every.X) == 300

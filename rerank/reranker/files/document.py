@@ -14,6 +14,7 @@ import numpy as np
 from rerank.certificate import Certificate
 from rerank.errors import InputError, NotSupportedError
 from rerank.errors.telling import Note
+from rerank.io.bounded import MAX_TEXT
 from rerank.io.columns import COMPLETE, Kind
 from rerank.io.labels import TwoLabels
 from rerank.problem import Margin, digest
@@ -21,7 +22,7 @@ from rerank.reranker.columns import Columns
 from rerank.reranker.describe import Result
 from rerank.reranker.evidence import evidence_of
 from rerank.reranker.files import model_file
-from rerank.reranker.files.model_file import COLUMNS, MAX_TEXT, SQUARES, ModelDocument, usable
+from rerank.reranker.files.model_file import COLUMNS, SQUARES, ModelDocument, usable
 from rerank.reranker.first_stage import FirstStage, is_own_name, of_tables, variant_name
 from rerank.reranker.options import KEPT
 from rerank.reranker.solution import KEEPING, SOURCES, STATUSES, ShortlistInfo

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.io.atomic import writing
-from rerank.io.bounded import parsed_json, read_bytes
+from rerank.io.bounded import MAX_TEXT, parsed_json, read_bytes
 from rerank.io.margin import Margin
 
 FORMAT = "exact-rerank model"
@@ -50,7 +50,6 @@ MAX_BYTES = 64 * 2**20
 Floats = NDArray[np.float64]
 
 MAX_ENTRIES = 1_000_000
-MAX_TEXT = 10_000
 MAX_INTEGER = 2**62
 
 AGAIN = "write it again with save"  # what to do about a file that nobody can mend by hand
