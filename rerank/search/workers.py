@@ -4,7 +4,8 @@ The kernels hold no lock of the interpreter, so threads share the tables and sta
 caller set with :func:`joblib.parallel_config` (processes, Ray, Dask) is used instead.
 
 The first argument of every job is what all jobs read: tables, or a layout of them.  It goes to each process once: on
-one machine as files that joblib maps into memory, on Ray through its object store.
+one machine as files that joblib maps into memory, on Ray through its object store.  Jobs have no effect but their
+results, so those of a worker that is lost are done again.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ from __future__ import annotations
 import copy
 import sys
 from collections.abc import Callable, Sequence
-from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any
 
-from rerank.errors import SolverError
+from rerank.errors.lost import Sent
 from rerank.errors.stops import current
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ class Workers:
         self._stack = ExitStack()
         self._threads: ThreadPoolExecutor | None = None
         self._joblib: Parallel | None = None
+        self._jobs = Sent()
         self._configured: int | None = None
         self._started = False
         self._sent: dict[int, tuple[Any, Any]] | None = None  # on Ray: what was put into the store, and references
@@ -82,21 +84,14 @@ class Workers:
 
     def run(self, jobs: Sequence[Job], alone: bool = False) -> list[Any]:
         """Results in the order of the jobs, None for those that were not begun because it was time to stop. If
-        ``alone``, they run one after the other in this thread. SolverError if joblib lost a process.
+        ``alone``, they run one after the other in this thread.
         """
         if not alone and not self._started:
             self._start()
         if not alone and self._joblib is not None:
-            from joblib import delayed
-
-            sent = [job if self._sent is None else self._by_reference(*job) for job in jobs]
-            try:
-                return list(self._joblib(delayed(function)(*given) for function, given in sent))
-            except BrokenExecutor as lost:
-                raise SolverError(
-                    "A worker process ended in the middle of its work, killed or out of memory, and joblib does not "
-                    "begin it anew; call again, with fewer workers if memory ended."
-                ) from lost
+            return self._jobs.answers(
+                lambda: self._elsewhere(jobs), lambda: [_unless_stopped(job) for job in jobs], self._renew
+            )
         if alone or self._threads is None:
             return [_unless_stopped(job) for job in jobs]
         pool = self._threads
@@ -106,6 +101,20 @@ class Workers:
         finally:
             for future in waiting:
                 future.cancel()
+
+    def _elsewhere(self, jobs: Sequence[Job]) -> list[Any]:
+        from joblib import delayed
+
+        assert self._joblib is not None
+        sent = [job if self._sent is None else self._by_reference(*job) for job in jobs]
+        return list(self._joblib(delayed(function)(*given) for function, given in sent))
+
+    def _renew(self) -> None:
+        """New processes in place of those that were lost, to which everything is sent anew."""
+        self._sent = None if self._sent is None else {}
+        self._stack.close()
+        if not self._jobs.here:
+            self._start()
 
     def _by_reference(self, function: Callable[..., Any], given: tuple[Any, ...]) -> Job:
         """The job with a reference to Ray's object store in place of its first argument."""

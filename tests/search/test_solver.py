@@ -1,11 +1,13 @@
 """The search as a whole and its workers: what must not change the answer, what may be said about it, where jobs run."""
 
+import functools
 import os
 import sys
 import threading
 import time
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,9 +17,10 @@ import pytest
 from hypothesis import strategies as st
 
 from benchmarks.exact.scaling import megabytes, two_workers
-from rerank.errors import InputError, SolverError
+from rerank.errors import InputError
 from rerank.problem import Problem, RankedList, problem_of
-from rerank.search import Progress, SearchResult, solve
+from rerank.reranker.selection import held_out
+from rerank.search import Progress, SearchResult, loop, solve
 from rerank.search.lines.search import Share
 from rerank.search.workers import Workers
 from rerank.statistics import parse
@@ -244,11 +247,29 @@ def test_the_callers_configuration_is_followed() -> None:
         assert {name for _, _, name in workers.run([(place, (i,)) for i in range(3)])} == {"MainThread"}
 
 
-def test_a_killed_process_of_joblib_is_one_sentence() -> None:
-    with joblib.parallel_config(backend="loky", n_jobs=2), Workers(None) as workers:
-        with pytest.raises(SolverError, match="A worker process ended in the middle of its work") as caught:
-            workers.run([(place, (1,)), (killed, ())])
-    assert str(caught.value).count(".") == 1
+@pytest.mark.parametrize("once", [True, False])
+def test_the_jobs_of_killed_workers_are_done_again(tmp_path: Path, once: bool) -> None:
+    """By new workers, and in this process once these are killed too; a search finds what one worker finds."""
+    problem = noisy_problem(60, 5, "mrr", 0.35, 0)
+    alone = solve(problem, node_limit=2_000, time_limit=None)
+    killing = functools.partial(killed, os.getpid(), tmp_path / "once" if once else None, loop.explore_batches)
+    with pytest.MonkeyPatch.context() as patch, joblib.parallel_config(backend="loky", n_jobs=2):
+        patch.setattr(loop, "explore_batches", killing)
+        patch.setattr(loop, "ALONE", 0.0)
+        with pytest.warns(RuntimeWarning, match="jobs are done again") as told:
+            found = solve(problem, node_limit=2_000, time_limit=None)
+    assert len(told) == 2 - once
+    assert (found.value, found.bound, found.boxes) == (alone.value, alone.bound, alone.boxes)
+    np.testing.assert_array_equal(found.weights, alone.weights)
+
+
+@pytest.mark.parametrize("once", [True, False])
+def test_the_folds_of_killed_workers_are_done_again(tmp_path: Path, once: bool) -> None:
+    with joblib.parallel_config(backend="loky"):
+        workers = held_out.Workers(2, searches=False)
+        with pytest.warns(RuntimeWarning, match="jobs are done again"):
+            job = killed, (os.getpid(), tmp_path / "once" if once else None, abs, -1)
+            assert workers.run([(abs, (-2,)), job]) == [2, 1]
 
 
 def filled(table: np.ndarray, i: int) -> float:

@@ -19,9 +19,10 @@ from typing import Any, TypeVar
 import numpy as np
 import ray
 from ray._private.state import available_resources_per_node
-from ray.exceptions import NodeDiedError, ObjectLostError, OutOfMemoryError, RayActorError, WorkerCrashedError
+from ray.exceptions import RayActorError
 
 from rerank.errors import SolverError
+from rerank.errors.lost import lost
 from rerank.latent.engines import ray_shard
 from rerank.latent.engines.interface import Factors, Floats, Partition, Report, Settings, Step, shards_of
 from rerank.latent.engines.ray_shard import RayShard, block_of, pieces_of, rows_of, slices
@@ -227,7 +228,7 @@ class RayEngine:
 
 # Errors of a call if a worker, its machine or an object of it is lost.  The last one comes from a healthy worker whose
 # block never arrived.
-LOST = (RayActorError, ObjectLostError, OutOfMemoryError, WorkerCrashedError, NodeDiedError, ray_shard.OutOfStepError)
+LOST = (*lost(), ray_shard.OutOfStepError)
 
 WAIT = 300.0  # seconds within which new actors have to answer: longer than a machine takes to start
 

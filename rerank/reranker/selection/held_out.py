@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.errors.compiling import compiling_time, uncounted, waited, working_time
+from rerank.errors.lost import Sent
 from rerank.io.options import whole
 from rerank.problem.lists import Floats, Indices
 from rerank.problem.quotas import scaled_quotas
@@ -186,22 +187,28 @@ class Workers:
 
     def __init__(self, n_jobs: int | None, searches: bool = True) -> None:
         jobs_of(n_jobs)
-        self._n_jobs, self.count = n_jobs, joblib.effective_n_jobs(n_jobs)
+        self._n_jobs, self.count, self._sent = n_jobs, joblib.effective_n_jobs(n_jobs), Sent()
         if self.count > 1:
             if searches and not is_compiled():
                 compile_kernels()  # else each process compiles them for itself
             with uncounted():  # processes start, and load what every fit needs
-                joblib.Parallel(n_jobs=n_jobs)(joblib.delayed(_timed)(Clock, ()) for _ in range(self.count))
+                self._answers([(Clock, ())] * self.count)
 
     def run(self, jobs: Sequence[Job]) -> list[Any]:
         """Results of functions with their arguments, in order."""
         if self.count == 1:
             return [function(*given) for function, given in jobs]
-        done = joblib.Parallel(n_jobs=self._n_jobs)(joblib.delayed(_timed)(*job) for job in jobs)
+        done = self._answers(jobs)
         times = [(seconds, ready) for _, process, seconds, ready in done if process != os.getpid()]
         if times:
             waited(max(seconds for seconds, _ in times) - max(seconds - ready for seconds, ready in times))
         return [result for result, *_ in done]
+
+    def _answers(self, jobs: Sequence[Job]) -> list[tuple[Any, int, float, float]]:
+        return self._sent.answers(
+            lambda: joblib.Parallel(n_jobs=self._n_jobs)(joblib.delayed(_timed)(*job) for job in jobs),
+            lambda: [_timed(*job) for job in jobs],
+        )
 
     def shared(self, jobs: Sequence[Job], clock: Clock, fits: int, own: float | None = None) -> list[Any]:
         """Results of jobs, each given its share of the time among ``fits`` as last argument; fewer once it is over."""
