@@ -228,7 +228,7 @@ class RayEngine:
 
 # Errors of a call if a worker, its machine or an object of it is lost.  The last one comes from a healthy worker whose
 # block never arrived.
-LOST = (*lost(), ray_shard.OutOfStepError)
+LOST: tuple[type[Exception], ...] = (*lost(), ray_shard.OutOfStepError)
 
 WAIT = 300.0  # seconds within which new actors have to answer: longer than a machine takes to start
 
