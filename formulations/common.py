@@ -55,7 +55,7 @@ def documented(model: pyo.ConcreteModel, parts: Parts) -> pyo.ConcreteModel:
     """The model, with a ``doc`` on every variable, family and objective: its equation in the paper and what it says."""
     for component in model.component_objects((pyo.Var, pyo.Constraint, pyo.Objective)):
         name = component.name
-        model.rerank_info.kinds[name] = component.ctype
+        model.rerank_info.made[name] = component
         text = parts[name][1] if name in parts or name not in SHARED else "ours"
         component.doc = f"{text}: {SHARED[name]}" if name in SHARED else text
     return model
@@ -83,7 +83,7 @@ class Info:
     # Labels by :func:`name_table`: of row i of ``z[i, k]``, ``s[i]`` and ``r[i]``, and of the column j of ``w[j]``.
     rows: dict[int, Any] = field(default_factory=dict)
     columns: dict[int, str] = field(default_factory=dict)
-    kinds: dict[str, type] = field(default_factory=dict)  # what each component was when it was built
+    made: dict[str, Any] = field(default_factory=dict)  # each component by its name when it was built
 
     @property
     def divisors(self) -> dict[str, dict[tuple[int, int], float]]:

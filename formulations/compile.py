@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pyomo.common.enums import ObjectiveSense
 from pyomo.common.errors import PyomoException
 from pyomo.dae import ContinuousSet
-from pyomo.gdp import Disjunct
+from pyomo.gdp import Disjunct, Disjunction
 from pyomo.network import Port
 from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 from scipy import sparse
@@ -52,7 +52,8 @@ def compile_model(model: pyo.ConcreteModel) -> Program:
         One active linear objective, and variables that are real, integer or binary. Built by this package or extended
         by its user; components without a short name in ``model.rerank_info.short`` are numbered (``x12``, ``c7``).
         References are other names of variables and make no columns. A fixed variable stays a column with its value as
-        both bounds; bounds of an integer variable are rounded to the whole numbers between them.
+        both bounds; one of this package's own stays in its rows, too. Bounds of an integer variable are rounded to the
+        whole numbers between them. Disjuncts count once they are transformed.
 
     Raises
     ------
@@ -64,25 +65,20 @@ def compile_model(model: pyo.ConcreteModel) -> Program:
         raise FormulationError(f"model is a {type(model).__name__}; give a ConcreteModel of Pyomo.")
     for component in model.component_objects(active=True):
         if component.ctype not in PLAIN:
+            what = f"{component.name!r} is a {component.ctype.__name__}, which no linear program holds"
+            if component.ctype in (Disjunct, Disjunction):
+                raise FormulationError(f"{what}; transform the model by gdp.bigm or gdp.hull of Pyomo.")
             leave = "deactivate" if hasattr(component, "deactivate") else "delete"
-            raise FormulationError(
-                f"{component.name!r} is a {component.ctype.__name__}, which no linear program holds; state it as "
-                f"linear rows, or {leave} it."
-            )
+            raise FormulationError(f"{what}; state it as linear rows, or {leave} it.")
     objectives = list(model.component_data_objects(pyo.Objective, active=True))
     if len(objectives) != 1:
         raise FormulationError(f"The model has {len(objectives)} active objectives; a program has exactly one.")
     info = getattr(model, "rerank_info", None)
     short: Mapping[str, str] = info.short if info is not None else {}
-    for name, kind in getattr(info, "kinds", {}).items():
-        if (there := model.component(name)) is not None and there.ctype is not kind:
-            raise FormulationError(
-                f"{name!r} is a {there.ctype.__name__}, and the program has a {kind.__name__} of that name; give yours "
-                "another name."
-            )
-    variables = variables_of(model)
+    own, variables = _own_variables(model), variables_of(model)
     try:
-        form = LinearStandardFormCompiler().write(model, mixed_form=True, set_sense=ObjectiveSense.maximize)
+        with _unfixed(own):
+            form = LinearStandardFormCompiler().write(model, mixed_form=True, set_sense=ObjectiveSense.maximize)
         # A fixed variable without a value is no number here.
         constant, side = float(form.c_offset[0]), np.asarray(form.rhs, dtype=np.float64)
     except (PyomoException, ValueError, TypeError) as error:
@@ -92,11 +88,9 @@ def compile_model(model: pyo.ConcreteModel) -> Program:
     position = {id(data): j for j, data in enumerate(variables)}
     for data in form.columns:
         if id(data) not in position:
-            advice = "add or activate its block, or fix it"
-            if getattr(data.parent_block(), "ctype", None) is Disjunct:  # also after gdp.bigm or gdp.hull
-                advice = "no Disjunct is read, so choose by binary variables of the model's own"
             raise FormulationError(
-                f"The variable {data.name!r} stands in the program, but on no active block of the model; {advice}."
+                f"The variable {data.name!r} stands in the program, but on no active block of the model; add or "
+                "activate its block, or fix it."
             )
     order = np.fromiter((position[id(data)] for data in form.columns), np.intp, len(form.columns))
     matrix = _spread(form.A, order, len(variables))
@@ -143,9 +137,44 @@ def compile_model(model: pyo.ConcreteModel) -> Program:
 
 
 def variables_of(model: pyo.ConcreteModel) -> list[Any]:
-    """The variables of a model in the order of the columns that :func:`compile_model` makes of them."""
-    declared = (block for block in model.component_objects(pyo.Var, active=True) if not block.is_reference())
+    """The variables of a model in the order of the columns that :func:`compile_model` makes of them: those of active
+    blocks, then those of Disjuncts that a transformation has turned into rows.
+    """
+    declared = [block for block in model.component_objects(pyo.Var, active=True) if not block.is_reference()]
+    for disjunct in model.component_data_objects(Disjunct, active=None, descend_into=(pyo.Block, Disjunct)):
+        if disjunct.transformation_block is not None:
+            declared += disjunct.component_objects(pyo.Var)
     return [data for block in declared for data in block.values()]
+
+
+def _own_variables(model: pyo.ConcreteModel) -> list[Any]:
+    """The variables that builders of this package made; one of the user's in the place of theirs is refused."""
+    found: list[Any] = []
+    for block in model.block_data_objects(active=True):
+        for name, made in getattr(getattr(block, "rerank_info", None), "made", {}).items():
+            there, kind = block.component(name), made.ctype
+            if (there is None or there.ctype is kind) and (there is made or kind is not pyo.Var):
+                found += made.values() if kind is pyo.Var else ()
+                continue
+            what = "is no longer there" if there is None else f"is a {there.ctype.__name__} of yours"
+            raise FormulationError(
+                f"{made.name!r} {what}, and the program has a {kind.__name__} of that name in its rows; give yours "
+                "another name, and fix a variable that you do not want."
+            )
+    return found
+
+
+@contextmanager
+def _unfixed(variables: Iterable[Any]) -> Iterator[None]:
+    """Meanwhile variables that are fixed stand in their rows, as if bounds held them there."""
+    fixed = [data for data in variables if data.fixed]
+    try:
+        for data in fixed:
+            data.unfix()
+        yield
+    finally:
+        for data in fixed:
+            data.fix()
 
 
 def _sentence(error: Exception) -> str:

@@ -7,11 +7,12 @@ import pyomo.environ as pyo
 import pytest
 from hypothesis import strategies as st
 from pyomo.dae import ContinuousSet
+from pyomo.gdp import Disjunct, Disjunction
 from pyomo.mpec import Complementarity, complements
 from pyomo.network import Port
 
-from formulations import pairwise, subrank
-from formulations.compile import Program, compile_model
+from formulations import mixed, pairwise, subrank
+from formulations.compile import Program, compile_model, variables_of
 from formulations.errors import FormulationError
 from rerank.solvers import highs
 from tests.cases.examples import examples
@@ -291,6 +292,50 @@ def test_what_no_linear_program_holds_is_refused_by_name(name):
     with pytest.raises(FormulationError, match=words) as caught:
         compile_model(model)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("part", [None, "part"])
+def test_a_variable_in_the_place_of_ours_is_refused_by_name(part):
+    """Rows still hold the one that was replaced, also in a model that is a block of another."""
+    model = program = mixed.build([[0.0, 0.1], [0.5, 0.2], [1.0, 0.9]], [0, 1, 0], [1.0, 2.0, 3.0])
+    if part:
+        model = one_variable()
+        program.statistic.deactivate()
+        model.part = program
+    program.del_component("c")
+    program.c = pyo.Var(bounds=(0, 1))
+    program.c = pyo.Var(bounds=(0, 1))
+    with pytest.raises(FormulationError, match="'c' is a Var of yours, .* give yours another name"):
+        compile_model(model)
+
+
+@pytest.mark.parametrize(("name", "value"), [("w", 0.5), ("z", 0.0)])
+def test_a_variable_that_is_fixed_makes_the_program_that_bounds_make(name, value):
+    made = [subrank.build([[0.0, 0.1], [0.5, 0.2], [1.0, 0.9]], [0, 1, 0], [1.0, 2.0, 3.0]) for _ in "12"]
+    first, second = (next(iter(model.component(name).values())) for model in made)
+    first.fix(value)
+    second.setlb(value)
+    second.setub(value)
+    fixed, bounded = map(compile_model, made)
+    assert first.fixed and fixed.lower.tolist() == bounded.lower.tolist()
+    assert (fixed.matrix != bounded.matrix).nnz == 0 and fixed.row_upper.tolist() == bounded.row_upper.tolist()
+    assert (fixed.cost.tolist(), fixed.constant) == (bounded.cost.tolist(), bounded.constant)
+
+
+@pytest.mark.parametrize("how", ["bigm", "hull"])
+def test_disjuncts_that_were_transformed_are_rows_and_columns(how):
+    model = one_variable()
+    model.either, model.inner = Disjunct([0, 1]), Disjunct([0, 1])
+    model.either[0].local = pyo.Var(bounds=(0, 0.5))
+    model.either[0].row = pyo.Constraint(expr=model.x <= model.either[0].local)
+    for j, (low, high) in enumerate([(1.0, 1.25), (1.75, 1.8)]):  # one disjunction in the other
+        model.inner[j].row = pyo.Constraint(expr=(low, model.x, high))
+    model.either[1].which = Disjunction(expr=[model.inner[0], model.inner[1]])
+    model.choice = Disjunction(expr=[model.either[0], model.either[1]])
+    model.not_last = pyo.Constraint(expr=model.inner[1].binary_indicator_var == 0)
+    pyo.TransformationFactory(f"gdp.{how}").apply_to(model)
+    program = compile_model(model)
+    assert oracle.solve(program)[0] == pytest.approx(1.25) and len(variables_of(model)) == len(program.columns)
 
 
 OTHER_KINDS = {

@@ -91,21 +91,14 @@ def sos(left):
     return model
 
 
-def disjoint():
+def disjoint(how=None):
     """A model of Pyomo's gdp: x is at most 2, or 5 to 6."""
-    model = linear(x=pyo.Var(bounds=(0, 10)))
-    model.either = Disjunction(expr=[[model.x <= 2], [model.x >= 5, model.x <= 6]])
-    pyo.TransformationFactory("gdp.bigm").apply_to(model)
-    return model
-
-
-def chosen():
-    """The same by a binary variable."""
     model = pyo.ConcreteModel("own")
-    model.x, model.b = pyo.Var(bounds=(0, 10)), pyo.Var(domain=pyo.Binary)
+    model.x = pyo.Var(bounds=(0, 10))
     model.statistic = pyo.Objective(expr=model.x, sense=pyo.maximize)
-    model.upper = pyo.Constraint(expr=model.x <= 2 + 4 * model.b)
-    model.lower = pyo.Constraint(expr=model.x >= 5 * model.b)
+    model.either = Disjunction(expr=[[model.x <= 2], [model.x >= 5, model.x <= 6]])
+    if how is not None:
+        pyo.TransformationFactory(f"gdp.{how}").apply_to(model)
     return model
 
 
@@ -156,7 +149,7 @@ def with_own(name):
 PAIRS = np.array([[0, 1], [3, 2]])
 
 BUILDERS = {
-    "and the program has a {} of that name; give yours another name": Row(
+    "give yours another name, and fix a variable that you do not want": Row(
         lambda: with_own("z"), lambda: with_own("mine")
     ),
     "use subrank or mixed for others": Row(lambda: build(auc), lambda: [build(subrank), build(mixed)]),
@@ -242,14 +235,14 @@ BUILDERS = {
 }
 
 MODELS = {
-    "which no linear program holds; state it as linear rows, or {} it": Row(
+    "; state it as linear rows, or {} it": Row(
         lambda: compile_model(sos(True)), lambda: compile_model(sos(False)).columns
     ),
     "add or activate its block, or fix it": Row(
         lambda: compile_model(outside()), lambda: len(compile_model(outside(True)).columns) == 2
     ),
-    "no Disjunct is read, so choose by binary variables of the model's own": Row(
-        lambda: compile_model(disjoint()), lambda: solved(chosen()) == 6
+    "transform the model by gdp.bigm or gdp.hull of Pyomo": Row(
+        lambda: compile_model(disjoint()), lambda: solved(disjoint("bigm")) == solved(disjoint("hull")) == 6
     ),
     "model is a {}; give a ConcreteModel of Pyomo": Row(
         lambda: compile_model(3), lambda: compile_model(linear()).columns
