@@ -139,8 +139,9 @@ class _Parser:
             self.ignored.add(name)
 
     def _columns(self, words: list[str]) -> None:
-        if len(words) == 3 and words[1].strip("'").upper() == "MARKER":
-            mark = words[2].strip("'").upper()
+        mark = words[2].strip("'").upper() if len(words) == 3 else ""
+        # A row may be called MARKER, and then a number follows.
+        if mark and words[1].strip("'").upper() == "MARKER" and (words[1][0] == "'" or not NUMBER.fullmatch(mark)):
             if mark not in ("INTORG", "INTEND") or (mark == "INTORG") == self.whole:
                 raise self.error(f"the marker {words[2]} is unknown, opens a second time, or closes what is not open")
             self.whole = mark == "INTORG"

@@ -2,6 +2,7 @@
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -294,6 +295,14 @@ ENDATA
     assert made.integer.tolist() == [False, True]
     assert parse(text.replace("    MAX\n", "    MIN\n").encode(), "f.mps").cost.tolist() == [-1.5, 2.0]
     assert parse(text.replace("OBJSENSE\n    MAX", "OBJSENSE MAX").encode(), "f.mps").constant == 4.0
+
+
+@pytest.mark.parametrize("name", ["MARKER", "marker", "RHS", "BOUNDS", "M0"])
+def test_a_row_may_have_a_word_of_the_format_as_its_name(tmp_path, name):
+    made = parse(GOLDEN.replace("r0", name).encode(), "own")
+    assert_same(made, replace(parse(GOLDEN.encode(), "own"), rows=(name, "r1", "s0")))
+    mps.write(made, tmp_path / "p.mps")
+    assert_same(mps.read(tmp_path / "p.mps"), made)
 
 
 def test_the_size_is_looked_at_before_the_file_is_read(tmp_path):

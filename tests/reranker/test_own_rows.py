@@ -9,6 +9,7 @@ from itertools import product
 import numpy as np
 import pyomo.environ as pyo
 import pytest
+from pyomo.gdp import Disjunction
 
 from formulations import auc
 from formulations.compile import compile_model
@@ -312,7 +313,7 @@ def test_weights_never_leave_the_box_of_their_program(tmp_path):
     for seed in range(4):
         est = fitted(seed, STATS[seed])
         problem = est.state_.problem
-        est.export_mps(tmp_path / "box.mps", box=box)
+        est.export_mps(tmp_path / "box.mps", box=tuple(map(np.array, box)))
         gateway.solve_file(tmp_path / "box.mps", "cbc", solution=tmp_path / "box.sol")
         corners = [((1, 0), 0.1), ((1, 0), 0.5), ((0, 1), -0.2), ((0, 1), 0.2)]
         found = vertices(problem.scaled, EPSILON, box=box, more=corners)
@@ -388,6 +389,81 @@ def test_rows_on_what_a_program_counts_take_no_bound_that_does_not_hold():
     model.mine = pyo.Constraint(expr=sum(model.z.values()) >= 2)
     result = est.fit_model(model).result_
     assert result.value == pytest.approx(best, abs=1e-6) and result.bound == pytest.approx(best, abs=1e-6)
+
+
+LAST = {"x0": 0.1 / 3, "x1": -0.1}  # in the table's units, of which few doubles are scaled ones
+
+
+def few_changes(model):
+    """At most one weight differs from last year's: a fixed switch closes two rows to an equality."""
+    model.change = pyo.Var(list(LAST), domain=pyo.Binary)
+    model.up = pyo.Constraint(list(LAST), rule=lambda m, c: m.weight[c] - LAST[c] <= m.change[c])
+    model.down = pyo.Constraint(list(LAST), rule=lambda m, c: m.weight[c] - LAST[c] >= -m.change[c])
+    model.few = pyo.Constraint(expr=sum(model.change.values()) <= 1)
+
+
+def one_move(model):
+    """The same by sizes of changes and gdp: all of the budget of one weight is spent or none."""
+    model.size = pyo.Var(list(LAST), bounds=(0, 2))
+    model.up = pyo.Constraint(list(LAST), rule=lambda m, c: m.size[c] >= m.weight[c] - LAST[c])
+    model.down = pyo.Constraint(list(LAST), rule=lambda m, c: m.size[c] >= LAST[c] - m.weight[c])
+    first, second = model.size.values()
+    model.which = Disjunction(expr=[[first <= 0], [second <= 0]])
+    pyo.TransformationFactory("gdp.bigm").apply_to(model)
+
+
+def broken_line(model):
+    """A column that no weight depends on follows the weight by a broken line, and bounds another by it."""
+    model.at, model.cost = pyo.Var(bounds=(-1, 1)), pyo.Var(bounds=(0, 1))
+    model.here = pyo.Constraint(expr=model.at == model.w[0])
+    line = {"pw_pts": [-1, 0.1, 1], "f_rule": [0.7, 0.1, 1 / 3], "pw_constr_type": "EQ", "pw_repn": "BIGM_BIN"}
+    model.line = pyo.Piecewise(model.cost, model.at, **line)
+    model.few = pyo.Constraint(expr=model.cost + model.w[1] <= 0.4)
+
+
+@pytest.mark.parametrize("add", [few_changes, one_move, broken_line])
+def test_rows_that_a_switch_closes_to_an_equality_are_kept_as_one(add):
+    for seed in range(3):
+        est = fitted(seed, STATS[seed])
+        problem, unit = est.state_.problem, est.state_.weight_units
+        model = est.build_model()
+        add(model)
+        w = np.asarray(est.fit_model(model).result_.weights)
+        if add is broken_line:
+            assert np.interp(w[0], [-1, 0.1, 1], [0.7, 0.1, 1 / 3]) + w[1] <= 0.4 + 1e-6
+            continue
+        assert sum(abs(unit * w - list(LAST.values())) > 1e-6) <= 1
+        planes = [(np.eye(2)[j], value / unit[j]) for j, value in enumerate(LAST.values())]
+        points = vertices(problem.scaled, EPSILON, more=planes)
+        near = [v for v in points if any(abs(v @ a - side) < 1e-9 for a, side in planes)]
+        assert est.result_.value == pytest.approx(max(map(value_of(problem), near)), abs=1e-7)
+        assert est.result_.bound_source == "rows"
+
+
+def test_the_solvers_weights_are_in_the_model_where_a_row_is_not_kept():
+    est = fitted(0)
+    model = est.build_model()
+    model.mine = pyo.Constraint(expr=model.w[0] <= 0.3)
+    model.other = pyo.Constraint(expr=model.w[0] >= 0.3 + 5e-7)  # within a solver's tolerance, and no weights at all
+    before = est.result_
+    refuses("the variables of your model have the values of the solver", est.fit_model, model)
+    assert pyo.value(model.w[0]) == pytest.approx(0.3) and est.result_ is before
+
+
+def test_a_weight_that_is_fixed_has_the_bound_that_its_bounds_have():
+    def changed(how):
+        est = fitted(2, "dcg@3")
+        model = est.build_model()
+        how(model.w[0])
+        return est.fit_model(model).result_
+
+    def bounded(weight):
+        weight.setlb(0.25)
+        weight.setub(0.25)
+
+    fixed, other = changed(lambda weight: weight.fix(0.25)), changed(bounded)
+    assert (fixed.value, fixed.bound_source, fixed.status) == (other.value, "rows", "optimal_by_solver")
+    assert fixed.bound == pytest.approx(other.bound, abs=1e-7)
 
 
 def test_rows_together_with_a_penalty_and_a_limit_of_features():

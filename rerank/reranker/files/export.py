@@ -145,7 +145,7 @@ def export(
         "model": model_file.to_dict(document(state)),
         "problem": problem_to_json(problem),
         "formulation": formulation,
-        "choices": choices,
+        "choices": {choice: np.asarray(value).tolist() for choice, value in choices.items()},
         "constant": (0.0).hex(),  # the offset holds all of it; in files of earlier versions it is a part
         **more,
     }
@@ -195,11 +195,12 @@ def fit_model(state: FittedState, model: Any, options: dict[str, Any]) -> Fitted
         raise SolverError(
             f"{outcome.who} found no point of the program with your rows ({outcome.stop}); raise time_limit."
         )
-    ours = own.maximises_value
+    ours, columns = own.maximises_value, variables_of(model)
+    _set(columns, outcome.x)  # which stays where no weights near it keep the rows
     with clock.phase("certificate"):
-        found, point, remarks = own.inside(outcome.x, own.claim(outcome.x) if ours else None, outcome.who)
-    for variable, value in zip(variables_of(model), point.tolist(), strict=True):
-        variable.set_value(value, skip_validation=True)
+        held = "; the variables of your model have the values of the solver"
+        found, point, remarks = own.inside(outcome.x, own.claim(outcome.x) if ours else None, outcome.who, held)
+    _set(columns, point)
     bound = own.in_value(outcome.bound) if ours else math.inf
     moments = [
         Moment(began + now.seconds, own.in_value(now.incumbent), own.in_value(now.bound))
@@ -228,6 +229,12 @@ def fit_model(state: FittedState, model: Any, options: dict[str, Any]) -> Fitted
         "history": (*moments, Moment(clock.spent, found.value, bound)) if moments else (),
     }
     return _kept(replace(state, task=task), own, found, point, notes, bound, outcome.who, **reported)
+
+
+def _set(variables: list[Any], x: Floats) -> None:
+    """Give the variables of a model the values of a point (n,)."""
+    for variable, value in zip(variables, x.tolist(), strict=True):
+        variable.set_value(value, skip_validation=True)
 
 
 RUNNING = ("time_limit", "node_limit", "n_jobs", "verbose", "solver_options")

@@ -2,7 +2,8 @@
 
 A solver keeps rows within its tolerance. Here the weights are polished by a linear program that holds the user's
 rows, with whole columns fixed, and every row of the user's is then decided in rationals of the stored doubles. Only
-equalities, which doubles can seldom keep, have a tolerance.
+equalities, which doubles can seldom keep, have a tolerance: rows that are stated so, and those to which the others
+leave no room once the whole columns are fixed, such as two rows with one switch.
 """
 
 from dataclasses import dataclass, replace
@@ -27,6 +28,7 @@ from rerank.search.domain import allowed, sides_of
 Mask = NDArray[np.bool_]
 
 SAME = 1e-9  # relative difference of numbers that are the same up to rounding on another machine
+NO_ROOM = 1e-8  # room of a row that is none: ten times the tolerance of the linear program that looks for it
 TIED = Fraction(1, 10**12)
 """Scores this close are level in a ranking; doubles that make two of them equal can seldom be found."""
 
@@ -190,8 +192,9 @@ class OwnProgram:
             count = f"{len(names)} row(s), column(s) or bounds of your own"
             told.append(f"The program has {count}, kept exactly: {self.listed}.")
         if (off := self.missed(x)) is not None:
+            row = f"The equality {off[0]!r}" if off[2] else f"The row {off[0]!r}, to which the others leave no room,"
             told.append(
-                f"The equality {off[0]!r} is missed by {off[1]:.3g}: doubles seldom keep one exactly, and "
+                f"{row} is missed by {off[1]:.3g}: doubles seldom keep an equality exactly, and "
                 f"{FEASIBILITY_TOLERANCE:g} is allowed."
             )
         return told
@@ -217,11 +220,10 @@ class OwnProgram:
     def broken(self, x: Floats) -> tuple[str, float] | None:
         """The row that a point violates most and by how much, in rationals; equalities by more than the tolerance."""
         worst: tuple[str, float] | None = None
-        for name, low, high, sum_ in self._sums(x):
-            over = max(Fraction(0) if low is None else low - sum_, Fraction(0) if high is None else sum_ - high)
-            allowed = FEASIBILITY_TOLERANCE if low is not None and low == high else 0
-            if over > allowed and (worst is None or over > worst[1]):
-                worst = self.title(name), float(over)
+        for i, equal, over in self._off(x):
+            kept = over <= FEASIBILITY_TOLERANCE and (equal or self._has_no_room(i, x))
+            if not kept and (worst is None or over > worst[1]):
+                worst = self.title(self.program.rows[i]), float(over)
         p = self.program
         outside = np.maximum(p.lower - x, x - p.upper)
         if worst is None and (j := int(outside.argmax())) >= 0 and outside[j] > 0:
@@ -230,20 +232,43 @@ class OwnProgram:
             worst = self._uncounted(x)
         return worst
 
-    def missed(self, x: Floats) -> tuple[str, float] | None:
-        """The equality of the user's that a point misses most; None if it keeps all of them exactly."""
-        equal = [(self.title(name), low, total) for name, low, high, total in self._sums(x) if low == high]
-        off = [(name, abs(float(total - low))) for name, low, total in equal if low is not None and total != low]
+    def missed(self, x: Floats) -> tuple[str, float, bool] | None:
+        """The row of the user's that a point misses most, and whether it is stated as an equality; None if it keeps all
+        of them exactly.
+        """
+        off = [(self.title(self.program.rows[i]), float(over), equal) for i, equal, over in self._off(x)]
         return max(off, key=lambda one: one[1], default=None)
 
-    def _sums(self, x: Floats) -> list[tuple[str, Fraction | None, Fraction | None, Fraction]]:
+    def _off(self, x: Floats) -> list[tuple[int, bool, Fraction]]:
+        """The user's rows that a point does not keep: number, whether it is an equality, and by how much."""
         p, found = self.program, []
         for at, i in enumerate(self.rows.tolist()):
             part = slice(*self.matrix.indptr[at : at + 2])
             terms = zip(self.matrix.data[part].tolist(), x[self.matrix.indices[part]].tolist())
-            sides = (Fraction(s) if np.isfinite(s) else None for s in (float(p.row_lower[i]), float(p.row_upper[i])))
-            found.append((p.rows[i], *sides, sum((Fraction(a) * Fraction(v) for a, v in terms), Fraction(0))))
+            total = sum((Fraction(a) * Fraction(v) for a, v in terms), Fraction(0))
+            low, high = float(p.row_lower[i]), float(p.row_upper[i])
+            sides = (
+                Fraction(low) - total if np.isfinite(low) else 0,
+                total - Fraction(high) if np.isfinite(high) else 0,
+            )
+            if (over := max(sides)) > 0:
+                found.append((i, low == high, Fraction(over)))
         return found
+
+    def _has_no_room(self, i: int, x: Floats) -> bool:
+        """Whether the other rows hold a row at its side, with the columns as they are that :meth:`candidates` fixes."""
+        p = self.program
+        movable, low, high = self.movable(x)
+        kept = self.kept(x, movable, True)
+        fixed = x.copy()
+        fixed[movable] = 0.0
+        row = p.matrix[[i]]
+        at, entries = float((row @ fixed)[0]), row.toarray().ravel()[movable]
+        sides = [(side - at, sign) for side, sign in ((p.row_upper[i], 1.0), (p.row_lower[i], -1.0))]
+        total = float(entries @ x[movable])
+        side, sign = max((one for one in sides if np.isfinite(one[0])), key=lambda one: one[1] * (total - one[0]))
+        least = exact.least_of(sign * entries, low, high, kept)
+        return least is not None and sign * side - least <= NO_ROOM * max(1.0, np.abs(entries).max(initial=0.0))
 
     def _uncounted(self, x: Floats) -> tuple[str, float] | None:
         """A pair or count of the base that is not what the weights of the point earn; None if all are."""
@@ -291,6 +316,18 @@ class OwnProgram:
             left, right = np.vstack([left, -cost]), np.r_[right, -least]
         return Kept(left, right, dense[equal], low[equal])
 
+    def movable(self, x: Floats) -> tuple[Indices, Floats, Floats]:
+        """The columns that a polish moves, weights first, and their bounds; whole weights stay as they are, and so does
+        a 0 where features are counted.
+        """
+        p, problem, at, w = self.program, self.problem, self.weights, x[self.weights]
+        columns = np.r_[at, np.flatnonzero(self.added & ~p.integer)]
+        sparse = problem.C > 0 or problem.max_features is not None
+        held = p.integer[at] | (sparse & (w == 0) & (p.lower[at] <= 0) & (p.upper[at] >= 0))
+        low, high = p.lower[columns], p.upper[columns]
+        low[: w.size], high[: w.size] = np.where(held, w, p.lower[at]), np.where(held, w, p.upper[at])
+        return columns, low, high
+
     def candidates(self, x: Floats, share: float) -> list[Floats]:
         """The point, and polished for pairs won by a share of the margin; each scaled, too. Rows may break."""
         p, problem, at = self.program, self.problem, self.weights
@@ -305,12 +342,8 @@ class OwnProgram:
         if self.counts:
             won = [ik for ik in self.base.model.z if bare[self._at("z", ik)] > 0.5]
             pairs = np.unique(np.vstack([pairs, np.array(won, np.intp).reshape(-1, 2)]), axis=0)
-        movable = np.r_[at, np.flatnonzero(self.added & ~p.integer)]
+        movable, low, high = self.movable(bare)
         if len(pairs) <= exact.MOST_PAIRS:
-            sparse = problem.C > 0 or problem.max_features is not None
-            held = still | (sparse & (w == 0) & (p.lower[at] <= 0) & (p.upper[at] >= 0))
-            low, high = p.lower[movable], p.upper[movable]
-            low[: w.size], high[: w.size] = np.where(held, w, p.lower[at]), np.where(held, w, p.upper[at])
             kept = self.kept(bare, movable, self.maximises_value)
             if self.counts and self.base.formulation == "resolved_rank":
                 kept = self._with_lost(kept, bare)
@@ -343,10 +376,12 @@ class OwnProgram:
         grown[movable] /= size if 1e-9 < size < 1.0 else 1.0
         return grown
 
-    def inside(self, x: Floats, claim: float | None, who: str) -> tuple[Verified, Floats, tuple[str, ...]]:
+    def inside(
+        self, x: Floats, claim: float | None, who: str, held: str = ""
+    ) -> tuple[Verified, Floats, tuple[str, ...]]:
         """The best weights near a solver's point (n,) that keep the user's rows, their point, and remarks; an
         InputError if none do, a CertificateError if they do not reach the ``claim`` of ``who`` on the value, where
-        there is one.
+        there is one. Both say what has ``held`` the solver's point.
         """
         best: tuple[Any, Verified, Floats] | None = None
         ours = self.maximises_value
@@ -372,7 +407,7 @@ class OwnProgram:
                 verified(self.problem, self.rounded(x)[self.weights], as_given=True)
             raise InputError(
                 f"The weights of {who} violate {row!r} of your program by {over:.3g} when recomputed exactly, and no "
-                "weights near them keep it; leave some room in that row, or state two inequalities as one equality."
+                f"weights near them keep it; leave some room in that row{held}."
             )
         _, found, point = best
         if claim is None or is_closed(claim - found.value, claim, summed(self.problem)):
@@ -380,7 +415,7 @@ class OwnProgram:
         if not exact.within_tolerance(self.problem, self.candidates(x, 1.0)[0][self.weights], claim, as_given=True):
             raise CertificateError(
                 f"{who} claims {claim:.9g}, but its weights are worth {found.value:.9g} when recomputed exactly, and "
-                "polishing inside your rows does not restore the claim; leave some room in the rows."
+                f"polishing inside your rows does not restore the claim; leave some room in the rows{held}."
             )
         return found, point, (exact.within_tolerance_only(who, claim, found.value),)
 

@@ -28,6 +28,8 @@ ROOM, ROOM_FIRST = 1e-7, 1e3
 """Room that a row of the user's keeps in a polish, so that rounding does not break it, and what room is worth there,
 beside a margin."""
 
+PRECISE = {"primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9}  # of linear programs here
+
 CLAIMED_SHARES = (1 - 1e-6, 0.99, 0.85)
 """Shares of the margin from which on a pair counts as claimed by a solver, tried in this order.
 
@@ -228,6 +230,21 @@ def _lowest(margins: Floats, count: int) -> Pairs:
     return np.arange(margins.size) if margins.size <= count else np.argpartition(margins, count)[:count]
 
 
+def least_of(cost: Floats, low: Floats, high: Floats, kept: Kept) -> float | None:
+    """Least ``cost @ (w, v)`` in a box and the rows to keep; None where the solver finds none."""
+    from scipy.optimize import linprog
+
+    equal = {"A_eq": kept.equal, "b_eq": kept.sides} if kept.sides.size else {}
+    rows = {"A_ub": kept.left, "b_ub": kept.right} if kept.right.size else {}
+    answer = linprog(cost, **rows, **equal, bounds=_ends(low, high), method="highs", options=PRECISE)
+    return float(answer.fun) if answer.status == 0 else None
+
+
+def _ends(low: Floats, high: Floats) -> list[tuple[float | None, float | None]]:
+    """Bounds as a linear program of SciPy takes them."""
+    return [(a if np.isfinite(a) else None, b if np.isfinite(b) else None) for a, b in zip(low, high, strict=True)]
+
+
 def _solve(differences: Floats, low: Floats, high: Floats, kept: Kept) -> tuple[Floats, float] | None:
     """Maximise delta over ``differences @ w >= delta`` in the box and the rows to keep; None if the solver gives up. Of
     the columns, the weights come first, the further ones next, and then delta and the room of each row.
@@ -237,16 +254,15 @@ def _solve(differences: Floats, low: Floats, high: Floats, kept: Kept) -> tuple[
     n, d, m = len(differences), low.size, len(kept.left)
     largest = float(np.abs(differences).sum(axis=1).max(initial=0.0))
     room = ROOM * np.maximum(1.0, np.abs(kept.left).max(axis=1, initial=0.0))
-    ends = [(a if np.isfinite(a) else None, b if np.isfinite(b) else None) for a, b in zip(low, high, strict=True)]
     pairs = np.hstack([-differences, np.zeros((n, d - differences.shape[1])), np.ones((n, 1)), np.zeros((n, m))])
     equal = {"A_eq": np.pad(kept.equal, ((0, 0), (0, 1 + m))), "b_eq": kept.sides} if kept.sides.size else {}
     answer = linprog(
         np.r_[np.zeros(d), -1.0, np.full(m, -ROOM_FIRST)],
         A_ub=np.vstack([pairs, np.hstack([kept.left, np.zeros((m, 1)), np.eye(m)])]),
         b_ub=np.r_[np.zeros(n), kept.right],
-        bounds=[*ends, (-largest, largest), *((0.0, own) for own in room)],
+        bounds=[*_ends(low, high), (-largest, largest), *((0.0, own) for own in room)],
         method="highs",
         **equal,
-        options={"primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9},
+        options=PRECISE,
     )
     return None if answer.x is None else (np.clip(answer.x[:d], low, high), float(answer.x[d]))
