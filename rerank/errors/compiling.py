@@ -3,16 +3,20 @@
 Compiling happens once for a version on a machine, and takes seconds; loading happens once in every process.  Which
 kernels a fit needs is known when it calls them, so the clock is stopped where numba makes one ready (:func:`watch`).
 All threads share the clock, since numba does that in one thread at a time while others wait.
+
+Compiled code is kept on disk where there is a folder for it (:func:`kept`).  In a container without one, each process
+compiles.
 """
 
 import functools
 import importlib
 import logging
 import math
+import pickle
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any, NamedTuple
 
@@ -20,10 +24,16 @@ from rerank.errors import telling
 
 ROOM = "rerank."  # how the names of modules begin whose kernels count; a user's own are part of the fit
 
+NOT_KEPT = (
+    "Compiled code cannot be kept ({}), so each process compiles for itself, for up to a minute; set NUMBA_CACHE_DIR "
+    "to a folder that can be written."
+)
+
 logger: logging.Logger = logging.getLogger(__name__)
 _lock = threading.Lock()
 _watched = False
 _announced: set[str] = set()
+_not_kept = False
 
 
 class _State(NamedTuple):
@@ -92,6 +102,48 @@ def say(line: str, verbose: bool = False) -> None:
         telling.say(line)
 
 
+def kept(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Decorate a kernel: compiled for the types of each first call, and kept on disk where that is possible; a line
+    says once where it is not. ``options`` are those of :func:`numba.njit`.
+    """
+    from numba import njit
+
+    def made(function: Callable[..., Any]) -> Any:
+        compiled = njit(nogil=True, **options)(function)
+        if compiled is not function:  # as it is with NUMBA_DISABLE_JIT
+            try:
+                compiled.enable_caching()
+            except RuntimeError:  # numba finds no folder that it could write to
+                _say_not_kept("no folder beside the package or in the home can be written")
+            else:
+                _guard(compiled._cache)
+        return compiled
+
+    return made
+
+
+def _guard(cache: Any) -> None:
+    """What cannot be read from a cache is compiled, and what cannot be written to it is not kept."""
+
+    def guarded(step: Callable[..., Any]) -> Callable[..., Any]:
+        def tried(*given: Any) -> Any:
+            try:
+                return step(*given)
+            except (OSError, EOFError, pickle.UnpicklingError) as error:
+                _say_not_kept(f"{cache.cache_path}: {getattr(error, 'strerror', None) or 'damaged'}")
+
+        return tried
+
+    cache.load_overload, cache.save_overload = guarded(cache.load_overload), guarded(cache.save_overload)
+
+
+def _say_not_kept(why: str) -> None:
+    global _not_kept
+    if not _not_kept:
+        _not_kept = True
+        say(NOT_KEPT.format(why), verbose=True)
+
+
 def watch() -> None:
     """Stop the clock from now on while numba compiles or loads a kernel of this package; needs numba imported."""
     global _watched
@@ -109,7 +161,9 @@ def watch() -> None:
             package = kernel.py_func.__module__.rpartition(".")[0]
             if _ours(kernel) and _state.depth == 1 and package not in _announced:
                 _announced.add(package)
-                say(f"Compiling {package}, once for this machine: some seconds; kept in {kernel.stats.cache_path}.")
+                where = kernel.stats.cache_path
+                told = f"once for this machine: some seconds; kept in {where}" if where else "for this process"
+                say(f"Compiling {package}, {told}.")
 
         def on_end(self, event: Any) -> None:
             pass

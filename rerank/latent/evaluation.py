@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
+from rerank.errors.compiling import kept
 from rerank.io.options import whole
 from rerank.latent.log import Log, log_of
 
@@ -71,7 +71,7 @@ def top_items(scores: Scores, users: Ints, k: int, n_items: int, seen: Log | Non
     return items, values
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def _best(S: Any, items: Any, values: Any) -> None:
     """The largest scores of each row of ``S`` (b, n), largest first; ties go to the lower index. ``items`` (b, k) and
     ``values`` (b, k) begin as -1 and -inf, and keep that after a row's last score above -inf. Most scores are below the
@@ -88,7 +88,7 @@ def _best(S: Any, items: Any, values: Any) -> None:
                         _insert(row[j], j, items[i], values[i])
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def _any_above(row: Any, low: int, high: int, least: Any) -> Any:
     found = 0
     for j in range(low, high):
@@ -96,7 +96,7 @@ def _any_above(row: Any, low: int, high: int, least: Any) -> Any:
     return found > 0
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def _insert(score: Any, j: int, items: Any, values: Any) -> None:
     """Insert a score after those that are as large, and drop the last one."""
     at = values.size - 1

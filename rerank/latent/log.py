@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numba import njit
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
+from rerank.errors.compiling import kept
 from rerank.io.options import generator
 
 Ints = NDArray[np.int64]
@@ -52,7 +52,7 @@ class Log:
         return sp.csr_matrix((ones, self.items, self.indptr), shape=(self.n_users, self.n_items))
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def _copy_rows(indptr: Any, items: Any, users: Any, out: Any) -> None:
     """Copy rows one after the other, without temporary arrays of their length."""
     to = 0

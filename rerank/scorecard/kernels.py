@@ -23,9 +23,11 @@ together: a budget is not exceeded.  A free cut may stand below any block.
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
+
+from rerank.errors.compiling import kept
 
 # AUC, what the first places earn, area up to a false positive rate, relevant rows among so many first ones
 AREA, PLACES, PARTIAL, HITS = 0, 1, 2, 3
@@ -47,7 +49,7 @@ class Worth(NamedTuple):
     start: NDArray[np.int64]  # (lists,): where a list begins in ``earned``
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def first_places(worth: Any, of: int, rows: float) -> float:
     """What the places down to ``rows`` earn, in units of a row."""
     place = rows / worth.unit
@@ -60,7 +62,7 @@ def first_places(worth: Any, of: int, rows: float) -> float:
     return value
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def block(worth: Any, of: int, p: float, q: float, above_p: float, above_q: float) -> float:
     """What a block of tied rows earns below so many relevant and other rows of its list."""
     if worth.kind == AREA:
@@ -78,7 +80,7 @@ def block(worth: Any, of: int, p: float, q: float, above_p: float, above_q: floa
     return counted * (above_p + 0.5 * p * (counted / q))
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@kept(fastmath=True)
 def best_area(p: Any, q: Any) -> float:
     """AUC's pairs won in the best order of groups: of each two groups the better order, the larger of two products."""
     relevant = other = apart = 0.0
@@ -93,7 +95,7 @@ def best_area(p: Any, q: Any) -> float:
     return 0.5 * relevant * other + 0.25 * apart
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def by_share(p: Any, q: Any, n: int) -> None:
     """Sort groups by share of relevant rows, the largest first, in place."""
     for i in range(1, n):
@@ -105,7 +107,7 @@ def by_share(p: Any, q: Any, n: int) -> None:
         p[j], q[j] = a, b
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def in_order(worth: Any, of: int, p: Any, q: Any, n: int) -> float:
     """What blocks earn in their order, in units of pairs or of places."""
     total = above_p = above_q = 0.0
@@ -116,7 +118,7 @@ def in_order(worth: Any, of: int, p: Any, q: Any, n: int) -> float:
     return total
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def best_order(groups: Any, worth: Any, p: Any, q: Any) -> float:
     """The value that no order of groups exceeds; ``groups`` are numbers of rows (2 lists, groups); p, q memory."""
     total = worth.constant
@@ -153,7 +155,7 @@ class Limits(NamedTuple):
     one_sign: bool  # questions of one column have points of one sign
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def keeps(place: Any, start: int, k: int, limits: Any, band: Any, people: Any) -> bool:
     """Whether the card keeps the limits whose order of the groups of ``k`` questions begins at ``start``. ``band``
     holds the column of each question, ``people`` the relevant and other rows of each group by kind of people.
@@ -179,7 +181,7 @@ def keeps(place: Any, start: int, k: int, limits: Any, band: Any, people: Any) -
     return limits.cut == NO_CUT or cut_below(by_block, blocks, limits) >= 0
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def _areas(by_block: Any, blocks: int, kinds: int, least: float) -> bool:
     for kind in range(kinds):
         p, q = by_block[:, 2 * kind], by_block[:, 2 * kind + 1]
@@ -193,7 +195,7 @@ def _areas(by_block: Any, blocks: int, kinds: int, least: float) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def _quotas(by_block: Any, blocks: int, kinds: int, limits: Any) -> bool:
     """Whether enough rows of each kind are among the first ones, in whatever order tied rows stand."""
     for kind in range(kinds):
@@ -209,7 +211,7 @@ def _quotas(by_block: Any, blocks: int, kinds: int, limits: Any) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def cut_below(by_block: Any, blocks: int, limits: Any) -> int:
     """The block below which the cut stands, -1 for none that keeps the limits; a cut flags some row. Of free cuts that
     keep them it is the one with the largest sensitivity less share of the others flagged.
@@ -273,7 +275,7 @@ def popcount(typing: Any, word: Any) -> Any:
     return types.uint64(types.uint64), code
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def count(words: Any, other: Any) -> Any:
     """Bits that are set in both arrays of words."""
     total = np.uint64(0)
@@ -282,14 +284,14 @@ def count(words: Any, other: Any) -> Any:
     return int(np.int64(total))
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def common(words: Any, other: Any, out: Any) -> None:
     """Put the bits that are set in both arrays of words to ``out``."""
     for w in range(words.size):
         out[w] = words[w] & other[w]
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def count_children(low: int, high: int, size: int, bits: Any, elements: Any, held: Any, out: Any) -> None:
     """Rows that answer yes to all ``size`` questions of the children of the nodes ``low`` to ``high``, by cell. The
     words are taken piece by piece, so that a piece of all questions stays near the processor.
@@ -314,7 +316,7 @@ def count_children(low: int, high: int, size: int, bits: Any, elements: Any, hel
                     child += 1
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def groups(by_subset: Any) -> None:
     """Turn numbers of rows that answer yes at least to a subset into those that answer yes to it alone, in place."""
     n = by_subset.size
@@ -326,7 +328,7 @@ def groups(by_subset: Any) -> None:
         step *= 2
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def bound_children(
     low: int, high: int, size: int, limit: float, nodes: Any, rules: Any, worth: Any, out_set: Any, out_bound: Any
 ) -> int:
@@ -384,7 +386,7 @@ def bound_children(
     return found
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def bound_more(members: Any, bits: Any, totals: Any, worth: Any, out: Any) -> None:
     """Bounds of some questions with one more, for each that there is, to ``out`` (questions,)."""
     starts, factor, cell = bits.starts, bits.factor, bits.cell
@@ -410,7 +412,7 @@ def bound_more(members: Any, bits: Any, totals: Any, worth: Any, out: Any) -> No
         out[d] = best_order(whole, worth, p, q)
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def allowed(elements: Any, prefix: int, size: int, d: int, rules: Any) -> bool:
     """Whether the questions of a node and ``d`` keep the rules, but for clashes; see :class:`.rules.Rules`."""
     asked, needed, places = rules.asked, rules.needed, rules.places
@@ -430,7 +432,7 @@ def allowed(elements: Any, prefix: int, size: int, d: int, rules: Any) -> bool:
     return different <= places[places.size - 1]
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def count_groups(
     answers: Any, members: Any, relevant: Any, other: Any, lists: Any, people: Any, by_list: Any, by_kind: Any
 ) -> None:
@@ -445,7 +447,7 @@ def count_groups(
         by_kind[group, 2 * people[row] + 1] += other[row]
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def best_below(node: int, j: int, k: int, tree: Any, groups: Any, worth: Any) -> float:
     """The value that no order below a node at level ``j`` exceeds; at level ``k`` the value of its order."""
     lists = worth.scale.size
@@ -480,7 +482,7 @@ def best_below(node: int, j: int, k: int, tree: Any, groups: Any, worth: Any) ->
     return total
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def best_points(
     tree: Any, groups: Any, worth: Any, limit: float, strict: bool, rise: bool, asked: Any, leaf: Any, value: Any
 ) -> int:

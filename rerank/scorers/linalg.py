@@ -4,10 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import njit
 from scipy.optimize import minimize
 from scipy.sparse import csr_matrix, issparse
 
+from rerank.errors.compiling import kept
 from rerank.errors.stops import current
 from rerank.scorers.base import Floats, Solution
 
@@ -48,7 +48,7 @@ class Products:
         return found
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def _scores(entries: Any, w: Any) -> Any:
     data, columns, start = entries
     found = np.empty(start.size - 1)
@@ -60,7 +60,7 @@ def _scores(entries: Any, w: Any) -> Any:
     return found
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def _back(entries: Any, g: Any, d: int) -> Any:
     data, columns, start = entries
     found = np.zeros(d)

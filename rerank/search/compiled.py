@@ -13,6 +13,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from rerank.errors.compiling import kept
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 MARK = "compiled_into_kernels"  # the attribute of a function that only kernels call
 
@@ -21,10 +23,7 @@ def kernel(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Decorate a function that Python calls: compiled for the types of its first call, and kept on disk. ``options``
     are those of :func:`numba.njit`.
     """
-    from numba import njit
-
-    made: Callable[..., Any] = njit(cache=True, nogil=True, no_cfunc_wrapper=True, _nrt=False, **options)
-    return made
+    return kept(no_cfunc_wrapper=True, _nrt=False, **options)
 
 
 def inner(**options: Any) -> Callable[[Function], Function]:

@@ -55,6 +55,7 @@ TYPES = "rerank.search.tables", "rerank.search.workspace", "rerank.problem.quota
 """Where what kernels are given is defined, and a constant of theirs."""
 
 LINE = "Compiling the search, once for this machine: about {} seconds on two cores; kept in {}."
+NOT_KEPT = "Compiling the search for this process: about {} seconds."
 _asked: set[str] = set()
 
 
@@ -102,11 +103,13 @@ def _indices() -> list[Path]:
     version = f"py{sys.version_info.major}{sys.version_info.minor}"
     found = []
     for own in {f.py_func.__module__: f for f in entries()}.values():
+        if (folder := cache_of(own)) is None:
+            continue
         module = sys.modules[own.py_func.__module__]
         # numba compares with a kernel's own file; a kernel also holds the code of those it calls, from other files, and
         # the names of the types that it is given.
         changed = max(_changed(part) for part in _called(module).union(map(sys.modules.__getitem__, TYPES)))
-        for index in cache_of(own).glob(f"{module.__name__.rpartition('.')[2]}.*.{version}*.nbi"):
+        for index in folder.glob(f"{module.__name__.rpartition('.')[2]}.*.{version}*.nbi"):
             with suppress(OSError):
                 if index.stat().st_mtime >= changed:
                     found.append(index)
@@ -122,9 +125,15 @@ def _called(module: ModuleType) -> set[ModuleType]:
     return {module}.union(*(_called(sys.modules[home]) for home in homes))
 
 
-def cache_of(kernel: Any) -> Path:
-    """The folder in which numba keeps a kernel: each folder of sources has its own."""
-    return Path(kernel.stats.cache_path)
+def cache_of(kernel: Any) -> Path | None:
+    """The folder in which numba keeps a kernel, if it can: each folder of sources has its own."""
+    return None if kernel.stats.cache_path is None else Path(kernel.stats.cache_path)
+
+
+def _kept() -> str | None:
+    """The folder below which all kernels are kept, None if some are not."""
+    folders = [cache_of(kernel) for kernel in entries()]
+    return None if None in folders else os.path.commonpath([str(folder) for folder in folders])
 
 
 def name_of(kernel: Any) -> str:
@@ -147,9 +156,9 @@ def announce(verbose: bool = False, parts: Iterable[str] = tuple(PARTS)) -> bool
     """
     if is_compiled(parts := list(parts)):
         return False
-    seconds = max(sum(SECONDS[part] for part in share) for share in _shares(parts))
-    kept = os.path.commonpath([cache_of(kernel) for kernel in entries()])
-    say(LINE.format(5 * math.ceil(seconds / 5), kept), verbose)
+    each, where = [sum(SECONDS[part] for part in share) for share in _shares(parts)], _kept()
+    seconds = sum(each) if where is None else max(each)  # nothing comes from another process
+    say((LINE if where else NOT_KEPT).format(5 * math.ceil(seconds / 5), where), verbose)
     return True
 
 
@@ -170,7 +179,7 @@ def compile_kernels(verbose: bool = False, rules: bool = False) -> float:
 def _compiled(verbose: bool, parts: Iterable[str]) -> float:
     began = time.perf_counter()
     here, there = _shares(parts)
-    helper = _helper(there) if announce(verbose, [*here, *there]) and there else None
+    helper = _helper(there) if announce(verbose, [*here, *there]) and there and _kept() else None
     try:
         _compile(here)
         while helper is not None and helper.poll() is None:

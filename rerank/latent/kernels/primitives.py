@@ -4,8 +4,9 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.polynomial import Chebyshev, Polynomial
+
+from rerank.errors.compiling import kept
 
 # Sums may be taken in any order, which fills the vector unit; NaN and infinity keep their meaning.
 FAST = {"reassoc", "nsz", "contract"}
@@ -20,13 +21,13 @@ RANGE = np.float32(60.0)  # scores below the best by more are raised to this; tw
 _MOST_PAIRS = 16  # pairs of factors before exponents are taken off
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def floats(n: int) -> Any:
     """An uninitialised float32 array (n,)."""
     return np.empty(n, dtype=np.float32)
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@kept(fastmath=FAST)
 def dot(a: Any, b: Any) -> Any:
     """``a . b``, in float32."""
     s = np.float32(0.0)
@@ -35,14 +36,14 @@ def dot(a: Any, b: Any) -> Any:
     return s
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@kept(fastmath=FAST)
 def shrink_and_add(keep: Any, c: Any, a: Any, b: Any) -> None:
     """``b = keep b + c a``."""
     for k in range(a.size):
         b[k] = keep * b[k] + c * a[k]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@kept(fastmath=FAST)
 def step_length(rate: Any, adaptive: bool, square: Any, G: Any, i: int) -> Any:
     """Step length of row i, whose gradient has the mean square ``square``. With AdaGrad [DuchiHazanSinger2011], applied
     by rows, ``G`` sums the squares, so that the root mean square of a step is at most ``rate``. Without it every step
@@ -54,7 +55,7 @@ def step_length(rate: Any, adaptive: bool, square: Any, G: Any, i: int) -> Any:
     return rate / np.sqrt(G[i] + TINY)
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@kept(fastmath=FAST)
 def exp2(f: Any, n: int) -> None:
     """Replace the first ``n`` numbers of ``f``, all in -126 .. 126, by ``2^f``; relative error at most 3e-7."""
     c0, c1, c2, c3, c4, c5, c6 = _EXP2
@@ -70,7 +71,7 @@ def exp2(f: Any, n: int) -> None:
         f[i] *= factor[i]
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def random_bits(state: Any) -> Any:
     """64 random bits; ``state`` is a uint64 array (1,), stepped as in SplitMix64 [SteeleLeaFlood2014]."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
@@ -80,20 +81,20 @@ def random_bits(state: Any) -> Any:
     return z ^ (z >> np.uint64(31))
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def below(z: Any, n: int) -> Any:
     """A number 0 .. n - 1 from the high half of 64 random bits."""
     # Multiply and shift: no division, and the chance of a number is off by n / 2^32 at most.
     return np.int64(((z >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def draw(state: Any, n: int) -> Any:
     """A number 0 .. n - 1."""
     return below(random_bits(state), n)
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@kept(fastmath=FAST)
 def powers(row: Any, top: Any) -> None:
     """``row = 2^(row - top)`` for the largest score ``top``; scores below ``top - RANGE`` count as ``top - RANGE``."""
     for j in range(row.size):
@@ -101,7 +102,7 @@ def powers(row: Any, top: Any) -> None:
     exp2(row, row.size)
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def _take_exponents(bits: Any, exponent: Any) -> None:
     """Add the exponents to ``exponent`` and leave the mantissas, in [1, 2), in ``bits``."""
     for l in range(LANES):
@@ -109,7 +110,7 @@ def _take_exponents(bits: Any, exponent: Any) -> None:
         bits[l] = (bits[l] & 0x7FFFFF) | 0x3F800000
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@kept(fastmath=FAST)
 def log_of_product(E: Any, e: Any, product: Any, bits: Any, exponent: Any) -> Any:
     """``sum_j log2(1 + E_j / e)`` for ``E <= 1``, as the logarithm of a product. ``product`` and ``bits`` are the same
     memory, float32 and int32 (LANES,). Before a product overflows, its exponent is added to ``exponent`` (int32) and

@@ -43,8 +43,8 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from rerank.errors.compiling import kept
 from rerank.latent.kernels.primitives import (
     FAST,
     ONE,
@@ -64,7 +64,7 @@ _LIMIT = np.float32(60.0)  # of a score: 2^60 squared fits into a float32
 _LOW_HALF = np.uint64(0xFFFFFFFF)
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@kept(fastmath=FAST)
 def robirank(records: Any, U: Any, GU: Any, V: Any, GV: Any, n: int, rates: Any, drawn: Any) -> int:
     """Visit the records ``who, where, xi`` (k,) user by user, in the order of ``starts``.
 
@@ -126,7 +126,7 @@ def robirank(records: Any, U: Any, GU: Any, V: Any, GV: Any, n: int, rates: Any,
     return pairs
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def importance_weights(where: Any, B: int, popular: float) -> Any:
     """``o_j`` of the module, float32 (B,), for records whose items are ``where``."""
     weights = np.zeros(B, dtype=np.float32)
@@ -138,7 +138,7 @@ def importance_weights(where: Any, B: int, popular: float) -> Any:
     return weights
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def draw_others(where: Any, B: int, popular: float, other: Any, state: Any) -> None:
     """Fill ``other`` with items: the low half of 64 random bits decides how one is drawn, the high half which one."""
     share = np.uint64(popular * 2.0**32)
@@ -149,7 +149,7 @@ def draw_others(where: Any, B: int, popular: float, other: Any, state: Any) -> N
         other[j] = by_record if z & _LOW_HALF < share else evenly
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@kept(fastmath=FAST)
 def _powers(u: Any, V: Any, items: Any, E: Any) -> None:
     """``E_j = 2^f_j`` for the scores of some items, clipped to -_LIMIT .. _LIMIT."""
     for j in range(items.size):
@@ -161,7 +161,7 @@ def _powers(u: Any, V: Any, items: Any, E: Any) -> None:
     exp2(E, items.size)
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@kept(fastmath=FAST)
 def _pair_gradients(weight: Any, e: Any, E: Any, O: Any, b: Any) -> Any:
     """The derivative by ``f_i``; those by ``f_j`` are added to ``b``. ``-s'(f_i - f_j) = E_j / (E_j + e_i)``."""
     total = ZERO
@@ -172,7 +172,7 @@ def _pair_gradients(weight: Any, e: Any, E: Any, O: Any, b: Any) -> Any:
     return -total
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@kept(fastmath=FAST)
 def _add_rows(b: Any, V: Any, items: Any, g: Any) -> None:
     """``g += sum_j b_j V_j``."""
     for j in range(items.size):
@@ -181,7 +181,7 @@ def _add_rows(b: Any, V: Any, items: Any, g: Any) -> None:
             g[k] += b[j] * V[y, k]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@kept(fastmath=FAST)
 def _step_rows(
     u: Any, square: Any, b: Any, alpha: Any, items: Any, V: Any, GV: Any, rate: Any, adaptive: bool, r: Any
 ) -> None:
@@ -196,7 +196,7 @@ def _step_rows(
             V[y, k] = keep * V[y, k] - move * u[k]
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def harmonic(k: int) -> float:
     """Harmonic number; for k >= 32 the asymptotic series [Euler], whose error is below 1e-9."""
     if k < 32:
@@ -207,7 +207,7 @@ def harmonic(k: int) -> float:
     return math.log(k) + 0.5772156649015329 + 1.0 / (2.0 * k) - 1.0 / (12.0 * k * k)
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@kept(fastmath=FAST)
 def warp(records: Any, U: Any, GU: Any, V: Any, GV: Any, n: int, rates: Any, drawn: Any) -> int:
     """Visit the records as :func:`~rerank.latent.kernels.steps.robirank` does; ``xi`` and ``popular`` are not used."""
     who, where, _, starts = records
@@ -245,7 +245,7 @@ def warp(records: Any, U: Any, GU: Any, V: Any, GV: Any, n: int, rates: Any, dra
     return pairs
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@kept(fastmath=FAST)
 def _violator(u: Any, V: Any, y: int, m: int, state: Any) -> Any:
     """An item within the margin, and the number of draws; item -1 if ``m`` draws found none."""
     mine = dot(u, V[y]) - ONE

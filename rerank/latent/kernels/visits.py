@@ -3,13 +3,14 @@
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from rerank.errors.compiling import kept
 
 _WINDOW = 1024  # visits that are shuffled together
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def count(items: Any, part_of: Any, low: int, ends: Any) -> None:
     """Set ``ends[k + 1]`` to the number of records in the sub-blocks ``low .. low + k``; ``ends`` begins as zeros."""
     for r in range(items.size):
@@ -20,7 +21,7 @@ def count(items: Any, part_of: Any, low: int, ends: Any) -> None:
         ends[k] += ends[k - 1]
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def arrange(
     indptr: Any, items: Any, part_of: Any, place: Any, low: int, first: Any, cursor: Any, who: Any, where: Any
 ) -> None:

@@ -15,9 +15,9 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from rerank.errors.compiling import kept
 from rerank.latent.kernels.primitives import FAST, LANES, RANGE, log_of_product, powers
 
 _LN2 = math.log(2.0)
@@ -63,7 +63,7 @@ def renew(
     return report
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@kept(fastmath=FAST)
 def user_sums(row: Any, best: Any, f: Any, scratch: Any, bits: Any, exponent: Any, sums: Any) -> None:
     """``sums_i = sum_j log2(1 + 2^(row_j - f_i))`` for the scores ``row`` of a user, none above ``best``. Changes
     ``row``.
@@ -76,7 +76,7 @@ def user_sums(row: Any, best: Any, f: Any, scratch: Any, bits: Any, exponent: An
         sums[i] = log_of_product(row, e, scratch, bits, exponent)
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@kept(fastmath=FAST)
 def _refresh(
     S: Any, best: Any, users: Any, U: Any, V: Any, records: Any, others: float, cursor: Any, xi: Any, report: Any
 ) -> None:
@@ -118,7 +118,7 @@ def _refresh(
             report[2] += 1.0
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def _estimate_error(row: Any, f: Any, others: float, at: Any, report: Any) -> None:
     """Add the squared relative standard error of A, for draws without replacement, of the first record of some users.
     It is 0 if the sum is over all items. If fewer than two items are drawn it is unknown, and nothing is counted.

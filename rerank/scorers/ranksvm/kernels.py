@@ -16,13 +16,14 @@ through the nodes with one prefix sum each.
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from rerank.errors.compiling import kept
 
 # Rows of a node that is not cut further.
 LEAF = 16
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def make_nodes(first: Any, after: Any, start: Any, parts: int) -> Any:
     """Nodes in an order in which every node comes before its halves; size of all nodes that are cut.
 
@@ -61,7 +62,7 @@ def make_nodes(first: Any, after: Any, start: Any, parts: int) -> Any:
     return nodes[:, :found].copy(), at
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def margins(by_score: Any, group: Any, start: Any, place: Any, p: Any) -> Any:
     """The rows by list and score, their places in the layout, and their margins ``above`` and ``below``. ``above`` is
     how many rows of the list score less than ``p_i + 1``, ``below`` how many score at most ``p_i - 1``. Both come from
@@ -94,7 +95,7 @@ def margins(by_score: Any, group: Any, start: Any, place: Any, p: Any) -> Any:
     return rows, z, above[:m], below[:m]
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def split(c: int, h: int, z: Any, above: Any, below: Any, to: Any, bits: Any, ends: Any, ones: Any) -> None:
     """Split the ``z.size`` rows of one node at place ``c``; its lower half has ``h`` rows. ``to`` are the ranges of the
     other buffers. ``bits`` get 1 for rows of the upper half, ``ends``, by new position, how many rows of the other half
@@ -122,7 +123,7 @@ def split(c: int, h: int, z: Any, above: Any, below: Any, to: Any, bits: Any, en
         left += 1 - bit
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def counts(nodes: Any, first: Any, order: Any, found: Any, weight: Any, p: Any, sums: Any) -> None:
     """For every row, in ``sums`` (3, m): the weight of its partners above, of those below, and ``sum weight p`` of all.
     ``found`` are the rows by list and score and what :func:`margins` says of them; ``order`` has the row of each place
@@ -153,7 +154,7 @@ def counts(nodes: Any, first: Any, order: Any, found: Any, weight: Any, p: Any, 
             sums[0, i], sums[1, i], sums[2, i] = carried[s, 0, k], carried[s, 1, k], carried[s, 2, k]
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def two(a: Any) -> Any:
     """Two buffers, the first one filled."""
     both = np.empty((2, a.size), a.dtype)
@@ -162,13 +163,13 @@ def two(a: Any) -> Any:
     return both
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def _five(v: Any, sums: Any, s: int, a: int, b: int) -> Any:
     """The range of a node in one buffer, as contiguous rows."""
     return v[s, 0, a:b], v[s, 1, a:b], sums[s, 0, a:b], sums[s, 1, a:b], sums[s, 2, a:b]
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def _carry(h: int, bits: Any, ends: Any, here: Any, there: Any, prefix: Any) -> None:
     """Take vectors and sums to the halves of a node and add what each half is to the other."""
     w, q, up, down, both = here
@@ -202,7 +203,7 @@ def _carry(h: int, bits: Any, ends: Any, here: Any, there: Any, prefix: Any) -> 
         both_to[k] += q_left - Q[ends[k]]
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def _count_leaf(first: Any, z: Any, above: Any, w: Any, q: Any, up: Any, down: Any, both: Any) -> None:
     for k in range(z.size):
         run = first[z[k]]
@@ -214,7 +215,7 @@ def _count_leaf(first: Any, z: Any, above: Any, w: Any, q: Any, up: Any, down: A
             both[j] += hit * q[k]
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def record(nodes: Any, size: int, first: Any, order: Any, found: Any) -> Any:
     """Bits and ends of ``size`` entries, node after node, tables of small leaves, and the rows as :func:`sums` ends.
     ``found`` and ``order`` are those of :func:`counts`. In a table 1 stands for a partner above, -1 for one below.
@@ -240,12 +241,12 @@ def record(nodes: Any, size: int, first: Any, order: Any, found: Any) -> Any:
     return bits, ends, tables, owner
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def _has_table(a: int, b: int, first: Any) -> Any:
     return b - a <= LEAF and first[b - 1] > a
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def _table(first: Any, z: Any, above: Any, table: Any) -> None:
     for k in range(z.size):
         for j in range(np.int64(above[k])):
@@ -254,7 +255,7 @@ def _table(first: Any, z: Any, above: Any, table: Any) -> None:
                 table[j, k] = -1
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def sums(nodes: Any, first: Any, recorded: Any, rows: Any, weight: Any, u: Any) -> Any:
     """``sum weight_j u_j`` over the partners of every row (m,); ``rows`` are those by list and score."""
     bits, ends, tables, owner = recorded
@@ -277,7 +278,7 @@ def sums(nodes: Any, first: Any, recorded: Any, rows: Any, weight: Any, u: Any) 
     return result
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def _carry_one(h: int, bits: Any, ends: Any, here: Any, there: Any, prefix: Any) -> None:
     v, total = here
     v_to, total_to = there
@@ -302,7 +303,7 @@ def _carry_one(h: int, bits: Any, ends: Any, here: Any, there: Any, prefix: Any)
         total_to[k] += sum_left - prefix[ends[k]]
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
+@kept(fastmath={"reassoc", "nsz"})
 def _add_table(table: Any, v: Any, few: Any, total: Any) -> None:
     few[:] = 0.0
     for k in range(v.size):

@@ -22,7 +22,8 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from rerank.errors.compiling import kept
 
 LN2 = math.log(2.0)
 STRIP = math.pi / LN2
@@ -36,7 +37,7 @@ TERM = 0.27  # a row and a node
 FEWEST = 11  # nodes that any list needs
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def objective(f: Any, start: Any, relevant: Any, a: Any, c: Any, method: int, g: Any) -> float:
     """Sum of ``L`` over the lists; ``g`` (n,) receives the gradient. ``method`` is 0 to choose, 1 for products, 2 for
     pairs, 3 for interpolation; products fall back on pairs where they do not apply.
@@ -71,7 +72,7 @@ def objective(f: Any, start: Any, relevant: Any, a: Any, c: Any, method: int, g:
     return total
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def _products(f: Any, k: int, a: float, c: Any, low: float, high: float, E: Any, T: Any, g: Any) -> float:
     n = f.size
     for j in range(n):
@@ -99,7 +100,7 @@ def _products(f: Any, k: int, a: float, c: Any, low: float, high: float, E: Any,
     return total
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
+@kept(fastmath={"reassoc", "nsz"})
 def _block(E: Any, b: int, e: int, r: float, T: Any) -> Any:
     """Product of ``1 + r E_j`` and sum of ``T_j = r E_j / (1 + r E_j)``, ``b <= j < e``."""
     p, s = 1.0, 0.0
@@ -113,13 +114,13 @@ def _block(E: Any, b: int, e: int, r: float, T: Any) -> Any:
     return p, s
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def _add(q: float, T: Any, g: Any) -> None:
     for j in range(g.size):
         g[j] += q * T[j]
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def _pairs(f: Any, k: int, a: Any, c: Any, T: Any, g: Any) -> float:
     n = f.size
     total = 0.0
@@ -140,7 +141,7 @@ def _pairs(f: Any, k: int, a: Any, c: Any, T: Any, g: Any) -> float:
     return total
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def nodes_for(low: float, high: float, rows: float) -> int:
     """Nodes that keep the error of ``S`` below ``ERROR`` times the least weight (``S >= a_i`` at row i). ``rows``
     bounds the sum of the weights over the least of them.
@@ -151,7 +152,7 @@ def nodes_for(low: float, high: float, rows: float) -> int:
     return int(math.ceil(math.log(rows * (2.0 + h) / ERROR) / math.log(rho))) + 1
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def interpolated(f: Any, k: int, a: Any, c: Any, low: float, high: float, r: int, g: Any) -> float:
     """``L`` of one list and its gradient, added to ``g``."""
     n = f.size
@@ -180,7 +181,7 @@ def interpolated(f: Any, k: int, a: Any, c: Any, low: float, high: float, r: int
     return total
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz", "contract"})
+@kept(fastmath={"reassoc", "nsz", "contract"})
 def matrix_times(M: Any, v: Any) -> Any:
     """``M v``; a product of NumPy would bring BLAS and its checks into the compilation."""
     found = np.empty(v.size)
@@ -192,7 +193,7 @@ def matrix_times(M: Any, v: Any) -> Any:
     return found
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def series_of_nodes(r: int) -> Any:
     """``to[l, p]`` of ``l_p(x) = sum_l to[l, p] T_l(x)``: ``(2 - [l = 0]) / r T_l(x_p)`` at ``x_p``."""
     to = np.empty((r, r))
@@ -207,7 +208,7 @@ def series_of_nodes(r: int) -> Any:
     return to
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def kernel_at_nodes(h: float, r: int, value: Any, slope: Any) -> None:
     """``value[p, q] = log2(1 + 2^t)`` and ``slope[p, q] = 1 / (1 + 2^-t)``, ``t = s_q - s_p``."""
     s = np.empty(r)
@@ -224,7 +225,7 @@ def kernel_at_nodes(h: float, r: int, value: Any, slope: Any) -> None:
             slope[q, p] = 1.0 / (1.0 + e)
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz", "contract"})
+@kept(fastmath={"reassoc", "nsz", "contract"})
 def chebyshev_moments(x: Any, a: Any, n: int, r: int) -> Any:
     """``M_l = sum_{j < n} a_j T_l(x_j)``."""
     M, before, now = np.zeros(r), np.empty(LANES), np.empty(LANES)
@@ -246,7 +247,7 @@ def chebyshev_moments(x: Any, a: Any, n: int, r: int) -> Any:
     return M
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz", "contract"})
+@kept(fastmath={"reassoc", "nsz", "contract"})
 def evaluate_series(x: Any, coefficients: Any, n: int, out: Any) -> None:
     """``out_j = sum_l coefficients_l T_l(x_j)``, ``j < n``, by Clenshaw's recurrence [Clenshaw1955]."""
     one, two = np.empty(LANES), np.empty(LANES)

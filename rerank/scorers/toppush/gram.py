@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
-from numba import njit
 from scipy.sparse import issparse
 
+from rerank.errors.compiling import kept
 from rerank.scorers.base import Floats
 
 # Sums that have shrunk by this factor are computed anew: rounding of the larger ones is left in them.
@@ -46,7 +46,7 @@ def add_gram(X: Any, weight: Floats, H: Floats) -> None:
         H += (part.T * weight[rows]) @ part
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def _add_rows(indptr: Any, indices: Any, data: Any, weight: Any, H: Any) -> None:
     """The indices of each row are sorted."""
     for i in range(weight.size):

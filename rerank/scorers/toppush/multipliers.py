@@ -33,10 +33,10 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
-from numba import njit
 from scipy.sparse import csr_matrix, issparse
 from scipy.sparse.linalg import LinearOperator, cg
 
+from rerank.errors.compiling import kept
 from rerank.errors.stops import current
 from rerank.scorers.base import Floats, Ints
 from rerank.scorers.linalg import squares
@@ -240,7 +240,7 @@ def smoothed(
     return Smoothed(float(value), a, b, T, theta, parts, p.share * loss.curvature(z), middle_rows, upper)
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def levels(start: Any, v: Any, cap: Any, mass: Any, theta: Any, parts: Any) -> None:
     """For each list the root theta of ``sum_j clip(v_j - theta, 0, A cap_j) = A``, A its entry of ``mass``.
 
@@ -253,7 +253,7 @@ def levels(start: Any, v: Any, cap: Any, mass: Any, theta: Any, parts: Any) -> N
         theta[g] = _level(v[rows], cap[rows], max(mass[g], LEAST), theta[g], parts[g])
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def _level(v: Any, cap: Any, A: float, theta: float, parts: Any) -> float:
     """One list, by Newton steps between a level that is too low and one that is too high."""
     capped = cap.size > 0

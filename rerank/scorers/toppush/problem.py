@@ -22,11 +22,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numba import njit
 from scipy.sparse import csr_matrix, issparse
 from scipy.special import expit, xlog1py, xlogy
 
 from rerank.errors import InputError
+from rerank.errors.compiling import kept
 from rerank.io.options import one_of, real
 from rerank.scorers.base import Floats, Ints, RankingData
 from rerank.scorers.toppush.gram import Gram
@@ -107,7 +107,7 @@ class Threshold:
         return np.ones(self.weight.size) if self.k is None else self.weight / np.repeat(self.k, np.diff(self.start))
 
 
-@njit(cache=True, nogil=True)
+@kept()
 def _top_means(start: Any, weight: Any, k: Any, scores: Any) -> Any:
     """For each list g the mean of its ``k_g`` largest scores (G,)."""
     found = np.empty(k.size)
