@@ -15,6 +15,7 @@ from rerank.io.options import generator
 Ints = NDArray[np.int64]
 
 CHUNK = 2**18  # records that are split together
+RECORDS = range(2, 5)  # columns of a table that has a row for each record: user, item, rating, time
 _MOST_ITEMS = 2**31 - 1
 # Formats whose ``data`` are the entries and nothing else. The other formats are converted to COO.
 _PLAIN = ("coo", "csr", "csc")
@@ -64,8 +65,9 @@ def _copy_rows(indptr: Any, items: Any, users: Any, out: Any) -> None:
 
 def log_of(log: Any, name: str = "log") -> Log:
     """Check a users x items matrix or array (n_users, n_items) of counts or ones. Stored zeros mean nothing, and
-    repeated entries of a cell are not added up. It is not changed and never made dense. A CSR matrix with sorted int32
-    indices and without repetitions and zeros is not copied: the log shares its arrays.
+    repeated entries of a cell are not added up. A dense array of 2 to 4 columns is refused if it holds whole numbers
+    above 1, as rows of user, item and rating do. The log is not changed and never made dense. A CSR matrix with sorted
+    int32 indices and without repetitions and zeros is not copied: the log shares its arrays.
     """
     if isinstance(log, Log):
         return log
@@ -97,6 +99,7 @@ def _matrix(given: Any, name: str) -> Any:
         raise InputError(f"{name} has {X.shape[1]} items; at most {_MOST_ITEMS} are possible.")
     if not sp.issparse(X):
         _check_counts(X, name)
+        _check_dense(X, name)
         return sp.csr_matrix(X != 0)
     return X if X.format in _PLAIN else X.tocoo()
 
@@ -107,6 +110,16 @@ def _check_counts(data: NDArray[Any], name: str) -> None:
         bad = ~(np.isfinite(data) & (data >= 0))
         raise InputError(
             f"{name} holds {int(bad.sum())} counts that are negative, infinite or NaN; counts must be numbers >= 0."
+        )
+
+
+def _check_dense(X: NDArray[Any], name: str) -> None:
+    """Refuse what may be a row for each record, such as user, item and rating, and not a row for each user."""
+    if X.shape[1] in RECORDS and ((X > 1) & (X % 1 == 0)).any():
+        raise InputError(
+            f"{name} is an array of {X.shape[1]} columns with whole numbers up to {X.max():.12g}, which may be a row "
+            "for each record (user, item, ...), and a log is users x items; give scipy.sparse.coo_matrix((ratings, "
+            f"(users, items))), or if these are counts of {X.shape[1]} items, scipy.sparse.csr_matrix({name})."
         )
 
 
@@ -149,6 +162,7 @@ def split_log(log: Any, fractions: tuple[float, ...], random_state: Any = None) 
     Parameters
     ----------
     log : sparse matrix (n_users, n_items)
+        Rows of user, item and rating become one by ``scipy.sparse.coo_matrix((ratings, (users, items)))``.
     fractions : tuple of float
         Share of each part but the last, which has the rest. For each user the sums of the first shares are rounded to
         whole records.

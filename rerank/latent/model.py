@@ -169,7 +169,7 @@ class LatentRoBiRank(ShownMixin, BaseEstimator):
         Parameters
         ----------
         log : sparse matrix (n_users, n_items)
-            Counts or ones.
+            Counts or ones, of rows of user and item ``scipy.sparse.coo_matrix((ones, (users, items)))``.
         validation : sparse matrix (n_users, n_items), optional
             Records to stop early by, none of them in ``log``.
 

@@ -3,12 +3,14 @@
 import tracemalloc
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse as sp
 from hypothesis import strategies as st
 
 from rerank.errors import InputError
-from rerank.latent import evaluate, split_log
+from rerank.latent import LatentRoBiRank, evaluate, split_log
 from rerank.latent.engines.interface import partition, parts_for, shards_of
 from rerank.latent.evaluation import top_items
 from rerank.latent.log import CHUNK, Log, cut, log_of
@@ -92,6 +94,35 @@ def broken(indices, indptr):
 )
 def test_what_is_no_log_is_named(log, words):
     refuses(words, log_of, log)
+
+
+RECORDS = np.array([[0, 3, 1], [1, 0, 5], [2, 3, 4.0]])  # user, item, rating
+
+
+@pytest.mark.parametrize(
+    "kind", [np.array, np.ndarray.tolist, pd.DataFrame, pl.DataFrame], ids=lambda kind: kind.__name__
+)
+@pytest.mark.parametrize("columns", [[0, 1], [0, 1, 2], [0, 1, 2, 2]], ids=len)
+def test_a_row_for_each_record_is_no_matrix_of_users_and_items(kind, columns):
+    rows, ones = kind(RECORDS[:, columns]), sp.csr_matrix(np.ones((3, len(columns))))
+    model = LatentRoBiRank(2, n_epochs=1, n_jobs=1, random_state=0)
+    for enters in (
+        lambda: split_log(rows, (0.5,)),
+        lambda: model.fit(rows),
+        lambda: model.fit(ones, validation=rows),
+        lambda: evaluate(lambda users: ones[users].toarray(), rows),
+        lambda: evaluate(lambda users: ones[users].toarray(), ones, seen=rows),
+    ):
+        refuses(r"scipy\.sparse\.coo_matrix", enters)
+    users, items, ratings = RECORDS.T
+    assert log_of(sp.coo_matrix((ratings, (users.astype(int), items.astype(int))))).n_records == 3
+
+
+def test_few_items_may_be_dense():
+    """Of zeros and ones, shares, more items, or sparse where they are counts."""
+    few = np.array([[1, 0, 1], [0, 1, 1]])
+    for log in (few, few > 0, few * 0.5, 3 * np.hstack([few, few]), sp.csr_matrix(3 * few)):
+        assert log_of(log).n_records == np.count_nonzero(log if isinstance(log, np.ndarray) else log.toarray())
 
 
 @examples(

@@ -100,6 +100,10 @@ def more_users():
 
 
 TRAINING = {
+    "which may be a row for each record (user, item, ...), and a log is users x items": Row(
+        lambda: latent(np.array([[0, 1, 5], [1, 2, 3]])),
+        lambda: latent(scipy.sparse.coo_matrix(([5, 3], ([0, 1], [1, 2])))).item_factors_.shape[0] == 3,
+    ),
     "learning_rate={} is too large for {}; lower it.": Row(
         lambda: latent(learning_rate=1e30, optimizer="sgd"),
         lambda: np.isfinite(latent(learning_rate=0.1, optimizer="sgd").item_factors_).all(),
