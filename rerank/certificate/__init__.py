@@ -2,9 +2,10 @@
 
 from rerank.certificate.certificate import Certificate, certify, check_claim, check_weights, recheck
 from rerank.certificate.leaf_boxes import LeafBoxes, leaf_boxes
-from rerank.certificate.lists import average_of, ideal_value, meets_quotas
+from rerank.certificate.lists import ideal_value, meets_quotas
 from rerank.certificate.proof_check import Verdict, verify_proof
 from rerank.certificate.proof_file import load_proof, save_proof
+from rerank.certificate.standing import average_of
 from rerank.problem import digest
 from rerank.ranks.rationals import bound_up, value_down
 

@@ -17,7 +17,6 @@ imported here.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any
@@ -25,7 +24,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rerank.certificate.lists import certified_lists, check_quotas, exact_scores, mean_of_lists
+from rerank.certificate.lists import check_quotas, counted_pairs
+from rerank.certificate.standing import standing
 from rerank.errors import CertificateError, InputError
 from rerank.problem import Margin, Problem, broken, digest
 from rerank.problem.lists import Floats
@@ -136,21 +136,18 @@ def certify(problem: Problem, w: ArrayLike, as_given: bool = False) -> Certifica
     """
     weights = np.asarray(w, dtype=np.float64)
     check_weights(problem, weights, as_given)
-    scores, unit = exact_scores(problem, weights)
-    check_quotas(problem, scores)
-    # Scores are integers over `unit`, so a difference misses epsilon exactly when it is below the next integer.
     norm = problem.norm(weights)
-    margin = math.ceil(problem.epsilon.exact * unit * norm)
-    lists = certified_lists(problem, scores, margin)
-    margins = [one.margin for one in lists if one.margin is not None]
-    price = Fraction(problem.C) * problem.used(weights)
+    placed = standing(problem, weights, problem.epsilon.exact * norm)
+    check_quotas(problem, placed.codes)
+    found = counted_pairs(problem, placed.codes, placed.reached)
+    margin, price = placed.smallest(*found.narrowest), Fraction(problem.C) * problem.used(weights)
     return Certificate(
-        value=mean_of_lists(problem, [one.value for one in lists]) - price,
-        statistic=mean_of_lists(problem, [one.statistic for one in lists]),
-        margin=Fraction(min(margins), unit) / norm if margins else None,
-        pairs_won=sum(one.won for one in lists),
-        pairs=sum(one.pairs for one in lists),
-        near_misses=sum(one.near for one in lists),
+        value=found.value - price,
+        statistic=found.statistic,
+        margin=None if margin is None else margin / norm,
+        pairs_won=found.won,
+        pairs=found.pairs,
+        near_misses=found.near,
         weights=tuple(weights.tolist()),
         epsilon=problem.epsilon,
         C=problem.C,

@@ -1,7 +1,7 @@
 """Lists in exact arithmetic: scores as integers over one unit, lost counts, sums without rounding, and quotas."""
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
@@ -14,37 +14,28 @@ from numpy.typing import NDArray
 from rerank.errors import CertificateError, InputError
 from rerank.problem import Problem, Quota, RankedList
 from rerank.problem.lists import Floats, Indices, rows_of
-from rerank.ranks.positions import dense_codes, reach, value_of_lost
 from rerank.ranks.rationals import as_integers, exact_sum
 
-Integers = Callable[[bytes], tuple[NDArray[Any], int]]
 
-
-@dataclass(frozen=True)
-class CertifiedList:
-    """One list, exactly."""
-
-    value: Fraction  # at the margin,
-    statistic: Fraction  # and of the ranking itself
-    won: int  # pairs that reach the margin,
-    near: int  # pairs in the right order that do not,
-    pairs: int  # and all pairs
-    margin: int | None  # smallest difference of scores among the pairs won
-
-
-def exact_scores(problem: Problem, weights: Floats) -> tuple[NDArray[Any], int]:
-    """Scaled scores up to a constant, as integers (n,), and the unit that is 1 in scaled space; 0 for rows in no list.
-    InputError for a missing or infinite value where it counts.
-    """
-    scores: NDArray[Any] = np.zeros(problem.X.shape[0], dtype=object)
-    support = np.flatnonzero(weights)
-    used = rows_of(problem.lists, len(problem.X))
-    if not np.isfinite(problem.X[np.ix_(used, support)]).all():
+def refuse_gaps(problem: Problem, weights: Floats, rows: Indices) -> None:
+    """InputError for a missing or infinite value where it counts."""
+    if not all(np.isfinite(problem.X[rows, j]).all() for j in np.flatnonzero(weights)):
         raise InputError("The data hold a missing or infinite value; the certificate needs finite numbers.")
-    if support.size:
-        scores[used], unit = _summed(problem, weights, used, support)
-        return scores, unit
-    return scores, 1
+
+
+def exact_scores(problem: Problem, weights: Floats, rows: Indices | None = None) -> tuple[NDArray[Any], int]:
+    """Scaled scores of rows up to a constant, as integers (m,), and the unit that is 1 in scaled space; of all rows
+    (n,) without ``rows``, and 0 for those in no list. InputError for a missing or infinite value where it counts.
+    """
+    used = rows_of(problem.lists, len(problem.X)) if rows is None else rows
+    refuse_gaps(problem, weights, used)
+    support = np.flatnonzero(weights)
+    found, unit = _summed(problem, weights, used, support) if support.size else (np.zeros(used.size, dtype=object), 1)
+    if rows is not None:
+        return found, unit
+    scores: NDArray[Any] = np.zeros(problem.X.shape[0], dtype=object)
+    scores[used] = found
+    return scores, unit
 
 
 def _summed(problem: Problem, weights: Floats, rows: Indices, columns: Indices) -> tuple[NDArray[Any], int]:
@@ -62,79 +53,106 @@ def _summed(problem: Problem, weights: Floats, rows: Indices, columns: Indices) 
     return numerators * factor.numerator, factor.denominator
 
 
-def certified_lists(problem: Problem, scores: NDArray[Any], margin: int) -> list[CertifiedList]:
-    """Values and pairs of each list by the scores of all rows (see :func:`exact_scores`). ``margin`` is the smallest
-    whole difference of scores that reaches epsilon.
+def value_of_places(problem: Problem, lost: Sequence[Indices | None]) -> Fraction:
+    """Mean over the lists, exactly. ``lost`` holds, for the lowest threshold of the lists that have one, then for the
+    second lowest and so on, how many rows below it each of the rows at or above it does not beat, list by list in
+    ascending order; None where it beats all of them.
     """
-    distinct, codes = dense_codes(scores)
-    reached = reach(distinct, margin)[codes]
-    integers = _integers()
-    return [_certified(item, distinct, codes[item.rows], reached[item.rows], integers) for item in problem.lists]
+    kinds: dict[tuple[Any, ...], int] = {}
+    kind = np.array([kinds.setdefault(_kind(item), len(kinds)) for item in problem.lists])
+    sample = [problem.lists[q] for q in np.unique(kind, return_index=True)[1].tolist()]
+    totals = [0] * len(sample)
+    thresholds, levels = _flat([item.thresholds() for item in problem.lists])
+    gains, sizes = _flat([item.gains for item in problem.lists])
+    number, begins = np.repeat(np.arange(sizes.size), sizes), np.cumsum(levels) - levels
+    whole = cache(lambda raw: as_integers(np.frombuffer(raw)))  # lists of one length have the same coefficients
+    integers = [(*as_integers(item.thresholds()), *whole(item.coefficients.tobytes())) for item in sample]
+    for t, own in enumerate(lost):
+        some = levels > t
+        least = np.append(thresholds, 0.0)[np.where(some, begins + t, -1)]
+        reach = some[number] & (gains >= least[number])
+        of = number[reach]
+        order = np.argsort(kind[of], kind="stable")  # the rows of each kind, list by list
+        place = np.arange(of.size) - np.searchsorted(of, of)
+        below = np.zeros(of.size, np.intp) if own is None else own
+        ends = np.cumsum(np.bincount(kind[of], minlength=len(sample)))
+        for k, (begin, end) in enumerate(zip([0, *ends[:-1].tolist()], ends.tolist())):
+            if begin == end:
+                continue
+            steps, _, coefficients, _ = integers[k]
+            item, rows = sample[k], order[begin:end]
+            earned = coefficients[sizes[of[rows]] - 1 - below[rows] - (0 if item.alone else place[rows])]
+            if item.hits is not None:
+                earned = earned * item.hits[place[rows]]
+            totals[k] += (steps[t] - (steps[t - 1] if t else 0)) * sum(earned.tolist())
+    counts, parts, weights = np.bincount(kind).tolist(), [], []
+    for item, total, count, (_, gain_unit, _, coefficient_unit) in zip(sample, totals, counts, integers):
+        raw = Fraction(total, gain_unit * coefficient_unit) + count * Fraction(item.constant)
+        parts.append(Fraction(item.weight) * raw / Fraction(item.scale))
+        weights.append(Fraction(item.weight) * count)
+    return exact_sum(parts) / exact_sum(weights)
 
 
-def average_of(problem: Problem, weights: Floats) -> Fraction:
-    """Exact statistic with tied rows in the mean of their orders, where every pair counts for itself (AUC)."""
-    distinct, codes = dense_codes(exact_scores(problem, weights)[0])
-    integers = _integers()
-    parts = [_certified(item, distinct, own := codes[item.rows], own + 1, integers) for item in problem.lists]
-    return mean_of_lists(problem, [(one.value + one.statistic) / 2 for one in parts])
+def _kind(item: RankedList) -> tuple[Any, ...]:
+    """What the value of a list depends on beside the places of its rows: lists of one kind are added up together."""
+    arrays = item.coefficients, item.thresholds(), *(() if item.hits is None else (item.hits,))
+    return (item.weight, item.constant, item.scale, item.alone, *(own.tobytes() for own in arrays))
 
 
-def _certified(
-    item: RankedList, distinct: NDArray[Any], codes: Indices, reached: Indices, integers: Integers
-) -> CertifiedList:
-    """One list, by the codes of its rows' scores and what they reach; see :func:`certified_lists`."""
+def _flat(parts: Sequence[NDArray[Any]]) -> tuple[NDArray[Any], Indices]:
+    """Arrays one after the other, and their sizes."""
+    return np.concatenate(parts), np.array([part.size for part in parts], dtype=np.intp)
+
+
+@dataclass(frozen=True)
+class Counted:
+    """All lists, exactly."""
+
+    value: Fraction  # mean at the margin,
+    statistic: Fraction  # and of the ranking itself
+    won: int  # pairs that reach the margin,
+    near: int  # pairs in the right order that do not,
+    pairs: int  # and all pairs
+    narrowest: tuple[Indices, Indices]  # codes of the pairs won among which the smallest difference is
+
+
+def counted_pairs(problem: Problem, codes: Indices, reached: Indices) -> Counted:
+    """Values and pairs of the lists by places of the rows' scores and what they reach (n,); see ``Standing``."""
+    rows, sizes = _flat([item.rows for item in problem.lists])
+    gains = np.concatenate([item.gains for item in problem.lists])
+    thresholds, levels = _flat([item.thresholds() for item in problem.lists])
+    number, begins = np.repeat(np.arange(sizes.size), sizes), np.cumsum(levels) - levels
+    codes, reached, most = codes[rows], reached[rows], int(codes.max(initial=0)) + 2
     won = near = pairs = 0
-    margins: list[int] = []
-    with_margin: list[Indices] = []
-    without: list[Indices] = []
-    for gain in item.thresholds():
-        above = item.gains >= gain
-        others, mine = np.sort(codes[~above]), codes[above]
-        beaten = np.searchsorted(others, reached[above], side="left")
-        ahead = np.searchsorted(others, mine, side="left")
-        with_margin.append(others.size - beaten)
-        without.append(others.size - ahead)
-        own = item.gains[above] == gain
+    upper, lower, with_margin, without = (list[Indices]() for _ in range(4))
+    for t in range(int(levels.max(initial=0))):
+        least = np.append(thresholds, np.inf)[np.where(levels > t, begins + t, -1)][number]
+        above, inside = gains >= least, np.isfinite(least)
+        below, of = number[inside & ~above], number[above]
+        # Codes of one line, on which lists follow each other.
+        others = np.sort(codes[inside & ~above] + below * most)
+        count = np.bincount(below, minlength=sizes.size)
+        first = (np.cumsum(count) - count)[of]
+        beaten = np.searchsorted(others, reached[above] + of * most) - first
+        ahead = np.searchsorted(others, codes[above] + of * most) - first
+        for lost, found in ((with_margin, beaten), (without, ahead)):
+            line = np.sort(count[of] - found + of * rows.size)
+            lost.append(line - of * rows.size)
+        own = gains[above] == least[above]
         all_won = int(beaten[own].sum())
         won, near = won + all_won, near + int(ahead[own].sum()) - all_won
-        pairs += int(np.count_nonzero(own)) * others.size
+        pairs += int(count[of[own]].sum())
         some = own & (beaten > 0)
-        margins += (distinct[mine[some]] - distinct[others[beaten[some] - 1]]).tolist()
-    value, statistic = (_value(item, lost, integers) for lost in (with_margin, without))
-    return CertifiedList(value, statistic, won, near, pairs, min(margins, default=None))
-
-
-def _integers() -> Integers:
-    """:func:`as_integers` of the bytes of doubles, kept: what places earn is the same in lists of one length."""
-    return cache(lambda raw: as_integers(np.frombuffer(raw)))
-
-
-def _value(item: RankedList, lost: Iterable[Indices], integers: Integers) -> Fraction:
-    """What one list earns, in the unit of ``evaluate``. ``lost`` holds for each level, from the lowest up, how many
-    rows below it each of its rows does not beat.
-    """
-    levels, gain_unit = integers(item.thresholds().tobytes())
-    coefficients, coefficient_unit = integers(item.coefficients.tobytes())
-    steps = (high - low for low, high in zip([0, *levels], levels))
-    total = sum(step * value_of_lost(counts, coefficients, item.hits, item.alone) for step, counts in zip(steps, lost))
-    raw = Fraction(total, gain_unit * coefficient_unit)
-    return (raw + Fraction(item.constant)) / Fraction(item.scale)
-
-
-def mean_of_lists(problem: Problem, values: list[Fraction]) -> Fraction:
-    """Weighted mean over the problem's lists."""
-    weights = [Fraction(item.weight) for item in problem.lists]
-    return exact_sum(weight * value for weight, value in zip(weights, values)) / exact_sum(weights)
+        upper.append(codes[above][some])
+        lower.append(others[(first + beaten)[some] - 1] - of[some] * most)
+    sides = (np.concatenate([np.empty(0, np.intp), *side]) for side in (upper, lower))
+    value, statistic = (value_of_places(problem, lost) for lost in (with_margin, without))
+    return Counted(value, statistic, won, near, pairs, (next(sides), next(sides)))
 
 
 def ideal_value(problem: Problem) -> Fraction:
     """Exact value of lists with every larger gain above every smaller one: no weights can be worth more."""
-    integers, values = _integers(), []
-    for item in problem.lists:
-        lost = (np.zeros(np.count_nonzero(item.gains >= gain), dtype=np.intp) for gain in item.thresholds())
-        values.append(_value(item, lost, integers))
-    return mean_of_lists(problem, values)
+    return value_of_places(problem, [None] * max(item.thresholds().size for item in problem.lists))
 
 
 def check_quotas(problem: Problem, scores: NDArray[Any]) -> None:
