@@ -1,7 +1,7 @@
 """A problem as plain JSON with every double in hexadecimal, so that a solution is verified without data; its digest."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -129,6 +129,28 @@ def digest(problem: Problem) -> str:
     return sha.hexdigest()
 
 
+def _words(lists: Sequence[RankedList]) -> NDArray[np.int64]:
+    """Lists one after the other in words of 64 bits: number of rows, rows, gains, coefficients, three numbers, hits."""
+    sizes = np.array([item.rows.size for item in lists])
+    hits = np.array([0 if item.hits is None else item.hits.size + 1 for item in lists])
+    alone = np.array([int(item.alone) for item in lists])
+    ends = np.cumsum(3 * sizes + 4 + hits + alone)
+    begins, found = ends - (3 * sizes + 4 + hits + alone), np.empty(ends[-1], np.int64)
+    found[begins] = sizes
+    inside = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes - begins, sizes) + 1
+    for part, name in enumerate(("rows", "gains", "coefficients")):
+        values = np.concatenate([getattr(item, name) for item in lists])
+        found[inside + np.repeat(part * sizes, sizes)] = values if part == 0 else (values + 0.0).view(np.int64)
+    for k, name in enumerate(("weight", "constant", "scale")):
+        numbers = np.array([getattr(item, name) for item in lists], dtype=np.float64)
+        found[begins + 1 + 3 * sizes + k] = (numbers + 0.0).view(np.int64)
+    for item, end, size in zip(lists, (ends - alone).tolist(), hits.tolist()):
+        if item.hits is not None:  # no number of rows is negative, so these are not taken for another list
+            found[end - size : end] = [-1, *item.hits]
+    found[ends[alone > 0] - 1] = -4
+    return found
+
+
 def _parts(problem: Problem) -> Iterator[NDArray[Any]]:
     limit = -1 if problem.max_features is None else problem.max_features
     yield np.array([*problem.X.shape, len(problem.lists), limit, *problem.signs.tolist()], dtype=np.int64)
@@ -136,13 +158,7 @@ def _parts(problem: Problem) -> Iterator[NDArray[Any]]:
     if Fraction(float(problem.epsilon)) != problem.epsilon.exact:  # files of doubles keep their digest
         yield np.frombuffer(problem.epsilon.text.encode(), np.uint8).astype(np.int64)
     yield from (problem.X, problem.low, problem.high)
-    for item in problem.lists:
-        yield np.array([item.rows.size, *item.rows], dtype=np.int64)
-        yield from (item.gains, item.coefficients, np.array([item.weight, item.constant, item.scale]))
-        if item.hits is not None:  # no number of rows is negative, so these are not taken for another list
-            yield np.array([-1, *item.hits], dtype=np.int64)
-        if item.alone:
-            yield np.array([-4], dtype=np.int64)
+    yield _words(problem.lists)
     if problem.limits is not None:
         yield from problem.limits
     if problem.rows:

@@ -94,4 +94,5 @@ class Unit:
     @property
     def ideal(self) -> float:
         """Part of ``V`` with nothing lost."""
-        return self.value(np.zeros(self.positive.size, np.intp))
+        earned = np.full(self.positive.size, self.coefficients[-1]) if self.alone else self.coefficients[::-1]
+        return self.factor * float((earned[: self.positive.size] * self.hits).sum())

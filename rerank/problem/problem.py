@@ -143,11 +143,12 @@ class Problem:
         """The binary lists whose values add up to ``V`` (apart from :attr:`constant`)."""
         units = []
         for q, item in enumerate(self.lists):
-            share = item.weight / (item.scale * self.total_weight)
-            for g, step in zip(item.thresholds(), np.diff(item.thresholds(), prepend=0.0), strict=True):
-                positive, negative = item.rows[item.gains >= g], item.rows[item.gains < g]
+            share, below = item.weight / (item.scale * self.total_weight), 0.0
+            for g in item.thresholds().tolist():
+                reached = item.gains >= g
+                positive, factor, below = item.rows[reached], float((g - below) * share), g
                 hits = np.ones(positive.size, np.int64) if item.hits is None else item.hits[: positive.size]
-                units.append(Unit(q, positive, negative, item.coefficients, float(step * share), hits, item.alone))
+                units.append(Unit(q, positive, item.rows[~reached], item.coefficients, factor, hits, item.alone))
         return tuple(units)
 
     @cached_property

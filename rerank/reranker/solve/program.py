@@ -268,17 +268,36 @@ def notes_on_near_rows(problem: Problem) -> tuple[str, ...]:
 
 def notes_on_exact_pairs(problem: Problem) -> tuple[str, ...]:
     """A sentence on pairs that differ by just the margin in one column, as on a grid: boxes cannot tell these apart."""
-    count = 0
-    for own in () if problem.anchored else (problem.scaled[item.rows] for item in problem.lists):
-        for values in np.sort(own, axis=0).T:
-            ends = (np.searchsorted(values, values + (problem.epsilon + slack)) for slack in (1e-12, -1e-12))
-            count += int(next(ends).sum() - next(ends).sum())
+    count, ends = 0, (problem.epsilon + 1e-12, problem.epsilon - 1e-12)
+    short, long = ([], []) if problem.anchored else _by_length(problem)
+    for rows in short:
+        for column in (problem.scaled[rows, j] for j in range(problem.n_features)):
+            least = (int(np.count_nonzero(column[:, None, :] < column[:, :, None] + end)) for end in ends)
+            count += next(least) - next(least)
+    for own in long:
+        for values in np.sort(problem.scaled[own], axis=0).T:
+            below = (int(np.searchsorted(values, values + end).sum()) for end in ends)
+            count += next(below) - next(below)
     if not count:
         return ()
     return (
         f"{count} pair(s) of rows differ by just the margin {problem.epsilon:g} in a column, which can keep a gap open "
         f"for any time: try a slightly smaller margin, such as epsilon={0.999 * problem.epsilon:.6g}.",
     )
+
+
+def _by_length(problem: Problem) -> tuple[list[Indices], list[Indices]]:
+    """Rows of short lists of one length (lists, rows), so many that their pairs fit into memory; rows of each other."""
+    lists: dict[int, list[Indices]] = {}
+    for item in problem.lists:
+        lists.setdefault(item.rows.size, []).append(item.rows)
+    short, long = [], []
+    for size, rows in lists.items():
+        if size <= SHORT:
+            short += np.array_split(np.array(rows), math.ceil(len(rows) * size * size / MOST_AT_ONCE))
+        else:
+            long += rows
+    return short, long
 
 
 def pairs_within_margin(problem: Problem) -> int | None:
@@ -315,22 +334,16 @@ def largest_difference(problem: Problem) -> float:
     from scipy.spatial.distance import pdist
 
     X = problem.scaled if problem.limits is None else problem.scaled * np.abs(problem.limits).max(axis=0)
-    lists: dict[int, list[Indices]] = {}
-    for item in problem.lists:
-        lists.setdefault(item.rows.size, []).append(item.rows)
-    largest = 0.0
-    for size, rows in lists.items():
-        if size <= SHORT:
-            for some in np.array_split(np.array(rows), math.ceil(len(rows) * size * size / MOST_AT_ONCE)):
-                columns = (X[some, j] for j in range(X.shape[1]))
-                apart = sum(np.abs(column[:, :, None] - column[:, None, :]) for column in columns)
-                largest = max(largest, float(np.max(apart, initial=0.0)))
-            continue
-        for own in rows:
-            table = X[own]
-            ranges = float(np.ptp(table, axis=0).sum())
-            if ranges > largest:
-                # All pairs of a few thousand rows take a second; the box around more rows gives an upper bound.
-                within = size <= 3000
-                largest = max(largest, float(pdist(table, "cityblock").max()) if within else ranges)
+    largest, (short, long) = 0.0, _by_length(problem)
+    for some in short:
+        columns = (X[some, j] for j in range(X.shape[1]))
+        apart = sum(np.abs(column[:, :, None] - column[:, None, :]) for column in columns)
+        largest = max(largest, float(np.max(apart, initial=0.0)))
+    for own in long:
+        table = X[own]
+        ranges = float(np.ptp(table, axis=0).sum())
+        if ranges > largest:
+            # All pairs of a few thousand rows take a second; the box around more rows gives an upper bound.
+            within = own.size <= 3000
+            largest = max(largest, float(pdist(table, "cityblock").max()) if within else ranges)
     return largest
