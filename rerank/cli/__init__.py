@@ -54,7 +54,7 @@ for command in (*FITS, *SEARCHES, *FILES):
     app.command(name, epilog=after_help(name))(guarded(command))
 
 cards = typer.Typer(
-    help="Cards of points: fit, show, apply, report, compare, export.", no_args_is_help=True, rich_markup_mode=None
+    help="Cards of points: fit, show, apply, report, regret, export.", no_args_is_help=True, rich_markup_mode=None
 )
 for command in (card.fit, card.show, card.apply, card.report, card.regret, card.export):
     cards.command(command.__name__, epilog=after_help(f"card {command.__name__}"))(guarded(command))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -61,11 +62,12 @@ def fit(
     """Fit a card of points, with a proof."""
     from rerank.io.paths import check_outputs
     from rerank.scorecard import Scorecard
-    from rerank.scorecard.files import FIT
+    from rerank.scorecard.files import FIT, READ
 
     if output.suffix.lower() not in (".json", ".csv"):
         raise InputError(f"{output} names no format of a card; write to a .json, or to a .csv.")
     check_outputs(with_ideal(data), {"--output": output})
+    read = {name: columns.get(name) for name in READ} | {"people": people}
     chosen = columns["features"] = split_names(columns["features"])
     if chosen is not None and people is not None and people not in chosen:
         chosen.append(people)
@@ -81,7 +83,8 @@ def fit(
     with warnings_said(LeakWarning, others=True):
         est.fit(X, table.y, table.qid, table.sample_weight, people=people)
     outputs = Outputs()
-    outputs.file("card", output, lambda path: est.card_.save(path, est.result_))
+    filed = replace(est.result_, asked={**(est.result_.asked or {}), "read": read})
+    outputs.file("card", output, lambda path: est.card_.save(path, filed))
     with outputs.one():
         if as_json:
             numbers = entries(est.result_, *FIT, "pessimistic", "n_questions", "sets", "searched", "seconds")
@@ -98,13 +101,18 @@ def fit(
 
 def show(card: CardFile, as_json: AsJson = False) -> None:
     """Print a card."""
-    found, fit = _read(card)
+    from rerank.scorecard.filed import told
+
+    found, fit, digested = _read(card)
+    wrong = told(found, fit)
     if as_json:
-        answer({**_body(found), "fit": fit})
+        answer({**_body(found), "fit": fit, "digest": digested, "contradictions": wrong})
         return
     if fit is not None:
-        tell(f"{_fitted(fit)}\n")
+        tell(f"{' '.join(wrong) or _fitted(fit)}\n")
     tell(str(found))
+    if fit is not None and not digested:
+        say(f"{card} states no digest, so that nothing tells whether it was changed.")
 
 
 @with_columns("id", "texts", "delimiter")
@@ -172,13 +180,18 @@ def report(
     """
     from rerank.cli.page import card_sections
     from rerank.io.paths import check_outputs
+    from rerank.scorecard.filed import told
 
     if output.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"{output} is no name of a page; let it end in .html.")
     check_outputs([card, *with_ideal(data)], {"--output": output})
     found, fit, table = _read_for(card, data, **columns, need_label=True)
     measured = stat or (fit or {}).get("statistic", "auc")
-    parts, value = card_sections(found, named_table(table), table, measured, _fitted(fit) if fit else None)
+    wrong = " ".join(told(found, fit))
+    said = wrong or (_fitted(fit) if fit else None)
+    parts, value = card_sections(found, named_table(table), table, measured, said)
+    if wrong:
+        say(wrong)
     write_page(output, f"A card of points on {data.name}", parts, as_json, statistic=measured, value=value)
 
 
@@ -278,12 +291,13 @@ def _kinds_of(questions: Sequence[Question]) -> Kinds:
     return kinds
 
 
-def _read(path: Path, columns: Sequence[str] = ()) -> tuple[Card, Fit]:
+def _read(path: Path, columns: Sequence[str] = ()) -> tuple[Card, Fit, bool]:
+    """A card, what its file says of the fit, and whether it states its digest."""
     from rerank.scorecard import Card
     from rerank.scorecard.files import read_card
 
-    arguments, fit = read_card(path, columns)
-    return Card(*arguments), fit
+    arguments, fit, digested = read_card(path, columns)
+    return Card(*arguments), fit, digested
 
 
 def _read_for(
@@ -293,7 +307,7 @@ def _read_for(
     from rerank.io.reader import column_names
 
     header = column_names(data, separator(delimiter))
-    card, fit = _read(path, header)
+    card, fit, _ = _read(path, header)
     options: dict[str, Any] = {}
     if header:
         used = dict.fromkeys(question.column for question in card.questions)
@@ -342,3 +356,19 @@ def _cut(text: str | None) -> Any:
         return None if text is None else float(text)
     except ValueError:
         return text
+
+
+def read_for_check(path: Path, data: Path, columns: dict[str, Any]) -> Table:
+    """The table of the fit of a card, read as its file says, but for what is named."""
+    from rerank.io.reader import column_names
+    from rerank.scorecard.files import read_card
+
+    header = column_names(data, None)
+    fit = read_card(path, header).fit
+    asked = (fit or {}).get("asked") or {}
+    read: dict[str, Any] = asked.get("read", {})
+    roles = {name: columns.get(name) or read.get(name) for name in ("label", "qid", "weight", "people", "positive")}
+    kinds = _kinds(read.get("texts"))
+    if asked:
+        return read_data(data, kinds=kinds, features=asked["columns"] if header else None, **roles, need_label=True)
+    return _read_for(path, data, delimiter=None, texts=None, need_label=True, **roles)[2]

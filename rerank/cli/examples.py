@@ -29,6 +29,7 @@ rerank import program.mps program.sol --model m.json
 rerank verify m.json old.csv
 rerank verify m.json old.csv --proof m.proof
 rerank verify m.json old.csv --proof m.proof --plot proof.png
+rerank verify card.json old.csv
 rerank doctor
 rerank convert old.csv old.svm --label died
 rerank convert letor.svm judgements.qrels

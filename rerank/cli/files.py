@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rerank.cli import common, inputs
+from rerank.cli.card import read_for_check
 from rerank.cli.common import AsJson, Details, answer, entries, say, tell, working
 from rerank.cli.inputs import Data, Model, refuse_idle, with_columns, with_ideal
 from rerank.cli.pictures import check_picture, write_picture
@@ -223,7 +224,9 @@ def verify(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Recompute a model's numbers in exact rational arithmetic. Only the files are used.
+    """Recompute what a model or a card states, in exact arithmetic.
+
+    Only the files are used.
 
     Ends with 0 where everything stated holds, 3 where a claim stays open, 5 where one does not hold.
     """
@@ -233,6 +236,7 @@ def verify(
     from rerank.reranker.files.model_file import usable
     from rerank.reranker.files.verify import refitted
     from rerank.reranker.files.verify import verify as check
+    from rerank.scorecard.files import is_card
 
     check_picture(plot)
     if proof is None or data is None:
@@ -244,13 +248,18 @@ def verify(
         from rerank.certificate import load_proof
 
         record = load_proof(proof)
+    doc: Any
     if data is None:
         refuse_idle(inputs.flags_of(columns), "it is about a column of the table; give the table, or leave it out")
+    if card := is_card(model):
+        refuse_idle({"--proof": proof}, "a card is proved anew from the rows of its fit; leave it out")
+        doc, table = model, None if data is None else read_for_check(model, data, columns)
+    elif data is None:
         doc, table = model_file.read(model), None
     else:
         with usable(str(model)):
             doc, table = inputs.read_for(model, data, **columns, need_label=True)
-    with nullcontext() if proof is None else working(f"Checking {proof.name} ..."):
+    with working(f"Checking {(proof or model).name} ...") if proof or card else nullcontext():
         report = check(doc, table, record, without_data=without_data, where=str(model))
     if as_json:
         each = {"checks": list(map(vars, report.checks)), "open": list(report.remarks)}

@@ -33,7 +33,7 @@ from rerank.scorecard.regret import Regret, regret_of
 from rerank.scorecard.result import CardResult, exact, result_of
 from rerank.scorecard.rows import Rows, cut_of
 from rerank.scorecard.search import Found, Search
-from rerank.scorecard.statement import measure, name_of, stated
+from rerank.scorecard.statement import asked_of, measure, name_of, stated
 from rerank.scorecard.verify import Claim, Verified, verify
 
 RULES = ("must", "at_least_one", "not_both", "together", "constraints")
@@ -199,7 +199,8 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         if how is not None and not search.stop.asked.is_set():
             held_out, interrupted = protected(lambda: corrected(self, rows, how, seed(self.random_state)))
             held_out = None if interrupted else held_out
-        self.result_ = result_of(self.stat, rows, self.card_, search, len(found.questions), seconds, held_out)
+        numbers = result_of(self.stat, rows, self.card_, search, len(found.questions), seconds, held_out)
+        self.result_ = replace(numbers, asked=asked_of(self, rows))
         return self
 
     def _entered(

@@ -1,10 +1,12 @@
 """Files of cards: JSON with all that a card needs to be applied, and CSV with questions and points.
 
 A JSON file holds ``format``, ``schema``, ``questions``, ``totals`` and ``cut``, and may hold ``fit``, which says what
-was found and changes nothing. What is not known, given twice, too long or no number is refused.
+was found and changes nothing, and ``digest``, the SHA-256 of the rest. What is not known, given twice, too long or no
+number is refused.
 """
 
 import csv
+import hashlib
 import json
 import os
 import re
@@ -16,7 +18,7 @@ from typing import Any, NamedTuple
 
 from rerank.errors import InputError
 from rerank.io.atomic import writing
-from rerank.io.bounded import parsed_json, read_bytes
+from rerank.io.bounded import parsed_json, plain, read_bytes
 from rerank.io.csv_table import csv_rows, name_in, spreadsheet_cell
 from rerank.io.lines import wrong
 from rerank.scorecard.questions import Question
@@ -24,13 +26,30 @@ from rerank.scorecard.questions import Question
 AnyPath = str | os.PathLike[str]
 
 FORMAT = "exact-rerank card"
-SCHEMA = 1
+SCHEMA = 2  # files of schema 1 have neither a digest nor what was asked
 HEADER = ["question", "points"]
 
 MOST_BYTES = 8 * 2**20
 # Questions and totals of a file, and signs of a name or a text.
 MOST_QUESTIONS, MOST_TOTALS, LONGEST = 1_000, 50_000, 10_000
 FIT = ("statistic", "value", "bound", "status", "corrected")
+RULES = ("must", "never", "at_least_one", "not_both", "together", "constraints")
+OPTIONS = (
+    "n_questions",
+    "points",
+    "thresholds",
+    "max_levels",
+    "max_columns",
+    "one_per_column",
+    "signs",
+    "bounds",
+    "cut",
+)
+ASKED = (*OPTIONS, *RULES, "columns", "lists", "list_weights")
+"""What is asked of a fit: parameters of :class:`rerank.scorecard.Scorecard`, the columns of the table, the number of
+lists and whether they had weights."""
+READ = ("label", "qid", "weight", "people", "positive", "texts")
+"""How a command read the table."""
 LARGEST = 2**53
 
 _WHOLE = re.compile(r"[+-]?[0-9]{1,7}")
@@ -50,21 +69,44 @@ class Total(NamedTuple):
 TOTAL = Total._fields
 
 
-def read_card(path: AnyPath, columns: Sequence[str] = ()) -> tuple[tuple[Any, ...], Mapping[str, Any] | None]:
-    """The arguments of :class:`rerank.scorecard.Card` from a .csv (columns question and points) or a .json. Behind them
-    what the file says of the fit, under the names of :data:`FIT`. ``columns`` are the names of a table's columns, for
+class Filed(NamedTuple):
+    """What a file of a card holds."""
+
+    arguments: tuple[Any, ...]  # of rerank.scorecard.Card
+    fit: Mapping[str, Any] | None  # what it says of the fit, under the names of FIT, and "asked"
+    digested: bool  # whether it states its digest, which then is right
+
+
+def read_card(path: AnyPath, columns: Sequence[str] = ()) -> Filed:
+    """A card of a .csv (columns question and points) or a .json. ``columns`` are the names of a table's columns, for
     the questions of a CSV file.
     """
     suffix = Path(path).suffix.lower()
     if suffix not in (".csv", ".json"):
         raise InputError(f"{path} names no format of a card; pass a .json, or a .csv with the columns question,points.")
     if suffix == ".csv":
-        return _of_csv(path, columns), None
+        return Filed(_of_csv(path, columns), None, False)
     raw = read_bytes(path, MOST_BYTES)
     try:
         return _of_json(parsed_json(raw))
     except ValueError as error:
         raise InputError(f"{path} is no card: {error}; pass a file written by save or by rerank card fit.") from None
+
+
+def is_card(path: AnyPath) -> bool:
+    """Whether a file is a card by its name or by the format that it states."""
+    if Path(path).suffix.lower() == ".csv":
+        return True
+    return (
+        os.path.isfile(path)
+        and os.path.getsize(path) <= MOST_BYTES
+        and f'"{FORMAT}"'.encode() in read_bytes(path, MOST_BYTES)
+    )
+
+
+def filed_of(card: Any, result: Any) -> Filed:
+    """What a file of a fitted card would hold."""
+    return _of_json(parsed_json(json_of(card, result).encode()))
 
 
 def save(path: AnyPath, card: Any, result: Any = None) -> None:
@@ -104,7 +146,13 @@ def json_of(card: Any, result: Any = None) -> str:
     }
     if result is not None:
         body["fit"] = {name: getattr(result, name) for name in FIT}
-    return json.dumps(body, indent=1, allow_nan=False) + "\n"
+        body["fit"] |= {} if result.asked is None else {"asked": plain(result.asked)}
+    return json.dumps({**body, "digest": _digest(body)}, indent=1, allow_nan=False) + "\n"
+
+
+def _digest(body: Mapping[str, Any]) -> str:
+    canonical = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return hashlib.sha256(canonical.encode("ascii")).hexdigest()
 
 
 def _plain(value: float | str | None) -> float | str | None:
@@ -143,13 +191,13 @@ def _of_csv(path: AnyPath, columns: Sequence[str]) -> tuple[Any, ...]:
     return tuple(questions), tuple(points)
 
 
-def _of_json(body: Any) -> tuple[tuple[Any, ...], Mapping[str, Any] | None]:
+def _of_json(body: Any) -> Filed:
     keys = ("format", "schema", "questions", "cut", "totals")
     if not isinstance(body, dict) or body.get("format") != FORMAT:
         raise ValueError(f"it does not say that its format is {FORMAT!r}")
-    if body.get("schema") != SCHEMA or isinstance(body["schema"], bool):
-        raise ValueError(f"its schema is {str(body.get('schema'))[:40]!r}, and {SCHEMA} is read")
-    _keys(body, "the card", keys, ("fit",))
+    if body.get("schema") not in range(1, SCHEMA + 1) or isinstance(body["schema"], bool):
+        raise ValueError(f"its schema is {str(body.get('schema'))[:40]!r}, and 1 to {SCHEMA} are read")
+    _keys(body, "the card", keys, ("fit", "digest"))
     questions, points = [], []
     for place, one in enumerate(_list(body["questions"], "questions", MOST_QUESTIONS), 1):
         where = f"question {place}"
@@ -174,16 +222,39 @@ def _of_json(body: Any) -> tuple[tuple[Any, ...], Mapping[str, Any] | None]:
         numbers = (_number(one[name], f"{name} of {where}") for name in TOTAL[1:])
         totals.append(Total(_integer(one["total"], where, LARGEST), *numbers))
     cut = None if body["cut"] is None else _integer(body["cut"], "the cut", LARGEST)
-    arguments, fit = (tuple(questions), tuple(points), tuple(totals), cut), body.get("fit")
-    if fit is None:
-        return arguments, None
-    _keys(fit, "fit", FIT)
+    fit = body.get("fit")
+    if fit is not None:
+        _check_fit(fit)
+    if "digest" in body and body["digest"] != _digest({key: one for key, one in body.items() if key != "digest"}):
+        raise ValueError("the digest does not match the content; whoever changed the card on purpose takes it out")
+    return Filed((tuple(questions), tuple(points), tuple(totals), cut), fit, "digest" in body)
+
+
+def _check_fit(fit: Any) -> None:
+    """What the file says of the fit."""
+    _keys(fit, "fit", FIT, ("asked",))
     for name in ("value", "bound", *(() if fit["corrected"] is None else ("corrected",))):
         _number(fit[name], f"{name} of the fit")
     _text(fit["statistic"], "the statistic of the fit")
     if fit["status"] not in ("optimal", "feasible"):
         raise ValueError(f"the status of the fit is {str(fit['status'])[:40]!r}, and not optimal or feasible")
-    return arguments, fit
+    if (asked := fit.get("asked")) is not None:
+        _check_asked(asked)
+
+
+def _check_asked(asked: Any) -> None:
+    """What was asked: the options are read again where they are used."""
+    _keys(asked, "what was asked", ASKED, ("read",))
+    names = asked["columns"]
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ValueError("the columns of the fit are no list of texts")
+    if _integer(asked["lists"], "the number of lists", LARGEST) < 1 or not isinstance(asked["list_weights"], bool):
+        raise ValueError("the lists of the fit are not counted, or it is not known whether they had weights")
+    read = asked.get("read", {})
+    _keys(read, "how the table was read", (), READ)
+    for name, one in read.items():
+        if one is not None:
+            _text(one, f"{name} of the table")
 
 
 def _keys(given: Any, where: str, needed: Sequence[str], more: Sequence[str] = ()) -> None:

@@ -1,7 +1,8 @@
 """What a fit of a card says: value, bound, corrected value, and one sentence of each."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -45,6 +46,8 @@ class CardResult(Readable):
     seconds : float
         Of the search, without compiling and without the corrected value.
     held_out : HeldOut or None
+    asked : mapping or None
+        What the card was chosen from and under which rules, in plain values, by which a file can be verified.
     """
 
     statistic: str
@@ -60,6 +63,7 @@ class CardResult(Readable):
     left: int
     seconds: float
     held_out: HeldOut | None = None
+    asked: Mapping[str, Any] | None = field(default=None, repr=False)
 
     @property
     def gap(self) -> float:

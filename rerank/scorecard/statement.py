@@ -15,6 +15,7 @@ from rerank.io.frames import names_of
 from rerank.io.options import spelled, whole
 from rerank.scorecard.card import Card
 from rerank.scorecard.data import Data, counted, worth_of
+from rerank.scorecard.files import OPTIONS, RULES
 from rerank.scorecard.kernels import FREE, NO_CUT, TOP, Limits
 from rerank.scorecard.points import MOST_QUESTIONS, few
 from rerank.scorecard.questions import Question, candidates
@@ -54,6 +55,30 @@ def name_of(stat: Any) -> str:
     """What a statistic of :func:`measure` is called."""
     statistic, rate = measure(stat)
     return statistic.name if rate is None else f"pauc_fpr@{rate:g}"
+
+
+def asked_of(wishes: Any, rows: Rows) -> dict[str, Any]:
+    """What is asked of a fit, in plain values, by which a file can be verified."""
+
+    def texts(given: Any) -> Any:
+        if isinstance(given, str | Question) or not isinstance(given, Iterable):
+            return given if given is None or isinstance(given, int) else str(given)
+        return [texts(one) for one in given]
+
+    def spread(given: Any, read: Any) -> Any:
+        return None if given is None else {str(one): read(own) for one, own in given.items()}
+
+    found: dict[str, Any] = {name: texts(getattr(wishes, name)) for name in RULES}
+    found |= {name: getattr(wishes, name) for name in OPTIONS}
+    levels = wishes.thresholds
+    found["thresholds"] = (
+        spread(levels, lambda own: np.asarray(own).tolist()) if isinstance(levels, Mapping) else levels
+    )
+    found |= {"points": list(domain_of(wishes.points)), "signs": spread(wishes.signs, int)}
+    found["bounds"] = spread(wishes.bounds, lambda own: list(domain_of(own)))
+    weights = rows.list_weight
+    more = {"lists": weights.size, "list_weights": bool((weights != weights[0]).any())}
+    return found | {"columns": list(names_of(rows.X)), **more}
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,6 +20,8 @@ def test_every_command_has_examples_and_a_whole_line_in_the_list():
     for words, commands in (([], ROOT), (["card"], CARD)):
         page = CliRunner().invoke(app, [*words, "--help"], env=NARROW).output
         assert all(f"\n  {name} " in page for name in commands) and "..." not in page.replace("[ARGS]...", "")
+    named = ROOT["card"].help.partition(": ")[2].rstrip(".").split(", ")
+    assert set(named) == set(CARD)
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

@@ -52,6 +52,8 @@ def test_the_fit_is_beside_the_card_for_people(tmp_path):
     est = Scorecard(n_questions=2, points=2, validation=3).fit(X, X[:, 0] + rng.normal(size=80) > 0)
     est.card_.save(tmp_path / "card.json", est.result_)
     fit = json.loads((tmp_path / "card.json").read_text())["fit"]
+    asked = fit.pop("asked")
+    assert asked["n_questions"] == 2 and asked["points"] == [-2, -1, 1, 2] and asked["columns"] == ["x0", "x1", "x2"]
     assert fit == {
         "statistic": "auc",
         "value": est.result_.value,
@@ -136,7 +138,7 @@ def without(name):
     [
         (lambda body: [body], "it does not say that its format is"),
         (changed(format="exact-rerank model"), "it does not say that its format is"),
-        (changed(schema=2), "its schema is '2', and 1 is read"),
+        (changed(schema=3), "its schema is '3', and 1 to 2 are read"),
         (changed(schema=True), "its schema is 'True'"),
         (without("cut"), "the card lacks 'cut'"),
         (changed(extra=1), "the card has 'extra', which no card has"),
@@ -172,11 +174,25 @@ def without(name):
     ],
 )
 def test_what_is_no_card_in_json(tmp_path, change, said):
-    body = change(json.loads(fitted().to_json()))
+    body = json.loads(fitted().to_json())
+    del body["digest"]
+    body = change(body)
     (tmp_path / "card.json").write_text(json.dumps(body))
     with pytest.raises(InputError, match=re.escape(said)) as error:
         Card.of(tmp_path / "card.json")
     assert "\n" not in str(error.value) and len(str(error.value)) < 400
+
+
+def test_a_changed_file_is_refused_unless_its_digest_goes_and_earlier_files_have_none(tmp_path):
+    body = json.loads(fitted().to_json())
+    body["questions"][0]["points"] = 5
+    path = tmp_path / "card.json"
+    path.write_text(json.dumps(body))
+    refuses("the digest does not match", Card.of, path)
+    del body["digest"]
+    for schema in (1, 2):
+        path.write_text(json.dumps({**body, "schema": schema}))
+        assert Card.of(path).points == (5, -2)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ as *taken as given*.
 import os
 import warnings
 from collections.abc import Iterator
-from dataclasses import MISSING, dataclass, fields, replace
+from dataclasses import MISSING, fields, replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -22,7 +22,6 @@ from rerank.certificate import ideal_value, load_proof, verify_proof
 from rerank.errors import CertificateError, InputError
 from rerank.io.frames import is_frame, is_sparse
 from rerank.io.labels import TwoLabels
-from rerank.io.page import Cells, Part, Words, as_text
 from rerank.io.table import Table
 from rerank.problem import Problem, Proof
 from rerank.ranks.rationals import is_closed, value_down
@@ -34,7 +33,9 @@ from rerank.reranker.data import Arguments, Data, Weights, checked
 from rerank.reranker.describe import Result
 from rerank.reranker.files import document as documents
 from rerank.reranker.files import model_file
+from rerank.reranker.files.card import verified_card
 from rerank.reranker.files.model_file import SQUARES, ModelDocument, usable
+from rerank.reranker.files.report import Check, Report, Unchecked
 from rerank.reranker.first_stage import name_of
 from rerank.reranker.fit import concluded
 from rerank.reranker.options import KEPT
@@ -43,6 +44,7 @@ from rerank.reranker.solve.optimise import bounded_by_ideal
 from rerank.reranker.solve.verified import meets, verified
 from rerank.reranker.state import CUTS, FittedState, first_stage_kept
 from rerank.reranker.training import stated
+from rerank.scorecard.files import filed_of, is_card, read_card
 
 __all__ = ["Check", "Report", "Unchecked", "verify"]
 
@@ -68,98 +70,9 @@ ROUNDED = (
     *(f"settings.{name}" for name in (CUTS, SQUARES)),
 )
 """Sums of doubles, whose last bits depend on the machine, but for the value of weights, which is exact."""
-WIDE = 60  # signs of what is stated that a table shows
 KEPT_BY_ROWS = "held-out rows kept the first stage, so that nothing is said of other weights"
 
 CLOSE = 1e-12  # relative difference that two sums of the same doubles may have on two machines
-
-
-@dataclass(frozen=True)
-class Check:
-    """One entry of the file: what it states, what was recomputed, and whether the two agree."""
-
-    name: str
-    stated: str
-    recomputed: str
-    holds: bool
-
-
-@dataclass(frozen=True)
-class Unchecked:
-    """An entry that no check covers: the reason, and whether it is an open claim or taken as given."""
-
-    name: str
-    why: str
-    open: bool
-
-
-@dataclass(frozen=True)
-class Report:
-    """The checks of a model, and the entries that no check covers."""
-
-    checks: tuple[Check, ...]
-    remarks: tuple[str, ...]
-    not_looked_at: tuple[Unchecked, ...]  # every entry that could have another value without any check failing
-
-    @property
-    def holds(self) -> bool:
-        """Whether every check agrees."""
-        return all(check.holds for check in self.checks)
-
-    @property
-    def complete(self) -> bool:
-        """Whether every check agrees and no claim is open."""
-        return self.holds and not any(each.open for each in self.not_looked_at)
-
-    @property
-    def outcome(self) -> str:
-        """The outcome in a sentence."""
-        if not self.holds:
-            return (
-                "The files contradict each other: another table than that of the fit, or a changed file; do not use "
-                "this model with them."
-            )
-        return "Everything stated holds." if self.complete else "All that could be checked holds."
-
-    @property
-    def verdict(self) -> str:
-        """The outcome, and every entry that was not looked at by name."""
-        lists = [f"{title}: {', '.join(names)}" for title, names in self.reasons(why=False).items()]
-        return "; ".join([self.outcome.rstrip("."), *lists]) + "."
-
-    def __str__(self) -> str:
-        return as_text(self.parts())
-
-    def parts(self, details: bool = False) -> list[Part]:
-        """The checks, one in each line, the remarks, the outcome, and the claims that are open. With ``details`` also
-        the entries that are taken as given, with the reasons; else their number.
-        """
-        cells = [
-            (
-                "ok" if one.holds else "FAILED",
-                one.name,
-                *(text if len(text) <= WIDE else f"{text[:WIDE]}..." for text in (one.stated, one.recomputed)),
-            )
-            for one in self.checks
-        ]
-        given = sum(not each.open for each in self.not_looked_at)
-        reasons = [f"{why}: {', '.join(names)}" for why, names in self.reasons(given=details).items()]
-        if given and not details:
-            reasons.append(
-                f"{given} {'entry is' if given == 1 else 'entries are'} taken as given, such as versions, which no "
-                "check covers; --details, or not_looked_at in --json, has each with its reason."
-            )
-        table = Cells([("", "check", "stated", "recomputed"), *cells], ("left",) * 4, named=True)
-        return [table, *map(Words, (*self.remarks, self.outcome, *reasons))]
-
-    def reasons(self, given: bool = True, why: bool = True) -> dict[str, list[str]]:
-        """The entries that were not looked at, by the reason why; open claims first, and alone unless ``given``."""
-        found: dict[str, list[str]] = {}
-        for each in self.not_looked_at:
-            if each.open or given:
-                title = "not looked at" if each.open else "taken as given"
-                found.setdefault(f"{title} ({each.why})" if why else title, []).append(each.name)
-        return found
 
 
 def verify(
@@ -176,8 +89,8 @@ def verify(
 
     Parameters
     ----------
-    model : path, fitted Reranker or RerankerCV, or ModelDocument
-        A model file, or what :meth:`Reranker.save` would write.
+    model : path, fitted Reranker, RerankerCV or Scorecard, or ModelDocument
+        A model file, a file of a card, or what their ``save`` would write.
     table : Table, optional
         The rows of the fit, as :func:`rerank.io.read_table` reads them.
     proof : Proof or path, optional
@@ -201,8 +114,17 @@ def verify(
     InputError
         For a file that is no model, or a table that cannot be the one of the fit.
     """
+    if not (table is None or isinstance(table, Table)):
+        raise InputError(
+            f"table is a {type(table).__name__}; give a rerank.io.Table, as read_table makes it of a file."
+        )
     where = where or (str(model) if isinstance(model, str | os.PathLike) else "the model")
     proof = load_proof(proof) if isinstance(proof, str | os.PathLike) else proof
+    if hasattr(model, "card_") or (isinstance(model, str | os.PathLike) and is_card(model)):
+        if proof is not None:
+            raise InputError("The proof of a card is made again from the rows of its fit; leave proof out.")
+        filed = read_card(model) if isinstance(model, str | os.PathLike) else filed_of(model.card_, model.result_)
+        return verified_card(filed, table, where, query_weight, without_data)
     if isinstance(model, str | os.PathLike):
         doc = model_file.read(model)
     elif isinstance(model, ModelDocument):
@@ -212,10 +134,6 @@ def verify(
         doc = documents.document(model.state_)
     else:
         raise InputError(f"model is a {type(model).__name__}; give a fitted Reranker, or the path of a model file.")
-    if not (table is None or isinstance(table, Table)):
-        raise InputError(
-            f"table is a {type(table).__name__}; give a rerank.io.Table, as read_table makes it of a file."
-        )
     if table is None and not without_data:
         raise InputError(
             "There is no table to recompute the model from; give the one it was fitted on, or ask for a check "

@@ -1,0 +1,159 @@
+"""What a file of a card says of its fit, compared with the totals of the file and with rows."""
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rerank.errors import InputError
+from rerank.scorecard.card import Card, risks
+from rerank.scorecard.data import in_units
+from rerank.scorecard.estimator import Scorecard
+from rerank.scorecard.files import OPTIONS, RULES
+from rerank.scorecard.kernels import NO_CUT
+from rerank.scorecard.result import CardResult, exact
+from rerank.scorecard.rows import Rows, cut_of
+from rerank.scorecard.statement import measure, stated
+from rerank.scorecard.value import value_of_list
+from rerank.scorecard.verify import SLACK, Claim
+
+CLOSE, CLOSE_WEIGHTED = 1e-9, 1e-5
+"""Difference of two sums of the same numbers, and of counts that are no whole numbers and were rounded."""
+MOST_CELLS = 2**35  # rows times sets of questions that a proof is repeated for: some minutes
+
+ALLOWED = ("max_columns", "one_per_column", "signs", "bounds", "cut", *RULES)
+
+Fit = Mapping[str, Any]
+
+
+class Compared(NamedTuple):
+    """An entry of a file: what it states, what follows from the rest, and whether these agree."""
+
+    name: str
+    stated: Any
+    found: Any
+    holds: bool
+
+
+def of_totals(card: Card, fit: Fit | None) -> list[Compared]:
+    """What follows from the totals of a file alone: the shares, and the value of one list."""
+    found = []
+    if card.totals:
+        levels, p, q = (np.array([one[j] for one in card.totals]) for j in range(3))
+        again = risks(levels.astype(np.int64), p.astype(np.float64), q.astype(np.float64))
+        apart = next((k for k, (one, own) in enumerate(zip(card.totals, again)) if not _same(one[3:], own[3:])), None)
+        own, new = card.totals[apart or 0].risk, float(again[apart or 0].risk)
+        found.append(Compared("totals.risk", own, new, apart is None))
+    if fit is None:
+        return found
+    if card.totals and fit.get("asked", {}).get("lists", 1) == 1:
+        value = _value_of_totals(card, fit)
+        whole = all(float(count).is_integer() for one in card.totals for count in one[1:3])
+        holds = value is not None and abs(value - fit["value"]) <= (CLOSE if whole else CLOSE_WEIGHTED)
+        found.append(Compared("fit.value", fit["value"], value, holds))
+    if not fit["bound"] >= fit["value"]:
+        found.append(Compared("fit.bound", fit["bound"], f"at least {fit['value']!r}", False))
+    elif fit["status"] == "optimal" and fit["bound"] > fit["value"] + SLACK * max(1.0, abs(fit["value"])):
+        found.append(Compared("fit.status", "optimal", "feasible", False))
+    return found
+
+
+def _same(left: Any, right: Any) -> bool:
+    return all(abs(one - other) <= CLOSE for one, other in zip(left, right))
+
+
+def _value_of_totals(card: Card, fit: Fit) -> float | None:
+    counts, unit = in_units(np.array([count for one in card.totals for count in one[1:3]]))
+    order = list(zip(counts[::2].tolist(), counts[1::2].tolist()))
+    value = value_of_list(*measure(fit["statistic"]), order, unit)
+    return None if value is None else float(value)
+
+
+def told(card: Card, fit: Fit | None) -> list[str]:
+    """Sentences on what a file says of its fit that its totals contradict."""
+    each = {one.name: one for one in of_totals(card, fit) if not one.holds}
+    found = []
+    if fit is not None and "fit.value" in each:
+        one = each["fit.value"]
+        unless = "" if "asked" in fit else ", unless it was fitted on several lists"
+        found.append(
+            f"The file says that its card has {fit['statistic']} {one.stated!r}, and its own totals make "
+            f"{one.found!r}: one of them was changed{unless}."
+        )
+    found += [
+        f"The file has {name} {one.stated!r}, and {one.found!r} follows from the rest: one of them was changed."
+        for name, one in each.items()
+        if name != "fit.value"
+    ]
+    return found
+
+
+class OfRows:
+    """A card of a file on the rows of its fit."""
+
+    def __init__(self, card: Card, fit: Fit | None, X: Any, y: Any, **given: Any) -> None:
+        self.card, self.fit, self.asked = card, fit or {}, (fit or {}).get("asked")
+        options = {name: self.asked[name] for name in (*OPTIONS, *RULES)} if self.asked else {}
+        options["stat"] = self.fit.get("statistic", "auc")
+        self.est = Scorecard(**options, validation=None)
+        self.rows: Rows = self.est._entered(X, y, *given.values())
+        self.totals = card.total(self.rows.X)
+
+    def compared(self) -> list[Compared]:
+        """The rows of each total, and the value."""
+        again = self.card.with_totals(self.totals, *self.rows.counts)
+        counts = [[one[:3] for one in of.totals] for of in (self.card, again)]
+        same = len(counts[0]) == len(counts[1]) and all(
+            np.allclose(one, other, rtol=CLOSE, atol=CLOSE) for one, other in zip(*counts)
+        )
+        found = [Compared("totals", f"{len(counts[0])} totals", f"{len(counts[1])} of these rows", same)]
+        if not self.fit:
+            return found[: len(self.card.totals)]
+        value = float(exact(self.fit["statistic"], self.rows, self.totals))
+        close = abs(value - self.fit["value"]) <= 1e-12 * max(1.0, abs(value))
+        found.append(Compared("fit.value", self.fit["value"], value, close))
+        if self.asked:
+            lists = self.rows.list_weight.size
+            found.append(Compared("fit.asked.lists", self.asked["lists"], lists, lists == self.asked["lists"]))
+        return found if self.card.totals else found[1:]
+
+    def claim(self) -> Claim:
+        """What is claimed of all cards that were allowed."""
+        found = stated(self.est, self.rows)
+        value, least = (
+            float(exact(self.est.stat, self.rows, self.totals, ties)) for ties in ("average", "pessimistic")
+        )
+        size, n = found.problem.size, len(found.questions)
+        sets = sum(math.comb(n, k) for k in range(1, min(size, n) + 1))
+        numbers = value, least, self.fit["bound"], self.fit["status"], size, n, sets, sets, 0, 0, 0.0
+        result, card = CardResult(self.fit["statistic"], *numbers), self.card
+        who = (result, card, tuple(found.questions), *measure(self.est.stat), found.answers, card.answers(self.rows.X))
+        return Claim(*who, self.rows, *self.rows.units, found.problem)
+
+    def allowed(self) -> str:
+        """Which cards were allowed, in a sentence."""
+        rules = [f"{name} {one}" for name, one in (self.asked or {}).items() if name in ALLOWED and one]
+        points = ", ".join(map(str, self.est.points))
+        return f"Allowed are cards of at most {self.est.n_questions} questions with points of {points}: " + (
+            "; ".join(rules) if rules else "no further rules"
+        )
+
+    def cut(self, claim: Claim) -> int | None:
+        """The cut that follows from the totals and the constraints."""
+        limits = claim.problem.limits
+        return None if limits.cut == NO_CUT else cut_of(self.totals, self.rows, limits)
+
+
+def too_large(claim: Claim) -> bool:
+    """Whether a proof takes longer than a command should."""
+    return claim.result.sets * claim.merged[2].size > MOST_CELLS
+
+
+def in_table(columns: Any, X: Any) -> Any:
+    """The columns of the fit, in its order, of a table (n, d) by names."""
+    from rerank.io.frames import Frame
+
+    if lacking := [name for name in columns if name not in X.columns]:
+        raise InputError(f"The table has no column {lacking[0]!r}, which the fit had; give the table of the fit.")
+    return Frame({name: X.columns[name] for name in columns})
