@@ -11,7 +11,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rerank.cli.common import FEASIBLE, PROVED, AsJson, Outputs, answer, entries, say, tell, warnings_said, write_page
-from rerank.cli.inputs import Data, named_table, read_data, refuse_idle, row_names, separator, with_columns, with_ideal
+from rerank.cli.inputs import (
+    Data,
+    RawIds,
+    named_table,
+    read_data,
+    refuse_idle,
+    row_names,
+    separator,
+    tell_apostrophes,
+    with_columns,
+    with_ideal,
+)
 from rerank.errors import InputError, LeakWarning
 from rerank.reranker.options import split_names, worded
 
@@ -123,6 +134,7 @@ def apply(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the rows to a .csv, not to the screen.")
     ] = None,
+    raw_ids: RawIds = False,
     as_json: AsJson = False,
 ) -> None:
     """Give each row of a table its total, risk and flag."""
@@ -134,6 +146,8 @@ def apply(
 
     if output is not None and output.suffix.lower() != ".csv":
         raise InputError(f"{output} names no format; write to a .csv file.")
+    if output is None:
+        refuse_idle({"--raw-ids": raw_ids or None}, "it is about rows in CSV; add --output FILE.csv, or leave it out")
     check_outputs([card, *with_ideal(data)], {"--output": output})
     found, _, table = _read_for(card, data, **columns)
     rows_of = named_table(table)
@@ -152,9 +166,9 @@ def apply(
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(head)
             for name, total, own, flag in rows:
-                writer.writerow(
-                    [spreadsheet_cell(name), total, "" if own is None else repr(own), "" if flag is None else int(flag)]
-                )
+                rest = "" if own is None else repr(own), "" if flag is None else int(flag)
+                writer.writerow([spreadsheet_cell(name, raw_ids), total, *rest])
+        tell_apostrophes(names, raw_ids)
         say(f"{len(rows)} rows written to {output}.")
     if as_json:
         answer({"rows": [dict(zip(head, row)) for row in rows], "n_rows": len(rows)})
@@ -236,6 +250,7 @@ def export(
     row: Annotated[int | None, typer.Option(help="formula: row of the sheet (2).")] = None,
     table: Annotated[str | None, typer.Option(help="sql: name of the table, put before columns.")] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to a file, not to the screen.")] = None,
+    raw_ids: RawIds = False,
     as_json: AsJson = False,
 ) -> None:
     """Write a card in SQL, Python, Markdown, CSV or as a formula."""
@@ -249,6 +264,8 @@ def export(
         refuse_idle({"--columns": columns, "--row": row}, "it is about --to formula; leave it out")
     if to != "sql":
         refuse_idle({"--table": table}, "it is about --to sql; leave it out")
+    if to != "csv":
+        refuse_idle({"--raw-ids": raw_ids or None}, "it is about --to csv; leave it out")
     check_outputs([card], {"--output": output})
     found = _read(card)[0]
     if to == "sql":
@@ -257,6 +274,9 @@ def export(
         listed = columns is not None and is_table(columns) and Path(columns).exists()
         sheet = column_names(columns) if listed and columns is not None else split_names(columns)
         text = found.to_formula(sheet, 2 if row is None else row) + "\n"
+    elif to == "csv":
+        text = found.to_csv(raw_ids)
+        tell_apostrophes(found.questions, raw_ids)
     else:
         text = getattr(found, f"to_{to}")()
     if output is not None:

@@ -14,7 +14,7 @@ import typer
 from rerank.cli import common, inputs
 from rerank.cli.card import read_for_check
 from rerank.cli.common import AsJson, Details, answer, entries, say, tell, working
-from rerank.cli.inputs import Data, Model, refuse_idle, with_columns, with_ideal
+from rerank.cli.inputs import Data, Model, RawIds, refuse_idle, with_columns, with_ideal
 from rerank.cli.pictures import check_picture, write_picture
 from rerank.errors import InputError
 from rerank.errors.telling import stderr
@@ -312,6 +312,7 @@ def convert(
     qrels: Annotated[Path | None, typer.Option(help="TREC judgements: grades of the documents in the runs.")] = None,
     judged: Annotated[bool, typer.Option(help="Count relevant documents that no run has in the ideal list.")] = True,
     columns: Any = None,
+    raw_ids: RawIds = False,
     as_json: AsJson = False,
 ) -> None:
     """Convert tables, judgements and TREC runs.
@@ -351,7 +352,9 @@ def convert(
         raise InputError(f"{len(sources)} tables were given; convert one at a time.")
     else:
         table = inputs.read_data(sources[0], **columns)
-    _write(target, table, columns["label"])
+    if suffix != ".csv":
+        refuse_idle({"--raw-ids": raw_ids or None}, "it is about a table in CSV; leave it out")
+    _write(target, table, columns["label"], raw_ids)
     if as_json:
         answer({"written": str(target), "n_rows": len(table), "n_features": int(table.X.shape[1])})
     else:
@@ -368,12 +371,13 @@ def _is_run(text: str, judged: bool) -> bool:
     return not is_table(text) and (judged or reads_as(text) == "a run")
 
 
-def _write(target: Path, table: Table, label: str | None) -> None:
+def _write(target: Path, table: Table, label: str | None, raw_ids: bool) -> None:
     """Write a table in the format of the suffix."""
     from rerank.io import write_csv, write_qrels, write_svmlight
 
     if target.suffix.lower() == ".csv":
-        write_csv(target, table, label=label or "target")
+        write_csv(target, table, label=label or "target", raw_ids=raw_ids)
+        inputs.tell_apostrophes([one for ids in (table.ids, table.qid) if ids is not None for one in ids], raw_ids)
     elif target.suffix.lower() != ".qrels":
         write_svmlight(target, table)
     elif table.y is None:

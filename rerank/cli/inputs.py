@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from inspect import Parameter, Signature, signature
 from pathlib import Path
@@ -233,6 +233,24 @@ def refuse_idle(given: Mapping[str, object], why: str) -> None:
     for name, value in given.items():
         if value is not None:
             raise InputError(f"{name} is given, and {why}.")
+
+
+RawIds = Annotated[
+    bool, typer.Option("--raw-ids", help="CSV: no apostrophe before ids that a spreadsheet takes for formulas.")
+]
+
+
+def tell_apostrophes(texts: Iterable[object], raw: bool) -> None:
+    """Say how many ids get an apostrophe in a CSV file, so that none is lost in a join."""
+    from rerank.io.csv_table import spreadsheet_cell
+
+    changed = [text for text in dict.fromkeys(map(str, texts)) if spreadsheet_cell(text, raw) != text]
+    if changed:
+        others = f" and {len(changed) - 1} more begin" if len(changed) > 1 else " begins"
+        say(
+            f"{changed[0]!r}{others} like a formula of a spreadsheet, so an apostrophe was put before it; rerank takes "
+            "it away when it reads the file. To join by other programs, --raw-ids leaves it out."
+        )
 
 
 def separator(delimiter: str | None) -> str | None:

@@ -9,7 +9,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rerank.cli.common import FAILED, AsJson, answer, entries, say, tell, warnings_said, working, write_page
-from rerank.cli.inputs import Data, Model, lists_said, ranker, read_for, row_names, there, with_columns, with_ideal
+from rerank.cli.inputs import (
+    Data,
+    Model,
+    RawIds,
+    lists_said,
+    ranker,
+    read_for,
+    refuse_idle,
+    row_names,
+    tell_apostrophes,
+    there,
+    with_columns,
+    with_ideal,
+)
 from rerank.cli.pictures import check_one_list, check_picture, list_drawn, write_picture
 from rerank.errors import InputError, InputWarning, RerankError
 
@@ -36,6 +49,7 @@ def rank(
             ".pdf."
         ),
     ] = None,
+    raw_ids: RawIds = False,
     as_json: AsJson = False,
 ) -> None:
     """Rank the rows of a table, best first."""
@@ -44,6 +58,8 @@ def rank(
 
     if output is not None and output.suffix not in (".run", ".trec", ".csv"):
         raise InputError(f"{output} names no format; write to a .csv or a .run file.")
+    if output is None or output.suffix != ".csv":
+        refuse_idle({"--raw-ids": raw_ids or None}, "it is about a list in CSV; add --output FILE.csv, or leave it out")
     check_picture(plot)
     check_outputs([model, *with_ideal(data)], {"--output": output, "--plot": plot})
     try:
@@ -63,7 +79,7 @@ def rank(
     names = row_names(table)
     lists = [(str(name), rows[places[rows].argsort()]) for name, rows in rows_by_list(table.qid, len(table))]
     if output is not None:
-        _write(output, table, names, scores, places)
+        _write(output, table, names, scores, places, raw_ids)
         say(f"{len(table)} rows in {len(lists)} list(s) written to {output}.")
     columns_shown = ("list", "place", "id", "score")
     shown = [
@@ -87,7 +103,7 @@ def rank(
         write_picture(plot, lambda: list_drawn(est, table, top or len(table)))
 
 
-def _write(path: Path, table: Any, names: Any, scores: Any, places: Any) -> None:
+def _write(path: Path, table: Any, names: Any, scores: Any, places: Any, raw: bool) -> None:
     from rerank.io import write_run
     from rerank.io.atomic import writing
 
@@ -103,8 +119,10 @@ def _write(path: Path, table: Any, names: Any, scores: Any, places: Any) -> None
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow([*([] if table.qid is None else ["qid"]), "place", "id", "score"])
         for row in order:
-            own = [] if table.qid is None else [spreadsheet_cell(str(table.qid[row]))]
-            writer.writerow([*own, int(places[row]), spreadsheet_cell(str(names[row])), repr(float(scores[row]))])
+            own = [] if table.qid is None else [spreadsheet_cell(str(table.qid[row]), raw)]
+            cell = spreadsheet_cell(str(names[row]), raw)
+            writer.writerow([*own, int(places[row]), cell, repr(float(scores[row]))])
+    tell_apostrophes([*names, *(() if table.qid is None else table.qid)], raw)
 
 
 @with_columns("label", "qid", "weight", "positive", "delimiter")

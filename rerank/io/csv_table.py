@@ -219,12 +219,12 @@ class _Rows:
             raise no_number(self.path, int(lines[row]), self.columns.name(column), str(numbers[column][row]))
 
 
-def write_csv(path: Path, table: Table, *, label: str = "target", delimiter: str = ",") -> None:
+def write_csv(path: Path, table: Table, *, label: str = "target", delimiter: str = ",", raw_ids: bool = False) -> None:
     """Write a table so that :func:`read_csv` gives back the same doubles.
 
     Names, lists and weights go to the columns ``id``, ``qid`` and ``weight``, when there are any; grades of
     relevant documents that are no rows go to ``<path>.ideal.json``. Names that a spreadsheet would take for formulas
-    get an apostrophe before them, which :func:`read_csv` takes away.
+    get an apostrophe before them, which :func:`read_csv` takes away; with ``raw_ids`` those of rows and lists do not.
 
     Raises
     ------
@@ -250,7 +250,7 @@ def write_csv(path: Path, table: Table, *, label: str = "target", delimiter: str
         writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
         writer.writerow(map(spreadsheet_cell, names))
         for row in range(len(table)):
-            cells = [spreadsheet_cell(str(values[row])) for values in words.values()]
+            cells = [spreadsheet_cell(str(values[row]), raw_ids) for values in words.values()]
             cells += [spelled(float(value)) for value in table.X[row]]
             writer.writerow(cells + [spelled(float(values[row])) for values in numbers.values()])
         ideal.write(path, table.ideal_gains)
@@ -305,11 +305,11 @@ def header_names(cells: Sequence[str]) -> list[str]:
     return names
 
 
-def spreadsheet_cell(text: str) -> str:
+def spreadsheet_cell(text: str, raw: bool = False) -> str:
     """A name as a cell that no spreadsheet takes for a formula: an apostrophe goes before what looks like one. It also
-    goes before what looks so behind apostrophes, so that :func:`name_in` gives back every name.
+    goes before what looks so behind apostrophes, so that :func:`name_in` gives back every name. ``raw``: as it is.
     """
-    return f"'{text}" if _FORMULA.match(text) and not is_number(text) else text
+    return f"'{text}" if not raw and _FORMULA.match(text) and not is_number(text) else text
 
 
 def name_in(cell: str) -> str:

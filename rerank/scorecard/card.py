@@ -109,9 +109,11 @@ class Card(Readable):
         """The text of a .json file of :meth:`save`."""
         return files.json_of(self, result)
 
-    def to_csv(self) -> str:
-        """The text of a .csv file of :meth:`save`: a line for each question, under ``question,points``."""
-        return files.csv_of(self)
+    def to_csv(self, raw: bool = False) -> str:
+        """The text of a .csv file of :meth:`save`: a line for each question, under ``question,points``; ``raw`` without
+        the apostrophe before what a spreadsheet takes for a formula.
+        """
+        return files.csv_of(self, raw)
 
     def to_sql(self, table: str | None = None) -> str:
         """The total as an expression of standard SQL: a sum of CASE expressions.

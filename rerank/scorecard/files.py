@@ -119,8 +119,8 @@ def save(path: AnyPath, card: Any, result: Any = None) -> None:
         file.write(text)
 
 
-def csv_of(card: Any) -> str:
-    """Questions and points as CSV; what a spreadsheet would take for a formula gets an apostrophe before it."""
+def csv_of(card: Any, raw: bool = False) -> str:
+    """Questions and points as CSV; what a spreadsheet would take for a formula gets an apostrophe unless ``raw``."""
     out = StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(HEADER)
@@ -128,7 +128,7 @@ def csv_of(card: Any) -> str:
         text = str(question)
         if any(sign in "\r\0" or "\ud800" <= sign <= "\udfff" for sign in text):
             raise InputError(f"The question {text[:60]!r} holds a character that CSV loses; write a .json.")
-        writer.writerow([spreadsheet_cell(text), str(int(points))])
+        writer.writerow([spreadsheet_cell(text, raw), str(int(points))])
     return out.getvalue()
 
 

@@ -13,6 +13,7 @@ import rerank
 from rerank import load
 from rerank.certificate import proof_file
 from rerank.io import Table, atomic, read_table, write_csv
+from rerank.scorecard import Card
 from tests.cases.disk import file_size_limit
 from tests.cases.mutants import signed
 from tests.cli.commands import NAMES, OPEN, answer, fit, noisy, run
@@ -183,3 +184,26 @@ def test_a_verification_says_which_columns_and_label_contradict_the_file(folder)
     assert run("verify", "m.json", "renamed.csv", "--label", "died", *how[2:], code=OPEN).exit_code in OPEN
     said = run("score", "m.json", "words.csv", "--positive-label", "alive").stderr
     assert "'dead'" in said and "'alive'" in said and not run("score", "m.json", "words.csv").stderr
+
+
+def test_ids_that_look_like_formulas_keep_their_apostrophe_with_a_word_or_are_raw(folder):
+    ids = ["=1+1", "@x", "+1+1", "-a", "-2", *(f"r{row}" for row in range(45))]
+    X, y = noisy(0)
+    pd.DataFrame(X, columns=list(NAMES)).assign(name=ids, hit=y).to_csv("named.csv", index=False)
+    fit("--features", ",".join(NAMES), data="named.csv", code=OPEN)
+    Card.of({"+age >= 0": 1}, ["+age"]).save("odd.json")
+    Card.of({"age >= 0": 1}).save("card.json")
+    ways = {
+        "rank": (("rank", "m.json", "named.csv", "--id", "name", "--output", "out.csv"), "id"),
+        "convert": (("convert", "named.csv", "out.csv", "--id", "name", "--label", "hit"), "id"),
+        "apply": (("card", "apply", "card.json", "named.csv", "--id", "name", "--output", "out.csv"), "id"),
+        "export": (("card", "export", "odd.json", "--to", "csv", "--output", "out.csv"), "question"),
+    }
+    for command, column in ways.values():
+        known = {"+age >= 0"} if column == "question" else set(ids)
+        assert "--raw-ids" in run(*command).stderr
+        changed = set(pd.read_csv("out.csv", dtype=str)[column]) - known
+        assert changed and all(one.startswith("'") and one[1:] in known for one in changed)
+        done = run(*command, "--raw-ids")
+        assert set(pd.read_csv("out.csv", dtype=str)[column]) == known and "apostrophe" not in done.stderr
+    run("rank", "m.json", "named.csv", "--raw-ids", code=2)
