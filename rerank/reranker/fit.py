@@ -25,6 +25,7 @@ from rerank.reranker.data import Data
 from rerank.reranker.describe import Result, amount_of, corrections_in_words
 from rerank.reranker.first_stage import FirstStage, is_own_name, too_many
 from rerank.reranker.solution import CORRECTIONS, KEEPING, LATE, UNUSED, Solution, status_of
+from rerank.reranker.solve.optimise import INTERRUPTED
 from rerank.reranker.solve.optimise import solve as best_weights
 from rerank.reranker.solve.program import SMALLEST_DEFAULT, notes_on_exact_pairs, notes_on_near_rows, safe_epsilon
 from rerank.reranker.solve.verified import meets, verified
@@ -213,8 +214,11 @@ def _weighed(stated: Stated, standing: Standing, solve: Solve | None) -> Answer:
         after = data.evaluate(task.statistic, scores, "pessimistic")
     notes, status = _notes_on_rounding(solution, after), status_of(solution)
     if status == "optimal" and stated.ties == "average" and searched and not task.judged:
-        bound = half_bound(problem, task, clock, stated.training, solution)
-        solution = replace(solution, statistic_bound=bound)
+        try:
+            bound = half_bound(problem, task, clock, stated.training, solution)
+            solution = replace(solution, statistic_bound=bound)
+        except KeyboardInterrupt:
+            solution = solution.noting(INTERRUPTED)
     if status == "feasible" and not solution.gave_up:
         notes += notes_on_exact_pairs(problem)
     quoted, before = stated.quoted(scores, after), standing.value
@@ -319,7 +323,7 @@ def unsolved(problem: Problem, task: Task, clock: Clock, start: Floats | None) -
 
 def half_bound(problem: Problem, task: Task, clock: Clock, training: Training, solution: Solution) -> float | None:
     """A bound on the statistic with a tied pair as one half, by a search of its own; None where there is no time."""
-    if clock.remaining <= 0:
+    if clock.remaining <= 0 or INTERRUPTED in solution.notes:
         return None
     start = solution.weights if solution.weights.any() else None
     boxes = int(BOXES / max(sum(len(unit.positive) * len(unit.negative) for unit in problem.units), 1))

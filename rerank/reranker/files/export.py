@@ -23,6 +23,7 @@ from formulations.solutions import Solution as FileSolution
 from formulations.solutions import parse_solution
 from rerank.certificate import digest
 from rerank.errors import CertificateError, InputError, SolverError
+from rerank.errors.stops import protected
 from rerank.io.atomic import together, writing_bytes
 from rerank.io.bounded import read_bytes
 from rerank.io.options import real
@@ -36,7 +37,7 @@ from rerank.reranker.files import model_file
 from rerank.reranker.files.document import document, state_of
 from rerank.reranker.files.model_file import usable
 from rerank.reranker.solution import Moment, history_of, status_of
-from rerank.reranker.solve.optimise import check_bound, run, seconds_to_state, solve
+from rerank.reranker.solve.optimise import check_bound, remarks_of, run, seconds_to_state, solve
 from rerank.reranker.solve.own import OwnProgram, check_model, choices_of, own_program
 from rerank.reranker.solve.program import build_model, chosen_formulation, normalised, shares_optimum, stated_wrong
 from rerank.reranker.solve.program import state as stated_program
@@ -199,7 +200,8 @@ def fit_model(state: FittedState, model: Any, options: dict[str, Any]) -> Fitted
     _set(columns, outcome.x)  # which stays where no weights near it keep the rows
     with clock.phase("certificate"):
         held = "; the variables of your model have the values of the solver"
-        found, point, remarks = own.inside(outcome.x, own.claim(outcome.x) if ours else None, outcome.who, held)
+        claim = own.claim(outcome.x) if ours else None
+        found, point, remarks = protected(lambda: own.inside(outcome.x, claim, outcome.who, held))[0]
     _set(columns, point)
     bound = own.in_value(outcome.bound) if ours else math.inf
     moments = [
@@ -207,7 +209,7 @@ def fit_model(state: FittedState, model: Any, options: dict[str, Any]) -> Fitted
         for now in course
         if own.bounds_value
     ]
-    notes = [*remarks, *([outcome.message] if outcome.message else [])]
+    notes = [*remarks, *remarks_of(outcome)]
     if searched:
         notes.append(f"solver={solver!r} knows no rows of a program, so HiGHS solved it.")
     if task.proof or task.checkpoint is not None:

@@ -135,7 +135,7 @@ def _searched(
         return Solution(weights=w, value=found.value, bound=found.bound, bound_source="search", gave_up=True), found
     with clock.phase("certificate"):
         with limited(clock.share(POLISH_SHARE)):
-            best = polished(problem, w)
+            best, interrupted = protected(lambda: polished(problem, w))
     if not is_closed(found.value - best.value, found.value, summed(problem)):
         raise CertificateError(
             f"The search claims {found.value:.12g}, but its weights are worth {best.value:.12g} when recomputed "
@@ -150,7 +150,7 @@ def _searched(
             f"The search ended at node_limit={limit}, before its time was over; raise node_limit, or leave it out, for "
             "a smaller bound."
         )
-    notes = [note for note in (found.note, INTERRUPTED if found.interrupted else "") if note]
+    notes = [note for note in (found.note, INTERRUPTED if found.interrupted or interrupted else "") if note]
     return solution.noting(*notes), found
 
 
@@ -226,7 +226,12 @@ def alone(problem: Problem, task: Task, clock: Clock, start: Floats | None) -> S
             f"The {name} program was not built: {needed}, and {clock.remaining:.1f} s were left; raise time_limit, "
             "lower n_candidates, or use presolve=True."
         )
-    solution = proceed(problem, task, clock, solution, name)
+    try:
+        solution = proceed(problem, task, clock, solution, name)
+    except KeyboardInterrupt:
+        if best is None:
+            raise
+        solution = solution.noting(INTERRUPTED)
     if solution.certificate is None:
         raise unmet(problem.quotas, proved=False)
     return solution
@@ -327,7 +332,8 @@ def proceed(
     claim = _claimed(stated, outcome)
     if claim is not None and (found is None or not is_closed(claim - solution.value, claim, summed(problem))):
         with clock.phase("certificate"):
-            best, remarks = _restored(stated, outcome, claim, clock)
+            (best, remarks), interrupted = protected(lambda: _restored(stated, outcome, claim, clock))
+        solution = solution.noting(*[INTERRUPTED] * interrupted)
         if best.value > solution.value:
             solution = replace(solution, **best.figures)
         solution = solution.noting(*remarks)
@@ -376,14 +382,13 @@ def run(
     more: dict[str, Any] = {"node_limit": task.node_limit, "verbose": task.verbose, "progress": progress}
     options = Options(time_limit=limit, threads=effective_n_jobs(task.n_jobs), seed=task.seed % 2**31, **more)
     options = replace(options.chosen(task.solver_options), cutoff=cutoff)
-    given: dict[str, Any] = {"start": start, "cancel": current().asked}
     with clock.phase(task.solver):
         if task.solver == "highs":
-            # HiGHS's callbacks do not survive a KeyboardInterrupt.
-            return protected(lambda: highs.solve(stated.program, options, **given))[0]
+            # HiGHS's callbacks do not survive a KeyboardInterrupt. Ctrl-C sets the event of the protected call alone.
+            return protected(lambda: highs.solve(stated.program, options, start=start, cancel=current().asked))[0]
         with tempfile.TemporaryDirectory() as folder:
             path, _ = mps.write(stated.program, Path(folder) / "program.mps")
-            return gateway.solve_file(path, task.solver, options=options, **given)
+            return gateway.solve_file(path, task.solver, options=options, start=start, cancel=current().asked)
 
 
 def _restored(stated: Stated, outcome: Outcome, claim: float, clock: Clock) -> tuple[Verified, tuple[str, ...]]:
@@ -416,4 +421,9 @@ def _with_outcome(solution: Solution, stated: Stated, outcome: Outcome) -> Solut
         program_bound=float(outcome.bound) if math.isfinite(outcome.bound) else None,
         start_accepted=outcome.start_accepted,
         nodes=solution.nodes + max(0, int(outcome.nodes)),
-    ).noting(*([outcome.message] if outcome.message else []))
+    ).noting(*remarks_of(outcome))
+
+
+def remarks_of(outcome: Outcome) -> list[str]:
+    """What a solver says of its end, and that Ctrl-C was it."""
+    return [note for note in (outcome.message, INTERRUPTED if outcome.stop is Stop.interrupted else "") if note]
