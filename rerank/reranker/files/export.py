@@ -200,8 +200,8 @@ def fit_model(state: FittedState, model: Any, options: dict[str, Any]) -> Fitted
     _set(columns, outcome.x)  # which stays where no weights near it keep the rows
     with clock.phase("certificate"):
         held = "; the variables of your model have the values of the solver"
-        given = outcome.x, own.claim(outcome.x) if ours else None, outcome.who, held
-        found, point, remarks = protected(lambda: own.inside(*given))[0]
+        asked = outcome.x, own.claim(outcome.x) if ours else None, outcome.who, held
+        found, point, remarks = protected(lambda: own.inside(*asked))[0]
     _set(columns, point)
     bound = own.in_value(outcome.bound) if ours else math.inf
     moments = [
