@@ -7,6 +7,8 @@ but the columns that are asked for. None of these packages is imported here.
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from math import isnan
 from typing import Any, Self
 
 import numpy as np
@@ -347,7 +349,10 @@ def entries(values: Any) -> list[Any]:
         # Times of NumPy that are finer than a microsecond would become numbers.
         found = list(values) if kind not in "mM" else np.asarray(values).astype(f"{kind}8[us]").tolist()
     kinds = set(map(type, found))
-    odd = {kind for kind in kinds if issubclass(kind, float | np.floating) or kind.__name__ in ("NAType", "NaTType")}
-    # NA and NaT are missing, and NaN is the number that differs from itself.
-    number = (float, np.floating)
-    return [None if type(x) in odd and not (isinstance(x, number) and x == x) else x for x in found] if odd else found
+    number = (float, np.floating, Decimal)
+    odd = {kind for kind in kinds if issubclass(kind, number) or kind.__name__ in ("NAType", "NaTType")}
+
+    def missing(x: Any) -> bool:
+        return type(x) in odd and (not isinstance(x, number) or isnan(x))
+
+    return [None if missing(x) else x for x in found] if odd else found

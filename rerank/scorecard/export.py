@@ -1,7 +1,7 @@
 """A card in other languages: SQL, a formula of a spreadsheet, Python; each gives the total of a row.
 
 A missing value answers no, but to the question whether it is missing.  What a question compares with a number is
-compared as a number, and as the text of that number where the column holds texts.
+compared as a number, and as the text of that number where the column holds texts (:mod:`rerank.io.levels`).
 """
 
 import re
@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rerank.errors import InputError, nearest
+from rerank.io.levels import doubles, name_of, number_of
 from rerank.io.lines import TRUTH
 from rerank.io.options import whole
-from rerank.scorecard.questions import MISSING, Question, number_of, written
+from rerank.scorecard.questions import MISSING, Question
 
 # Signs of a formula, and of a text in one [Excel specifications and limits, Microsoft].
 LONGEST_FORMULA, LONGEST_LITERAL = 8192, 255
@@ -26,7 +27,7 @@ def sql(card: Any, table: str | None = None) -> str:
         column = before + _name(question.column)
         if question.sign == MISSING:
             return f"{column} IS NULL"
-        value = written(question.value)
+        value = name_of(question.value)
         if isinstance(question.value, str):
             if value in TRUTH:
                 raise InputError(
@@ -34,6 +35,8 @@ def sql(card: Any, table: str | None = None) -> str:
                     f"different ways; ask {question.column} = {TRUTH[value]:g}."
                 )
             value = "'" + _without_nul(value).replace("'", "''") + "'"
+        elif question.sign == "=" and len(each := _numbers(question)) > 1:
+            return f"{column} IN ({', '.join(map(name_of, each))})"
         return f"{column} {question.sign} {value}"
 
     return "\n  + ".join(f"CASE WHEN {asked(question)} THEN {own} ELSE 0 END" for question, own in _paid(card)) or "0"
@@ -54,6 +57,14 @@ def _paid(card: Any) -> list[tuple[Question, int]]:
     return [(question, own) for question, own in zip(card.questions, card.points) if own]
 
 
+def _numbers(question: Question) -> tuple[float | int, ...]:
+    """The numbers that answer a question for equality by yes."""
+    value = number_of(question.value) if isinstance(question.value, str) else question.value
+    if value is None:
+        return ()
+    return (value,) if isinstance(value, int) else doubles(value)
+
+
 def python(card: Any) -> str:
     """See :meth:`rerank.scorecard.Card.to_python`."""
     lines = ["def total(row):", "    points = 0"]
@@ -61,11 +72,13 @@ def python(card: Any) -> str:
         if question.sign == MISSING:
             when = "value is None or value != value"  # as NaN does
         elif question.sign != "=":
-            when = f"value is not None and value {question.sign} {written(question.value)}"
+            when = f"value is not None and value {question.sign} {name_of(question.value)}"
         else:
-            text = written(question.value)
-            number = number_of(text)
-            when = f"value == {text!r}" + ("" if number is None else f" or value == {written(number)}")
+            when, each = f"value == {name_of(question.value)!r}", _numbers(question)
+            if each:
+                read = "value" if each[0] == int(each[0]) else "float(value)"  # of decimals
+                equal = " or ".join(f"{read} == {name_of(one)}" for one in each)
+                when = f"({equal}) if hasattr(value, '__float__') else {when}"
         lines += [f"    value = row.get({question.column!r})", f"    if {when}:", f"        points += {own}"]
     return "\n".join([*lines, "    return points", ""])
 
@@ -92,13 +105,13 @@ def formula(card: Any, columns: Mapping[str, str] | Sequence[str] | None = None,
             return f'{cell}=""'
         # An empty cell equals 0, and any text is above any number; adding 0 makes a text an error.
         if question.sign != "=":
-            return f'IF({cell}="",FALSE,{cell}+0{question.sign}{written(question.value).upper()})'
-        text = written(question.value)
-        number = number_of(text)
-        same = f"EXACT({cell},{_literal(text)})"  # = takes capitals and small letters for equal
-        if number is None:
+            return f'IF({cell}="",FALSE,{cell}+0{question.sign}{name_of(question.value).upper()})'
+        same = f"EXACT({cell},{_literal(name_of(question.value))})"  # = takes capitals and small letters for equal
+        each = [f"{cell}+0={name_of(one).upper()}" for one in _numbers(question)]
+        if not each:
             return f"IF(ISTEXT({cell}),{same},FALSE)"
-        return f'IF({cell}="",FALSE,IF(ISTEXT({cell}),{same},{cell}+0={written(number).upper()}))'
+        equal = each[0] if len(each) == 1 else f"OR({','.join(each)})"
+        return f'IF({cell}="",FALSE,IF(ISTEXT({cell}),{same},{equal}))'
 
     found = "=" + ("+".join(f"IF({asked(question)},{own},0)" for question, own in _paid(card)) or "0")
     if len(found) > LONGEST_FORMULA:

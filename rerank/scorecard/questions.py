@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError, nearest
 from rerank.io.frames import are_dates, column, entries, names_of, numbers
-from rerank.io.lines import TRUTH, is_number, number
+from rerank.io.levels import Level, Places, counted, doubles, level_of, name_of, number_of
+from rerank.io.lines import is_number, number
 from rerank.io.options import real, whole
 
 Floats = NDArray[np.float64]
@@ -57,6 +58,8 @@ class Question:
             raise InputError(f"A question has the sign {self.sign!r}; it must be one of {', '.join(SIGNS)}, {MISSING}.")
         if self.sign == MISSING:
             object.__setattr__(self, "value", None)
+        elif self.sign == "=" and isinstance(level_of(self.value), int):  # a whole number that is no double
+            object.__setattr__(self, "value", str(self.value))
         elif isinstance(self.value, bool | np.bool_ | int | float | np.integer | np.floating):
             what = f"The value of a question about {self.column!r}"
             object.__setattr__(self, "value", real(what, float(self.value), -sys.float_info.max))
@@ -72,7 +75,7 @@ class Question:
             name = '"' + name.replace('"', '""') + '"'
         if self.sign == MISSING:
             return f"{name} {MISSING}"
-        value = written(self.value)
+        value = name_of(self.value)
         return f"{name} {self.sign} " + (f"'{value}'" if isinstance(self.value, str) and _is_odd(value) else value)
 
     @classmethod
@@ -99,7 +102,7 @@ class Question:
         if sign == "=":
             value = value.removeprefix("=").strip()
         try:
-            if math.isfinite(found := number(value)):
+            if math.isfinite(found := number(value)) and not (sign == "=" and isinstance(number_of(value), int)):
                 return cls(name, sign, found)
         except ValueError:
             pass
@@ -151,47 +154,37 @@ def _is_odd(text: str) -> bool:
     return other or any(sign in text for sign in (*SIGNS, MISSING))
 
 
-def number_of(text: str) -> float | None:
-    """The number that a text stands for in a column of numbers or truth values; None for other texts."""
-    try:
-        found = number(text)
-    except ValueError:
-        return TRUTH.get(text)
-    return found if math.isfinite(found) and written(found) == text else None
-
-
-def written(value: float | str | None) -> str:
-    """A value as a person writes it: ``60``, ``.5`` as ``0.5``, texts as they are."""
-    if isinstance(value, float):
-        return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
-    return str(value)
-
-
-COMPARED = {">=": np.greater_equal, "<=": np.less_equal, ">": np.greater, "<": np.less, "=": np.equal}
+COMPARED = {">=": np.greater_equal, "<=": np.less_equal, ">": np.greater, "<": np.less}
 
 
 def answered(questions: Sequence[Question], values: Any) -> list[Answers]:
     """Answers of the rows of one column to questions about it."""
     found = numbers(values)
-    texts = [] if found is not None else entries(values)
-    return [_answers(one, found, texts) for one in questions]
+    # Whole numbers that are no doubles are told apart as entries alone.
+    exact = found is None or bool((np.abs(found) >= 2.0**53).any())
+    each = entries(values) if exact else []
+    return [_answers(one, found, each) for one in questions]
 
 
-def _answers(question: Question, found: Floats | None, texts: list[Any]) -> Answers:
+def _answers(question: Question, found: Floats | None, each: list[Any]) -> Answers:
+    """By the column as numbers, or for equality by its entries where there are some."""
     sign, value = question.sign, question.value
-    if found is not None:
-        value = number_of(value) if isinstance(value, str) else value
-        if sign == MISSING:
-            return np.isnan(found)
-        # A text that is no number equals none; NaN is neither above nor below anything.
-        return np.asarray(COMPARED[sign](found, np.nan if value is None else value))
-    if sign == MISSING:
-        return np.array([one is None for one in texts], dtype=bool)
-    if sign == "=":  # of texts, and of numbers among texts and codes in quotes
-        return np.array([one is not None and str(one) == written(value) for one in texts], dtype=bool)
-    if any(one is not None for one in texts):
-        raise InputError(f"Column {question.column!r} holds texts, and the card asks whether {question}; give numbers.")
-    return np.zeros(len(texts), dtype=bool)
+    if value is None:
+        return np.isnan(found) if found is not None else np.array([one is None for one in each], dtype=bool)
+    if sign == "=":
+        if found is None or each:
+            places = Places([value])
+            return np.array([one is not None and places[one] is not None for one in each], dtype=bool)
+        own = number_of(value) if isinstance(value, str) else value
+        # A text that is no number equals none.
+        return np.isin(found, [] if own is None else doubles(own))
+    if found is None:
+        if any(isinstance(level_of(one), str) for one in each if one is not None):
+            raise InputError(
+                f"Column {question.column!r} holds texts, and the card asks whether {question}; give numbers."
+            )
+        found = np.array([np.nan if one is None else float(one) for one in each])
+    return np.asarray(COMPARED[sign](found, value))  # NaN is neither above nor below anything
 
 
 def rounded(low: float, high: float) -> float:
@@ -303,13 +296,18 @@ def _suggested(
     if given is not None:
         return [*(Question(name, ">=", cut) for cut in sorted(set(given))), *gaps]
     if levels.size == 2:
-        return [Question(name, "=", float(levels[1])), *gaps]
+        return [Question(name, "=", level_of(levels[1])), *gaps]
     if levels.size <= max_levels:
-        return [*(Question(name, ">=", float(level)) for level in levels[1:]), *gaps]
+        return [*(Question(name, ">=", min(_ends(level))) for level in levels[1:]), *gaps]
     places = np.searchsorted(rows, np.arange(1, many + 1) / (many + 1) * (rows[-1] - 1.0), "right")
     below = np.searchsorted(levels, np.unique(seen[places]))
-    pairs = [(float(levels[k]), float(levels[k + 1])) for k in below if k + 1 < levels.size]
+    pairs = [(max(_ends(levels[k])), min(_ends(levels[k + 1]))) for k in below if k + 1 < levels.size]
     return [*(Question(name, ">=", rounded(low, high)) for low, high in pairs), *gaps]
+
+
+def _ends(value: float) -> tuple[float, float]:
+    """A number as it is, and as files have it."""
+    return float(value), float(level_of(value))
 
 
 def _texts(name: str, found: list[Any], weight: Floats) -> list[Question] | str:
@@ -321,19 +319,20 @@ def _texts(name: str, found: list[Any], weight: Floats) -> list[Question] | str:
         return DATE
     if any(issubclass(kind, list | tuple | dict | set | np.ndarray) for kind in kinds):
         return OTHER
-    counts: dict[str, float] = {}
-    for one, rows in zip(found, weight.tolist()):
-        if one is not None:
-            counts[str(one)] = counts.get(str(one), 0.0) + rows
+    counts = counted((one, rows) for one, rows in zip(found, weight.tolist()) if one is not None)
     many = sum(counts.values())
     if len(counts) > 0.9 * many and many > LEAST_ROWS:
         return DATE if are_dates(counts) else OWN
     least = min(LEAST_ROWS, float(weight.sum()) / 50)
     frequent = [one for one, count in counts.items() if count >= least]
-    frequent = sorted(sorted(frequent, key=lambda one: (-counts[one], one))[:MOST_TEXTS])
+    frequent = sorted(sorted(frequent, key=lambda one: (-counts[one], _placed(one)))[:MOST_TEXTS], key=_placed)
     gaps = [Question(name, MISSING)] if len(seen) < len(found) else []
     if not gaps and (len(counts) == 1 or not frequent) and are_dates(counts):
         return DATE
     if len(counts) == 1 and not gaps:
         return CONSTANT
     return [*(Question(name, "=", one) for one in frequent), *gaps]
+
+
+def _placed(level: Level) -> tuple[float, str]:
+    return (0.0, level) if isinstance(level, str) else (float(level), "")

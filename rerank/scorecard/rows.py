@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from rerank.errors import InputError
 from rerank.io.arrays import check_qid, check_weights
 from rerank.io.frames import Frame, column, entries, is_frame, names_of, place_of, some_rows, without
+from rerank.io.levels import name_of
 from rerank.ranks.lists import lists_given, number_lists, weights_of_lists
 from rerank.ranks.present import present
 from rerank.scorecard.data import in_units
 from rerank.scorecard.kernels import Limits, cut_below
-from rerank.scorecard.questions import written
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +51,7 @@ class Rows:
             own = there.of(np.asarray(entries(people), dtype=object))
             if own.shape != relevant.shape:
                 raise InputError(f"people has {len(own)} entries for {relevant.size} rows; give one for each row.")
-            texts = [written(one) for one in own.tolist()]
+            texts = [name_of(one) for one in own.tolist()]
             kinds = tuple(sorted(set(texts)))
             codes = np.array([kinds.index(one) for one in texts], np.int64)
         if not relevant.any() or relevant.all():

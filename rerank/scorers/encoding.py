@@ -4,7 +4,6 @@ What is learned from the training rows is plain numbers and texts, so that it is
 """
 
 import datetime
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from numbers import Real
@@ -14,6 +13,7 @@ import numpy as np
 
 from rerank.errors import InputError
 from rerank.io.frames import are_dates, column, entries, numbers
+from rerank.io.levels import Level, Places, counted, name_of
 from rerank.scorers.base import Floats
 
 # A text gets a column of its own if it stands in so many rows and in that share of them; at most so many texts of a
@@ -42,16 +42,18 @@ class Numbers(NamedTuple):
 
 
 class Texts(NamedTuple):
-    """A column of texts: those with a column of their own; whether others, and gaps, have one."""
+    """A column of texts, or a category of numbers: the levels with a column of their own; whether others, and gaps,
+    have one.
+    """
 
     at: int
-    levels: list[str]
+    levels: list[Level]
     others: bool
     gaps: bool
 
     def names(self, name: str) -> list[str]:
         """Names of the encoded columns."""
-        each = [f"{name}={level}" for level in self.levels]
+        each = [f"{name}={name_of(level)}" for level in self.levels]
         return each + [f"{name} is another text"] * self.others + [f"{name} is missing"] * self.gaps
 
 
@@ -113,17 +115,17 @@ def _of_texts(j: int, found: list[Any]) -> Rule | str:
         return DATE
     if any(map(_is_container, _types(seen))):
         return OTHER_KIND
-    counts = Counter(map(str, seen))
+    counts = counted((one, 1.0) for one in seen)
     gaps = len(seen) < len(found)
     if len(counts) == 1 and not gaps:
         return DATE if are_dates(counts) else CONSTANT
     if len(counts) > NEARLY_ALL * len(seen) and len(seen) > LEAST_ROWS:
         return DATE if are_dates(counts) else OWN
     least = max(LEAST_ROWS, LEAST_SHARE * len(found))
-    frequent = [one for one, count in counts.items() if count >= least and len(one) <= LONGEST]
+    frequent = [one for one, count in counts.items() if count >= least and len(name_of(one)) <= LONGEST]
     if not frequent:
         return DATE if are_dates(counts) else RARE
-    kept = sorted(sorted(frequent, key=lambda one: (-counts[one], one))[:MOST_LEVELS])
+    kept = sorted(sorted(frequent, key=lambda one: (-counts[one], name_of(one)))[:MOST_LEVELS], key=name_of)
     return Texts(j, kept, len(kept) < len(counts), gaps)
 
 
@@ -146,16 +148,18 @@ def coded(X: Any, rules: Sequence[Rule], names: Sequence[str]) -> Iterator[tuple
             block = np.where(missing, rule.fill, values)[:, None]
             yield (np.column_stack([block, missing]) if rule.gaps else block), None
             continue
-        if values is not None and not mixed and not np.isnan(values).all():
+        places = Places(rule.levels)
+        if values is not None and not mixed and not places.numeric and not np.isnan(values).all():
             raise InputError(f"Column {name!r} held texts at the fit and holds numbers now; give texts.")
         found = entries(column(X, rule.at))
         if wrong := _no_texts(found):
             raise InputError(
                 f"Column {name!r} held texts at the fit and holds values of the type {wrong[0]} now; give texts."
             )
-        place, width = {level: j for j, level in enumerate(rule.levels)}, len(rule.names(name))
+        width = len(rule.names(name))
         other, gap = len(rule.levels) if rule.others else width, width - 1 if rule.gaps else width
-        codes = [gap if one is None else place.get(str(one), other) for one in found]
+        which = (gap if one is None else places[one] for one in found)
+        codes = [other if place is None else place for place in which]
         # The last row is that of a text that has no column.
         yield np.eye(width + 1, width), np.array(codes, dtype=np.intp)
 
@@ -171,7 +175,8 @@ def unseen(X: Any, rules: Sequence[Rule], names: Sequence[str]) -> list[str]:
     for rule in rules:
         if isinstance(rule, Texts) and not rule.others:
             found = [one for one in entries(column(X, rule.at)) if one is not None]
-            if not _no_texts(found) and (new := [text for text in map(str, found) if text not in rule.levels]):
+            places = Places(rule.levels)
+            if not _no_texts(found) and (new := [str(one) for one in found if places[one] is None]):
                 first = list(dict.fromkeys(new))
                 shown = ", ".join(repr(one[:40]) for one in first[:3]) + (", ..." if len(first) > 3 else "")
                 rows = "1 row holds a text" if len(new) == 1 else f"{len(new):,} rows hold texts"

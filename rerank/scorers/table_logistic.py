@@ -18,6 +18,7 @@ from sklearn.utils.validation import _num_samples, check_consistent_length, chec
 from rerank.errors import InputError
 from rerank.io.arrays import held
 from rerank.io.frames import is_frame
+from rerank.io.levels import level_of, name_of
 from rerank.io.options import real, whole
 from rerank.ranks.present import Present, present
 from rerank.ranks.rationals import unit
@@ -35,7 +36,7 @@ class TableLogistic(ClassifierMixin, BaseEstimator):
     are if the training rows have some. Columns of texts and categories: a column for each text that stands in 10
     training rows and in .5 % of them, the 50 most frequent ones at most; one for all other texts and one for gaps, if
     the training rows have any. A text that they do not hold counts as another text, or as none if there is no such
-    column; so does a gap. Dates, constant columns and columns with nearly a text for each row are left out. Then every
+    column; so does a gap. Equal numbers of a category are one level, whatever their type. Dates, constant columns and columns with nearly a text for each row are left out. Then every
     column is divided by its standard deviation, after its mean was taken off (not of sparse rows).
 
     Parameters
@@ -420,9 +421,10 @@ def _rule_in(body: Mapping[str, Any]) -> Rule:
     at, gaps = int(body["at"]), bool(body["gaps"])
     if "levels" not in body:
         return Numbers(at, float(_floats([body["fill"]], 1)[0]), gaps)
-    levels = list(map(str, body["levels"]))
-    short = 0 < len(levels) <= encoding.MOST_LEVELS and all(len(level) <= encoding.LONGEST for level in levels)
-    _that(short and levels == sorted(set(levels)), "levels are ascending texts")
+    levels = list(map(level_of, body["levels"]))
+    names = list(map(name_of, levels))
+    short = 0 < len(levels) <= encoding.MOST_LEVELS and all(len(name) <= encoding.LONGEST for name in names)
+    _that(short and names == sorted(set(names)), "levels are ascending texts or numbers")
     return Texts(at, levels, bool(body["others"]), gaps)
 
 

@@ -17,6 +17,7 @@ from rerank.errors.telling import Note
 from rerank.io.bounded import MAX_TEXT
 from rerank.io.columns import COMPLETE, Kind
 from rerank.io.labels import TwoLabels
+from rerank.io.levels import name_of
 from rerank.problem import Margin, digest
 from rerank.reranker.columns import Columns
 from rerank.reranker.describe import Result
@@ -191,8 +192,9 @@ def kinds_of(doc: ModelDocument) -> dict[str, Kind]:
         if table is None or table.rules_ is None:
             complete = range(len(names))
         else:
-            levels = {rule.at: getattr(rule, "levels", None) for rule in table.rules_}
-            found = {at: Kind(own is not None, known=frozenset(own or ())) for at, own in levels.items()}
+            levels = {rule.at: getattr(rule, "levels", ()) for rule in table.rules_}
+            texts = {at: [name_of(one) for one in own if not isinstance(one, float)] for at, own in levels.items()}
+            found = {at: Kind(bool(own), known=frozenset(own)) for at, own in texts.items()}
     found |= dict.fromkeys(complete, COMPLETE)
     return {names[j]: found[j] for j in sorted(found)}
 
