@@ -36,8 +36,9 @@ class TableLogistic(ClassifierMixin, BaseEstimator):
     are if the training rows have some. Columns of texts and categories: a column for each text that stands in 10
     training rows and in .5 % of them, the 50 most frequent ones at most; one for all other texts and one for gaps, if
     the training rows have any. A text that they do not hold counts as another text, or as none if there is no such
-    column; so does a gap. Equal numbers of a category are one level, whatever their type. Dates, constant columns and columns with nearly a text for each row are left out. Then every
-    column is divided by its standard deviation, after its mean was taken off (not of sparse rows).
+    column; so does a gap. Equal numbers of a category are one level, whatever their type. Dates, constant columns and
+    columns with nearly a text for each row are left out. Then every column is divided by its standard deviation, after
+    its mean was taken off (not of sparse rows).
 
     Parameters
     ----------
