@@ -72,7 +72,31 @@ LEDGER: dict[str, int] = {
 }
 
 # What is known to break the plan. It only shrinks: what is mended has to go from here too.
-OPEN: set[str] = set()
+OPEN: set[str] = {
+    "functions_too_large: formulations.card._add_questions",
+    "functions_too_large: formulations.compile.compile_model",
+    "functions_too_large: formulations.resolved_rank.build",
+    "functions_too_large: rerank.cli.fitting.fit",
+    "functions_too_large: rerank.cli.inputs.read_for",
+    "functions_too_large: rerank.cli.page.the_list",
+    "functions_too_large: rerank.cli.ranking.rank",
+    "functions_too_large: rerank.cli.searches.fuse",
+    "functions_too_large: rerank.io.parquet._table",
+    "functions_too_large: rerank.io.runs._triples",
+    "functions_too_large: rerank.io.svmlight.read_svmlight",
+    "functions_too_large: rerank.reranker.evidence.evidence_of",
+    "functions_too_large: rerank.reranker.files.document.document",
+    "functions_too_large: rerank.reranker.files.verify._fitted_again",
+    "functions_too_large: rerank.reranker.files.verify._impossible",
+    "functions_too_large: rerank.reranker.files.verify.verify",
+    "functions_too_large: rerank.reranker.first_stage.fit_first_stage",
+    "functions_too_large: rerank.reranker.fusion.choice.choose",
+    "functions_too_large: rerank.reranker.fusion.estimator.fit",
+    "functions_too_large: rerank.reranker.fusion.model._checked",
+    "functions_too_large: rerank.reranker.selection.reranker_cv._fit_on",
+    "functions_too_large: rerank.reranker.training.stated",
+    "functions_too_large: rerank.search.boxes.vertices.largest",
+}
 
 # Each row: these modules, and what they must not reach by any path of imports, with the reason.
 ARROWS = [
@@ -122,7 +146,12 @@ def between_rooms() -> dict[str, set[str]]:
 
 
 def circles_of_imports() -> set[str]:
-    return {" <-> ".join(sorted(group)) for group in circles(ours())}
+    """Circles of imports, those for annotations counted. A public name says for type checkers what it stands for."""
+    typed = {name: set[str]() for name in modules()}
+    for edge in edges():
+        if edge.target in modules() and not (edge.typed and edge.source in ("rerank", *PUBLIC_NAMES)):
+            typed[edge.source].add(edge.target)
+    return {" <-> ".join(sorted(group)) for group in circles(typed)}
 
 
 def imports_against_the_table() -> set[str]:
@@ -191,7 +220,56 @@ def private_attributes_touched() -> set[str]:
     return found
 
 
+MOST_LINES, MOST_BRANCHES = 60, 25  # of a function: more of either, and nobody can list its cases
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+BRANCHES = (ast.If, ast.For, ast.While, ast.Try, ast.IfExp, ast.comprehension)
+COMPILED = {"kernel", "inner", "njit"}
+
+
+def branches_of(function: ast.AST) -> int:
+    """Conditions, loops, handlers, comprehensions and further operands of ``and`` and ``or``, nested ones too."""
+    nodes = list(ast.walk(function))
+    return sum(isinstance(node, BRANCHES) for node in nodes) + sum(
+        len(node.values) - 1 for node in nodes if isinstance(node, ast.BoolOp)
+    )
+
+
+def lines_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Lines of the body, without its docstring."""
+    body = function.body[1:] if ast.get_docstring(function) is not None else function.body
+    return body[-1].end_lineno - body[0].lineno + 1 if body else 0
+
+
+def is_compiled(name: str, function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether numba compiles the function, or one that it makes; a module called kernel holds only such."""
+    names = {
+        ast.unparse(decorator).partition("(")[0]
+        for node in ast.walk(function)
+        if isinstance(node, FUNCTIONS)
+        for decorator in node.decorator_list
+    }
+    return bool(names & COMPILED) or name.endswith((".kernel", ".kernels"))
+
+
+def functions_too_large() -> set[str]:
+    return {
+        f"{name}.{node.name}"
+        for name in modules()
+        for node in ast.walk(tree(name))
+        if isinstance(node, FUNCTIONS) and not is_compiled(name, node)
+        if lines_of(node) > MOST_LINES or branches_of(node) > MOST_BRANCHES
+    }
+
+
+def sentences_searched() -> set[str]:
+    """Modules that look for words in a note: what depends on it has a kind (:class:`rerank.errors.telling.Note`)."""
+    asked = re.compile(r"(?<!for note )\bin note\b(?! in)|\bnote\.(startswith|endswith|find|index|count)\(")
+    return {name for name, path in modules().items() if asked.search(path.read_text(encoding="utf-8"))}
+
+
 CHECKS = [
+    functions_too_large,
+    sentences_searched,
     circles_of_imports,
     imports_against_the_table,
     rooms_without_a_rule,
@@ -313,7 +391,9 @@ def later():
 class Now:
     import h
 """
-    found = {(edge.target, edge.eager) for edge in edges_of("rerank.x", ast.parse(text), False)}
+    read = edges_of("rerank.x", ast.parse(text), False)
+    assert [edge.target for edge in read if edge.typed] == ["never"]
+    found = {(edge.target, edge.eager) for edge in read if not edge.typed}
     eager = {"a.b", "c", "rerank.ranks", "rerank.errors", "rerank.solvers.highs", "d", "h"}
     assert found == {(name, True) for name in eager} | {("e", False), ("f", False), ("rerank.io", False)}
     assert "rerank.errors" in reach("rerank.ranks") and "rerank.statistics" in reach("rerank.ranks")

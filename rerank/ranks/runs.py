@@ -15,6 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from rerank.errors import InputError, InputWarning
+from rerank.errors.telling import Note, of_kind
 from rerank.io.options import one_of, whole
 from rerank.io.page import Cells, Part, Readable, Words
 from rerank.io.runs import qrels_rows_of, run_rows_of, runs_by_name
@@ -319,12 +320,12 @@ def evaluate_runs(
     """
     found = compare_runs(runs, qrels, Terms(measures, gain, level, ties, precision))
     for note in found.notes:
-        if not note.endswith(IDLE):
+        if note not in of_kind(found.notes, IDLE):
             warnings.warn(note, InputWarning, stacklevel=2)
     return found
 
 
-IDLE = "which do not count."  # how a note ends that is no reason to look again
+IDLE = "idle"  # kind of a note that is no reason to look again
 
 
 def compare_runs(runs: Any, qrels: Any, terms: Terms) -> Evaluation:
@@ -339,7 +340,7 @@ def compare_runs(runs: Any, qrels: Any, terms: Terms) -> Evaluation:
         if one.n_missing:
             notes.append(f"{name} has nothing for {one.n_missing} of {len(one.queries)} judged queries, which count 0.")
         if one.n_unjudged:
-            notes.append(f"{name} has {one.n_unjudged} queries without a judgement, {IDLE}")
+            notes.append(Note(f"{name} has {one.n_unjudged} queries without a judgement, which do not count.", IDLE))
         notes += one.notes
     for (a, (queries, documents)), (b, (others, more)) in combinations(placed.items(), 2):
         common = int((queries & others).sum())

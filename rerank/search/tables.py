@@ -198,7 +198,7 @@ class RowTables(Flat):
 
         n, known = self.rows.shape[0], self._samples
         if n not in known:
-            known[n] = whole(self)
+            known[n] = whole(self.rows, self.lists)
         if most < n and most not in known:
             known[most] = sampled(known[n], most, np.random.default_rng(0))
         return known[min(most, n)]

@@ -25,6 +25,7 @@ class Edge:
     source: str
     target: str
     eager: bool
+    typed: bool = False  # under TYPE_CHECKING: it never runs, but whoever reads the source needs the other module
 
 
 @cache
@@ -44,33 +45,31 @@ def tree(name: str) -> ast.Module:
 
 
 def edges_of(name: str, parsed: ast.Module, package: bool) -> list[Edge]:
-    """Every import of a file. Those under TYPE_CHECKING are left out because they never run; a text that is the
-    name of a module counts, since such texts are given to ``importlib``.
-    """
+    """Every import of a file; a text that names a module counts, since such texts are given to ``importlib``."""
     here = name if package else name.rpartition(".")[0]
     found: list[Edge] = []
 
-    def visit(node: ast.AST, eager: bool) -> None:
+    def visit(node: ast.AST, eager: bool, typed: bool = False) -> None:
         if isinstance(node, ast.Import):
-            found.extend(Edge(name, alias.name, eager) for alias in node.names)
+            found.extend(Edge(name, alias.name, eager, typed) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             parts = here.split(".")
             base = ".".join(parts[: len(parts) - node.level + 1]) if node.level else ""
             base = ".".join(filter(None, [base, node.module]))
             for alias in node.names:
                 whole = f"{base}.{alias.name}"
-                found.append(Edge(name, whole if whole in modules() else base, eager))
+                found.append(Edge(name, whole if whole in modules() else base, eager, typed))
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             # `rerank/__init__` names what users import from it, and nobody inside imports these from there.
             if node.value in modules() and "." in node.value and name != "rerank":
                 found.append(Edge(name, node.value, False))
         elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
-            for child in node.orelse:
-                visit(child, eager)
+            for child in [*node.body, *node.orelse]:
+                visit(child, eager and child in node.orelse, child in node.body)
         else:
             inside = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
             for child in ast.iter_child_nodes(node):
-                visit(child, eager and not inside)
+                visit(child, eager and not inside, typed)
 
     visit(parsed, True)
     return found
@@ -85,11 +84,11 @@ def edges() -> tuple[Edge, ...]:
 
 
 @cache
-def imports(eager: bool = False) -> dict[str, set[str]]:
-    """Module to what it imports; with ``eager`` only what loading it imports."""
+def imports(eager: bool = False, typed: bool = False) -> dict[str, set[str]]:
+    """Module to what it imports; with ``eager`` only what loading it imports, with ``typed`` also for annotations."""
     found = defaultdict(set)
     for edge in edges():
-        if edge.eager or not eager:
+        if (edge.eager or not eager) and (typed or not edge.typed):
             found[edge.source].add(edge.target)
     return dict(found)
 

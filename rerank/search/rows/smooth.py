@@ -14,17 +14,13 @@ send them, in worker processes, too.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from rerank.problem.lists import Counts, Floats
 from rerank.search.compiled import inner, kernel, writable
 from rerank.search.rows.unit import descend, heaped
-
-if TYPE_CHECKING:
-    from rerank.search.tables import RowTables
-
 
 EXACT = 1e-6  # rows by which the count at a threshold may be off
 STEPS = 40  # of the search for a threshold at most
@@ -95,14 +91,14 @@ def smooth_lists(lists: Any, gain: Any, first_target: Any, target: Any, drop: An
     first_target[lists.begin.size - 1] = n
 
 
-def whole(t: RowTables) -> Sample:
-    """All rows."""
-    n, given, earning = t.rows.shape[0], t.lists, t.lists.paid.coef.size
+def whole(rows: Floats, given: Any) -> Sample:
+    """All rows (n, d) of tables, in their lists with what places earn."""
+    n, earning = rows.shape[0], given.paid.coef.size
     first_target, ahead = np.empty(given.begin.size, np.int64), np.zeros(given.begin.size - 1, np.int64)
     lists = SmoothLists(given.begin, np.empty(n), first_target, np.empty(earning + 1), np.empty(earning + 1), ahead)
     smooth_lists(writable(given), *lists[1:])
     used = int(lists.first_target[-1])
-    return Sample(t.rows, lists._replace(target=lists.target[:used].copy(), drop=lists.drop[:used].copy()))
+    return Sample(rows, lists._replace(target=lists.target[:used].copy(), drop=lists.drop[:used].copy()))
 
 
 def sampled(all_rows: Sample, most: int, rng: np.random.Generator) -> Sample:
