@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rerank.errors import InputError
+from rerank.io.arrays import check_matrix, plain_numbers
 from rerank.problem.lists import Counts, Floats, Indices, RankedList
 from rerank.problem.problem import Problem
 from rerank.ranks.evaluator import shown, shown_of_lists, won_pairs
 from rerank.ranks.lists import rows_by_list
+from rerank.ranks.row_gains import LARGEST
 from rerank.statistics import AUC, RankStatistic
 
 
@@ -159,6 +161,21 @@ def _lists_of_pairs(
     return found
 
 
+def _gains(gains: ArrayLike, statistic: RankStatistic) -> Floats:
+    """One finite number for each row, 0 or more but for pairs, small enough to be added up."""
+    found = plain_numbers(gains)
+    if found.ndim != 1 or not found.size or found.dtype.kind not in "biuf":
+        raise InputError(f"gains has the shape {found.shape} and the type {found.dtype}; give a number for each row.")
+    row_gains = found.astype(np.float64)
+    least = -np.inf if statistic.by_order else 0.0
+    if (bad := np.flatnonzero(~np.isfinite(row_gains) | (row_gains < least))).size:
+        wanted = "finite" if statistic.by_order else "finite and 0 or more"
+        raise InputError(f"gains holds {row_gains[bad[0]]:g} in row {bad[0]}, but gains are {wanted}; correct it.")
+    if np.abs(row_gains).max() > LARGEST:
+        raise InputError(f"gains go up to {np.abs(row_gains).max():.3g}, and sums of them overflow; divide them all.")
+    return row_gains
+
+
 def problem_of(
     X: ArrayLike,
     gains: ArrayLike,
@@ -193,7 +210,10 @@ def problem_of(
     InputError
         As :meth:`Problem.build`.
     """
-    row_gains, weights = np.asarray(gains, dtype=np.float64), query_weight or {}
+    row_gains, weights, shape = _gains(gains, statistic), query_weight or {}, np.shape(X)
+    if len(shape) != 2 or shape[0] != row_gains.size:
+        raise InputError(f"X has the shape {shape}, and there are {row_gains.size} gains; give a row for each.")
+    X = check_matrix(X) if shape[1] else np.empty(shape)
     names, rows = zip(*rows_by_list(qid, row_gains.size))
     none = [np.empty(0)] * len(rows)
     sides = [row_gains[own] for own in rows], none, none, [float(weights.get(name, 1.0)) for name in names]

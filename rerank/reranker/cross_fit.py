@@ -56,6 +56,9 @@ def staged(data: Data, task: Task, clock: Clock | None = None) -> Staged | None:
         seen = "the first stage's scores cannot be out-of-fold: they are of rows that it has seen."
         return Staged(stage, scores, notes=() if asked_folds(task) < 2 else (f"{where}, so that {seen}",))
     fold, held_out = fold_of(data, folds, task.seed), np.empty(data.y.size)
+    if any(np.ptp(data.y[fold != k]) == 0 for k in range(folds)):
+        seen = "the first stage's scores are of rows that it has seen; more rows, or cross_fit=False, leave this out."
+        return Staged(stage, scores, notes=(f"Without one of the {folds} folds all labels are equal, so that {seen}",))
     for k in range(folds):
         taken = working_time() - began
         if clock is not None and clock.remaining < taken:

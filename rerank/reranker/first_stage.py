@@ -219,7 +219,16 @@ def fit_first_stage(
         if thawed(estimator) is not estimator:
             raise InputError(f"The first stage {name} is frozen and not fitted; fit it first, or do not freeze it.")
         with np.errstate(over="ignore", invalid="ignore"):  # a score that is not finite is refused below
-            estimator = fitted(estimator, seen, y, qid, sample_weight)
+            try:
+                estimator = fitted(estimator, seen, y, qid, sample_weight)
+            except (ArithmeticError, ValueError) as error:  # LinAlgError is a ValueError
+                if not named or isinstance(error, InputError):
+                    raise
+                why = (str(error).splitlines() or [type(error).__name__])[0][:90]
+                raise InputError(
+                    f"The first stage {name} cannot be fitted to these rows ({why}); scale columns of very large or "
+                    "small numbers, or choose another first_stage."
+                ) from error
     last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
     if getattr(last, "degenerate_", False):
         raise InputError(

@@ -261,7 +261,13 @@ class LinearRanker(BaseEstimator):
     def _protected(work: Callable[..., Answer], *arguments: Any) -> Answer:
         """Work in a thread, where Ctrl-C breaks no compiled code; time limits do not count compiling."""
         watch()
-        return unbroken(lambda: work(*arguments))
+        try:
+            return unbroken(lambda: work(*arguments))
+        except (ArithmeticError, np.linalg.LinAlgError) as error:
+            raise InputError(
+                f"The columns of X are too large, too small or too far apart in size to be fitted ({error}); scale "
+                "them, or leave out the extreme ones."
+            ) from error
 
     def _keep(self, found: Solution) -> None:
         # The state for the next solve may be as large as the rows: it is kept only if it is used.

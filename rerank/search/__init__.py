@@ -42,6 +42,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rerank.errors import InputError
 from rerank.errors.stops import limited, protected, unbroken
 from rerank.io.options import one_of
 from rerank.problem import Problem
@@ -108,9 +109,11 @@ def solve(
     Raises
     ------
     InputError
-        If there are more pairs of rows than fit into memory, or the checkpoint belongs to a search of other data or
-        options, is damaged, or cannot be written.
+        If there is no column whose weight could change, there are more pairs of rows than fit into memory, or the
+        checkpoint belongs to a search of other data or options, is damaged, or cannot be written.
     """
+    if problem.n_features <= int(problem.anchored):
+        raise InputError("The problem has no column whose weight could change; give X at least one that varies.")
     workers = Workers(n_jobs)
     points = node_limit == 0 and checkpoint is None
 

@@ -229,7 +229,10 @@ def sorted_by_list(values: Floats, sizes: Counts) -> Floats:
 def sums(values: Floats, sizes: Counts) -> Floats:
     """Sum over each list, correctly rounded; the values stand list by list."""
     listed, ends = values.tolist(), np.cumsum(sizes).tolist()
-    return np.array([math.fsum(listed[begin:end]) for begin, end in zip([0, *ends], ends)])
+    try:
+        return np.array([math.fsum(listed[begin:end]) for begin, end in zip([0, *ends], ends)])
+    except OverflowError:
+        raise InputError("The gains are so large that their sum is no double; divide them all by a number.") from None
 
 
 def _checked(n: int, gains: ArrayLike) -> Floats:

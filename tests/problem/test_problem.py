@@ -2,10 +2,12 @@
 
 import copy
 import itertools
+import math
 import pickle
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +25,7 @@ from rerank.ranks import evaluate
 from rerank.ranks.positions import snap
 from rerank.reranker.first_stage import affine
 from rerank.search import solve
-from rerank.statistics import Window, parse
+from rerank.statistics import Window, ideal, parse
 from tests.cases.examples import SEEDS, examples
 from tests.cases.refuses import refuses
 from tests.cases.search import drawn_lists
@@ -356,3 +358,26 @@ def test_corrections_are_valued_with_their_score():
 @pytest.mark.parametrize("weights", [np.zeros(3), np.zeros((2, 4)), np.full((1, 3), np.nan)])
 def test_weights_of_another_shape_are_refused(weights):
     refuses("3 for each value", values_at, drawn_lists(0, 3, 8, 3, "auc"), weights)
+
+
+@pytest.mark.parametrize("statistic", ["dcg", "pairs"])
+@pytest.mark.parametrize(
+    ("X", "gains", "words"),
+    [
+        ([["a"], ["b"]], [0, 1], "every entry must be a number"),
+        ([[1.0], [math.nan]], [0, 1], "NaN"),
+        ([[1.0], [2.0]], ["u", "v"], "give a number for each row"),
+        ([[1.0], [2.0]], [0, math.nan], "gains holds nan in row 1"),
+        ([[1.0], [2.0]], [0, 1e308], "sums of them overflow; divide them all"),
+        ([[1.0], [2.0]], [0, 1, 1], "give a row for each"),
+        ([1.0, 2.0], [0, 1], "give a row for each"),
+        ([], [], "give a number for each row"),
+    ],
+)
+def test_a_problem_of_no_numbers_is_refused(X: Any, gains: Any, words: str, statistic: str) -> None:
+    refuses(words, problem_of, X, gains, parse(statistic))
+
+
+def test_what_has_no_column_is_not_searched_and_no_sum_of_gains_overflows() -> None:
+    refuses("no column whose weight could change", solve, problem_of(np.empty((3, 0)), [0, 1, 1], parse("dcg")))
+    refuses("their sum is no double; divide", ideal, parse("dcg"), 3, [1.5e308] * 3)

@@ -1,13 +1,20 @@
 """Numbers that a double can just hold, or no longer: every one is fitted, or refused in one sentence."""
 
+import contextlib
 import re
+import warnings
+from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from rerank import Reranker, load
-from rerank.errors import InputError
+from rerank.errors import InputError, RerankError
+from rerank.problem import problem_of
 from rerank.ranks import evaluate
+from rerank.search import solve
 from rerank.statistics import InLists, Window, parse
 
 N = 40
@@ -67,3 +74,29 @@ def test_a_column_whose_range_is_beyond_all_is_ranked_explained_and_no_number_of
     np.testing.assert_allclose(est.coef_ * [1.0, 2.0**20, 1.0], tame.coef_, rtol=1e-9)
     assert len(est.result_.notes) == len(tame.result_.notes)
     est.contributions(wide)
+
+
+SIZES = [1e-310, 1e-200, 1e-8, 1.0, 1.0, 1e15, 1e150, 1e300, 1e308]
+STATISTICS = ["dcg", "auc", "precision@3", "pairs", "ndcg@5"]
+STAGES = ["logistic", "ranksvm", "toppush", "robirank", "logistic+squares", "logistic+head20", None]
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from(STATISTICS), st.sampled_from(STAGES), st.sampled_from([None, 0.1]))
+def test_whatever_the_table_a_fit_ends_or_says_what_to_do(seed: int, stat: str, stage: Any, radius: Any) -> None:
+    """Few rows, grades, lists, and columns whose sizes are far apart: folds may hold one label alone."""
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(2, 14)), int(rng.integers(1, 4))
+    X = np.clip(rng.normal(size=(n, d)), -1.7, 1.7) * rng.choice(SIZES, d)
+    y, qid = rng.integers(0, 3, n), rng.integers(0, 3, n) if seed % 2 else None
+    with warnings.catch_warnings(), contextlib.suppress(RerankError):
+        warnings.simplefilter("ignore")
+        Reranker(stat, first_stage=stage, radius=radius, node_limit=50).fit(X, y, qid=qid)
+    with contextlib.suppress(RerankError):
+        solve(problem_of(X, y * rng.choice([1.0, 1e-310, 1e290]), parse(stat), qid=qid), node_limit=50)
+
+
+def test_where_a_rest_of_the_folds_has_one_label_the_scores_are_of_rows_seen() -> None:
+    X, y = np.array([[1.0], [1.0], [-1.0]]), [3, 0, 1]
+    found = Reranker("dcg", radius=0.1).fit(X, y, qid=["q2", "q1", "q1"])
+    assert any("all labels are equal" in note for note in found.result_.notes)

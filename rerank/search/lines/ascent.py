@@ -93,8 +93,11 @@ class Ascent:
         covariance = self.tables.spread
         size = np.sqrt(np.diag(covariance))
         scale = np.where(size > 1e-9 * size.max(initial=1e-300), 1.0 / np.maximum(size, 1e-300), 0.0)
+        correlation = covariance * np.outer(scale, scale)
+        if not np.isfinite(correlation).all():  # columns too far apart in size: climbs along columns as they are
+            covariance, correlation, scale = (np.eye(scale.size), np.eye(scale.size), np.ones(scale.size))
         if self._free:
-            values, vectors = np.linalg.eigh(covariance * np.outer(scale, scale))
+            values, vectors = np.linalg.eigh(correlation)
             some = values > RIDGE * values[-1]
             basis = scale[:, None] * vectors[:, some] / np.sqrt(values[some])
         else:

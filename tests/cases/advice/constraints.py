@@ -4,9 +4,13 @@
 
 from fractions import Fraction
 
+import numpy as np
+
+from rerank import Reranker
 from rerank.certificate import certify
 from rerank.problem import Problem, WeightRow, problem_of
-from rerank.statistics import parse
+from rerank.search import solve
+from rerank.statistics import ideal, parse
 from tests.cases.advice import FRAME, Row, X, Y, fit, proved
 
 
@@ -22,8 +26,33 @@ def limited(side, limits) -> Problem:
     return problem_of(X, Y.astype(float), parse("precision@5"), limits=limits, rows=rows)
 
 
+def stated(rows=X, gains=Y, statistic="dcg"):
+    return problem_of(rows, np.asarray(gains, dtype=float), parse(statistic)).X.shape == X.shape
+
+
+def seen(**options):
+    return Reranker("dcg", radius=0.1, **options).fit([[1.0], [1.0], [-1.0]], [3, 0, 1], qid=["v", "u", "u"])
+
+
 WIDE = FRAME.assign(**{"blood sugar": -FRAME["b"]})
 ROWS = {
+    "gains holds {} in row {}, but gains are {}; correct it": Row(lambda: stated(gains=-Y), stated),
+    "gains has the shape {} and the type {}; give a number for each row": Row(
+        lambda: problem_of(X, ["u"] * len(Y), parse("dcg")), stated
+    ),
+    "and there are {} gains; give a row for each": Row(lambda: stated(X[1:]), stated),
+    "gains go up to {}, and sums of them overflow; divide them all": Row(
+        lambda: stated(gains=Y * 1.5e308), lambda: stated(gains=Y * 1.5e308 / 1e20)
+    ),
+    "The gains are so large that their sum is no double; divide them all by a number": Row(
+        lambda: ideal(parse("dcg"), 3, [1.5e308] * 3), lambda: ideal(parse("dcg"), 3, [1.5e288] * 3) > 0
+    ),
+    "no column whose weight could change; give X at least one that varies": Row(
+        lambda: solve(problem_of(X[:, :0], Y, parse("dcg"))), lambda: solve(problem_of(X, Y, parse("dcg"))).closed
+    ),
+    "scores are of rows that it has seen; more rows, or cross_fit=False, leave this out": Row(
+        lambda: seen(), lambda: seen(cross_fit=False).result_.value > 0
+    ),
     "it must be a list of texts such as 'age >= 2 * income', by column names": Row(
         lambda: fit(FRAME, constraints=3), lambda: kept("a >= 2 * b")
     ),

@@ -132,6 +132,11 @@ def large(path="large.parquet", columns=130):
     return path
 
 
+def nested(path="nested.parquet"):
+    pyarrow.parquet.write_table(pa.table({"a": [1.0, 2.0], "l": [[1], [2]], "q": ["u", "v"]}), path)
+    return path
+
+
 def first_rows(source, path="few.parquet"):
     few = next(pyarrow.parquet.ParquetFile(source).iter_batches(9))
     pyarrow.parquet.write_table(pa.Table.from_batches([few]), path)
@@ -169,8 +174,11 @@ TABLES = {
             and len(read_csv(write("i.csv", "hit,a\n0,3\n"), label="hit")) == 1
         ),
     ),
+    "holds lists or records; name another one": Row(
+        lambda: read_table(nested(), qid="l"), lambda: read_table(nested(), qid="q").X.shape == (2, 1)
+    ),
     (
-        "has {} rows of {} features, over {} cells; choose fewer columns with features",
+        "has {} rows of {} features, with texts over {} cells; choose fewer columns with features",
         "or write the rows that count, or a sample, to a file of their own",
     ): Row(
         lambda: read_table(large()),

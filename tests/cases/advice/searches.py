@@ -579,7 +579,7 @@ LIMITS = {
     "rerank: There is not enough memory for this; pass a smaller table or fewer candidates": Row(
         lambda: ranked_on_small_machine(40), lambda: ranked_on_small_machine(30).exit_code == 0
     ),
-    "and joblib does not begin it anew; call again, with fewer workers if memory ended": Row(
+    "their jobs are done again {}, with the same result. Ask for fewer workers if memory ended": Row(
         lambda: with_workers(2), lambda: with_workers(1).result_.nodes > 0
     ),
     "do not use this result, and take solver='search' if a solver reported it": Row(

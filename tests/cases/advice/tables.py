@@ -225,6 +225,10 @@ CSV = {
     "stands over {}; give every column its own name": Row(
         lambda: csv("hit,a,a\n0,1,5\n", label="hit"), lambda: csv("hit,a,b\n0,1,5\n", label="hit").X.shape == (1, 2)
     ),
+    "has {} characters; shorten it to at most {}": Row(
+        lambda: csv(f"hit,{'a' * 10_001}\n0,1\n", label="hit"),
+        lambda: csv(f"hit,{'a' * 10_000}\n0,1\n", label="hit").X.shape == (1, 1),
+    ),
     "is named twice; name each column once": Row(
         lambda: read_csv(table_file(), label="hit", features=["a", "a"]),
         lambda: read_csv(table_file(), label="hit", features=["a"]).X.shape == (40, 1),
@@ -444,7 +448,10 @@ SVMLIGHT = {
         },
     ),
     "over {} cells as a dense table; choose fewer columns before reading it": Row(
-        lambda: svm("1 1:1 2000000000:2\n0 1:3\n"), lambda: svm("1 1:1\n0 1:3\n").X.shape == (2, 1)
+        lambda: svm("1 1:1\n0 1:3\n", n_features=2_000_000_000), lambda: svm("1 1:1\n0 1:3\n").X.shape == (2, 1)
+    ),
+    "in a svmlight file; name its features f1, f2 and so on": Row(
+        lambda: svm("1 1:1\n0 1:3\n", features=["a"]), lambda: svm("1 1:1\n0 1:3\n", features=["f1"]).X.shape == (2, 1)
     ),
     "write it as qid:7": Row(lambda: svm("1 qid: 1:5\n"), lambda: svm("1 qid:7 1:5\n").qid.tolist() == ["7"]),
     "write CSV instead": Row(
