@@ -101,17 +101,52 @@ def weaviate(text: str, lists: Lists) -> dict[str, float]:
 
 
 def mongodb(text: str, lists: Lists) -> dict[str, float]:
-    """Scores of ``$scoreFusion``: the mean over the pipelines of weight times minMaxScaler, in doubles."""
-    stage = json.loads(text)["$scoreFusion"]
-    total: dict[str, float] = {}
-    for name, pipeline in stage["input"]["pipelines"].items():
-        found = lists[name][: pipeline[-1]["$limit"]]
-        scores = [score for _, score in found]
-        for doc, score in found:
-            low, high = min(scores), max(scores)
-            share = 1.0 if high == low else (score - low) / (high - low)
-            total[doc] = total.get(doc, 0.0) + stage["combination"]["weights"][name] * share / len(lists)
-    return total
+    """The aggregation in doubles, stage by stage, as the server documents them."""
+
+    def value(of: Any, row: Mapping[str, Any]) -> Any:
+        if isinstance(of, str):
+            return row[of.removeprefix("$")] if of.startswith("$") else of
+        if not isinstance(of, dict):
+            return of
+        (operator, given), *_ = of.items()
+        if operator in ("$literal", "$meta"):
+            return given if operator == "$literal" else row["meta"][given]
+        known: dict[str, Callable[..., Any]] = {
+            "$subtract": lambda a, b: a - b,
+            "$multiply": lambda a, b: a * b,
+            "$eq": lambda a, b: a == b,
+        }
+        if operator == "$cond":
+            return value(given[1] if value(given[0], row) else given[2], row)
+        one, other = (value(part, row) for part in given)
+        return one / other if operator == "$divide" else known[operator](one, other)
+
+    def of_stages(stages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        names = [named["$project"]["run"]["$literal"] for named in stages if "run" in named.get("$project", {})]
+        rows: list[dict[str, Any]] = []
+        for ((operator, given),) in (stage.items() for stage in stages):
+            if operator == "$search":
+                rows = [{"_id": doc, "meta": {"searchScore": score}} for doc, score in lists[names[0]]]
+            elif operator == "$limit":
+                rows = rows[:given]
+            elif operator == "$project":
+                rows = [{"_id": row["_id"]} | {name: value(of, row) for name, of in given.items()} for row in rows]
+            elif operator == "$setWindowFields":
+                for name, of in given["output"].items():
+                    ((least, field),) = of.items()
+                    found = [row[field.removeprefix("$")] for row in rows]
+                    for row in rows:
+                        row[name] = (min if least == "$min" else max)(found)
+            elif operator == "$unionWith":
+                rows += of_stages(given["pipeline"])
+            elif operator == "$group":
+                total: dict[str, float] = {}
+                for row in rows:
+                    total[row["_id"]] = total.get(row["_id"], 0.0) + row["part"]
+                rows = [{"_id": doc, "fused": fused} for doc, fused in total.items()]
+        return rows
+
+    return {row["_id"]: row["fused"] for row in of_stages(json.loads(text))}
 
 
 def vespa(text: str, lists: Lists) -> dict[str, float]:

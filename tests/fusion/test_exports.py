@@ -1,11 +1,15 @@
 """Exports beside emulations of the engines' documented arithmetic, which read the text that is pasted."""
 
+import re
+
 import numpy as np
 import pytest
 
 from benchmarks.fusion.engines import ENGINES, NORMALISERS, same_orders
-from rerank.fusion import FusionModel
+from rerank.errors import NotSupportedError
+from rerank.fusion import FusionModel, export
 from rerank.reranker.fusion.exports import TARGETS
+from tests.cases.refuses import refuses
 from tests.fusion import naive
 
 WAYS = [(engine, name) for engine, names in NORMALISERS.items() for name in names]
@@ -23,6 +27,36 @@ def test_an_engine_orders_the_first_ten_documents_as_the_model(engine, name):
     model = FusionModel(("r0", "r1"), np.array([0.63, 0.37]), name, depth=15)
     same, compared = same_orders(model, engine, runs)
     assert compared >= 50 and same >= 0.99 * compared
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_names_of_runs_are_one_word_of_an_export(engine):
+    """A comment, a path of fields or a key is not what a name says."""
+    for name in ("b\n; alpha = 0.5 #", "a.b", "$c", "x, y", ""):
+        given = FusionModel((name, "c"), np.array([0.6, 0.4]), "minmax", depth=7)
+        plain = export(FusionModel(("b", "c"), given.weights, "minmax", depth=7), engine)
+        if engine == "vespa":
+            with pytest.raises(NotSupportedError, match="name runs with letters"):
+                export(given, engine)
+            continue
+        text = export(given, engine)
+        assert len(text.splitlines()) == len(plain.splitlines())
+        if engine != "weaviate":
+            keys = re.compile(r'"([^"]*)":')
+            assert keys.findall(text) == keys.findall(plain)
+
+
+@pytest.mark.parametrize("weights", [[0.6, 0.4], (0.6, 0.4), {"c": 0.4, "a": 0.6}], ids=repr)
+def test_weights_may_be_a_sequence_or_by_name(weights):
+    given, plain = (FusionModel(["a", "c"], own, "minmax") for own in (weights, np.array([0.6, 0.4])))
+    assert all(export(given, engine) == export(plain, engine) for engine in TARGETS)
+
+
+@pytest.mark.parametrize("weights", [[0, 0], [1], [1, np.nan], ["a", "b"], None, 1.0, {"a": 1}], ids=repr)
+def test_weights_that_fuse_nothing_are_refused(weights):
+    refuses("weights is .*not all 0", FusionModel, ("a", "c"), weights, "minmax")
+    refuses("'code'.*not all 0", FusionModel, ("a", "c"), [1, 1], "minmax", kinds={"code": weights})
+    refuses("did you mean 'minmax'", FusionModel, ("a", "c"), [1, 1], "min-max")
 
 
 def test_one_hit_counts_as_the_best_of_its_run():

@@ -3,7 +3,7 @@
 Elasticsearch has a ``linear`` retriever, whose normalisers are none, minmax and l2_norm, and an ``rrf`` retriever,
 whose parts have weights since 9.2. OpenSearch has pipelines with a ``normalization-processor`` (min_max and l2) and a
 ``score-ranker-processor`` (rrf, with weights since 3.1). Vespa has ``normalize_linear`` and ``reciprocal_rank`` in the
-global phase, Weaviate ``alpha`` for two runs, MongoDB ``$scoreFusion``. None has the standard scores of this package:
+global phase, Weaviate ``alpha`` for two runs, MongoDB aggregations. None has the standard scores of this package:
 those of OpenSearch are cut below and divide by n - 1. ``python -m benchmarks.fusion.engines`` computes what the engines
 document, in single precision, and compares the orders.
 """
@@ -107,7 +107,7 @@ def opensearch(model: FusionModel) -> dict[str, Any]:
     processor = {"normalization-processor": {"normalization": {"technique": technique}, "combination": combination}}
     if not technique:
         processor = {"score-ranker-processor": {"combination": combination | _constant(model, "OpenSearch")}}
-    told = f"sub-queries in this order: {', '.join(model.names)}; pagination_depth {model.depth or WINDOW}"
+    told = f"sub-queries in this order: {', '.join(map(_word, model.names))}; pagination_depth {model.depth or WINDOW}"
     return {"description": told, "phase_results_processors": [processor]}
 
 
@@ -117,24 +117,35 @@ def weaviate(model: FusionModel) -> str:
     if len(model.names) != 2:
         raise _cannot("Weaviate", f"{len(model.names)} runs", "fuse one search by keywords and one by vectors")
     first, second = (model.weights / model.weights.sum()).tolist()
+    keywords, vectors = map(_word, model.names)
     return (
         f"# fusionType relativeScoreFusion, limit {model.depth or WINDOW}; alpha is the weight of the vector search.\n"
-        f"# If that is {model.names[1]}: alpha = {second!r}\n# If that is {model.names[0]}: alpha = {first!r}"
+        f"# If that is {vectors}: alpha = {second!r}\n# If that is {keywords}: alpha = {first!r}"
     )
 
 
-def mongodb(model: FusionModel) -> dict[str, Any]:
-    """A ``$scoreFusion`` stage; put your own stages into the pipeline of each run."""
-    _plain(model, "MongoDB", {"minmax": "minMaxScaler"})
-    limited: list[dict[str, Any]] = [{"$search": {}}, {"$limit": model.depth or WINDOW}]
-    pipelines = dict.fromkeys(model.names, limited)
-    weights = dict(zip(model.names, model.weights.tolist()))
-    return {
-        "$scoreFusion": {
-            "input": {"pipelines": pipelines, "normalization": "minMaxScaler"},
-            "combination": {"weights": weights, "method": "avg"},
-        }
-    }
+def mongodb(model: FusionModel) -> list[dict[str, Any]]:
+    """The stages of an aggregation; put your own search in the place of each ``$search``, and your collection's name.
+
+    ``$scoreFusion`` is not used: its ``minMaxScaler`` gives 0 where all scores of a run are equal, and takes no name
+    that has a dot or begins with a dollar sign.
+    """
+    _plain(model, "MongoDB", {"minmax": ""})
+    span = {"$subtract": ["$high", "$low"]}
+    share = {"$cond": [{"$eq": [span, 0]}, 1, {"$divide": [{"$subtract": ["$score", "$low"]}, span]}]}
+    ends = {"low": {"$min": "$score"}, "high": {"$max": "$score"}}
+    first, *others = [
+        [
+            {"$search": {}},
+            {"$limit": model.depth or WINDOW},
+            {"$project": {"run": {"$literal": name}, "score": {"$meta": "searchScore"}}},
+            {"$setWindowFields": {"output": ends}},
+            {"$project": {"part": {"$multiply": [weight, share]}}},
+        ]
+        for name, weight in zip(model.names, model.weights.tolist())
+    ]
+    joined = [{"$unionWith": {"coll": "YOUR COLLECTION", "pipeline": one}} for one in others]
+    return [*first, *joined, {"$group": {"_id": "$_id", "fused": {"$sum": "$part"}}}, {"$sort": {"fused": -1}}]
 
 
 def _plain(model: FusionModel, engine: str, names: Mapping[str, str]) -> str:
@@ -186,9 +197,8 @@ def vespa(model: FusionModel) -> str:
 def formula(model: FusionModel) -> str:
     """The fused score as a sum, and what its parts mean."""
     name = model.normaliser
-    # Names that are more than a word are quoted, so that each is one word of one line.
-    runs = [run if re.fullmatch(r"[\w.-]+", run) else json.dumps(run) for run in model.names]
-    terms = _sum(model, [run if name == "none" else f"{name}({run})" for run in _curved(model, runs)])
+    runs = _curved(model, list(map(_word, model.names)))
+    terms = _sum(model, [run if name == "none" else f"{name}({run})" for run in runs])
     meaning = MEANINGS[name].replace("k +", f"{spelled(float(model.k))} +")
     gap = "0" if name in ("minmax", "rank") and model.missing == "lowest" else GAPS[model.missing]
     gap += ", and at most 0" if name == "l2" and model.missing == "lowest" else ""
@@ -197,6 +207,11 @@ def formula(model: FusionModel) -> str:
     argument = "x" if name == "sigmoid" else "run"
     said = f"{name}({argument}) is {meaning}." if name != "none" else "The scores are not normalised."
     return f"fused = {terms}\n{said}\nA document that a run does not have gets {gap}.{depth}"
+
+
+def _word(name: str) -> str:
+    """The name of a run as one word of one line: quoted if it is more than a word."""
+    return name if re.fullmatch(r"[\w.-]+", name) else json.dumps(name)
 
 
 def _curved(model: FusionModel, names: Sequence[str]) -> list[str]:

@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rerank.errors import InputError, InputWarning, nearest
+from rerank.errors import InputError, InputWarning, nearest, unknown
 from rerank.io.atomic import writing
 from rerank.io.bounded import parsed_json, plain, read_bytes
 from rerank.io.frames import is_frame
@@ -69,6 +69,30 @@ class FusionModel:
     about: Mapping[str, Any] = field(default_factory=dict)
     curves: Floats | None = None
     kinds: Mapping[str, Floats] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Weights as arrays; a sentence for those that fuse nothing."""
+        for field_name, name in (("normaliser", NORMALISERS), ("missing", MISSING)):
+            if getattr(self, field_name) not in name:
+                raise unknown(field_name, getattr(self, field_name), name)
+        weights = self._weights(self.weights, "weights")
+        kinds = {kind: self._weights(own, f"kinds[{kind!r}]") for kind, own in self.kinds.items()}
+        for name, value in (("names", tuple(self.names)), ("weights", weights), ("kinds", kinds)):
+            object.__setattr__(self, name, value)
+
+    def _weights(self, given: Any, what: str) -> Floats:
+        """A weight of each run, in the order of the names, which a mapping may have."""
+        told = [given.get(name) for name in self.names] if isinstance(given, Mapping) else given
+        try:
+            found = np.asarray(told, dtype=np.float64)
+        except (TypeError, ValueError):
+            found = np.empty(0)
+        if found.shape != (len(self.names),) or not (np.isfinite(found).all() and found.any()):
+            raise InputError(
+                f"{what} is {given!r:.80}; give a finite number for each of the runs {', '.join(map(str, self.names))} "
+                "that are not all 0."
+            )
+        return found
 
     def of_kind(self, kind: str) -> Self:
         """The model of the queries of a kind alone; that of all queries for a kind without weights of its own."""
