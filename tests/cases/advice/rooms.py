@@ -325,8 +325,8 @@ FUSIONS = {
         lambda: fuse({1: RUN, "b": OTHER}), lambda: fuse({"1": RUN, "b": OTHER})
     ),
     "is {}; give a finite number for each of the runs {} that are not all 0": Row(
-        lambda: FusionModel(("a", "b"), [0, 0], "minmax"),
-        lambda: FusionModel(("a", "b"), [0, 1], "minmax").names == ("a", "b"),
+        lambda: fusion.FusionModel(("a", "b"), [0, 0], "minmax"),
+        lambda: fusion.FusionModel(("a", "b"), [0, 1], "minmax").names == ("a", "b"),
     ),
     "scores has shape {}; give a row for each document and a column for each of the {} runs: {}": Row(
         lambda: fuse().fuse_arrays([[1.0]]), lambda: fuse().fuse_arrays([[1.0, 2.0], [2.0, 1.0]]).size == 2
