@@ -85,7 +85,7 @@ for normaliser in ("minmax", "rank"):
     free[normaliser] = ScoreFusion(STAT, normalise=normaliser, radius=None, cv=None, margin=1e-9).fit(runs, qrels)
     weights, result = free[normaliser].weights_, free[normaliser].result_
     print(f"{normaliser:<7}", ", ".join(f"{name} {weight:.4f}" for name, weight in weights.items()))
-    print(f"        {STAT} {result.statistic:.6f}, bound {result.bound:.6f}, gap {result.gap:.1g}: {result.status}")
+    print(f"        {STAT} {result.statistic:.6f}; value {result.value:.6f}, bound {result.bound:.6f}: {result.status}")
 print(result.message)
 
 # %% [markdown]
@@ -170,7 +170,7 @@ print(guarded.report())
 told = best.result_
 print(
     f"on {told.n_lists} judged queries RRF {told.first_stage_statistic:.6f},",
-    f"best weights {told.statistic:.6f}, bound {told.bound:.6f}",
+    f"best weights {told.statistic:.6f}; value {told.value:.6f}, bound {told.bound:.6f}",
 )
 print(", ".join(f"{name} {weight:.4f}" for name, weight in best.weights_.items()))
 rrf = values(FusionModel(names, np.array([0.5, 0.5]), "rank").fuse(real["later"]), grades["later"])

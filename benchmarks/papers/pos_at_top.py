@@ -66,7 +66,7 @@ def report(where: Path | None, sets: list[str], splits: int, seconds: float) -> 
         p, (weights, fits, took) = y.sum(), scorers(X, y, seconds)
         cells = [f"{round(p * at_top(y, X @ w))}" for w in weights]
         for fit, second in zip(fits, took):
-            best, bound = round(p * fit.result_.statistic), round(p * fit.result_.bound)
+            best, bound = round(p * fit.result_.value), round(p * fit.result_.bound)
             cells.append(f"{best}{'' if fit.result_.gap < 0.5 / p else f' [{bound}]'}, {second:.1f} s")
         print(f"{name:10} {y.size:5} {round(p):8}" + "".join(f"{cell:>22}" for cell in cells), flush=True)
     print(f"\nheld-out thirds, {splits} splits: mean Pos@Top +- its standard error, lead over logistic regression")

@@ -183,7 +183,7 @@ class Result(Solution):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values, for ``--json`` and the model file."""
-        first = {name: getattr(self, name) for name in ("statistic", "value", "bound", "gap")}
+        first = {name: getattr(self, name) for name in ("value", "bound", "gap", "statistic")}
         last = {
             "proved": self.proved,
             "message": self.message,
@@ -195,6 +195,8 @@ class Result(Solution):
             "left_out": list(self.left_out),
         }
         last |= {} if self.evidence is None else {"evidence": self.evidence.to_dict()}
+        if self.statistic_bound is not None:  # beside what it bounds
+            first["statistic_bound"] = self.statistic_bound
         elsewhere = {*first, *last, "certificate", "proof", "evidence", "said", "history", "asked"}
         elsewhere |= {"ties"} if self.ties == "pessimistic" else set()
         elsewhere |= {"statistic_bound"} if self.statistic_bound is None else set()
@@ -476,11 +478,13 @@ def numbers_table(r: Result) -> Cells:
     fitted = "" if r.fitted_name == name else f"of {r.fitted_name}, "
     lost = "" if r.ties == "pessimistic" else "ties counted as lost, "
     rows = [
-        ("statistic", four(r.statistic), f"{name} of the fitted list, {TIES[r.ties]}"),
         ("value", four(r.value), f"{fitted}exact, from the weights, {lost}margin and penalty included"),
         ("bound", up(r.bound), f"of the value, margin included, by {SOURCES[r.bound_source]}"),
         ("gap", up(r.gap), "bound minus value"),
+        ("statistic", four(r.statistic), f"{name} of the fitted list, {TIES[r.ties]}, which the bound above is not of"),
     ]
+    if r.statistic_bound is not None:
+        rows.append(("its bound", up(r.statistic_bound), "of the statistic, without the margin, by the search"))
     if r.first_stage_statistic is not None:
         rows.insert(0, ("first stage", four(r.first_stage_statistic), f"{name} of the first stage's list"))
     who = "the file" if r.solver == "file" else r.solver

@@ -81,10 +81,12 @@ def history_of(moments: Iterable[Moment], value: float, bound: float) -> tuple[M
 class Solution:
     """The solution of a problem: weights, their verified value and a bound.
 
-    No allowed weights (signs, ``max_features``, radius) have a value above ``bound``, margin and penalty included; it
-    does not bound ``statistic``, as ``statistic_bound`` does where that counts a tied pair as one half and the value is
-    proved (:func:`rerank.search.statistic_bound`). A solver's bound is not verified; "rows" is one of a program with
-    rows of the user's own, and of the weights that it admits.
+    The pairs are ``value`` and ``bound``, ``statistic`` and ``statistic_bound``. No allowed weights (signs,
+    ``max_features``, radius) have a value above ``bound``, margin and penalty included. It does not bound
+    ``statistic``, which can be larger, as pairs won by less than the margin count there; ``statistic_bound`` does,
+    known where the statistic counts a tied pair as one half and the value is proved
+    (:func:`rerank.search.statistic_bound`). A solver's bound is not verified; "rows" is one of a program with rows of
+    the user's own, and of the weights that it admits.
     """
 
     weights: NDArray[np.float64]  # (features,), scaled: max|w_j| is 1, less with rows that have a scale; or none

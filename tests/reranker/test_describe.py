@@ -171,3 +171,13 @@ def test_a_first_stage_that_is_a_function_is_called_the_given_score():
         assert " now, by the given score" in est.audit(10.0) and "corrections of the given score" in str(describe(est))
     est = Reranker("dcg@5", first_stage=given, radius=0.3, solver="search").fit(X, y)
     assert " now, by LogisticRegression" in est.audit(10.0)
+
+
+def test_each_number_stands_beside_its_own_bound(fit):
+    _, est = fit
+    told, found = list(est.result_.to_dict()), est.result_
+    assert told[:4] == ["value", "bound", "gap", "statistic"] and found.value <= found.bound
+    assert ("statistic_bound" in told[4:5]) == (found.statistic_bound is not None)
+    assert found.statistic_bound is None or found.statistic <= found.statistic_bound + 1e-9
+    page = as_text(describe(est).details)
+    assert page.index("of the value, margin included") < page.index("which the bound above is not of")

@@ -134,7 +134,7 @@ def mongodb(model: FusionModel) -> list[dict[str, Any]]:
     span = {"$subtract": ["$high", "$low"]}
     share = {"$cond": [{"$eq": [span, 0]}, 1, {"$divide": [{"$subtract": ["$score", "$low"]}, span]}]}
     ends = {"low": {"$min": "$score"}, "high": {"$max": "$score"}}
-    first, *others = [
+    runs: list[list[dict[str, Any]]] = [
         [
             {"$search": {}},
             {"$limit": model.depth or WINDOW},
@@ -144,6 +144,7 @@ def mongodb(model: FusionModel) -> list[dict[str, Any]]:
         ]
         for name, weight in zip(model.names, model.weights.tolist())
     ]
+    first, *others = runs
     joined = [{"$unionWith": {"coll": "YOUR COLLECTION", "pipeline": one}} for one in others]
     return [*first, *joined, {"$group": {"_id": "$_id", "fused": {"$sum": "$part"}}}, {"$sort": {"fused": -1}}]
 

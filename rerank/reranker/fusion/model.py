@@ -72,12 +72,13 @@ class FusionModel:
 
     def __post_init__(self) -> None:
         """Weights as arrays; a sentence for those that fuse nothing."""
-        for field_name, name in (("normaliser", NORMALISERS), ("missing", MISSING)):
-            if getattr(self, field_name) not in name:
-                raise unknown(field_name, getattr(self, field_name), name)
+        for what, given, known in (("normaliser", self.normaliser, NORMALISERS), ("missing", self.missing, MISSING)):
+            if given not in known:
+                raise unknown(what, given, known)
         weights = self._weights(self.weights, "weights")
         kinds = {kind: self._weights(own, f"kinds[{kind!r}]") for kind, own in self.kinds.items()}
-        for name, value in (("names", tuple(self.names)), ("weights", weights), ("kinds", kinds)):
+        checked: dict[str, Any] = {"names": tuple(self.names), "weights": weights, "kinds": kinds}
+        for name, value in checked.items():
             object.__setattr__(self, name, value)
 
     def _weights(self, given: Any, what: str) -> Floats:
