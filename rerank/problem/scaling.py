@@ -42,7 +42,7 @@ def per_unit(weights: Floats, low: Floats, high: Floats) -> Floats:
     """``weights / (high - low)``, also where the difference is beyond the largest double."""
     with np.errstate(over="ignore"):
         half = np.where(np.isfinite(high - low), 1.0, 0.5)
-    return weights * half / (high * half - low * half)
+        return weights * half / (high * half - low * half)
 
 
 def deviation(n: int, total: Fraction, squares: Fraction) -> float:

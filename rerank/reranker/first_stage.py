@@ -297,7 +297,8 @@ def linear_stage(weights: Any, rows: Rows) -> tuple[FirstStage, Floats]:
     table = rows.inputs(chosen)
     if isinstance(weights, str):
         spread = deviations(table)
-        own, name = np.divide(1.0, spread, out=np.zeros(chosen.size), where=spread > 0), "equal weights"
+        with np.errstate(over="ignore"):  # scores that are not finite are refused
+            own, name = np.divide(1.0, spread, out=np.zeros(chosen.size), where=spread > 0), "equal weights"
     else:
         own, name = np.asarray(weights, dtype=np.float64), "given weights"
         if own.shape != (chosen.size,) or not np.isfinite(own).all():

@@ -5,16 +5,18 @@ the problem to a :class:`~rerank.reranker.solution.Solution`, and all else is th
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from rerank.errors import InputError
 from rerank.errors.stops import limited
 from rerank.errors.telling import Note
 from rerank.problem import Problem, Quota
 from rerank.problem.lists import Floats
 from rerank.problem.quotas import groups_of, unmet
+from rerank.problem.scaling import per_unit
 from rerank.ranks.evaluator import Ties
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.clock import Clock
@@ -141,6 +143,11 @@ def concluded(
     if _settled(stated, standing):
         answer = _first_stage_alone(stated, standing)
     else:
+        problem = stated.problem
+        units = per_unit(np.full(problem.low.size, problem.high[0] - problem.low[0]), problem.low, problem.high)
+        if (problem.anchored or task.normalise) and not np.isfinite(units).all():
+            columns, narrow = data.rows.columns, np.flatnonzero(~np.isfinite(units)) - int(problem.anchored)
+            raise _no_scores([columns.names[j] for j in columns.chosen[training.features][narrow]])
         stated = _with_safe_margin(stated)
         notes += notes_on_near_rows(stated.problem)
         answer = _weighed(stated, standing, solve)
@@ -291,7 +298,21 @@ def _state(stated: Stated, standing: Standing, answer: Answer, notes: list[str])
         labels=data.labels,
         binary=bool(np.isin(data.gains, (0.0, 1.0)).all()),
     )
-    return state if task.judged else state.with_classes(data.rows, data.y, standing.scores)
+    if task.judged:
+        return state
+    with np.errstate(over="ignore", invalid="ignore"):
+        scores = state.single_scores(data.rows, standing.scores)
+    if not np.isfinite(scores).all():
+        raise _no_scores(state.problem_columns)
+    return state.with_classes(data.rows, data.y, standing.scores)
+
+
+def _no_scores(names: Sequence[str]) -> InputError:
+    shown = ", ".join(map(repr, names[:5])) + (", ..." if len(names) > 5 else "")
+    return InputError(
+        f"The weights of {shown} give scores that are no finite numbers, because a column is too narrow or too large "
+        "beside the others; multiply it by a constant."
+    )
 
 
 def broken_by_first_stage(

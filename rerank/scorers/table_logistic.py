@@ -117,7 +117,14 @@ class TableLogistic(ClassifierMixin, BaseEstimator):
             )
         if self.classes_.size < 2:
             raise InputError(f"y holds 1 class only ({self.classes_[0]}); a classifier needs rows of two.")
-        encoded_rows = self._learned(table, weight)
+        with np.errstate(over="ignore", invalid="ignore"):
+            encoded_rows = self._learned(table, weight)
+        entries = encoded_rows.data if issparse(encoded_rows) else encoded_rows
+        if not np.isfinite(entries).all():
+            raise InputError(
+                "X has a column too large or too narrow to be divided by its standard deviation; subtract a constant "
+                "from it, or divide it by one."
+            )
         self.coef_, self.intercept_ = self._model(encoded_rows, target, weight)
         self.head_coef_ = self.head_intercept_ = self.head_threshold_ = self.head_floor_ = None
         if self.head is not None:

@@ -100,3 +100,19 @@ def test_where_a_rest_of_the_folds_has_one_label_the_scores_are_of_rows_seen() -
     X, y = np.array([[1.0], [1.0], [-1.0]]), [3, 0, 1]
     found = Reranker("dcg", radius=0.1).fit(X, y, qid=["q2", "q1", "q1"])
     assert any("all labels are equal" in note for note in found.result_.notes)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("first_stage", ["logistic", "logistic+squares", "logistic+head10", "given", None])
+@pytest.mark.parametrize("radius", [0.1, None])
+@pytest.mark.parametrize("scale", [1e-310, 1e-300, 1e300])
+def test_what_is_fitted_scores_every_row_by_a_number(first_stage, radius, scale):
+    rows = X * scale
+    stage = {"given": X[:, 0]}.get(first_stage, first_stage)
+    try:
+        est = fitted(rows=rows, first_stage=stage, radius=radius, n_candidates=None)
+    except InputError as error:
+        assert "multiply" in str(error) or "cannot order" in str(error) or "divide" in str(error), error
+        return
+    if first_stage != "given":
+        assert np.isfinite(est.decision_function(rows)).all()
