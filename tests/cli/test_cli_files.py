@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -209,18 +207,3 @@ def test_ids_that_look_like_formulas_keep_their_apostrophe_with_a_word_or_are_ra
         done = run(*command, "--raw-ids")
         assert set(pd.read_csv("out.csv", dtype=str)[column]) == known and "apostrophe" not in done.stderr
     run("rank", "m.json", "named.csv", "--raw-ids", code=2)
-
-
-def test_sigterm_while_modules_are_imported_ends_with_a_sentence():
-    code = (
-        "import os, signal, sys\n"
-        "from rerank.__main__ import main\n"
-        "class Killer:\n"
-        "    def find_spec(self, name, *more):\n"
-        "        if name == 'rerank.cli':\n"
-        "            os.kill(os.getpid(), signal.SIGTERM)\n"
-        "sys.meta_path.insert(0, Killer())\n"
-        "main()\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 130 and "Stopped before there was a result" in done.stderr

@@ -119,14 +119,16 @@ def test_nohup_is_respected():
     assert done.stdout.strip() == "True"
 
 
-def test_an_interrupt_while_the_commands_are_imported_has_its_exit_code():
+@pytest.mark.parametrize("end", ["raise KeyboardInterrupt", "os.kill(os.getpid(), signal.SIGTERM)"])
+def test_an_interrupt_while_the_commands_are_imported_has_its_exit_code(end):
     code = (
-        "import sys\nclass Finder:\n    def find_spec(self, name, *rest):\n"
-        "        if name == 'rerank.cli.fitting':\n            raise KeyboardInterrupt\n"
+        "import os, signal, sys\nclass Finder:\n    def find_spec(self, name, *rest):\n"
+        f"        if name == 'rerank.cli.fitting':\n            {end}\n"
         "sys.meta_path.insert(0, Finder())\nfrom rerank.__main__ import main\nmain()"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+    said = "rerank: Stopped before there was a result; nothing was written.\n"
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", said)
 
 
 PLAIN = """
