@@ -7,6 +7,7 @@ the problem to a :class:`~rerank.reranker.solution.Solution`, and all else is th
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -82,10 +83,11 @@ class Stated:
         """The first stage, if there is one."""
         return None if self.first is None else self.first.stage
 
-    @property
-    def orders_alone(self) -> bool:
-        """Whether the answer may be the first stage's order or that of the weights, whichever is better."""
-        return self.task.solver not in ("none", "file")
+    def keeps(self, ahead: float, slack: float) -> bool:
+        """Whether the first stage's order is the answer, if it may be, where weights are ``ahead`` of it by so much.
+        Those of a solver have to lead, the start left as it is must not be worse, and those of a file are asked for.
+        """
+        return ahead < -slack if self.task.solver == "none" else ahead <= slack and self.task.solver != "file"
 
     def quoted(self, scores: Floats, value: float | None) -> float:
         """The user's own statistic of an order; ``value`` is the fitted one, which mostly is the same."""
@@ -196,7 +198,12 @@ def _first_stage_alone(stated: Stated, standing: Standing) -> Answer:
     if stated.task.constraints and (problem is None or standing.breaks is not None):
         notes += ["Nothing can be reordered, so no weights are fitted, and the constraints are not applied."]
     weights = np.zeros(0) if problem is None else problem.unchanged
-    solution = Solution(weights=weights, value=value, bound=value, bound_source="ideal")
+    figures: dict[str, Any] = {"weights": weights, "value": value}
+    if problem is not None and problem.anchored:  # the first stage's score is a point of the problem, with its margin
+        figures = verified(problem, weights).figures
+        value = figures["value"]
+        value = value if is_closed(problem.ideal - value, value) else problem.ideal
+    solution = Solution(**figures, bound=value, bound_source="ideal")
     return Answer(solution, status, quoted, tuple(notes))
 
 
@@ -234,7 +241,7 @@ def _weighed(stated: Stated, standing: Standing, solve: Solve | None) -> Answer:
     else:  # nothing is fitted but what is quoted, with other ties
         before, ahead = standing.quoted, quoted - standing.quoted
     notes += _notes_on_quotas(stated, standing, scores)
-    led = ahead <= ROUNDING * abs(after) and stated.orders_alone
+    led = stated.keeps(ahead, ROUNDING * abs(after))
     if led and standing.may_stay and standing.quoted is not None:
         return Answer(solution, "first_stage_kept", standing.quoted, tuple(notes))
     notes += _why_not_kept(task, standing, before) if led else []
@@ -331,7 +338,9 @@ def unsolved(problem: Problem, task: Task, clock: Clock, start: Floats | None) -
     if problem.quotas and not meets(problem, w):
         w = problem.unchanged
         if not meets(problem, w):
-            raise unmet(problem.quotas, proved=False)
+            # The first weights that a search finds, so that the program that states the quotas can be had.
+            points = replace(task, solver="search", presolve=True, node_limit=0, checkpoint=None, proof=False)
+            w = best_weights(problem, points, clock, start).weights
     if task.judged:
         return Solution(weights=w, value=-math.inf, bound=problem.ideal, bound_source="ideal", gave_up=True)
     best = verified(problem, w)

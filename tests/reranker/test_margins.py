@@ -46,3 +46,16 @@ def test_a_file_of_a_double_keeps_its_meaning_and_its_digest(tmp_path: Path) -> 
     problem = est.state_.training.problem
     assert problem is not None and digest(problem) == body["data_sha256"]
     assert digest(problem) != digest(replace(problem, epsilon=0.2))
+
+
+def test_the_value_of_a_first_stage_that_is_ideal_has_the_margin_in_it():
+    """An order that nothing can better may be worth nothing once pairs count by a wide margin alone."""
+    values = set()
+    for seed in range(6):
+        X, y = np.random.default_rng(seed).normal(size=(6, 2)), np.array([1, 0, 0, 1, 0, 0])
+        est = Reranker("success@2", epsilon=0.3, radius=0.5).fit(X, y)
+        if est.result_.status == "already_ideal":
+            found = certify(est.state_.problem, est.result_.weights)
+            assert est.result_.value == found.value_down <= est.result_.bound and est.result_.statistic == 1.0
+            values.add(est.result_.value)
+    assert values == {0.0, 1.0}

@@ -162,3 +162,17 @@ def test_the_command_line(tmp_path):
     ask = ("fit", data, "--free", "--model", model, "--label", "label", "--stat", STAT, "--time-limit", 20)
     assert f"Quota '{QUOTA}': there are 1" in run(*ask, "--people", "kind", "--quota", QUOTA).output
     run("verify", model, data, code=3)  # the proof is not looked at
+
+
+@pytest.mark.parametrize("quota", ["at least 3 of A among the first 4", "at least 1 of B among the first 1"])
+def test_the_program_of_quotas_is_had_without_a_solver(quota, tmp_path):
+    X = np.array([[9, 9, 8, 3, 9, 8, 2, 3, 7, 5, 6, 9], [6, 6, 3, 3, 1, 2, 5, 4, 3, 5, 5, 8]], float).T
+    y, kinds = np.array([0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 1, 1]), np.array(list("AABABBABABBA"))
+    given = {"first_stage": None, "epsilon": 0.001, "quota": quota, "formulation": "resolved_rank", "solver": "none"}
+    est = Reranker("dcg@4", **given).fit(X, y, people=kinds)
+    first = kinds[np.argsort(-est.decision_function(X), kind="stable")]
+    assert (first[:4] == "A").sum() >= 3 if "3 of A" in quota else first[0] == "B"
+    est.export_mps(tmp_path / "q.mps")
+    asked = {**given, "solver": "search"}
+    best = Reranker("dcg@4", **asked).fit(X, y, people=kinds).result_.value
+    assert est.result_.value <= best == pytest.approx(est.fit_model(est.build_model()).result_.value)
