@@ -14,7 +14,12 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import IO, Any
 
+from rerank.errors import InputError
+from rerank.io.bounded import read_bytes
 from rerank.io.paths import target_of, unwritable
+
+SIDECAR = b'"exact-rerank program"'  # what a sidecar of a program says of its format
+LARGEST_SIDECAR = 2**28  # bytes
 
 try:
     import fcntl
@@ -31,9 +36,21 @@ def writing(path: str | os.PathLike[str]) -> AbstractContextManager[IO[str]]:
     The text goes to a temporary file beside the target, is flushed to the disk, and is then moved over it.
     After an error the target is as it was and nothing is left beside it. A link stays, and the file that it leads to is
     replaced. The mode of an existing file is kept. InputError: the folder does not exist or cannot be written, the path
-    is no regular file, or the disk is full.
+    is no regular file or the sidecar of a program, or the disk is full.
     """
+    target = Path(path)
+    if target.suffix.lower() == ".json" and (program := target.with_suffix(".mps")).is_file() and is_sidecar(target):
+        raise InputError(
+            f"{path} is the sidecar of {program.name}, which is of no use without it; choose another name."
+        )
     return _replacing(path, "w", encoding="utf-8", newline="\n")
+
+
+def is_sidecar(path: Path) -> bool:
+    """Whether a file says that it belongs to a program of the same name."""
+    with suppress(InputError):
+        return SIDECAR in read_bytes(path, LARGEST_SIDECAR)
+    return False
 
 
 def writing_bytes(path: str | os.PathLike[str]) -> AbstractContextManager[IO[bytes]]:

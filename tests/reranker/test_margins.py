@@ -12,6 +12,7 @@ import pytest
 
 import rerank
 from rerank import Reranker, verify
+from rerank.certificate import certify
 from rerank.io import Table
 from rerank.problem import digest
 

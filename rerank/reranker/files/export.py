@@ -8,7 +8,6 @@ that program: rows or columns of the user's own are refused where nothing says t
 import math
 import os
 import re
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from numbers import Real
 from pathlib import Path
@@ -24,8 +23,7 @@ from formulations.solutions import parse_solution
 from rerank.certificate import digest
 from rerank.errors import CertificateError, InputError, SolverError
 from rerank.errors.stops import protected
-from rerank.io.atomic import together, writing_bytes
-from rerank.io.bounded import read_bytes
+from rerank.io.atomic import is_sidecar, together, writing_bytes
 from rerank.io.options import real
 from rerank.problem import Problem
 from rerank.problem.json import problem_from_json, problem_to_json
@@ -128,10 +126,8 @@ def export(
 ) -> tuple[str, str, dict[str, int]]:
     """Write the program of the fit, or of a user's ``model``, and a sidecar; both paths, and the program's sizes."""
     problem = state.known_problem()
-    beside, is_sidecar = mps.sidecar_path(path), False
-    with suppress(InputError):
-        is_sidecar = b'"exact-rerank program"' in read_bytes(beside, 2**28)
-    if beside.exists() and not is_sidecar:
+    beside = mps.sidecar_path(path)
+    if beside.exists() and not is_sidecar(beside):
         raise InputError(
             f"{beside} exists and is no sidecar of a program; export under another name than {Path(path).name}."
         )
