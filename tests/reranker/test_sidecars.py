@@ -20,7 +20,6 @@ from rerank.io import Table
 from rerank.reranker.estimator import restored
 from rerank.reranker.files.document import document
 from rerank.reranker.files.export import imported
-from rerank.scorecard import Scorecard
 from rerank.solvers import gateway
 from tests.cases.mutants import json_mutants, signed
 from tests.cases.refuses import refuses
@@ -167,8 +166,7 @@ def test_no_file_of_another_kind_takes_the_place_of_a_sidecar(tmp_path):
     est = Reranker("dcg@3", first_stage=None, solver="none", epsilon=1e-3).fit(X, y)
     program, sidecar = map(Path, est.export_mps(tmp_path / "own.mps"))
     gateway.solve_file(program, "highs", solution=tmp_path / "own.sol")
-    for write in (est.save, Scorecard("auc").fit(X, y).save):
-        refuses("own.json is the sidecar of own.mps, .* choose another name", write, sidecar)
+    refuses("own.json is the sidecar of own.mps, .* choose another name", est.save, sidecar)
     assert imported(program, tmp_path / "own.sol").result.value >= est.result_.value
     est.export_mps(program)  # the program itself may be written again
     program.unlink()

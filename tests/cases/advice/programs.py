@@ -403,7 +403,17 @@ def without_weight(left):
     return found.fit_model(model)
 
 
+def saved_beside(name):
+    found = pairs()
+    found.export_mps("own.mps")
+    found.save(name)
+    return found.result_.value > 0
+
+
 FITS = {
+    "which is of no use without it; choose another name": Row(
+        lambda: saved_beside("own.json"), lambda: saved_beside("other.json")
+    ),
     "may have a larger value, larger by at most this gap. Raise time_limit, and node_limit where there is one": Row(
         lambda: in_nodes(1), lambda: in_nodes(None).result_.gap < 1e-6
     ),
