@@ -18,6 +18,7 @@ from rerank.io.bounded import within_memory
 from rerank.io.columns import COMPLETE, Columns, Kind, Kinds, choose_columns, distinct
 from rerank.io.frames import joined
 from rerank.io.labels import POSITIVE, word_to_find
+from rerank.io.levels import number_of
 from rerank.io.lines import (
     MISSING,
     TRUTH,
@@ -36,7 +37,10 @@ from rerank.io.table import Floats, Table, check_written, words
 # Signs with which a spreadsheet begins a formula, those of full width among them, behind any apostrophes.
 _FORMULA = re.compile("'*[=+\\-@\t\r\uff0b\uff0d\uff1d\uff20]")
 _MIXED = "correct the column, or have all of it read as texts (--texts)"
-_WORD = frozenset({"none"})  # what is no number, and a word like others in a column of texts
+# What is no number, and a word like others in a column of texts.
+_WORD = frozenset({"none", "-", "#n/a", "<na>", "\\n"})
+# Numbers with signs of thousands, decimal commas, units, and in base 16.
+_WRITTEN = re.compile(r"[-+]?(0[xX][0-9a-fA-F]+|[$\u20ac\u00a3]?\s?[-+]?\d+([.,' \u00a0]\d+)*\s?[%kKmM\u20ac]?)")
 
 
 @within_memory
@@ -125,6 +129,9 @@ class _Rows:
         self.guessed = set(self.waiting)
         self.known: dict[str, str] = {}
         self.lines = array("q")
+        self.features = frozenset(columns.features)
+        self.padded: dict[int, str] = {}  # columns with a number that begins with zeros, and the first of them
+        self.long: dict[int, str] = {}  # columns with a whole number that is no double
 
     def add(self, line: int, cells: list[str]) -> None:
         """Take one row; its length and its numbers are checked."""
@@ -133,6 +140,8 @@ class _Rows:
         for column, values in self.numbers.items():
             try:
                 values.append(_value(cells[column]))
+                if len(cells[column]) > 1 and column in self.features:
+                    self._remember(column, cells[column].strip())
             except ValueError:
                 values.append(self._gap(line, column, cells[column]))
         for column, taken in self.words.items():
@@ -151,6 +160,31 @@ class _Rows:
             named_so.append(self.known.setdefault(word, word))
         self.lines.append(line)
 
+    def _remember(self, column: int, cell: str) -> None:
+        """What a number loses that is a code in truth."""
+        if cell[:1] == "0" and cell.isdecimal() and len(cell) > 1:
+            self.padded.setdefault(column, cell)
+        elif len(cell) > 15 and isinstance(number_of(cell), int):
+            self.long.setdefault(column, cell)
+
+    def _notes(self) -> list[str]:
+        """What the user is told of such columns."""
+        told = (self.padded, "begins with 0 and is read as a number"), (self.long, "is rounded to a double")
+        notes = [
+            f"Column {self.columns.name(column)} holds {cell[:40]!r}, which {what}; if these are names, read them as "
+            "texts (--texts)."
+            for columns, what in told
+            for column, cell in columns.items()
+        ]
+        for column in self.guessed & self.words.keys():
+            first = next((word for word in self.words[column] if word is not None), "")
+            if _WRITTEN.fullmatch(first):
+                notes.append(
+                    f"Column {self.columns.name(column)} holds {first[:40]!r}, which is read as a text; if these are "
+                    "numbers, write them with digits and a decimal point alone, such as 1234.5."
+                )
+        return notes
+
     def _decide(self, line: int, column: int) -> None:
         """Take the cells up to the first entry of a column as what this one is."""
         cells = self.waiting.pop(column)
@@ -160,6 +194,7 @@ class _Rows:
             self.words[column] = [self._text(line, column, cell) for cell in cells]
         else:
             self.numbers[column] = array("d", [math.nan] * (len(cells) - 1) + [_value(first)])
+            self._remember(column, first)
 
     def _gap(self, line: int, column: int, cell: str) -> float:
         """NaN for a missing number."""
@@ -198,6 +233,7 @@ class _Rows:
         columns, lines = self.columns, np.frombuffer(self.lines, dtype=np.int64)
         numbers = {column: np.frombuffer(values) for column, values in self.numbers.items()}
         self._check_finite(numbers, lines)
+        columns.notes.extend(self._notes())
         found: dict[int, Any] = {column: np.full(len(lines), math.nan) for column in self.waiting}
         found |= numbers | {column: words(taken) for column, taken in self.words.items()}
         return columns.table(

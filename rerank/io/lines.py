@@ -23,7 +23,7 @@ MAX_LINES = 2**22  # lines that a gzip file may hold, or one for each of its byt
 _PART = 2**18
 # Words for the numbers of a column of truth values.
 TRUTH = {"True": 1.0, "TRUE": 1.0, "true": 1.0, "False": 0.0, "FALSE": 0.0, "false": 0.0}
-MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "."})
+MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?", ".", "-", "#n/a", "<na>", "\\n"})
 
 
 def wrong(path: Path, line: int, found: str, advice: str) -> InputError:

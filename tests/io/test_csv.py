@@ -1,6 +1,7 @@
 import csv
 import gzip
 import os
+import re
 import time
 
 import numpy as np
@@ -203,3 +204,22 @@ def test_every_name_comes_back_from_its_cell(names):
     for name in names:
         if name == name.strip():
             assert name_in(spreadsheet_cell(name)) == name
+
+
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [
+        (["01234", "12"], "begins with 0 .*--texts"),
+        ([str(2**53 + 1), "7"], "rounded to a double.*--texts"),
+        *(
+            (each, "write them with digits")
+            for each in (["1,234", "2,500"], ["12%", "3%"], ["$3.2k", "$1k"], ["0x1F", "0x2"])
+        ),
+        (["1", "#N/A", "<NA>", r"\N", "-"], ""),
+        (["0", "0.5", "10"], ""),
+    ],
+)
+def test_what_may_be_meant_otherwise_is_said_with_a_cure(file, cells, said):
+    table = read_csv(file("g,x\n" + "".join(f'"{cell}",1\n' for cell in cells)), kinds={})
+    notes = " ".join(table.notes)
+    assert re.search(said, notes) if said else not notes
