@@ -46,6 +46,7 @@ CHECKS: dict[str, Check] = {
     "interrupts": Check("benchmarks.trust.interrupts:interrupts", 200, "fits that a signal reaches"),
     "kills": Check("benchmarks.trust.kills:kills", 30, "searches that are killed, and their checkpoints"),
     "limits": Check("benchmarks.trust.limits:limits", 60, "fits with a time limit, the worst excess"),
+    "times": Check("benchmarks.trust.limit_table:times", 3, "the table of what a time limit holds, medians of SIZE"),
 }
 # A check is one line here and one file beside this one.
 
