@@ -49,12 +49,12 @@ def ranked(columns: int, stat: str, n: int, limit: float, a_list: int = 0, **opt
     return lambda: Reranker(stat, time_limit=limit, n_jobs=1, **options).fit(X, y, qid)
 
 
-def card(columns: int, stat: str, n: int, limit: float, **options: Any) -> Callable[[], Any]:
-    """A card of points from -100 to 100."""
+def card(columns: int, stat: str, n: int, limit: float, points: int = 100, **options: Any) -> Callable[[], Any]:
+    """A card of points from ``-points`` to ``points``."""
     rng = np.random.default_rng(n + columns)
     X = rng.normal(size=(n, columns))
     y = (X[:, :3].sum(axis=1) + rng.normal(size=n) > 1).astype(int)
-    return lambda: Scorecard(stat, points=100, time_limit=limit, n_jobs=1, **options).fit(X, y)
+    return lambda: Scorecard(stat, points=points, time_limit=limit, n_jobs=1, **options).fit(X, y)
 
 
 def fused(n: int, limit: float) -> Callable[[], Any]:

@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 from rerank.errors import CertificateError, InputError
 from rerank.problem import Problem, Quota, RankedList
 from rerank.problem.lists import Floats, Indices, rows_of
-from rerank.ranks.rationals import as_integers, exact_sum
+from rerank.ranks.rationals import as_integers, exact_sum, exact_total
+
+LONG = 200  # numbers whose exact sum costs less as a sum of parts of doubles than as one of integers
 
 
 def refuse_gaps(problem: Problem, weights: Floats, rows: Indices) -> None:
@@ -61,12 +63,11 @@ def value_of_places(problem: Problem, lost: Sequence[Indices | None]) -> Fractio
     kinds: dict[tuple[Any, ...], int] = {}
     kind = np.array([kinds.setdefault(_kind(item), len(kinds)) for item in problem.lists])
     sample = [problem.lists[q] for q in np.unique(kind, return_index=True)[1].tolist()]
-    totals = [0] * len(sample)
+    totals = [Fraction(0)] * len(sample)
     thresholds, levels = _flat([item.thresholds() for item in problem.lists])
     gains, sizes = _flat([item.gains for item in problem.lists])
     number, begins = np.repeat(np.arange(sizes.size), sizes), np.cumsum(levels) - levels
     whole = cache(lambda raw: as_integers(np.frombuffer(raw)))  # lists of one length have the same coefficients
-    integers = [(*as_integers(item.thresholds()), *whole(item.coefficients.tobytes())) for item in sample]
     for t, own in enumerate(lost):
         some = levels > t
         least = np.append(thresholds, 0.0)[np.where(some, begins + t, -1)]
@@ -79,15 +80,19 @@ def value_of_places(problem: Problem, lost: Sequence[Indices | None]) -> Fractio
         for k, (begin, end) in enumerate(zip([0, *ends[:-1].tolist()], ends.tolist())):
             if begin == end:
                 continue
-            steps, _, coefficients, _ = integers[k]
             item, rows = sample[k], order[begin:end]
-            earned = coefficients[sizes[of[rows]] - 1 - below[rows] - (0 if item.alone else place[rows])]
-            if item.hits is not None:
-                earned = earned * item.hits[place[rows]]
-            totals[k] += (steps[t] - (steps[t - 1] if t else 0)) * sum(earned.tolist())
+            at = sizes[of[rows]] - 1 - below[rows] - (0 if item.alone else place[rows])
+            if item.hits is None and at.size > LONG:
+                earned = exact_total(item.coefficients[at])
+            else:
+                numbers, unit = whole(item.coefficients.tobytes())
+                paid = numbers[at] if item.hits is None else numbers[at] * item.hits[place[rows]]
+                earned = Fraction(sum(paid.tolist()), unit)
+            below_it = Fraction(item.thresholds()[t - 1]) if t else 0
+            totals[k] += (Fraction(item.thresholds()[t]) - below_it) * earned
     counts, parts, weights = np.bincount(kind).tolist(), [], []
-    for item, total, count, (_, gain_unit, _, coefficient_unit) in zip(sample, totals, counts, integers):
-        raw = Fraction(total, gain_unit * coefficient_unit) + count * Fraction(item.constant)
+    for item, total, count in zip(sample, totals, counts):
+        raw = total + count * Fraction(item.constant)
         parts.append(Fraction(item.weight) * raw / Fraction(item.scale))
         weights.append(Fraction(item.weight) * count)
     return exact_sum(parts) / exact_sum(weights)

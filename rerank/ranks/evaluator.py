@@ -143,6 +143,7 @@ class Flat:
     ) -> None:
         self.statistic, self.rows, self.gains, self.sizes = statistic, rows, gains, sizes
         self.number = np.repeat(np.arange(sizes.size), sizes)
+        self._last: tuple[NDArray[Any], Indices, NDArray[np.bool_]] | None = None  # scores and their order
         self.end = np.cumsum(sizes)[self.number] if sizes.size else np.empty(0, np.intp)
         # What its places earn from the last up.
         self.paid = np.zeros(rows.size)
@@ -181,15 +182,19 @@ class Flat:
 
     def _order(self, scores: NDArray[Any]) -> tuple[Indices, NDArray[np.bool_]]:
         """Rows by list and score, and whether each is the first of its score."""
-        if self.sizes.size == 1:
-            order = scores.argsort(kind="stable")
-        else:
-            scores = _sortable(scores)
-            order = np.lexsort((scores, self.number))
-        ordered, number = scores[order], self.number
+        if self._last is not None and np.array_equal(self._last[0], scores):
+            return self._last[1].copy(), self._last[2]
+        number, given = self.number, _sortable(scores)
+        # Rows of equal scores in their own order; to sort these again is faster than a stable sort of all.
+        order = given.argsort() if self.sizes.size == 1 else np.lexsort((given, number))
+        ordered = given[order]
         new = np.ones(order.size, dtype=bool)
         new[1:] = (ordered[1:] != ordered[:-1]) | (number[1:] != number[:-1])
-        return order, new
+        if self.sizes.size == 1 and not new.all():
+            tied = np.flatnonzero(~new | np.append(~new[1:], False))
+            order[tied] = order[tied][np.lexsort((order[tied], np.cumsum(new)[tied]))]
+        self._last = scores.copy(), order, new
+        return order.copy(), new
 
     def _mean_hits(self, gains: Floats, number: Indices, new: NDArray[np.bool_]) -> Floats:
         """Mean weight of a relevant row at each rank, the orders of blocks of equal scores being random."""

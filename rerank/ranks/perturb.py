@@ -62,7 +62,12 @@ def duplicates(X: ArrayLike, support: ArrayLike | None = None, qid: ArrayLike | 
         chosen = chosen[:, own if own.dtype == bool else own.astype(np.intp)]
     n = chosen.shape[0]
     lists = np.zeros(n, np.intp) if qid is None else number_lists(check_qid(qid, n))[1]
-    order = np.lexsort((*chosen.T, lists))
+    rows = np.arange(n)
+    if chosen.shape[1]:  # of rows that differ in the first column no two are equal
+        ascending = np.sort(chosen[:, 0])
+        twice = ascending[1:][ascending[1:] == ascending[:-1]]
+        rows = np.flatnonzero(np.isin(chosen[:, 0], twice)) if twice.size else rows[:0]
+    order = rows[np.lexsort((*chosen[rows].T, lists[rows]))]
     differs = (lists[order[1:]] != lists[order[:-1]]) | np.any(chosen[order[1:]] != chosen[order[:-1]], axis=1)
     starts = np.concatenate([[0], np.flatnonzero(differs) + 1, [order.size]])
     several = np.flatnonzero(np.diff(starts) > 1)

@@ -65,7 +65,8 @@ def shortlist(
     number = np.repeat(np.arange(sizes.size), sizes)
     own = np.zeros(rows.size) if scores is None else scores[rows]
     if scores is None or n_candidates is None:
-        heads = parted(rows[np.lexsort((-own, number))], sizes)
+        order = np.lexsort((-own, number)) if sizes.size > 1 else np.argsort(-own, kind="stable")
+        heads = parted(rows[order], sizes)
         return Shortlist(tuple(heads), tuple(head[:0] for head in heads), -math.inf, 0)
     order = np.lexsort((gains[rows], -own, number))
     inside = own[order] >= np.repeat(_cuts(own[order], sizes, n_candidates), sizes)

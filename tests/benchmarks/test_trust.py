@@ -4,14 +4,16 @@ import ast
 import json
 import re
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from benchmarks.trust import agreement, covered, invariance, mutation, proofs, repeats, soak
+from benchmarks.trust import agreement, covered, invariance, limit_table, mutation, proofs, repeats, soak
 from benchmarks.trust.__main__ import CHECKS, main
 from benchmarks.trust.draws import KINDS, extreme
+from benchmarks.trust.limits import excess
 from benchmarks.trust.mutators import mutants
 from benchmarks.trust.shortlists import drawn, fitted, wrong
 from benchmarks.trust.summary import Case, Summary, over_seeds
@@ -55,6 +57,32 @@ def test_agreement_finds_a_search_that_is_wrong(monkeypatch) -> None:
     assert agreement.searched(0).failures == ("value overstates",)
     monkeypatch.setattr(agreement, "check_search", lambda problem, **options: Verdict(("not closed: ...",)))
     assert agreement.searched(0).seen[-1] == "open after 60 s"
+
+
+KINDS_OF_FITS = {row.name.partition(",")[0]: row for row in limit_table.ROWS}
+
+
+@pytest.mark.parametrize("kind", KINDS_OF_FITS)
+def test_each_kind_of_fit_in_the_table_of_limits_runs(kind: str) -> None:
+    row = replace(KINDS_OF_FITS[kind], limit=0.5)
+    if kind.startswith("card"):
+        row = replace(row, made=partial(row.made, points=1))
+    assert limit_table.timed(row, 4 if row.made is limit_table.fused else 60)[0] >= 0
+
+
+def test_a_limit_holds_for_very_many_short_lists() -> None:
+    (row,) = (row for row in limit_table.ROWS if row.name.startswith("30,000 lists of one"))
+    limit_table.timed(row, 300)
+    assert excess(limit_table.timed(row, row.size)[0], row.limit) <= 1
+
+
+def test_the_table_of_limits_says_what_is_late(monkeypatch, capsys) -> None:
+    late, held = (replace(limit_table.ROWS[0], name=name, size=20) for name in ("late", "held"))
+    monkeypatch.setattr(limit_table, "ROWS", (late, held))
+    monkeypatch.setattr(limit_table, "timed", lambda row, size: (2.1 if row is late else 2.0, 2.0))
+    summary = limit_table.times(1, 0, 1)
+    assert len(summary.failures) == 1 and "late | 1 | 2.10" in summary.failures[0]
+    assert capsys.readouterr().out.count("| yes |") == 1
 
 
 def test_extreme_instances_are_what_they_say() -> None:

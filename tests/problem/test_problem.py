@@ -381,3 +381,25 @@ def test_a_problem_of_no_numbers_is_refused(X: Any, gains: Any, words: str, stat
 def test_what_has_no_column_is_not_searched_and_no_sum_of_gains_overflows() -> None:
     refuses("no column whose weight could change", solve, problem_of(np.empty((3, 0)), [0, 1, 1], parse("dcg")))
     refuses("their sum is no double; divide", ideal, parse("dcg"), 3, [1.5e308] * 3)
+
+
+@pytest.mark.parametrize("name", ["auc", "dcg@3", "ndcg", "ap", "pos@top"])
+def test_many_lists_are_stated_with_the_bits_of_each_list_alone(name):
+    rng, statistic = np.random.default_rng(3), parse(name)
+    qid, gains = rng.integers(0, 40, 120), rng.integers(0, 2 if statistic.binary else 4, 120) * 0.7
+    gains = (gains > 0).astype(float) if statistic.binary else gains
+    problem = problem_of(rng.normal(size=(120, 2)), gains, statistic, qid)
+    rows = (np.flatnonzero(qid == q) for q in np.unique(qid))
+    alone = [item for own in rows if (item := ranked_list(statistic, own, gains[own])) is not None]
+    parts = [
+        [(list(getattr(item, n)) for n in ("rows", "gains", "coefficients")) for item in lists]
+        for lists in (problem.lists, alone)
+    ]
+    assert [list(map(list, item)) for item in parts[0]] == [list(map(list, item)) for item in parts[1]]
+    numbers = [[(q.weight, q.constant, q.scale, q.alone) for q in lists] for lists in (problem.lists, alone)]
+    assert numbers[0] == numbers[1]
+    assert digest(problem) == digest(replace(problem, lists=tuple(alone)))
+    for item, own in zip(problem.lists, [[u for u in problem.units if u.list_index == q] for q in range(len(alone))]):
+        for unit, level in zip(own, sorted({g for g in item.gains.tolist() if g > 0}), strict=True):
+            assert unit.positive.tolist() == [r for r, g in zip(item.rows, item.gains) if g >= level]
+            assert unit.negative.tolist() == [r for r, g in zip(item.rows, item.gains) if g < level]

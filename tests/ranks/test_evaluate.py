@@ -344,3 +344,19 @@ def test_one_of_several_lists_has_no_error_of_means():
     qid = np.array([0, 0, 0, 1, 1, 1])
     lead, error = lead_of("auc", [1, 0, 0, 0, 0, 0], [3, 2, 1, 3, 2, 1], [1, 2, 3, 1, 2, 3], qid)
     assert lead == 1.0 and math.isnan(error)
+
+
+@pytest.mark.parametrize("name", ["auc", "pairs", "dcg@3", "ndcg", "ap@4", "rr", "success@2", "pos@top", "rbp@.8"])
+@pytest.mark.parametrize("ties", ["pessimistic", "optimistic", "average"])
+def test_values_of_many_lists_have_the_bits_of_each_list_alone(name, ties):
+    rng, statistic = np.random.default_rng(7), parse(name)
+    qid, y = rng.integers(0, 60, 200), rng.integers(0, 2 if statistic.binary else 4, 200).astype(float)
+    scores = rng.integers(0, 5, 200) / 3
+    together = Evaluator(statistic, split(y, qid, gain="linear"))
+    alone = [
+        Evaluator(statistic, split(y[qid == q], gain="linear")).values(scores[qid == q], ties)[0]
+        for q in np.unique(qid)
+    ]
+    assert together.values(scores, ties) == alone and None in alone
+    scores[0] += 1  # scores that are changed in place are another order
+    assert together.values(scores, ties) == Evaluator(statistic, together.lists).values(scores, ties)
