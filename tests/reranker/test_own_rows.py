@@ -466,6 +466,15 @@ def test_a_weight_that_is_fixed_has_the_bound_that_its_bounds_have():
     assert fixed.bound == pytest.approx(other.bound, abs=1e-7)
 
 
+@pytest.mark.filterwarnings("ignore:ResolvedRank forbids")
+def test_a_program_that_asks_more_than_the_problem_bounds_no_value():
+    X, y = np.random.default_rng(3).normal(size=(8, 2)), np.array([1, 0, 0, 1, 0, 0, 1, 0])
+    est = Reranker("dcg@3", first_stage=None, epsilon=0.3, formulation="resolved_rank", solver="none").fit(X, y)
+    best = Reranker("dcg@3", first_stage=None, epsilon=0.3, solver="search").fit(X, y).result_
+    result = est.fit_model(est.build_model()).result_
+    assert result.value < best.value <= result.bound
+
+
 def test_rows_together_with_a_penalty_and_a_limit_of_features():
     for options in ({"C": 0.03}, {"max_features": 1}, {"positive": True}):
         est = fitted(4, **options)

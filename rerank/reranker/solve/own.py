@@ -116,6 +116,8 @@ class OwnProgram:
         choices = self.base.model.rerank_info.layout.instance.options
         if not self.maximises_value or choices.big_m != "pair" or self.base.formulation == "subrank":
             return False
+        if self.base.formulation == "resolved_rank" and not self.changed:
+            return False  # it asks more than the problem: its optimum is that of the weights that it admits
         p, up = self.program, np.where(self.counted, 1.0, 0.0)
         if hasattr(self.base.model, "gamma"):
             up[[self._at("g", j) for j in self.base.model.gamma]] = -1.0  # a feature in use is paid for
