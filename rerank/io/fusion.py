@@ -22,6 +22,7 @@ class Joined:
     scores: Floats  # (n, runs): NaN where a run does not have the document
     names: tuple[str, ...]
     places: Floats  # (n, runs): place in the run's list of the query, from 1; equal scores in the order of the run
+    notes: tuple[str, ...] = ()  # what the readers of the runs decided
 
     def __len__(self) -> int:
         return int(self.qid.size)
@@ -58,7 +59,8 @@ def join(runs: Mapping[str, Run]) -> Joined:
     scores[row, column] = np.concatenate([run.score for run in each])
     places[row, column] = np.concatenate([places_of(run) for run in each])
     own, other = np.divmod(np.array(pairs, dtype=np.intp), max(len(documents), 1))
-    return Joined(words(list(queries))[own], words(list(documents))[other], scores, tuple(runs), places)
+    notes = tuple(note for run in each for note in run.notes)
+    return Joined(words(list(queries))[own], words(list(documents))[other], scores, tuple(runs), places, notes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,7 +199,7 @@ def fuse(runs: Mapping[str, Run], qrels: Qrels | None = None, *, judged: bool = 
         ids=joined.docid,
         feature_names=joined.names,
         ideal_gains=missed if judged and missed else None,
-        notes=notes_on(missed, set(joined.qid.tolist()), COUNTED if judged else LEFT_OUT),
+        notes=(*joined.notes, *notes_on(missed, set(joined.qid.tolist()), COUNTED if judged else LEFT_OUT)),
     )
 
 

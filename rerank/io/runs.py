@@ -80,7 +80,7 @@ def run_rows_of(source: Any, name: str) -> Rows:
     if isinstance(source, str | os.PathLike):
         return trec.run_rows(source)
     run = run_of(source, name)
-    return Rows.of(run.qid, run.docid, run.score, run.tag)
+    return Rows.of(run.qid, run.docid, run.score, run.tag, run.notes)
 
 
 def qrels_rows_of(source: Any) -> Rows:

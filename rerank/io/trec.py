@@ -1,10 +1,10 @@
 """TREC runs and judgements (qrels), in and out.
 
-A run line is ``query Q0 document rank score tag``, a judgement line ``query 0 document grade``. The rank of a
-run is never trusted: the evaluators of the field sort by score, and so do we. Both may have three columns, as BEIR and
-many run files do: query, document, and score or grade; where the third column of a run counts 1, 2, 3, ... in every
-query, it is a rank, as MS MARCO has it. Blank lines, lines that begin with ``#`` and a line of column names are left
-out.
+A run line is ``query Q0 document rank score tag``, a judgement line ``query 0 document grade``. The rank of a run is
+never trusted: the evaluators of the field sort by score, and so do we. Both may have three columns, as BEIR and many
+run files do: query, document, and score or grade; where the third column of a run counts 1, 2, 3, ... in every query,
+it is a rank, as MS MARCO has it, and a note says so. Blank lines, lines that begin with ``#`` and a line of column
+names are left out.
 """
 
 import io
@@ -70,12 +70,15 @@ QRELS = Layout("judgements", 4, 3, "grade", "query 0 document grade")
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """The scores of one system: `qid` and `docid` (object arrays of str), `score` (float64)."""
+    """The scores of one system: `qid` and `docid` (object arrays of str), `score` (float64); `notes` say what the
+    reader decided.
+    """
 
     qid: Words
     docid: Words
     score: Floats
     tag: str
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,11 +99,12 @@ class Rows:
     documents: Texts
     values: Floats
     tag: str = ""
+    notes: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, qid: Words, docid: Words, values: NDArray[Any], tag: str = "") -> "Rows":
+    def of(cls, qid: Words, docid: Words, values: NDArray[Any], *others: Any) -> "Rows":
         """The rows of a record that has objects."""
-        return cls(*numbered(qid), Texts.of(docid.tolist()), np.asarray(values, dtype=np.float64), tag)
+        return cls(*numbered(qid), Texts.of(docid.tolist()), np.asarray(values, dtype=np.float64), *others)
 
     def words(self) -> tuple[Words, Words]:
         """Query and document of each row."""
@@ -124,7 +128,7 @@ def first_twice(queries: Iterable[str], documents: Iterable[str]) -> tuple[int, 
 def read_run(path: Path) -> Run:
     """Read a TREC run; anything but six or three columns, a finite score, and each document once is refused."""
     rows = run_rows(path)
-    return Run(*rows.words(), rows.values, rows.tag)
+    return Run(*rows.words(), rows.values, rows.tag, rows.notes)
 
 
 def read_qrels(path: Path) -> Qrels:
@@ -149,7 +153,13 @@ def run_rows(path: Path) -> Rows:
     rows, width = _rows(path, RUN)
     # Where the numbers of each query are 1, 2, 3, ... as its lines come, and some query has two, they are ranks.
     places = within(rows.query, np.argsort(rows.query, kind="stable")) if width == 3 else np.ones(1)
-    return replace(rows, values=-rows.values) if places.max() > 1 and (rows.values == places).all() else rows
+    if places.max() == 1 or (rows.values != places).any():
+        return rows
+    note = (
+        f"The third column of {path} counts 1, 2, 3, ... in each query, so it is read as ranks, 1 the best; if these "
+        f"are scores, write the lines with a column of scores: {RUN.line}."
+    )
+    return replace(rows, values=-rows.values, notes=(note,))
 
 
 @within_memory

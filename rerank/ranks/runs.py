@@ -111,7 +111,7 @@ def _judged(name: str, run: Rows, pool: Pool, terms: Terms) -> tuple[RunValues, 
         with np.errstate(over="ignore"):  # what single precision cannot hold is infinite there, too
             scores = scores.astype(np.float32)
     placed = Placed(pool, query, documents, scores)
-    notes = [one.remark for one in terms.measures if one.remark]
+    notes = [*run.notes, *(one.remark for one in terms.measures if one.remark)]
     if not placed.judged.size:
         stranger = _stranger(name, pool, query, documents)
         if not terms.strangers:

@@ -7,9 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rerank.errors import InputError
+from rerank.fusion import FusionModel, ScoreFusion
 from rerank.io import Run, fuse, read_qrels, read_run, trec, write_qrels, write_run
 from rerank.io.fusion import join
 from rerank.io.table import words
+from rerank.ranks.runs import run_values
 from tests.cases.refuses import refuses
 
 RUN = "q1 Q0 d1 1 3.5 sys\nq1 Q0 d2 9 -1e-3 sys\n\nq2 Q0 d1 1 7 sys\n"
@@ -65,9 +67,23 @@ def test_three_columns_names_of_columns_and_remarks_are_read(file):
     for text in (plain, "#q0 d 1\nq1\td1\t2.5\r\n\n  # d\nq1 d2 1", f"qid docno score\n{plain}"):
         run = read_run(file(text, "three"))
         assert (run.docid.tolist(), run.score.tolist(), run.tag) == (["d1", "d2"], [2.5, 1.0], "")
-    ranks = read_run(file("q1 d1 1\nq2 d1 1\nq1 d2 2\n", "ranks"))
-    assert ranks.score.tolist() == [-1, -1, -2]  # the first place is the best
     assert read_run(file("q1 d1 1\nq2 d1 1\n", "one")).score.tolist() == [1, 1]
+
+
+def test_numbers_that_count_are_ranks_and_that_reaches_whoever_reads_the_run(file):
+    path = file("q1 d1 1\nq2 d1 1\nq1 d2 2\n", "ranks")
+    run, scores = read_run(path), file("q1 d1 1\nq2 d1 1\nq1 d2 3\n", "scores")
+    assert run.score.tolist() == [-1, -1, -2]  # the first place is the best
+    assert read_run(scores).notes == ()
+    (note,) = run.notes
+    qrels = file("q1 0 d2 1\nq1 0 d1 0\nq2 0 d1 0\nq2 0 d2 1\n", "qrels")
+    told = [
+        run_values(path, qrels).notes,
+        fuse({"a": run}).notes,
+        ScoreFusion().fit({"a": path, "b": scores}, qrels).notes_,
+        FusionModel(("a",), np.ones(1), "minmax").notes(join({"a": run})),
+    ]
+    assert all(note in notes for notes in told)
 
 
 def test_a_packed_file_is_known_by_its_content(file):

@@ -104,7 +104,7 @@ def judged_runs(runs: Any, qrels: Any, depth: int | None, statistic: RankStatist
         )
     use = COUNTED if statistic.normalised or statistic.per_relevant else ""
     here, queries = set(joined.qid.tolist()), dict.fromkeys(grades.qid.tolist())
-    notes = notes_on(known.missed, set(queries), use)
+    notes = (*joined.notes, *notes_on(known.missed, set(queries), use))
     if absent := [query for query in queries if query not in here]:
         none = f"{len(absent)} judged queries have no document in any run, {absent[0]!r} first"
         notes = (*notes, f"{none}; they count 0.")

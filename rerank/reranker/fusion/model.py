@@ -199,8 +199,10 @@ class FusionModel:
         return as_dict(joined.qid, joined.docid, scores)
 
     def notes(self, joined: Joined) -> tuple[str, ...]:
-        """What is said of runs that share no query or document, and of scores that are not those of the fit."""
-        return *apart(joined), *elsewhere(joined, self.about.get("ranges"))
+        """What is said of ranks in place of scores, of runs that share no query or document, and of scores that are not
+        those of the fit.
+        """
+        return *joined.notes, *apart(joined), *elsewhere(joined, self.about.get("ranges"))
 
     def scores(self, joined: Joined, kinds: Any = None) -> Floats:
         """Fused score of each row, by the weights of the kind of its query."""

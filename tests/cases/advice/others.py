@@ -17,7 +17,7 @@ import pyarrow.parquet
 from sklearn.svm import LinearSVC
 
 from rerank import Reranker, RerankerCV, load, scorers
-from rerank.io import read_csv, read_qrels, read_svmlight, read_table, write_csv
+from rerank.io import read_csv, read_qrels, read_run, read_svmlight, read_table, write_csv
 from rerank.problem import Problem, problem_of
 from rerank.ranks.runs import run_values
 from rerank.scorers import RankSVM, TopPush
@@ -296,6 +296,10 @@ RUNS = {
     "has document {} of query {} twice; keep one of them": Row(
         lambda: fuse({"a": {"q1": {"1": 0.9, 1: 0.5}}, "b": OTHER}),
         lambda: fuse({"a": {"q1": {"1": 0.9, "d1": 0.5}}, "b": OTHER}),
+    ),
+    "in each query, so it is read as ranks, 1 the best; if these are scores, write the lines": Row(
+        lambda: read_run(write("a.run", "q d1 1\nq d2 2\n")),
+        lambda: read_run(write("a.run", "q Q0 d1 2 1 s\nq Q0 d2 1 2 s\n")).score.tolist() == [1.0, 2.0],
     ),
     ("judged documents occur in the run", "{}; check that their ids are spelled alike."): Row(
         lambda: judged_notes(STRANGERS), lambda: judged_notes(RUN).n_known > 0
