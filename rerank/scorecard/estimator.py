@@ -28,11 +28,12 @@ from rerank.scorecard.frontier import Frontier, frontier_of
 from rerank.scorecard.held_out import corrected
 from rerank.scorecard.kernels import NO_CUT
 from rerank.scorecard.pool import Pool, pool_of
+from rerank.scorecard.problem import Found
 from rerank.scorecard.program import export, model_of
 from rerank.scorecard.regret import Regret, regret_of
 from rerank.scorecard.result import CardResult, exact, result_of
 from rerank.scorecard.rows import Rows, cut_of
-from rerank.scorecard.search import Found, Search
+from rerank.scorecard.search import Search
 from rerank.scorecard.statement import asked_of, measure, name_of, stated
 from rerank.scorecard.verify import Claim, Verified, verify
 
@@ -43,8 +44,9 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
     """A card of whole-number points on yes/no questions, fitted to a rank statistic, with a proof.
 
     A row's score is the sum of the points of the questions that it answers by yes.  Rows of equal totals count in
-    expectation over their orders, as the field counts AUC.  Every set of questions is bounded by the best order of the
-    groups of rows that it tells apart, and the points of those that may hold the best card are searched.
+    expectation over their orders, as the field counts AUC.  Questions are exchanged one at a time until nothing
+    helps.  Then, for a proof, every set of questions is bounded by the best order of the groups of rows that it tells
+    apart, and the points of those that may hold a better card are searched.
 
     Parameters
     ----------
@@ -87,7 +89,7 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
     n_jobs : int or None
         Threads; None for 1, -1 for all cores.
     random_state : int, RandomState, Generator or None
-        Of folds and refits; None is 0.
+        Of folds, refits and the search of large cards; None is 0.
     verbose : int
         1 for lines of progress on standard error, which a terminal gets anyway.
     pos_label : object, optional
@@ -231,11 +233,13 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         return self.__class__(**{**self.get_params(), **changes})
 
     def _searched(self, rows: Rows, card: Card | None = None, best: Found | None = None) -> Any:
-        """A search that has ended, and the problem as stated; it may begin with the best of smaller cards."""
+        """A search that has ended, and the problem as stated; it may begin with a card, or the best of smaller ones."""
         watch()
         limit = None if self.time_limit is None else real("time_limit", self.time_limit, 0.0)
         found = stated(self, rows, card)
-        search = Search(found.problem, Stop(), self._threads(), bool(self.verbose), best)
+        starts = () if card is None else found.found(card)
+        asked = self._threads(), bool(self.verbose), best, starts, seed(self.random_state)
+        search = Search(found.problem, Stop(), *asked)
         if search.run_within(limit) and search.best is None:
             raise KeyboardInterrupt
         return search, found

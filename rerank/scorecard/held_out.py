@@ -13,7 +13,7 @@ from rerank.io.options import spelled, whole
 from rerank.scorecard.card import Card
 from rerank.scorecard.result import HeldOut, exact
 from rerank.scorecard.rows import Rows
-from rerank.scorecard.search import Search, first_card
+from rerank.scorecard.search import ROUNDS_OF_A_FOLD, Search
 from rerank.scorecard.statement import measure, stated
 
 REFITS = 40  # of the bootstrap
@@ -30,7 +30,7 @@ def quick_card(estimator: Any, rows: Rows) -> Card | None:
     except InputError:
         return None
     search = Search(found.problem, current(), estimator._threads())
-    first_card(search)
+    search.exchange(ROUNDS_OF_A_FOLD)
     if search.best is None:
         with limited(estimator.time_limit) as search.stop:
             search.run()

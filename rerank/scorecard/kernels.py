@@ -156,24 +156,31 @@ class Limits(NamedTuple):
 
 
 @kept()
-def keeps(place: Any, start: int, k: int, limits: Any, band: Any, people: Any) -> bool:
-    """Whether the card keeps the limits whose order of the groups of ``k`` questions begins at ``start``. ``band``
-    holds the column of each question, ``people`` the relevant and other rows of each group by kind of people.
+def keeps(place: Any, k: int, limits: Any, band: Any, people: Any) -> bool:
+    """Whether the card keeps the limits whose groups of ``k`` questions have this ``place``. ``band`` holds the
+    column of each question, ``people`` the relevant and other rows of each group by kind of people.
     """
     size, kinds = people.shape[0], people.shape[1] // 2
     if limits.one_sign:
         for i in range(k):
             for j in range(i):
-                up, other = place[start + (1 << i)] < place[start], place[start + (1 << j)] < place[start]
+                up, other = place[1 << i] < place[0], place[1 << j] < place[0]
                 if band[i] == band[j] and up != other:
                     return False
     by_block = np.zeros((size, 2 * kinds))
     blocks = np.int64(0)  # a plain constant would compile its callees twice
     for s in range(size):
-        at = place[start + s]
+        at = place[s]
         blocks = max(blocks, at + 1)
         for c in range(2 * kinds):
             by_block[at, c] += people[s, c]
+    return blocks_keep(by_block, blocks, limits)
+
+
+@kept()
+def blocks_keep(by_block: Any, blocks: int, limits: Any) -> bool:
+    """Whether blocks of rows, by class and kind of people, keep the limits."""
+    kinds = by_block.shape[1] // 2
     if limits.area > 0.0 and not _areas(by_block, blocks, kinds, limits.area):
         return False
     if limits.first > 0.0 and not _quotas(by_block, blocks, kinds, limits):
@@ -387,32 +394,6 @@ def bound_children(
 
 
 @kept()
-def bound_more(members: Any, bits: Any, totals: Any, worth: Any, out: Any) -> None:
-    """Bounds of some questions with one more, for each that there is, to ``out`` (questions,)."""
-    starts, factor, cell = bits.starts, bits.factor, bits.cell
-    n, W = bits.words.shape
-    cells, size = totals.size, 1 << members.size
-    words = np.empty((size, W), np.uint64)
-    words[0] = ~np.uint64(0)
-    for i in range(members.size):
-        for s in range(1 << i):
-            common(words[s], bits.words[members[i]], words[s | (1 << i)])
-    whole = np.empty((cells, 2 * size))
-    p, q = np.empty(2 * size), np.empty(2 * size)
-    for d in range(n):
-        whole[:] = 0.0
-        for s in range(size):
-            for part in range(factor.size):
-                low, high = starts[part], starts[part + 1]
-                whole[cell[part], s] += count(words[s, low:high], words[s, low:high]) * factor[part]
-                whole[cell[part], s | size] += count(words[s, low:high], bits.words[d, low:high]) * factor[part]
-        for c in range(cells):
-            whole[c, 0] = totals[c]  # words are padded
-            groups(whole[c])
-        out[d] = best_order(whole, worth, p, q)
-
-
-@kept()
 def allowed(elements: Any, prefix: int, size: int, d: int, rules: Any) -> bool:
     """Whether the questions of a node and ``d`` keep the rules, but for clashes; see :class:`.rules.Rules`."""
     asked, needed, places = rules.asked, rules.needed, rules.places
@@ -448,13 +429,42 @@ def count_groups(
 
 
 @kept()
-def best_below(node: int, j: int, k: int, tree: Any, groups: Any, worth: Any) -> float:
-    """The value that no order below a node at level ``j`` exceeds; at level ``k`` the value of its order."""
+def _merge_runs(p: Any, q: Any, ends: Any, runs: int, memory: Any) -> None:
+    """Sort groups by share of relevant rows, the largest first, in place; each of the runs is sorted and ends where
+    ``ends`` says.
+    """
+    while runs > 1:
+        begin = 0
+        n = 0
+        for run in range(0, runs - 1, 2):
+            middle, end = ends[run], ends[run + 1]
+            i, j = begin, middle
+            for to in range(begin, end):
+                if j == end or (i < middle and p[i] * q[j] >= p[j] * q[i]):
+                    memory[0, to], memory[1, to] = p[i], q[i]
+                    i += 1
+                else:
+                    memory[0, to], memory[1, to] = p[j], q[j]
+                    j += 1
+            p[begin:end], q[begin:end] = memory[0, begin:end], memory[1, begin:end]
+            begin = end
+            ends[n] = end
+            n += 1
+        if runs % 2:
+            ends[n] = ends[runs - 1]
+            n += 1
+        runs = n
+
+
+@kept()
+def best_below(place: Any, j: int, k: int, groups: Any, worth: Any) -> float:
+    """The value that no order exceeds that keeps the ``place`` of the groups of the first ``j`` of ``k`` questions,
+    for each answers to the others; with all ``k`` the value of this order.
+    """
     lists = worth.scale.size
     size, chains = 1 << j, 1 << (k - j)
-    p, q = np.empty(1 << k), np.empty(1 << k)
-    at_p, at_q = np.empty(size), np.empty(size)
-    start = tree.start[node]
+    p, q, memory = np.empty(1 << k), np.empty(1 << k), np.empty((2, 1 << k))
+    at_p, at_q, ends = np.empty(size), np.empty(size), np.empty(chains, np.int64)
     total = worth.constant
     for of in range(lists):
         n = np.int64(0)
@@ -462,12 +472,11 @@ def best_below(node: int, j: int, k: int, tree: Any, groups: Any, worth: Any) ->
             at_p[:] = 0.0
             at_q[:] = 0.0
             for s in range(size):
-                place = tree.place[start + s]
-                at_p[place] += groups[(chain << j) | s, 2 * of]
-                at_q[place] += groups[(chain << j) | s, 2 * of + 1]
+                at_p[place[s]] += groups[(chain << j) | s, 2 * of]
+                at_q[place[s]] += groups[(chain << j) | s, 2 * of + 1]
             bottom = n
-            for place in range(size):
-                a, b = at_p[place], at_q[place]
+            for one in range(size):
+                a, b = at_p[one], at_q[one]
                 if a + b == 0.0:
                     continue
                 while j < k and n > bottom and a * q[n - 1] >= p[n - 1] * b:  # a larger share: the two are pooled
@@ -476,22 +485,138 @@ def best_below(node: int, j: int, k: int, tree: Any, groups: Any, worth: Any) ->
                     b += q[n]
                 p[n], q[n] = a, b
                 n += 1
-        if j < k:
-            by_share(p, q, n)
+            ends[chain] = n
+        _merge_runs(p, q, ends, chains, memory)
         total += in_order(worth, of, p, q, n) / worth.scale[of]
     return total
 
 
+class Depth(NamedTuple):
+    """Where a search of points stands: ``at[i]`` is the number of points of question i that is tried, ``depth`` how
+    many questions have some. Of those the totals of the groups, and the groups by total, the largest first.
+    """
+
+    depth: NDArray[np.int64]  # (1,)
+    at: NDArray[np.int64]  # (k + 1,)
+    totals: NDArray[np.int64]  # (k + 1, 2^k)
+    order: NDArray[np.int64]  # (k + 1, 2^k)
+    key: NDArray[np.uint64]  # (memory,): places of groups of up to four questions, at most 16 of 4 bits,
+    bound: NDArray[np.float64]  # (memory,): and their bound, NaN where there is none
+
+
+@kept()
+def _placed(depth: Any, j: int, v: int, place: Any) -> np.uint64:
+    """Give question ``j`` - 1 points: totals, order and places of the groups of the first ``j`` questions; returns the
+    places in one number.
+    """
+    half = 1 << (j - 1)
+    totals, order, before = depth.totals[j], depth.order[j], depth.order[j - 1]
+    for s in range(half):
+        totals[s] = depth.totals[j - 1, s]
+        totals[s | half] = totals[s] + v
+    a = b = np.int64(0)
+    level, last, key = np.int64(-1), np.int64(0), np.uint64(0)
+    for to in range(2 * half):
+        if b == half or (a < half and totals[before[a]] >= totals[before[b]] + v):
+            order[to] = before[a]
+            a += 1
+        else:
+            order[to] = before[b] | half
+            b += 1
+        here = totals[order[to]]
+        level += to == 0 or here != last
+        last = here
+        place[order[to]] = level
+        if j <= 4:
+            key |= np.uint64(level) << np.uint64(4 * order[to])
+    return key
+
+
+@kept()
+def best_vector(
+    depth: Any, domains: Any, rank: Any, groups: Any, worth: Any, slack: float, asked: Any, best: Any, own: Any
+) -> bool:
+    """Search the points of one set of questions for a value above ``best[0]``, or equal to it with a sum of absolute
+    points of at most ``best[1]``; whether the search has ended: after :data:`STEPS` steps it has to be called again.
+
+    Depth first: the order of groups whose answers to the last questions are equal bounds all further points.
+    ``groups`` (2^k, 2 lists) are the relevant and other rows of each group in each list.  ``domains`` are ``first`` and
+    ``points``: ``points[first[i]:first[i + 1]]`` are those of question i, the smallest first.  Of equal cards the one
+    with smaller points is taken, then the one whose points are larger in the order ``rank`` of the questions.
+    ``asked`` are ``limits``, ``band`` and ``people`` of :func:`keeps`; ``together`` (2^k, 2), the groups in all lists;
+    ``flagged``, the Worth of the relevant rows among as many first ones as a cut may flag; and ``hits``, how many these
+    must be, or 0.  The points found go to ``own`` (k,).
+    """
+    limits, band, people, together, flagged, hits = asked
+    first, points = domains
+    k = first.size - 1
+    place = np.empty(1 << k, np.int64)
+    tried = np.zeros(k + 1, np.int64)  # sum of the absolute points of the first questions
+    least = np.zeros(k + 1, np.int64)  # of the others: the smallest that there is
+    for i in range(k - 1, -1, -1):
+        least[i] = least[i + 1] + abs(points[first[i]])
+    j = depth.depth[0]
+    for i in range(j - 1):
+        tried[i + 1] = tried[i] + abs(points[first[i] + depth.at[i]])
+    memory = np.uint64(depth.key.size)
+    for _ in range(STEPS):
+        if j == 0:
+            return True
+        if first[j - 1] + depth.at[j - 1] == first[j]:
+            j -= 1
+            if j > 0:
+                depth.at[j - 1] += 1
+            continue
+        v = points[first[j - 1] + depth.at[j - 1]]
+        tried[j] = tried[j - 1] + abs(v)
+        key = _placed(depth, j, v, place)
+        top = np.nan
+        slot = np.uint64(0)
+        if 1 < j <= 4:
+            slot = (key * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(40)) % memory
+            if depth.key[slot] == key:
+                top = depth.bound[slot]
+        if np.isnan(top):
+            # Chains of one or two groups hardly bound anything.
+            top = np.inf if j < min(k, 2) else best_below(place, j, k, groups, worth)
+            if hits > 0.0 and j < k and best_below(place, j, k, together, flagged) < hits:
+                top = -np.inf
+            if 1 < j <= 4:
+                depth.key[slot], depth.bound[slot] = key, top
+        equal = slack == 0.0 and top == best[0]
+        if top < best[0] - slack or (equal and tried[j] + least[j] > best[1]):
+            depth.at[j - 1] += 1
+            continue
+        if j < k:
+            j += 1
+            depth.at[j - 1] = 0
+            continue
+        better = top > best[0] or (top == best[0] and tried[j] <= best[1])
+        if better and top == best[0] and tried[j] == best[1] and own[0] != 0:
+            better = False
+            for i in rank:
+                mine = points[first[i] + depth.at[i]]
+                if mine != own[i]:
+                    better = mine > own[i]
+                    break
+        if better and keeps(place, k, limits, band, people):
+            best[0], best[1] = top, tried[j]
+            for i in range(k):
+                own[i] = points[first[i] + depth.at[i]]
+        depth.at[j - 1] += 1
+    depth.depth[0] = j
+    return False
+
+
+STEPS = 20_000  # of a search of points between two looks at the clock: some hundredths of a second
+
+
 @kept()
 def best_points(
-    tree: Any, groups: Any, worth: Any, limit: float, strict: bool, rise: bool, asked: Any, leaf: Any, value: Any
+    tree: Any, groups: Any, worth: Any, limit: float, strict: bool, asked: Any, leaf: Any, value: Any
 ) -> int:
-    """Orders of one set of questions with a value of at least ``limit``, or above it if ``strict``.
-
-    ``groups`` (2^k, 2 lists) are the relevant and other rows of each group in each list.  With ``rise`` what is found
-    becomes the limit, so that the best order alone stays.  ``asked`` are ``limits``, ``band`` and ``people`` of
-    :func:`keeps`; ``together`` (2^k, 2), the groups in all lists; ``flagged``, the Worth of the relevant rows among as
-    many first ones as a cut may flag; and ``hits``, how many these must be, or 0.
+    """Orders of one set of questions with a value of at least ``limit``, or above it if ``strict``; ``groups`` and
+    ``asked`` as in :func:`best_vector`.
 
     Leaves of the orders and their values go to ``leaf`` and ``value`` (m,).  Returns how many there are; if the arrays
     are full, some may be missing.
@@ -510,8 +635,9 @@ def best_points(
                 node[j] += 1
             continue
         # Chains of one or two groups hardly bound anything.
-        top = np.inf if j < min(k, 2) else best_below(node[j], j, k, tree, groups, worth)
-        missed = hits > 0.0 and j < k and best_below(node[j], j, k, tree, together, flagged) < hits
+        place = tree.place[tree.start[node[j]] : tree.start[node[j] + 1]]
+        top = np.inf if j < min(k, 2) else best_below(place, j, k, groups, worth)
+        missed = hits > 0.0 and j < k and best_below(place, j, k, together, flagged) < hits
         if missed or top < limit or (strict and top <= limit):
             node[j] += 1
             continue
@@ -519,13 +645,202 @@ def best_points(
             node[j + 1], end[j + 1] = tree.child[node[j]], tree.child[node[j] + 1]
             j += 1
             continue
-        if keeps(tree.place, tree.start[node[k]], k, limits, band, people):
-            if rise:
-                limit, strict, found = top, True, 0
+        if keeps(place, k, limits, band, people):
             leaf[found] = node[k] - tree.level[k]
             value[found] = top
             found += 1
-            if found == leaf.size and not rise:
+            if found == leaf.size:
                 return found
         node[j] += 1
+    return found
+
+
+class Table(NamedTuple):
+    """Rows and questions, for kernels that add a question to a card. Of each question the rows are listed that give its
+    rarer answer.
+    """
+
+    start: NDArray[np.int64]  # (questions + 1,): where the rows of a question begin
+    row: NDArray[np.int32]
+    yes: NDArray[np.bool_]  # (questions,): whether these answer yes
+    counts: NDArray[np.float64]  # (rows, 2): relevant and other rows
+    lists: NDArray[np.int64]  # (rows,)
+    people: NDArray[np.int64]  # (rows,)
+    kinds: int
+    first: NDArray[np.int64]  # (questions + 1,): where the points of a question begin
+    points: NDArray[np.int64]  # that questions may have
+
+
+@kept()
+def _merged(up: Any, down: Any, totals: Any, v: int, out: Any) -> Any:
+    """Blocks of rows by total, the largest first, after ``down`` (levels, cells) got ``v`` points more than ``up``;
+    how many there are.
+    """
+    levels, cells = up.shape
+    i = j = blocks = np.int64(0)
+    while i < levels or j < levels:
+        here = max(totals[i] if i < levels else totals[j] + v, totals[j] + v if j < levels else totals[i])
+        out[blocks] = 0.0
+        if i < levels and totals[i] == here:
+            for c in range(cells):
+                out[blocks, c] += up[i, c]
+            i += 1
+        if j < levels and totals[j] + v == here:
+            for c in range(cells):
+                out[blocks, c] += down[j, c]
+            j += 1
+        blocks += 1
+    return blocks
+
+
+@kept()
+def worth_of_blocks(blocks: Any, n: int, worth: Any) -> float:
+    """Value of ``n`` blocks from the top, by class of each list."""
+    total = worth.constant
+    for of in range(worth.scale.size):
+        earned = above_p = above_q = 0.0
+        for b in range(n):
+            p, q = blocks[b, 2 * of], blocks[b, 2 * of + 1]
+            if p + q > 0.0:
+                earned += block(worth, of, p, q, above_p, above_q)
+                above_p += p
+                above_q += q
+        total += earned / worth.scale[of]
+    return total
+
+
+@kept()
+def levels_of(answers: Any, members: Any, points: Any) -> tuple[Any, Any]:
+    """The level of each row by its total, 0 on top, and the total of each level."""
+    total = np.zeros(answers.shape[1], np.int64)
+    for i in range(members.size):
+        for row in range(total.size):
+            total[row] += points[i] * answers[members[i], row]
+    low = total.min()
+    width = total.max() - low + 1
+    if width > WIDEST:
+        every = np.unique(total)[::-1].copy()
+        return every.size - 1 - np.searchsorted(every[::-1], total), every
+    here = np.zeros(width, np.int64)
+    for row in range(total.size):
+        here[total[row] - low] = 1
+    every = low + np.flatnonzero(here)[::-1]
+    for at in range(every.size):
+        here[every[at] - low] = at
+    for row in range(total.size):
+        total[row] = here[total[row] - low]
+    return total, every
+
+
+@kept()
+def by_level(level: Any, own: Any, counts: Any, rows: Any, out: Any) -> None:
+    """Add the relevant and other rows of some ``rows`` to ``out`` (levels, cells), by level and list or kind."""
+    for row in rows:
+        out[level[row], 2 * own[row]] += counts[row, 0]
+        out[level[row], 2 * own[row] + 1] += counts[row, 1]
+
+
+@kept(fastmath=True)
+def _pairs(common_: Any, rare: Any, totals: Any, most: int, memory: Any) -> float:
+    """Pairs that are won whatever points the rarer answer gets, of rows that answer alike. ``memory`` (4, width) gets
+    what :func:`_pairs_by` needs, by total: relevant rows of the common and the rarer answer, and how many others of
+    each have less, ties as halves. ``most`` is the largest number of points.
+    """
+    width = memory.shape[1]
+    memory[:] = 0.0
+    low = totals[totals.size - 1] - most
+    for at in range(totals.size):
+        here = totals[at] - low
+        memory[0, here], memory[1, here] = common_[at, 0], rare[at, 0]
+        memory[2, here], memory[3, here] = common_[at, 1], rare[at, 1]
+    alike = 0.0
+    for side in range(2):
+        below = 0.0
+        for at in range(width):
+            own = memory[2 + side, at]
+            memory[2 + side, at] = below + 0.5 * own
+            below += own
+            alike += memory[side, at] * memory[2 + side, at]
+    return alike
+
+
+@kept(fastmath=True)
+def _pairs_by(memory: Any, most: int, step: int) -> float:
+    """Pairs won of rows that answer differently, when the rarer answer gets ``step`` points. Sums of halves are exact
+    in any order.
+    """
+    end = memory.shape[1] - most
+    won = 0.0
+    for at in range(most, end):
+        won += memory[1, at] * memory[2, at + step] + memory[0, at] * memory[3, at - step]
+    return won
+
+
+WIDEST = 4096  # totals from the least to the largest that are held as an array
+
+
+@kept()
+def best_more(
+    level: Any, totals: Any, table: Any, worth: Any, limits: Any, broken: Any, sign: Any, alone: int, least: Any
+) -> Any:
+    """The question and the points that make a card better than ``least`` when they join it, or -1 if none do, or -2 if
+    the card is as good without any.
+
+    ``totals`` (levels,) are those of the card, the largest first, and ``level`` (rows,) says which one a row has.
+    ``broken`` (questions,) counts the rules that a card with the question breaks, ``alone`` those that it breaks
+    without any; -1 says that it cannot be. A limit that is not kept counts one more. Fewer of these come first, then
+    the value. ``sign`` (questions,) is the one that the points must have, or 0. ``least`` are such a count, a value,
+    and by how much a value must be above it. Returns the question, its points, its count and its value.
+    """
+    fewest, value, more = least
+    found = (-1, 0, fewest, value)
+    levels, cells, kinds = totals.size, 2 * worth.scale.size, 2 * table.kinds
+    limited = limits.cut != NO_CUT or limits.area > 0.0 or limits.first > 0.0
+    every, rare = np.zeros((levels, cells)), np.empty((levels, cells))
+    all_rows = np.arange(level.size)
+    by_level(level, table.lists, table.counts, all_rows, every)
+    blocks = np.empty((2 * levels, cells))
+    of_kind, rare_of_kind = np.zeros((levels, kinds)), np.empty((levels, kinds))
+    by_kind = np.empty((2 * levels, kinds))
+    if limited:
+        by_level(level, table.people, table.counts, all_rows, of_kind)
+    if alone >= 0:
+        now = worth_of_blocks(every, levels, worth)
+        breaks = alone + (limited and not blocks_keep(of_kind, levels, limits))
+        if breaks < fewest or (breaks == fewest and now >= value):
+            return -2, 0, breaks, now
+    most = np.abs(table.points).max()
+    width = totals[0] - totals[levels - 1] + 1 + 2 * most
+    pairs = worth.kind == AREA and worth.scale.size == 1 and not limited and width <= WIDEST
+    memory = np.empty((4, width if pairs else 0))
+    for q in range(broken.size):
+        if broken[q] < 0 or broken[q] > fewest:
+            continue
+        rows = table.row[table.start[q] : table.start[q + 1]]
+        rare[:] = 0.0
+        by_level(level, table.lists, table.counts, rows, rare)
+        usual = every - rare
+        alike = _pairs(usual, rare, totals, most, memory) if pairs else 0.0
+        if limited:
+            rare_of_kind[:] = 0.0
+            by_level(level, table.people, table.counts, rows, rare_of_kind)
+        for at in range(table.first[q], table.first[q + 1]):
+            v = table.points[at]
+            if v * sign[q] < 0:
+                continue
+            # That the rarer answer has v points less is that the other has v more, but for the same number for all.
+            step = v if table.yes[q] else -v
+            if pairs:
+                now = worth.constant + (alike + _pairs_by(memory, most, step)) / worth.scale[0]
+            else:
+                now = worth_of_blocks(blocks, _merged(usual, rare, totals, step, blocks), worth)
+            if broken[q] == fewest and now <= value + more:
+                continue
+            breaks = broken[q]
+            if limited:
+                n = _merged(of_kind - rare_of_kind, rare_of_kind, totals, step, by_kind)
+                breaks += not blocks_keep(by_kind, n, limits)
+            if breaks < fewest or (breaks == fewest and now > value + more):
+                fewest, value = breaks, now
+                found = (q, v, breaks, now)
     return found

@@ -98,11 +98,3 @@ def orders(domains: tuple[tuple[int, ...], ...]) -> Orders:
         points[by_tree[firsts[k]]],
         np.diff(ends),
     )
-
-
-def listed(points: NDArray[np.int64]) -> Orders:
-    """Vectors of points (v, k) as leaves, one each, without a tree above them: for :func:`best_below` at level k."""
-    v, k = points.shape
-    place = places_of(points)
-    none = np.zeros(1, np.int64)
-    return Orders(none, none, np.arange(v + 1) << k, place.ravel(), points, np.ones(v, np.int64))

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from rerank.io.options import whole
 from rerank.io.page import Cells, Part, Readable, Words
 from rerank.scorecard.card import Card
+from rerank.scorecard.problem import Found, Problem
 from rerank.scorecard.questions import Question
-from rerank.scorecard.search import Found, Problem, Search, cards_of
+from rerank.scorecard.search import Search, cards_of
 from rerank.scorecard.statement import Stated
 
 
@@ -121,7 +122,7 @@ def collected(
         if not problem.listed(members):
             unlisted.append(members)
             return True
-        own = cards_of(problem, members, least, rise=False, strict=strict)
+        own = cards_of(problem, members, least, strict)
         there = np.flatnonzero(problem.data.groups(members)[0].any(axis=1))
         for one in own:
             order = _order(one.points, there)

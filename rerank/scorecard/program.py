@@ -10,8 +10,8 @@ import numpy as np
 from rerank.errors import InputError, NotSupportedError
 from rerank.io.options import spelled
 from rerank.scorecard.kernels import NO_CUT
+from rerank.scorecard.problem import Problem
 from rerank.scorecard.rows import Rows
-from rerank.scorecard.search import Problem
 from rerank.scorecard.statement import measure
 from rerank.statistics import AUC, RankStatistic, presentation
 

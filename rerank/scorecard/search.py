@@ -4,7 +4,6 @@ import math
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,77 +12,19 @@ from numpy.typing import NDArray
 from rerank.errors.compiling import say, working_time
 from rerank.errors.stops import Stop, limited, protected
 from rerank.scorecard import kernels
-from rerank.scorecard.data import Data
-from rerank.scorecard.kernels import Limits, Worth
-from rerank.scorecard.points import few, listed, orders
-from rerank.scorecard.rules import Rules
+from rerank.scorecard.exchange import Exchange, found_of
+from rerank.scorecard.points import orders
+from rerank.scorecard.problem import Found, Problem
 
 MOST_MEMORY = 2**30  # bytes of the tree of sets of questions
 
 # A job bounds so many sets, or fewer where rows are many: some hundredths of a second.
 SETS_OF_A_JOB, WORDS_OF_A_JOB = 2**16, 2**24
 MOST_KEPT = 5 * 10**6  # sets whose points are still to be searched
-SWAPS = 5  # sets tried in each place of a swap, the first by their bounds
+# Rounds of exchange without a better card after which it ends: at most, where sets are few, one more for so many sets,
+# and for the cards of folds.
+ROUNDS, FEWEST, SETS_OF_A_ROUND, ROUNDS_OF_A_FOLD = 60, 4, 2 * 10**5, 10
 EVERY = 1.0  # seconds between two lines of progress
-
-
-@dataclass(frozen=True, eq=False)
-class Problem:
-    """What is to be found."""
-
-    data: Data
-    worth: Worth
-    domains: tuple[tuple[int, ...], ...]  # points that each question may have, none of them 0
-    size: int  # most questions of a card
-    rules: Rules
-    limits: Limits
-
-    @cached_property
-    def slack(self) -> float:
-        """By how much a computed value may be off: 0 for an area of one list, whose pairs are counted in integers."""
-        exact = self.worth.kind == kernels.AREA and self.worth.scale.size == 1 and self.worth.scale[0] < 2.0**51
-        return 0.0 if exact else 1e-11 * max(1.0, self.best_of_all)
-
-    @cached_property
-    def flagged(self) -> tuple[Worth, float]:
-        """The relevant rows among as many first ones as a cut may flag, and how many a cut has to flag."""
-        relevant, other = self.data.totals.sum(axis=0).astype(np.float64)
-        most = self.limits.flagged * (relevant + other)
-        rows = min(most, self.limits.rows) if self.limits.cut == kernels.TOP else most
-        one = np.ones(1)
-        worth = Worth(kernels.HITS, 1.0, 0.0, one, one, np.array([rows * (1 + 1e-9)]), one, np.zeros(1, np.int64))
-        wanted = 0.0 if self.limits.cut == kernels.NO_CUT else self.limits.sensitivity * relevant
-        return worth, wanted * (1 - 1e-9)
-
-    def listed(self, members: Any) -> bool:
-        """Whether all vectors of points of these questions are searched, and not only steps from one to the next."""
-        return few([self.domains[j] for j in members])
-
-    @cached_property
-    def best_of_all(self) -> float:
-        """The value that no score on all questions exceeds, but for rounding."""
-        total = self.worth.constant
-        for of in range(self.worth.scale.size):
-            own = np.flatnonzero(self.data.lists == of)
-            p, q = (side[own].astype(np.float64) for side in (self.data.relevant, self.data.other))
-            order = np.lexsort((-(p + q), -(p / (p + q))))
-            total += kernels.in_order(self.worth, of, p[order], q[order], own.size) / self.worth.scale[of]
-        return float(total)
-
-
-@dataclass(frozen=True)
-class Found:
-    """Questions with points that are not 0, their value as computed, and in how many ways points give this order."""
-
-    members: tuple[int, ...]
-    points: tuple[int, ...]
-    value: float
-    vectors: int = 1
-
-    @property
-    def key(self) -> tuple[Any, ...]:
-        """Of equal values the card with fewer questions, then smaller points, comes first."""
-        return (-self.value, len(self.members), sum(map(abs, self.points)), self.members, [-w for w in self.points])
 
 
 class Tree:
@@ -130,6 +71,11 @@ class Tree:
                 begin = end
 
 
+def rounds_for(n: int, size: int) -> int:
+    """Rounds of exchange without a better card after which it ends: few where a proof takes no longer."""
+    return min(ROUNDS, FEWEST + nodes_of(n, size + 1) // SETS_OF_A_ROUND)
+
+
 def nodes_of(n: int, size: int) -> int:
     """How many sets of fewer than ``size`` of ``n`` questions there are."""
     return sum(math.comb(n, s) for s in range(size))
@@ -144,6 +90,8 @@ class Search:
     n_jobs: int = 1
     verbose: bool = False
     best: Found | None = None
+    starts: tuple[Found, ...] = ()  # cards from which the search sets out, too, whether rules allow them or not
+    seed: int = 0
     complete: bool = False  # whether all sets are bounded and searched, or fathomed
     all_bounded: bool = False  # whether all were bounded, and the points of those that are not fathomed searched
     bound: float = math.inf  # no allowed card has a larger value
@@ -169,9 +117,9 @@ class Search:
         """
         problem, n = self.problem, len(self.problem.domains)
         size = min(problem.size, n)
-        if each is None:
-            first_card(self)
         self.sets = nodes_of(n, size + 1) - 1
+        if each is None:
+            self.exchange(rounds_for(n, size))
         self.bound = problem.best_of_all + problem.slack
         totals = problem.data.totals.ravel()
         if nodes_of(n, size) * (8 * totals.size + 8 + 2 * max(size - 1, 1)) > MOST_MEMORY:
@@ -180,14 +128,22 @@ class Search:
         with ThreadPoolExecutor(self.n_jobs) as pool:
             for s in range(1, size + 1):
                 kept, sets, done = self._level(pool, tree, s, least)
-                go_on = self._points(pool, kept, sets, each)
-                self.left += len(kept) - self.searched_of_level
-                if not (done and go_on):
+                if not (self._points(pool, kept, sets, each) and done) and (s < size or not done):
                     return
         self.all_bounded = not self.left
         best = -math.inf if self.best is None else self.best.value
         self.complete = self._open <= best
         self.bound = min(self.bound, max(best, self._open) + problem.slack)
+
+    def exchange(self, rounds: int) -> None:
+        """Good cards soon: see :mod:`.exchange`."""
+        problem = self.problem
+        size = min(problem.size, len(problem.domains))
+        exchange = Exchange(problem, self.stop, self.seed)
+        known = [one for one in (self.best, *self.starts) if one is not None]
+        for draft in exchange.cards(size, rounds, [exchange.draft(one.members, one.points) for one in known]):
+            self.take([found_of(draft)])
+            self.tell()
 
     def _level(self, pool: Any, tree: Tree, s: int, least: float | None) -> Any:
         """Bounds of the sets of ``s`` questions that are not fathomed, with the sets, the largest first."""
@@ -231,27 +187,31 @@ class Search:
         return bounds[order], sets[order], done == len(jobs)
 
     def _points(self, pool: Any, bounds: Any, sets: Any, each: Any) -> bool:
-        """Search the points of sets, the largest bound first, until the bound falls below the best card."""
-        self.searched_of_level = 0
-        step = 4 * self.n_jobs
+        """Search the points of sets, the largest bound first, until the bound falls below the best card; whether none
+        is left. What is left counts in the bound.
+        """
+        step, begin = 4 * self.n_jobs, 0
         for begin in range(0, len(sets), step):
+            part = sets[begin : begin + step]
+            if each is None and self.best is not None and bounds[begin] < self.best.value - self.problem.slack:
+                return True
             if self.stop.now:
-                return False
-            part = slice(begin, begin + step)
+                break
             if each is None:
-                if self.best is not None and bounds[begin] < self.best.value - self.problem.slack:
-                    self.searched_of_level = len(sets)
-                    break
-                self.take(pool.map(self.search_set, sets[part]))
+                answers = list(pool.map(lambda one: best_of_set(self.problem, one, self.best, self.stop), part))
+                self.take(found for found, _ in answers)
+                done = all(ended for _, ended in answers)
             else:
-                if not all(list(pool.map(each, sets[part], bounds[part]))):
-                    return False
-            if not all(map(self.problem.listed, sets[part])):
-                self._open = max(self._open, float(bounds[begin]))
-            self.searched_of_level = min(begin + step, len(sets))
-            self.searched += len(sets[part])
+                done = all(list(pool.map(each, part, bounds[begin : begin + step])))
+            if not done:
+                break
+            self.searched += len(part)
             self.tell()
-        return True
+        else:
+            return True
+        self.left += len(sets) - begin
+        self._open = max(self._open, float(bounds[begin]))
+        return False
 
     def take(self, cards: Any) -> None:
         """Keep the best of cards and the one so far."""
@@ -259,42 +219,29 @@ class Search:
             if card is not None and (self.best is None or card.key < self.best.key):
                 self.best = card
 
-    def search_set(self, members: Any) -> Found | None:
-        """The best card of a set that is at least as good as the best one so far."""
-        limit = -math.inf if self.best is None else self.best.value
-        found = cards_of(self.problem, members, limit, rise=True)
-        if found and self.problem.listed(members):  # of equal values the smallest points
-            found = cards_of(self.problem, members, found[0].value - self.problem.slack, rise=False)
-        return min(found, key=lambda one: one.key, default=None)
-
     def tell(self) -> None:
         """A line of progress, once a second."""
         now = working_time()
         if now - self._said > EVERY:
             self._said = now
             best = "no card yet" if self.best is None else f"best {self.best.value:.6g}"
+            known = "" if math.isinf(self.bound) else f", none above {math.ceil(1e6 * self.bound) / 1e6:.7g}"
             say(
                 f"card: {self.bounded:,} of {self.sets:,} sets of questions bounded, points of {self.searched:,} "
-                f"searched; {best}, none above {math.ceil(1e6 * self.bound) / 1e6:.7g}",
+                f"searched; {best}{known}",
                 self.verbose,
             )
 
 
-def cards_of(problem: Problem, members: Any, limit: float, rise: bool, strict: bool = False) -> list[Found]:
-    """Cards of a set of questions with a value of at least ``limit``: all, or with ``rise`` the best one. Where there
-    are too many vectors of points to list, what steps of single points find.
-    """
-    by_list, by_kind = problem.data.groups(members)
-    if not problem.listed(members):
-        return stepped(problem, members, by_list, by_kind, limit)
+def cards_of(problem: Problem, members: Any, limit: float, strict: bool = False) -> list[Found]:
+    """All cards of a set of questions, whose points are few enough to be listed, with a value of at least ``limit``."""
+    asked, by_list = limits_of(problem, members)
     own = orders(tuple(problem.domains[j] for j in members))
-    together = np.stack([by_kind[:, ::2].sum(axis=1), by_kind[:, 1::2].sum(axis=1)], axis=1)
     most = 1024
-    asked = problem.limits, problem.rules.places[np.asarray(members)], by_kind, together, *problem.flagged
     while True:
-        leaf, value = np.empty(1 if rise else most, np.int64), np.empty(1 if rise else most)
-        n = kernels.best_points(own, by_list, problem.worth, limit, strict, rise, asked, leaf, value)
-        if rise or n < most:
+        leaf, value = np.empty(most, np.int64), np.empty(most)
+        n = kernels.best_points(own, by_list, problem.worth, limit, strict, asked, leaf, value)
+        if n < most:
             break
         most *= 8
     names = tuple(int(j) for j in members)
@@ -304,67 +251,46 @@ def cards_of(problem: Problem, members: Any, limit: float, rise: bool, strict: b
     ]
 
 
-def first_card(search: Search) -> None:
-    """A good card soon: questions one by one by bound, then swaps as long as a card gets better."""
-    problem, n = search.problem, len(search.problem.domains)
-
-    def ranked(members: list[int], out: int, complete: bool) -> list[list[int]]:
-        """The sets with one question more that the rules allow, but ``out``, the largest bound first."""
-        bounds, data = np.empty(n), problem.data
-        kernels.bound_more(np.asarray(members, np.int64), data.bits, data.totals.ravel(), problem.worth, bounds)
-        allowed = [
-            j for j in range(n) if j != out and j not in members and problem.rules.allow([*members, j], complete)
-        ]
-        return [sorted([*members, j]) for j in sorted(allowed, key=lambda j: (-bounds[j], j))]
-
-    members: list[int] = []
-    for _ in range(min(problem.size, n)):
-        more = ranked(members, -1, False)
-        if not more or (search.best is not None and search.stop.now):  # there is a card even without time
-            break
-        members = more[0]
-        if problem.rules.allow(members):
-            search.take([search.search_set(sorted(members))])
-    while True:
-        before = search.best
-        for out in list(members):
-            for chosen in ranked([j for j in members if j != out], out, True)[:SWAPS]:
-                if search.stop.now:
-                    return
-                search.take([search.search_set(chosen)])
-        if search.best is None or search.best is before:
-            return
-        members = list(search.best.members)
+def limits_of(problem: Problem, members: Any) -> tuple[Any, ...]:
+    """What a kernel is told of the limits of a set of questions, and the rows of each group, by class of each list."""
+    by_list, by_kind = problem.data.groups(members)
+    together = np.stack([by_kind[:, ::2].sum(axis=1), by_kind[:, 1::2].sum(axis=1)], axis=1)
+    return (problem.limits, problem.rules.places[np.asarray(members)], by_kind, together, *problem.flagged), by_list
 
 
-def stepped(problem: Problem, members: Any, by_list: Any, by_kind: Any, limit: float) -> list[Found]:
-    """A card of questions that have too many vectors of points to list: points changed one at a time while that helps.
-    It begins with the smallest points of the sign that suits each question alone.
+def best_of_set(problem: Problem, members: Any, best: Found | None, stop: Stop) -> tuple[Found | None, bool]:
+    """The best card of a set of questions, if none that is known comes before it, and whether all points were searched
+    before the time was over. Questions that alone tell the most apart get their points first.
     """
-    names = tuple(int(j) for j in members)
-    k, band = len(names), problem.rules.places[np.asarray(members)]
-
-    def value(points: Any) -> float:
-        own = listed(np.array([points], np.int64))
-        if not kernels.keeps(own.place, 0, k, problem.limits, band, by_kind):
-            return -math.inf
-        return float(kernels.best_below(0, k, k, own, by_list, problem.worth))
-
-    def alone(j: int) -> int:
-        own, _ = problem.data.groups([j])
-        every = listed(np.array(problem.domains[j], np.int64)[:, None])
-        worth = [kernels.best_below(at, 1, 1, every, own, problem.worth) for at in range(len(every.points))]
-        return max(zip(worth, -np.abs(every.points[:, 0]), problem.domains[j]))[2]
-
-    points = [alone(j) for j in names]
-    best = value(points)
-    while True:
-        before = best
-        for place, j in enumerate(names):
-            for point in problem.domains[j]:
-                tried = [*points[:place], point, *points[place + 1 :]]
-                if (worth := value(tried)) > best:
-                    points, best = tried, worth
-        if best == before:
+    k = len(members)
+    alone = {j: problem.alone[j] for j in members}
+    order = sorted(range(k), key=lambda i: (-alone[members[i]], i))
+    own = [int(members[i]) for i in order]
+    domains = [sorted(problem.domains[j], key=lambda one: (abs(one), -one)) for j in own]
+    first = np.concatenate([[0], np.cumsum(list(map(len, domains)))]).astype(np.int64)
+    points = np.array([one for each in domains for one in each], np.int64)
+    asked, groups = limits_of(problem, own)
+    memory = 1 << min(14, 3 * k)
+    depth = kernels.Depth(
+        np.ones(1, np.int64),
+        np.zeros(k + 1, np.int64),
+        np.zeros((k + 1, 1 << k), np.int64),
+        np.zeros((k + 1, 1 << k), np.int64),
+        np.zeros(memory, np.uint64),
+        np.full(memory, np.nan),
+    )
+    value, size = (-math.inf, math.inf) if best is None else (best.value, math.inf)
+    if best is not None and len(best.members) <= k:
+        size = sum(map(abs, best.points)) if len(best.members) == k else -1.0
+    found, chosen = np.array([value, size]), np.zeros(k, np.int64)
+    rank = np.argsort(order)
+    while not (
+        done := kernels.best_vector(
+            depth, (first, points), rank, groups, problem.worth, problem.slack, asked, found, chosen
+        )
+    ):
+        if stop.now:
             break
-    return [Found(names, tuple(points), best)] if best >= limit and best > -math.inf else []
+    if not chosen.any():
+        return None, done
+    return Found(tuple(map(int, members)), tuple(chosen[rank].tolist()), float(found[0])), done

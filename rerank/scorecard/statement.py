@@ -1,5 +1,6 @@
 """From what a user asks to a problem: candidates, points, rules and limits, each read and checked once."""
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,10 +19,10 @@ from rerank.scorecard.data import Data, counted, worth_of
 from rerank.scorecard.files import OPTIONS, RULES
 from rerank.scorecard.kernels import FREE, NO_CUT, TOP, Limits
 from rerank.scorecard.points import MOST_QUESTIONS, few
+from rerank.scorecard.problem import Found, Problem
 from rerank.scorecard.questions import Question, candidates
 from rerank.scorecard.rows import Rows
 from rerank.scorecard.rules import Rules, rules_of
-from rerank.scorecard.search import Found, Problem
 from rerank.statistics import RankStatistic, parse
 
 LARGEST = 10**6  # points of a question, at most
@@ -93,6 +94,12 @@ class Stated:
     def card(self, found: Found) -> Card:
         """The questions and points that a search found."""
         return Card(tuple(self.questions[j] for j in found.members), found.points)
+
+    def found(self, card: Card) -> tuple[Found, ...]:
+        """A card by the numbers of its questions, without those that no candidate answers like; none if all are so."""
+        numbers = {question: j for j, question in enumerate(self.questions)}
+        own = [(numbers[one], point) for one, point in zip(card.questions, card.points) if one in numbers and point]
+        return (Found(tuple(j for j, _ in own), tuple(point for _, point in own), -math.inf),) if own else ()
 
 
 def stated(wishes: Any, rows: Rows, card: Any = None) -> Stated:

@@ -173,7 +173,7 @@ def test_what_is_not_proved_is_not_called_optimal(size, points):
 def test_sets_that_memory_leaves_out_are_left_in_the_bound(monkeypatch):
     rows = oracle.drawn(11)
     best = fitted(rows, n_questions=3, points=2)
-    monkeypatch.setattr("rerank.scorecard.search.first_card", lambda search: None)
+    monkeypatch.setattr("rerank.scorecard.search.Search.exchange", lambda search, rounds: None)
     monkeypatch.setattr("rerank.scorecard.search.MOST_KEPT", 1)
     card = fitted(rows, n_questions=3, points=2)
     assert card.result_.bound >= best.result_.value

@@ -1,0 +1,186 @@
+"""Good cards of any size soon, without a proof: questions are exchanged, one at a time, until nothing helps.
+
+Totals are whole numbers, so one pass over the rows counts those of each class by total and by their answer to a
+question; the value with this question follows for each number of points.  So a question and its points are replaced by
+the best question and points that there are, until no place of the card can be mended.  Then some questions are left
+out, one comes in by chance, and the exchange begins again (iterated local search [LourencoMartinStutzle2003]).
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.errors.stops import Stop
+from rerank.scorecard import kernels
+from rerank.scorecard.problem import Found, Problem
+
+SMALL = 3  # numbers of points of a question, the smallest ones, that are tried first
+WORSE = 1e-3  # share of the value by which the next card may be worse than the one before it
+
+
+@dataclass(frozen=True)
+class Draft:
+    """Questions with points, how many rules and limits they break, and their value."""
+
+    members: tuple[int, ...]
+    points: tuple[int, ...]
+    broken: int
+    value: float
+
+    @property
+    def rank(self) -> tuple[int, float]:
+        """The larger the better."""
+        return -self.broken, self.value
+
+
+@dataclass(frozen=True, eq=False)
+class Exchange:
+    """The exchange of questions of a problem, with numbers by chance from a seed."""
+
+    problem: Problem
+    stop: Stop
+    seed: int = 0
+
+    @cached_property
+    def _rows(self) -> kernels.Table:
+        """Rows and questions, without points."""
+        data = self.problem.data
+        yes = 2 * data.answers.sum(axis=1, dtype=np.int64) <= data.answers.shape[1]
+        rare = [np.flatnonzero(own == which).astype(np.int32) for own, which in zip(data.answers, yes)]
+        start = np.concatenate([[0], np.cumsum([own.size for own in rare])]).astype(np.int64)
+        counts = np.stack([data.relevant, data.other], axis=1).astype(np.float64)
+        kinds, none = int(data.people.max()) + 1, np.zeros(0, np.int64)
+        return kernels.Table(start, np.concatenate(rare), yes, counts, data.lists, data.people, kinds, none, none)
+
+    def table(self, domains: Sequence[Sequence[int]]) -> kernels.Table:
+        """The rows with the points that questions may have, the smallest ones first."""
+        first = np.concatenate([[0], np.cumsum(list(map(len, domains)))]).astype(np.int64)
+        points = [one for own in domains for one in sorted(own, key=lambda one: (abs(one), -one))]
+        return self._rows._replace(first=first, points=np.array(points, np.int64))
+
+    def _levels(self, members: Sequence[int], points: Sequence[int]) -> Any:
+        """The level of each row by its total, and the total of each level."""
+        return kernels.levels_of(self.problem.data.answers, np.array(members, np.int64), np.array(points, np.int64))
+
+    def broken(self, members: Sequence[int]) -> tuple[int, NDArray[np.int64]]:
+        """How many rules some questions break, and how many they do with each other one; -1 where none may join."""
+        rules, own = self.problem.rules, list(members)
+        asked, met = (np.atleast_1d(side[:, own].any(axis=1)) for side in (rules.asked, rules.needed))
+        found = ((asked[:, None] | rules.asked) & ~(met[:, None] | rules.needed)).sum(axis=0)
+        columns = np.unique(rules.places[own])
+        here = np.isin(rules.places[:-1], columns)
+        found[rules.clash[own].any(axis=0) | (~here & (columns.size >= rules.places[-1]))] = -1
+        found[own] = -1
+        return int((asked & ~met).sum()), found
+
+    def sign(self, members: Sequence[int], points: Sequence[int]) -> NDArray[np.int64]:
+        """The sign that the points of each question must have beside these, or 0."""
+        found = np.zeros(len(self.problem.domains), np.int64)
+        if self.problem.limits.one_sign:
+            for j, own in zip(members, points):
+                found[self.problem.rules.places[:-1] == self.problem.rules.places[j]] = np.sign(own)
+        return found
+
+    def draft(self, members: Sequence[int], points: Sequence[int]) -> Draft:
+        """Questions with points, valued."""
+        problem, data = self.problem, self.problem.data
+        level, totals = self._levels(members, points)
+        by_list, by_kind = np.zeros((totals.size, data.cells)), np.zeros((totals.size, 2 * self._rows.kinds))
+        for out, own in ((by_list, data.lists), (by_kind, data.people)):
+            kernels.by_level(level, own, self._rows.counts, np.arange(level.size), out)
+        value = kernels.worth_of_blocks(by_list, totals.size, problem.worth)
+        unkept = not kernels.blocks_keep(by_kind, totals.size, problem.limits)
+        return Draft(tuple(members), tuple(points), self.broken(members)[0] + unkept, float(value))
+
+    def descend(self, draft: Draft, size: int, table: kernels.Table, draw: np.random.Generator) -> Draft:
+        """Replace one question and its points by the best there are, in places by chance, until that helps nowhere."""
+        open_ = True
+        while open_:
+            open_ = False
+            for place in [*draw.permutation(len(draft.members)).tolist(), len(draft.members)]:
+                if self.stop.now and draft.members and not draft.broken:
+                    return draft
+                if place >= size:
+                    continue
+                better = self._replaced(draft, place, table)
+                open_, draft = open_ or better is not draft, better
+        return draft
+
+    def _replaced(self, draft: Draft, place: int, table: kernels.Table) -> Draft:
+        """The draft with another question or other points in one place, or without it, if that is better."""
+        problem, n = self.problem, len(draft.members)
+        rest = draft.members[:place] + draft.members[place + 1 :]
+        points = draft.points[:place] + draft.points[place + 1 :]
+        own, broken = self.broken(rest)
+        q, v, breaks, value = kernels.best_more(
+            *self._levels(rest, points),
+            table,
+            problem.worth,
+            problem.limits,
+            broken,
+            self.sign(rest, points),
+            own if rest and place < n else -1,
+            (draft.broken, draft.value, problem.slack),
+        )
+        if q == -2:
+            return Draft(rest, points, int(breaks), float(value))
+        return draft if q < 0 else Draft((*rest, int(q)), (*points, int(v)), int(breaks), float(value))
+
+    def cards(self, size: int, rounds: int, starts: Sequence[Draft] = ()) -> Iterator[Draft]:
+        """Drafts, each the result of one descent: growing cards of small points, then those of all points, then changes
+        of the best by chance, until ``rounds`` of them in a row found nothing better.
+        """
+        problem, draw = self.problem, np.random.default_rng(self.seed)
+        small = [sorted(own, key=lambda one: (abs(one), -one))[: 2 * SMALL] for own in problem.domains]
+        every, few = self.table(problem.domains), self.table(small)
+        best = Draft((), (), 10**9, -np.inf)
+        for cap in range(1, size + 1):
+            if not self.stop.now or best.broken:  # there is a card even without time
+                best = self.descend(best, cap, few, draw)
+                yield best
+        for start in (best, *starts):
+            if self.stop.now:
+                return
+            found = self.descend(start, size, every, draw)
+            yield found
+            best = max(best, found, key=lambda one: one.rank)
+        now, idle = best, 0
+        while idle < rounds and not self.stop.now and best.members:
+            found = self.descend(self._changed(now, size, draw), size, every, draw)
+            yield found
+            idle = 0 if found.rank > best.rank else idle + 1
+            best = max(best, found, key=lambda one: one.rank)
+            margin = WORSE * draw.random() * abs(best.value)
+            if (-found.broken, found.value + margin) >= now.rank:
+                now = found
+
+    def _changed(self, draft: Draft, size: int, draw: np.random.Generator) -> Draft:
+        """A draft without some of its questions, with one by chance, and with others that the rules then ask for."""
+        n = len(draft.members)
+        keep = draw.permutation(n)[int(draw.integers(1, max(2, n // 2) + 1)) :].tolist()
+        members, points = [draft.members[i] for i in keep], [draft.points[i] for i in keep]
+        own, more = self.broken(members)
+        others = np.flatnonzero(more >= 0)
+        while others.size and len(members) < size:
+            j = int(draw.choice(others))
+            sign = int(self.sign(members, points)[j])
+            allowed = [one for one in self.problem.domains[j] if one * sign >= 0]
+            if not allowed:
+                break
+            members, points = [*members, j], [*points, int(draw.choice(allowed))]
+            own, more = self.broken(members)
+            others = np.flatnonzero((more >= 0) & (more < own))
+        return self.draft(members, points) if members else draft
+
+
+def found_of(draft: Draft) -> Found | None:
+    """The card of a draft that breaks nothing; questions in their order."""
+    if draft.broken or not draft.members:
+        return None
+    order = np.argsort(draft.members)
+    members, points = (tuple(own[i] for i in order) for own in (draft.members, draft.points))
+    return Found(members, points, draft.value)
