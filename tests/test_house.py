@@ -94,7 +94,6 @@ OPEN: set[str] = {
     "functions_too_large: rerank.reranker.fusion.estimator.fit",
     "functions_too_large: rerank.reranker.fusion.model._checked",
     "functions_too_large: rerank.reranker.selection.reranker_cv._fit_on",
-    "functions_too_large: rerank.reranker.training.stated",
     "functions_too_large: rerank.search.boxes.vertices.largest",
 }
 

@@ -4,7 +4,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -151,137 +152,192 @@ class Training:
         return float(average_of(self.problem, weights)) + self.tied_tails
 
 
+@dataclass(frozen=True, eq=False)
+class _Heads:
+    """The rows that are reordered, list by list, and what counts of them: what a problem is stated of."""
+
+    data: Data
+    task: Task
+    scores: Floats | None  # of the first stage
+    n_candidates: int | None
+    short: Shortlist
+    rows: Indices  # of the data
+    sizes: Indices  # of the head of each list
+    table: Floats  # (rows.size, d)
+    lists: list[list[RankedList]]  # what counts of each list, by places in ``rows``; nothing of some
+
+    @classmethod
+    def of(cls, data: Data, task: Task, scores: Floats | None, n_candidates: int | None) -> Self:
+        """Cut the shortlist; an error if no list counts."""
+        short = shortlist(scores, data.gains, data.qid, n_candidates)
+        sizes, rows = np.array([head.size for head in short.heads]), np.concatenate(short.heads)
+        first_rows = rows[np.cumsum(sizes) - sizes]
+        lists = stated_lists(
+            task.statistic,
+            parted(np.arange(rows.size), sizes),
+            parted(data.gains[rows], sizes),
+            [data.gains[tail] if tail.size else NONE for tail in short.tails],
+            data.missed or [NONE] * sizes.size,
+            [1.0] * sizes.size if data.list_weight is None else data.list_weight[first_rows].tolist(),
+        )
+        if not any(lists):
+            raise InputError(
+                f"No list holds anything to order for {task.statistic.name}: each has relevant rows only or none; "
+                "give lists that mix both."
+            )
+        return cls(data, task, scores, n_candidates, short, rows, sizes, data.X[rows], lists)
+
+    @cached_property
+    def weighed(self) -> list[RankedList]:
+        """The lists that have a weight. A column may vary only in others: it changes no value, and has no range."""
+        return [item for own in self.lists for item in own if item.weight > 0]
+
+    @cached_property
+    def range(self) -> tuple[Floats, Floats]:
+        """Least and largest value of every column in the lists that have a weight."""
+        used = self.table[np.concatenate([item.rows for item in self.weighed])]
+        return used.min(axis=0), used.max(axis=0)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What every problem of these rows is asked."""
+        return {
+            "epsilon": self.task.epsilon or SMALLEST_DEFAULT,
+            "C": self.task.C,
+            "max_features": self.task.max_features,
+            "quotas": _on_heads(groups_of(self.task.quotas, self.data.kinds), self.short, self.rows),
+        }
+
+    @property
+    def counted(self) -> tuple[Indices, ...]:
+        """Rows of the data in each list that has a weight."""
+        parts = zip(self.lists, self.short.heads, self.short.tails, strict=True)
+        return tuple(
+            np.concatenate([head, tail]) if tail.size else head
+            for own, head, tail in parts
+            if any(item.weight > 0 for item in own)
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Posed:
+    """A problem, its columns, and the rows of the data in it, where it leaves some of the heads out."""
+
+    problem: Problem | None
+    features: Indices
+    rows: Indices | None = None
+
+
 def stated(data: Data, task: Task, first: Staged | None) -> tuple[Task, Training]:
     """Cut the shortlist, drop columns that are constant on it, and state the problem: with a radius that of correcting
     the first stage's scores, unless these are all equal. The task gets the number of rows reranked.
     """
-    statistic, columns = task.statistic, data.rows.columns
-    scores, stage = (None, None) if first is None else (first.scores, first.stage)
     n_candidates = None if first is None or task.first_stage is None else task.candidates(data.longest_list)
     task = replace(task, n_candidates=n_candidates)
-    short = shortlist(scores, data.gains, data.qid, n_candidates)
-    sizes, head_rows = np.array([head.size for head in short.heads]), np.concatenate(short.heads)
-    first_rows = head_rows[np.cumsum(sizes) - sizes]
-    lists = stated_lists(
-        statistic,
-        parted(np.arange(head_rows.size), sizes),
-        parted(data.gains[head_rows], sizes),
-        [data.gains[tail] if tail.size else NONE for tail in short.tails],
-        data.missed or [NONE] * sizes.size,
-        [1.0] * sizes.size if data.list_weight is None else data.list_weight[first_rows].tolist(),
-    )
-    counted = [item for own in lists for item in own]
-    if not counted:
-        raise InputError(
-            f"No list holds anything to order for {statistic.name}: each has relevant rows only or none; "
-            "give lists that mix both."
-        )
-    table = data.X[head_rows]
-    weighed = [item for item in counted if item.weight > 0]
-    # A column may vary only in lists that do not count. It changes no value, and it has no range in the problem.
-    used = table[np.concatenate([item.rows for item in weighed])]
-    features = np.flatnonzero(used.max(axis=0) > used.min(axis=0)).astype(np.intp)
+    heads = _Heads.of(data, task, None if first is None else first.scores, n_candidates)
+    low, high = heads.range
+    varying = np.flatnonzero(high > low).astype(np.intp)
     # Weights of the score that is corrected, where it is affine in the columns; it may be one of few columns.
-    coef = None if task.radius is None or stage is None else stage.weights_of(columns)
-    others: set[int] = set()
-    if coef is not None and stage is not None and top_of(stage.name) is not None:
-        others = set(features[coef[features] == 0].tolist())
-        features = features[coef[features] != 0]
-    options: dict[str, Any] = {
-        "epsilon": task.epsilon or SMALLEST_DEFAULT,
-        "C": task.C,
-        "max_features": task.max_features,
-        "quotas": _on_heads(groups_of(task.quotas, data.kinds), short, head_rows),
-    }
-    problem, cut = None, None
-    if features.size and task.radius is not None and scores is not None and scores.min() < scores.max():
-        problem, features, cut = _corrections(data, task, scores, coef, weighed, head_rows, features, options)
-    elif features.size:
-        by_sum = task.normalise == "sum"
-        if by_sum and task.epsilon is None:
-            widths = used[:, features].max(axis=0) / 2 - used[:, features].min(axis=0) / 2
-            options["epsilon"] = smallest_by_sum(widths)
-        problem = Problem.build(table[:, features], weighed, signs=task.signs[features], by_sum=by_sum, **options)
-        if task.by_score:
-            width = Fraction(float(problem.high[0])) - Fraction(float(problem.low[0]))
-            problem = problem.with_epsilon(problem.epsilon.exact / width)
-    if problem is not None and task.constraints:
-        problem = constrained(problem, features, task.constraints, data.feature_names, coef, columns.left_out)
-    if cut is not None and problem is not None:
-        # Where rows are left out the order of the others matters, or the first stage's is as good as any.
-        (item,) = problem.lists
-        nothing = _nothing([item], problem.n_features - 1) if item.rows.size == data.y.size else ""
-        repeated = problem.X, item.gains, np.zeros(item.rows.size, dtype=np.intp)
-    else:
-        nothing = _nothing(weighed, features.size, statistic.by_order)
-        of_list = np.repeat(np.arange(sizes.size), sizes)
-        repeated = table[:, features] if problem is None else problem.X, data.gains[head_rows], of_list
-    n_duplicates, n_conflicts = (0, 0) if task.judged else _repeats(*repeated)
-    varying = others.union(features.tolist())
-    info = ShortlistInfo(
-        n_candidates=n_candidates,
-        n_rows=data.y.size,
-        n_head=int(head_rows.size),
-        n_positive=int(np.sum(data.gains > 0)),
-        n_positive_head=int(np.sum(data.gains[head_rows] > 0)),
-        n_tied=short.n_tied,
-        n_duplicates=n_duplicates,
-        n_conflicts=n_conflicts,
-        n_features=int(features.size),
-        constant_features=tuple(name for j, name in enumerate(data.feature_names) if j not in varying),
-        least_candidates=_least_candidates(data, statistic, scores, int(sizes.max())) if nothing else None,
-    )
-    parts = zip(lists, short.heads, short.tails, strict=True)
+    coef = None if task.radius is None or first is None else first.stage.weights_of(data.rows.columns)
+    unused = varying[:0]
+    if coef is not None and first is not None and top_of(first.stage.name) is not None:
+        unused = varying[coef[varying] == 0]
+    posed = _posed(heads, np.setdiff1d(varying, unused), coef)
+    nothing = _nothing_in(heads, posed)
     return task, Training(
-        problem=problem,
-        shortlist=short,
-        features=features,
-        rows=data.rows.labels(head_rows if cut is None else cut),
-        n_lists=len(lists),
-        n_empty_lists=lists.count([]),
-        info=info,
+        problem=posed.problem,
+        shortlist=heads.short,
+        features=posed.features,
+        rows=data.rows.labels(heads.rows if posed.rows is None else posed.rows),
+        n_lists=len(heads.lists),
+        n_empty_lists=heads.lists.count([]),
+        info=_info(heads, posed, unused, nothing),
         nothing=nothing,
-        counted=tuple(
-            np.concatenate([head, tail]) if tail.size else head
-            for own, head, tail in parts
-            if any(one.weight > 0 for one in own)
-        ),
-        tied_tails=_tied_tails(data, statistic, scores, short),
+        counted=heads.counted,
+        tied_tails=_tied_tails(data, task.statistic, heads.scores, heads.short),
     )
+
+
+def _posed(heads: _Heads, features: Indices, coef: Floats | None) -> _Posed:
+    """The problem of ``features``: of corrections, where a score that is not constant is corrected, or of weights."""
+    data, task, scores = heads.data, heads.task, heads.scores
+    options = heads.options
+    if not features.size:
+        return _Posed(None, features)
+    if task.radius is not None and scores is not None and scores.min() < scores.max():
+        posed = _corrections(heads, scores, features, coef, options)
+    else:
+        posed = _Posed(_of_weights(heads, features, options), features)
+    if posed.problem is None or not task.constraints:
+        return posed
+    names, left_out = data.feature_names, data.rows.columns.left_out
+    problem = constrained(posed.problem, posed.features, task.constraints, names, coef, left_out)
+    return replace(posed, problem=problem)
+
+
+def _of_weights(heads: _Heads, features: Indices, options: dict[str, Any]) -> Problem:
+    """The problem of the weights of columns, and the margin in its units."""
+    task = heads.task
+    by_sum = task.normalise == "sum"
+    if by_sum and task.epsilon is None:
+        low, high = heads.range
+        options["epsilon"] = smallest_by_sum(high[features] / 2 - low[features] / 2)
+    table, signs = heads.table[:, features], task.signs[features]
+    problem = Problem.build(table, heads.weighed, signs=signs, by_sum=by_sum, **options)
+    if not task.by_score:
+        return problem
+    width = Fraction(float(problem.high[0])) - Fraction(float(problem.low[0]))
+    return problem.with_epsilon(problem.epsilon.exact / width)
 
 
 def _corrections(
-    data: Data,
-    task: Task,
-    scores: Floats,
-    coef: Floats | None,
-    lists: list[RankedList],
-    head_rows: Indices,
-    features: Indices,
-    options: dict[str, Any],
-) -> tuple[Problem | None, Indices, Indices | None]:
-    """The problem of correcting scores, its columns, and its rows where it leaves some out: of one list in which the
-    first places count, those that corrections bring near them (:mod:`rerank.problem.reduced`). Deviations are of all
-    training rows. ``coef`` are weights of an affine score; rows of ``lists`` are places in ``head_rows``.
+    heads: _Heads, scores: Floats, features: Indices, coef: Floats | None, options: dict[str, Any]
+) -> _Posed:
+    """The problem of correcting scores; of one list in which the first places count, it has only the rows that
+    corrections bring near them (:mod:`rerank.problem.reduced`). Deviations are of all training rows. ``coef`` are
+    weights of an affine score.
     """
+    data, task = heads.data, heads.task
     table = np.column_stack([scores, data.X[:, features]])
     spread = np.concatenate([deviations(scores[:, None]), data.spread[features]])
-    used = head_rows[np.concatenate([item.rows for item in lists])]
+    used = heads.rows[np.concatenate([item.rows for item in heads.weighed])]
     low = table[used].min(axis=0)
     high = low + spread
     moving = np.flatnonzero(high[1:] > low[1:])
     columns = np.concatenate([[0], moving + 1])
     features, spread, low, high = features[moving], spread[columns], low[columns], high[columns]
     if not features.size:
-        return None, features, None
+        return _Posed(None, features)
     own = np.zeros(features.size) if coef is None else coef[features] * spread[1:] / spread[0]
     limits, table = _limits(float(task.radius or 0.0), own, task.signs[features]), table[:, columns]
-    whole = data.qid is None and not data.missed and head_rows.size == data.y.size
+    whole = data.qid is None and not data.missed and heads.rows.size == data.y.size
     if whole and np.abs(table).max() <= LARGEST and depth_of(task.statistic, data.y.size) is not None:
-        options |= {"quotas": [quota.of(head_rows[quota.rows]) for quota in options["quotas"]]}
+        options |= {"quotas": [quota.of(heads.rows[quota.rows]) for quota in options["quotas"]]}
         problem, rows = reduced_problem(table, data.gains, task.statistic, low, high, limits, **options)
-        return problem, features, rows
-    return Problem.build(table[head_rows], lists, low=low, high=high, limits=limits, **options), features, None
+        return _Posed(problem, features, rows)
+    problem = Problem.build(table[heads.rows], heads.weighed, low=low, high=high, limits=limits, **options)
+    return _Posed(problem, features)
+
+
+def _info(heads: _Heads, posed: _Posed, unused: Indices, nothing: str) -> ShortlistInfo:
+    """The counts of the shortlist; columns in ``unused`` vary, and the problem has no weights of them."""
+    data, task = heads.data, heads.task
+    n_duplicates, n_conflicts = (0, 0) if task.judged else _repeats(heads, posed)
+    varying = {*unused.tolist(), *posed.features.tolist()}
+    least = _least_candidates(data, task.statistic, heads.scores, int(heads.sizes.max())) if nothing else None
+    return ShortlistInfo(
+        n_candidates=heads.n_candidates,
+        n_rows=data.y.size,
+        n_head=int(heads.rows.size),
+        n_positive=int(np.sum(data.gains > 0)),
+        n_positive_head=int(np.sum(data.gains[heads.rows] > 0)),
+        n_tied=heads.short.n_tied,
+        n_duplicates=n_duplicates,
+        n_conflicts=n_conflicts,
+        n_features=int(posed.features.size),
+        constant_features=tuple(name for j, name in enumerate(data.feature_names) if j not in varying),
+        least_candidates=least,
+    )
 
 
 def _limits(radius: float, own: Floats, signs: NDArray[np.int8]) -> tuple[Floats, Floats]:
@@ -315,6 +371,16 @@ def _on_heads(quotas: tuple[Quota, ...], short: Shortlist, head_rows: Indices) -
     return tuple(quota.of(np.flatnonzero(np.isin(head_rows, quota.rows))) for quota in quotas)
 
 
+def _nothing_in(heads: _Heads, posed: _Posed) -> str:
+    """Whether there is anything to reorder. Where rows are left out the order of the others matters, or the first
+    stage's is as good as any.
+    """
+    if posed.problem is None or posed.rows is None:
+        return _nothing(heads.weighed, posed.features.size, heads.task.statistic.by_order)
+    (item,) = posed.problem.lists
+    return _nothing([item], posed.problem.n_features - 1) if item.rows.size == heads.data.y.size else ""
+
+
 def _nothing(lists: list[RankedList], n_features: int, by_order: bool = False) -> str:
     """The status if all orders of the heads have the same value, or ``""``."""
     if not by_order and not any(item.gains.max() > 0 for item in lists):
@@ -346,8 +412,13 @@ def _least_candidates(data: Data, statistic: RankStatistic, scores: Floats | Non
     return least if n_candidates < least <= rows.size else None
 
 
-def _repeats(table: Floats, gains: Floats, lists: Indices) -> tuple[int, int]:
+def _repeats(heads: _Heads, posed: _Posed) -> tuple[int, int]:
     """Rows equal to an earlier one of their list, whatever the weights, and those of them whose gain is another."""
+    table = heads.table[:, posed.features] if posed.problem is None else posed.problem.X
+    gains, lists = heads.data.gains[heads.rows], np.repeat(np.arange(heads.sizes.size), heads.sizes)
+    if posed.problem is not None and posed.rows is not None:
+        (item,) = posed.problem.lists
+        gains, lists = item.gains, np.zeros(item.rows.size, dtype=np.intp)
     groups = duplicates(table, qid=lists) if table.shape[1] else []
     conflicts = sum(int(np.sum(gains[group] != gains[group[0]])) for group in groups)
     return sum(len(group) - 1 for group in groups), conflicts
