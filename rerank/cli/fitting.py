@@ -125,10 +125,10 @@ def fit(
 def _kinds(texts: str | None, first_stage: str) -> Kinds | None:
     """What columns hold, where texts and gaps have a use or are left out; None for a first stage of numbers alone."""
     from rerank.io.columns import Kind
-    from rerank.reranker.first_stage import is_logistic
+    from rerank.reranker.first_stage import NAMES, takes_texts
 
-    if not is_logistic(first_stage):
-        if first_stage not in ("toppush", "ranksvm", "robirank", "none") and texts is None:
+    if not takes_texts(first_stage):
+        if first_stage not in (*NAMES, "none") and texts is None:
             return {}  # a column of scores
         why = f"--first-stage {first_stage} learns from numbers alone; leave it out, or use --first-stage logistic"
         refuse_idle({"--texts": texts}, why)

@@ -17,7 +17,7 @@ from rerank.errors.compiling import working_time
 from rerank.problem.lists import Floats, Indices
 from rerank.reranker.clock import Clock
 from rerank.reranker.data import Data
-from rerank.reranker.first_stage import FirstStage, fit_first_stage, is_logistic, is_own_name, linear_stage
+from rerank.reranker.first_stage import MEMORISES, FirstStage, fit_first_stage, is_logistic, is_own_name, linear_stage
 from rerank.reranker.selection.folds import splits_of
 from rerank.reranker.task import FOLDS, Task
 
@@ -104,7 +104,8 @@ def folds_of(data: Data, task: Task) -> int:
 def asked_folds(task: Task) -> int:
     """How many folds the task ask for: "auto" is for anchored problems, and for learners of others."""
     if isinstance(task.cross_fit, str):
-        return FOLDS if task.radius is not None or not is_own_name(task.first_stage) else 0
+        own = is_own_name(task.first_stage) and task.first_stage not in MEMORISES
+        return FOLDS if task.radius is not None or not own else 0
     return task.cross_fit
 
 

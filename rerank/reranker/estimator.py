@@ -56,11 +56,12 @@ class Reranker(Options, Ranker):
     first_stage : str, estimator, callable, array or None
         Orders the whole list and cuts the shortlist: ``"logistic"``, which takes tables with texts and gaps, also with
         parts (``"logistic+squares+head20+balanced"``; ``"logistic+top3"`` is refitted on the three columns that matter
-        most), ``"toppush"``, ``"ranksvm"``, ``"robirank"``, any scikit-learn
-        estimator, pipeline or ranker (LightGBM, XGBoost, CatBoost), the name of a column that holds scores, a function
-        from a table to scores, or one score for each training row. It gets X as it was given. A fitted estimator is
-        used as it is (wrap it in ``sklearn.frozen.FrozenEstimator``, so that ``clone`` keeps it). With None every row
-        is a candidate. Logistic regression knows two classes: for pairs of more labels ``"logistic"`` is RankSVM.
+        most), ``"trees"`` (boosted) and ``"forest"`` of :class:`rerank.scorers.TableTrees`, ``"toppush"``,
+        ``"ranksvm"``, ``"robirank"``, any scikit-learn estimator, pipeline or ranker (LightGBM, XGBoost, CatBoost), the
+        name of a column that holds scores, a function from a table to scores, or one score for each training row. It
+        gets X as it was given. A fitted estimator is used as it is (wrap it in ``sklearn.frozen.FrozenEstimator``, so
+        that ``clone`` keeps it). With None every row is a candidate. Logistic regression knows two classes: for pairs
+        of more labels ``"logistic"`` is RankSVM.
     n_candidates : int, "auto" or None
         K, the rows of each list that are reranked, and those that share the score at the cut. None is all rows. "auto"
         is all rows of lists of up to 2,000 rows (with a radius 500,000), and of any list if every place counts in the

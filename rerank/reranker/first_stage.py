@@ -39,7 +39,11 @@ SCORERS: dict[str, tuple[str, dict[str, Any]]] = {
     "toppush": ("TopPush", {"alpha": 0.01, "threshold": "quantile", "k": 0.5}),
     "ranksvm": ("RankSVM", {}),
     "robirank": ("RoBiRank", {}),
+    "trees": ("TableTrees", {}),
+    "forest": ("TableTrees", {"forest": True}),
 }
+MEMORISES = ("trees", "forest")
+"""Names whose scores of their own training rows say little: theirs are out-of-fold unless asked otherwise."""
 NAMES = ("logistic", *SCORERS)
 
 # What may follow "logistic", joined by +, and the options of rerank.scorers.TableLogistic that it stands for.
@@ -93,10 +97,8 @@ class FirstStage:
 
     def unseen(self, rows: Rows) -> list[str]:
         """A sentence for each column with texts that no row of the fit had."""
-        from rerank.scorers.table_logistic import TableLogistic
-
-        own = self.estimator
-        return own.unseen(rows.given, rows.columns.inputs) if isinstance(own, TableLogistic) else []
+        own = of_tables(self.estimator)
+        return [] if own is None else own.unseen(rows.given, rows.columns.inputs)
 
     @property
     def is_given(self) -> bool:
@@ -118,6 +120,11 @@ def is_logistic(name: Any) -> bool:
 def is_own_name(name: Any) -> bool:
     """Whether it names a first stage of this package that is fitted."""
     return is_logistic(name) or (isinstance(name, str) and name in SCORERS)
+
+
+def takes_texts(name: Any) -> bool:
+    """Whether a first stage by this name learns from columns of texts and gaps too."""
+    return is_logistic(name) or (isinstance(name, str) and name in MEMORISES)
 
 
 def top_of(name: Any) -> int | None:
@@ -154,19 +161,17 @@ def variant_options(name: str) -> dict[str, Any]:
 
 
 def variant_name(estimator: Any) -> str:
-    """The name of a logistic regression with these options, parts in the order of :data:`VARIANTS`."""
+    """The name of a scorer of tables, of a logistic regression with parts in the order of :data:`VARIANTS`."""
     given = estimator.get_params()
+    if "forest" in given:
+        return MEMORISES[bool(given["forest"])]
     return "+".join(["logistic", *(part for part, options in VARIANTS.items() if options.items() <= given.items())])
 
 
 def of_tables(estimator: Any) -> Any:
-    """The :class:`rerank.scorers.TableLogistic` that an estimator is, frozen or not; None for another."""
-    if estimator is None:
-        return None
-    from rerank.scorers import TableLogistic
-
-    inside = thawed(estimator)
-    return inside if isinstance(inside, TableLogistic) else None
+    """The scorer of this package that takes tables as they are, frozen or not; None for another."""
+    inside = None if estimator is None else thawed(estimator)
+    return inside if getattr(inside, "takes_tables", False) else None
 
 
 def fit_first_stage(
@@ -237,10 +242,10 @@ def fit_first_stage(
         )
     scores = scores_of(estimator, seen, rows.n)
     coef, intercept = (None, 0.0) if of_table else _affine(estimator, rows, numeric, scores)
-    odds = log_odds(estimator, seen, scores)
+    table = of_tables(estimator)
+    # Of two parts the model of another fold may have both where this has one.
+    odds = log_odds(estimator, seen, scores) if table is None else table.log_odds_
     if of_table:
-        table = of_tables(estimator)
-        odds = odds and table.head is None  # the model of another fold may be of two parts where this is of one
         said = table.told(rows.columns.inputs)
     notes = (said,) if said else ()
     stage = FirstStage(name, estimator, coef, intercept, numeric, frozen=frozen, log_odds=odds, notes=notes)
@@ -327,7 +332,7 @@ def _logistic(name: str, rows: Rows) -> tuple[Any, str]:
         rules, left_out = learned(rows.given, None, columns.inputs)
         complete = set(columns.numeric.tolist())
         plain = bool(rules) and all(isinstance(rule, Numbers) and rule.at in complete for rule in rules)
-        said = told(rules, left_out, columns.inputs) if plain else ""
+        said = told(rules, left_out, columns.inputs, TableLogistic.learner) if plain else ""
     if not plain:
         return TableLogistic(**options), ""
     from sklearn.linear_model import LogisticRegression

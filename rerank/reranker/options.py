@@ -113,8 +113,8 @@ STATISTICS = (
     "ap, rr, success@N, pos@top."
 )
 STAGES = (
-    "logistic, also with +squares, +head10, +head20, +head40, +balanced or +top3, toppush, ranksvm, robirank, a column "
-    "of scores, or none."
+    "logistic, also with +squares, +head10, +head20, +head40, +balanced or +top3, trees, forest, toppush, ranksvm, "
+    "robirank, a column of scores, or none."
 )
 
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from rerank.scorers.robirank.estimator import RoBiRank
     from rerank.scorers.squares import Squares
     from rerank.scorers.table_logistic import TableLogistic
+    from rerank.scorers.table_trees import TableTrees
     from rerank.scorers.toppush.estimator import TopPush
     from rerank.scorers.transform import MonotoneTransform
 
@@ -21,6 +22,7 @@ _HOMES = {
     "MonotoneTransform": "rerank.scorers.transform",
     "Squares": "rerank.scorers.squares",
     "TableLogistic": "rerank.scorers.table_logistic",
+    "TableTrees": "rerank.scorers.table_trees",
 }
 _GONE = {
     "InfinitePush": "TopPush has the same objective",
@@ -29,7 +31,7 @@ _GONE = {
     "CostSensitiveLogistic": "use scikit-learn's LogisticRegression with class_weight",
     "CostSensitiveSVM": "use scikit-learn's LinearSVC with class_weight",
 }
-__all__ = ["MonotoneTransform", "RankSVM", "RoBiRank", "Squares", "TableLogistic", "TopPush"]
+__all__ = ["MonotoneTransform", "RankSVM", "RoBiRank", "Squares", "TableLogistic", "TableTrees", "TopPush"]
 
 if not TYPE_CHECKING:  # a type checker would take every misspelt name for one of these
 

@@ -209,8 +209,8 @@ def _is_container(kind: type) -> bool:
     return issubclass(kind, _CONTAINERS) or hasattr(kind, "to_list")
 
 
-def told(rules: Sequence[Rule], left_out: dict[int, str], names: Sequence[str]) -> str:
-    """A sentence: which columns were learned from, and which were not and why."""
+def told(rules: Sequence[Rule], left_out: dict[int, str], names: Sequence[str], who: str) -> str:
+    """A sentence: which columns ``who`` learned from, and which not and why."""
     counts = [sum(isinstance(rule, kind) for rule in rules) for kind in (Numbers, Texts)]
     kinds = [(count, word) for count, word in zip(counts, ("numbers", "text")) if count]
     whole = f"{len(rules)} column{'s' * (len(rules) != 1)}"
@@ -219,4 +219,4 @@ def told(rules: Sequence[Rule], left_out: dict[int, str], names: Sequence[str]) 
     more = f", and {len(left) - 10} more" if len(left) > 10 else ""
     tail = f"; left out: {', '.join(left[:10])}{more}" if left else ""
     cure = " Give dates as numbers, such as days since the first of them." if DATE in left_out.values() else ""
-    return f"Logistic regression learned from {whole}{parts}{tail}.{cure}"
+    return f"{who} learned from {whole}{parts}{tail}.{cure}"

@@ -9,27 +9,26 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, diags_array, issparse
 from scipy.special import expit
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _num_samples, check_consistent_length, check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from rerank.errors import InputError
 from rerank.io.arrays import held
-from rerank.io.frames import is_frame
-from rerank.io.levels import level_of, name_of
 from rerank.io.options import real, whole
 from rerank.ranks.present import Present, present
 from rerank.ranks.rationals import unit
 from rerank.scorers import encoding
 from rerank.scorers.base import Floats, weights_of
-from rerank.scorers.encoding import Numbers, Rule, Texts
+from rerank.scorers.encoding import Numbers
+from rerank.scorers.of_tables import OfTables, floats_in, that
 
 PARAMETERS = ("squares", "head", "balanced", "C", "max_iter")
 
 
-class TableLogistic(ClassifierMixin, BaseEstimator):
+class TableLogistic(ClassifierMixin, OfTables):
     """Logistic regression on a table with numbers, texts and gaps; scikit-learn's ``LogisticRegression``.
 
     Columns of numbers and booleans: a gap gets the median of the training rows, and a further column says where gaps
@@ -68,8 +67,7 @@ class TableLogistic(ClassifierMixin, BaseEstimator):
         Columns that are not used, by number, and why.
     """
 
-    n_features_in_: int
-    feature_names_in_: NDArray[Any]
+    learner = "Logistic regression"
     head_coef_: Floats | None
     head_intercept_: Floats | None
     head_threshold_: float | None
@@ -86,6 +84,11 @@ class TableLogistic(ClassifierMixin, BaseEstimator):
     ) -> None:
         self.squares, self.head, self.balanced = squares, head, balanced
         self.C, self.max_iter = C, max_iter
+
+    @property
+    def log_odds_(self) -> bool:
+        """Whether scores are log-odds, and so can be compared with those of a model fitted on other rows."""
+        return self.head is None
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from a table.
@@ -142,30 +145,17 @@ class TableLogistic(ClassifierMixin, BaseEstimator):
 
     def _read(self, X: Any, *labels: Any) -> Any:
         """The table, and labels at the fit, as scikit-learn checks them."""
-        X, fitting = held(X), bool(labels)
-        if is_frame(X):
-            validate_data(self, X, *labels, reset=fitting, skip_check_array=True)
-            if not fitting:
-                return X
-            y = column_or_1d(labels[0], warn=True)
-            check_consistent_length(X, y)
-        else:
-            taken = {"accept_sparse": "csr", "dtype": None, "ensure_all_finite": "allow-nan"}
-            found = validate_data(self, X, *labels, reset=fitting, **taken)
-            if not fitting:
-                return found
-            X, y = found
-        if issparse(X) and self.squares:
+        found = super()._read(X, *labels)
+        if labels and self.squares and issparse(found[0]):
             raise InputError(
                 "squares=True needs dense rows, because squares of centred columns are dense; leave it out."
             )
-        return X, y
+        return found
 
     def _learned(self, table: Any, weight: Floats | None) -> Any:
         """Learn the encoding, and return the encoded rows."""
         names = self._names()
-        self.rules_: list[Rule] | None = None
-        self.left_out_: dict[int, str] = {}
+        self.rules_, self.left_out_ = None, {}
         self.square_of_ = np.empty(0, dtype=np.intp)
         if issparse(table):
             table = table.astype(np.float64)
@@ -175,11 +165,7 @@ class TableLogistic(ClassifierMixin, BaseEstimator):
             # Sparse rows are multiplied by the inverse, which is to be finite.
             self.scale_ = np.maximum(spread(table, weight)[1], np.finfo(np.float64).tiny)
             return table @ diags_array(1 / self.scale_)
-        self.rules_, self.left_out_ = encoding.learned(table, weight, names)
-        if not self.rules_:
-            why = ", ".join(f"{names[j]!r}: {reason}" for j, reason in list(self.left_out_.items())[:5])
-            raise InputError(f"X has no column to learn from ({why}); give one that varies.")
-        rows = encoding.encoded(table, self.rules_, names)
+        rows = encoding.encoded(table, self._learn_rules(table, weight), names)
         self.centre_, self.scale_ = spread(rows, weight)
         rows = standardised(rows, self.centre_, self.scale_)
         if not self.squares:
@@ -275,16 +261,6 @@ class TableLogistic(ClassifierMixin, BaseEstimator):
         likely = self.predict_proba(X)[:, 1]
         return self.classes_[(likely > 0.5).astype(np.intp)]
 
-    def unseen(self, X: Any, input_features: Sequence[str] | None = None) -> list[str]:
-        """A sentence for each column of ``X`` (n, d) with texts that no row of the fit had.
-
-        Parameters
-        ----------
-        input_features : sequence of str, optional
-            As in :meth:`get_feature_names_out`.
-        """
-        return encoding.unseen(X, self.rules_ or (), list(self._names() if input_features is None else input_features))
-
     def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> NDArray[Any]:
         """Names of the encoded columns (m,).
 
@@ -307,15 +283,10 @@ class TableLogistic(ClassifierMixin, BaseEstimator):
             As in :meth:`get_feature_names_out`.
         """
         check_is_fitted(self, "coef_")
-        names = list(self._names() if input_features is None else input_features)
-        rules = [Numbers(j, 0.0, False) for j in range(len(names))] if self.rules_ is None else self.rules_
-        said = encoding.told(rules, self.left_out_, names)
+        said = super().told(input_features)
         if self.head is None or self.head_coef_ is not None:
             return said
         return f"{said} The first {self.head:.0%} of the rows are of one class, so the first model orders them too."
-
-    def _names(self) -> tuple[str, ...]:
-        return tuple(map(str, getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])))
 
     def to_dict(self) -> dict[str, Any]:
         """Parameters and fitted state as numbers, texts, booleans, None, lists and dicts of these, all bits kept.
@@ -334,10 +305,8 @@ class TableLogistic(ClassifierMixin, BaseEstimator):
             "C": float(self.C),
             "max_iter": int(self.max_iter),
             "classes": self.classes_.tolist(),
-            "n_columns": int(self.n_features_in_),
             "sparse": sparse,
-            "columns": [rule._asdict() for rule in self.rules_ or ()],
-            "left_out": [{"at": at, "why": why} for at, why in self.left_out_.items()],
+            **self._columns_to_dict(),
             "centre": [] if sparse else self.centre_.tolist(),
             "scale": self.scale_.tolist(),
             "square_of": self.square_of_.tolist(),
@@ -365,38 +334,33 @@ class TableLogistic(ClassifierMixin, BaseEstimator):
             raise
         except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
             odd = ["the state"]
-        _that(not odd, f"{str(odd[0])[:40]} is as to_dict writes it" if odd else "")
+        that(not odd, f"{str(odd[0])[:40]} is as to_dict writes it" if odd else "")
         return fitted
 
     def _take(self, body: Mapping[str, Any]) -> None:
         """The fitted state of :meth:`to_dict`; entries of another type are made plain, so that they are seen after."""
-        n, sparse = int(body["n_columns"]), bool(body["sparse"])
-        rules = [_rule_in(column) for column in body["columns"]]
-        left_out = {int(column["at"]): column["why"] for column in body["left_out"]}
-        used = [rule.at for rule in rules]
-        _that(set(left_out.values()) <= set(encoding.REASONS), "a column is left out for a known reason")
-        _that(used == sorted(set(used)) and list(left_out) == sorted(left_out), "columns are ascending")
-        whole = not rules and not left_out if sparse else rules and len(rules) + len(left_out) == n
-        every = n > 0 and bool(whole) and (sparse or {*used, *left_out} == set(range(n)))
-        _that(every, "each column is used or left out, and all of sparse rows are used")
-        self.rules_, self.left_out_, self.n_features_in_ = None if sparse else rules, left_out, n
+        sparse = bool(body["sparse"])
+        rules, n = self._take_columns(body, sparse), self.n_features_in_
         square_of = [int(j) for j in body["square_of"]]
-        _that(square_of == sorted({*square_of} & {*self._values_at()}), "squares are of columns of numbers, ascending")
-        _that(bool(self.squares) or not square_of, "there are squares only with squares=True")
+        that(square_of == sorted({*square_of} & {*self._values_at()}), "squares are of columns of numbers, ascending")
+        that(bool(self.squares) or not square_of, "there are squares only with squares=True")
         self.square_of_ = np.array(square_of, dtype=np.intp)
         m = (n if sparse else sum(len(rule.names("")) for rule in rules)) + len(square_of)
-        self.scale_, centre = _floats(body["scale"], m), _floats(body["centre"], 0 if sparse else m)
-        _that(bool(np.all(self.scale_ > 0)), "scale is positive")
+        self.scale_, centre = floats_in(body["scale"], m), floats_in(body["centre"], 0 if sparse else m)
+        that(bool(np.all(self.scale_ > 0)), "scale is positive")
         self.centre_ = np.zeros(m) if sparse else centre
         self.classes_ = np.array(body["classes"])
         plain = self.classes_.shape == (2,) and self.classes_.dtype.kind in "bifU"
-        _that(plain and self.classes_[0] < self.classes_[1], "there are two classes, ascending")
-        self.coef_, self.intercept_ = _floats(body["coef"], m)[None, :], _floats([body["intercept"]], 1)
+        that(plain and self.classes_[0] < self.classes_[1], "there are two classes, ascending")
+        self.coef_, self.intercept_ = floats_in(body["coef"], m)[None, :], floats_in([body["intercept"]], 1)
         self.head_coef_ = self.head_intercept_ = self.head_threshold_ = self.head_floor_ = None
         if (head := body["head_model"]) is not None:
-            _that(self.head is not None, "a second model has a share of rows, head")
-            self.head_coef_, self.head_intercept_ = _floats(head["coef"], m)[None, :], _floats([head["intercept"]], 1)
-            self.head_threshold_, self.head_floor_ = _floats([head["threshold"], head["floor"]], 2).tolist()
+            that(self.head is not None, "a second model has a share of rows, head")
+            self.head_coef_, self.head_intercept_ = (
+                floats_in(head["coef"], m)[None, :],
+                floats_in([head["intercept"]], 1),
+            )
+            self.head_threshold_, self.head_floor_ = floats_in([head["threshold"], head["floor"]], 2).tolist()
 
     def __sklearn_tags__(self) -> Any:
         """Two classes; texts, gaps and sparse rows are taken."""
@@ -425,28 +389,6 @@ def standardised(values: Floats, centre: Any, scale: Any) -> Floats:
         return np.where(np.isfinite(above), above / scale, (values / 2 - centre / 2) / (scale / 2))
 
 
-def _rule_in(body: Mapping[str, Any]) -> Rule:
-    at, gaps = int(body["at"]), bool(body["gaps"])
-    if "levels" not in body:
-        return Numbers(at, float(_floats([body["fill"]], 1)[0]), gaps)
-    levels = list(map(level_of, body["levels"]))
-    names = list(map(name_of, levels))
-    short = 0 < len(levels) <= encoding.MOST_LEVELS and all(len(name) <= encoding.LONGEST for name in names)
-    _that(short and names == sorted(set(names)), "levels are ascending texts or numbers")
-    return Texts(at, levels, bool(body["others"]), gaps)
-
-
-def _floats(values: Any, size: int) -> Floats:
-    array = np.array(values, dtype=np.float64)
-    _that(array.shape == (size,) and bool(np.isfinite(array).all()), f"{size} numbers are finite")
-    return array
-
-
 def _text(body: Mapping[str, Any], name: str) -> str:
     """An entry as text, which tells 1, 1.0 and True apart; empty if it is not there."""
     return json.dumps(body[name], sort_keys=True) if name in body else ""
-
-
-def _that(holds: bool, rule: str) -> None:
-    if not holds:
-        raise InputError(f"The stored first stage cannot be used (a rule is broken: {rule}); fit and save it again.")

@@ -251,7 +251,9 @@ def test_a_first_stage_without_weights_asks_for_no_column():
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("first_stage", ["logistic", "logistic+squares+head20", "toppush", "ranksvm", "robirank"])
+@pytest.mark.parametrize(
+    "first_stage", ["logistic", "logistic+squares+head20", "trees", "forest", "toppush", "ranksvm", "robirank"]
+)
 def test_names_of_columns_may_come_and_go_without_a_remark(first_stage, tmp_path):
     """A command, for instance, has an array of the columns that it has found by their names."""
     pandas = pytest.importorskip("pandas")

@@ -17,14 +17,14 @@ from rerank.errors.telling import Note
 from rerank.io.bounded import MAX_TEXT
 from rerank.io.columns import COMPLETE, Kind
 from rerank.io.labels import TwoLabels
-from rerank.io.levels import name_of
 from rerank.problem import Margin, digest
 from rerank.reranker.columns import Columns
 from rerank.reranker.describe import Result
 from rerank.reranker.evidence import evidence_of
 from rerank.reranker.files import model_file
 from rerank.reranker.files.model_file import COLUMNS, SQUARES, ModelDocument, usable
-from rerank.reranker.first_stage import FirstStage, is_own_name, of_tables, variant_name
+from rerank.reranker.files.stages import kinds_of_stage, of_entries
+from rerank.reranker.first_stage import FirstStage, is_own_name, of_tables
 from rerank.reranker.options import KEPT
 from rerank.reranker.solution import KEEPING, SOURCES, STATUSES, ShortlistInfo
 from rerank.reranker.solve.program import FORMULATIONS, SIZES
@@ -38,8 +38,7 @@ OPTIONAL = ("pyomo", "matplotlib", "pandas", "polars", "pyarrow", "lightgbm", "x
 
 TABLE = "table"  # entries of the task below this name are the state of a first stage that learned from a table as it is
 
-# Lists of that state, and of squares, which may be empty, and then have no entry.
-_LISTS, _SQUARES = ("columns", "left_out", "centre", "square_of"), ("centre", "scale", "square_of")
+_SQUARES = ("centre", "scale", "square_of")  # lists of squares that may be empty, and then have no entry
 SAME = ("features", "low", "high", "weights", "prior_scores", "data_sha256")
 ASKED = ("n_candidates", "epsilon", "C", "max_features", "gain", "random_state")
 """Fields of a document that are those of a state, and those that are parameters."""
@@ -184,17 +183,7 @@ def kinds_of(doc: ModelDocument) -> dict[str, Kind]:
     columns = columns_of(doc)
     names, stage = doc.feature_names, _stage_of(doc, None, columns)
     complete = (columns.chosen if columns.squares is None else columns.squares.columns_).tolist()
-    found: dict[int, Kind] = {}
-    if stage is not None and stage.coef is not None:
-        complete = [*complete, *np.flatnonzero(stage.coef).tolist()]
-    elif stage is not None:
-        table = of_tables(stage.estimator)
-        if table is None or table.rules_ is None:
-            complete = range(len(names))
-        else:
-            levels = {rule.at: getattr(rule, "levels", ()) for rule in table.rules_}
-            texts = {at: [name_of(one) for one in own if not isinstance(one, float)] for at, own in levels.items()}
-            found = {at: Kind(bool(own), known=frozenset(own)) for at, own in texts.items()}
+    found = {} if stage is None else kinds_of_stage(stage, columns)
     found |= dict.fromkeys(complete, COMPLETE)
     return {names[j]: found[j] for j in sorted(found)}
 
@@ -270,17 +259,7 @@ def _stage_of(doc: ModelDocument, first_stage: Any, columns: Columns) -> FirstSt
     if name is None and not entries:
         return None
     if entries:
-        from rerank.scorers import TableLogistic
-
-        first_stage = TableLogistic.from_dict({each: [] for each in _LISTS} | nested(entries))
-        found, d, own = first_stage.n_features_in_, len(columns.inputs), variant_name(first_stage)
-        if found != d or name not in (own, "TableLogistic"):
-            raise InputError(
-                f"The stored first stage cannot be used (it is {own} of {found} columns, and the model states "
-                f"{str(name)[:40]} of {d}); fit and save it again."
-            )
-        if columns.frame:
-            first_stage.feature_names_in_ = np.array(columns.inputs, dtype=object)
+        first_stage = of_entries(str(name), nested(entries), columns)
     centre, scale = (float(doc.settings.get(f"prior_{each}", usual)) for each, usual in (("centre", 0), ("scale", 1)))
     return FirstStage(str(name), first_stage, None, centre=centre, scale=scale)
 
