@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -348,11 +349,11 @@ def _fitted(fit: Mapping[str, Any]) -> str:
     from rerank.scorecard.result import four, rounded_up
 
     name = fit["statistic"].upper() if fit["statistic"] == "auc" else fit["statistic"]
-    proof = (
-        "proved to be the best of the cards that were allowed"
-        if fit["status"] == "optimal"
-        else f"and no card that was allowed has more than {rounded_up(fit['bound'])}"
-    )
+    proof = "and no bound of the cards that were allowed is known"
+    if fit["status"] == "optimal":
+        proof = "proved to be the best of the cards that were allowed"
+    elif math.isfinite(fit["bound"]):
+        proof = f"and no card that was allowed has more than {rounded_up(fit['bound'])}"
     after = "" if fit["corrected"] is None else f"; corrected for the choice of the card, {four(fit['corrected'])}"
     return f"{name} {four(fit['value'])} on the rows of the fit, {proof}{after}, as the file says."
 

@@ -8,6 +8,7 @@ number is refused.
 import csv
 import hashlib
 import json
+import math
 import os
 import re
 import sys
@@ -145,7 +146,7 @@ def json_of(card: Any, result: Any = None) -> str:
         "totals": [dict(zip(TOTAL, (int(one[0]), *map(float, one[1:])))) for one in card.totals],
     }
     if result is not None:
-        body["fit"] = {name: getattr(result, name) for name in FIT}
+        body["fit"] = {name: plain(getattr(result, name)) for name in FIT}
         body["fit"] |= {} if result.asked is None else {"asked": plain(result.asked)}
     return json.dumps({**body, "digest": _digest(body)}, indent=1, allow_nan=False) + "\n"
 
@@ -227,14 +228,18 @@ def _of_json(body: Any) -> Filed:
         _check_fit(fit)
     if "digest" in body and body["digest"] != _digest({key: one for key, one in body.items() if key != "digest"}):
         raise ValueError("the digest does not match the content; whoever changed the card on purpose takes it out")
+    if fit is not None and fit["bound"] is None:
+        fit = {**fit, "bound": math.inf}
     return Filed((tuple(questions), tuple(points), tuple(totals), cut), fit, "digest" in body)
 
 
 def _check_fit(fit: Any) -> None:
     """What the file says of the fit."""
     _keys(fit, "fit", FIT, ("asked",))
-    for name in ("value", "bound", *(() if fit["corrected"] is None else ("corrected",))):
-        _number(fit[name], f"{name} of the fit")
+    unknown = [name for name in ("bound", "corrected") if fit[name] is None]
+    for name in ("value", "bound", "corrected"):
+        if name not in unknown:
+            _number(fit[name], f"{name} of the fit")
     _text(fit["statistic"], "the statistic of the fit")
     if fit["status"] not in ("optimal", "feasible"):
         raise ValueError(f"the status of the fit is {str(fit['status'])[:40]!r}, and not optimal or feasible")

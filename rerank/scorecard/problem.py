@@ -55,10 +55,22 @@ class Problem:
     @cached_property
     def best_of_all(self) -> float:
         """The value that no score on all questions exceeds, but for rounding."""
+        return self._best(self.data.lists, self.data.relevant, self.data.other)
+
+    @cached_property
+    def ceiling(self) -> float:
+        """The same, infinite where it is that of all relevant rows on top, which says nothing of cards."""
+        totals = self.data.totals
+        sides = np.append(totals[:, 0], 0 * totals[:, 1]), np.append(0 * totals[:, 0], totals[:, 1])
+        top = self._best(np.tile(np.arange(len(totals)), 2), *sides)
+        return self.best_of_all if self.best_of_all < top - self.slack else np.inf
+
+    def _best(self, lists: Any, relevant: Any, other: Any) -> float:
+        """What groups of rows are worth in order of their shares of relevant rows."""
         total = self.worth.constant
         for of in range(self.worth.scale.size):
-            own = np.flatnonzero(self.data.lists == of)
-            p, q = (side[own].astype(np.float64) for side in (self.data.relevant, self.data.other))
+            own = np.flatnonzero((lists == of) & (relevant + other > 0))
+            p, q = (side[own].astype(np.float64) for side in (relevant, other))
             order = np.lexsort((-(p + q), -(p / (p + q))))
             total += kernels.in_order(self.worth, of, p[order], q[order], own.size) / self.worth.scale[of]
         return float(total)

@@ -30,7 +30,7 @@ class Regret(Readable):
     best : Card
     best_value : float
     bound : float
-        No card of this size has a larger value.
+        No card of this size has a larger value; infinite where no bound is known.
     proved : bool
         Whether the bound is the value of ``best``.
     better : int
@@ -67,9 +67,10 @@ class Regret(Readable):
                 f"{four(self.best_value)}: proved. {many} {'card is' if self.better == 1 else 'cards are'} better."
             )
         else:
+            known = f"none has more than {rounded_up(self.bound)}" if math.isfinite(self.bound) else "no bound is known"
             first = (
                 f"The card is at {four(self.value)}; the best allowed card of its size found on this table has "
-                f"{four(self.best_value)}, and none has more than {rounded_up(self.bound)}. {many} better "
+                f"{four(self.best_value)}, and {known}. {many} better "
                 f"{'card is' if self.better == 1 else 'cards are'} known."
             )
         found: list[Part] = [Words(first, strong=True)]

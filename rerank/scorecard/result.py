@@ -35,7 +35,7 @@ class CardResult(Readable):
     pessimistic : float
         The same with tied relevant rows last.
     bound : float
-        No card that points, rules and constraints allow has a larger value.
+        No card that points, rules and constraints allow has a larger value; infinite where no bound is known.
     status : {"optimal", "feasible"}
     size : int
         Most questions of a card.
@@ -79,15 +79,18 @@ class CardResult(Readable):
         """What a person reads first."""
         name = self.statistic.upper() if self.statistic in ("auc",) else self.statistic
         cards = f"no card of at most {self.size} of these {self.n_questions} questions that is allowed has more"
-        if self.status == "optimal":
+        if self.status == "optimal" and self.bounded < self.sets:
+            proof = f"Proved: {cards}, nor any other score on their answers; found in {self.seconds:.2g} s."
+        elif self.status == "optimal":
             proof = (
                 f"Proved: {cards}. All {self.sets:,} sets of questions were bounded, the points of {self.searched:,} "
                 f"searched, in {self.seconds:.2g} s."
             )
         else:
+            known = f"{cards} than {rounded_up(self.bound)}" if math.isfinite(self.bound) else "no bound is known"
             proof = (
-                f"Not proved: {cards} than {rounded_up(self.bound)}; {self.bounded:,} of {self.sets:,} sets of "
-                f"questions were bounded in {self.seconds:.2g} s."
+                f"Not proved: {known}; {self.bounded:,} of {self.sets:,} sets of questions were bounded in "
+                f"{self.seconds:.2g} s."
             )
         found: list[Part] = [Words(f"{name} {four(self.value)} on the rows of the fit.", strong=True), Words(proof)]
         if self.held_out is not None:

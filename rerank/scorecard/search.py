@@ -94,7 +94,7 @@ class Search:
     seed: int = 0
     complete: bool = False  # whether all sets are bounded and searched, or fathomed
     all_bounded: bool = False  # whether all were bounded, and the points of those that are not fathomed searched
-    bound: float = math.inf  # no allowed card has a larger value
+    bound: float = math.inf  # no allowed card has a larger value; infinite where nothing is known
     bounded: int = 0  # sets bounded,
     sets: int = 0  # of so many;
     searched: int = 0  # of those that their bound did not fathom so many were searched,
@@ -115,12 +115,17 @@ class Search:
         """Find the best card, or with ``least`` all cards of at least this value. ``each`` is called with every set
         whose bound is at least ``least``, in order of size, and says whether to go on.
         """
+        self._run(least, each)
+        if self.best is not None and self.best.value >= self.problem.best_of_all:  # no score has more
+            self.complete, self.bound = True, self.best.value + self.problem.slack
+
+    def _run(self, least: float | None, each: Any) -> None:
         problem, n = self.problem, len(self.problem.domains)
         size = min(problem.size, n)
         self.sets = nodes_of(n, size + 1) - 1
         if each is None:
             self.exchange(rounds_for(n, size))
-        self.bound = problem.best_of_all + problem.slack
+        self.bound = problem.ceiling + problem.slack
         totals = problem.data.totals.ravel()
         if nodes_of(n, size) * (8 * totals.size + 8 + 2 * max(size - 1, 1)) > MOST_MEMORY:
             return
@@ -128,7 +133,8 @@ class Search:
         with ThreadPoolExecutor(self.n_jobs) as pool:
             for s in range(1, size + 1):
                 kept, sets, done = self._level(pool, tree, s, least)
-                if not (self._points(pool, kept, sets, each) and done) and (s < size or not done):
+                searched = self._points(pool, kept, sets, each)
+                if not done or not (searched or each is None):
                     return
         self.all_bounded = not self.left
         best = -math.inf if self.best is None else self.best.value
@@ -144,6 +150,8 @@ class Search:
         for draft in exchange.cards(size, rounds, [exchange.draft(one.members, one.points) for one in known]):
             self.take([found_of(draft)])
             self.tell()
+            if self.best is not None and self.best.value >= problem.best_of_all:
+                return
 
     def _level(self, pool: Any, tree: Tree, s: int, least: float | None) -> Any:
         """Bounds of the sets of ``s`` questions that are not fathomed, with the sets, the largest first."""

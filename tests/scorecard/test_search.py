@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import replace
-from itertools import permutations, product
+from itertools import combinations, permutations, product
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import auc, roc_auc_score, roc_curve
 
-from rerank.scorecard import Scorecard
+from rerank.scorecard import Card, Scorecard
 from tests.scorecard import oracle
 
 QUICK = dict(deadline=None, phases=[Phase.explicit, Phase.generate])  # a table is not made smaller
@@ -181,6 +181,35 @@ def test_sets_that_memory_leaves_out_are_left_in_the_bound(monkeypatch):
     monkeypatch.setattr("rerank.scorecard.search.MOST_MEMORY", 0)
     with pytest.raises(ValueError, match="time_limit"):
         fitted(rows, n_questions=3, points=2)
+
+
+def test_a_bound_is_that_of_the_sets_that_are_left(monkeypatch):
+    rows = oracle.drawn(11)
+    monkeypatch.setattr("rerank.scorecard.search.best_of_set", lambda *asked: (None, False))
+    card = fitted(rows, n_questions=3, points=2)
+    bounds = []
+    for members in combinations(card.questions_, 3):
+        answers = [tuple(row) for row in np.transpose([one.answers(rows.X) for one in members]).tolist()]
+        share = {one: np.mean([y for y, own in zip(rows.y, answers) if own == one]) for one in set(answers)}
+        bounds.append(roc_auc_score(rows.y, [share[one] for one in answers]))
+    assert card.result_.bound == pytest.approx(max(bounds)) and card.result_.status == "feasible"
+    assert float(card.verify().value) == card.result_.value
+
+
+def test_where_nothing_is_known_there_is_no_bound_and_a_perfect_card_is_proved(tmp_path):
+    rows = wide()
+    card = fitted(rows, n_questions=8, time_limit=0.0)
+    assert card.result_.bound == math.inf and "Not proved: no bound is known" in str(card)
+    assert "no bound" in str(card.verify())
+    card.card_.save(tmp_path / "card.json", card.result_)
+    assert '"bound": null' in (tmp_path / "card.json").read_text()
+    assert Card.of(tmp_path / "card.json").points == card.card_.points
+    regret = Scorecard(validation=2, time_limit=0.0).regret({f"q{j} = 1": 1 for j in range(8)}, rows.X, rows.y)
+    assert not regret.proved and math.isinf(regret.bound) and "no bound is known" in str(regret)
+    perfect = oracle.Rows(rows.X, (rows.X.to_numpy()[:, :8].sum(axis=1) > 4).astype(int))
+    card = fitted(perfect, n_questions=8, time_limit=10.0)
+    assert card.result_.value == card.result_.bound == 1 and card.result_.status == "optimal"
+    assert card.verify().value == 1
 
 
 def test_a_false_positive_rate_is_a_share():
