@@ -58,7 +58,7 @@ def guarded(command: Callable[..., Answer]) -> Callable[..., Answer]:
 def exit_code(result: Result, guarded: bool = False) -> int:
     """0 where the result is proved, or held-out rows chose it or kept the first stage; 3 where the gap is open."""
     held_out = result.evidence
-    decided = held_out is not None and (held_out.guarded or held_out.chosen is not None)
+    decided = held_out is not None and held_out.decided
     return PROVED if result.proved or guarded or decided else FEASIBLE
 
 

@@ -20,7 +20,8 @@ NEEDED = ("numba", "scipy.optimize", "scipy.spatial.distance")
 class Clock:
     """A deadline, counted from the time the object is made; without a ``time_limit`` in seconds there is none.
     ``limit`` is in seconds, infinite without one, ``seconds`` the wall time of each phase so far, without compiling and
-    loading, and ``cut`` whether the limit ended the last search before it was through.
+    loading, ``cut`` whether the limit ended the last search before it was through, and ``idle`` whether nothing was
+    left for a search or a program to begin.
     """
 
     def __init__(self, time_limit: float | None = None) -> None:
@@ -34,6 +35,7 @@ class Clock:
         self.limit = math.inf if time_limit is None else float(time_limit)
         self.seconds: dict[str, float] = {}
         self.cut: bool = False
+        self.idle: bool = False
 
     @property
     def remaining(self) -> float:

@@ -14,11 +14,13 @@ import numpy as np
 
 from rerank.errors import InputError
 from rerank.errors.compiling import working_time
+from rerank.errors.telling import Note
 from rerank.problem.lists import Floats, Indices
 from rerank.reranker.clock import Clock
 from rerank.reranker.data import Data
 from rerank.reranker.first_stage import MEMORISES, FirstStage, fit_first_stage, is_logistic, is_own_name, linear_stage
 from rerank.reranker.selection.folds import splits_of
+from rerank.reranker.solution import UNREADY
 from rerank.reranker.task import FOLDS, Task
 
 
@@ -66,7 +68,7 @@ def staged(data: Data, task: Task, clock: Clock | None = None) -> Staged | None:
                 f"Out-of-fold scores of the first stage {stage.name} were not ready in time ({k} of {folds} folds), so "
                 "it is kept as it is, and its numbers here are of rows that it has seen; raise time_limit."
             )
-            return Staged(stage, scores, notes=(note,), stopped=True)
+            return Staged(stage, scores, notes=(Note(note, UNREADY),), stopped=True)
         began = working_time()
         train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
         held_out[test] = held_out_scores(learner, data, train, test, task.seed)

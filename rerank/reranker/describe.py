@@ -12,11 +12,12 @@ from typing import Any, Self
 import numpy as np
 
 from rerank.errors import NotSupportedError
+from rerank.errors.telling import of_kind
 from rerank.io.page import Bar, Cells, Folded, Items, Part, Words, as_html, as_text
 from rerank.problem.lists import Floats
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.evidence import Evidence
-from rerank.reranker.solution import KEEPING, ON_WORD, SOURCES, Asked, ShortlistInfo, Solution, status_of
+from rerank.reranker.solution import KEEPING, ON_WORD, SOURCES, UNREADY, Asked, ShortlistInfo, Solution, status_of
 from rerank.statistics import AUC, Pairs, Precision, Recall
 from rerank.statistics.base import Ties
 
@@ -215,7 +216,7 @@ def _asked(r: Result) -> list[str]:
     if found is not None:
         # What was chosen may have another first stage than what had to be led.
         of = f"{asked.first_stage if found.chosen is None else found.null}, or a better order "
-        of += f"if held-out rows show one ({len(found.options)} option{'s' * (len(found.options) != 1)})"
+        of += f"if held-out rows show one ({found.counted})"
     cut = f"; {short.n_head:,} rows are reordered" if short.n_head < short.n_rows else ""
     return [f"Asked: order {rows}, by {r.statistic_name}: {of}{cut}."]
 
@@ -232,6 +233,7 @@ def _answer(r: Result) -> str:
         name = f"{r.asked.first_stage[:1].upper()}{r.asked.first_stage[1:]}"
         why = "taken as it is and" if _was_chosen(r) else "kept: it"
         by = " by scores of one deal of folds that had not seen them" if r.folds else ""
+        by = " by scores of rows that it has seen" if of_kind(r.notes, UNREADY) else by
         return f"{name} is {why} {does}{by}{limit}."
     return f"The new order {does}{'' if first is None else f'; {r.asked.first_stage} {shown(first)}'}{limit}."
 

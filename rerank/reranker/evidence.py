@@ -15,6 +15,9 @@ LONGEST, DRAWN = 100, 40  # signs of a name that is kept, and of one in a pictur
 LOST = (
     "The fit of that on all rows found nothing better in training than the first stage that it corrects, which is kept."
 )
+UNFITTED = (
+    "The fit of that on all rows had no time to search, so the first stage that it corrects is kept; raise time_limit."
+)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -36,6 +39,8 @@ class Evidence:
     safeguard: float = 2.0  # standard errors that a lead has to exceed; -inf keeps the reranking, inf the first stage
     list_length: int | None = None  # of the lists to come; None if the length makes no difference
     fit_keeps: bool = False  # whether the last fit found nothing better than its first stage, which is then kept
+    fit_late: bool = False  # because it had no time to search
+    refused: tuple[int, ...] = ()  # options that were not tried because they cannot keep the constraints
     null: str = "the first stage"  # what had to be led
     remark: str = ""  # another rule than that of the safeguard, in a sentence
 
@@ -82,6 +87,27 @@ class Evidence:
         return None if self.fit_keeps else self.chosen
 
     @property
+    def tried(self) -> int:
+        """How many options have a value."""
+        return sum(value is not None for value in self.values)
+
+    @property
+    def starved(self) -> int:
+        """How many options have no value for lack of time."""
+        return len(self.options) - self.tried - len(self.refused)
+
+    @property
+    def counted(self) -> str:
+        """How many options there were, and how many of them were tried."""
+        many = f"{len(self.options)} option{'s' * (len(self.options) != 1)}"
+        return many if None not in self.values else f"{self.tried} of {many} tried"
+
+    @property
+    def decided(self) -> bool:
+        """Whether held-out rows decided what ranks."""
+        return self.guarded or (self.chosen is not None and not self.fit_late)
+
+    @property
     def guarded(self) -> bool:
         """Whether held-out rows decided for the first stage: a choice, and no lack of time."""
         return self.chosen is None and any(lead is not None for lead in self.leads)
@@ -92,15 +118,26 @@ class Evidence:
         name = self.null.removeprefix("the ")
         alone = "" if self.first_stage is None else f"{name} {short(self.first_stage)}"
         if self.chosen is None:
-            return [*([f"Held-out rows ({often}), {self.statistic}: {alone}."] if alone else []), self.ending]
+            said = [f"Held-out rows ({often}), {self.statistic}: {alone}."] if alone else []
+            return [*said, self.ending, *([self._starved] if self.guarded and self.starved else [])]
         value, ends, lead = self.values[self.chosen], self.interval(self.chosen), self.leads[self.chosen]
         assert value is not None
-        said, more = f"{self.options[self.chosen]} {short(value)}", f", {alone}" if alone else ""
+        best, more = f"{self.options[self.chosen]} {short(value)}", f", {alone}" if alone else ""
         more += "" if lead is None else f": a lead of {short(lead)}"
         more += "" if ends is None else f" (95 % interval {short(ends[0])} to {short(ends[1])})"
-        kept = [LOST] if self.fit_keeps else []
+        kept = [self._lost] if self.fit_keeps else []
+        kept += [self._starved] if self.starved else []
         kept += [self.reason] if self._unclear(self.chosen) else []
-        return [f"Held-out rows ({often}), {self.statistic}: {said}{more}.", *kept, *self._of_rivals()]
+        return [f"Held-out rows ({often}), {self.statistic}: {best}{more}.", *kept, *self._of_rivals()]
+
+    @property
+    def _lost(self) -> str:
+        """Why the last fit kept its first stage."""
+        return UNFITTED if self.fit_late else LOST
+
+    @property
+    def _starved(self) -> str:
+        return f"{self.starved} of {len(self.options)} options were not tried, for lack of time; raise time_limit."
 
     def _unclear(self, option: int) -> bool:
         """Whether an option does not lead by what the safeguard asks, so that something else kept the null away."""
@@ -118,7 +155,7 @@ class Evidence:
         if self.first_stage is not None and value is not None:
             option += f"; {self.statistic} {short(self.first_stage)} -> {short(value)} on held-out rows"
         if self.fit_keeps:
-            return f"Held-out rows spoke for {option}. {LOST}"
+            return f"Held-out rows spoke for {option}. {self._lost}"
         return f"Chosen (*): {option}. {self.reason}"
 
     @property
@@ -149,7 +186,7 @@ class Evidence:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values, for ``--json`` and the model file; the statistic stands elsewhere in both."""
-        found = {name: getattr(self, name) for name in sorted(_STORED)}
+        found = {name: getattr(self, name) for name in sorted({*_STORED, *_LATER})}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in found.items()}
 
     def told(self) -> tuple[list[str], list[tuple[str, str, str, str]], list[str]]:
@@ -167,6 +204,7 @@ class Evidence:
             told = "" if interval is None else " to ".join(f"{end:+.3g}" for end in interval)
             if value is None:
                 told = "not tried: the time was over, or the fit interrupted"
+                told = "not tried: it cannot keep the constraints" if number in self.refused else told
             elif self.rivals[number]:
                 told += "  compared only"
             elif number == self.taken:
@@ -200,7 +238,8 @@ def interval(lead: float | None, error: float | None) -> tuple[float, float] | N
     return lead - WIDTH * error, lead + WIDTH * error
 
 
-_STORED = {each.name for each in fields(Evidence)} - {"statistic", "null", "remark"}
+_LATER = {"fit_late", "refused", "tried"}  # entries that files of earlier versions lack
+_STORED = {each.name for each in fields(Evidence)} - {"statistic", "null", "remark", *_LATER}
 
 
 def one_line(text: str) -> str:
@@ -241,9 +280,10 @@ def evidence_of(entries: Mapping[str, Any], statistic: str) -> Evidence | None:
     """The evidence of an untrusted file, ValueError if odd; None where a version judged otherwise (``judge``)."""
     if "judge" in entries:
         return None
-    if odd := set(entries) ^ _STORED:
+    if odd := (set(entries) - _LATER) ^ _STORED:
         raise ValueError(f"held-out evidence: the entry {min(odd)[:40]!r} is missing or unknown")
     given: dict[str, Any] = {name: tuple(one) if isinstance(one, list) else one for name, one in entries.items()}
+    tried = given.pop("tried", None)
     found = Evidence(**given, statistic=statistic)
     n = len(found.options) if isinstance(found.options, tuple) else 0
     sides = (found.leads, found.errors, found.values)
@@ -265,7 +305,13 @@ def evidence_of(entries: Mapping[str, Any], statistic: str) -> Evidence | None:
         "options that were only compared are marked, and none of them is chosen": len(rivals) == n
         and all(type(one) is bool for one in rivals)
         and not any(one and k == chosen for k, one in enumerate(rivals)),
-        "whether the fit keeps the first stage is known": type(found.fit_keeps) is bool,
+        "whether the fit keeps the first stage, for lack of time, is known": type(found.fit_keeps) is bool
+        and type(found.fit_late) is bool
+        and found.fit_keeps >= found.fit_late,
+        "options that were refused were not tried": isinstance(found.refused, tuple)
+        and all(type(k) is int and k in range(n) and found.values[k] is None for k in found.refused),
+        "options that were tried are counted": tried is None
+        or (type(tried) is int and tried == sum(one is not None for one in found.values[:n])),
         "the safeguard is a number": type(found.safeguard) is float and not math.isnan(found.safeguard),
         "folds are counted": all(type(k) is int and k >= 0 for k in (found.folds, found.rounds)),
         "the length of lists is counted": length is None or (type(length) is int and length > 0),

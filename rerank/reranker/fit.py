@@ -13,7 +13,7 @@ import numpy as np
 
 from rerank.errors import InputError
 from rerank.errors.stops import limited
-from rerank.errors.telling import Note
+from rerank.errors.telling import Note, of_kind
 from rerank.problem import Problem, Quota
 from rerank.problem.lists import Floats
 from rerank.problem.quotas import groups_of, unmet
@@ -27,7 +27,7 @@ from rerank.reranker.cross_fit import Staged, staged
 from rerank.reranker.data import Data
 from rerank.reranker.describe import Result, amount_of, corrections_in_words
 from rerank.reranker.first_stage import FirstStage, is_own_name, too_many
-from rerank.reranker.solution import CORRECTIONS, KEEPING, LATE, UNUSED, Solution, status_of
+from rerank.reranker.solution import CORRECTIONS, KEEPING, LATE, UNREADY, UNUSED, Solution, status_of
 from rerank.reranker.solve.optimise import INTERRUPTED
 from rerank.reranker.solve.optimise import solve as best_weights
 from rerank.reranker.solve.program import SMALLEST_DEFAULT, notes_on_exact_pairs, notes_on_near_rows, safe_epsilon
@@ -320,6 +320,11 @@ def _no_scores(names: Sequence[str]) -> InputError:
         f"The weights of {shown} give scores that are no finite numbers, because a column is too narrow or too large "
         "beside the others; multiply it by a constant."
     )
+
+
+def unsearched(result: Result) -> bool:
+    """Whether the time of a fit was over before its search."""
+    return any(of_kind(result.notes, kind) for kind in (LATE, UNREADY))
 
 
 def broken_by_first_stage(

@@ -17,9 +17,9 @@ from rerank.statistics import RankStatistic
 KEEPING = ("first_stage_kept", "already_ideal", "nothing_to_find", "nothing_to_reorder")
 """Statuses of a fit that ended with the first stage."""
 CLAIM_SLACK = 1e-4  # relative difference between a solver's figures and exact ones that is rounding
-UNUSED, LATE, CORRECTIONS, CLAIM = "unused", "late", "corrections", "claim"
-"""Kinds of notes: a first stage whose score decides nothing, a fit whose time was over before its search, corrections
-in words, a solver's figure that its weights are not worth."""
+UNUSED, LATE, UNREADY, CORRECTIONS, CLAIM = "unused", "late", "unready", "corrections", "claim"
+"""Kinds of notes: a first stage whose score decides nothing, a fit whose time was over before its search, one whose
+first stage has seen the rows that it scores, corrections in words, a solver's figure that its weights are not worth."""
 BOUNDING = ("mixed", "pos_top", "auc", "pairwise")
 """Programs whose optimum is the problem's, for the statistics that they are used for."""
 STATUSES = ("optimal", "optimal_by_solver", "feasible", *KEEPING)

@@ -49,6 +49,8 @@ class SearchResult:
         Whether it ended open with time left: more time changes nothing.
     exact : bool
         Whether it gave up because the bound is exact, and only weights that are no doubles seem to reach it.
+    begun : bool
+        False if the time was over before it could begin.
     """
 
     value: float
@@ -65,6 +67,7 @@ class SearchResult:
     note: str = ""
     gave_up: bool = False
     exact: bool = False
+    begun: bool = True
 
     @property
     def nodes(self) -> int:
@@ -100,7 +103,7 @@ def without_search(problem: Problem, start: ArrayLike | None, note: str) -> Sear
     value = float(values_at(problem, w[None])[0]) if met else -np.inf
     ends = domain.weights(domain.lower), domain.weights(domain.upper)
     box, bound = (np.minimum(*ends), np.maximum(*ends)), max(problem.ideal, value)
-    return SearchResult(value, bound, w, False, 0, 0.0, value, problem.ideal, note=note, box=box)
+    return SearchResult(value, bound, w, False, 0, 0.0, value, problem.ideal, note=note, box=box, begun=False)
 
 
 def given_point(domain: Domain, start: ArrayLike) -> Floats:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors.telling import of_kind, say
+from rerank.errors.telling import say
 from rerank.io.options import legacy
 from rerank.ranks.row_gains import gain_of
 from rerank.reranker.clock import Clock
@@ -26,9 +26,8 @@ from rerank.reranker.fusion.lists import some_rows
 from rerank.reranker.fusion.normalise import Floats
 from rerank.reranker.fusion.points import POOL, Lists, Null, Values, of_size_one, point
 from rerank.reranker.selection.folds import Split, splits_of
-from rerank.reranker.selection.held_out import Workers, part_of
+from rerank.reranker.selection.held_out import Done, Workers, part_of
 from rerank.reranker.selection.options import NOT_TRIED, Lead, Option, cv_results
-from rerank.reranker.solution import LATE
 from rerank.reranker.task import task_of
 from rerank.statistics import parse
 
@@ -128,7 +127,7 @@ class Trial:
         self.lists: list[tuple[Lists, Lists]] = []
         self._points: dict[tuple[str, str], list[Floats]] = {}
         self.weights: list[list[Floats]] = []  # of each fold, for each option; none where the time was over
-        self.over, self.late, self._limit = "", 0, self.clock.limit
+        self.over, self.short, self.cut, self._limit = "", "", 0, self.clock.limit
 
     def choose(self, points: Sequence[Option], radii: Sequence[float | None], null: Null) -> Chosen:
         """The option to take, or the ``null``: the best of the first kind of weights on held-out queries, unless others
@@ -173,9 +172,10 @@ class Trial:
                 best = 0
         notes = [FEW_TOLD.format(there)] if few else []
         if lost := sum(math.isnan(lead.value) for lead in leads[1:]):
-            notes.append(f"{lost} of {len(options) - 1} options were not tried on held-out queries: {self.over}")
-        if self.late:
-            notes.append(f"{self.late} fits on folds had no time to search, and stand where they began.")
+            why = self.over or self.short
+            notes.append(f"{lost} of {len(options) - 1} options were not tried on held-out queries: {why}")
+        if self.cut:
+            notes.append(f"Fits on folds that the time ended before they were through: {self.cut}.")
         results = cv_results([one.params for one in options[1:]], leads[1:], [False] * (len(options) - 1))
         more = ", and what is taken has to lead what is kept by the safeguard" if strict else ""
         best_for_it = "with the normaliser of an engine that is best for it,"
@@ -231,20 +231,22 @@ class Trial:
             splits = [replace(one, train=place[np.intersect1d(one.train, self.kept)]) for one in splits]
         parts = [part_of(data, split.train, gain, "a fold") for split in splits]
         made = [self.make(one, radius).set_params(n_jobs=None) for one in weights]
-        found = self._workers.shared([(corrected, pair) for pair in zip(made, parts)], self.clock, fits)
-        self.over = self.over if len(found) == len(weights) else OVER.format(f"{self._limit:g}")
-        self.late += sum(late for _, late in found)
-        return [one for one, _ in found]
+        jobs, ending = [(corrected, pair) for pair in zip(made, parts)], not self.settings["node_limit"]
+        found = self._workers.shared(jobs, self.clock, fits, None, ending)
+        self.short = self.short if len(found) == len(weights) else OVER.format(f"{self._limit:g}")
+        self.cut += sum(one.cut for one in found)
+        return [one.answer for one in found]
 
 
-def corrected(est: Reranker, data: Data, seconds: float | None) -> tuple[Floats, bool]:
-    """Weights that a reranker fits in so many seconds, to be judged on other lists; whether it had none to search."""
+def corrected(est: Reranker, data: Data, seconds: float | None) -> Done:
+    """Weights that a reranker fits in so many seconds, to be judged on other lists."""
     task = task_of(est.get_params(deep=False), data.X.shape[1])
     limit = 0 if task.node_limit is None else task.node_limit
+    clock = Clock(seconds)
     with untold():
-        state = fit(data, replace(task, node_limit=limit, proof=False, verbose=0, judged=True), Clock(seconds))
+        state = fit(data, replace(task, node_limit=limit, proof=False, verbose=0, judged=True), clock)
     found = state.coef if np.any(state.coef) or est.radius is None else np.asarray(est.prior, dtype=np.float64)
-    return found, bool(of_kind(state.result.notes, LATE))
+    return Done(found, clock.cut, clock.idle)
 
 
 @contextmanager

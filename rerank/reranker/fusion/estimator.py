@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from rerank.certificate import save_proof
 from rerank.errors import InputError, unknown
-from rerank.errors.telling import of_kind
 from rerank.io import Table
 from rerank.io.atomic import together
 from rerank.io.csv_table import write_csv
@@ -30,6 +29,7 @@ from rerank.reranker.describe import Result, number
 from rerank.reranker.estimator import Reranker, fit_table
 from rerank.reranker.evidence import Evidence
 from rerank.reranker.files.document import save as save_document
+from rerank.reranker.fit import unsearched
 from rerank.reranker.fusion.alpha import AlphaCurve, alpha_curve
 from rerank.reranker.fusion.choice import MANY_QUERIES, Chosen, Kind, Trial, untold, weights_by_kind
 from rerank.reranker.fusion.exports import export
@@ -40,7 +40,6 @@ from rerank.reranker.fusion.points import Null, Values, of_size_one, point, prio
 from rerank.reranker.options import FusionOptions
 from rerank.reranker.selection.held_out import took
 from rerank.reranker.selection.options import Option, check_safeguard
-from rerank.reranker.solution import LATE
 from rerank.reranker.state import FittedState, first_stage_kept
 from rerank.statistics import RankStatistic, parse
 
@@ -225,8 +224,10 @@ class ScoreFusion(FusionOptions, ShownMixin, BaseEstimator):
         model = replace(model, kinds={kind.name: kind.weights for kind in found if kind.taken})
         # As they rank: scores are rounded, so that rounding breaks no tie.
         own = values.evaluator.mean(judged.scores(model), "pessimistic")
+        if choice.searched and choice.evidence is not None and unsearched(state.result):
+            choice = replace(choice, evidence=replace(choice.evidence, fit_keeps=True, fit_late=True))
         result = in_words(replace(state.result, statistic=own, first_stage_statistic=first), null, choice)
-        if of_kind(state.result.notes, LATE) and choice.evidence is not None:
+        if unsearched(state.result) and choice.evidence is not None:
             result = result.noting(took(spent, self.time_limit))
         # Ranks that have 0 where a run lacks the document, whatever the fit takes for it.
         ranks = judged.table(replace(plain, normaliser="rank", missing="zero", k=K)).X.T

@@ -49,8 +49,10 @@ SIZES, INNER = (0.1, 0.3, 1.0), 3
 """Radii that a guard tries, beside free weights, and its folds inside the training rows: fewer than it has alone."""
 
 CARD = 2.0  # seconds of the search of a card on each fold: its first cards are good, and the rest is for a proof
-RESERVE = 0.8  # share of its equal part of the time that a guard or a card may use, so that all folds of it end
+RESERVE = 0.8  # share of the time that is left which a guard may use on a fold
 OVER = "not tried: the time was over, or the call interrupted"
+LATE = "not tried: there was no time for all of its folds; raise time_limit"
+STARVED = "no value: {}, by which it could choose otherwise; raise time_limit"
 
 
 class Boosted(ClassifierMixin, BaseEstimator):
@@ -91,6 +93,20 @@ class Method(NamedTuple):
 
     name: str
     make: Callable[[float | None], Any]
+    least: float = 0.0  # seconds without which no fold is begun
+
+
+class StarvedError(Exception):
+    """Some options of a choice inside the training rows had no time."""
+
+
+class _Guard(RerankerCV):
+    """A choice that ends where options had no time: with more it could be another."""
+
+    def _check(self, trial: Any) -> None:
+        untried = sum(math.isnan(lead.value) for lead in trial.leads) - len(trial.refused)
+        if untried:
+            raise StarvedError(f"{untried} of {len(trial.leads)} options inside a fold had no time")
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,10 +279,9 @@ def _method(name: str, stage: Any, stat: Any, data: Data, length: int | None, nu
     own = fitted_statistic(parse(stat), None, length)
 
     def made(seconds: float | None) -> Scorecard:
-        limit = CARD if seconds is None else min(CARD, seconds)
-        return Scorecard(own, validation=None, time_limit=limit, random_state=number)
+        return Scorecard(own, validation=None, time_limit=CARD, random_state=number)
 
-    return Method(name, made)
+    return Method(name, made, CARD)
 
 
 def _guard(name: str, stage: Any, base: Reranker, length: int | None) -> Method:
@@ -278,7 +293,8 @@ def _guard(name: str, stage: Any, base: Reranker, length: int | None) -> Method:
         # Nobody reads a bound of the last fit, so that it ends as those on folds do.
         rows = {"list_length": length, "pos_label": None}
         own = {**base.get_params(deep=False), "first_stage": stage, "node_limit": 0, **rows}
-        return RerankerCV(
+        kind = RerankerCV if seconds is None else _Guard
+        return kind(
             Reranker(**own), grid=grid, cv=INNER, n_repeats=1, time_limit=seconds, random_state=base.random_state
         )
 
@@ -297,29 +313,45 @@ class _Trial:
 
     def run(self) -> None:
         """Try them; after an interrupt, or when the time is over, the rest is left untried."""
-        every = list(range(len(self._judge.splits)))
-        for place, method in enumerate(self.methods):
-            if self._clock.remaining <= 0:
+        every = range(len(self._judge.splits))
+        for method in self.methods:
+            if current().asked.is_set():
                 return
             if method.name.startswith("lightgbm") and find_spec("lightgbm") is None:
                 self.why[method.name] = "not tried: LightGBM is not installed"
                 continue
-            began, left = working_time(), (len(self.methods) - place) * len(every)
+            began = working_time()
             try:
-                limit = self._clock.least(None, left)
-                self._stages.append(method.make(None if limit is None else RESERVE * limit))
-                ranked = self._folds.take({"first_stage": self._stages[-1], "radius": 0.0}, every, left)
-            except InputError as error:
-                self.why[method.name] = f"not tried: {error}"
+                ranked = self._ranked(method, every)
+            except (InputError, StarvedError) as error:
+                said = STARVED if isinstance(error, StarvedError) else "not tried: {}"
+                self.why[method.name] = said.format(error)
                 continue
             except KeyboardInterrupt:  # of a search that would begin after Ctrl-C
                 return
-            if len(ranked) < len(every) or current().asked.is_set():
+            if current().asked.is_set():
+                continue
+            if len(ranked) < len(every):
+                self.why[method.name] = LATE
                 continue
             self.ranked[method.name], self.seconds[method.name] = ranked, working_time() - began
             if self._verbose:
                 value, spent = self._lead(method.name, method.name).value, self.seconds[method.name]
                 say(f"{method.name}: {self._judge.statistic.name} {short(value)}, {spent:.1f} s")
+
+    def _ranked(self, method: Method, every: Sequence[int]) -> list[Ranked]:
+        """What a method makes of every fold; fewer where there is not the time for all of them."""
+        ranked, began = list[Ranked](), self._clock.spent
+        while len(ranked) < len(every) and self._clock.remaining > method.least:
+            if (len(every) - len(ranked)) * (self._clock.spent - began) > len(ranked) * self._clock.remaining > 0:
+                break  # the folds that are left would not end in time
+            some = every[len(ranked) : len(ranked) + self._folds.count]
+            self._stages.append(method.make(self._clock.share(RESERVE)))
+            found = self._folds.take({"first_stage": self._stages[-1], "radius": 0.0}, some, len(some))
+            ranked += found
+            if len(found) < len(some):
+                break
+        return ranked
 
     def _lead(self, one: str, other: str) -> Lead:
         """How far a method is above another on the held-out rows."""
@@ -344,6 +376,8 @@ class _Trial:
             found.append(Compared(name, value, led, sure, self.seconds[name]))
         found.sort(key=lambda one: one.name != first)
         take, sentence = self._chosen({one.name: one.value for one in found if one.value is not None})
+        late = sum("raise time_limit" in why for why in self.why.values())
+        sentence += f" {late} of {len(found)} methods have no value for lack of time; raise time_limit." if late else ""
         stage = next(method for method in self.methods if method.name == take).make(None)
         statistic, folds = self._judge.statistic.name, len(self._judge.splits)
         return Comparison(statistic, tuple(found), take, sentence, folds, length, _ready(stage, given))

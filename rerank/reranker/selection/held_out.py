@@ -172,6 +172,8 @@ class Ranked(NamedTuple):
     joint_alone: Floats
 
 
+MOST = 0.5  # share of all the time for one option, at most, while others wait
+
 Divided = tuple[Data, list[Fold]]  # the columns to rerank of an option, of all rows and in each fold
 
 
@@ -180,6 +182,14 @@ def _timed(function: Callable[..., Any], given: Sequence[Any]) -> tuple[Any, int
     began, before = time.perf_counter(), compiling_time()
     result = function(*given)
     return result, os.getpid(), time.perf_counter() - began, compiling_time() - before
+
+
+class Done(NamedTuple):
+    """What a fit on a fold gives, and whether its time ended the search, or was over before that could begin."""
+
+    answer: Any
+    cut: bool
+    idle: bool
 
 
 class Workers:
@@ -210,14 +220,30 @@ class Workers:
             lambda: [_timed(*job) for job in jobs],
         )
 
-    def shared(self, jobs: Sequence[Job], clock: Clock, fits: int, own: float | None = None) -> list[Any]:
-        """Results of jobs, each given its share of the time among ``fits`` as last argument; fewer once it is over."""
-        found: list[Any] = []
-        while len(found) < len(jobs) and clock.remaining > 0:
-            some = jobs[len(found) : len(found) + self.count]
-            limit = clock.least(own, max(1, math.ceil(fits / self.count)))
-            found += self.run([(function, (*given, limit)) for function, given in some])
-            fits -= len(some)
+    def shared(
+        self, jobs: Sequence[Job], clock: Clock, fits: int, own: float | None = None, ending: bool = True
+    ) -> list[Done]:
+        """What jobs return that get their seconds as last argument; fewer where there is not the time for them.
+
+        Jobs that are ``ending`` by themselves have the same answer at any speed of the machine, or none: while others
+        of the ``fits`` to come wait they may take :data:`MOST` of all the time together, and where the next ones would
+        not end in time none is begun. Others are as good as their time, and share it equally among the fits.
+        """
+        found: list[Done] = []
+        began, rounds = clock.spent, math.ceil(len(jobs) / self.count)
+        end = clock.limit if fits <= len(jobs) else clock.spent + MOST * clock.limit
+        for turn in range(rounds):
+            left = min(clock.remaining, end - clock.spent)
+            late = ending and turn > 0 and (rounds - turn) * (clock.spent - began) > turn * left
+            if left <= 0 or late:
+                break
+            share = left if ending else clock.remaining / max(1, math.ceil((fits - len(found)) / self.count))
+            limit = None if math.isinf(share) and own is None else min(share, math.inf if own is None else own)
+            some = jobs[turn * self.count : (turn + 1) * self.count]
+            done = self.run([(function, (*given, limit)) for function, given in some])
+            if any(one.idle or (ending and one.cut and limit != own) for one in done):
+                break
+            found += done
         return found
 
 
@@ -245,6 +271,8 @@ class Folds:
         searches = base.solver == "search" or (base.presolve and base.solver != "none")
         self._workers = Workers(n_jobs, searches)
         self._priors: dict[Any, list[Prior | None]] = {}
+        self._longest: dict[Any, float] = {}  # seconds of a fit of each first stage
+        self.cut = 0  # fits that count, though the time ended their search
 
     def take(self, option: Mapping[str, Any], folds: Sequence[int], fits: int) -> list[Ranked]:
         """What an option makes of the rows held out in folds; fewer where the time of ``fits`` to come is over."""
@@ -257,7 +285,19 @@ class Folds:
         own = self._prior(task, folds, divided)
         null = self._prior(replace(task, first_stage=self._given["first_stage"]), folds, self._own)
         jobs: list[Job] = [(_fold, (task, divided[1][k], *pair)) for k, *pair in zip(folds, own, null)]
-        return self._workers.shared(jobs, self._clock, fits, given["time_limit"])
+        done = self._workers.shared(jobs, self._clock, fits, given["time_limit"], ends_itself(task))
+        self.cut += sum(one.cut for one in done)
+        return [one.answer for one in done]
+
+    @property
+    def count(self) -> int:
+        """How many folds are fitted at a time."""
+        return self._workers.count
+
+    @property
+    def over(self) -> bool:
+        """Whether no time is left, or the call interrupted."""
+        return self._clock.remaining <= 0
 
     def _reranking(self, features: Any) -> Divided:
         data, folds = self._own
@@ -271,20 +311,19 @@ class Folds:
         kind = (named, task.cross_fit, task.radius is None, id(divided), *folds)
         if kind not in self._priors:
             splits, those = [self.splits[k] for k in folds], [divided[1][k] for k in folds]
-            found = priors(divided[0], task, splits, those, self._call)
+            found = priors(divided[0], task, splits, those, lambda jobs: self._call(jobs, named))
             if len(found) < len(folds):
                 return found
             self._priors[kind] = found
         return self._priors[kind]
 
-    def _call(self, jobs: list[Any]) -> list[Any]:
-        """Results of functions, fewer if the next ones would not end in time."""
+    def _call(self, jobs: list[Any], stage: Any) -> list[Any]:
+        """Results of fits of a first stage, fewer if the next ones would not end in time."""
         found: list[Any] = []
-        longest = 0.0
-        while len(found) < len(jobs) and self._clock.remaining >= longest:
+        while len(found) < len(jobs) and self._clock.remaining > self._longest.get(stage, 0.0):
             began, some = working_time(), jobs[len(found) : len(found) + self._workers.count]
             found += self._workers.run(some)
-            longest = max(longest, working_time() - began)
+            self._longest[stage] = max(self._longest.get(stage, 0.0), working_time() - began)
         return found
 
 
@@ -299,16 +338,23 @@ def _resolved(task: Task) -> Task:
     return replace(task, cross_fit=folds, node_limit=limit, proof=False, verbose=0, judged=True)
 
 
-def _fold(task: Task, fold: Fold, own: Prior | None, null: Prior | None, seconds: float | None) -> Ranked:
+def ends_itself(task: Task) -> bool:
+    """Whether a fit ends with the first points of its search, or needs none."""
+    return task.radius == 0 or (task.node_limit == 0 and task.presolve)
+
+
+def _fold(task: Task, fold: Fold, own: Prior | None, null: Prior | None, seconds: float | None) -> Done:
     """One option on one fold; quotas on a single list are those of its part."""
     learn, held = fold.learn, fold.held
     if task.quotas and learn.qid is None and learn.kinds is not None:
         share = learn.y.size / (learn.y.size + held.y.size)
         task = replace(task, quotas=scaled_quotas(task.quotas, learn.kinds, share))
     with naming(f"the training rows of {fold.name}"):
-        state = fit(learn, task, Clock(seconds), None if own is None else own.staged)
+        clock = Clock(seconds)
+        state = fit(learn, task, clock, None if own is None else own.staged)
     with naming(f"the rows held out in {fold.name}"):
-        return _ranked(state, held, None if own is None else own.held, None if null is None else null.held)
+        ranked = _ranked(state, held, None if own is None else own.held, None if null is None else null.held)
+    return Done(ranked, clock.cut, clock.idle)
 
 
 def _ranked(state: FittedState, held: Data, prior: Floats | None, null: Floats | None) -> Ranked:

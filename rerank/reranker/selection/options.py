@@ -42,6 +42,11 @@ class Option:
         radius = self.params.get("radius", 0.0)
         return math.inf if radius is None else float(radius)
 
+    @property
+    def first_stage_alone(self) -> bool:
+        """Whether it is another first stage, and nothing corrects it."""
+        return "first_stage" in self.params and self.radius == 0.0
+
 
 def options_of(grid: Any, base: Options, data: Data) -> list[Option]:
     """Every combination of a grid, or the default options for a table, cheap ones first."""

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rerank.errors import InfeasibleError, InputError
 from rerank.errors.stops import enough_memory
-from rerank.errors.telling import of_kind, say
+from rerank.errors.telling import say
 from rerank.io.arrays import held
 from rerank.io.options import without
 from rerank.ranks.row_gains import IdealGains
@@ -31,7 +31,7 @@ from rerank.reranker.data import Arguments, Data, Weights, data_of
 from rerank.reranker.estimator import Reranker, restored
 from rerank.reranker.evidence import Evidence, option_names, short
 from rerank.reranker.first_stage import too_many
-from rerank.reranker.fit import broken_by_first_stage
+from rerank.reranker.fit import broken_by_first_stage, unsearched
 from rerank.reranker.ranker import Ranker
 from rerank.reranker.selection.folds import Split, fold_of_each, splits_of
 from rerank.reranker.selection.held_out import Folds, Judge, Ranked, judged_by, refuse_fixed_length, took
@@ -48,7 +48,6 @@ from rerank.reranker.selection.options import (
     limited,
     options_of,
 )
-from rerank.reranker.solution import LATE
 from rerank.reranker.state import FittedState, first_stage_kept
 from rerank.reranker.task import task_of
 from rerank.statistics import parse
@@ -94,8 +93,11 @@ class RerankerCV(Ranker):
         Standard errors that a lead has to exceed. ``inf`` keeps the first stage, and ``-inf`` takes the option with the
         largest statistic.
     time_limit : float or None
-        Seconds for everything; options for which no time is left are not tried. Each fit also keeps to the reranker's
-        own limit. A fit of a first stage of others runs to its end; the next one is begun only if it would end in time.
+        Seconds for everything. A quarter is for the last fit, on all rows. An option may take half of the time of the
+        folds while others wait, and counts only if its fits end by themselves on all folds, so that its value does not
+        depend on the speed of the machine; the others have none. Each fit also keeps to the reranker's own limit.
+        Programs, and searches with a ``node_limit``, have equal shares of the time, and a note says how many it ended.
+        A fit of a first stage of others runs to its end; the next one is begun only if it would end in time.
     n_jobs : int or None
         Folds at a time, by joblib, so that any of its backends serves (Ray, Dask).
     random_state : int, RandomState, Generator or None
@@ -196,10 +198,13 @@ class RerankerCV(Ranker):
         with enough_memory():
             part = Clock(clock.share(FOLDS_SHARE))
             trial = _Trial(Folds(base, splits, data, part, self.n_jobs), judge, self.verbose)
-            trial.take(options)
-            if self.grid is None and (simple := trial.best_simple(safeguard)) is not None:
+            first = [option for option in options if self.grid is None and option.first_stage_alone]
+            trial.take(first)
+            if first and (simple := trial.best_simple(safeguard)) is not None:
                 trial.take(corrections(base, data, simple))
+            trial.take(options[len(first) :])
         trial.leads = beside(trial.leads, trial.alone)
+        self._check(trial)
         spent, chosen = clock.spent, best_of(trial.options, trial.leads, safeguard)
 
         def fitted(chosen: int | None) -> tuple[dict[str, Any], Reranker]:
@@ -233,8 +238,9 @@ class RerankerCV(Ranker):
         self._publish(best, trial, chosen, params)
         # What held-out rows said goes with the result, and so into the model file.
         result = replace(best.result_, evidence=self._evidence(trial, safeguard, best))
-        if of_kind(result.notes, LATE):
+        if unsearched(result):
             result = result.noting(took(spent, self.time_limit))
+        result = result.noting(*trial.notes())
         if fold is None and splits[0].repeat < 0 and not grouped and result.folds and not result.grouped:
             result = result.noting(
                 "The folds of cv do not hold out every row once, so the first stage's scores of the last fit are by "
@@ -243,6 +249,9 @@ class RerankerCV(Ranker):
         best._adopt(replace(best.state_, result=result))
         self.result_ = best.result_
         return self
+
+    def _check(self, trial: _Trial) -> None:
+        """Whether the options that were tried are enough to choose, before the last fit."""
 
     def _splits(self, data: Data, arguments: Arguments) -> list[Split]:
         """The folds: whole lists and groups, a splitter gets what the user calls them."""
@@ -273,6 +282,8 @@ class RerankerCV(Ranker):
         how: dict[str, Any] = {"folds": len(first), "rounds": 1 + len(others), "safeguard": safeguard}
         how["list_length"] = judge.list_length or judge.data.y.size if counted else None
         how["fit_keeps"] = self.best_params_.get("radius") != 0 and best.result_.keeps_first_stage
+        how["fit_late"] = how["fit_keeps"] and unsearched(best.result_)
+        how["refused"] = tuple(trial.refused)
         return Evidence.of(self.cv_results_, statistic=statistic.name, chosen=self.chosen_, **how)
 
     def report(self) -> str:
@@ -322,9 +333,10 @@ class _Trial:
     def __init__(self, folds: Folds, judge: Judge, verbose: int) -> None:
         self.options: list[Option] = []
         self.leads: list[Lead] = []
+        self.refused: list[int] = []
         self.judge = judge
         self._folds, self._verbose, self._began = folds, verbose, time.perf_counter()
-        self._over, self._deals = False, 0
+        self._over, self._deals, self._once = False, 0, 0
         self.alone = math.nan
         """The statistic by the first stage, on as many deals as any option was tried on."""
 
@@ -342,6 +354,7 @@ class _Trial:
                 for folds in self.judge.deals():
                     ranked = self._folds.take(option.params, folds, left)
                     if len(ranked) < len(folds):
+                        self._once += len(done) == 1
                         break
                     done.append((folds, ranked))
                     lead = self.leads[number] = self.judge.lead(done)
@@ -349,24 +362,28 @@ class _Trial:
                         self._deals, self.alone = len(done), lead.alone
                     if len(done) == 1 and not lead.lead > 0:
                         break
-                if not done:
-                    self._over = True
-                    return
+                self._over = self._folds.over
             except InfeasibleError:  # it cannot keep the constraints
                 self.leads[number] = NOT_TRIED
+                self.refused.append(number)
                 continue
             except KeyboardInterrupt:
                 self._over = True
                 if all(math.isnan(lead.value) for lead in self.leads):
                     raise
-            if self._verbose:
+            if self._verbose and done:
                 self._say(number)
+
+    def notes(self) -> list[str]:
+        """What lack of time did to values."""
+        once = f"No time was left for further deals of the folds (options that lead on the first one: {self._once})."
+        cut = f"Fits on folds that the time ended before they were through: {self._folds.cut}; with more it may change."
+        return [once] * bool(self._once) + [cut] * bool(self._folds.cut)
 
     def best_simple(self, safeguard: float) -> str | None:
         """The simple first stage that is best and passes, if any is."""
-        able = [replace(one, rival=one.rival or "first_stage" not in one.params) for one in self.options]
-        best = best_of(able, self.leads, max(safeguard, 0.0))
-        return None if best is None else str(able[best].params["first_stage"])
+        best = best_of(self.options, self.leads, max(safeguard, 0.0))
+        return None if best is None else str(self.options[best].params["first_stage"])
 
     def params_of(self, chosen: int | None, base: Reranker) -> dict[str, Any]:
         """Parameters of the last fit: those of the option, or no correction where the first stage is kept."""

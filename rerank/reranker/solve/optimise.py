@@ -27,7 +27,7 @@ from rerank.problem.lists import Floats
 from rerank.problem.quotas import unmet
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.clock import Clock
-from rerank.reranker.solution import CLAIM, ON_WORD, Moment, Solution, history_of
+from rerank.reranker.solution import CLAIM, LATE, ON_WORD, Moment, Solution, history_of
 from rerank.reranker.solve import program as programs
 from rerank.reranker.solve import verified as exact
 from rerank.reranker.solve.program import Stated, safe_epsilon
@@ -123,7 +123,8 @@ def _searched(
     with clock.phase("search"), _shown(task.verbose, claimed(problem, task), kept) as show:
         asked: dict[str, Any] = {name: getattr(task, name) for name in ("n_jobs", "proof", "node_limit", "checkpoint")}
         found = search.solve(problem, time_limit=limit, start=start, random_state=task.seed, progress=show, **asked)
-    clock.cut = limit is not None and clock.seconds["search"] >= limit
+    clock.idle = limit is not None and (not limit or not found.begun)
+    clock.cut = limit is not None and (clock.idle or clock.seconds["search"] >= limit)
     if task.verbose > 1:
         end = Progress(clock.seconds["search"], found.value, found.bound, int(found.nodes))
         printed("search ends:", told=claims(claimed(problem, task)))(end)
@@ -150,7 +151,8 @@ def _searched(
             f"The search ended at node_limit={limit}, before its time was over; raise node_limit, or leave it out, for "
             "a smaller bound."
         )
-    notes = [note for note in (found.note, INTERRUPTED if found.interrupted or interrupted else "") if note]
+    why = found.note if found.begun else Note(found.note, LATE)
+    notes = [note for note in (why, INTERRUPTED if found.interrupted or interrupted else "") if note]
     return solution.noting(*notes), found
 
 
@@ -221,6 +223,7 @@ def alone(problem: Problem, task: Task, clock: Clock, start: Floats | None) -> S
     figures |= {"start_value": float(value), "formulation": name, "history": history}
     solution = Solution(**figures, bound=math.inf, bound_source="ideal")
     if (seconds := seconds_to_state(problem, name, clock.remaining)) > clock.remaining:
+        clock.idle = True
         needed = f"that takes up to {seconds:.0f} s" if math.isfinite(seconds) else "it is too large"
         return solution.noting(
             f"The {name} program was not built: {needed}, and {clock.remaining:.1f} s were left; raise time_limit, "
@@ -323,6 +326,7 @@ def proceed(
         asked = [float(value) for value in (task.solver_options.get("cutoff"),) if value is not None]
         began, course = clock.spent, list[Progress]()
         outcome = run(stated, task, clock, limit, x, max(better + asked, default=None), course.append)
+        clock.cut = outcome.stop is Stop.time_limit
     except SolverError as error:
         if found is None:
             raise
