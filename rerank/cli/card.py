@@ -99,7 +99,7 @@ def fit(
     outputs.file("card", output, lambda path: est.card_.save(path, filed))
     with outputs.one():
         if as_json:
-            numbers = entries(est.result_, *FIT, "pessimistic", "n_questions", "sets", "searched", "seconds")
+            numbers = entries(est.result_, *FIT, "pessimistic", "n_questions", "sets", "searched", "seconds", "notes")
             answer({**outputs.written, **numbers, **_body(est.card_), "left_out": est.left_out_})
         else:
             tell(str(est))
@@ -345,7 +345,7 @@ def _body(card: Card) -> dict[str, Any]:
 
 
 def _fitted(fit: Mapping[str, Any]) -> str:
-    """What a file says of the fit, as a sentence."""
+    """What a file says of the fit, in sentences."""
     from rerank.scorecard.result import four, rounded_up
 
     name = fit["statistic"].upper() if fit["statistic"] == "auc" else fit["statistic"]
@@ -355,7 +355,8 @@ def _fitted(fit: Mapping[str, Any]) -> str:
     elif math.isfinite(fit["bound"]):
         proof = f"and no card that was allowed has more than {rounded_up(fit['bound'])}"
     after = "" if fit["corrected"] is None else f"; corrected for the choice of the card, {four(fit['corrected'])}"
-    return f"{name} {four(fit['value'])} on the rows of the fit, {proof}{after}, as the file says."
+    value = f"{name} {four(fit['value'])} on the rows of the fit, {proof}{after}, as the file says."
+    return " ".join([value, *fit.get("notes", ())])
 
 
 def _points(text: str) -> Any:

@@ -14,6 +14,7 @@ import typer
 
 from rerank.cli.common import say
 from rerank.errors import InputError
+from rerank.errors.telling import of_kind
 from rerank.reranker.options import Spelling, spellings, split_names
 
 if TYPE_CHECKING:
@@ -146,8 +147,10 @@ def some_of(table: Table, rows: NDArray[np.intp]) -> Table:
 def named_table(table: Table) -> Any:
     """The columns of a table under their names."""
     from rerank.io.frames import with_columns
+    from rerank.io.meant import MEANT
 
-    return with_columns(table.X, table.feature_names, table.feature_names)
+    X = with_columns(table.X, table.feature_names, table.feature_names)
+    return replace(X, notes=tuple(of_kind(table.notes, MEANT)))
 
 
 def read_for(

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InputError
+from rerank.errors.telling import Note
 from rerank.io import ideal
 from rerank.io.atomic import together
 from rerank.io.bounded import within_memory
@@ -32,6 +33,7 @@ from rerank.io.lines import (
     writing_lines,
     wrong,
 )
+from rerank.io.meant import MEANT, note_on_texts
 from rerank.io.table import Floats, Table, check_written, words
 
 # Signs with which a spreadsheet begins a formula, those of full width among them, behind any apostrophes.
@@ -39,8 +41,6 @@ _FORMULA = re.compile("'*[=+\\-@\t\r\uff0b\uff0d\uff1d\uff20]")
 _MIXED = "correct the column, or have all of it read as texts (--texts)"
 # What is no number, and a word like others in a column of texts.
 _WORD = frozenset({"none", "-", "#n/a", "<na>", "\\n"})
-# Numbers with signs of thousands, decimal commas, units, and in base 16.
-_WRITTEN = re.compile(r"[-+]?(0[xX][0-9a-fA-F]+|[$\u20ac\u00a3]?\s?[-+]?\d+([.,' \u00a0]\d+)*\s?[%kKmM\u20ac]?)")
 
 
 @within_memory
@@ -171,19 +171,17 @@ class _Rows:
         """What the user is told of such columns."""
         told = (self.padded, "begins with 0 and is read as a number"), (self.long, "is rounded to a double")
         notes = [
-            f"Column {self.columns.name(column)} holds {cell[:40]!r}, which {what}; if these are names, read them as "
-            "texts (--texts)."
+            Note(
+                f"Column {self.columns.name(column)} holds {cell[:40]!r}, which {what}; if these are names, read them "
+                "as texts (--texts).",
+                MEANT,
+            )
             for columns, what in told
             for column, cell in columns.items()
         ]
-        for column in self.guessed & self.words.keys():
-            first = next((word for word in self.words[column] if word is not None), "")
-            if _WRITTEN.fullmatch(first):
-                notes.append(
-                    f"Column {self.columns.name(column)} holds {first[:40]!r}, which is read as a text; if these are "
-                    "numbers, write them with digits and a decimal point alone, such as 1234.5."
-                )
-        return notes
+        texts = sorted(self.guessed & self.words.keys())
+        found = [note_on_texts(self.columns.name(column), self.words[column]) for column in texts]
+        return [*notes, *filter(None, found)]
 
     def _decide(self, line: int, column: int) -> None:
         """Take the cells up to the first entry of a column as what this one is."""
@@ -233,11 +231,11 @@ class _Rows:
         columns, lines = self.columns, np.frombuffer(self.lines, dtype=np.int64)
         numbers = {column: np.frombuffer(values) for column, values in self.numbers.items()}
         self._check_finite(numbers, lines)
-        columns.notes.extend(self._notes())
+        columns.notes.extend(notes := self._notes())
         found: dict[int, Any] = {column: np.full(len(lines), math.nan) for column in self.waiting}
         found |= numbers | {column: words(taken) for column, taken in self.words.items()}
         return columns.table(
-            joined({columns.names[column]: found[column] for column in columns.features}),
+            joined({columns.names[column]: found[column] for column in columns.features}, notes),
             self.texts,
             {role: found[columns.roles[role]] for role in self.amounts},
             lambda row: (f"{self.path}, line {lines[row]}: ", ""),

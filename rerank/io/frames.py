@@ -6,7 +6,7 @@ but the columns that are asked for. None of these packages is imported here.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from math import isnan
 from typing import Any, Self
@@ -27,6 +27,7 @@ class Frame:
     """A table of a file that holds texts or gaps, where no package of data frames is needed."""
 
     columns: dict[str, NDArray[Any]]  # numbers, NaN where one is missing; or objects, None where one is missing
+    notes: tuple[str, ...] = ()  # what columns may mean otherwise than they were read
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -38,20 +39,20 @@ class Frame:
         return list(self.columns.values())[j]
 
     def __getitem__(self, rows: Any) -> Self:
-        return type(self)({name: values[rows] for name, values in self.columns.items()})
+        return replace(self, columns={name: values[rows] for name, values in self.columns.items()})
 
 
-def joined(columns: Mapping[str, NDArray[Any]]) -> Floats | Frame:
+def joined(columns: Mapping[str, NDArray[Any]], notes: Iterable[str] = ()) -> Floats | Frame:
     """One array of float64 if all columns are complete numbers, else a data frame."""
     if all(values.dtype.kind == "f" and not np.isnan(values).any() for values in columns.values()):
         return np.column_stack(list(columns.values()))
-    return Frame(dict(columns))
+    return Frame(dict(columns), tuple(notes))
 
 
 def with_columns(X: Floats | Frame, names: Sequence[str], wanted: Sequence[str]) -> Floats | Frame:
     """The table with the columns that are ``wanted``; those that are not among its ``names`` hold nothing."""
     there, nothing = Frame(dict(zip(names, X.T))) if isinstance(X, np.ndarray) else X, np.full(X.shape[0], None)
-    return Frame({name: there.columns.get(name, nothing) for name in wanted})
+    return replace(there, columns={name: there.columns.get(name, nothing) for name in wanted})
 
 
 def is_frame(X: Any) -> bool:
@@ -218,7 +219,7 @@ def without(X: Any, *names: str) -> Any:
     if not dropped:
         return X
     if isinstance(X, Frame):
-        return Frame({name: values for name, values in X.columns.items() if name not in dropped})
+        return replace(X, columns={name: values for name, values in X.columns.items() if name not in dropped})
     if hasattr(X, "iloc"):
         return X.loc[:, [str(name) not in dropped for name in X.columns]]
     return X.drop(dropped)
@@ -244,7 +245,7 @@ def by_name(X: Any, wanted: Sequence[str], named: bool) -> Any:
     if missing:
         raise InputError(f"X lacks {_listed(missing)} of the fit; add what is missing, under the name it had.")
     if isinstance(X, Frame):
-        return Frame({name: X.columns[name] for name in wanted})
+        return replace(X, columns={name: X.columns[name] for name in wanted})
     return X[list(wanted)] if hasattr(X, "iloc") else X.select(list(wanted))
 
 

@@ -14,6 +14,7 @@ from rerank.io.columns import COMPLETE, Columns, Kinds, choose_columns, distinct
 from rerank.io.frames import arrow_numeric, entries, joined, numbers
 from rerank.io.labels import POSITIVE, word_to_find
 from rerank.io.lines import Path
+from rerank.io.meant import note_on
 from rerank.io.svmlight import MAX_CELLS
 from rerank.io.table import Floats, Table
 
@@ -94,7 +95,7 @@ def _complete_numbers(kinds: Kinds | None, name: str) -> bool:
 
 def _table(opened: Any, columns: Columns, kinds: Kinds | None) -> Table:
     """The table of an open file, read in batches, every entry checked."""
-    path, row, known = columns.path, 0, dict[str, str]()
+    path, row, known, said = columns.path, 0, dict[str, str](), dict[int, str]()
     features: dict[int, list[Any]] = {column: [] for column in columns.features}
     texts: dict[str, list[str]] = {role: [] for role in columns.worded}
     amounts: dict[str, list[Floats]] = {role: [] for role in columns.roles if role not in texts}
@@ -150,8 +151,11 @@ def _table(opened: Any, columns: Columns, kinds: Kinds | None) -> Table:
     read = [name for name in wanted if name not in nested]
     for batch in opened.iter_batches(BATCH, columns=read, use_threads=False):
         for column, own in features.items():
-            complete_numbers = _complete_numbers(kinds, columns.names[column])
-            own.append(numbers_of(column) if complete_numbers else entries_of(column))
+            name = columns.names[column]
+            own.append(numbers_of(column) if _complete_numbers(kinds, name) else entries_of(column))
+            kind = (kinds or {}).get(name)
+            if not (said.get(column) or name in nested or (kind is not None and kind.texts)):
+                said[column] = note_on(columns.name(column), batch.column(name))
         for role, taken in texts.items():
             words = (str(value).strip() for value in entries(complete(columns.roles[role])))
             # Equal words share one object: a list id stands in many rows.
@@ -161,7 +165,8 @@ def _table(opened: Any, columns: Columns, kinds: Kinds | None) -> Table:
         row += batch.num_rows
     if not row:
         raise InputError(f"{path} has columns but no rows; pass a file with data.")
-    X = joined({columns.names[column]: np.concatenate(own) for column, own in features.items()})
+    columns.notes.extend(notes := [note for note in said.values() if note])
+    X = joined({columns.names[column]: np.concatenate(own) for column, own in features.items()}, notes)
     each_amount = {role: np.concatenate(own) for role, own in amounts.items()}
     return columns.table(X, texts, each_amount, lambda bad: (f"{path}: ", f" in row {bad}"))
 

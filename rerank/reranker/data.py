@@ -13,11 +13,13 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import validate_data
 
 from rerank.errors import InputError, LeakWarning
+from rerank.errors.telling import of_kind
 from rerank.io.arrays import check_qid, check_weights, held
 from rerank.io.columns import index_note
 from rerank.io.frames import as_table, without
 from rerank.io.labels import TwoLabels, read_labels
 from rerank.io.leaks import leaks
+from rerank.io.meant import MEANT, meant
 from rerank.io.table import Table
 from rerank.problem.lists import Floats, Indices
 from rerank.problem.scaling import deviations
@@ -48,7 +50,7 @@ class Data:
     missed: tuple[Floats, ...] = ()  # by list, gains of the relevant items that are not among the rows
     ideal_gains: IdealGains = None  # the grades of these items by number of the list
     labels: TwoLabels | None = None  # how two labels were mapped to 0 and 1; None for grades
-    notes: tuple[str, ...] = ()  # sentences on a saved index and on columns that tell the label
+    notes: tuple[str, ...] = ()  # sentences on a saved index, and on columns that may mean more than they seem to
     groups: Indices | None = None  # (n,), number of the group, such as a person
     fold: Indices | None = None  # (n,), for out-of-fold scores, where a splitter says it
     kinds: NDArray[Any] | None = None  # (n,), what kind a row is of, for quotas
@@ -145,13 +147,14 @@ class Arguments:
     groups: Any = None
     people: Any = None
     names: tuple[str, ...] = ()  # of the columns, where X has none
+    notes: tuple[str, ...] = ()  # of the reader of a file
     there: Present = field(default_factory=Present)  # which rows of the user's table these are; see `present`
 
     @classmethod
     def of_file(cls, table: Table) -> Self:
         """Those of a table that was read from a file, whose columns have names."""
-        weights = table.sample_weight, None, table.ideal_gains
-        return cls(table.X, table.y, table.qid, *weights, table.groups, table.people, table.feature_names)
+        weights, notes = (table.sample_weight, None, table.ideal_gains), tuple(of_kind(table.notes, MEANT))
+        return cls(table.X, table.y, table.qid, *weights, table.groups, table.people, table.feature_names, notes)
 
     def present(self) -> Self:
         """Those of the rows with a weight; the lists are one id a row."""
@@ -206,8 +209,8 @@ def data_of(arguments: Arguments, options: Mapping[str, Any], estimator: Any) ->
     notes = leaks(data.rows.given, columns.inputs, which, data.y)
     for note in notes:
         warnings.warn(note, LeakWarning, stacklevel=4)
-    index = columns.index
-    return replace(data, notes=(*([index_note(index)] if index else []), *notes))
+    index, others = columns.index, map(str, arguments.notes or meant(data.rows.given))
+    return replace(data, notes=(*([index_note(index)] if index else []), *others, *notes))
 
 
 def checked(rows: Rows, arguments: Arguments, gain: Gain, pos_label: Any = None) -> Data:

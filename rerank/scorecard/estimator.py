@@ -20,6 +20,7 @@ from rerank.io.arrays import held
 from rerank.io.frames import Frame, as_table, index_of, is_frame, is_sparse, names_of, without
 from rerank.io.labels import read_labels
 from rerank.io.leaks import leaks
+from rerank.io.meant import meant
 from rerank.io.options import real, seed
 from rerank.io.page import Part, ShownMixin, Words
 from rerank.ranks.lists import lists_missing
@@ -202,7 +203,7 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
             held_out, interrupted = protected(lambda: corrected(self, rows, how, seed(self.random_state)))
             held_out = None if interrupted else held_out
         numbers = result_of(self.stat, rows, self.card_, search, len(found.questions), seconds, held_out)
-        self.result_ = replace(numbers, asked=asked_of(self, rows))
+        self.result_ = replace(numbers, asked=asked_of(self, rows), notes=tuple(map(str, meant(rows.X))))
         return self
 
     def _entered(

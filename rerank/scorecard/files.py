@@ -74,7 +74,7 @@ class Filed(NamedTuple):
     """What a file of a card holds."""
 
     arguments: tuple[Any, ...]  # of rerank.scorecard.Card
-    fit: Mapping[str, Any] | None  # what it says of the fit, under the names of FIT, and "asked"
+    fit: Mapping[str, Any] | None  # what it says of the fit, under the names of FIT, and "asked" and "notes"
     digested: bool  # whether it states its digest, which then is right
 
 
@@ -148,6 +148,7 @@ def json_of(card: Any, result: Any = None) -> str:
     if result is not None:
         body["fit"] = {name: plain(getattr(result, name)) for name in FIT}
         body["fit"] |= {} if result.asked is None else {"asked": plain(result.asked)}
+        body["fit"] |= {"notes": list(result.notes)} if result.notes else {}
     return json.dumps({**body, "digest": _digest(body)}, indent=1, allow_nan=False) + "\n"
 
 
@@ -235,7 +236,9 @@ def _of_json(body: Any) -> Filed:
 
 def _check_fit(fit: Any) -> None:
     """What the file says of the fit."""
-    _keys(fit, "fit", FIT, ("asked",))
+    _keys(fit, "fit", FIT, ("asked", "notes"))
+    for note in _list(fit.get("notes", []), "notes", MOST_QUESTIONS):
+        _text(note, "a note of the fit")
     unknown = [name for name in ("bound", "corrected") if fit[name] is None]
     for name in ("value", "bound", "corrected"):
         if name not in unknown:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from rerank.io.page import Part, Readable, Words
+from rerank.io.page import Items, Part, Readable, Words
 from rerank.scorecard.card import Card
 from rerank.scorecard.rows import Rows
 from rerank.scorecard.search import Search
@@ -48,6 +48,8 @@ class CardResult(Readable):
     held_out : HeldOut or None
     asked : mapping or None
         What the card was chosen from and under which rules, in plain values, by which a file can be verified.
+    notes : tuple of str
+        What columns may mean otherwise than they were read.
     """
 
     statistic: str
@@ -64,6 +66,7 @@ class CardResult(Readable):
     seconds: float
     held_out: HeldOut | None = None
     asked: Mapping[str, Any] | None = field(default=None, repr=False)
+    notes: tuple[str, ...] = ()
 
     @property
     def gap(self) -> float:
@@ -102,7 +105,7 @@ class CardResult(Readable):
             )
         if self.pessimistic < self.value:
             found.append(Words(f"With tied rows against the relevant ones it is {four(self.pessimistic)}.", small=True))
-        return found
+        return [*found, Items(self.notes)] if self.notes else found
 
 
 def four(value: float) -> str:

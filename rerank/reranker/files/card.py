@@ -35,6 +35,8 @@ def verified_card(
         left["fit.corrected"] = "held-out rows were judged by other fits, which are not repeated here", False
     if asked is not None and asked.get("read"):
         left["fit.asked.read"] = NOBODY, False
+    if fit is not None and fit.get("notes"):
+        left["fit.notes"] = NOBODY, False
     claims = [name for name in ("bound", "status") if fit is not None]
     if table is None:
         remarks.append("Only the file itself was checked: the table of the fit was not given.")

@@ -28,6 +28,8 @@ from rerank.io import (
     write_run,
     write_svmlight,
 )
+from rerank.io.columns import Kind
+from rerank.io.meant import meant
 from rerank.perturb import perturb_rows
 from tests.cases.advice import FRAME, QID, Row, X, Y, command, fit, model_file, promised, same, table_file, write
 
@@ -181,6 +183,21 @@ ARRAYS = {
 }
 
 FRAMES = {
+    "{} among numbers, so that all of it is read as texts; if that is a gap, put NaN in its place": Row(
+        lambda: meant(pd.DataFrame({"a": ["1", "-"]})), lambda: meant(pd.DataFrame({"a": [1.0, np.nan]})) == ()
+    ),
+    "is read as a text; if these are numbers, write them with digits and a decimal point alone": Row(
+        lambda: meant(pd.DataFrame({"a": ["1,234.5", "12%"]})),
+        lambda: meant(pd.DataFrame({"a": ["1234.5", ".12"]})) == (),
+    ),
+    "which is rounded to a double, as many whole numbers above 2^53 are; if these are names, make them texts": Row(
+        lambda: meant(pd.DataFrame({"a": [2**53 + 1, 2**53 + 2]})),
+        lambda: [meant(pd.DataFrame({"a": own})) for own in ([str(2**53 + 1)] * 2, [1, 2])] == [(), ()],
+    ),
+    "{}; if these are names, read them as texts (--texts).": Row(
+        lambda: csv("hit,zip\n1,01\n0,02\n", label="hit", kinds={}),
+        lambda: csv("hit,zip\n1,01\n0,02\n", label="hit", kinds={"zip": Kind(texts=True)}).notes == (),
+    ),
     "X is a single column, but a table of rows and columns is needed; pass X.to_frame()": Row(
         lambda: fit(FRAME["a"]), lambda: fit(FRAME["a"].to_frame()).result_.value > 0
     ),
