@@ -49,7 +49,7 @@ def joined(columns: Mapping[str, NDArray[Any]], notes: Iterable[str] = ()) -> Fl
     return Frame(dict(columns), tuple(notes))
 
 
-def with_columns(X: Floats | Frame, names: Sequence[str], wanted: Sequence[str]) -> Floats | Frame:
+def with_columns(X: Floats | Frame, names: Sequence[str], wanted: Sequence[str]) -> Frame:
     """The table with the columns that are ``wanted``; those that are not among its ``names`` hold nothing."""
     there, nothing = Frame(dict(zip(names, X.T))) if isinstance(X, np.ndarray) else X, np.full(X.shape[0], None)
     return replace(there, columns={name: there.columns.get(name, nothing) for name in wanted})
