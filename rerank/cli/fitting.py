@@ -127,8 +127,9 @@ def _kinds(texts: str | None, first_stage: str) -> Kinds | None:
     from rerank.io.columns import Kind
     from rerank.reranker.first_stage import NAMES, takes_texts
 
-    if not takes_texts(first_stage):
-        if first_stage not in (*NAMES, "none") and texts is None:
+    names = [name.strip() for name in first_stage.split(",")]
+    if not any(map(takes_texts, names)):
+        if not {*names} <= {*NAMES, "none"} and texts is None:
             return {}  # a column of scores
         why = f"--first-stage {first_stage} learns from numbers alone; leave it out, or use --first-stage logistic"
         refuse_idle({"--texts": texts}, why)

@@ -16,9 +16,19 @@ from rerank.errors import InputError
 from rerank.errors.compiling import working_time
 from rerank.errors.telling import Note
 from rerank.problem.lists import Floats, Indices
+from rerank.reranker.blend import Scaled, Weighing, members_of
 from rerank.reranker.clock import Clock
 from rerank.reranker.data import Data
-from rerank.reranker.first_stage import MEMORISES, FirstStage, fit_first_stage, is_logistic, is_own_name, linear_stage
+from rerank.reranker.first_stage import (
+    MEMORISES,
+    FirstStage,
+    fit_first_stage,
+    is_blend,
+    is_logistic,
+    is_own_name,
+    linear_stage,
+    unique,
+)
 from rerank.reranker.selection.folds import splits_of
 from rerank.reranker.solution import UNREADY
 from rerank.reranker.task import FOLDS, Task
@@ -44,6 +54,8 @@ def staged(data: Data, task: Task, clock: Clock | None = None) -> Staged | None:
             return None
         prior = "equal" if isinstance(task.prior, str) and task.prior == "auto" else task.prior
         return Staged(*linear_stage(prior, data.rows))
+    if is_blend(task.first_stage):
+        return blended(data, task, clock)
     began = working_time()
     learner, notes = learner_of(task, data.y)
     stage, scores = fit_first_stage(learner, data.rows, data.y, data.qid, data.sample_weight, task.seed)
@@ -76,6 +88,36 @@ def staged(data: Data, task: Task, clock: Clock | None = None) -> Staged | None:
         return Staged(stage, held_out, folds)
     scores, stage, notes = on_one_scale(held_out, fold, stage)
     return Staged(stage, scores, folds, notes)
+
+
+def blended(data: Data, task: Task, clock: Clock | None) -> Staged:
+    """A blend: each member cross-fitted on the same folds, and the weights that a fold is scored by learnt on the
+    others' out-of-fold scores.
+    """
+    asked = asked_folds(task) or FOLDS
+    each = [
+        staged(data, replace(task, first_stage=one, cross_fit=asked), clock) for one in members_of(task.first_stage)
+    ]
+    found = [one for one in each if one is not None]
+    stages, raw = [one.stage for one in found], np.column_stack([one.scores for one in found])
+    scaled, notes = Scaled.of(raw), unique(note for one in found for note in one.notes)
+    m, folds = len(found), max(one.folds for one in found)
+    seen = [one.stage.name for one in found if not one.folds and not one.stage.frozen]
+    if seen:  # of rows that a member has seen nothing is learned
+        equal = scaled.blend(data.rows.columns, stages, np.full(m, 1.0 / m))
+        stopped = any(one.stopped for one in found)
+        return Staged(equal, equal.estimator.of(scaled.scores), 0, tuple(notes), stopped)
+    weighing, every = Weighing.of(data), np.arange(data.y.size)
+    stage = scaled.blend(data.rows.columns, stages, weighing.learned(scaled.scores, every))
+    folds = folds or folds_of(data, replace(task, cross_fit=asked))
+    fold, scores = fold_of(data, folds, task.seed), np.empty(data.y.size)
+    for k in range(folds):
+        others, own = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
+        scores[own] = scaled.scores[own] @ weighing.learned(scaled.scores[others], others)
+    value = data.evaluator(task.quoted).mean
+    alone = [f"{one.name} {value(own, None):.4g}" for one, own in zip(stages, raw.T)]
+    notes += [f"{task.quoted.name} of the members alone, out of fold: {', '.join(alone)}."]
+    return Staged(stage, scores, folds, tuple(notes))
 
 
 def learner_of(task: Task, y: Floats) -> tuple[Any, tuple[str, ...]]:

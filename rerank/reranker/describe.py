@@ -521,6 +521,8 @@ def _round_step(spread: float) -> float:
 
 def stage_in_words(name: str) -> str:
     """A first stage by its name, in words."""
+    if name.startswith("blend of "):
+        return f"a {name}"
     first, *parts = name.split("+")
     if first not in STAGES:
         return name

@@ -58,10 +58,11 @@ class Reranker(Options, Ranker):
         parts (``"logistic+squares+head20+balanced"``; ``"logistic+top3"`` is refitted on the three columns that matter
         most), ``"trees"`` (boosted) and ``"forest"`` of :class:`rerank.scorers.TableTrees`, ``"toppush"``,
         ``"ranksvm"``, ``"robirank"``, any scikit-learn estimator, pipeline or ranker (LightGBM, XGBoost, CatBoost), the
-        name of a column that holds scores, a function from a table to scores, or one score for each training row. It
-        gets X as it was given. A fitted estimator is used as it is (wrap it in ``sklearn.frozen.FrozenEstimator``, so
-        that ``clone`` keeps it). With None every row is a candidate. Logistic regression knows two classes: for pairs
-        of more labels ``"logistic"`` is RankSVM.
+        name of a column that holds scores, a function from a table to scores, or one score for each training row. A
+        list of such, as ``["logistic", "trees"]``, is their blend: weights from 0 on, learnt from out-of-fold scores.
+        It gets X as it was given. A fitted estimator is used as it is (wrap it in ``sklearn.frozen.FrozenEstimator``,
+        so that ``clone`` keeps it). With None every row is a candidate. Logistic regression knows two classes: for
+        pairs of more labels ``"logistic"`` is RankSVM.
     n_candidates : int, "auto" or None
         K, the rows of each list that are reranked, and those that share the score at the cut. None is all rows. "auto"
         is all rows of lists of up to 2,000 rows (with a radius 500,000), and of any list if every place counts in the
@@ -160,6 +161,8 @@ class Reranker(Options, Ranker):
     features_ : array
         Columns with a weight: names if the data had names, else indices.
     first_stage_ : estimator or None
+    blend_weights_ : dict or None
+        Weight of each member of a blend, by name; they sum to 1.
     threshold_ : float
         Least first-stage score of the head, ``-inf`` for whole lists. It only approximates the K best rows of lists.
     reranks_ : bool
@@ -455,6 +458,7 @@ class Reranker(Options, Ranker):
         """Take over a fitted state and set the public attributes."""
         self.state_ = state
         self.first_stage_ = None if state.first_stage is None else state.first_stage.estimator
+        self.blend_weights_: dict[str, float] | None = getattr(self.first_stage_, "named_weights", None)
         self.threshold_ = state.threshold
         self.reranks_: bool = state.reranks
         self.result_ = state.result

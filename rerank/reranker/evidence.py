@@ -263,7 +263,9 @@ def _option_name(params: Mapping[str, Any], varied: Sequence[str]) -> str:
     words = []
     stage = params.get("first_stage") if "first_stage" in varied else None
     if stage is not None:
-        words.append(stage if isinstance(stage, str) else type(stage).__name__)
+        members = stage if isinstance(stage, list | tuple) else [stage]
+        named = ", ".join(one if isinstance(one, str) else type(one).__name__ for one in members)
+        words.append(named if members is not stage else f"blend of {named}")
     for name in varied:
         if name == "first_stage" or name not in params or (stage is not None and params.get("radius") == 0):
             continue

@@ -8,7 +8,7 @@ same bits on every machine, can be written to a model file, and gives the search
 import importlib
 import inspect
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -103,13 +103,20 @@ class FirstStage:
     @property
     def is_given(self) -> bool:
         """Whether it is a function or ready scores, and no estimator."""
-        return self.coef is None and not any(hasattr(self.estimator, each) for each in ("fit", "predict"))
+        known = ("fit", "predict", "takes_tables")
+        return self.coef is None and not any(hasattr(self.estimator, each) for each in known)
 
     def mapped(self, centre: float, scale: float) -> Self:
         """The same order, with scores shifted by ``centre`` and divided by ``scale``."""
         if self.coef is None:
             return replace(self, centre=self.centre + centre * self.scale, scale=self.scale * scale)
         return replace(self, coef=self.coef / scale, intercept=(self.intercept - centre) / scale)
+
+
+def is_blend(first_stage: Any) -> bool:
+    """Whether it is several first stages, and not a list of scores."""
+    several = isinstance(first_stage, list | tuple)
+    return several and any(isinstance(one, str) or not np.isscalar(one) for one in first_stage)
 
 
 def is_logistic(name: Any) -> bool:
@@ -123,7 +130,9 @@ def is_own_name(name: Any) -> bool:
 
 
 def takes_texts(name: Any) -> bool:
-    """Whether a first stage by this name learns from columns of texts and gaps too."""
+    """Whether a first stage by this name, or a member of a blend, learns from columns of texts and gaps too."""
+    if is_blend(name):
+        return any(map(takes_texts, name))
     return is_logistic(name) or (isinstance(name, str) and name in MEMORISES)
 
 
@@ -136,7 +145,7 @@ def top_of(name: Any) -> int | None:
 
 def too_many(stage: FirstStage | None, max_features: int | None, columns: Columns) -> int | None:
     """How many columns an own first stage ranks by, if more than a limit; a score that the user gives is one column."""
-    if stage is None or max_features is None or not is_own_name(stage.name):
+    if stage is None or max_features is None or not (is_own_name(stage.name) or hasattr(stage.estimator, "members")):
         return None
     used = len(columns.inputs) if stage.coef is None else int(np.count_nonzero(stage.coef))
     return used if used > max_features else None
@@ -172,6 +181,11 @@ def of_tables(estimator: Any) -> Any:
     """The scorer of this package that takes tables as they are, frozen or not; None for another."""
     inside = None if estimator is None else thawed(estimator)
     return inside if getattr(inside, "takes_tables", False) else None
+
+
+def unique(sentences: Iterable[str]) -> list[str]:
+    """Each sentence once, in order."""
+    return list(dict.fromkeys(sentences))
 
 
 def fit_first_stage(

@@ -114,8 +114,14 @@ STATISTICS = (
 )
 STAGES = (
     "logistic, also with +squares, +head10, +head20, +head40, +balanced or +top3, trees, forest, toppush, ranksvm, "
-    "robirank, a column of scores, or none."
+    "robirank, a column of scores, or none; several, with commas between, are a blend."
 )
+
+
+def _stages(text: str) -> str | list[str] | None:
+    """A first stage by name, or several with commas between."""
+    names = [name.strip() for name in text.split(",")]
+    return None if text == "none" else names if len(names) > 1 else text
 
 
 @dataclass(eq=False, repr=False)
@@ -124,7 +130,7 @@ class Options:
 
     stat: Any = option("dcg@10", help=STATISTICS, kind=str)
     _: KW_ONLY
-    first_stage: Any = option("logistic", help=STAGES, kind=str, read=lambda text: None if text == "none" else text)
+    first_stage: Any = option("logistic", help=STAGES, kind=str, read=_stages)
     n_candidates: int | str | None = option(
         "auto",
         "--candidates",

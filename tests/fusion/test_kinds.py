@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import minimize
 
 from rerank.fusion import ScoreFusion, export, load
-from rerank.reranker.fusion.points import POOL, RIDGE
+from rerank.reranker.blend import POOL, RIDGE
 from tests.cases.refuses import refuses
 from tests.fusion import naive
 from tests.fusion.test_files import signed

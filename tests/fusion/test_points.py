@@ -9,7 +9,8 @@ from scipy.optimize import fsolve
 from rerank.ranks.evaluator import Evaluator
 from rerank.ranks.lists import split
 from rerank.ranks.row_gains import gain_of
-from rerank.reranker.fusion.points import POOL, RIDGE, Values, logistic, point, telling
+from rerank.reranker.blend import POOL, RIDGE, logistic
+from rerank.reranker.fusion.points import Values, point, telling
 from rerank.statistics import parse
 
 STATISTICS = (

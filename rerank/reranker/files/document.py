@@ -23,8 +23,8 @@ from rerank.reranker.describe import Result
 from rerank.reranker.evidence import evidence_of
 from rerank.reranker.files import model_file
 from rerank.reranker.files.model_file import COLUMNS, SQUARES, ModelDocument, usable
-from rerank.reranker.files.stages import kinds_of_stage, of_entries
-from rerank.reranker.first_stage import FirstStage, is_own_name, of_tables
+from rerank.reranker.files.stages import asked_as, kinds_of_stage, of_entries
+from rerank.reranker.first_stage import FirstStage, of_tables
 from rerank.reranker.options import KEPT
 from rerank.reranker.solution import KEEPING, SOURCES, STATUSES, ShortlistInfo
 from rerank.reranker.solve.program import FORMULATIONS, SIZES
@@ -283,7 +283,7 @@ def state_of(doc: ModelDocument, first_stage: Any = None, where: str = "the mode
             positive = signs.tolist()
         stage = _stage_of(doc, first_stage, columns)
         if stage is not None and opaque is None and stage.estimator is not None:
-            first_stage = stage.name if is_own_name(stage.name) else stage.estimator
+            first_stage = asked_as(stage)
         options = {
             **{name: getattr(doc, name) for name in ASKED},
             "stat": doc.statistic if doc.coefficients is None else np.array(doc.coefficients),

@@ -8,15 +8,53 @@ import numpy as np
 from rerank.errors import InputError
 from rerank.io.columns import COMPLETE, Kind
 from rerank.io.levels import name_of
+from rerank.reranker.blend import Blend
 from rerank.reranker.columns import Columns
-from rerank.reranker.first_stage import MEMORISES, FirstStage, of_tables, variant_name
+from rerank.reranker.first_stage import MEMORISES, FirstStage, is_own_name, of_tables, variant_name
 
 # Lists of a state that may be empty, and then have no entry.
 _OF_TREES, _OF_LOGISTIC = ("left_out",), ("columns", "left_out", "centre", "square_of")
 
 
+def blend_of(entries: Mapping[str, Any], columns: Columns) -> Blend:
+    """The blend that its ``to_dict`` wrote."""
+    members, weights = list[FirstStage](), list[float]()
+    if set(entries) != {"members"} or len(entries["members"]) < 2:
+        raise unusable("a blend has two members or more")
+    for one in entries["members"]:
+        name = str(one["name"])
+        weights.append(float(one["weight"]))
+        if "coef" in one:
+            coef = np.array(one["coef"], dtype=np.float64)
+            if coef.shape != (len(columns.inputs),) or set(one) != {"name", "weight", "coef", "intercept"}:
+                raise unusable(f"the member {name[:40]} has {coef.size} weights of columns")
+            members.append(FirstStage(name, None, coef, float(one["intercept"])))
+            continue
+        if set(one) != {"name", "weight", "centre", "scale", "state"} or not float(one["scale"]) > 0:
+            raise unusable(f"the member {name[:40]} lacks an entry")
+        table = of_entries(name, one["state"], columns)
+        members.append(FirstStage(name, table, None, centre=float(one["centre"]), scale=float(one["scale"])))
+    if not (min(weights) >= 0 and abs(sum(weights) - 1) <= 1e-9):
+        raise unusable("weights of members are from 0 on, and their sum is 1")
+    return Blend(columns, tuple(members), np.array(weights))
+
+
+def unusable(rule: str) -> InputError:
+    """The error for entries that are none of a first stage."""
+    return InputError(f"The stored first stage cannot be used (a rule is broken: {rule}); fit and save it again.")
+
+
+def asked_as(stage: FirstStage) -> Any:
+    """What a fit takes as ``first_stage`` to fit such a one again: a name where it has one."""
+    if isinstance(stage.estimator, Blend):
+        return [name.removeprefix("column ") for name in stage.estimator.names]
+    return stage.name if is_own_name(stage.name) else stage.estimator
+
+
 def of_entries(name: str, body: Mapping[str, Any], columns: Columns) -> Any:
     """The scorer of tables by that name, from what its ``to_dict`` wrote."""
+    if "members" in body:
+        return blend_of(body, columns)
     from rerank.scorers import TableLogistic, TableTrees
 
     trees = name in (*MEMORISES, "TableTrees")
@@ -38,6 +76,10 @@ def kinds_of_stage(stage: FirstStage, columns: Columns) -> dict[int, Kind]:
     if stage.coef is not None:
         return dict.fromkeys(np.flatnonzero(stage.coef).tolist(), COMPLETE)
     table = of_tables(stage.estimator)
+    if isinstance(table, Blend):
+        each = [kinds_of_stage(one, columns) for one in table.members]
+        found = {at: kind for own in each for at, kind in own.items()}
+        return found | {at: COMPLETE for own in each for at, kind in own.items() if kind is COMPLETE}
     if table is None or table.rules_ is None:
         return dict.fromkeys(range(len(columns.inputs)), COMPLETE)
     levels = {rule.at: getattr(rule, "levels", ()) for rule in table.rules_}

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from rerank.errors.telling import say
 from rerank.io.options import legacy
 from rerank.ranks.row_gains import gain_of
+from rerank.reranker.blend import POOL, of_size_one
 from rerank.reranker.clock import Clock
 from rerank.reranker.data import Data
 from rerank.reranker.estimator import Reranker
@@ -24,7 +25,7 @@ from rerank.reranker.evidence import Evidence
 from rerank.reranker.fit import fit
 from rerank.reranker.fusion.lists import some_rows
 from rerank.reranker.fusion.normalise import Floats
-from rerank.reranker.fusion.points import POOL, Lists, Null, Values, of_size_one, point
+from rerank.reranker.fusion.points import Lists, Null, Values, point
 from rerank.reranker.selection.folds import Split, splits_of
 from rerank.reranker.selection.held_out import Done, Workers, part_of
 from rerank.reranker.selection.options import NOT_TRIED, Lead, Option, cv_results

@@ -23,6 +23,7 @@ from rerank.io.runs import kinds_of
 from rerank.ranks import evaluate
 from rerank.ranks.lists import number_lists
 from rerank.ranks.runs import worse_than_chance
+from rerank.reranker.blend import of_size_one
 from rerank.reranker.clock import Clock
 from rerank.reranker.data import Data
 from rerank.reranker.describe import Result, number
@@ -36,7 +37,7 @@ from rerank.reranker.fusion.exports import export
 from rerank.reranker.fusion.lists import judged_runs
 from rerank.reranker.fusion.model import FusionModel, named_runs, save
 from rerank.reranker.fusion.normalise import MISSING, NORMALISERS, Floats, K, curves_of
-from rerank.reranker.fusion.points import Null, Values, of_size_one, point, prior_weights, telling
+from rerank.reranker.fusion.points import Null, Values, point, prior_weights, telling
 from rerank.reranker.options import FusionOptions
 from rerank.reranker.selection.held_out import took
 from rerank.reranker.selection.options import Option, check_safeguard

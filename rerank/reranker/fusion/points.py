@@ -13,12 +13,9 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError, unknown
 from rerank.ranks.evaluator import Evaluator
+from rerank.reranker.blend import POOL, logistic
 from rerank.reranker.fusion.model import rounded
 from rerank.reranker.fusion.normalise import Floats
-
-POOL = 10.0  # queries that equal weights stand for where they are averaged with those of logistic regression
-RIDGE = 0.01
-"""Of logistic regression, for columns of deviation 1: weights stay finite where one run ranks without an error."""
 
 AHEAD = 64  # irrelevant rows of a list, the best by equal weights, that others are compared with to leave them out
 Lists = NDArray[np.intp]
@@ -125,35 +122,6 @@ def telling(X: Floats, values: Values) -> NDArray[np.intp]:
     return np.flatnonzero(kept)
 
 
-def of_size_one(weights: Floats) -> Floats:
-    """Weights whose sizes sum to 1; equal ones where all are 0."""
-    size = float(np.abs(weights).sum())
-    return weights / size if size > 0 else np.full(weights.size, 1.0 / weights.size)
-
-
-def logistic(X: Floats, relevant: NDArray[np.bool_], positive: bool = True) -> Floats:
-    """Weights of the logistic regression of relevance on normalised scores; sizes sum to 1."""
-    from scipy.optimize import minimize
-
-    m, share = X.shape[1], float(relevant.mean())
-    scale = float(np.sqrt(X.var(axis=0).mean()))
-    if not 0.0 < share < 1.0 or not scale > 0.0:
-        return np.full(m, 1.0 / m)
-    A = np.column_stack([(X - X.mean(axis=0)) / scale, np.ones(len(X))])
-    ridge = np.append(np.full(m, RIDGE), 0.0)
-
-    def loss(w: Floats) -> tuple[float, Floats]:
-        margins = A @ w
-        value = np.logaddexp(0.0, margins).sum() - margins[relevant].sum() + 0.5 * ridge @ w**2
-        return float(value), A.T @ (1.0 / (1.0 + np.exp(-margins)) - relevant) + ridge * w
-
-    start = np.append(np.zeros(m), np.log(share / (1.0 - share)))
-    bounds = [(0.0 if positive else None, None)] * m + [(None, None)]
-    options = {"ftol": 1e-15, "gtol": 1e-9, "maxiter": 1000}
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-    return of_size_one(found.x[:m])
-
-
 def point(kind: str, values: Values, X: Floats, lists: Lists, given: Floats) -> Floats:
     """Weights of a kind from some lists, of size 1 in sum: "given" learns nothing, "logistic alone" is not negative,
     "logistic" its average with equal weights, which count as ``POOL`` lists, and "single" the best run.
@@ -165,7 +133,7 @@ def point(kind: str, values: Values, X: Floats, lists: Lists, given: Floats) -> 
         return np.eye(m)[int(np.argmax(np.nanmean(values.of(X, np.eye(m), lists), axis=1)))]
     some = [values.evaluator.lists[number] for number in lists]
     rows, gains = (np.concatenate([getattr(one, side) for one in some]) for side in ("rows", "gains"))
-    found = logistic(X[rows], gains > 0, kind != "logistic of any sign")
+    found = logistic(X[rows], np.asarray(gains > 0, dtype=np.float64), kind != "logistic of any sign")
     return found if kind != "logistic" else (POOL / m + lists.size * found) / (POOL + lists.size)
 
 

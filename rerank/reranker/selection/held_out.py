@@ -19,10 +19,11 @@ from rerank.io.options import whole
 from rerank.problem.lists import Floats, Indices
 from rerank.problem.quotas import scaled_quotas
 from rerank.ranks.row_gains import gain_of
+from rerank.reranker.blend import Scaled, Weighing, members_of
 from rerank.reranker.clock import Clock
 from rerank.reranker.cross_fit import Staged, asked_folds, held_out_scores, on_one_scale, staged
 from rerank.reranker.data import Arguments, Data, checked
-from rerank.reranker.first_stage import fit_first_stage, is_fitted
+from rerank.reranker.first_stage import fit_first_stage, is_blend, is_fitted
 from rerank.reranker.fit import fit
 from rerank.reranker.options import Options, values_of
 from rerank.reranker.selection.folds import Split, fold_names, fold_of_each, splits_of
@@ -108,6 +109,8 @@ def _ready(data: Data, task: Task) -> Staged | None:
     """Scores that do not depend on the folds: of a first stage that was ready when it came, or of given weights."""
     if (stage := task.first_stage) is None:
         return staged(data, task)
+    if is_blend(stage):
+        return None
     unfitted = hasattr(stage, "fit") and not is_fitted(stage)
     if unfitted or (isinstance(stage, str) and stage not in data.rows.columns.inputs):
         return None
@@ -149,6 +152,40 @@ def _by_pairs(data: Data, task: Task, tests: list[Indices], singles: list[Prior]
             scores, stage, notes = on_one_scale(scores, fold[train], stage)
             held = stage.scores(data.rows.some(tests[a]))
         found.append(Prior(Staged(stage, scores, len(tests) - 1, notes), held))
+    return found
+
+
+def key_of(stage: Any) -> Any:
+    """What a first stage is known by: its name, or which object it is."""
+    if is_blend(stage):
+        return tuple(map(key_of, stage))
+    return stage if isinstance(stage, str) else id(stage)
+
+
+def blends(
+    data: Data, splits: Sequence[Split], folds: Sequence[Fold], parts: Sequence[Sequence[Prior | None]]
+) -> list[Prior | None]:
+    """The blend of each fold from its members' priors (members, folds). Where those have out-of-fold scores of the rows
+    to learn from, its weights are learnt from them, else from the scores of the rows that the other folds hold out.
+    """
+    weighing, found = Weighing.of(data), list[Prior | None]()
+    by_fold = [[one for one in own if one is not None] for own in zip(*parts)]
+    held = [np.column_stack([one.held for one in own]) for own in by_fold]
+    for a, (split, fold, own) in enumerate(zip(splits, folds, by_fold)):
+        stages = [one.staged.stage for one in own]
+        raw, rows = np.column_stack([one.staged.scores for one in own]), split.train
+        count = max(one.staged.folds for one in own)
+        learned = raw
+        if any(not one.staged.folds and not one.staged.stage.frozen for one in own):
+            apart = [~np.isin(other.test, split.test) for other in splits]
+            apart[a][:] = False
+            rows = np.concatenate([other.test[mask] for other, mask in zip(splits, apart)])
+            learned, count = np.concatenate([one[mask] for one, mask in zip(held, apart)]), 0
+        scaled, m = Scaled.of(learned if rows.size else raw), len(own)
+        weights = weighing.learned(scaled.scores, rows) if rows.size else np.full(m, 1.0 / m)
+        stage = scaled.blend(fold.learn.rows.columns, stages, weights)
+        scores, outside = (stage.estimator.of((one - scaled.centre) / scaled.scale) for one in (raw, held[a]))
+        found.append(Prior(Staged(stage, scores, count), outside))
     return found
 
 
@@ -307,11 +344,16 @@ class Folds:
         """First-stage scores of some folds; fewer if the time is over. A prior of weights has those of the columns."""
         stage = task.first_stage
         divided = self._own if stage is not None else divided
-        named = stage if isinstance(stage, str) else id(stage)
+        named = key_of(stage)
         kind = (named, task.cross_fit, task.radius is None, id(divided), *folds)
         if kind not in self._priors:
             splits, those = [self.splits[k] for k in folds], [divided[1][k] for k in folds]
-            found = priors(divided[0], task, splits, those, lambda jobs: self._call(jobs, named))
+            if is_blend(stage):
+                parts = [self._prior(replace(task, first_stage=one), folds, divided) for one in members_of(stage)]
+                whole = all(len(one) == len(folds) for one in parts)
+                found = blends(divided[0], splits, those, parts) if whole else []
+            else:
+                found = priors(divided[0], task, splits, those, lambda jobs: self._call(jobs, named))
             if len(found) < len(folds):
                 return found
             self._priors[kind] = found

@@ -270,7 +270,7 @@ class RerankerCV(Ranker):
         tried, rivals = ([getattr(one, side) for one in trial.options] for side in ("params", "rival"))
         self.cv_results_: dict[str, list[Any]] = cv_results(tried, trial.leads, rivals)
         self.__dict__.pop("feature_names_in_", None)
-        copied = "result_ coef_ prior_weight_ features_ threshold_ first_stage_ classes_ n_features_in_"
+        copied = "result_ coef_ prior_weight_ features_ threshold_ first_stage_ blend_weights_ classes_ n_features_in_"
         for name in (*copied.split(), *(["feature_names_in_"] if hasattr(best, "feature_names_in_") else [])):
             setattr(self, name, getattr(best, name))
 

@@ -1,0 +1,175 @@
+"""Blends: first stages whose scores are added, by weights from 0 on that are learned from out-of-fold scores.
+
+The weights are those of the logistic regression of relevance on the members' standardised scores, averaged with equal
+weights: few relevant rows say little of them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from rerank.errors import InputError, NotSupportedError
+from rerank.problem.lists import Floats, Indices
+from rerank.reranker.columns import Columns, Rows
+from rerank.reranker.data import Data
+from rerank.reranker.first_stage import FirstStage, is_blend, name_of, of_tables, unique
+
+POOL, POOL_ROWS = 10, 50
+"""Lists, or relevant rows of one list, that equal weights stand for."""
+RIDGE = 0.01
+"""Of logistic regression, for columns of deviation 1: weights stay finite where one column ranks without an error."""
+
+
+def members_of(first_stage: Sequence[Any]) -> list[Any]:
+    """The members of a blend, checked."""
+    names = [one if isinstance(one, str) else name_of(one) for one in first_stage]
+    twice = [name for name in names if names.count(name) > 1]
+    if len(names) < 2 or twice or any(map(is_blend, first_stage)):
+        found = f"{twice[0]!r} twice" if twice else "a blend" if len(names) > 1 else "one member"
+        raise InputError(f"first_stage is a blend with {found}; give two or more different first stages.")
+    return list(first_stage)
+
+
+@dataclass(frozen=True, eq=False)
+class Blend:
+    """A fitted blend: the sum of its members' scores, each of deviation 1, times weights that sum to 1."""
+
+    columns: Columns
+    members: tuple[FirstStage, ...]  # scaled: of mean 0 and deviation 1 on the training rows
+    weights: Floats
+    takes_tables = True
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the members."""
+        return [one.name for one in self.members]
+
+    @property
+    def named_weights(self) -> dict[str, float]:
+        """Weight of each member, by its name."""
+        return dict(zip(self.names, self.weights.tolist()))
+
+    @property
+    def name(self) -> str:
+        """The blend in words: members with a weight, the largest first."""
+        order = [k for k in np.argsort(-self.weights, kind="stable") if round(self.weights[k], 2) > 0]
+        return "blend of " + ", ".join(f"{self.names[k]} {self.weights[k]:.2f}" for k in order)
+
+    def of(self, scores: Floats) -> Floats:
+        """The score of each row from the members' scores (n, m), summed one by one, so that a row has its own bits."""
+        total = np.zeros(len(scores))
+        for weight, own in zip(self.weights, scores.T):
+            total += weight * own
+        return total
+
+    def decision_function(self, X: Any) -> Floats:
+        """Score of each row of ``X`` (n, d), larger is better."""
+        return self.of(self.transform(X))
+
+    def transform(self, X: Any) -> Floats:
+        """The members' scores (n, m)."""
+        rows = Rows(X, self.columns)
+        return np.column_stack([one.scores(rows) for one in self.members])
+
+    def unseen(self, X: Any, input_features: Sequence[str]) -> list[str]:
+        """A sentence for each column of ``X`` (n, d) with texts that no row of the fit had."""
+        tables = [table for one in self.members if (table := of_tables(one.estimator)) is not None]
+        return unique(said for table in tables for said in table.unseen(X, input_features))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Members and weights as numbers and texts; an error for a member that is neither."""
+        return {"members": [_entries(one, float(weight)) for one, weight in zip(self.members, self.weights)]}
+
+
+def _entries(stage: FirstStage, weight: float) -> dict[str, Any]:
+    found: dict[str, Any] = {"name": stage.name, "weight": weight}
+    if stage.coef is not None:
+        return found | {"coef": stage.coef.tolist(), "intercept": float(stage.intercept)}
+    if (table := of_tables(stage.estimator)) is None:
+        raise NotSupportedError(
+            f"The member {stage.name} of the blend is no file of numbers, so that the model cannot be written; blend "
+            "first stages by name, linear models and columns of scores."
+        )
+    return found | {"centre": float(stage.centre), "scale": float(stage.scale), "state": table.to_dict()}
+
+
+@dataclass(frozen=True, eq=False)
+class Weighing:
+    """What weights are learned from: how relevant each training row is, from 0 to 1, and how much rows count."""
+
+    target: Floats
+    weight: Floats | None
+    lists: Indices | None
+
+    @classmethod
+    def of(cls, data: Data) -> Self:
+        """That of training data: gains over the largest one; utilities from the least to the largest."""
+        gains, weight = data.gains, data.sample_weight
+        if weight is not None:
+            gains = np.divide(gains, weight, out=np.zeros_like(gains), where=weight > 0)
+        low, high = float(min(gains.min(), 0.0)), float(gains.max())
+        return cls((gains / 2 - low / 2) / (high / 2 - low / 2), weight, data.qid)
+
+    def learned(self, scores: Floats, rows: Indices) -> Floats:
+        """Weights of members from out-of-fold scores (rows, m) of deviation 1; they sum to 1."""
+        m, target = scores.shape[1], self.target[rows]
+        weight = None if self.weight is None else self.weight[rows]
+        found = logistic(scores, target, weight=weight)
+        units = float((target > 0).sum()) if self.lists is None else np.unique(self.lists[rows]).size
+        pool = POOL_ROWS if self.lists is None else POOL
+        return (pool / m + units * found) / (pool + units)
+
+
+def of_size_one(weights: Floats) -> Floats:
+    """Weights whose sizes sum to 1; equal ones where all are 0."""
+    size = float(np.abs(weights).sum())
+    return weights / size if size > 0 else np.full(weights.size, 1.0 / weights.size)
+
+
+def logistic(X: Floats, target: Floats, positive: bool = True, weight: Floats | None = None) -> Floats:
+    """Weights of the logistic regression of relevance, from 0 to 1, on scores of one scale; sizes sum to 1."""
+    from scipy.optimize import minimize
+
+    counts = np.ones(len(X)) if weight is None else weight
+    m, share = X.shape[1], float(np.average(target, weights=counts))
+    scale = float(np.sqrt(X.var(axis=0).mean()))
+    if not 0.0 < share < 1.0 or not scale > 0.0:
+        return np.full(m, 1.0 / m)
+    A = np.column_stack([(X - X.mean(axis=0)) / scale, np.ones(len(X))])
+    ridge, earned = np.append(np.full(m, RIDGE), 0.0), counts * target
+
+    def loss(w: Floats) -> tuple[float, Floats]:
+        margins = A @ w
+        value = counts @ np.logaddexp(0.0, margins) - earned @ margins + 0.5 * ridge @ w**2
+        return float(value), A.T @ (counts / (1.0 + np.exp(-margins)) - earned) + ridge * w
+
+    start = np.append(np.zeros(m), np.log(share / (1.0 - share)))
+    bounds = [(0.0 if positive else None, None)] * m + [(None, None)]
+    options = {"ftol": 1e-15, "gtol": 1e-9, "maxiter": 1000}
+    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    return of_size_one(found.x[:m])
+
+
+@dataclass(frozen=True, eq=False)
+class Scaled:
+    """Members' out-of-fold scores (n, m) of mean 0 and deviation 1, and what they were divided by."""
+
+    scores: Floats
+    centre: Floats
+    scale: Floats
+
+    @classmethod
+    def of(cls, raw: Floats) -> Self:
+        """Those of scores as members give them; a constant one is divided by 1."""
+        centre, scale = raw.mean(axis=0), raw.std(axis=0)
+        scale = np.where(scale > 0, scale, 1.0)
+        return cls((raw - centre) / scale, centre, scale)
+
+    def blend(self, columns: Columns, stages: Sequence[FirstStage], weights: Floats) -> FirstStage:
+        """The first stage that adds members, scaled alike."""
+        scaled = [stage.mapped(float(c), float(s)) for stage, c, s in zip(stages, self.centre, self.scale)]
+        blend = Blend(columns, tuple(scaled), weights)
+        notes = unique(note for stage in stages for note in stage.notes)
+        return FirstStage(blend.name, blend, None, notes=tuple(notes))

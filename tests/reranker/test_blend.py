@@ -1,0 +1,113 @@
+"""Blends of first stages: weights from out-of-fold scores, from 0 on, and the same scores from a file."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.optimize import minimize
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+
+from rerank import Reranker, RerankerCV, load
+from rerank.errors import NotSupportedError
+from rerank.ranks import evaluate
+from tests.cases.refuses import refuses
+
+
+def table(n=400, seed=0):
+    """Two numbers, of which one counts and both together, a text, gaps, a score in use and noise as another."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame({"a": rng.normal(size=n), "b": rng.normal(size=n), "word": rng.choice(list("xyz"), n)})
+    worth = X.a + 1.5 * X.a * X.b + (X.word == "y")
+    X["score"], X["noise"] = worth + rng.normal(size=n), rng.normal(size=n)
+    worth += rng.normal(size=n)
+    X.loc[::11, "b"] = np.nan
+    return X, worth.to_numpy()
+
+
+MEMBERS = ["logistic", "trees", "score", "noise"]
+
+
+def fitted(members, X, y, **options):
+    return Reranker(
+        "precision@30", first_stage=members, solver="search", time_limit=10, **{"radius": 0.0} | options
+    ).fit(X, y)
+
+
+@pytest.mark.parametrize("radius", [0.0, 0.3])
+def test_a_blend_is_kept_in_a_file_to_the_last_bit(radius, tmp_path):
+    X, worth = table()
+    found = fitted(MEMBERS, X, worth > 1.5, radius=radius, node_limit=20)
+    found.save(tmp_path / "m.json")
+    kept, new = load(tmp_path / "m.json"), table(seed=1)[0]
+    np.testing.assert_array_equal(kept.decision_function(new), found.decision_function(new))
+    np.testing.assert_array_equal(kept.first_stage_scores(new), found.first_stage_scores(new))
+    assert kept.blend_weights_ == found.blend_weights_
+    assert kept.get_params()["first_stage"] == MEMBERS
+
+
+def test_weights_are_of_a_stack_from_0_on_averaged_with_equal_ones():
+    """Of scores that are ready nothing has to be out of fold, so that any optimiser finds the same weights."""
+    rng = np.random.default_rng(3)
+    y = np.repeat([0.0, 1.0], 100)
+    X = np.column_stack([y + rng.normal(size=200), 5 * (y + 2 * rng.normal(size=200)), -y + rng.normal(size=200)])
+    scores = pd.DataFrame(X, columns=["one", "two", "worse"])
+    found = fitted(["one", "two", "worse"], scores, y)
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+
+    def loss(w):
+        margins = Z @ w[:3] + w[3]
+        return np.logaddexp(0, margins).sum() - y @ margins + 0.005 * np.sum(w[:3] ** 2)
+
+    best = minimize(loss, np.zeros(4), bounds=[(0, None)] * 3 + [(None, None)], options={"ftol": 1e-14}).x[:3]
+    alone = best / best.sum()
+    weights = np.array([found.blend_weights_[f"column {name}"] for name in scores])
+    share = (weights[2] - alone[2]) / (1 / 3 - alone[2])  # how much equal weights count
+    assert alone[2] < 1e-6 and 0 < share < 0.7
+    np.testing.assert_allclose(weights, share / 3 + (1 - share) * alone, atol=1e-4)
+    np.testing.assert_allclose(found.decision_function(scores), Z @ weights, atol=1e-9)
+
+
+def test_a_blend_ranks_rows_to_come_better_than_its_members():
+    X, worth = table(900)
+    new, to_come = table(3000, seed=1)
+    members = ["logistic", "trees", "score"]
+
+    def auc(first_stage):
+        found = fitted(first_stage, X, worth > 2)
+        return evaluate("auc", (to_come > 2).astype(float), found.decision_function(new))
+
+    assert auc(members) > max(map(auc, members))
+
+
+def test_what_cannot_be_a_blend_or_be_written_is_said_in_one_sentence(tmp_path):
+    X, worth = table(120)
+    y = worth > 1.5
+    refuses("'logistic' twice", fitted, ["logistic", "logistic"], X, y)
+    refuses("one member", fitted, ["logistic"], X, y)
+    refuses("a blend with a blend", fitted, ["logistic", ["trees", "score"]], X, y)
+    refuses("did you mean 'trees'", fitted, ["logistic", "treees"], X, y)
+    found = fitted(["score", KNeighborsClassifier()], X[["a", "score", "noise"]], y)
+    with pytest.raises(NotSupportedError, match="member KNeighborsClassifier"):
+        found.save(tmp_path / "m.json")
+    numbers = fitted(["score", LogisticRegression()], X[["a", "score", "noise"]], y)
+    numbers.save(tmp_path / "m.json")
+    body = json.loads((tmp_path / "m.json").read_text())
+    body["settings"]["table.members.0.weight"] = {"hex": (2.0).hex()}
+    (tmp_path / "m.json").write_text(json.dumps(body))
+    refuses("sum is 1|digest", load, tmp_path / "m.json")
+
+
+@pytest.mark.parametrize("lists", [False, True])
+def test_a_blend_is_an_option_beside_its_members_and_judged_by_held_out_scores(lists):
+    X, worth = table(300)
+    qid = np.arange(300) // 15 if lists else None
+    y = np.digitize(worth, [1.0, 2.5]) if lists else worth > 1.5
+    grid = {"first_stage": ["trees", ["logistic", "trees", "score"]], "radius": [0.0]}
+    base = Reranker("ndcg@5" if lists else "auc", solver="search", node_limit=0)
+    found = RerankerCV(base, grid=grid, safeguard=0).fit(X, y, qid=qid)
+    trees, blend = found.cv_results_["value"]
+    assert found.chosen_ == 1 and blend > max(trees, found.cv_results_["first_stage"][1])
+    assert set(found.blend_weights_) == {"logistic", "trees", "column score"}
+    assert "blend of logistic, trees, score" in found.report()
