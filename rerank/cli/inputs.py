@@ -201,6 +201,9 @@ def read_for(
         if label_of_rows is None:
             raise
         table = _read(data, need_label, **options | {"id": None})  # some rows may have no label
+    if table.y is not None and table.read.get("positive") is not None:
+        label, word = table.read["label"], table.read["positive"]
+        say(f"Rows whose {label!r} is {word!r} count as relevant: {int((table.y > 0).sum())} of {len(table)}.")
     if len(table.feature_names) < len(doc.feature_names):
         X = with_columns(table.X, table.feature_names, doc.feature_names)
         table = replace(table, X=X, feature_names=doc.feature_names)

@@ -179,11 +179,16 @@ def test_a_verification_says_which_columns_and_label_contradict_the_file(folder)
         Path("forged.json").write_text(json.dumps(forged))
         body = answer(run("verify", "forged.json", "words.csv", *how, "--json", code=5))
         assert [one["name"] for one in body["checks"] if not one["holds"]] == [f"settings.{entry}"]
+        for command in (("score",), ("report", "--output", "page.html")):  # nobody names the label: it is told
+            told = run(command[0], "forged.json", "words.csv", *command[1:], code=(0, 5)).stderr
+            assert ("is 'alive' count" in told) == (entry == "positive_label")
     renamed = frame.rename(columns={"hit": "died"}).drop(columns="same")
     renamed.to_csv("renamed.csv", index=False)
     assert run("verify", "m.json", "renamed.csv", "--label", "died", *how[2:], code=OPEN).exit_code in OPEN
     said = run("score", "m.json", "words.csv", "--positive-label", "alive").stderr
-    assert "'dead'" in said and "'alive'" in said and not run("score", "m.json", "words.csv").stderr
+    assert "'dead'" in said and "'alive'" in said
+    said = run("score", "m.json", "words.csv").stderr
+    assert f"'hit' is 'dead' count as relevant: {int(y.sum())} of 50" in said and "alive" not in said
 
 
 def test_ids_that_look_like_formulas_keep_their_apostrophe_with_a_word_or_are_raw(folder):
