@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -93,82 +94,106 @@ def _complete_numbers(kinds: Kinds | None, name: str) -> bool:
     return kinds is None or kinds.get(name) == COMPLETE
 
 
-def _table(opened: Any, columns: Columns, kinds: Kinds | None) -> Table:
-    """The table of an open file, read in batches, every entry checked."""
-    path, row, known, said = columns.path, 0, dict[str, str](), dict[int, str]()
-    features: dict[int, list[Any]] = {column: [] for column in columns.features}
-    texts: dict[str, list[str]] = {role: [] for role in columns.worded}
-    amounts: dict[str, list[Floats]] = {role: [] for role in columns.roles if role not in texts}
+@dataclass(frozen=True, eq=False)
+class _Batch:
+    """Some rows of an open file, every entry of a column checked where it is read."""
 
-    def complete(column: int) -> Any:
-        """The values of a column of the batch, none of them missing."""
-        values = batch.column(columns.names[column])
-        if values.null_count:
-            missing = row + int(np.flatnonzero(values.is_null().to_numpy(zero_copy_only=False))[0])
-            raise InputError(
-                f"{path}: column {columns.name(column)} has no value in row {missing}; fill it in or drop the row."
-            )
-        return values
+    columns: Columns
+    kinds: Kinds | None
+    nested: set[str]  # columns that hold neither numbers nor text, which no fit uses
+    own: Any  # of pyarrow
+    begin: int  # the number of its first row in the file
 
-    def finite(column: int, found: Floats, gaps: bool = False) -> Floats:
-        """Numbers of a column, none of them infinite, and none NaN without gaps."""
-        infinite, missing = np.isinf(found), np.isnan(found)
-        if infinite.any() or (missing.any() and not gaps):
-            bad = int((infinite if infinite.any() else missing).argmax())
-            raise InputError(
-                f"{path}: column {columns.name(column)} holds {found[bad]} in row {row + bad}, which is not finite; "
-                "fill it in or drop the row."
-            )
-        return found
+    def features(self, column: int) -> NDArray[Any]:
+        """A column of features."""
+        name = self.columns.names[column]
+        return self.numbers(column) if _complete_numbers(self.kinds, name) else self._entries(column, name)
 
-    def numbers_of(column: int) -> Floats:
-        """A column of the batch that has to hold numbers."""
-        values = complete(column)
+    def note(self, column: int) -> str:
+        """What a column of features may mean otherwise."""
+        name = self.columns.names[column]
+        kind = (self.kinds or {}).get(name)
+        if name in self.nested or (kind is not None and kind.texts):
+            return ""
+        return note_on(self.columns.name(column), self.own.column(name))
+
+    def words(self, column: int) -> Iterator[str]:
+        """A column of texts, none of them missing, without spaces around them."""
+        return (str(value).strip() for value in entries(self._complete(column)))
+
+    def numbers(self, column: int) -> Floats:
+        """A column that has to hold numbers."""
+        values = self._complete(column)
         if (found := numbers(values)) is not None:
-            return finite(column, found)
+            return self._finite(column, found)
         advice = "name another one"
-        if column == columns.roles.get("label"):
+        if column == self.columns.roles.get("label"):
             words = word_to_find((str(word)[:40] for word in values.unique().to_pylist()), POSITIVE)
             advice = f"if labels are words, name the one to find: {words}"
-        raise InputError(f"{path}: column {columns.name(column)} holds no numbers; {advice}.")
+        raise InputError(f"{self.columns.path}: column {self.columns.name(column)} holds no numbers; {advice}.")
 
-    def entries_of(column: int) -> NDArray[Any]:
-        """A column of the batch that may hold texts or miss values: NaN or None where one is missing."""
-        name = columns.names[column]
-        if name in nested:  # neither numbers nor text, which no fit uses
-            return np.array([()] * batch.num_rows + [None], dtype=np.object_)[:-1]
-        kind, values = (kinds or {}).get(name), batch.column(name)
+    def _entries(self, column: int, name: str) -> NDArray[Any]:
+        """A column that may hold texts or miss values: NaN or None where one is missing."""
+        if name in self.nested:
+            return np.array([()] * self.own.num_rows + [None], dtype=np.object_)[:-1]
+        kind, values = (self.kinds or {}).get(name), self.own.column(name)
         worded = kind is not None and kind.texts
         if not worded and (found := numbers(values)) is not None:
-            return finite(column, found, gaps=True)
-        each = np.empty(batch.num_rows, dtype=np.object_)
+            return self._finite(column, found, gaps=True)
+        each = np.empty(self.own.num_rows, dtype=np.object_)
         for place, entry in enumerate(entries(values)):
             each[place] = str(entry) if worded and entry is not None else entry
         return each
 
+    def _complete(self, column: int) -> Any:
+        """The values of a column, none of them missing."""
+        columns, values = self.columns, self.own.column(self.columns.names[column])
+        if values.null_count:
+            missing = self.begin + int(np.flatnonzero(values.is_null().to_numpy(zero_copy_only=False))[0])
+            raise InputError(
+                f"{columns.path}: column {columns.name(column)} has no value in row {missing}; fill it in or drop the "
+                "row."
+            )
+        return values
+
+    def _finite(self, column: int, found: Floats, gaps: bool = False) -> Floats:
+        """Numbers of a column, none of them infinite, and none NaN without gaps."""
+        infinite, missing = np.isinf(found), np.isnan(found)
+        if infinite.any() or (missing.any() and not gaps):
+            columns, bad = self.columns, int((infinite if infinite.any() else missing).argmax())
+            raise InputError(
+                f"{columns.path}: column {columns.name(column)} holds {found[bad]} in row {self.begin + bad}, which is "
+                "not finite; fill it in or drop the row."
+            )
+        return found
+
+
+def _table(opened: Any, columns: Columns, kinds: Kinds | None) -> Table:
+    """The table of an open file, read in batches."""
+    row, known, said = 0, dict[str, str](), dict[int, str]()
+    features: dict[int, list[Any]] = {column: [] for column in columns.features}
+    texts: dict[str, list[str]] = {role: [] for role in columns.worded}
+    amounts: dict[str, list[Floats]] = {role: [] for role in columns.roles if role not in texts}
     wanted = [columns.names[column] for column in (*columns.features, *columns.roles.values())]
     nested = {field.name for field in opened.schema_arrow if field.type.num_fields}
     read = [name for name in wanted if name not in nested]
-    for batch in opened.iter_batches(BATCH, columns=read, use_threads=False):
-        for column, own in features.items():
-            name = columns.names[column]
-            own.append(numbers_of(column) if _complete_numbers(kinds, name) else entries_of(column))
-            kind = (kinds or {}).get(name)
-            if not (said.get(column) or name in nested or (kind is not None and kind.texts)):
-                said[column] = note_on(columns.name(column), batch.column(name))
+    for own in opened.iter_batches(BATCH, columns=read, use_threads=False):
+        batch = _Batch(columns, kinds, nested, own, row)
+        for column, parts in features.items():
+            parts.append(batch.features(column))
+            said[column] = said.get(column) or batch.note(column)
         for role, taken in texts.items():
-            words = (str(value).strip() for value in entries(complete(columns.roles[role])))
             # Equal words share one object: a list id stands in many rows.
-            taken += [known.setdefault(word, word) for word in words]
+            taken += [known.setdefault(word, word) for word in batch.words(columns.roles[role])]
         for role, parts in amounts.items():
-            parts.append(numbers_of(columns.roles[role]))
-        row += batch.num_rows
+            parts.append(batch.numbers(columns.roles[role]))
+        row += own.num_rows
     if not row:
-        raise InputError(f"{path} has columns but no rows; pass a file with data.")
+        raise InputError(f"{columns.path} has columns but no rows; pass a file with data.")
     columns.notes.extend(notes := [note for note in said.values() if note])
-    X = joined({columns.names[column]: np.concatenate(own) for column, own in features.items()}, notes)
-    each_amount = {role: np.concatenate(own) for role, own in amounts.items()}
-    return columns.table(X, texts, each_amount, lambda bad: (f"{path}: ", f" in row {bad}"))
+    X = joined({columns.names[column]: np.concatenate(parts) for column, parts in features.items()}, notes)
+    each_amount = {role: np.concatenate(parts) for role, parts in amounts.items()}
+    return columns.table(X, texts, each_amount, lambda bad: (f"{columns.path}: ", f" in row {bad}"))
 
 
 def parquet_columns(path: Path) -> list[str]:

@@ -8,7 +8,7 @@ sequence holds triples of query, document and number, such as ``ScoredDoc`` and 
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -157,51 +157,70 @@ def as_frame(qid: Words, docid: Words, scores: Floats, like: Any) -> Any:
     return type(like)(columns)
 
 
+class _Sides(NamedTuple):
+    """Queries, documents and numbers as they were given, in the order of the rows."""
+
+    queries: Sequence[Any]
+    documents: Sequence[Any]
+    numbers: Any
+
+
 def _triples(source: Any, what: str, values: tuple[str, ...], empty: bool = False) -> tuple[Words, Words, Floats]:
-    source = list(source) if isinstance(source, Iterator) else held(source)  # such as the readers of ir_measures
-    frame = hasattr(source, "shape") and is_frame(source)  # a frame that is not computed yet has no shape
-    if not frame and not isinstance(source, Mapping) and hasattr(source, "to_dict"):
-        source = source.to_dict()
-    score: Any
-    if frame:
-        names, columns = names_of(source), list[Any]()
-        for kind, known in (("queries", trec.QUERY), ("documents", trec.DOCUMENT), ("scores", values)):
-            if not (name := _named(source, known)):
-                wanted = " or ".join(map(repr, known))
-                raise InputError(f"{what} has no column of {kind}; name one of its columns {wanted}.")
-            columns.append(column(source, names.index(name)))
-        queries, documents, score = *(own.to_numpy().tolist() for own in columns[:2]), numbers(columns[2])
-        if score is None:
-            raise InputError(f"{what} holds scores that are no numbers; give finite numbers.")
-    elif isinstance(source, Mapping):
-        queries = []
-        for query, own in source.items():
-            if not isinstance(own, Mapping):
-                raise InputError(
-                    f"{what} has a {type(own).__name__} for query {query!r}; give {{query: {{document: score}}}}."
-                )
-            queries += [_id(query, what)] * len(own)
-        documents = [document for own in source.values() for document in own]
-        score = [value for own in source.values() for value in own.values()]
-    elif isinstance(source, list | tuple) and (_is_triples(source) or not source):
-        if not all(isinstance(one, tuple) and len(one) >= 3 for one in source):
-            raise InputError(f"{what} holds something that is no triple; give (query, document, score) for each row.")
-        # Qrel of ir_measures has more behind its three.
-        queries, documents, score = ([one[k] for one in source] for k in range(3))
-    else:
-        raise InputError(
-            f"{what} is a {type(source).__name__}; give a path, a dictionary {{query: {{document: score}}}}, a data "
-            "frame, or triples of query, document and score."
-        )
-    qid, docid = (words([_id(one, what) for one in each]) for each in (queries, documents))
+    sides = _sides(source, what, values)
+    qid, docid = (words([_id(one, what) for one in each]) for each in (sides.queries, sides.documents))
     try:
-        scores = np.array(score, dtype=np.float64)
+        scores = np.array(sides.numbers, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         scores = np.empty((0, 0))
     if scores.ndim != 1:  # lists and arrays of one length make a table
         raise InputError(f"{what} holds a score that is no number; give finite numbers.")
     _check((qid, docid, scores), what, empty)
     return qid, docid, scores
+
+
+def _sides(source: Any, what: str, values: tuple[str, ...]) -> _Sides:
+    """The rows of any object that holds a run or judgements; ``values`` are names of its column of numbers."""
+    source = list(source) if isinstance(source, Iterator) else held(source)  # such as the readers of ir_measures
+    if hasattr(source, "shape") and is_frame(source):  # a frame that is not computed yet has no shape
+        return _of_frame(source, what, values)
+    if not isinstance(source, Mapping) and hasattr(source, "to_dict"):
+        source = source.to_dict()
+    if isinstance(source, Mapping):
+        return _of_mapping(source, what)
+    if isinstance(source, list | tuple) and (_is_triples(source) or not source):
+        if not all(isinstance(one, tuple) and len(one) >= 3 for one in source):
+            raise InputError(f"{what} holds something that is no triple; give (query, document, score) for each row.")
+        # Qrel of ir_measures has more behind its three.
+        return _Sides(*([one[k] for one in source] for k in range(3)))
+    raise InputError(
+        f"{what} is a {type(source).__name__}; give a path, a dictionary {{query: {{document: score}}}}, a data "
+        "frame, or triples of query, document and score."
+    )
+
+
+def _of_frame(source: Any, what: str, values: tuple[str, ...]) -> _Sides:
+    names, columns = names_of(source), list[Any]()
+    for kind, known in (("queries", trec.QUERY), ("documents", trec.DOCUMENT), ("scores", values)):
+        if not (name := _named(source, known)):
+            wanted = " or ".join(map(repr, known))
+            raise InputError(f"{what} has no column of {kind}; name one of its columns {wanted}.")
+        columns.append(column(source, names.index(name)))
+    queries, documents, score = *(own.to_numpy().tolist() for own in columns[:2]), numbers(columns[2])
+    if score is None:
+        raise InputError(f"{what} holds scores that are no numbers; give finite numbers.")
+    return _Sides(queries, documents, score)
+
+
+def _of_mapping(source: Mapping[Any, Any], what: str) -> _Sides:
+    queries: list[str] = []
+    for query, own in source.items():
+        if not isinstance(own, Mapping):
+            raise InputError(
+                f"{what} has a {type(own).__name__} for query {query!r}; give {{query: {{document: score}}}}."
+            )
+        queries += [_id(query, what)] * len(own)
+    documents = [document for own in source.values() for document in own]
+    return _Sides(queries, documents, [value for own in source.values() for value in own.values()])
 
 
 def _check(found: tuple[Words, Words, NDArray[Any]], what: str, empty: bool = False) -> None:

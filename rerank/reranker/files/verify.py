@@ -42,7 +42,7 @@ from rerank.reranker.options import KEPT
 from rerank.reranker.solution import KEEPING, ON_WORD, Solution, status_of
 from rerank.reranker.solve.optimise import bounded_by_ideal
 from rerank.reranker.solve.verified import meets, verified
-from rerank.reranker.state import CUTS, FittedState, first_stage_kept
+from rerank.reranker.state import CUTS, Classes, FittedState, first_stage_kept
 from rerank.reranker.training import stated
 from rerank.scorecard.files import filed_of, is_card, read_card
 
@@ -64,6 +64,10 @@ STAGE = (
 STATISTIC = ("statistic", "coefficients", "settings.window", "settings.list_length")
 DIGESTED = ("data_sha256", "max_features", "gain", "epsilon", "C", "signs", "settings.radius", *STATISTIC)
 """Entries of what is fitted, which the digest of the problem determines."""
+
+IDLE = {"none": {*RUN} - {"start_value"}, "search": {*RUN} - {"start_value", "nodes"}}
+IDLE |= {"file": {"start_value", "start_accepted"}}
+"""Figures that a fit by this solver does not have; others may have all."""
 
 ROUNDED = (
     *(f"result.{name}" for name in ("statistic", "first_stage_statistic", "value", "bound")),
@@ -125,15 +129,7 @@ def verify(
             raise InputError("The proof of a card is made again from the rows of its fit; leave proof out.")
         filed = read_card(model) if isinstance(model, str | os.PathLike) else filed_of(model.card_, model.result_)
         return verified_card(filed, table, where, query_weight, without_data)
-    if isinstance(model, str | os.PathLike):
-        doc = model_file.read(model)
-    elif isinstance(model, ModelDocument):
-        doc = model
-    elif hasattr(model, "get_params"):
-        check_is_fitted(model, "result_")
-        doc = documents.document(model.state_)
-    else:
-        raise InputError(f"model is a {type(model).__name__}; give a fitted Reranker, or the path of a model file.")
+    doc = _document_of(model)
     if table is None and not without_data:
         raise InputError(
             "There is no table to recompute the model from; give the one it was fitted on, or ask for a check "
@@ -141,7 +137,7 @@ def verify(
         )
     with usable(where), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what the fit had to say, it has said
-        opaque, findings = documents.missing_first_stage(doc), _Findings(doc, proof)
+        opaque, findings, named = documents.missing_first_stage(doc), _Findings(doc, proof), None
         if table is not None and (opaque is None or first_stage is not None):
             state, data, first = refit(doc, table, where, first_stage, query_weight)
             again = _fitted_again(findings, state, data, first, table)
@@ -155,10 +151,22 @@ def verify(
             stand_in = object() if first_stage is None and opaque is not None else first_stage
             state = documents.state_of(doc, stand_in, where)
             lacking = "the table of the fit" if table is None else f"the first stage {opaque}, which is not in the file"
-            again, named = _alone(findings, state, lacking), None
+            again = _alone(findings, state, lacking)
         if again is not None:
             findings.compare(again, named)
         return findings.report()
+
+
+def _document_of(model: Any) -> ModelDocument:
+    """What is verified, as the document that a file holds."""
+    if isinstance(model, str | os.PathLike):
+        return model_file.read(model)
+    if isinstance(model, ModelDocument):
+        return model
+    if not hasattr(model, "get_params"):
+        raise InputError(f"model is a {type(model).__name__}; give a fitted Reranker, or the path of a model file.")
+    check_is_fitted(model, "result_")
+    return documents.document(model.state_)
 
 
 class _Findings:
@@ -277,27 +285,54 @@ def _fitted_again(
         findings.remarks += [] if findings.proof is None else ["The proof was not looked at."]
     if result.evidence is not None and result.evidence.chosen is None:
         again = first_stage_kept(again)
-    folds, left_out, given = again.result.folds, tuple[str, ...](), data.rows.given
-    plain = not is_sparse(given) and (is_frame(given) or given.dtype.kind == "f")
-    if plain and result.left_out and doc.reranked is not None:
-        every = columns_of(given).columns  # else columns were named
-        left_out = every.left_out if np.array_equal(every.chosen, doc.reranked) else ()
-    if result.grouped and 2 <= result.folds < folds:
-        folds = result.folds  # groups, which no table holds, may leave fewer of them
-    given_names = ("evidence", "notes", "seconds", "grouped", *(("solver",) if result.changed else ()))
-    same = {name: getattr(result, name) for name in given_names}
-    now = replace(again.result, folds=folds, left_out=left_out, **same)
-    classes = again.classes
-    if classes is not None and solver == "file":
-        classes = replace(classes, cuts=None)  # weights of a file meet no table
-    elif classes is not None and classes.cuts is not None and (state.classes is None or state.classes.cuts is None):
-        classes = state.classes
-        findings.open[f"settings.{CUTS}"] = "files of earlier versions lack it"
     columns = again.columns.called(tuple(table.feature_names))
     if columns.squares is not None:
         columns = replace(columns, transformer=clone(columns.squares).fit(data.rows.given))
-    labels, read = _labels(state.labels, data.labels, table.labels), state.columns_read
-    return replace(again, columns=columns, columns_read=read, labels=labels, classes=classes, result=now)
+    return replace(
+        again,
+        columns=columns,
+        columns_read=state.columns_read,
+        labels=_labels(state.labels, data.labels, table.labels),
+        classes=_classes(findings, state, again, solver),
+        result=_as_recorded(again.result, result, _left_out(doc, result, data)),
+    )
+
+
+def _classes(findings: _Findings, state: FittedState, again: FittedState, solver: str) -> Classes | None:
+    """The classes that follow; weights of a file meet no table, and files of earlier versions hold no cuts."""
+    classes = again.classes
+    if classes is not None and solver == "file":
+        return replace(classes, cuts=None)
+    if classes is None or classes.cuts is None or (state.classes is not None and state.classes.cuts is not None):
+        return classes
+    findings.open[f"settings.{CUTS}"] = "files of earlier versions lack it"
+    return state.classes
+
+
+def _as_recorded(again: Result, stated: Result, left_out: tuple[str, ...]) -> Result:
+    """The result that follows, with what only the file knows of its fit."""
+    # Groups, which no table holds, may leave fewer folds.
+    fewer = stated.grouped and 2 <= stated.folds < again.folds
+    return replace(
+        again,
+        folds=stated.folds if fewer else again.folds,
+        left_out=left_out,
+        evidence=stated.evidence,
+        notes=stated.notes,
+        seconds=stated.seconds,
+        grouped=stated.grouped,
+        solver=stated.solver if stated.changed else again.solver,
+    )
+
+
+def _left_out(doc: ModelDocument, stated: Result, data: Data) -> tuple[str, ...]:
+    """The columns of the table that cannot be reranked; none where columns were named."""
+    given = data.rows.given
+    plain = not is_sparse(given) and (is_frame(given) or given.dtype.kind == "f")
+    if not (plain and stated.left_out and doc.reranked is not None):
+        return ()
+    every = columns_of(given).columns
+    return every.left_out if np.array_equal(every.chosen, doc.reranked) else ()
 
 
 def _of_file(findings: _Findings, problem: Problem, *_: Any) -> Solution:
@@ -347,43 +382,51 @@ def _impossible(doc: ModelDocument, result: Result, named: str | None) -> dict[s
         found["result.evidence"] = None
     if fitted and not any(name.startswith("certificate.") for name in doc.result):
         found["result.certificate"] = "one is needed"
+    if result.solver not in (asked, "file"):
+        found["result.solver"] = asked
+    if named is not None and doc.settings.get("opaque_first_stage") != named:
+        found["settings.opaque_first_stage"] = named
+    found |= _impossible_bounds(result, fitted)
+    same = result.statistic_name == result.fitted_name and result.ties == "pessimistic"
+    if not fitted and same and result.value != result.statistic:
+        found["result.value"] = result.statistic
+    return found | _impossible_run(result, fitted)
+
+
+def _impossible_bounds(result: Result, fitted: bool) -> dict[str, Any]:
+    """Of the bounds, and of whom they were taken from."""
+    found: dict[str, Any] = {}
     if result.bound < result.value:
         found["result.bound"] = f"at least {result.value:.12g}"
     if (result.bound_solver is None) == (result.bound_source in ON_WORD):
         found["result.bound_solver"] = "a solver" if result.bound_solver is None else None
-    if fitted and result.claims_too_much:
-        found["result.program_value"] = "not above the bound"
     if fitted and result.bounds_too_little:
         found["result.program_bound"] = "not below the value, or below what the program has"
-    if fitted and result.fell_behind:
-        found["result.program_value"] = f"at least the start's {result.start_value:.12g}"
     if fitted and result.bound_source in ON_WORD and result.solver != "file":
         wanted = None if result.program_bound is None else max(result.program_bound, result.value)
         found |= {"result.bound": wanted} if result.bound != wanted else {}
-    if fitted and result.start_value is not None and not is_closed(result.start_value - result.value, result.value):
-        found["result.start_value"] = "not above the value"
-    same = result.statistic_name == result.fitted_name and result.ties == "pessimistic"
-    if not fitted and same and result.value != result.statistic:
-        found["result.value"] = result.statistic
     top = result.statistic_bound
     if top is not None and (not fitted or result.ties == "pessimistic"):
         found["result.statistic_bound"] = None
     elif top is not None and result.status not in KEEPING and not is_closed(result.statistic - top, top):
         found["result.statistic_bound"] = f"at least {result.statistic:.12g}"
-    if result.solver not in (asked, "file"):
-        found["result.solver"] = asked
-    idle = {
-        "none": set(RUN) - {"start_value"},
-        "search": set(RUN) - {"start_value", "nodes"},
-        "file": {"start_value", "start_accepted"},
-    }
-    unused = idle.get(str(result.solver), ()) if fitted else RUN
+    return found
+
+
+def _impossible_run(result: Result, fitted: bool) -> dict[str, Any]:
+    """Of the figures of a program, a search and the start."""
+    found: dict[str, Any] = {}
+    if fitted and result.claims_too_much:
+        found["result.program_value"] = "not above the bound"
+    if fitted and result.fell_behind:
+        found["result.program_value"] = f"at least the start's {result.start_value:.12g}"
+    if fitted and result.start_value is not None and not is_closed(result.start_value - result.value, result.value):
+        found["result.start_value"] = "not above the value"
+    unused = IDLE.get(str(result.solver), ()) if fitted else RUN
     usual = {each.name: each.default for each in fields(Result) if each.name in unused}
     found |= {f"result.{name}": value for name, value in usual.items() if getattr(result, name) != value}
     if fitted and result.solver == "none" and result.start_value != result.value:
         found["result.start_value"] = result.value
-    if named is not None and doc.settings.get("opaque_first_stage") != named:
-        found["settings.opaque_first_stage"] = named
     return found
 
 
