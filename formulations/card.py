@@ -388,27 +388,32 @@ def _add_questions(model: pyo.ConcreteModel, card: Card, n: int) -> None:
     """The rows on how many questions are asked, of all, of some and of columns."""
     if not card.size >= 1:
         raise FormulationError(f"size is {card.size}; a card asks at least one question.")
-
-    def asked(questions: Iterable[int], factor: float = 1) -> list[Term]:
-        return [(factor, side[j]) for j in questions for side in (model.u, model.d) if j in side]
-
-    model.most_questions = pyo.Constraint(expr=linear(*asked(range(n))) <= card.size)
-    model.some_question = pyo.Constraint(expr=linear(*asked(range(n))) >= 1)
+    model.most_questions = pyo.Constraint(expr=linear(*_asked(model, range(n))) <= card.size)
+    model.some_question = pyo.Constraint(expr=linear(*_asked(model, range(n))) >= 1)
     needs = [(None if of is None else _known(of, n), _known(own, n)) for of, own in card.needs]
     model.needed = family(
-        ((r, j), linear(*asked([j] if of else [], -1), *asked(own)) >= (0 if of else 1))
+        ((r, j), linear(*_asked(model, [j] if of else [], -1), *_asked(model, own)) >= (0 if of else 1))
         for r, (of, own) in enumerate(needs)
         for j in of or [0]
     )
-    model.apart = family(((j, i), linear(*asked(_known((j, i), n))) <= 1) for j, i in card.apart)
+    model.apart = family(((j, i), linear(*_asked(model, _known((j, i), n))) <= 1) for j, i in card.apart)
     names = np.arange(n) if card.columns is None else np.asarray(card.columns)
     if names.shape != (n,):
         raise FormulationError(f"columns has shape {names.shape}; give one entry for each of {n} questions.")
-    columns = [np.flatnonzero(names == one).tolist() for one in np.unique(names)]
+    _add_columns(model, card, [np.flatnonzero(names == one).tolist() for one in np.unique(names)])
+
+
+def _asked(model: pyo.ConcreteModel, questions: Iterable[int], factor: float = 1) -> list[Term]:
+    """How many of the questions are asked, with either sign, times the factor."""
+    return [(factor, side[j]) for j in questions for side in (model.u, model.d) if j in side]
+
+
+def _add_columns(model: pyo.ConcreteModel, card: Card, columns: list[list[int]]) -> None:
+    """The rows on how many columns are asked of, and how many questions of one; each column is its questions."""
     if card.max_columns is not None and card.max_columns < len(columns):
         model.f = f = pyo.Var(range(len(columns)), domain=pyo.Binary)
         model.column_asked = family(
-            ((c, j), linear(*asked([j]), (-1, f[c])) <= 0) for c, own in enumerate(columns) for j in own
+            ((c, j), linear(*_asked(model, [j]), (-1, f[c])) <= 0) for c, own in enumerate(columns) for j in own
         )
         model.most_columns = pyo.Constraint(expr=linear(*((1, f[c]) for c in f)) <= card.max_columns)
     if card.one_per_column == "monotone":
@@ -420,7 +425,9 @@ def _add_questions(model: pyo.ConcreteModel, card: Card, n: int) -> None:
             if i != j and j in model.u and i in model.d
         )
     elif card.one_per_column:
-        model.one_of_column = family((c, linear(*asked(own)) <= 1) for c, own in enumerate(columns) if len(own) > 1)
+        model.one_of_column = family(
+            (c, linear(*_asked(model, own)) <= 1) for c, own in enumerate(columns) if len(own) > 1
+        )
 
 
 def _known(questions: Iterable[int], n: int) -> list[int]:

@@ -3,6 +3,7 @@
 import gc
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from pyomo.network import Port
 from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 from scipy import sparse
 
+from formulations.data import Floats
 from formulations.errors import FormulationError
 from formulations.program import COST, LONGEST_NAME, Program
 
@@ -61,6 +63,53 @@ def compile_model(model: pyo.ConcreteModel) -> Program:
         Naming what is no part of a linear program, or what has no number: another kind of component or domain, a
         variable outside the active blocks of the model, a term that is not linear, an unset parameter.
     """
+    objective = _objective_of(model)
+    info = getattr(model, "rerank_info", None)
+    short: Mapping[str, str] = info.short if info is not None else {}
+    own, variables = _own_variables(model), variables_of(model)
+    # Fixed and unused variables are no columns of the standard form; here they keep their place, so that
+    # every weight has a column in every program.
+    position = {id(data): j for j, data in enumerate(variables)}
+    form = _standard_form(model, own, position, len(variables))
+    whole = np.fromiter(map(_whole, variables), np.bool_, len(variables))
+    bounds = np.array(list(map(_bounds, variables, whole)), dtype=np.float64).reshape(-1, 2)
+    weights = _weights_of(model, position)
+    _check_finite(form, objective)
+    titles = {COST: str(objective.name)}
+    columns = _names(variables, short, "x", titles)
+    rows = _names(form.rows, short, "c", titles)
+    return Program(
+        name=str(model.name),
+        cost=form.cost,
+        constant=form.constant,
+        matrix=form.matrix,
+        row_lower=np.where(form.kind <= 0, form.side, -np.inf),
+        row_upper=np.where(form.kind >= 0, form.side, np.inf),
+        lower=bounds[:, 0],
+        upper=bounds[:, 1],
+        integer=whole,
+        columns=columns,
+        rows=rows,
+        weights=np.array(weights, dtype=np.intp),
+        minimises=objective.sense == ObjectiveSense.minimize,
+        titles=titles,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Form:
+    """Pyomo's standard form of a model, its columns those of the program."""
+
+    cost: Floats
+    constant: float
+    matrix: sparse.csr_array
+    side: Floats  # right-hand side of each row
+    kind: NDArray[np.int8]  # -1 where that is its upper end, 1 where it is the lower one, 0 for an equality
+    rows: list[Any]  # the constraint of each row
+
+
+def _objective_of(model: Any) -> Any:
+    """The objective of a model that holds nothing but what a linear program may hold."""
     if not hasattr(model, "component_objects"):
         raise FormulationError(f"model is a {type(model).__name__}; give a ConcreteModel of Pyomo.")
     for component in model.component_objects(active=True):
@@ -73,9 +122,11 @@ def compile_model(model: pyo.ConcreteModel) -> Program:
     objectives = list(model.component_data_objects(pyo.Objective, active=True))
     if len(objectives) != 1:
         raise FormulationError(f"The model has {len(objectives)} active objectives; a program has exactly one.")
-    info = getattr(model, "rerank_info", None)
-    short: Mapping[str, str] = info.short if info is not None else {}
-    own, variables = _own_variables(model), variables_of(model)
+    return objectives[0]
+
+
+def _standard_form(model: Any, own: Iterable[Any], position: Mapping[int, int], n_columns: int) -> _Form:
+    """The rows and the objective; ``own`` are the variables of this package, ``position`` the columns by variable."""
     try:
         with _unfixed(own):
             form = LinearStandardFormCompiler().write(model, mixed_form=True, set_sense=ObjectiveSense.maximize)
@@ -83,9 +134,6 @@ def compile_model(model: pyo.ConcreteModel) -> Program:
         constant, side = float(form.c_offset[0]), np.asarray(form.rhs, dtype=np.float64)
     except (PyomoException, ValueError, TypeError) as error:
         raise FormulationError(f"The model is no linear program: {_sentence(error)}.") from error
-    # Fixed and unused variables are no columns of the standard form; here they keep their place, so that
-    # every weight has a column in every program.
-    position = {id(data): j for j, data in enumerate(variables)}
     for data in form.columns:
         if id(data) not in position:
             raise FormulationError(
@@ -93,47 +141,35 @@ def compile_model(model: pyo.ConcreteModel) -> Program:
                 "activate its block, or fix it."
             )
     order = np.fromiter((position[id(data)] for data in form.columns), np.intp, len(form.columns))
-    matrix = _spread(form.A, order, len(variables))
-    cost = _spread(form.c, order, len(variables)).toarray().ravel()
     kind = np.fromiter((row.bound_type for row in form.rows), np.int8, len(form.rows))
-    side = side.reshape(kind.size)
-    whole = np.fromiter(map(_whole, variables), np.bool_, len(variables))
-    bounds = np.array(list(map(_bounds, variables, whole)), dtype=np.float64).reshape(-1, 2)
+    return _Form(
+        cost=_spread(form.c, order, n_columns).toarray().ravel(),
+        constant=constant,
+        matrix=_spread(form.A, order, n_columns),
+        side=side.reshape(kind.size),
+        kind=kind,
+        rows=[row.constraint for row in form.rows],
+    )
+
+
+def _weights_of(model: pyo.ConcreteModel, position: Mapping[int, int]) -> list[int]:
+    """The columns of the variables ``w``; none in a model of others, where another component may have that name."""
     named: Any = getattr(model, "w", None)
-    # A component of another kind may have that name in a model of others.
     weights = list(named.values()) if getattr(named, "ctype", None) is pyo.Var else []
     for data in weights:
         if id(data) not in position:
             raise FormulationError(
                 f"The weight {data.name!r} is on no active block of the model; add or activate its block."
             )
-    objective = objectives[0]
-    if not (np.isfinite(cost).all() and np.isfinite(constant)):
+    return [position[id(data)] for data in weights]
+
+
+def _check_finite(form: _Form, objective: Any) -> None:
+    if not (np.isfinite(form.cost).all() and np.isfinite(form.constant)):
         raise FormulationError(f"The objective {objective.name!r} holds a number that is not finite.")
-    broken = np.flatnonzero(~np.isfinite(side) | ~np.isfinite(matrix.sum(axis=1)))
+    broken = np.flatnonzero(~np.isfinite(form.side) | ~np.isfinite(form.matrix.sum(axis=1)))
     if broken.size:
-        row = form.rows[broken[0]].constraint
-        raise FormulationError(f"The row {row.name!r} holds a number that is not finite.")
-    minimises = objective.sense == ObjectiveSense.minimize
-    titles = {COST: str(objective.name)}
-    columns = _names(variables, short, "x", titles)
-    rows = _names([row.constraint for row in form.rows], short, "c", titles)
-    return Program(
-        name=str(model.name),
-        cost=cost,
-        constant=constant,
-        matrix=matrix,
-        row_lower=np.where(kind <= 0, side, -np.inf),
-        row_upper=np.where(kind >= 0, side, np.inf),
-        lower=bounds[:, 0],
-        upper=bounds[:, 1],
-        integer=whole,
-        columns=columns,
-        rows=rows,
-        weights=np.array([position[id(data)] for data in weights], dtype=np.intp),
-        minimises=minimises,
-        titles=titles,
-    )
+        raise FormulationError(f"The row {form.rows[broken[0]].name!r} holds a number that is not finite.")
 
 
 def variables_of(model: pyo.ConcreteModel) -> list[Any]:

@@ -224,29 +224,12 @@ def the_list(found: Ranked) -> Section:
     """The first rows, with the cut, and what moved each of them."""
     import numpy as np
 
-    from rerank.ranks.lists import rows_by_list
-
-    est, table, places, before, depth = found.est, found.table, found.places, found.before, found.depth
+    est, table, depth = found.est, found.table, found.depth
     n_shown = min(SHOWN if depth is None else depth + 5, MOST_ROWS)
-    order: list[int] = []
-    for _, rows_of_list in rows_by_list(table.qid, len(table)):
-        order += rows_of_list[places[rows_of_list].argsort()][:n_shown].tolist()
-    order = order[:MOST_ROWS]
+    order = _first_rows(found, n_shown)
     rows = est.state_.columns.rows(table.X)
     why = est.state_.reasons(rows, table.qid, np.array(order, dtype=np.intp))
-    columns: dict[str, tuple[str, list[Any]]] = {}
-    if table.qid is not None:
-        columns["list"] = ("left", [table.qid[row] for row in order])
-    columns["place"] = ("right", [int(places[row]) for row in order])
-    columns["row" if table.ids is None else "id"] = ("left", order if table.ids is None else [*table.ids[order]])
-    largest = max(abs(one.score) for one in why)
-    digits = 4 if largest == 0 else min(max(3 - floor(log10(largest)), 0), 9)
-    columns["score"] = ("right", [f"{one.score:.{digits}f}" for one in why])
-    if before is not None and est.reranks_:
-        columns["before"] = ("right", [int(before[row]) for row in order])
-    if table.y is not None:
-        labels = ["" if one <= 0 else "yes" if one == 1 else f"grade {one:g}" for one in table.y[order]]
-        columns["relevant"] = ("left", labels)
+    columns = _about_rows(found, order, why)
     named = any(one.columns for one in why)
     if named:
         columns["moved most by" if est.reranks_ else "score most due to"] = ("left", [_told(one) for one in why])
@@ -256,10 +239,39 @@ def the_list(found: Ranked) -> Section:
     told = [f"The {which} {len(order)} of {len(table):,} rows."]
     if depth is not None and table.qid is None and len(order) > depth:
         told.append(f"The line is under place {depth}.")
-    if before is not None and est.reranks_:
+    if "before" in columns:
         told.append("Before is the place in the first stage's list.")
     told.append(_meaning(found) if named else "The score is no sum over columns, so no column is named.")
     return ("The list", [shown, text(*told, small=True)])
+
+
+def _first_rows(found: Ranked, n_shown: int) -> list[int]:
+    """The best rows of each list, best first, list by list."""
+    from rerank.ranks.lists import rows_by_list
+
+    order: list[int] = []
+    for _, rows_of_list in rows_by_list(found.table.qid, len(found.table)):
+        order += rows_of_list[found.places[rows_of_list].argsort()][:n_shown].tolist()
+    return order[:MOST_ROWS]
+
+
+def _about_rows(found: Ranked, order: list[int], why: list[Reason]) -> dict[str, tuple[str, list[Any]]]:
+    """Columns of the table of these rows by their heads: the side on which each stands, and its cells."""
+    table, before = found.table, found.before
+    columns: dict[str, tuple[str, list[Any]]] = {}
+    if table.qid is not None:
+        columns["list"] = ("left", [table.qid[row] for row in order])
+    columns["place"] = ("right", [int(found.places[row]) for row in order])
+    columns["row" if table.ids is None else "id"] = ("left", order if table.ids is None else [*table.ids[order]])
+    largest = max(abs(one.score) for one in why)
+    digits = 4 if largest == 0 else min(max(3 - floor(log10(largest)), 0), 9)
+    columns["score"] = ("right", [f"{one.score:.{digits}f}" for one in why])
+    if before is not None and found.est.reranks_:
+        columns["before"] = ("right", [int(before[row]) for row in order])
+    if table.y is not None:
+        labels = ["" if one <= 0 else "yes" if one == 1 else f"grade {one:g}" for one in table.y[order]]
+        columns["relevant"] = ("left", labels)
+    return columns
 
 
 def _meaning(found: Ranked) -> str:

@@ -90,17 +90,22 @@ def rank(
     if as_json:
         answer({"rows": shown, "n_rows": len(table), "n_lists": len(lists)})
     elif output is None:
-        from rerank.io.page import Cells, as_text
-
-        names_shown = [*([] if table.qid is None else ["list"]), "place", "id", "score"]
-        cells = [[f"{row[name]:.6g}" if name == "score" else row[name] for name in names_shown] for row in shown]
-        numbered = "row" if table.ids is not None else "row from 0"
-        sides = ["left" if name in ("list", "id") else "right" for name in names_shown]
-        tell(as_text([Cells([[numbered if name == "id" else name for name in names_shown], *cells], sides)]))
-        if len(shown) < len(table):
-            tell(f"{len(shown)} of {len(table)} rows; --top 0 prints all.")
+        _print(table, shown)
     if plot is not None:
         write_picture(plot, lambda: list_drawn(est, table, top or len(table)))
+
+
+def _print(table: Table, shown: list[dict[str, Any]]) -> None:
+    """The first rows of each list, in columns."""
+    from rerank.io.page import Cells, as_text
+
+    names = [*([] if table.qid is None else ["list"]), "place", "id", "score"]
+    cells = [[f"{row[name]:.6g}" if name == "score" else row[name] for name in names] for row in shown]
+    numbered = "row" if table.ids is not None else "row from 0"
+    sides = ["left" if name in ("list", "id") else "right" for name in names]
+    tell(as_text([Cells([[numbered if name == "id" else name for name in names], *cells], sides)]))
+    if len(shown) < len(table):
+        tell(f"{len(shown)} of {len(table)} rows; --top 0 prints all.")
 
 
 def _write(path: Path, table: Any, names: Any, scores: Any, places: Any, raw: bool) -> None:

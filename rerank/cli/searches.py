@@ -133,7 +133,6 @@ def fuse(
     Leads are those over reciprocal rank fusion (RRF).
     """
     from rerank.cli.pictures import check_picture, write_picture
-    from rerank.io import write_run
     from rerank.io.paths import check_outputs
 
     runs, qrels = runs_and_qrels(files, run, qrels, judged=False)
@@ -154,7 +153,6 @@ def fuse(
         return
     from rerank.reranker.fusion.estimator import ScoreFusion
     from rerank.reranker.fusion.exports import export as snippet_of
-    from rerank.reranker.fusion.model import save
 
     chosen = parameters(FusionOptions, given)
     if chosen.get("cv", 5) is None and plot is not None:
@@ -167,22 +165,15 @@ def fuse(
     limit = "without a limit" if est.time_limit is None else f"at most {est.time_limit:g} s"
     say(f"Fusing {len(runs)} runs for {est.stat}, {limit} ...")
     est.fit(runs, qrels, kinds)
-    fused = est.model_
-    snippet = None if export is None else snippet_of(fused, export)
-    joined = None if out is None else fused.joined(runs)
-    writing = Outputs()
-    writing.file("model", model, lambda path: save(fused, path))
-    if joined is not None:
-        scores = fused.scores(joined, kinds)
-        writing.file("out", out, lambda path: write_run(path, joined.qid, joined.docid, scores))
-    writing.file("audit", audit, lambda folder: _audited(est, folder))
+    snippet = None if export is None else snippet_of(est.model_, export)
+    writing = _written(est, runs, kinds, {"model": model, "out": out, "audit": audit})
     with writing.one():
         if as_json:
             for note in est.notes_:
                 say(note)
             written = dict.fromkeys(("model", "out", "audit")) | writing.written
             more = {"nulls": est.nulls_, "alone": est.runs_, **written, "export": snippet}
-            answer({**_described(fused), **fused.about, **more})
+            answer({**_described(est.model_), **est.model_.about, **more})
         else:
             tell(str(est) if snippet is None else f"{est}\n\n{snippet}")
     writing.file("plot", plot, lambda path: write_picture(path, est.plot))
@@ -193,6 +184,21 @@ def fuse(
             write_picture(plot_alpha, curve.plot)
     writing.check()
     raise typer.Exit(exit_code(est.result_, est.evidence_ is not None and est.evidence_.guarded))
+
+
+def _written(est: ScoreFusion, runs: Any, kinds: Path | None, paths: dict[str, Path | None]) -> Outputs:
+    """The files that are asked for, but pictures."""
+    from rerank.io import write_run
+    from rerank.reranker.fusion.model import save
+
+    fused, writing = est.model_, Outputs()
+    joined = None if paths["out"] is None else fused.joined(runs)
+    writing.file("model", paths["model"], lambda path: save(fused, path))
+    if joined is not None:
+        scores = fused.scores(joined, kinds)
+        writing.file("out", paths["out"], lambda path: write_run(path, joined.qid, joined.docid, scores))
+    writing.file("audit", paths["audit"], lambda folder: _audited(est, folder))
+    return writing
 
 
 def _audited(est: ScoreFusion, folder: Path) -> bool:

@@ -18,6 +18,7 @@ from rerank.io.bounded import MAX_TEXT
 from rerank.io.columns import COMPLETE, Kind
 from rerank.io.labels import TwoLabels
 from rerank.problem import Margin, digest
+from rerank.problem.lists import Indices
 from rerank.reranker.columns import Columns
 from rerank.reranker.describe import Result
 from rerank.reranker.evidence import evidence_of
@@ -39,10 +40,6 @@ OPTIONAL = ("pyomo", "matplotlib", "pandas", "polars", "pyarrow", "lightgbm", "x
 TABLE = "table"  # entries of the task below this name are the state of a first stage that learned from a table as it is
 
 _SQUARES = ("centre", "scale", "square_of")  # lists of squares that may be empty, and then have no entry
-SAME = ("features", "low", "high", "weights", "prior_scores", "data_sha256")
-ASKED = ("n_candidates", "epsilon", "C", "max_features", "gain", "random_state")
-"""Fields of a document that are those of a state, and those that are parameters."""
-
 FASTEST = 1e9  # boxes and nodes that no machine explores in a second
 UNFITTED = KEEPING[1:]  # statuses of a fit without weights
 
@@ -59,39 +56,30 @@ _SEVERAL: dict[Any, tuple[Any, Any]] = {  # holder in JSON, and the type of what
 
 def document(state: FittedState) -> ModelDocument:
     """The fitted state as a model document."""
-    stage, options, labels = state.first_stage, state.task.given, state.labels
-    squares = state.columns.squares
-    if state.columns.transformer is not squares:
+    stage, statistic = state.first_stage, state.task.quoted
+    if state.columns.transformer is not state.columns.squares:
         raise NotSupportedError(
             "A model whose columns are made by a transformer, other than rerank.scorers.Squares, cannot be written to "
             "a file; transform the table first, and fit on what comes out."
         )
-    own, opaque = (stage, None) if stage is None or stage.coef is not None else (None, stage)
-    statistic, coefficients = state.task.quoted, None
+    own = stage if stage is not None and stage.coef is not None else None
     if isinstance(statistic, Custom) and callable(statistic.a):
         raise NotSupportedError(
             "A statistic made of a function cannot be written to a file; give its coefficients a_1..a_n instead."
         )
-    if isinstance(statistic, Custom):
-        coefficients = np.array(statistic.a)
-    table = None if opaque is None else of_tables(opaque.estimator)
     chosen = state.columns.chosen
     signs = state.task.signs[np.searchsorted(chosen, state.features)].astype(np.intp)
-    positive = options["positive"] if isinstance(options["positive"], bool) else "signs"
-    if signs.size:  # one value for all used columns, or a sign for each
-        positive = bool(signs[0]) if np.all(signs == signs[0]) and signs[0] >= 0 else "signs"
-    result, sha256 = result_to_flat(state.result), state.data_sha256  # None if no column varies
-    if state.result.certificate is not None:
-        sha256 = str(state.result.certificate.data_sha256)
-    else:
-        sha256 = sha256 if state.problem is None else digest(state.problem)
-        result |= {f"certificate.{name}": value for name, value in state.certificate.items()}
+    certificate = {f"certificate.{name}": value for name, value in state.certificate.items()}
     return ModelDocument(
-        statistic=statistic.name if coefficients is None else None,
-        coefficients=coefficients,
+        statistic=None if isinstance(statistic, Custom) else statistic.name,
+        coefficients=np.array(statistic.a) if isinstance(statistic, Custom) else None,
         feature_names=state.columns.inputs,
         reranked=None if chosen.size == len(state.columns.names) else chosen,
-        **{name: getattr(state, name) for name in ("features", "low", "high", "prior_scores", "n_candidates")},
+        features=state.features,
+        low=state.low,
+        high=state.high,
+        prior_scores=state.prior_scores,
+        n_candidates=state.n_candidates,
         weights=state.weights if state.weights.size == state.low.size else np.zeros(state.low.size),
         epsilon=Margin(state.result.epsilon),
         gain=state.task.gain,
@@ -102,29 +90,47 @@ def document(state: FittedState) -> ModelDocument:
         first_stage_coef=None if own is None else own.coef,
         first_stage_intercept=None if own is None else own.intercept,
         threshold=state.threshold if math.isfinite(state.threshold) else None,
-        result=result,
-        settings={
-            **{name: options[name] for name in KEPT},
-            "positive": positive,
-            **({"quota": "\n".join(map(str, state.task.quotas))} if state.task.quotas else {}),
-            "reranks": bool(state.reranks),
-            "opaque_first_stage": None if opaque is None else opaque.name,
-            **({} if opaque is None else {"prior_centre": opaque.centre, "prior_scale": opaque.scale}),
-            "weighted_lists": state.weighted_lists,
-            **({} if state.task.normalise is None else {"normalise": state.task.normalise}),
-            **{f"constraint.{number}": text for number, text in enumerate(state.task.constraints)},
-            **({} if table is None else flattened(table.to_dict(), TABLE)),
-            **({} if squares is None else flattened(squares.to_dict(), SQUARES)),
-            **({} if labels is None else {"label_negative": labels.negative, "label_positive": labels.positive}),
-            **({} if state.classes is None else state.classes.to_flat()),
-            "named_features": state.columns.frame,
-            **({"qid_column": state.columns.lists} if state.columns.lists else {}),
-            **state.columns_read,
-        },
+        result=result_to_flat(state.result) | ({} if state.result.certificate is not None else certificate),
+        settings=_settings(state, signs),
         versions=versions(),
-        data_sha256=sha256,
+        data_sha256=_digest_of(state),
         random_state=state.task.seed,
     )
+
+
+def _settings(state: FittedState, signs: Indices) -> dict[str, Any]:
+    """The entries of a document that the schema does not name; ``signs`` are those of the used columns."""
+    task, stage, labels, squares = state.task, state.first_stage, state.labels, state.columns.squares
+    positive = task.given["positive"] if isinstance(task.given["positive"], bool) else "signs"
+    if signs.size:  # one value for all used columns, or a sign for each
+        positive = bool(signs[0]) if np.all(signs == signs[0]) and signs[0] >= 0 else "signs"
+    opaque = stage if stage is not None and stage.coef is None else None
+    table = None if opaque is None else of_tables(opaque.estimator)
+    return {
+        **{name: task.given[name] for name in KEPT},
+        "positive": positive,
+        **({"quota": "\n".join(map(str, task.quotas))} if task.quotas else {}),
+        "reranks": bool(state.reranks),
+        "opaque_first_stage": None if opaque is None else opaque.name,
+        **({} if opaque is None else {"prior_centre": opaque.centre, "prior_scale": opaque.scale}),
+        "weighted_lists": state.weighted_lists,
+        **({} if task.normalise is None else {"normalise": task.normalise}),
+        **{f"constraint.{number}": text for number, text in enumerate(task.constraints)},
+        **({} if table is None else flattened(table.to_dict(), TABLE)),
+        **({} if squares is None else flattened(squares.to_dict(), SQUARES)),
+        **({} if labels is None else {"label_negative": labels.negative, "label_positive": labels.positive}),
+        **({} if state.classes is None else state.classes.to_flat()),
+        "named_features": state.columns.frame,
+        **({"qid_column": state.columns.lists} if state.columns.lists else {}),
+        **state.columns_read,
+    }
+
+
+def _digest_of(state: FittedState) -> str | None:
+    """The digest of the data of the fit; None if no column varies."""
+    if state.result.certificate is not None:
+        return str(state.result.certificate.data_sha256)
+    return state.data_sha256 if state.problem is None else digest(state.problem)
 
 
 def versions(names: Sequence[str] = ("exact-rerank", *NUMBERS)) -> dict[str, str]:
@@ -202,7 +208,10 @@ def result_of(doc: ModelDocument) -> Result:
     try:
         result = Result(
             **body,
-            **{name: getattr(doc, name) for name in ("weights", "gain", "epsilon", "C")},
+            weights=doc.weights,
+            gain=doc.gain,
+            epsilon=doc.epsilon,
+            C=doc.C,
             statistic_name=quoted.name,
             fitted_name=statistic_of(doc).name,
             certificate=_certificate(certificate),
@@ -285,7 +294,12 @@ def state_of(doc: ModelDocument, first_stage: Any = None, where: str = "the mode
         if stage is not None and opaque is None and stage.estimator is not None:
             first_stage = asked_as(stage)
         options = {
-            **{name: getattr(doc, name) for name in ASKED},
+            "n_candidates": doc.n_candidates,
+            "epsilon": doc.epsilon,
+            "C": doc.C,
+            "max_features": doc.max_features,
+            "gain": doc.gain,
+            "random_state": doc.random_state,
             "stat": doc.statistic if doc.coefficients is None else np.array(doc.coefficients),
             "first_stage": doc.first_stage or first_stage,
             "positive": positive,
@@ -298,7 +312,12 @@ def state_of(doc: ModelDocument, first_stage: Any = None, where: str = "the mode
         pair = [doc.settings[name] for name in ("label_negative", "label_positive") if name in doc.settings]
         labels = TwoLabels(*pair) if len(pair) == 2 else None
         return FittedState(
-            **{name: getattr(doc, name) for name in SAME},
+            features=doc.features,
+            low=doc.low,
+            high=doc.high,
+            weights=doc.weights,
+            prior_scores=doc.prior_scores,
+            data_sha256=doc.data_sha256,
             task=task_of(options, columns.chosen.size),
             columns=columns,
             named=True,
