@@ -82,7 +82,6 @@ OPEN: set[str] = {
     "functions_too_large: rerank.reranker.fusion.estimator.fit",
     "functions_too_large: rerank.reranker.fusion.model._checked",
     "functions_too_large: rerank.reranker.selection.reranker_cv._fit_on",
-    "functions_too_large: rerank.search.boxes.vertices.largest",
 }
 
 # Each row: these modules, and what they must not reach by any path of imports, with the reason.

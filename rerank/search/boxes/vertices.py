@@ -27,7 +27,7 @@ from rerank.search.boxes.listing import grid_of, vertices
 from rerank.search.boxes.nodes import NodeBatch
 from rerank.search.boxes.open import OpenBoxes
 from rerank.search.domain import Domain
-from rerank.search.quotas import ExactQuotas
+from rerank.search.quotas import ExactQuotas, QuotasInBox
 from rerank.search.rows.choice import last_hit, number_of_pairs
 from rerank.search.rows.lines import RowLines
 from rerank.search.sizes import OutOfTimeError
@@ -42,6 +42,20 @@ MOST_CELLS = 4_000  # of one box
 MOST_PAIRS = 2_000  # undecided in a box
 MOST_NEAR = 200_000  # of the rows that can matter; a box with more stays open, a point with more loses those in doubt
 SMALLEST = 2.0**-30  # half-width below which a coordinate is not split
+
+
+@dataclass(frozen=True, eq=False)
+class _Box:
+    """A box of a support, and what is undecided in it."""
+
+    features: Indices
+    centre: Floats
+    half: Floats
+    sure: NDArray[np.bool_]  # whether all of the box wins a pair
+    undecided: Indices  # pairs
+    alike: dict[Point, list[int]]  # the same by their difference: on few features many pairs have one
+    walls: list[Plane]  # the rows on the weights
+    asked: QuotasInBox | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,58 +124,63 @@ class Exact:
             return -np.inf, []
         D = t.pairs[features]
         middle, radius = centre @ D - t.epsilon, half @ np.abs(D) + t.tolerance
-        open_ = np.flatnonzero(np.abs(middle) <= radius)
-        free = np.flatnonzero(half > 0)
-        if open_.size > MOST_PAIRS:
+        undecided = np.flatnonzero(np.abs(middle) <= radius)
+        if undecided.size > MOST_PAIRS:
             return None
-        alike: dict[Point, list[int]] = {}  # on few features many pairs are the same
-        for p in open_:
+        alike: dict[Point, list[int]] = {}
+        for p in undecided:
             alike.setdefault(tuple(self._entry(int(p), j) for j in features), []).append(int(p))
-        plain = t.linear and not (self.walls or self.problem.by_sum or asked)
-        if plain and (listed := self._on_grid(alike, features, centre, half, middle > radius)) is not None:
+        walls = [(tuple(row[j] for j in features), side) for row, side in self.walls]
+        box = _Box(features, centre, half, middle > radius, undecided, alike, walls, asked)
+        plain = t.linear and not (walls or self.problem.by_sum or asked)
+        if plain and (listed := self._on_grid(box)) is not None:
             return listed
-        if comb(len(alike) + len(self.walls) + 2 * free.size, free.size) > MOST_VERTICES:
+        points = self._points(box)
+        return None if points is None else self._best_of(box, points)
+
+    def _points(self, box: _Box) -> list[list[Fraction]] | None:
+        """Points of a box among which are those of largest value; None if there are too many, or the time is up."""
+        free = np.flatnonzero(box.half > 0)
+        if comb(len(box.alike) + len(box.walls) + 2 * free.size, free.size) > MOST_VERTICES:
             return None
-        stop = current()
-        walls = [([row[j] for j in features], side) for row, side in self.walls]
-        planes = [(row, self.epsilon) for row in alike] + [(tuple(row), side) for row, side in walls]
-        if asked is not None and asked.demands:
-            points = _of_cells([*planes, *((row, Fraction(0)) for row in asked.planes())], centre, half, free)
+        planes = [*((row, self.epsilon) for row in box.alike), *box.walls]
+        if box.asked is not None and box.asked.demands:
+            sides = ((row, Fraction(0)) for row in box.asked.planes())
+            points = _of_cells([*planes, *sides], box.centre, box.half, free)
         else:
-            points = _vertices(planes, centre, half, free)
-        if points is None or stop.now:
+            points = _vertices(planes, box.centre, box.half, free)
+        if points is None or current().now:
             return None
-        points = [x for x in points if all(self._score(x, row) >= side for row, side in walls)]
-        if stop.now:
-            return None
-        best = -np.inf
-        at: list[Floats] = []
+        return [x for x in points if all(self._score(x, row) >= side for row, side in box.walls)]
+
+    def _best_of(self, box: _Box, points: list[list[Fraction]]) -> tuple[float, list[Floats]] | None:
+        """The largest value of some points of a box and those that have it; None if the time is up."""
+        stop, best, at = current(), -np.inf, list[Floats]()
         seen: dict[bytes, float] = {}
         for x in points:
             if stop.now:
                 return None
-            if asked is not None and not asked.met(x):
+            if box.asked is not None and not box.asked.met(x):
                 continue
-            won = middle > radius
-            for row, same in alike.items():
+            won = box.sure.copy()
+            for row, same in box.alike.items():
                 won[same] = self._score(x, row) >= self.epsilon
-            key = won[open_].tobytes()
+            key = won[box.undecided].tobytes()
             if key not in seen:
-                seen[key] = t.value_of(won)
+                seen[key] = self.tables.value_of(won)
             if seen[key] > best:
                 best, at = seen[key], []
             if seen[key] == best:
-                w = np.zeros(t.pairs.shape[0])
-                w[features] = [float(v) for v in x]
+                w = np.zeros(self.tables.pairs.shape[0])
+                w[box.features] = [float(v) for v in x]
                 at.append(w)
         if at:
             at.append(np.mean(at, axis=0))
         return best, at
 
-    def _on_grid(
-        self, alike: dict[Point, list[int]], features: Indices, centre: Floats, half: Floats, sure: NDArray[np.bool_]
-    ) -> tuple[float, list[Floats]] | None:
+    def _on_grid(self, box: _Box) -> tuple[float, list[Floats]] | None:
         """As :meth:`largest` where the rows are small whole numbers and the ends of the box too; else None."""
+        alike, centre, half = box.alike, box.centre, box.half
         t, stop = self.tables, current()
         whole = not ((centre - half) % 1).any() and not ((centre + half) % 1).any()
         grid = grid_of([list(row) for row in alike], int(np.count_nonzero(half))) if alike and whole else None
@@ -169,7 +188,7 @@ class Exact:
             return None
         rows, unit = grid
         loss = np.array([t.loss[same].sum() for same in alike.values()])
-        top = t.total - t.loss[~sure].sum()
+        top = t.total - t.loss[~box.sure].sum()
         best, found = -np.inf, dict[bytes, list[Floats]]()
         for points, won in vertices(rows, centre, half, self.problem.epsilon.exact * unit):
             if stop.now:
@@ -180,7 +199,7 @@ class Exact:
             for i in np.flatnonzero(values == best):
                 found.setdefault(won[i].tobytes(), []).append(points[i])
         at = np.zeros((2 * len(found), t.pairs.shape[0]))
-        at[:, features] = [x for met in found.values() for x in (np.mean(met, axis=0), met[0])] or 0.0
+        at[:, box.features] = [x for met in found.values() for x in (np.mean(met, axis=0), met[0])] or 0.0
         return best, list(at)
 
 
