@@ -158,8 +158,7 @@ def build(
     model.t = t = pyo.Var(list(layout.gains), domain=pyo.Binary)
 
     def above(coefficient: float, *pairs: Pair) -> list[Term]:
-        """Terms of the open pairs; a pair that no weights win adds nothing."""
-        return [(coefficient, z[pair]) for pair in pairs if pair in z]
+        return _open_pairs(z, coefficient, pairs)
 
     model.statistic = statistic(model, t)
     # a_j = (x_ij - x_kj) / U_ik: each row is divided by its U_ik.
@@ -188,20 +187,7 @@ def build(
     model.reach_level, model.level_order = level_rows(layout.ladders, t, r, instance.options)
     rank_cuts(model, layout)
     if layout.quotas:
-        # 1 when row i stands ahead of enough others for the quota.
-        model.p = p = pyo.Var([(d, i) for d, one in enumerate(layout.quotas) for i in one.ahead], domain=pyo.Binary)
-        model.quota_place = family(
-            (
-                (d, i),
-                linear(*above(1, *((i, k) for k in one.others)), (one.room - len(one.others), p[d, i]))
-                >= -sum(layout.state[i, k] == WON for k in one.others),
-            )
-            for d, one in enumerate(layout.quotas)
-            for i in one.ahead
-        )
-        model.quota_count = family(
-            (d, linear(*((1, p[d, i]) for i in one.ahead)) >= one.wanted) for d, one in enumerate(layout.quotas)
-        )
+        _add_quotas(model, layout)
     return documented(model, PARTS)
 
 
@@ -327,6 +313,28 @@ def _quotas(instance: Instance) -> list[Ahead]:
             if wanted is not None and wanted > 0 and places - wanted < len(others)
         ]
     return found
+
+
+def _open_pairs(z: Any, coefficient: float, pairs: Iterable[Pair]) -> list[Term]:
+    """Terms of the open pairs; a pair that no weights win adds nothing."""
+    return [(coefficient, z[pair]) for pair in pairs if pair in z]
+
+
+def _add_quotas(model: pyo.ConcreteModel, layout: ResolvedRankLayout) -> None:
+    """``p`` is 1 when row i stands ahead of enough others for the quota."""
+    model.p = p = pyo.Var([(d, i) for d, one in enumerate(layout.quotas) for i in one.ahead], domain=pyo.Binary)
+    model.quota_place = family(
+        (
+            (d, i),
+            linear(*_open_pairs(model.z, 1, ((i, k) for k in one.others)), (one.room - len(one.others), p[d, i]))
+            >= -sum(layout.state[i, k] == WON for k in one.others),
+        )
+        for d, one in enumerate(layout.quotas)
+        for i in one.ahead
+    )
+    model.quota_count = family(
+        (d, linear(*((1, p[d, i]) for i in one.ahead)) >= one.wanted) for d, one in enumerate(layout.quotas)
+    )
 
 
 def _standing(i: int, rows: list[int], grades: dict[int, int], state: dict[Pair, int]) -> Standing:

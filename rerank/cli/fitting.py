@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from rerank.io import Table
     from rerank.io.columns import Kinds
+    from rerank.problem import Proof
     from rerank.reranker.estimator import Reranker
 
 FOLDS = 5  # folds of :class:`rerank.RerankerCV`
@@ -59,7 +60,6 @@ def fit(
     Held-out rows decide whether a fit may replace the first stage, unless --free. A --radius is then the one correction
     that may, and --max-features, --margin and --window hold for every option.
     """
-    from rerank.certificate.proof_file import ProofTooLargeError, save_proof
     from rerank.cli.pictures import check_picture, write_picture
     from rerank.io.page import as_text
     from rerank.io.paths import check_outputs
@@ -95,20 +95,11 @@ def fit(
         if holdout is not None:
             est.set_params(checkpoint=None, proof=False)
             why.append(held_out_gain(lambda rows: fitted(est, rows, folds, safeguard)[0], table, holdout, est))
-    outputs, record = Outputs(), None if proof is None else found.result_.proof
+    outputs = Outputs()
     written = outputs.written
     outputs.file("model", model, lambda path: save(replace(found.state_, columns_read=read), path))
     if proof is not None:
-        lacking = "the search had no part in this result"
-        try:
-            if record is not None:
-                outputs.file("proof", proof, partial(save_proof, record))
-        except ProofTooLargeError as error:
-            record, lacking = None, str(error)
-        if "proof" not in written and proof.exists():
-            say(f"{proof} is the proof of an earlier fit, not of this one.")
-        if record is None:
-            say(f"No proof was written to {proof}: {lacking.rstrip('.')}.")
+        _write_proof(outputs, proof, found.result_.proof)
     with outputs.one():
         if as_json:
             told = {"description": describe(found).to_dict(), "coef": found.state_.named_weights(), "held_out": why}
@@ -120,6 +111,22 @@ def fit(
     outputs.file("plot", plot, lambda path: write_picture(path, draw))
     outputs.check()
     raise typer.Exit(exit_code(found.result_))
+
+
+def _write_proof(outputs: Outputs, path: Path, record: Proof | None) -> None:
+    """Write the proof, or say why there is none."""
+    from rerank.certificate.proof_file import ProofTooLargeError, save_proof
+
+    lacking = "the search had no part in this result"
+    try:
+        if record is not None:
+            outputs.file("proof", path, partial(save_proof, record))
+    except ProofTooLargeError as error:
+        record, lacking = None, str(error)
+    if "proof" not in outputs.written and path.exists():
+        say(f"{path} is the proof of an earlier fit, not of this one.")
+    if record is None:
+        say(f"No proof was written to {path}: {lacking.rstrip('.')}.")
 
 
 def _kinds(texts: str | None, first_stage: str) -> Kinds | None:

@@ -153,6 +153,25 @@ def named_table(table: Table) -> Any:
     return replace(X, notes=tuple(of_kind(table.notes, MEANT)))
 
 
+READ = ("label", "qid", "id", "weight", "people")  # columns of a table that a model may need
+
+
+def _fitted(doc: ModelDocument, role: str) -> Any:
+    """The column that had a role in the table of the fit."""
+    return doc.settings.get(f"{role}_column")
+
+
+def _word_to_find(doc: ModelDocument, model: Path, positive: str | None, label: str | None) -> str | None:
+    """The label of the rows to find, where labels are words: that of the fit, if none is named."""
+    word = doc.settings.get("label_positive")
+    word = doc.settings.get("positive_label") or (word if isinstance(word, str) else None)
+    if positive is None:
+        return word if label is not None else None
+    if word not in (None, positive):
+        say(f"{model} was fitted to find {word!r}, and --positive-label asks for {positive!r}.")
+    return positive
+
+
 def read_for(
     model: Path,
     data: Path,
@@ -177,23 +196,15 @@ def read_for(
     doc = model_file.read(model)
     kinds, options, label_of_rows = kinds_of(doc), dict[str, Any](), None
     if header := column_names(data, separator(delimiter)):
-        given = {role: roles.get(role) for role in ("label", "qid", "id", "weight", "people")}
-        for role, name in given.items():
-            fitted = doc.settings.get(f"{role}_column")
-            wanted = need_label or (take_label and role != "people") or role in ("qid", "id")
-            if name is None and fitted is not None and wanted and fitted in header:
-                given[role] = fitted
+        wanted = READ if need_label else READ[:-1] if take_label else ("qid", "id")
+        given = {role: roles.get(role) for role in READ}
+        given |= {role: name for role in wanted if given[role] is None and (name := _fitted(doc, role)) in header}
         if given["id"] is None:  # what pandas calls the rows; of several columns or none they are numbered
             given["id"] = label_of_rows = label_column([name for name in header if name not in kinds])
-        word = doc.settings.get("label_positive")
-        word = doc.settings.get("positive_label") or (word if isinstance(word, str) else None)
-        if positive is None and given["label"] is not None:
-            positive = word
-        elif positive is not None and word not in (None, positive):
-            say(f"{model} was fitted to find {word!r}, and --positive-label asks for {positive!r}.")
+        positive = _word_to_find(doc, model, positive, given["label"])
         options = {**given, "features": list(kinds), "kinds": kinds}
     else:
-        options = {**columns_like(doc.feature_names), **{r: roles.get(r) for r in ("label", "qid", "id", "weight")}}
+        options = {**columns_like(doc.feature_names), **{role: roles.get(role) for role in READ[:-1]}}
     options |= {"positive": positive, "delimiter": separator(delimiter)}
     try:
         table = _read(data, need_label, **options)
