@@ -73,7 +73,6 @@ LEDGER: dict[str, int] = {
 
 # What is known to break the plan. It only shrinks: what is mended has to go from here too.
 OPEN: set[str] = {
-    "functions_too_large: rerank.reranker.evidence.evidence_of",
     "functions_too_large: rerank.reranker.first_stage.fit_first_stage",
     "functions_too_large: rerank.reranker.fusion.choice.choose",
     "functions_too_large: rerank.reranker.fusion.estimator.fit",

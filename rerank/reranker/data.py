@@ -88,8 +88,8 @@ class Data:
         """The same rows with other columns to rerank: those that ``features`` names or makes of them."""
         own = self.rows.columns
         rows = columns_of(self.rows.given, self.y, features, own.inputs)
-        same = {name: getattr(own, name) for name in ("frame", "lists", "aside", "index")}
-        rows = replace(rows, columns=replace(rows.columns, **same).called(own.inputs), there=self.rows.there)
+        made = replace(rows.columns, frame=own.frame, lists=own.lists, aside=own.aside, index=own.index)
+        rows = replace(rows, columns=made.called(own.inputs), there=self.rows.there)
         return replace(self, rows=rows, X=rows.reranked(rows.columns.chosen))
 
     @property

@@ -185,7 +185,7 @@ class Result(Solution):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values, for ``--json`` and the model file."""
-        first = {name: getattr(self, name) for name in ("value", "bound", "gap", "statistic")}
+        first = {"value": self.value, "bound": self.bound, "gap": self.gap, "statistic": self.statistic}
         last = {
             "proved": self.proved,
             "message": self.message,

@@ -287,38 +287,53 @@ def evidence_of(entries: Mapping[str, Any], statistic: str) -> Evidence | None:
     given: dict[str, Any] = {name: tuple(one) if isinstance(one, list) else one for name, one in entries.items()}
     tried = given.pop("tried", None)
     found = Evidence(**given, statistic=statistic)
+    _check(_of_options(found))
+    _check(_of_choice(found, tried))
+    return found
+
+
+def _check(rules: Mapping[str, bool]) -> None:
+    if broken := next((rule for rule, holds in rules.items() if not holds), None):
+        raise ValueError(f"held-out evidence: a rule is broken: {broken}")
+
+
+def _of_options(found: Evidence) -> dict[str, bool]:
+    """What holds of the names and figures of the options."""
     n = len(found.options) if isinstance(found.options, tuple) else 0
     sides = (found.leads, found.errors, found.values)
     rivals = found.rivals if isinstance(found.rivals, tuple) else ()
-    alone, chosen, length = found.first_stage is None, found.chosen, found.list_length
-    known = type(chosen) is int and any(k == chosen and one is not None for k, one in enumerate(found.values[:n]))
-
-    def finite(value: Any) -> bool:
-        return type(value) is float and math.isfinite(value)
-
-    rules = {
+    return {
         "each option has a name": n > 0 and all(isinstance(one, str) and one == one_line(one) for one in found.options),
         "each option has its numbers": all(isinstance(side, tuple) and len(side) == n for side in sides)
-        and all(one is None or finite(one) for side in sides for one in side),
+        and all(one is None or _is_finite(one) for side in sides for one in side),
         "errors are not negative": all(one is None or one >= 0 for one in found.errors),
-        "the first stage has a value": alone or finite(found.first_stage),
-        "an option that was tried or the first stage is chosen": known
-        or (chosen is None and (not alone or all(one is None for one in found.values))),
         "options that were only compared are marked, and none of them is chosen": len(rivals) == n
         and all(type(one) is bool for one in rivals)
-        and not any(one and k == chosen for k, one in enumerate(rivals)),
+        and not any(one and k == found.chosen for k, one in enumerate(rivals)),
+        "options that were refused were not tried": isinstance(found.refused, tuple)
+        and all(type(k) is int and k in range(n) and found.values[k] is None for k in found.refused),
+    }
+
+
+def _of_choice(found: Evidence, tried: Any) -> dict[str, bool]:
+    """What holds of the choice, and of how it was made; ``tried`` is how many options the file counts as tried."""
+    values, chosen, length = found.values[: len(found.options)], found.chosen, found.list_length
+    known = type(chosen) is int and any(k == chosen and one is not None for k, one in enumerate(values))
+    alone = found.first_stage is None
+    return {
+        "the first stage has a value": alone or _is_finite(found.first_stage),
+        "an option that was tried or the first stage is chosen": known
+        or (chosen is None and (not alone or all(one is None for one in found.values))),
         "whether the fit keeps the first stage, for lack of time, is known": type(found.fit_keeps) is bool
         and type(found.fit_late) is bool
         and found.fit_keeps >= found.fit_late,
-        "options that were refused were not tried": isinstance(found.refused, tuple)
-        and all(type(k) is int and k in range(n) and found.values[k] is None for k in found.refused),
         "options that were tried are counted": tried is None
-        or (type(tried) is int and tried == sum(one is not None for one in found.values[:n])),
+        or (type(tried) is int and tried == sum(one is not None for one in values)),
         "the safeguard is a number": type(found.safeguard) is float and not math.isnan(found.safeguard),
         "folds are counted": all(type(k) is int and k >= 0 for k in (found.folds, found.rounds)),
         "the length of lists is counted": length is None or (type(length) is int and length > 0),
     }
-    for rule, holds in rules.items():
-        if not holds:
-            raise ValueError(f"held-out evidence: a rule is broken: {rule}")
-    return found
+
+
+def _is_finite(value: Any) -> bool:
+    return type(value) is float and math.isfinite(value)

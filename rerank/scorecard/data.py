@@ -118,10 +118,16 @@ def worth_of(statistic: RankStatistic, rate: float | None, data: Data, list_weig
     pairs, others, unit = totals[:, 0] * totals[:, 1], totals[:, 1].copy(), float(data.unit)
     if rate is not None or isinstance(statistic, AUC):
         weight = np.where(pairs > 0, list_weight, 0.0)
-        limit = others * (rate or 0.0)
-        kind = AREA if rate is None else PARTIAL
-        nothing = np.zeros(1), np.zeros(len(pairs), np.int64)  # what places earn
-        return Worth(kind, unit, 0.0, _divisors(pairs, weight), others, limit, *nothing)
+        return Worth(
+            kind=AREA if rate is None else PARTIAL,
+            unit=unit,
+            constant=0.0,
+            scale=_divisors(pairs, weight),
+            others=others,
+            limit=others * (rate or 0.0),
+            earned=np.zeros(1),
+            start=np.zeros(len(pairs), np.int64),
+        )
     if statistic.weighs_hits:
         raise InputError(
             f"{statistic.name} pays a relevant row by those above it, and no bound of a card is known for such "
@@ -140,8 +146,16 @@ def worth_of(statistic: RankStatistic, rate: float | None, data: Data, list_weig
     offset, each = np.array(shown).T
     weight = np.where(each > 0, list_weight, 0.0)
     scale = _divisors(each, weight)
-    constant, places = -math.fsum(offset / scale), (np.concatenate(earned), np.array(starts[:-1]))
-    return Worth(PLACES, unit, constant, scale, others, np.zeros(len(scale)), *places)
+    return Worth(
+        kind=PLACES,
+        unit=unit,
+        constant=-math.fsum(offset / scale),
+        scale=scale,
+        others=others,
+        limit=np.zeros(len(scale)),
+        earned=np.concatenate(earned),
+        start=np.array(starts[:-1]),
+    )
 
 
 def _divisors(each: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:

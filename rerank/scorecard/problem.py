@@ -38,7 +38,16 @@ class Problem:
         most = self.limits.flagged * (relevant + other)
         rows = min(most, self.limits.rows) if self.limits.cut == kernels.TOP else most
         one = np.ones(1)
-        worth = Worth(kernels.HITS, 1.0, 0.0, one, one, np.array([rows * (1 + 1e-9)]), one, np.zeros(1, np.int64))
+        worth = Worth(
+            kind=kernels.HITS,
+            unit=1.0,
+            constant=0.0,
+            scale=one,
+            others=one,
+            limit=np.array([rows * (1 + 1e-9)]),
+            earned=one,
+            start=np.zeros(1, np.int64),
+        )
         wanted = 0.0 if self.limits.cut == kernels.NO_CUT else self.limits.sensitivity * relevant
         return worth, wanted * (1 - 1e-9)
 

@@ -297,11 +297,19 @@ def _limits(wishes: Any, data: Data, kinds: Sequence[str]) -> Limits:
         raise InputError("The constraints compare kinds of people, and none are given; pass people=.")
     if cut == NO_CUT and asked - {"auc inside"}:
         cut = FREE
-    sensitivity, flagged, gap, flagged_gap, area = (
-        found[what] + (ROUNDING if sign == "<=" else -ROUNDING) for what, sign in WANTED.items()
+    held = {what: found[what] + (ROUNDING if sign == "<=" else -ROUNDING) for what, sign in WANTED.items()}
+    return Limits(
+        cut=cut,
+        rows=top * (1.0 + ROUNDING),
+        sensitivity=held["sensitivity"],
+        flagged=held["flagged"],
+        gap_flagged=held["flagged gap"],
+        gap_sensitivity=held["sensitivity gap"],
+        area=held["auc inside"],
+        first=first,
+        quota=quota,
+        one_sign=wishes.one_per_column == "monotone",
     )
-    one_sign, most = wishes.one_per_column == "monotone", top * (1.0 + ROUNDING)
-    return Limits(cut, most, sensitivity, flagged, flagged_gap, gap, area, first, quota, one_sign)
 
 
 def _cut(cut: Any, rows: float, unit: int) -> tuple[int, float]:

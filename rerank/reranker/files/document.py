@@ -335,7 +335,8 @@ def state_of(doc: ModelDocument, first_stage: Any = None, where: str = "the mode
 
 def result_to_flat(result: Result) -> dict[str, Any]:
     """Numbers, texts, booleans and None by dotted name."""
-    new = {name for name in ("gave_up", "changed") if not getattr(result, name)}  # of which older files have no entry
+    # Older files have no entry of these.
+    new = {name for name, value in (("gave_up", result.gave_up), ("changed", result.changed)) if not value}
     body = {key: value for key, value in result.to_dict().items() if key not in _ELSEWHERE | new}
     for name, (kind, *_) in _hints(Result).items():
         if kind is float and body.get(name) is not None:

@@ -105,12 +105,14 @@ class Support:
         asked = replace(task, solver="search", presolve=True, node_limit=None, checkpoint=None, judged=False)
         found = solve(problem, asked, clock, result.weights)
         check_bound(problem, result.value, found.bound, "search")
-        more, same = found.value - result.value, {name: getattr(found, name) for name in ("nodes", "proof", "gave_up")}
-        result = replace(result, seconds=clock.report(), **same).noting(*found.notes)
+        more, seconds = found.value - result.value, clock.report()
+        result = replace(result, seconds=seconds, nodes=found.nodes, proof=found.proof, gave_up=found.gave_up)
+        result = result.noting(*found.notes)
         if not is_closed(more, result.value, summed(problem)) and found.certificate is not None:
-            figures = {name: getattr(found, name) for name in ("weights", "value", "certificate")}
             note = f"The search found weights that are worth {more:.6g} more than those of the file; they are taken."
-            result = replace(result, statistic=float(found.certificate.statistic), **figures).noting(note)
+            exact = found.certificate
+            result = replace(result, weights=found.weights, value=found.value, certificate=exact).noting(note)
+            result = replace(result, statistic=float(exact.statistic))
         bound = max(found.bound, result.value)
         if is_closed(bound - result.bound, bound, summed(problem)):
             result = replace(result, bound=bound, bound_source=found.bound_source, bound_solver=None)
@@ -384,7 +386,7 @@ def _contents(data: Any, where: str) -> tuple[FittedState, Problem, dict[str, An
     doc = document(state)
     # Anchored problems hold signs as limits, which are part of the digest.
     signed = doc.signs is None or problem.anchored or np.array_equal(doc.signs, problem.signs)
-    same = all(np.array_equal(getattr(doc, name), getattr(problem, name)) for name in ("low", "high"))
+    same = np.array_equal(doc.low, problem.low) and np.array_equal(doc.high, problem.high)
     stated, found = ((one.epsilon.text, one.C.hex()) for one in (doc, problem))
     if not (signed and same) or stated != found or doc.data_sha256 != digest(problem):
         raise InputError(f"{where} contradicts itself: its problem is not that of its model; export it again.")

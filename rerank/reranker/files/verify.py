@@ -368,9 +368,22 @@ def _of_file(findings: _Findings, problem: Problem, *_: Any) -> Solution:
         why = f"it takes {who}" if searched else "taken on the solver's word"
         names = ("result.bound", "result.bound_source", *(() if searched else ("result.bound_solver",)))
         findings.open |= dict.fromkeys(names, why)
-    given = (*RUN, "gave_up", "bound_solver", "changed", "statistic_bound")
-    record = {name: getattr(result, name) for name in given}
-    solution = Solution(**best.figures, bound=bound, bound_source=source, **record)
+    solution = Solution(
+        **best.figures,
+        bound=bound,
+        bound_source=source,
+        bound_solver=result.bound_solver,
+        program_value=result.program_value,
+        program_bound=result.program_bound,
+        formulation=result.formulation,
+        model_size=result.model_size,
+        start_value=result.start_value,
+        start_accepted=result.start_accepted,
+        nodes=result.nodes,
+        gave_up=result.gave_up,
+        changed=result.changed,
+        statistic_bound=result.statistic_bound,
+    )
     return bounded_by_ideal(problem, solution).within_bound()
 
 

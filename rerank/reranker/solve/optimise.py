@@ -121,8 +121,17 @@ def _searched(
     course = [Moment(began, -math.inf, problem.ideal)]  # what is known before the first round
     kept = None if task.judged else lambda now: course.append(Moment(began + now.seconds, now.value, now.bound))
     with clock.phase("search"), _shown(task.verbose, claimed(problem, task), kept) as show:
-        asked: dict[str, Any] = {name: getattr(task, name) for name in ("n_jobs", "proof", "node_limit", "checkpoint")}
-        found = search.solve(problem, time_limit=limit, start=start, random_state=task.seed, progress=show, **asked)
+        found = search.solve(
+            problem,
+            time_limit=limit,
+            start=start,
+            random_state=task.seed,
+            progress=show,
+            n_jobs=task.n_jobs,
+            proof=task.proof,
+            node_limit=task.node_limit,
+            checkpoint=task.checkpoint,
+        )
     clock.idle = limit is not None and (not limit or not found.begun)
     clock.cut = limit is not None and (clock.idle or clock.seconds["search"] >= limit)
     if task.verbose > 1:
@@ -142,9 +151,16 @@ def _searched(
             f"The search claims {found.value:.12g}, but its weights are worth {best.value:.12g} when recomputed "
             "exactly; please report this."
         )
-    said = {name: getattr(found, name) for name in ("bound", "start_value", "proof", "gave_up")}
-    said |= {"bound_source": "search", "nodes": int(found.nodes), "history": tuple(course)}
-    solution = Solution(**best.figures, **said)
+    solution = Solution(
+        **best.figures,
+        bound=found.bound,
+        bound_source="search",
+        start_value=found.start_value,
+        proof=found.proof,
+        gave_up=found.gave_up,
+        nodes=int(found.nodes),
+        history=tuple(course),
+    )
     limit, open_ = task.node_limit, not (found.closed or found.gave_up or found.interrupted)
     if limit is not None and open_ and solution.nodes >= limit and clock.remaining > 0:
         solution = replace(solution, gave_up=True).noting(

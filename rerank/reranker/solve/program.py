@@ -194,7 +194,11 @@ def _arguments(problem: Problem, formulation: str) -> tuple[Any, dict[str, Any]]
     ranked = {"preferences": _preferences(problem)} if formulation == "pairwise" else {"units": problem.units}
     return load(f"formulations.{formulation}"), {
         **ranked,
-        **{name: getattr(problem, name) for name in ("C", "max_features", "signs", "by_sum", "quotas")},
+        "C": problem.C,
+        "max_features": problem.max_features,
+        "signs": problem.signs,
+        "by_sum": problem.by_sum,
+        "quotas": problem.quotas,
         "epsilon": problem.epsilon.exact,
         "constant": float(constant),
         "corrections": problem.limits,

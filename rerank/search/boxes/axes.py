@@ -78,8 +78,16 @@ class Axes:
         first[key[::-1]] = np.arange(t.size)[::-1]
         met = first >= 0
         p, loss = first[met], np.bincount(key, t.loss, many)[met]
-        part = {name: getattr(t, name)[p] for name in ("slot", "span", "multiplicity", "upper", "lower")}
-        return replace(t, pairs=t.pairs[:, p], loss=loss, **part)
+        return replace(
+            t,
+            pairs=t.pairs[:, p],
+            loss=loss,
+            slot=t.slot[p],
+            span=t.span[p],
+            multiplicity=t.multiplicity[p],
+            upper=t.upper[p],
+            lower=t.lower[p],
+        )
 
     def few(self, support: int) -> bool:
         """Whether vertices of all of a support can be listed (:mod:`rerank.search.boxes.listing`)."""
