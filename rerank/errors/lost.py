@@ -6,6 +6,8 @@ from collections.abc import Callable
 from concurrent.futures import BrokenExecutor
 from typing import TypeVar
 
+from rerank.errors import SolverError
+
 Answer = TypeVar("Answer")
 Renew = Callable[[], None]
 
@@ -19,27 +21,24 @@ def lost() -> tuple[type[Exception], ...]:
     return BrokenExecutor, *(getattr(ray, name) for name in of_ray)
 
 
-class Sent:
-    """Jobs that workers do; those of a lost worker are done again by new ones, and once these are lost too, here."""
-
-    def __init__(self) -> None:
-        self.here = False  # whether workers were lost twice, and jobs stay in this process
-        self._losses = 0
-
-    def answers(self, workers: Callable[[], Answer], here: Callable[[], Answer], renew: Renew = lambda: None) -> Answer:
-        """What ``workers`` returns; after a loss ``renew`` makes new workers, and ``here`` does the jobs without."""
-        while not self.here:
-            try:
-                return workers()
-            except lost() as error:
-                self._losses += 1
-                self.here = self._losses > 1
-                by = "in this process" if self.here else "by new ones"
-                warnings.warn(
-                    f"Workers were lost ({type(error).__name__}), killed or out of memory; their jobs are done again "
-                    f"{by}, with the same result. Ask for fewer workers if memory ended.",
-                    RuntimeWarning,
-                    stacklevel=3,
-                )
-                renew()
-        return here()
+def answers(workers: Callable[[], Answer], renew: Renew = lambda: None) -> Answer:
+    """What ``workers`` returns; after a loss ``renew`` makes new workers, which do the jobs again. Jobs whose workers
+    are lost twice are not done in this process: what ended these would end it, too.
+    """
+    try:
+        return workers()
+    except lost() as error:
+        warnings.warn(
+            f"Workers were lost ({type(error).__name__}), killed or out of memory; their jobs are done again by new "
+            "ones, with the same result. Ask for fewer workers if memory ended.",
+            RuntimeWarning,
+            stacklevel=3,
+        )
+    renew()
+    try:
+        return workers()
+    except lost() as error:
+        raise SolverError(
+            f"The workers of the same jobs were lost twice ({type(error).__name__}), killed or out of memory; ask for "
+            "fewer workers, or for none (n_jobs=1)."
+        ) from error

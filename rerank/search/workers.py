@@ -18,7 +18,7 @@ from contextlib import ExitStack
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any
 
-from rerank.errors.lost import Sent
+from rerank.errors.lost import answers
 from rerank.errors.stops import current
 
 if TYPE_CHECKING:
@@ -40,7 +40,6 @@ class Workers:
         self._stack = ExitStack()
         self._threads: ThreadPoolExecutor | None = None
         self._joblib: Parallel | None = None
-        self._jobs = Sent()
         self._configured: int | None = None
         self._started = False
         self._sent: dict[int, tuple[Any, Any]] | None = None  # on Ray: what was put into the store, and references
@@ -89,9 +88,7 @@ class Workers:
         if not alone and not self._started:
             self._start()
         if not alone and self._joblib is not None:
-            return self._jobs.answers(
-                lambda: self._elsewhere(jobs), lambda: [_unless_stopped(job) for job in jobs], self._renew
-            )
+            return answers(lambda: self._elsewhere(jobs), self._renew)
         if alone or self._threads is None:
             return [_unless_stopped(job) for job in jobs]
         pool = self._threads
@@ -113,8 +110,7 @@ class Workers:
         """New processes in place of those that were lost, to which everything is sent anew."""
         self._sent = None if self._sent is None else {}
         self._stack.close()
-        if not self._jobs.here:
-            self._start()
+        self._start()
 
     def _by_reference(self, function: Callable[..., Any], given: tuple[Any, ...]) -> Job:
         """The job with a reference to Ray's object store in place of its first argument."""

@@ -5,6 +5,7 @@ import os
 import sys
 import threading
 import time
+from contextlib import nullcontext
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -17,7 +18,7 @@ import pytest
 from hypothesis import strategies as st
 
 from benchmarks.exact.scaling import megabytes, two_workers
-from rerank.errors import InputError
+from rerank.errors import InputError, SolverError
 from rerank.problem import Problem, RankedList, problem_of
 from rerank.reranker.selection import held_out
 from rerank.search import Progress, SearchResult, loop, solve
@@ -248,17 +249,20 @@ def test_the_callers_configuration_is_followed() -> None:
 
 
 @pytest.mark.parametrize("once", [True, False])
-def test_the_jobs_of_killed_workers_are_done_again(tmp_path: Path, once: bool) -> None:
-    """By new workers, and in this process once these are killed too; a search finds what one worker finds."""
+def test_the_jobs_of_killed_workers_are_done_again_by_new_ones_or_end_in_a_sentence(tmp_path: Path, once: bool) -> None:
+    """A search finds what one worker finds; jobs that always kill their process do not kill the caller."""
     problem = noisy_problem(60, 5, "mrr", 0.35, 0)
     alone = solve(problem, node_limit=2_000, time_limit=None)
     killing = functools.partial(killed, os.getpid(), tmp_path / "once" if once else None, loop.explore_batches)
     with pytest.MonkeyPatch.context() as patch, joblib.parallel_config(backend="loky", n_jobs=2):
         patch.setattr(loop, "explore_batches", killing)
         patch.setattr(loop, "ALONE", 0.0)
-        with pytest.warns(RuntimeWarning, match="jobs are done again") as told:
+        with pytest.warns(RuntimeWarning, match="jobs are done again"):
+            if not once:
+                with pytest.raises(SolverError, match="lost twice .*n_jobs=1"):
+                    solve(problem, node_limit=2_000, time_limit=None)
+                return
             found = solve(problem, node_limit=2_000, time_limit=None)
-    assert len(told) == 2 - once
     assert (found.value, found.bound, found.boxes) == (alone.value, alone.bound, alone.boxes)
     np.testing.assert_array_equal(found.weights, alone.weights)
 
@@ -268,8 +272,9 @@ def test_the_folds_of_killed_workers_are_done_again(tmp_path: Path, once: bool) 
     with joblib.parallel_config(backend="loky"):
         workers = held_out.Workers(2, searches=False)
         with pytest.warns(RuntimeWarning, match="jobs are done again"):
-            job = killed, (os.getpid(), tmp_path / "once" if once else None, abs, -1)
-            assert workers.run([(abs, (-2,)), job]) == [2, 1]
+            job = killed, (0, tmp_path / "once" if once else None, abs, -1)
+            with nullcontext() if once else pytest.raises(SolverError, match="lost twice .*n_jobs=1"):
+                assert workers.run([(abs, (-2,)), job]) == [2, 1]
 
 
 def filled(table: np.ndarray, i: int) -> float:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError
 from rerank.errors.compiling import compiling_time, uncounted, waited, working_time
-from rerank.errors.lost import Sent
+from rerank.errors.lost import answers
 from rerank.io.options import whole
 from rerank.problem.lists import Floats, Indices
 from rerank.problem.quotas import scaled_quotas
@@ -234,7 +234,7 @@ class Workers:
 
     def __init__(self, n_jobs: int | None, searches: bool = True) -> None:
         jobs_of(n_jobs)
-        self._n_jobs, self.count, self._sent = n_jobs, joblib.effective_n_jobs(n_jobs), Sent()
+        self._n_jobs, self.count = n_jobs, joblib.effective_n_jobs(n_jobs)
         if self.count > 1:
             if searches and not is_compiled():
                 compile_kernels()  # else each process compiles them for itself
@@ -252,10 +252,7 @@ class Workers:
         return [result for result, *_ in done]
 
     def _answers(self, jobs: Sequence[Job]) -> list[tuple[Any, int, float, float]]:
-        return self._sent.answers(
-            lambda: joblib.Parallel(n_jobs=self._n_jobs)(joblib.delayed(_timed)(*job) for job in jobs),
-            lambda: [_timed(*job) for job in jobs],
-        )
+        return answers(lambda: joblib.Parallel(n_jobs=self._n_jobs)(joblib.delayed(_timed)(*job) for job in jobs))
 
     def shared(
         self, jobs: Sequence[Job], clock: Clock, fits: int, own: float | None = None, ending: bool = True

@@ -3,6 +3,7 @@
 # ruff: noqa: E501 - messages stand here as they are written
 
 import datetime
+import itertools
 import os
 import sys
 from concurrent.futures import BrokenExecutor
@@ -533,13 +534,16 @@ def ranked_on_small_machine(n):
         return command("rank", "m.json", table_file("n.csv", n))
 
 
-def broken_workers(*_, **__):
-    raise BrokenExecutor
+def with_workers(n_jobs, losses):
+    """A fit by joblib's own workers, which are lost so many times."""
+    lost = itertools.count()
 
+    def breaking(self, jobs):
+        if next(lost) < losses:
+            raise BrokenExecutor
+        return [call(*given, **named) for call, given, named in jobs]
 
-def with_workers(n_jobs):
-    """A fit by joblib's own workers, which are lost."""
-    with joblib.parallel_config("loky", n_jobs=2), patch.object(joblib.Parallel, "__call__", broken_workers):
+    with joblib.parallel_config("loky", n_jobs=2), patch.object(joblib.Parallel, "__call__", breaking):
         return wide(n_jobs=n_jobs, time_limit=0.5)
 
 
@@ -579,8 +583,11 @@ LIMITS = {
     "rerank: There is not enough memory for this; pass a smaller table or fewer candidates": Row(
         lambda: ranked_on_small_machine(40), lambda: ranked_on_small_machine(30).exit_code == 0
     ),
-    "their jobs are done again {}, with the same result. Ask for fewer workers if memory ended": Row(
-        lambda: with_workers(2), lambda: with_workers(1).result_.nodes > 0
+    "their jobs are done again by new ones, with the same result. Ask for fewer workers if memory ended": Row(
+        lambda: with_workers(2, 1), lambda: with_workers(1, 1).result_.nodes > 0
+    ),
+    "killed or out of memory; ask for fewer workers, or for none (n_jobs=1)": Row(
+        lambda: with_workers(2, 2), lambda: with_workers(1, 2).result_.nodes > 0
     ),
     "do not use this result, and take solver='search' if a solver reported it": Row(
         lambda: by_solver(1.01), lambda: by_solver() is None
