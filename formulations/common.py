@@ -14,7 +14,7 @@ from formulations.compile import short_name
 from formulations.data import Floats
 from formulations.errors import FormulationError, FormulationWarning, ModelTooLarge
 from formulations.options import Instance
-from formulations.wins import OPEN, WON, Layout, big_m, differences, slopes
+from formulations.wins import OPEN, WON, Layout, Wins, big_m, differences, slopes
 
 Term = tuple[float, Any]  # a coefficient and a variable
 
@@ -22,12 +22,13 @@ Term = tuple[float, Any]  # a coefficient and a variable
 LEAST_MARGIN = 1e-5
 # Prefixes of short names that mean the same in every program; columns in small letters, rows in capitals.
 SHORT = {name: name for name in "wzsrtbcy"} | dict(gamma="g", above_by_margin="M", switch_up="U", switch_down="D")
-SHORT |= dict(support_limit="K", weight_row="V", weight_sum="N")
+SHORT |= dict(support_limit="K", weight_row="V", weight_sum="N", win_when_above="A")
 SHARED = {  # what a component means, where programs share it
     "w": "weight of each scaled column, within its limits",
     "gamma": "1 when feature j may carry a weight",
     "z": "1 when item i is scored at least the margin above item k; pairs that the limits of w decide have none",
     "above_by_margin": "a win needs the margin; row divided by M_ik, in the literal form 1",
+    "win_when_above": "whoever is above wins; row divided by U_ik, in the literal form 1",
     "switch_up": "a feature that is not paid for has no weight above 0; the limit of w_j for the paper's 1",
     "switch_down": "a feature that is not paid for has no weight below 0; the limit of w_j for the paper's 1",
     "support_limit": "at most max_features weights that are not 0",
@@ -94,8 +95,8 @@ class Info:
         layout, found = self.layout, {}
         if hasattr(layout, "wins"):
             found["above_by_margin"] = dict(zip(layout.wins.open, big_m(layout.instance, layout.wins).tolist()))
-        if hasattr(layout, "gap"):
-            found["win_when_above"] = dict(zip(map(tuple, layout.gap.tolist()), layout.most.tolist()))
+            if layout.instance.options.two_sided:
+                found["win_when_above"] = dict(zip(map(tuple, layout.gap[0].tolist()), layout.gap[1].tolist()))
         if hasattr(layout, "divisors"):
             found["above_threshold"] = layout.divisors
         return found
@@ -113,6 +114,8 @@ def new_model(
             f"The {kind} program does not say in which place an irrelevant row stands, and quotas count those, too; "
             "use the resolved_rank program, or a search without a program."
         )
+    if instance.options.two_sided and divisors is not None:
+        raise FormulationError(f"The {kind} program compares no pairs, and two_sided is about those; leave it out.")
     if layout.nonzeros > limit:
         smaller = "use linking='ordered' or the 'mixed' program, " if kind == "resolved_rank" else ""
         raise ModelTooLarge(
@@ -142,6 +145,12 @@ def new_model(
         (ik, linear((1, z[ik]), *((-a_j, w[j]) for j, a_j in a)) <= (M - epsilon) / M)
         for ik, a, M in slopes(instance, layout.wins.pairs[layout.wins.state == OPEN], numbers)
     )
+    if instance.options.two_sided:
+        # a_j = (x_ij - x_kj) / U_ik; a pair that no weights win has no z.
+        model.win_when_above = family(
+            (ik, linear(*((a_j, w[j]) for j, a_j in a), *((-1.0, z[ik]) for _ in range(ik in z))) <= 0)
+            for ik, a, _ in slopes(instance, *layout.gap)
+        )
     return model
 
 
@@ -231,12 +240,27 @@ def start(info: Info, w: ArrayLike, tolerance: float) -> tuple[Assignment, Float
     if violated is None and options.big_m == "unit" and least < options.epsilon - 1 - tolerance:
         i, k = wins.pairs[difference.argmin()].tolist()
         violated = f"above_by_margin[{i},{k}]: w.(x_{i} - x_{k}) = {least:.6g} is below epsilon - 1"
+    violated = _in_gap(instance, wins, difference, tolerance) if violated is None else violated
     if violated is not None:
         return Assignment(None, violated), difference, won
     values = named("w", dict(enumerate(weights)))
     if instance.switched:
         values |= named("g", {j: weights[j] != 0 for j in instance.counted})
     return Assignment(values | named("z", dict(zip(wins.open, won[wins.state == OPEN])))), difference, won
+
+
+def _in_gap(instance: Instance, wins: Wins, difference: Floats, tolerance: float) -> str | None:
+    """The pair whose difference lies where ``win_when_above`` allows none, or None."""
+    options = instance.options
+    gap = (difference > tolerance) & (difference < options.epsilon - tolerance)
+    if options.big_m == "unit":
+        gap |= difference > 1 + tolerance
+    if not (options.two_sided and gap.any()):
+        return None
+    at = int(np.flatnonzero(gap)[0])
+    i, k = wins.pairs[at].tolist()
+    where = "strictly between 0 and epsilon" if difference[at] < options.epsilon else "above 1"
+    return f"win_when_above[{i},{k}]: w.(x_{i} - x_{k}) = {difference[at]:.6g} is {where}"
 
 
 def _violated(instance: Instance, weights: Floats, tolerance: float) -> str | None:

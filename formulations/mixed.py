@@ -32,6 +32,8 @@ Subject to
     ``sum_j gamma_j <= max_features``.
 ``above_by_margin``
     ``z_ik <= (w.(x_i - x_k) - epsilon) / M_ik + 1``: a win needs the margin.
+``win_when_above`` (``two_sided``)
+    ``w.(x_i - x_k) / U_ik <= z_ik``: whoever is above wins, as in ``resolved_rank``; the optimum may be lower.
 ``win_count``
     ``s_i = sum_k z_ik`` over the negatives; the count of a lower threshold is reused, not written again.
 ``few_lost``
@@ -177,7 +179,7 @@ def _layout(instance: Instance) -> MixedLayout:
     wins = wins_of(instance, asked_pairs(instance, "mixed", lambda item, i, k: item.grade[i] > item.grade[k]))
     layout = MixedLayout(instance, wins, {}, 0.0, 0, {}, {}, {}, {}, [])
     grade = np.zeros(instance.X.shape[0], np.intp)
-    wanted = np.full(len(wins.pairs), instance.options.big_m == "unit")
+    wanted = np.full(len(wins.pairs), instance.options.big_m == "unit" or instance.options.two_sided)
     constant, unit = 0.0, 0
     for item in instance.lists:
         grade[item.rows] = item.grade

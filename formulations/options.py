@@ -57,6 +57,10 @@ class Options:
     quotas : tuple of objects with ``rows``, ``first``, ``least`` and ``most``
         Rows of a group among the first places of every list, at least and at most, or None; ``resolved_rank`` alone
         states them.
+    two_sided : bool
+        Whether a pair that is not won is level or below: then ``z`` says who is above in the ranking itself, not who
+        may be counted as a winner. It forbids every difference between 0 and the margin, which may lower the optimum
+        (``win_when_above``); ``resolved_rank`` always does.
     rows : sequence of (float array (d,), float, str)
         Linear rows on the weights: coefficients ``a`` and side ``b`` of ``a.w >= b``, and what a person calls it.
     by_sum : bool
@@ -84,6 +88,7 @@ class Options:
     by_sum: bool = False
     max_nonzeros: int = 5_000_000
     quotas: tuple[Any, ...] = ()
+    two_sided: bool = False
 
     def __post_init__(self) -> None:
         exact = isinstance(self.epsilon, Fraction)

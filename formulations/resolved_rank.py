@@ -76,11 +76,11 @@ from numpy.typing import ArrayLike
 
 from formulations.common import Assignment, Term, documented, family, linear, named, new_model, start, statistic
 from formulations.compile import uncollected
-from formulations.data import Coefficients, Floats, Indices
+from formulations.data import Coefficients
 from formulations.errors import FormulationError, FormulationWarning
 from formulations.levels import RankLayout, Standing, climbed, level_rows, rank_cuts, rank_levels
 from formulations.options import Instance, instance_of
-from formulations.wins import LOST, OPEN, WON, Pair, asked_pairs, mutual_pairs, nonzeros_bound, slopes, wins_of
+from formulations.wins import LOST, OPEN, WON, Pair, asked_pairs, mutual_pairs, nonzeros_bound, wins_of
 
 __all__ = ["build", "most_nonzeros", "assignment"]
 
@@ -94,7 +94,7 @@ PARTS = {  # prefixes of short names; equations of [RudinWang2018], and what the
     "switch_up": ("", "(14)"),
     "switch_down": ("", "(15)"),
     "r": ("", "(21): ResolvedRank, how many rows stand below item i once ties are resolved"),
-    "win_when_above": ("A", "(13): whoever is above wins; row divided by U_ik, in the literal form 1"),
+    "win_when_above": ("", "(13)"),
     "rank_from_wins": ("S", "ours, for (16)-(19): r_i counts the rows that i stands above"),
     "winner_higher": ("H", "(16): a winner has the higher rank"),
     "tie_to_lower_gain": ("L", "(17): who does not win stands below a row of lower gain"),
@@ -112,6 +112,7 @@ PARTS = {  # prefixes of short names; equations of [RudinWang2018], and what the
 }
 
 
+TWO_SIDED = {"two_sided": True}  # what this program always is
 WIDE = 1e-3  # margin above which the gap between 0 and it is likely to cost something
 
 
@@ -138,7 +139,7 @@ def build(
     FormulationWarning
         For a margin above :data:`formulations.resolved_rank.WIDE`.
     """
-    instance = instance_of(X, y, coefficients, qid=qid, units=units, **options)
+    instance = instance_of(X, y, coefficients, qid=qid, units=units, **options | TWO_SIDED)
     epsilon = instance.options.epsilon
     if instance.options.corrections is not None:
         raise FormulationError(
@@ -153,7 +154,7 @@ def build(
         )
     layout = _layout(instance)
     model = new_model("resolved_rank", name, layout, PARTS)
-    w, z, m = list(model.w.values()), model.z, layout.length
+    z, m = model.z, layout.length
     model.r = r = pyo.Var(list(layout.ranges), bounds=layout.ranges)
     model.t = t = pyo.Var(list(layout.gains), domain=pyo.Binary)
 
@@ -161,11 +162,6 @@ def build(
         return _open_pairs(z, coefficient, pairs)
 
     model.statistic = statistic(model, t)
-    # a_j = (x_ij - x_kj) / U_ik: each row is divided by its U_ik.
-    model.win_when_above = family(
-        (ik, linear(*((a_j, w[j]) for j, a_j in a), *above(-1, ik)) <= 0)
-        for ik, a, _ in slopes(instance, layout.gap, layout.most)
-    )
     if instance.options.linking == "ordered":
         model.rank_from_wins = family(
             (i, linear((1, r[i]), *above(-1, *own.by_win), *above(1, *own.by_tie)) == own.sure + len(own.by_tie))
@@ -193,7 +189,7 @@ def build(
 
 def most_nonzeros(*data: Any, **options: Any) -> int:
     """Upper bound on the non-zeros of the program that :func:`build` makes of the same arguments."""
-    return _layout(instance_of(*data, **options)).nonzeros
+    return _layout(instance_of(*data, **options | TWO_SIDED)).nonzeros
 
 
 def assignment(model: pyo.ConcreteModel, w: ArrayLike, tolerance: float = 1e-9) -> Assignment:
@@ -202,12 +198,9 @@ def assignment(model: pyo.ConcreteModel, w: ArrayLike, tolerance: float = 1e-9) 
     Weights that put a difference into the gap between 0 and ``epsilon`` are not feasible here.
     """
     layout: ResolvedRankLayout = model.rerank_info.layout
-    begun, difference, wins = start(model.rerank_info, w, tolerance)
+    begun, _, wins = start(model.rerank_info, w, tolerance)
     if begun.values is None:
         return begun
-    violated = _in_gap(layout, difference, tolerance)
-    if violated is not None:
-        return Assignment(None, violated)
     won = dict(zip(map(tuple, layout.wins.pairs.tolist()), wins.tolist()))
     below = {
         i: own.sure + sum(won[pair] for pair in own.by_win) + sum(not won[pair] for pair in own.by_tie)
@@ -238,8 +231,6 @@ class ResolvedRankLayout(RankLayout):
 
     ranges: dict[int, tuple[int, int]]  # limits of ``r``: of all rows (paper), or those with an open level (ordered)
     length: dict[int, int]  # rows of the list of each
-    gap: Indices  # (g, 2): pairs of ``win_when_above``,
-    most: Floats  # (g,): and their ``U_ik``
     state: dict[Pair, int]  # of all pairs, as in :class:`formulations.wins.Wins`
     quotas: list[Ahead]
     maybe_above: list[Pair]  # pairs of ``winner_higher``,
@@ -270,15 +261,10 @@ def _layout(instance: Instance) -> ResolvedRankLayout:
             for (i, k), won in state.items()
             if i < k and grades[i] == grades[k] and WON not in (won, state[k, i])
         ]
-    unit = options.big_m == "unit"
-    # A box that wins a pair, or never puts i above k, says enough.
-    gap = unit | ((wins.state != WON) & (wins.high > 0))
-    # Not below epsilon, so that no row is divided by a number near 0.
-    most = np.ones(len(wins.pairs)) if unit else np.maximum(wins.high[gap], options.epsilon)
     mutual = mutual_pairs(wins) if options.extra_cuts else []
-    # An open pair stands in above_by_margin, win_when_above and one row of the ranks, in the paper's form two.
-    nonzeros = nonzeros_bound(instance, wins, 4 if paper else 3, len(ranks["gains"])) + 2 * len(mutual)
-    nonzeros += int(wins.entries[gap].sum()) + 2 * (len(maybe_above) + len(lower_gain) + len(later))
+    # An open pair stands in above_by_margin and one row of the ranks, in the paper's form two.
+    nonzeros = nonzeros_bound(instance, wins, 3 if paper else 2, len(ranks["gains"])) + 2 * len(mutual)
+    nonzeros += 2 * (len(maybe_above) + len(lower_gain) + len(later))
     quotas = _quotas(instance)
     nonzeros += sum(len(one.ahead) * (len(one.others) + 2) for one in quotas)
     return ResolvedRankLayout(
@@ -289,8 +275,6 @@ def _layout(instance: Instance) -> ResolvedRankLayout:
         mutual=mutual,
         ranges=ranges,
         length=length,
-        gap=wins.pairs[gap],
-        most=most,
         state=state,
         quotas=quotas,
         maybe_above=maybe_above,
@@ -347,17 +331,3 @@ def _standing(i: int, rows: list[int], grades: dict[int, int], state: dict[Pair,
             sure += state[k, i] == LOST
             by_tie += [(k, i)] * (state[k, i] == OPEN)
     return Standing(sure, by_win, by_tie)
-
-
-def _in_gap(layout: ResolvedRankLayout, difference: Floats, tolerance: float) -> str | None:
-    """The pair whose difference lies where ``win_when_above`` allows none, or None."""
-    options = layout.instance.options
-    gap = (difference > tolerance) & (difference < options.epsilon - tolerance)
-    if options.big_m == "unit":
-        gap |= difference > 1 + tolerance
-    if not gap.any():
-        return None
-    at = int(np.flatnonzero(gap)[0])
-    i, k = layout.wins.pairs[at].tolist()
-    where = "strictly between 0 and epsilon" if difference[at] < options.epsilon else "above 1"
-    return f"win_when_above[{i},{k}]: w.(x_{i} - x_{k}) = {difference[at]:.6g} is {where}"

@@ -26,6 +26,8 @@ Subject to
     ``sum_j gamma_j <= max_features``.
 ``above_by_margin``
     ``z_ik <= (w.(x_i - x_k) - epsilon) / M_ik + 1``: a win needs the margin.
+``win_when_above`` (``two_sided``)
+    ``w.(x_i - x_k) / U_ik <= z_ik``: whoever is above wins, as in ``resolved_rank``; the optimum may be lower.
 ``win_count``
     ``s_i = sum_k z_ik``, over the rows ``k != i`` of the list of ``i``.
 ``reach_level``
@@ -173,8 +175,8 @@ def _layout(instance: Instance) -> RankLayout:
         rivals = wins.pairs[wins.of(i)][state == OPEN, 1].tolist()
         standings[i] = Standing(int((state == WON).sum()), [(i, k) for k in rivals], [])
     ranks = rank_levels(instance, standings)
-    if options.big_m == "pair":
-        # A row of the literal form limits w even if nothing counts its win.
+    if options.big_m == "pair" and not options.two_sided:
+        # A row of the literal form, or of two sides, limits w even if nothing counts its win.
         wins = wins.only(np.isin(wins.pairs[:, 0], list(ranks["ladders"])))
     mutual = mutual_pairs(wins) if options.cuts or options.extra_cuts else []
     # An open pair stands in above_by_margin and win_count.

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -58,6 +59,14 @@ class Layout:
     constant: float  # what is earned in any case
     nonzeros: int  # upper bound on the non-zeros of the constraint matrix
 
+    @cached_property
+    def gap(self) -> tuple[Indices, Floats]:
+        """Pairs (g, 2) of ``win_when_above``, and their ``U_ik`` (g,)."""
+        options, asked = self.instance.options, _in_gap(self.instance, self.wins)
+        # Not below epsilon, so that no row is divided by a number near 0.
+        most = np.maximum(self.wins.high[asked], options.epsilon)
+        return self.wins.pairs[asked], np.ones(len(most)) if options.big_m == "unit" else most
+
 
 def pair_layout(instance: Instance, wins: Wins, gains: Floats, constant: float, rows: int) -> Layout:
     """Layout of a program that pays ``gains`` for its pairs, each of them in ``rows`` rows."""
@@ -70,9 +79,18 @@ def nonzeros_bound(instance: Instance, wins: Wins, rows: int, levels: int = 0) -
     """Upper bound on the non-zeros of a program that asks for the features of a pair in one row only. The variable of
     an open pair stands in at most so many ``rows``, and there are so many variables of ``levels``.
     """
-    open_ = wins.state == OPEN
+    open_, gap = wins.state == OPEN, _in_gap(instance, wins)
     switches = ENTRIES_OF_A_FEATURE * instance.lower.size if instance.switched else 0
-    return switches + int(rows * open_.sum() + wins.entries[open_].sum()) + ENTRIES_OF_A_LEVEL * levels
+    asked = int((open_ & gap).sum() + wins.entries[gap].sum())  # win_when_above
+    return asked + switches + int(rows * open_.sum() + wins.entries[open_].sum()) + ENTRIES_OF_A_LEVEL * levels
+
+
+def _in_gap(instance: Instance, wins: Wins) -> NDArray[np.bool_]:
+    """Pairs that need a row to keep their difference out of the gap between 0 and the margin."""
+    if not instance.options.two_sided:
+        return np.zeros(len(wins.pairs), np.bool_)
+    # A box that wins a pair, or never puts i above k, says enough.
+    return ((wins.state != WON) & (wins.high > 0)) | (instance.options.big_m == "unit")
 
 
 Ask = Callable[[GradedList, Indices, Indices], NDArray[np.bool_]]

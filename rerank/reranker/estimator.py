@@ -246,6 +246,10 @@ class Reranker(Options, Ranker):
     def build_model(self, **choices: Any) -> Any:
         """The Pyomo ConcreteModel of the fitted problem; ``choices`` go to the builder (``linking``, ``big_m``, ...).
 
+        With ``two_sided=True`` ``z[i, k]`` says whether row i is above row k in the ranking itself, so that rows on
+        ``z`` are about the ranking; without it ``z`` says what may be counted. Differences between 0 and the margin are
+        forbidden then.
+
         ``w`` are weights of scaled columns. ``weight[name]`` is the weight of a column in the table's own units, as in
         ``coef_``; with a radius, its correction in units of the first stage's score. ``rerank_info.rows`` maps the row
         ``i`` of ``z[i, k]``, ``s[i]`` and ``r[i]`` to its index label or number in the table, and
@@ -356,12 +360,14 @@ class Reranker(Options, Ranker):
     def fit_model(self, model: Any) -> Self:
         """Solve a model of :meth:`build_model` with what was added to it, and use the best weights.
 
-        HiGHS solves it, or ``solver`` if that is another one. Rows, bounds and columns that were added are kept
-        exactly (equalities within 1e-6, and ``result_.notes`` say by how much they are missed). The weights are scaled
-        only where all rows still hold, and the value is recomputed exactly for the weights as they are. The bound is
-        that of the program with these rows, on the solver's word (``result_.bound_source`` is "rows"), or that of the
-        fit. The variables of the model get the values of the solution. An objective in place of ``model.statistic`` is
-        reported in its own sense in ``result_.notes``. A search knows no rows of a program and proves nothing here.
+        HiGHS solves it, or ``solver`` if that is another one. Rows, bounds and columns that were added are kept exactly
+        (equalities within 1e-6, and ``result_.notes`` say by how much they are missed). The weights are scaled only
+        where all rows still hold, and the value is recomputed exactly for the weights as they are. The bound is that of
+        the program with these rows, on the solver's word (``result_.bound_source`` is "rows"), or that of the fit. Of
+        rows on pairs and counts a note says whether the ranking itself keeps them, in which every lead is a win
+        (``build_model(two_sided=True)``). The variables of the model get the values of the solution. An objective in
+        place of ``model.statistic`` is reported in its own sense in ``result_.notes``. A search knows no rows of a
+        program and proves nothing here.
 
         Parameters
         ----------

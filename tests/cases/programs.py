@@ -58,8 +58,16 @@ class Case:
 
     def value(self, name, w):
         """Objective of weights by the definition, None where the program forbids them."""
-        found = PROGRAMS[name][1](self.X, self.units, w, self.epsilon)
+        found = self.earned(name, w)
         return None if found is None else found - self.options.get("C", 0.0) * np.count_nonzero(w)
+
+    def earned(self, name, w):
+        """The same without the penalty."""
+        if self.options.get("two_sided"):
+            apart = np.array([w @ (self.X[i] - self.X[k]) for i, k in self.listed(name)])
+            if ((apart > oracle.TOLERANCE) & (apart < self.epsilon - oracle.TOLERANCE)).any():
+                return None
+        return PROGRAMS[name][1](self.X, self.units, w, self.epsilon)
 
     def listed(self, name):
         """Pairs that have a row ``above_by_margin`` in a program."""
@@ -75,14 +83,12 @@ class Case:
         """Optimum of a program by enumeration of vertices, and weights that attain it."""
         chosen = {key: self.options[key] for key in ("max_features", "signs", "box") if key in self.options}
         if self.options.get("big_m") == "unit":
-            chosen |= {"unit_pairs": self.listed(name), "unit_both": name == "resolved_rank"}
-        value = PROGRAMS[name][1]
+            chosen |= {
+                "unit_pairs": self.listed(name),
+                "unit_both": name == "resolved_rank" or "two_sided" in self.options,
+            }
         return oracle.best_over_vertices(
-            lambda w: value(self.X, self.units, w, self.epsilon),
-            self.X,
-            self.epsilon,
-            C=self.options.get("C", 0.0),
-            **chosen,
+            lambda w: self.earned(name, w), self.X, self.epsilon, C=self.options.get("C", 0.0), **chosen
         )
 
 

@@ -22,8 +22,18 @@ pytestmark = pytest.mark.filterwarnings("ignore:ResolvedRank forbids")
 CLOSE = 1e-6
 
 
-KINDS = {"any": draw, "whole numbers": on_grid, "three features": lambda seed: draw(500 + seed, d=3, n=4, plain=True)}
-MANY = {"any": 32, "whole numbers": 24, "three features": 3}
+def two_sided(seed):
+    case = draw(700 + seed)
+    return replace(case, options=case.options | {"two_sided": True})
+
+
+KINDS = {
+    "two sides": two_sided,
+    "any": draw,
+    "whole numbers": on_grid,
+    "three features": lambda seed: draw(500 + seed, d=3, n=4, plain=True),
+}
+MANY = {"two sides": 12, "any": 32, "whole numbers": 24, "three features": 3}
 
 
 @pytest.mark.parametrize(("kind", "seed"), [(kind, seed) for kind in KINDS for seed in range(MANY[kind])])

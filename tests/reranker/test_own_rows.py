@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from fractions import Fraction
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 import pyomo.environ as pyo
@@ -17,7 +18,7 @@ from rerank import Reranker, load, verify
 from rerank.certificate import certify
 from rerank.errors import CertificateError, InputError, SolverError
 from rerank.io import Table
-from rerank.reranker.files.export import imported
+from rerank.reranker.files.export import Support, imported
 from rerank.solvers import gateway, highs
 from tests.cases.refuses import refuses
 from tests.cli.commands import answer, run
@@ -391,6 +392,64 @@ def test_rows_on_what_a_program_counts_take_no_bound_that_does_not_hold():
     assert result.value == pytest.approx(best, abs=1e-6) and result.bound == pytest.approx(best, abs=1e-6)
 
 
+SHARES = 0.25  # most by which the shares of pairs that two groups of relevant rows win may differ
+
+
+def even_shares(est, model):
+    """Rows that ask it of what a program counts, and the shares of a ranking by weights."""
+    problem = est.state_.problem
+    item = problem.lists[0]
+    relevant, others = (item.rows[(item.gains > 0) == side] for side in (True, False))
+    pairs = [[(i, k) for i in relevant[part] for k in others] for part in (slice(0, 2), slice(2, None))]
+    a, b = (sum(model.z[ik] for ik in own if ik in model.z) / len(own) for own in pairs)
+    model.least, model.most = (pyo.Constraint(expr=side <= SHARES) for side in (b - a, a - b))
+
+    def leads(w):
+        scores = problem.scaled @ w
+        return [np.array([scores[i] - scores[k] for i, k in own]) for own in pairs]
+
+    return leads
+
+
+def apart(leads):
+    a, b = (np.mean(own > 1e-9) for own in leads)
+    return abs(a - b)
+
+
+@pytest.mark.parametrize(("stat", "seed"), [(stat, seed) for stat in ("auc", "dcg@3") for seed in range(3)])
+def test_a_row_on_pairs_won_holds_for_the_ranking_where_a_program_has_two_sides(stat, seed, tmp_path):
+    est = fitted(seed, stat)
+    problem, model = est.state_.problem, est.build_model(two_sided=True)
+    leads = even_shares(est, model)
+
+    def admitted(w):
+        every = np.concatenate(leads(w))
+        return not ((every > 1e-9) & (every < EPSILON - 1e-9)).any() and apart(leads(w)) <= SHARES + 1e-9
+
+    best = max(value_of(problem)(w) for w in vertices(problem.scaled, EPSILON) if admitted(w))
+    est.export_mps(tmp_path / "own.mps", model=model)
+    result = est.fit_model(model).result_
+    gateway.solve_file(tmp_path / "own.mps", "highs", solution=tmp_path / "own.sol")
+    for found in (result, imported(tmp_path / "own.mps", tmp_path / "own.sol").result):
+        assert found.value == pytest.approx(best, abs=1e-7) and apart(leads(found.weights)) <= SHARES
+        assert any("kept exactly" in note and "keeps them, too" in note for note in found.notes)
+    assert (result.bound_source, result.bound) == ("rows", pytest.approx(best, abs=1e-6))
+
+
+def test_no_row_is_called_kept_that_the_ranking_breaks():
+    said = set()
+    for seed in range(4):
+        est = fitted(seed)
+        model = est.build_model()
+        leads = even_shares(est, model)
+        (note,) = (note for note in est.fit_model(model).result_.notes if "of your own" in note)
+        broken = apart(leads(est.result_.weights)) > SHARES
+        assert broken == ("does not keep" in note and "two_sided=True" in note), (seed, note)
+        assert broken != ("kept exactly" in note)
+        said.add(broken)
+    assert said == {True, False}
+
+
 LAST = {"x0": 0.1 / 3, "x1": -0.1}  # in the table's units, of which few doubles are scaled ones
 
 
@@ -467,12 +526,25 @@ def test_a_weight_that_is_fixed_has_the_bound_that_its_bounds_have():
 
 
 @pytest.mark.filterwarnings("ignore:ResolvedRank forbids")
-def test_a_program_that_asks_more_than_the_problem_bounds_no_value():
+@pytest.mark.parametrize("choices", [{}, {"two_sided": True}])
+@pytest.mark.parametrize("way", ["fit_model", "model", "file", "import"])
+def test_a_program_that_asks_more_than_the_problem_bounds_no_value(choices, way, tmp_path):
     X, y = np.random.default_rng(3).normal(size=(8, 2)), np.array([1, 0, 0, 1, 0, 0, 1, 0])
-    est = Reranker("dcg@3", first_stage=None, epsilon=0.3, formulation="resolved_rank", solver="none").fit(X, y)
-    best = Reranker("dcg@3", first_stage=None, epsilon=0.3, solver="search").fit(X, y).result_
-    result = est.fit_model(est.build_model()).result_
-    assert result.value < best.value <= result.bound
+    options = {"first_stage": None, "epsilon": 0.3}
+    est = Reranker("dcg@3", formulation="mixed" if choices else "resolved_rank", solver="none", **options).fit(X, y)
+    best = Reranker("dcg@3", solver="search", **options).fit(X, y).result_
+    model, solution = est.build_model(**choices), tmp_path / "p.sol"
+    files = est.export_mps(tmp_path / "p.mps", **choices)
+    solved = gateway.solve_file(files[0], "highs", solution=solution)
+    word = {"bound": -solved.bound, "by": solved.who}
+    result = {
+        "fit_model": lambda: est.fit_model(model),
+        "model": lambda: est.load_solution(solution, model=model, **word),
+        "file": lambda: est.load_solution(solution, **word, **choices),
+        "import": lambda: SimpleNamespace(result_=imported(files[0], solution, support=Support(**word)).result),
+    }[way]().result_
+    assert result.program_bound < best.value <= result.bound and result.value <= result.bound
+    assert any("asks more than the problem" in note for note in result.notes)
 
 
 def test_rows_together_with_a_penalty_and_a_limit_of_features():

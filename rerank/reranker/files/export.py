@@ -188,7 +188,7 @@ def fit_model(state: FittedState, model: Any, options: dict[str, Any]) -> Fitted
     if outcome.x is None and outcome.stop == "finished":
         raise SolverError(
             f"{outcome.who} says that no weights keep your rows together ({own.listed}); leave one of them out, or "
-            "give it more room."
+            f"give it more room{ROOM_INSIDE if own.two_sided else ''}."
         )
     if outcome.x is None:
         raise SolverError(
@@ -237,6 +237,8 @@ def _set(variables: list[Any], x: Floats) -> None:
         variable.set_value(value, skip_validation=True)
 
 
+ROOM_INSIDE = "; its two sides also forbid leads within the margin, of which a smaller one has fewer"
+
 RUNNING = ("time_limit", "node_limit", "n_jobs", "verbose", "solver_options")
 """Parameters that say how a solver is run, beside which one."""
 
@@ -269,9 +271,10 @@ def _kept(
             told.append(f"The bound is of the program with your rows; without them it is {limit:.9g}.")
             limit, source, by = max(bound, value), "rows" if own.changed else "solver", who
     elif claim is not None and math.isfinite(bound):
+        why = "may count less than weights earn" if own.changed else "asks more than the problem"
         told.append(
-            f"{who} bounds the objective of your program by {bound:.9g}. That program may count less than weights "
-            f"earn, so the bound {limit:.9g} is that of all weights, with or without your rows."
+            f"{who} bounds the objective of your program by {bound:.9g}. That program {why}, so the bound {limit:.9g} "
+            "is that of all weights, with or without your rows."
         )
     told += [*own.remarks(point), *own.scale_remarks(found), *notes]
     own_figures = {"changed": True, "formulation": own.base.formulation, "proof": None, **reported}
@@ -338,7 +341,7 @@ def load_solution(
     if model is not None:
         return _own_by_file(state, program_of(model, problem, choices), solved)
     stated = stated_program(problem, formulation, **choices)
-    if "box" in choices:
+    if _of_ones_own(choices):
         return _own_by_file(state, own_program(problem, formulation, stated.program, choices, {}), solved)
     return _solved_by_file(state, formulation, problem, stated.program, solved, choices)
 
@@ -352,7 +355,7 @@ def imported(model: AnyPath, solution: AnyPath, dialect: str | None = None, supp
             data: Any = mps.read_sidecar(model).get("data")
         state, problem, stated = _contents(data, where)
         program = replace(program, constant=program.constant + stated["constant"])
-        if "own" in data or "box" in data["choices"]:
+        if "own" in data or _of_ones_own(stated["choices"]):
             titles = data.get("own", {})
             if not isinstance(titles, dict) or not all(isinstance(text, str) for text in titles.values()):
                 raise InputError(f"{where} does not say what its user added; export it again.")
@@ -366,6 +369,11 @@ def imported(model: AnyPath, solution: AnyPath, dialect: str | None = None, supp
             if abs(own.program.constant - program.constant) > 1e-9 * max(1.0, abs(program.constant)):
                 raise InputError(f"{where} states another constant than its problem has; export it again.")
     return _solved_by_file(state, stated["formulation"], problem, program, solved, stated["choices"])
+
+
+def _of_ones_own(choices: dict[str, Any]) -> bool:
+    """Whether choices of a program ask more of the weights than the problem, as rows of the user's own would."""
+    return "box" in choices or bool(choices.get("two_sided"))
 
 
 def _contents(data: Any, where: str) -> tuple[FittedState, Problem, dict[str, Any]]:
@@ -445,8 +453,8 @@ def _own_by_file(state: FittedState, own: OwnProgram, solved: Solved) -> FittedS
     name, ours = Path(path).name, own.maximises_value
     if support.prove is not None:
         raise InputError(
-            f"prove searches all weights that the model allows, and the program of {name} has rows or a box of its "
-            "own; leave prove out, and give the solver's bound on its word."
+            f"prove searches all weights that the model allows, and the program of {name} has rows, a box or two "
+            "sides of its own; leave prove out, and give the solver's bound on its word."
         )
     solution, given, x = _read(path, own.program, own.weights, dialect)
     if x is None:

@@ -17,6 +17,7 @@ from scipy import sparse
 
 from formulations.program import Program
 from rerank.errors import CertificateError, InputError
+from rerank.errors.compiling import load
 from rerank.problem import Problem
 from rerank.problem.lists import Floats, Indices
 from rerank.ranks.rationals import is_closed
@@ -32,7 +33,7 @@ NO_ROOM = 1e-8  # room of a row that is none: ten times the tolerance of the lin
 TIED = Fraction(1, 10**12)
 """Scores this close are level in a ranking; doubles that make two of them equal can seldom be found."""
 
-CHOICES = ("big_m", "linking", "cuts", "extra_cuts", "max_nonzeros")
+CHOICES = ("big_m", "linking", "cuts", "extra_cuts", "max_nonzeros", "two_sided")
 """Options of a builder that do not belong to the problem; a box is the other."""
 
 
@@ -66,6 +67,11 @@ class OwnProgram:
     def listed(self) -> str:
         """The first of these names, with commas between."""
         return ", ".join(self.names[:6]) + (", ..." if len(self.names) > 6 else "")
+
+    @property
+    def two_sided(self) -> bool:
+        """Whether a pair that is not won is level or below, which asks more of weights than the problem does."""
+        return bool(self.base.model.rerank_info.layout.instance.options.two_sided)
 
     @property
     def maximises_value(self) -> bool:
@@ -116,14 +122,14 @@ class OwnProgram:
         choices = self.base.model.rerank_info.layout.instance.options
         if not self.maximises_value or choices.big_m != "pair" or self.base.formulation == "subrank":
             return False
-        if self.base.formulation == "resolved_rank" and not self.changed:
-            return False  # it asks more than the problem: its optimum is that of the weights that it admits
+        if self.two_sided and not self.changed:
+            return False  # its optimum is that of the weights that it admits
         p, up = self.program, np.where(self.counted, 1.0, 0.0)
         if hasattr(self.base.model, "gamma"):
             up[[self._at("g", j) for j in self.base.model.gamma]] = -1.0  # a feature in use is paid for
-        if self.base.formulation == "resolved_rank":  # pairs and ranks follow from the weights
-            up[[self._at("z", ik) for ik in self.base.model.z]] = 0.0
-            up[[self._at("r", i) for i in self.base.model.r]] = 0.0
+        if self.two_sided:  # pairs, and the ranks and wins that are counted from them, follow from the weights
+            for name in {"z", "r", "s"} & set(self.base.model.component_map(active=True)):
+                up[[self._at(name, index) for index in self.base.model.component(name)]] = 0.0
         low, high = np.isfinite(p.row_lower[self.rows]), np.isfinite(p.row_upper[self.rows])
         entries = self.matrix.tocoo()
         sense = entries.data * up[entries.col]
@@ -141,6 +147,11 @@ class OwnProgram:
     @cached_property
     def _position(self) -> dict[str, int]:
         return {name: j for j, name in enumerate(self.program.columns)}
+
+    @property
+    def _pairs(self) -> Any:
+        """The pairs that the base counts; the program of Pos@Top counts none."""
+        return self.base.model.z if hasattr(self.base.model, "z") else ()
 
     def title(self, name: str) -> str:
         """What the user calls a row or column."""
@@ -192,7 +203,7 @@ class OwnProgram:
         told = []
         if names := self.names:
             count = f"{len(names)} row(s), column(s) or bounds of your own"
-            told.append(f"The program has {count}, kept exactly: {self.listed}.")
+            told += self._on_ranking(f"The program has {count}", x)
         if (off := self.missed(x)) is not None:
             row = f"The equality {off[0]!r}" if off[2] else f"The row {off[0]!r}, to which the others leave no room,"
             told.append(
@@ -200,6 +211,54 @@ class OwnProgram:
                 f"{FEASIBILITY_TOLERANCE:g} is allowed."
             )
         return told
+
+    def _on_ranking(self, own: str, x: Floats) -> list[str]:
+        """What of the user's ``own`` rows the ranking itself keeps, where they speak of more than weights."""
+        broken = self._broken_by_ranking(x) if self.counts else []
+        if broken is None:
+            return [
+                f"{own}, kept by what the program counts: {self.listed}. Whether the ranking itself, in which "
+                "every lead is a win, keeps them is not known."
+            ]
+        if not broken:
+            ranking = " The ranking itself, in which every lead is a win, keeps them, too." if self.counts else ""
+            return [f"{own}, kept exactly: {self.listed}.{ranking}"]
+        shown = ", ".join(map(repr, broken[:6])) + (", ..." if len(broken) > 6 else "")
+        advice = "" if self.two_sided or not self._pairs else "; build_model(two_sided=True) asks it"
+        return [
+            f"{own}, kept by what the program counts: {self.listed}. The ranking itself, in which every lead is a win, "
+            f"does not keep {shown}{advice}."
+        ]
+
+    def _broken_by_ranking(self, x: Floats) -> list[str] | None:
+        """Which of the user's rows and bounds the order by the weights of a point breaks, whatever the user's own
+        columns are; None where the program does not count all pairs that it wins.
+        """
+        from formulations.wins import LOST, differences
+
+        p, model, w = self.program, self.base.model, x[self.weights]
+        layout = model.rerank_info.layout
+        lead = differences(layout.instance, layout.wins, w) > float(TIED)
+        if (lead & (layout.wins.state == LOST)).any():
+            return None
+        every_lead = layout.instance.options.epsilon - float(TIED)
+        assigned = load(f"formulations.{self.base.formulation}").assignment(model, w, every_lead)
+        if assigned.values is None:
+            return None
+        y = np.where(self.added, 0.0, x)
+        y[self.place] = self.base.program.vector(assigned.values)
+        outside = np.maximum(p.lower - y, y - p.upper) * (self.narrowed & self.counted) > FEASIBILITY_TOLERANCE
+        there = self.matrix @ y
+        missed = exact.least_misses(
+            self.matrix[:, self.added],
+            p.row_lower[self.rows] - there,
+            p.row_upper[self.rows] - there,
+            (p.lower[self.added], p.upper[self.added], p.integer[self.added]),
+        )
+        if missed is None:
+            return None
+        names = [p.rows[i] for i in self.rows[missed > FEASIBILITY_TOLERANCE]]
+        return [self.title(name) for name in (*names, *(p.columns[j] for j in np.flatnonzero(outside)))]
 
     def scale_remarks(self, found: Verified) -> list[str]:
         """Of weights below 1 in size, what they would be worth if they were scaled."""
@@ -279,12 +338,13 @@ class OwnProgram:
 
         scores, unit = exact_scores(self.problem, x[self.weights])
         margin, model = self.problem.epsilon.exact * unit, self.base.model
-        gap = model.win_when_above if hasattr(model, "win_when_above") else ()
-        for i, k in model.z:
+        for i, k in self._pairs:
             apart = scores[i] - scores[k]
             if x[self._at("z", (i, k))] > 0.5 and apart < margin:
                 return f"z[{i},{k}], which counts a pair as won", float((margin - apart) / unit)
-            if (i, k) in gap and x[self._at("z", (i, k))] < 0.5 and apart > TIED * unit:
+        for i, k in self._not_won(x):
+            apart = scores[i] - scores[k]
+            if apart > TIED * unit:
                 return f"z[{i},{k}], which counts a pair as not won", float(Fraction(apart) / unit)
         base, point = self.base.program, x[self.place]
         pairs = {
@@ -342,12 +402,12 @@ class OwnProgram:
         points = [bare, begun]
         pairs = exact.won_pairs(problem, w, share)
         if self.counts:
-            won = [ik for ik in self.base.model.z if bare[self._at("z", ik)] > 0.5]
+            won = [ik for ik in self._pairs if bare[self._at("z", ik)] > 0.5]
             pairs = np.unique(np.vstack([pairs, np.array(won, np.intp).reshape(-1, 2)]), axis=0)
         movable, low, high = self.movable(bare)
         if len(pairs) <= exact.MOST_PAIRS:
             kept = self.kept(bare, movable, self.maximises_value)
-            if self.counts and self.base.formulation == "resolved_rank":
+            if self.counts and self.two_sided:
                 kept = self._with_lost(kept, bare)
             found, _ = exact.widest(problem.scaled, pairs, w, low, high, kept)
             if found is not None:
@@ -359,9 +419,14 @@ class OwnProgram:
         fixed = problem.anchored or problem.by_sum or not self.maximises_value
         return points + ([] if fixed else [self._scaled(point, movable) for point in points])
 
+    def _not_won(self, x: Floats) -> list[tuple[int, int]]:
+        """Pairs that a point of a program with two sides leaves level or below; a pair without ``z`` is lost."""
+        asked = map(tuple, self.base.model.rerank_info.layout.gap[0].tolist())
+        return [ik for ik in asked if ik not in self._pairs or x[self._at("z", ik)] < 0.5]
+
     def _with_lost(self, kept: Kept, x: Floats) -> Kept:
         """Pairs that a point does not win stay level or below, where a difference inside the margin is forbidden."""
-        lost = np.array([ik for ik in self.base.model.z if x[self._at("z", ik)] < 0.5], np.intp).reshape(-1, 2)
+        lost = np.array(self._not_won(x), np.intp).reshape(-1, 2)
         scaled = self.problem.scaled
         apart = np.pad(scaled[lost[:, 0]] - scaled[lost[:, 1]], ((0, 0), (0, kept.left.shape[1] - scaled.shape[1])))
         return replace(kept, left=np.vstack([kept.left, apart]), right=np.r_[kept.right, np.zeros(len(lost))])

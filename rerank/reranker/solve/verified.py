@@ -240,6 +240,30 @@ def least_of(cost: Floats, low: Floats, high: Floats, kept: Kept) -> float | Non
     return float(answer.fun) if answer.status == 0 else None
 
 
+SECONDS_TO_MISS = 5.0  # for whole columns of a user's own, which may be many
+
+
+def least_misses(matrix: Any, low: Floats, high: Floats, columns: tuple[Floats, Floats, Any]) -> Floats | None:
+    """By how much rows miss their sides (m,) where ``columns`` (least, most, whether whole: (n,) each) let them miss
+    least in sum; None where the solver does not say.
+    """
+    from scipy.optimize import Bounds, LinearConstraint, milp
+    from scipy.sparse import eye_array, hstack
+
+    (m, n), (least, most, whole) = matrix.shape, columns
+    if not (m and n):
+        return np.maximum(0.0, np.maximum(low, -high))
+    apart = eye_array(m)
+    answer = milp(
+        np.r_[np.zeros(n), np.ones(2 * m)],
+        constraints=LinearConstraint(hstack([matrix, apart, -apart], format="csc"), low, high),
+        bounds=Bounds(np.r_[least, np.zeros(2 * m)], np.r_[most, np.full(2 * m, np.inf)]),
+        integrality=np.r_[whole.astype(float), np.zeros(2 * m)],
+        options={"time_limit": SECONDS_TO_MISS},
+    )
+    return np.asarray(answer.x[n : n + m] + answer.x[n + m :]) if answer.status == 0 else None
+
+
 def _ends(low: Floats, high: Floats) -> list[tuple[float | None, float | None]]:
     """Bounds as a linear program of SciPy takes them."""
     return [(a if np.isfinite(a) else None, b if np.isfinite(b) else None) for a, b in zip(low, high, strict=True)]

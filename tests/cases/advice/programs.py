@@ -172,6 +172,9 @@ BUILDERS = {
     "that they may claim pairs they do not win; use at least {}": Row(
         lambda: build(epsilon=1e-6), lambda: agrees(build(epsilon=1e-4))
     ),
+    "compares no pairs, and two_sided is about those; leave it out": Row(
+        lambda: build(pos_top, coefficients=None, two_sided=True), lambda: build(pos_top, coefficients=None)
+    ),
     "w has shape {}; give one finite weight for each of {}": Row(
         lambda: mixed.assignment(build(), [1.0]), lambda: mixed.assignment(build(), [1.0, 0.0]).values
     ),
@@ -354,6 +357,12 @@ def with_rows(model, rows):
     return model
 
 
+def two_sided(epsilon):
+    """Weights of which one is large, so that some rows lead others by less than a wide margin."""
+    found = pairs(epsilon=epsilon)
+    return found.fit_model(with_rows(found.build_model(two_sided=True), lambda m: (m.w[0] >= 0.5,)))
+
+
 def part(model):
     """A column of a user's own, and a row on it."""
     model.part = pyo.Var(bounds=(0, 1))
@@ -454,6 +463,9 @@ FITS = {
             own(lambda m: (m.w[0] >= 0.5,)).result_.value > 0
             and own(lambda m: (m.w[0] >= 0.5, m.w[0] <= 0.75)).result_.value > 0
         ),
+    ),
+    "its two sides also forbid leads within the margin, of which a smaller one has fewer": Row(
+        lambda: two_sided(0.5), lambda: two_sided(0.001).result_.value > 0
     ),
     "was given beside a model, which is built already; give it to build_model()": Row(
         lambda: pairs().export_mps("p.mps", model=pairs().build_model(), big_m="unit"),

@@ -333,7 +333,7 @@ SEARCHES = {
     "No point of {} has {}; give weights within its bounds and rows": Row(
         lambda: started_from("w0 3\nw1 0.5\n"), lambda: started_from("w0 1\nw1 0.5\n").start_accepted is not False
     ),
-    "has rows or a box of its own; leave prove out, and give the solver's bound on its word": Row(
+    "has rows, a box or two sides of its own; leave prove out, and give the solver's bound on its word": Row(
         lambda: in_box([1.0, -0.5], [1.0, 0.5], prove=5),
         lambda: in_box([1.0, -0.5], [1.0, 0.5]).weights[0] == 1.0 and proved(read_back(prove=20)),
     ),
