@@ -1,6 +1,6 @@
 """The plan of the house: who may import whom, how deep, how many lines a room has, and what a plain import loads.
 
-``python -m tests.test_house`` prints the floors, the ledger and what the checks find.
+``python -m tests.test_house`` prints the map of rooms, the floors, the ledger and what the checks find.
 """
 
 import ast
@@ -162,6 +162,16 @@ def rooms_without_a_rule() -> set[str]:
     return found
 
 
+def map_of_rooms() -> str:
+    """The rooms as a table, each with the rule that its docstring begins with."""
+    rows = ["| room | its rule | may import |", "|---|---|---|"]
+    for name, allowed in ROOMS.items():
+        package = name if name in modules() else f"rerank.{name}"
+        rule = " ".join((ast.get_docstring(tree(package)) or "").partition("\n\n")[0].split())
+        rows.append(f"| `{name}/` | {rule.replace('``', '`')} | {allowed.replace(' ', ', ') or 'none of these'} |")
+    return "\n".join(rows)
+
+
 def lines_of_rooms() -> dict[str, int]:
     found: dict[str, int] = {}
     for name, path in modules().items():
@@ -286,6 +296,11 @@ def test_the_table_names_every_room_and_points_down():
         above.append(name)
 
 
+def test_the_map_is_that_of_the_rooms():
+    """``python -m tests.test_house`` prints the table for the page."""
+    assert map_of_rooms() in (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+
+
 def test_the_house_is_flat():
     assert len(entries_of_the_root()) <= MOST_ROOMS
     assert len(longest(between_rooms())) <= MOST_FLOORS
@@ -388,6 +403,7 @@ def test_circles_and_chains_are_found():
 
 
 if __name__ == "__main__":
+    print(map_of_rooms())
     print("lines of each room:", *(f"{name}: {lines}" for name, lines in lines_of_rooms().items()), sep="\n  ")
     print("rooms, from the top:", *longest(between_rooms()))
     if not circles_of_imports():

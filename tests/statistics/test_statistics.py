@@ -442,3 +442,13 @@ def test_lists_of_any_length_are_fitted_and_scored_and_the_model_file_says_so(tm
     est.save(tmp_path / "m.json")
     again = load(tmp_path / "m.json")
     assert parse(again.stat) == parse("precision@5%") and again.score(later, labels) == expected
+
+
+def test_help_and_page_name_every_statistic():
+    """``--stat`` and docs/statistics.md list what can be fitted."""
+    from rerank.reranker.options import STATISTICS as HELP
+
+    page = (Path(__file__).parents[2] / "docs" / "statistics.md").read_text(encoding="utf-8")
+    listed = {name.partition("@")[0].strip(" .") for name in HELP.split(",")}
+    assert {kind.stem.partition("@")[0] for kind in STATISTICS} <= listed
+    assert [kind.stem for kind in STATISTICS if f"`{kind.stem}" not in page] == []
