@@ -76,7 +76,6 @@ OPEN: set[str] = {
     "functions_too_large: rerank.reranker.first_stage.fit_first_stage",
     "functions_too_large: rerank.reranker.fusion.choice.choose",
     "functions_too_large: rerank.reranker.fusion.estimator.fit",
-    "functions_too_large: rerank.reranker.fusion.model._checked",
     "functions_too_large: rerank.reranker.selection.reranker_cv._fit_on",
 }
 

@@ -139,9 +139,20 @@ def row_names(table: Table) -> NDArray[np.object_]:
 
 def some_of(table: Table, rows: NDArray[np.intp]) -> Table:
     """Some rows of a table."""
-    named = {name: getattr(table, name) for name in ("y", "qid", "ids", "sample_weight", "groups", "people")}
-    some: dict[str, Any] = {name: None if values is None else values[rows] for name, values in named.items()}
-    return replace(table, X=table.X[rows], **some)
+
+    def some(values: NDArray[Any] | None) -> Any:
+        return None if values is None else values[rows]
+
+    return replace(
+        table,
+        X=table.X[rows],
+        y=some(table.y),
+        qid=some(table.qid),
+        ids=some(table.ids),
+        sample_weight=some(table.sample_weight),
+        groups=some(table.groups),
+        people=some(table.people),
+    )
 
 
 def named_table(table: Table) -> Any:

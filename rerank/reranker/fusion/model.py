@@ -308,8 +308,7 @@ def load(path: str | os.PathLike[str]) -> FusionModel:
 
 
 def _checked(body: Mapping[str, Any]) -> FusionModel:
-    runs, depth, kinds = body["runs"], body["depth"], body.get(KINDS, {})
-    curves: Any = body.get(SOMETIMES)
+    runs, depth = body["runs"], body["depth"]
     if not isinstance(runs, dict) or not runs or not all(runs) or not all(map(_real, runs.values())):
         raise ValueError("'runs' must hold a finite weight for each run")
     if body["normalise"] not in NORMALISERS or body["missing"] not in MISSING:
@@ -320,18 +319,36 @@ def _checked(body: Mapping[str, Any]) -> FusionModel:
         raise ValueError("'depth' must be null or a whole number, at least 1")
     if not isinstance(body["about"], dict):
         raise ValueError("'about' must be an object")
-    pairs = isinstance(curves, list) and len(curves) == len(runs) and all(isinstance(one, list) for one in curves)
-    if SOMETIMES in body:
-        if not pairs or not all(len(one) == 2 and all(map(_real, one)) and one[1] > 0 for one in curves):
-            raise ValueError("'sigmoid' must hold a centre and a positive width for each run")
-        curves = np.array(curves, dtype=np.float64)
-    tables: list[Any] = list(kinds.values()) if isinstance(kinds, dict) else [None]
+    curves = _curves(body[SOMETIMES], len(runs)) if SOMETIMES in body else None
+    kinds = _weights_by_kind(body.get(KINDS, {}), runs)
+    return FusionModel(
+        names=tuple(runs),
+        weights=np.array([float(weight) for weight in runs.values()]),
+        normaliser=body["normalise"],
+        k=float(body["k"]),
+        missing=body["missing"],
+        depth=depth,
+        about=body["about"],
+        curves=curves,
+        kinds=kinds,
+    )
+
+
+def _curves(given: Any, n_runs: int) -> Floats:
+    """Centre and width of the sigmoid of each run."""
+    pairs = isinstance(given, list) and len(given) == n_runs and all(isinstance(one, list) for one in given)
+    if not pairs or not all(len(one) == 2 and all(map(_real, one)) and one[1] > 0 for one in given):
+        raise ValueError("'sigmoid' must hold a centre and a positive width for each run")
+    return np.array(given, dtype=np.float64)
+
+
+def _weights_by_kind(given: Any, runs: Mapping[str, Any]) -> dict[str, Floats]:
+    """Weights of the runs for each kind of queries, in the order of the runs."""
+    tables: list[Any] = list(given.values()) if isinstance(given, dict) else [None]
     named = all(isinstance(own, dict) and own.keys() == runs.keys() for own in tables)
     if not named or not all(all(map(_real, own.values())) for own in tables):
         raise ValueError("'kinds' must hold a finite weight for each run and kind")
-    weights, *of_kinds = (np.array([float(own[run]) for run in runs]) for own in (runs, *tables))
-    rules = body["normalise"], float(body["k"]), body["missing"], depth, body["about"], curves
-    return FusionModel(tuple(runs), weights, *rules, dict(zip(kinds, of_kinds)))
+    return {kind: np.array([float(own[run]) for run in runs]) for kind, own in given.items()}
 
 
 def _real(value: Any) -> bool:
