@@ -12,7 +12,6 @@ import functools
 import importlib
 import logging
 import math
-import pickle
 import sys
 import threading
 import time
@@ -129,7 +128,7 @@ def _guard(cache: Any) -> None:
         def tried(*given: Any) -> Any:
             try:
                 return step(*given)
-            except (OSError, EOFError, pickle.UnpicklingError) as error:
+            except Exception as error:  # a damaged pickle may raise any, says the documentation of Python
                 _say_not_kept(f"{cache.cache_path}: {getattr(error, 'strerror', None) or 'damaged'}")
 
         return tried

@@ -156,6 +156,12 @@ with contextlib.redirect_stderr(said):
     if sys.argv[1] == "nowhere":  # no folder beside the package or in the home can be written
         from numba.core.caching import CacheImpl
         CacheImpl._locator_classes = []
+    elif sys.argv[1] == "damaged":  # an index names a module that is not there
+        from numba.core.caching import IndexDataCacheFile
+        def load(file):
+            import pickle
+            return pickle.loads(b"cno_such_module\\nx\\n.")
+        IndexDataCacheFile._load_index = load
     else:  # the folder can be written when kernels are looked up, and no longer when they are kept
         from numba.core.caching import IndexDataCacheFile
         def save(*given):
@@ -168,7 +174,7 @@ print(json.dumps([said.getvalue(), warm.is_compiled(["smooth"])]))
 """
 
 
-@pytest.mark.parametrize("what", ["nowhere", "full"])
+@pytest.mark.parametrize("what", ["nowhere", "full", "damaged"])
 def test_where_nothing_can_be_kept_a_process_compiles_for_itself_and_says_once_what_to_do(
     what: str, tmp_path: Path
 ) -> None:

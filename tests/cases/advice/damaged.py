@@ -147,7 +147,7 @@ MODELS |= {
         lambda: command("verify", changed(model_file(), epsilon=(1e308).hex()), "t.csv"),
         lambda: succeeds("verify", changed(model_file()), "t.csv"),
     ),
-    ("o.json holds a number or a text", "take an undamaged copy, or fit again"): Row(
+    ("'prior_centre' of the settings is a finite number", "write it again with save"): Row(
         lambda: load(changed(saved(alone()), settings={"prior_centre": "x"})),
         lambda: ranks_as(alone(), changed(saved(alone()))) and ranks_as_fitted(saved()),
     ),

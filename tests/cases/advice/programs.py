@@ -12,6 +12,7 @@ from pyomo.gdp import Disjunction
 from formulations import auc, mixed, mps, pairwise, pos_top, resolved_rank, subrank
 from formulations.compile import compile_model
 from formulations.data import Unit, units_from_labels
+from rerank import load
 from rerank.reranker.files.export import imported
 from rerank.reranker.solve.own import own_program
 from rerank.solvers import Options, gateway
@@ -416,7 +417,7 @@ def saved_beside(name):
     found = pairs()
     found.export_mps("own.mps")
     found.save(name)
-    return found.result_.value > 0
+    return load(name).result_.value == found.result_.value and mps.read("own.mps").weights.size == 2
 
 
 FITS = {
