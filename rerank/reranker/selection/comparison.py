@@ -49,10 +49,11 @@ SIZES, INNER = (0.1, 0.3, 1.0), 3
 """Radii that a guard tries, beside free weights, and its folds inside the training rows: fewer than it has alone."""
 
 CARD = 2.0  # seconds of the search of a card on each fold: its first cards are good, and the rest is for a proof
-RESERVE = 0.8  # share of the time that is left which a guard may use on a fold
+RESERVE = 0.9  # share of its part of the time that a guard may use on a fold; folds that come later have what it leaves
 OVER = "not tried: the time was over, or the call interrupted"
 LATE = "not tried: there was no time for all of its folds; raise time_limit"
-STARVED = "no value: {}, by which it could choose otherwise; raise time_limit"
+STARVED = "no value: no correction was tried in time inside a fold; raise time_limit"
+PARTLY = "{} of {} options tried in time"
 
 
 class Boosted(ClassifierMixin, BaseEstimator):
@@ -94,19 +95,19 @@ class Method(NamedTuple):
     name: str
     make: Callable[[float | None], Any]
     least: float = 0.0  # seconds without which no fold is begun
+    over: str = ""  # of a guard: the score that it corrects
 
 
 class StarvedError(Exception):
-    """Some options of a choice inside the training rows had no time."""
+    """No option of a choice inside the training rows had the time to be tried."""
 
 
 class _Guard(RerankerCV):
-    """A choice that ends where options had no time: with more it could be another."""
+    """A choice that ends before its last fit where no option was tried: what it would keep, nothing was beside."""
 
     def _check(self, trial: Any) -> None:
-        untried = sum(math.isnan(lead.value) for lead in trial.leads) - len(trial.refused)
-        if untried:
-            raise StarvedError(f"{untried} of {len(trial.leads)} options inside a fold had no time")
+        if len(trial.refused) < len(trial.leads) and all(math.isnan(lead.value) for lead in trial.leads):
+            raise StarvedError
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +119,7 @@ class Compared:
     lead: float | None = None  # over the first method; None for that one
     error: float | None = None  # standard error of the lead
     seconds: float = 0.0  # of its fits on all folds
-    why: str = ""
+    why: str = ""  # why it has no value, or what its value lacks
 
     @property
     def interval(self) -> tuple[float, float] | None:
@@ -154,26 +155,33 @@ class Comparison(Readable):
             first += f" Counted for lists of {self.list_length:,} rows, at the same share of each fold."
         if self.statistic.startswith("precision@"):
             first += " Hits are counted, not divided by the number of places."
-        rows = [("method", self.statistic, f"lead over {self.methods[0].name}", "95 % interval", "seconds")]
+        noted = any(one.why for one in self.methods if one.value is not None)
+        head = ("method", self.statistic, f"lead over {self.methods[0].name}", "95 % interval", "seconds", "note")
+        rows = [head]
         for one in self.methods:
             if one.value is None:
-                rows.append((one.name, "", "", one.why, ""))
+                rows.append((one.name, "", "", one.why, "", ""))
                 continue
             lead = "" if one.lead is None else f"{one.lead:+.4g}"
             ends = "" if one.interval is None else " to ".join(f"{end:+.3g}" for end in one.interval)
             name = f"{one.name} *" if one.name == self.take else one.name
-            rows.append((name, short(one.value), lead, ends, f"{one.seconds:.2g}"))
-        sides = ("left", "right", "right", "left", "right")
-        return [Words(first), Cells(rows, sides, named=True), Words(self.sentence, strong=True)]
+            rows.append((name, short(one.value), lead, ends, f"{one.seconds:.2g}", one.why))
+        sides, width = ("left", "right", "right", "left", "right", "left"), 5 + noted
+        return [
+            Words(first),
+            Cells([row[:width] for row in rows], sides[:width], named=True),
+            Words(self.sentence, strong=True),
+        ]
 
     def plot(self, ax: Any = None) -> Any:
         """Lead and interval of every method that was tried; returns the axes (:func:`rerank.plots.leads`)."""
         from rerank.plots import leads
 
         first, *others = [one for one in self.methods if one.value is not None]
-        names, unit = [one.name for one in others], f"lead over {first.name}, {self.statistic}"
+        unit = f"lead over {first.name}, {self.statistic}"
         means, errors = (np.array([getattr(one, side) for one in others], np.float64) for side in ("lead", "error"))
-        chosen = names.index(self.take) if self.take in names else None
+        chosen = next((k for k, one in enumerate(others) if one.name == self.take), None)
+        names = [f"{one.name} ({one.why})" if one.why else one.name for one in others]
         return leads(names, means, errors, chosen, unit=unit, null=first.name, ax=ax)
 
 
@@ -211,7 +219,9 @@ def compare(
     folds : int
         Whole lists and groups, else rows, with the relevant ones spread evenly.
     time_limit : float or None
-        Seconds for everything, compiling not counted. Methods for which none are left are not tried.
+        Seconds for everything, compiling not counted. Methods for which none are left are not tried. The guard of the
+        best score comes first. One that had the time for a part of its options, on all inner folds, has a value, and
+        the note "1 of 4 options tried in time", where 1 is the fewest of a fold; one with none has no value.
     n_jobs : int or None
         Folds at a time.
     random_state : int, RandomState, Generator or None
@@ -298,7 +308,7 @@ def _guard(name: str, stage: Any, base: Reranker, length: int | None) -> Method:
             Reranker(**own), grid=grid, cv=INNER, n_repeats=1, time_limit=seconds, random_state=base.random_state
         )
 
-    return Method(GUARDED.format(name), made)
+    return Method(GUARDED.format(name), made, over=name)
 
 
 class _Trial:
@@ -314,7 +324,12 @@ class _Trial:
     def run(self) -> None:
         """Try them; after an interrupt, or when the time is over, the rest is left untried."""
         every = range(len(self._judge.splits))
-        for method in self.methods:
+        waiting = list(self.methods)
+        while waiting:
+            # The guard of the best score comes first, because there may be no time for others.
+            values = {name: self._lead(name, name).value for name in self.ranked} if waiting[0].over else {}
+            method = max(waiting, key=lambda one: values.get(one.over, -math.inf)) if values else waiting[0]
+            waiting.remove(method)
             if current().asked.is_set():
                 return
             if method.name.startswith("lightgbm") and find_spec("lightgbm") is None:
@@ -324,12 +339,12 @@ class _Trial:
             try:
                 ranked = self._ranked(method, every)
             except (InputError, StarvedError) as error:
-                said = STARVED if isinstance(error, StarvedError) else "not tried: {}"
-                self.why[method.name] = said.format(error)
+                self.why[method.name] = STARVED if isinstance(error, StarvedError) else f"not tried: {error}"
                 continue
             except KeyboardInterrupt:  # of a search that would begin after Ctrl-C
                 return
             if current().asked.is_set():
+                self.why.pop(method.name, None)
                 continue
             if len(ranked) < len(every):
                 self.why[method.name] = LATE
@@ -341,16 +356,21 @@ class _Trial:
 
     def _ranked(self, method: Method, every: Sequence[int]) -> list[Ranked]:
         """What a method makes of every fold; fewer where there is not the time for all of them."""
-        ranked, began = list[Ranked](), self._clock.spent
+        ranked, chosen, began = list[Ranked](), list[Any](), self._clock.spent
         while len(ranked) < len(every) and self._clock.remaining > method.least:
             if (len(every) - len(ranked)) * (self._clock.spent - began) > len(ranked) * self._clock.remaining > 0:
                 break  # the folds that are left would not end in time
             some = every[len(ranked) : len(ranked) + self._folds.count]
-            self._stages.append(method.make(self._clock.share(RESERVE)))
+            parts = math.ceil((len(every) - len(ranked)) / self._folds.count)
+            self._stages.append(method.make(self._clock.share(RESERVE / parts)))
             found = self._folds.take({"first_stage": self._stages[-1], "radius": 0.0}, some, len(some))
             ranked += found
+            chosen += self._folds.fitted(self._stages[-1]) if method.over else []
             if len(found) < len(some):
                 break
+        if starved := [one.result_.evidence for one in chosen if one.result_.evidence.starved]:
+            fewest = min(starved, key=lambda one: one.tried)
+            self.why[method.name] = PARTLY.format(fewest.tried, len(fewest.options))
         return ranked
 
     def _lead(self, one: str, other: str) -> Lead:
@@ -373,11 +393,14 @@ class _Trial:
             value, _, lead, error = self._lead(name, first)
             alone = name == first
             led, sure = None if alone else lead, None if alone or math.isnan(error) else error
-            found.append(Compared(name, value, led, sure, self.seconds[name]))
+            found.append(Compared(name, value, led, sure, self.seconds[name], self.why.get(name, "")))
         found.sort(key=lambda one: one.name != first)
         take, sentence = self._chosen({one.name: one.value for one in found if one.value is not None})
         late = sum("raise time_limit" in why for why in self.why.values())
         sentence += f" {late} of {len(found)} methods have no value for lack of time; raise time_limit." if late else ""
+        partly = sum(bool(one.why) for one in found if one.value is not None)
+        what = f"{partly} of {len(found)} methods had the time for a part of"
+        sentence += f" {what} their options; with more they may choose otherwise; raise time_limit." if partly else ""
         stage = next(method for method in self.methods if method.name == take).make(None)
         statistic, folds = self._judge.statistic.name, len(self._judge.splits)
         return Comparison(statistic, tuple(found), take, sentence, folds, length, _ready(stage, given))

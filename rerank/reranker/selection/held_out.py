@@ -209,7 +209,7 @@ class Ranked(NamedTuple):
     joint_alone: Floats
 
 
-MOST = 0.5  # share of all the time for one option, at most, while others wait
+MOST = 2 / 3  # share of all the time for one option, at most, while others wait
 
 Divided = tuple[Data, list[Fold]]  # the columns to rerank of an option, of all rows and in each fold
 
@@ -327,6 +327,11 @@ class Folds:
     def count(self) -> int:
         """How many folds are fitted at a time."""
         return self._workers.count
+
+    def fitted(self, stage: Any) -> list[Any]:
+        """The estimators that were fitted on folds for a first stage."""
+        found = [prior for kind, those in self._priors.items() if kind[0] == id(stage) for prior in those]
+        return [prior.staged.stage.estimator for prior in found if prior is not None]
 
     @property
     def over(self) -> bool:

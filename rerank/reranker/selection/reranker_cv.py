@@ -93,9 +93,9 @@ class RerankerCV(Ranker):
         Standard errors that a lead has to exceed. ``inf`` keeps the first stage, and ``-inf`` takes the option with the
         largest statistic.
     time_limit : float or None
-        Seconds for everything. A quarter is for the last fit, on all rows. An option may take half of the time of the
-        folds while others wait, and counts only if its fits end by themselves on all folds, so that its value does not
-        depend on the speed of the machine; the others have none. Each fit also keeps to the reranker's own limit.
+        Seconds for everything. A quarter is for the last fit, on all rows. An option may take two thirds of the time
+        of the folds while others wait, and counts only if its fits end by themselves on all folds, so that its value
+        does not depend on the speed of the machine; the others have none. Each fit also keeps to the reranker's limit.
         Programs, and searches with a ``node_limit``, have equal shares of the time, and a note says how many it ended.
         A fit of a first stage of others runs to its end; the next one is begun only if it would end in time.
     n_jobs : int or None
