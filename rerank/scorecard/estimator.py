@@ -25,7 +25,7 @@ from rerank.io.options import real, seed
 from rerank.io.page import Part, ShownMixin, Words
 from rerank.ranks.lists import lists_missing
 from rerank.scorecard.card import Card
-from rerank.scorecard.frontier import Frontier, frontier_of
+from rerank.scorecard.frontier import SEARCHES, Frontier, frontier_of
 from rerank.scorecard.held_out import corrected
 from rerank.scorecard.kernels import NO_CUT
 from rerank.scorecard.pool import Pool, pool_of
@@ -86,7 +86,8 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
     validation : int, "bootstrap" or None
         The corrected value: folds, in each of which questions and card are chosen anew; or Harrell's bootstrap.
     time_limit : float or None
-        Seconds of the search, compiling not counted.
+        Seconds of everything, compiling not counted: at most .7 for the search where there is a corrected value, which
+        has what is left. Without the time for all of its refits there is none, and the result says so.
     n_jobs : int or None
         Threads; None for 1, -1 for all cores.
     random_state : int, RandomState, Generator or None
@@ -187,7 +188,9 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         for note in leaks(rows.X, names_of(rows.X), range(rows.X.shape[1]), rows.relevant.astype(np.float64)):
             warnings.warn(note, LeakWarning, stacklevel=2)
         began = working_time()
-        search, found = self._searched(rows)
+        share = None if self.time_limit is None else real("time_limit", self.time_limit, 0.0)
+        searches = share if share is None or self.validation is None else SEARCHES * share
+        search, found = self._searched(rows, limit=searches)
         if search.best is None:
             raise self._none(search, rows)
         self.questions_, self.left_out_ = found.questions, found.left_out
@@ -200,7 +203,8 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         self.card_ = replace(card.with_totals(totals, *rows.counts), cut=cut)
         how, held_out = self.validation, None
         if how is not None and not search.stop.asked.is_set():
-            held_out, interrupted = protected(lambda: corrected(self, rows, how, seed(self.random_state)))
+            left = None if share is None else max(0.0, began + share - working_time())
+            held_out, interrupted = protected(lambda: corrected(self, rows, how, seed(self.random_state), left))
             held_out = None if interrupted else held_out
         numbers = result_of(self.stat, rows, self.card_, search, len(found.questions), seconds, held_out)
         self.result_ = replace(numbers, asked=asked_of(self, rows), notes=tuple(map(str, meant(rows.X))))
@@ -233,10 +237,13 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         """An estimator that is not fitted, with the parameters of this one but for changes."""
         return self.__class__(**{**self.get_params(), **changes})
 
-    def _searched(self, rows: Rows, card: Card | None = None, best: Found | None = None) -> Any:
+    def _searched(
+        self, rows: Rows, card: Card | None = None, best: Found | None = None, limit: float | None = None
+    ) -> Any:
         """A search that has ended, and the problem as stated; it may begin with a card, or the best of smaller ones."""
         watch()
-        limit = None if self.time_limit is None else real("time_limit", self.time_limit, 0.0)
+        if limit is None and self.time_limit is not None:
+            limit = real("time_limit", self.time_limit, 0.0)
         found = stated(self, rows, card)
         starts = () if card is None else found.found(card)
         asked = self._threads(), bool(self.verbose), best, starts, seed(self.random_state)

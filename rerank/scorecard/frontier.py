@@ -142,11 +142,12 @@ def frontier_of(estimator: Any, rows: Rows, k_max: int, time_limit: float | None
     watch()
     most, how = whole("k_max", k_max, 1, MOST_QUESTIONS), estimator.validation
     limit = math.inf if time_limit is None else real("time_limit", time_limit, 0.0)
-    end, steps, best, method = working_time() + SEARCHES * limit, list[Step](), None, ""
+    last, steps, best, method = working_time() + limit, list[Step](), None, ""
     stopped = False
     for size in range(1, most + 1):
         began = working_time()
-        share = max(0.0, end - began) / (most + 1 - size)
+        part = max(0.0, last - began) / (most + 1 - size)
+        share = part if how is None else SEARCHES * part
         estimator.set_params(n_questions=size, time_limit=None if math.isinf(limit) else share)
         if stopped or (math.isfinite(limit) and not share):
             steps.append(Step(size, why=OVER))
@@ -158,12 +159,14 @@ def frontier_of(estimator: Any, rows: Rows, k_max: int, time_limit: float | None
             steps.append(Step(size, bound=math.inf if not search.complete else -math.inf, why=why))
             continue
         card = found.card(best)
-        held_out = None if stopped or how is None else corrected(estimator, rows, how, seed(estimator.random_state))
+        left = None if math.isinf(limit) else max(0.0, began + part - working_time())
+        asked = estimator, rows, how, seed(estimator.random_state), left
+        held_out = None if stopped or how is None else corrected(*asked)
         result = result_of(estimator.stat, rows, card, search, len(found.questions), working_time() - began, held_out)
         names = tuple(f"{question} {points:+d}" for question, points in zip(card.questions, card.points) if points)
         own = (result.value, result.bound, result.status == "optimal", names, result.corrected, result.seconds)
         steps.append(Step(size, *own))
-        method = method if held_out is None else f"{held_out.refits} {held_out.method}"
+        method = method if held_out is None or held_out.value is None else f"{held_out.refits} {held_out.method}"
         if estimator.verbose:
             said = "proved" if steps[-1].proved else f"none above {rounded_up(result.bound)}"
             say(f"questions, at most {size}: {result.statistic} {four(result.value)}, {said}, {result.seconds:.2g} s")

@@ -17,11 +17,17 @@ from rerank.scorecard.search import ROUNDS_OF_A_FOLD, Search
 from rerank.scorecard.statement import measure, stated
 
 REFITS = 40  # of the bootstrap
+FOLDS, REFITTED = "folds, each with its own card", "refits on rows drawn again"
+
+
+class LateError(Exception):
+    """The time was over before a card was found."""
 
 
 def quick_card(estimator: Any, rows: Rows) -> Card | None:
-    """A card of the rows by steps and swaps, without a proof; by a search if these keep no constraint. None of rows
-    that cannot be asked what those of the fit can: of one class, or with one answer alone.
+    """A card of the rows by exchange, without a proof; by a search if that keeps no constraint. None of rows that
+    cannot be asked what those of the fit can: of one class, or with one answer alone. LateError where the time of
+    :func:`limited` is over: with more it may be another card.
     """
     if rows.relevant.all() or not rows.relevant.any():
         return None
@@ -32,9 +38,14 @@ def quick_card(estimator: Any, rows: Rows) -> Card | None:
     search = Search(found.problem, current(), estimator._threads())
     search.exchange(ROUNDS_OF_A_FOLD)
     if search.best is None:
-        with limited(estimator.time_limit) as search.stop:
-            search.run()
+        search.run()
+    _in_time()
     return None if search.best is None else found.card(search.best)
+
+
+def _in_time() -> None:
+    if current().now:
+        raise LateError
 
 
 def folds_of(rows: Rows, many: int, seed: int) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
@@ -51,20 +62,27 @@ def folds_of(rows: Rows, many: int, seed: int) -> list[tuple[NDArray[np.intp], N
     return [(np.flatnonzero(~part), np.flatnonzero(part)) for part in parts if not part.all()]
 
 
-def corrected(estimator: Any, rows: Rows, how: int | str, seed: int) -> HeldOut | None:
-    """The corrected value; None where folds cannot be made. For areas, and where there are several lists, it is the
-    mean over the folds; for the first places of one list, whose number is for all rows, it is the value of all rows
-    ranked by the risk that the card of the other folds gives them.
+def corrected(estimator: Any, rows: Rows, how: int | str, seed: int, seconds: float | None = None) -> HeldOut | None:
+    """The corrected value, for which so many seconds are left; None where folds cannot be made. For areas, and where
+    there are several lists, it is the mean over the folds; for the first places of one list, whose number is for all
+    rows, it is the value of all rows ranked by the risk that the card of the other folds gives them.
     """
-    if how == "bootstrap":
-        return _bootstrap(estimator, rows, seed)
-    if isinstance(how, str):
+    if isinstance(how, str) and how != "bootstrap":
         raise InputError(f"validation is {spelled(how)}; it must be a number of folds, 'bootstrap' or None.")
+    with limited(seconds):
+        try:
+            return _bootstrap(estimator, rows, seed) if how == "bootstrap" else _by_folds(estimator, rows, how, seed)
+        except LateError:
+            return HeldOut(None, 0, REFITTED if how == "bootstrap" else FOLDS)
+
+
+def _by_folds(estimator: Any, rows: Rows, how: int | str, seed: int) -> HeldOut | None:
     folds = folds_of(rows, whole("validation", how, 2, 1000), seed)
     statistic, rate = measure(estimator.stat)
     whole_lists = rate is not None or statistic.counts_pairs or rows.by_list
     values, pooled = [], np.full(rows.n, -1.0)
     for train, test in folds:
+        _in_time()
         part = rows.some(train)
         if (card := quick_card(estimator, part)) is None:
             return None
@@ -81,7 +99,7 @@ def corrected(estimator: Any, rows: Rows, how: int | str, seed: int) -> HeldOut 
         return None
     ranks = np.unique(pooled, return_inverse=True)[1]
     value = float(np.mean(values)) if whole_lists else float(exact(estimator.stat, rows, ranks))
-    return HeldOut(value, len(folds), "folds, each with its own card")
+    return HeldOut(value, len(folds), FOLDS)
 
 
 def _bootstrap(estimator: Any, rows: Rows, seed: int) -> HeldOut | None:
@@ -89,6 +107,7 @@ def _bootstrap(estimator: Any, rows: Rows, seed: int) -> HeldOut | None:
     draw = np.random.default_rng(seed)
     leads = []
     for _ in range(REFITS):
+        _in_time()
         if not rows.by_list:
             part = rows.some(draw.integers(rows.n, size=rows.n))
         else:
@@ -102,4 +121,4 @@ def _bootstrap(estimator: Any, rows: Rows, seed: int) -> HeldOut | None:
     if not leads:
         return None
     own = float(exact(estimator.stat, rows, estimator.card_.total(rows.X)))
-    return HeldOut(own - float(np.mean(leads)), len(leads), "refits on rows drawn again")
+    return HeldOut(own - float(np.mean(leads)), len(leads), REFITTED)

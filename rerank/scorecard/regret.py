@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from rerank.errors.stops import limited
 from rerank.io.options import whole
 from rerank.io.page import Part, Readable, Words
 from rerank.ranks.evaluator import Evaluator
 from rerank.ranks.lists import split
 from rerank.scorecard.card import Card, Z
-from rerank.scorecard.held_out import folds_of, quick_card
+from rerank.scorecard.held_out import LateError, folds_of, quick_card
 from rerank.scorecard.points import MOST_QUESTIONS
 from rerank.scorecard.pool import collected
 from rerank.scorecard.result import exact, four, rounded_up
@@ -38,6 +39,8 @@ class Regret(Readable):
     counted : bool
     lead, error : float or None
         On rows held out, the best card of the others less the given one: mean over folds, and its standard error.
+    late : bool
+        Whether there is no lead for lack of time.
     """
 
     card: Card
@@ -50,6 +53,7 @@ class Regret(Readable):
     counted: bool
     lead: float | None
     error: float | None
+    late: bool = False
 
     @property
     def regret(self) -> float:
@@ -74,6 +78,8 @@ class Regret(Readable):
                 f"{'card is' if self.better == 1 else 'cards are'} known."
             )
         found: list[Part] = [Words(first, strong=True)]
+        if self.late:
+            found.append(Words("No lead on rows held out: there was no time for all folds; raise time_limit."))
         if self.lead is not None:
             error = self.error if self.error is not None and math.isfinite(self.error) else None
             ends = "" if error is None else f" (95 %: {self.lead - Z * error:+.4g} to {self.lead + Z * error:+.4g})"
@@ -102,13 +108,18 @@ def regret_of(estimator: Any, card: Card, rows: Rows, most: int) -> Regret:
             best, best_value = other, other_value
     proved = search.complete
     bound = best_value if proved else max(search.bound, best_value)
-    better, counted = 0, True
+    better, counted, late = 0, True, False
     if best is not card:
         least, ends = value + found.problem.slack, (estimator._threads(), estimator.time_limit)
         cards, why = collected(found.problem, least, whole("most", most), *ends, strict=True)
         better, counted = max(1, min(len(cards), most)), not why
-    best, leads = best.with_totals(best.total(rows.X), *rows.counts), _held_out(estimator, card, rows)
-    return Regret(card, value, best, best_value, bound, proved, better, counted, *leads)
+    best = best.with_totals(best.total(rows.X), *rows.counts)
+    try:
+        with limited(estimator.time_limit):
+            leads = _held_out(estimator, card, rows)
+    except LateError:
+        leads, late = (None, None), True
+    return Regret(card, value, best, best_value, bound, proved, better, counted, *leads, late)
 
 
 def _held_out(estimator: Any, card: Card, rows: Rows) -> tuple[float | None, float | None]:

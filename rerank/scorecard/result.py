@@ -16,9 +16,9 @@ from rerank.scorecard.value import value_of
 
 @dataclass(frozen=True)
 class HeldOut:
-    """A value corrected for the choice of questions and card: by how many refits, and how."""
+    """A value corrected for the choice of questions and card: by how many refits, and how; None without the time."""
 
-    value: float
+    value: float | None
     refits: int
     method: str
 
@@ -96,11 +96,13 @@ class CardResult(Readable):
                 f"{self.seconds:.2g} s."
             )
         found: list[Part] = [Words(f"{name} {four(self.value)} on the rows of the fit.", strong=True), Words(proof)]
-        if self.held_out is not None:
+        if self.held_out is not None and self.held_out.value is None:
+            found.append(Words("No corrected value: there was no time for all of its refits; raise time_limit."))
+        elif self.held_out is not None:
             found.append(
                 Words(
                     f"Corrected for the choice of questions and points ({self.held_out.refits} "
-                    f"{self.held_out.method}): {four(self.held_out.value)}."
+                    f"{self.held_out.method}): {four(self.held_out.value or 0.0)}."
                 )
             )
         if self.pessimistic < self.value:

@@ -1,5 +1,7 @@
 """The corrected value: cards chosen anew without the rows they are judged by."""
 
+import time
+
 import numpy as np
 import pytest
 
@@ -68,3 +70,28 @@ def test_a_question_that_few_rows_answer_by_yes_ends_no_fit(validation):
     y = np.where(lists == 0, rows.y, 0)
     result = Scorecard(n_questions=2, points=1, validation=validation).fit(rows.X, y, lists).result_
     assert result.status == "optimal"
+
+
+@pytest.mark.parametrize("stat, points, validation", [("auc", 100, 5), ("pnorm@64", 20, 5), ("wta", 100, "bootstrap")])
+def test_refits_keep_to_the_time_limit_and_give_all_of_their_value_or_none(stat, points, validation):
+    draw = np.random.default_rng(0)
+    X = draw.normal(size=(800, 12))
+    y = X[:, 0] + X[:, 1] / 2 + draw.normal(size=800) > 0.8
+
+    def fitted(limit, n=800, many=points):
+        rest = {"n_questions": 3, "points": many, "validation": validation, "time_limit": limit}
+        return Scorecard(stat, **rest).fit(X[:n], y[:n])
+
+    fitted(None, 60, 1)  # compiled
+    for limit in (0.0, 0.3):
+        began = time.process_time()
+        card = fitted(limit)
+        assert time.process_time() - began < 1.05 * limit + 1
+        assert card.result_.corrected is None and "there was no time for all of its refits" in str(card)
+    if validation == 5:
+        whole = fitted(None, 60, 1).result_.corrected
+        assert fitted(60.0, 60, 1).result_.corrected == whole is not None
+        steps = Scorecard(stat, points=1, validation=5).frontier(2, X[:60], y[:60], time_limit=60.0).steps
+        assert all(step.held_out is not None for step in steps)
+        late = Scorecard(stat, points=1, validation=5, time_limit=0.0).regret({"x0 >= 0": 1}, X[:60], y[:60])
+        assert late.lead is None and "No lead on rows held out" in str(late)
