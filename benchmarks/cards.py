@@ -1,7 +1,8 @@
 """Cards of points: seconds to the proof beside FasterRisk, and values on held-out rows beside simple scores.
 
 ``python -m benchmarks.cards --data FOLDER`` prints the seconds; with ``--held-out`` it compares on held-out rows, cell
-by cell into ``benchmarks/cards.jsonl``, and prints the table of ``docs/cards-measured.md``.  FasterRisk asks for an old
+by cell into ``benchmarks/cards.jsonl``, and prints the table of ``docs/cards-measured.md``; with ``--sizes`` cards of
+four to ten questions beside FasterRisk's, into ``benchmarks/cards-sizes.jsonl``.  FasterRisk asks for an old
 scikit-learn, so it runs in an environment of its own: ``--fasterrisk PYTHON`` is the Python of that.
 """
 
@@ -25,6 +26,7 @@ from benchmarks.data import arrays, folder
 from rerank.scorecard import Scorecard
 
 CELLS = Path(__file__).with_name("cards.jsonl")
+SIZES_CELLS = Path(__file__).with_name("cards-sizes.jsonl")
 
 SPEED = [
     ("german", 4),
@@ -53,6 +55,8 @@ TABLES = [
     "spambase",
 ]
 SPLITS, QUESTIONS, DELTA, SETS = 20, 4, 0.005, 25
+SIZES, SECONDS = (4, 5, 6, 8, 10), 10.0
+SPLITS_OF_SIZES = [(name, split) for split in range(4) for name in (TABLES if split < 3 else TABLES[:4])]
 
 THEIRS = """
 import json, sys, time
@@ -215,6 +219,59 @@ def held_out(load: Load, name: str, split: int, python: str | None) -> dict[str,
     return found
 
 
+def beside(load: Load, name: str, split: int, k: int, python: str) -> dict[str, Any]:
+    """A card of k questions and FasterRisk's on two thirds of the rows: AUC there and on the others, CPU seconds."""
+    from sklearn.metrics import roc_auc_score
+    from sklearn.model_selection import train_test_split
+
+    X, y = load(name)
+    X1, X2, y1, y2 = train_test_split(X, y, test_size=1 / 3, stratify=y, random_state=split)
+    made = Scorecard(n_questions=k, validation=None, time_limit=SECONDS)
+    card, seconds = timed(lambda: made.fit(X1, y1), 1)
+    result = card.result_
+    theirs = fasterrisk(python, k, X=answers(card, X1), y=y1, X2=answers(card, X2), y2=y2)
+    return {
+        "table": name,
+        "split": split,
+        "k": k,
+        "proved": result.status == "optimal",
+        "bounded": bool(np.isfinite(result.bound)),
+        "value": result.value,
+        "held": float(roc_auc_score(y2, card.total(X2))),
+        "seconds": seconds,
+        "theirs": theirs,
+    }
+
+
+def sizes() -> str:
+    """By number of questions: proofs, mean AUC, wins and losses in training and held out, and median CPU seconds."""
+    cells = [json.loads(line) for line in SIZES_CELLS.read_text().splitlines()]
+    head = ["questions", "splits", "proved", "with a bound", "AUC in training, ours / best of FasterRisk's pool"]
+    head += ["wins : losses", "held out, ours / FasterRisk's first card", "wins : losses", "median CPU s"]
+    lines = [f"| {' | '.join(head)} |"]
+    lines.append("|---" * 9 + "|")
+    for k in SIZES:
+        own = [cell for cell in cells if cell["k"] == k]
+        if not own:
+            continue
+        mine, theirs = ([cell["value"] for cell in own], [cell["theirs"]["best"] for cell in own])
+        held, other = ([cell["held"] for cell in own], [cell["theirs"]["held"][0] for cell in own])
+        seconds = [np.median([cell["seconds"] for cell in own]), np.median([cell["theirs"]["seconds"] for cell in own])]
+        parts = [k, len(own), sum(cell["proved"] for cell in own), sum(cell["bounded"] for cell in own)]
+        parts += [_means(mine, theirs), _wins(mine, theirs), _means(held, other), _wins(held, other)]
+        lines.append(f"| {' | '.join(map(str, parts))} | {seconds[0]:.2g} / {seconds[1]:.2g} |")
+    return "\n".join(lines)
+
+
+def _means(mine: list[float], theirs: list[float]) -> str:
+    return f"{np.mean(mine):.4f} / {np.mean(theirs):.4f}"
+
+
+def _wins(mine: list[float], theirs: list[float]) -> str:
+    leads = np.array(mine) - np.array(theirs)
+    return f"{(leads > 1e-9).sum()} : {(leads < -1e-9).sum()}"
+
+
 def best_by_folds(pool: Any, X: Any, y: NDArray[np.bool_], seed: int) -> Any:
     """The best card of the set of questions in a pool whose points, chosen in four folds, do best on the fifth."""
     from sklearn.metrics import roc_auc_score
@@ -268,6 +325,7 @@ def main() -> None:
     parser.add_argument("--data", required=True, help="folder of data sets")
     parser.add_argument("--fasterrisk", metavar="PYTHON", help="Python of an environment with FasterRisk")
     parser.add_argument("--held-out", action="store_true", help="compare on held-out rows")
+    parser.add_argument("--sizes", action="store_true", help="four to ten questions beside FasterRisk's")
     parser.add_argument("--rows", action="store_true", help="a million rows")
     parser.add_argument("--splits", type=int, default=SPLITS)
     given = parser.parse_args()
@@ -290,6 +348,17 @@ def main() -> None:
                         file.write(json.dumps(cell) + "\n")
                     print(cell, file=sys.stderr)
         print(table())
+    elif given.sizes:
+        known = SIZES_CELLS.read_text().splitlines() if SIZES_CELLS.exists() else []
+        found = {(cell["table"], cell["split"], cell["k"]) for cell in map(json.loads, known)}
+        if given.fasterrisk is None:
+            raise SystemExit("--sizes compares with FasterRisk; give --fasterrisk PYTHON.")
+        for name, split in SPLITS_OF_SIZES:
+            for k in SIZES:
+                if (name, split, k) not in found:
+                    with SIZES_CELLS.open("a") as file:
+                        file.write(json.dumps(beside(load, name, split, k, given.fasterrisk)) + "\n")
+        print(sizes())
     elif given.rows:
         many_rows()
     else:

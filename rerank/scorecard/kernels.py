@@ -270,6 +270,7 @@ class Bits(NamedTuple):
 
 
 PIECE = 1024  # words of each question that are counted at a time
+LANES = 64  # sets that are bounded at a time
 
 
 @intrinsic
@@ -335,30 +336,83 @@ def groups(by_subset: Any) -> None:
         step *= 2
 
 
+@kept(fastmath=True)
+def _groups_of(lanes: Any) -> None:
+    """Turn what :func:`bound_children` filled in into groups, for many sets at once, in place."""
+    subsets, step = lanes.shape[1] // 2, 1
+    while step < subsets:
+        for begin in range(subsets, 2 * subsets, 2 * step):
+            for s in range(begin, begin + step):
+                for c in range(lanes.shape[0]):
+                    for at in range(lanes.shape[2]):
+                        lanes[c, s, at] -= lanes[c, s + step, at]
+        step *= 2
+    for c in range(lanes.shape[0]):
+        for s in range(subsets):
+            for at in range(lanes.shape[2]):
+                lanes[c, s, at] -= lanes[c, s + subsets, at]
+
+
+@kept(fastmath=True)
+def _apart(p: Any, q: Any, held: Any, out: Any) -> None:
+    """Add to ``out`` (sets,) by how much the better order of each two groups, ``p`` and ``q`` (groups, sets), is above
+    a tie, twice. ``held`` (sets,) is memory.
+    """
+    for g in range(1, p.shape[0]):
+        own_p, own_q = p[g], q[g]
+        held[:] = 0
+        for h in range(0, g - 1, 2):
+            one_p, one_q, two_p, two_q = p[h], q[h], p[h + 1], q[h + 1]
+            for at in range(held.size):
+                held[at] += abs(own_p[at] * one_q[at] - one_p[at] * own_q[at]) + abs(
+                    own_p[at] * two_q[at] - two_p[at] * own_q[at]
+                )
+        if g % 2:
+            one_p, one_q = p[g - 1], q[g - 1]
+            for at in range(held.size):
+                held[at] += abs(own_p[at] * one_q[at] - one_p[at] * own_q[at])
+        for at in range(held.size):
+            out[at] += held[at]
+
+
 @kept()
 def bound_children(
-    low: int, high: int, size: int, limit: float, nodes: Any, rules: Any, worth: Any, out_set: Any, out_bound: Any
+    low: int, high: int, size: int, limit: float, nodes: Any, rules: Any, worth: Any, lanes: Any, out: Any
 ) -> int:
     """Bound the sets of ``size`` questions whose nodes without the last one are ``low`` to ``high``.
 
     Sets that break a rule, or whose bound is below ``limit``, are left out.  ``nodes`` are ``all_yes``, the numbers of
-    :func:`count_children`, ``counts``, those of all smaller sets, ``first`` and ``elements``.  Returns the number of
-    sets kept.
+    :func:`count_children`, ``counts``, those of all smaller sets, ``first`` and ``elements``.  ``out`` are sets and
+    bounds.  Returns the number of sets kept.
+
+    Many sets are bounded at once, in ``lanes`` (cells, 2^size, sets), memory whose type holds all counts: first the
+    groups without the last question, then who answers yes to it and to a subset of the others.  For areas
+    float32 leaves out what is below the limit by more than its rounding; what is kept has the bound of float64.
     """
     all_yes, counts, first, elements = nodes
     clash = rules.clash
-    n, cells = clash.shape[0], counts.shape[1]
+    n, cells, width = clash.shape[0], counts.shape[1], lanes.shape[2]
     subsets = 1 << (size - 1)
-    node = np.empty(subsets, np.int64)
-    before = np.empty((cells, subsets))
-    rows = np.empty((cells, 2 * subsets))
-    p, q = np.empty(2 * subsets), np.empty(2 * subsets)
-    found = child = 0
+    node, before = np.empty(subsets, np.int64), np.empty((cells, subsets))
+    prefixes, last = np.empty(width, np.int64), np.empty(width, np.int64)
+    more, places = np.empty(n, np.int64), np.empty(n, np.int64)  # questions that a node gets, and which child each is
+    found = child = filled = np.int64(0)
     for prefix in range(low, high):
         clashing = False
         for i in range(size - 1):
             for j in range(i):
                 clashing |= clash[elements[prefix, i], elements[prefix, j]]
+        many = 0
+        for d in range(elements[prefix, size - 2] + 1 if size > 1 else 0, n):
+            barred = clashing
+            for i in range(size - 1):
+                barred |= clash[elements[prefix, i], d]
+            if not barred and allowed(elements, prefix, size, d, rules):
+                more[many], places[many] = d, child
+                many += 1
+            child += 1
+        if many == 0:
+            continue
         node[0] = 0
         for i in range(size - 1):
             for s in range(1 << i):
@@ -367,29 +421,61 @@ def bound_children(
             for s in range(subsets):
                 before[c, s] = counts[node[s], c]
             groups(before[c])
-        for s in range(subsets):
-            node[s] = first[node[s]]
-        for d in range(elements[prefix, size - 2] + 1 if size > 1 else 0, n):
-            child += 1
-            barred = clashing
-            for i in range(size - 1):
-                barred |= clash[elements[prefix, i], d]
-            if barred or not allowed(elements, prefix, size, d, rules):
-                continue
+        begin = 0
+        while begin < many:
+            end = min(many, begin + width - filled)
+            to = filled - begin
             for c in range(cells):
-                for s in range(subsets - 1):
-                    rows[c, s] = counts[node[s] + d, c]
-                rows[c, subsets - 1] = all_yes[child - 1, c]
-                groups(rows[c, :subsets])
                 for s in range(subsets):
-                    rows[c, subsets + s] = before[c, s] - rows[c, s]
-            bound = best_order(rows, worth, p, q)
-            if bound >= limit:
-                for i in range(size - 1):
-                    out_set[found, i] = elements[prefix, i]
-                out_set[found, size - 1] = d
-                out_bound[found] = bound
-                found += 1
+                    lanes[c, s, to + begin : to + end] = before[c, s]
+                for s in range(subsets - 1):
+                    child_of = first[node[s]]
+                    for i in range(begin, end):
+                        lanes[c, s + subsets, to + i] = counts[child_of + more[i], c]
+                for i in range(begin, end):
+                    lanes[c, 2 * subsets - 1, to + i] = all_yes[places[i], c]
+            for i in range(begin, end):
+                prefixes[to + i], last[to + i] = prefix, more[i]
+            filled += end - begin
+            begin = end
+            if filled == width:
+                found = _bound_lanes(lanes, filled, limit, worth, elements, prefixes, last, out, found)
+                filled = np.int64(0)
+    return _bound_lanes(lanes, filled, limit, worth, elements, prefixes, last, out, found)
+
+
+@kept()
+def _bound_lanes(
+    lanes: Any, filled: int, limit: float, worth: Any, elements: Any, prefixes: Any, last: Any, out: Any, found: int
+) -> Any:
+    """Bound ``filled`` sets; see :func:`bound_children`. How many are kept by now."""
+    sets, bounds = out
+    cells, size = lanes.shape[0], lanes.shape[1]
+    _groups_of(lanes)
+    close, slack = np.full(lanes.shape[2], np.inf), 0.0
+    if worth.kind == AREA and filled > 0:
+        close[:] = worth.constant
+        held, apart = np.empty_like(lanes[0, 0]), np.empty(lanes.shape[2])
+        for of in range(cells // 2):
+            pairs = lanes[2 * of, :, 0].astype(np.float64).sum() * lanes[2 * of + 1, :, 0].astype(np.float64).sum()
+            apart[:] = 0.0
+            _apart(lanes[2 * of], lanes[2 * of + 1], held, apart)
+            close += (0.5 * pairs + 0.5 * apart) / worth.scale[of]
+            slack += (size + 4) * 2.0**-24 * pairs / worth.scale[of]
+    rows, p, q = np.empty((cells, size)), np.empty(size), np.empty(size)
+    for at in range(filled):
+        if close[at] + slack < limit:
+            continue
+        for c in range(cells):
+            for s in range(size):
+                rows[c, s] = lanes[c, s, at]
+        bound = best_order(rows, worth, p, q)
+        if bound >= limit:
+            for i in range(sets.shape[1] - 1):
+                sets[found, i] = elements[prefixes[at], i]
+            sets[found, sets.shape[1] - 1] = last[at]
+            bounds[found] = bound
+            found += 1
     return found
 
 
@@ -404,13 +490,16 @@ def allowed(elements: Any, prefix: int, size: int, d: int, rules: Any) -> bool:
             met |= needed[rule, elements[prefix, i]]
         if begun and not met:
             return False
+    most = places[places.size - 1]
+    if most >= size:
+        return True
     different = 1
     for i in range(size - 1):
         new = places[elements[prefix, i]] != places[d]
         for j in range(i):
             new &= places[elements[prefix, i]] != places[elements[prefix, j]]
         different += new
-    return different <= places[places.size - 1]
+    return different <= most
 
 
 @kept()

@@ -35,7 +35,7 @@ class Tree:
     def __init__(self, n: int, size: int, totals: NDArray[np.int64]) -> None:
         nodes = nodes_of(n, size)
         self.n, self.size = n, size
-        self.counts = np.zeros((nodes, totals.size), np.int64)
+        self.counts = np.zeros((nodes, totals.size), np.int32 if totals.max() < 2**31 else np.int64)
         self.counts[0] = totals
         self.first = np.zeros(nodes, np.int64)
         self.elements = np.zeros((nodes, max(size - 1, 1)), np.int16)
@@ -127,7 +127,7 @@ class Search:
             self.exchange(rounds_for(n, size))
         self.bound = problem.ceiling + problem.slack
         totals = problem.data.totals.ravel()
-        if nodes_of(n, size) * (8 * totals.size + 8 + 2 * max(size - 1, 1)) > MOST_MEMORY:
+        if nodes_of(n, size) * (4 * totals.size + 8 + 2 * max(size - 1, 1)) > MOST_MEMORY:
             return
         tree = Tree(n, size, totals)
         with ThreadPoolExecutor(self.n_jobs) as pool:
@@ -158,6 +158,7 @@ class Search:
         problem = self.problem
         data, words = problem.data, problem.data.bits.words.shape[1]
         jobs = list(tree.jobs(s, words))
+        small = np.float32 if data.totals.max() < 2**24 else np.float64  # holds all counts
 
         def job(low: int, high: int, children: int) -> Any:
             if self.stop.now:
@@ -166,12 +167,15 @@ class Search:
             sets, bounds = np.empty((children, s), np.int16), np.empty(children)
             begin = tree.first[low] + (tree.elements[low, s - 2] + 1 if s > 1 else 0)
             last = s == tree.size
-            own = np.empty((children, data.cells), np.int64) if last else tree.counts[begin : begin + children]
+            own = np.empty((children, data.cells), tree.counts.dtype) if last else tree.counts[begin : begin + children]
             held = np.empty(words, np.uint64)
             kernels.count_children(low, high, s, data.bits, tree.elements, held, own)
             nodes = own, tree.counts, tree.first, tree.elements
             lowest = limit - problem.slack
-            found = kernels.bound_children(low, high, s, lowest, nodes, problem.rules, problem.worth, sets, bounds)
+            lanes = np.empty((data.cells, 1 << s, kernels.LANES), small)
+            found = kernels.bound_children(
+                low, high, s, lowest, nodes, problem.rules, problem.worth, lanes, (sets, bounds)
+            )
             return bounds[:found].copy(), sets[:found].copy()
 
         kept = [(np.empty(0), np.empty((0, s), np.int16))]
