@@ -23,7 +23,7 @@ SETS_OF_A_JOB, WORDS_OF_A_JOB = 2**16, 2**24
 MOST_KEPT = 5 * 10**6  # sets whose points are still to be searched
 # Rounds of exchange without a better card after which it ends: at most, where sets are few, one more for so many sets,
 # and for the cards of folds.
-ROUNDS, FEWEST, SETS_OF_A_ROUND, ROUNDS_OF_A_FOLD = 60, 4, 2 * 10**5, 10
+ROUNDS, FEWEST, SETS_OF_A_ROUND, ROUNDS_OF_A_FOLD = 60, 4, 2 * 10**4, 10
 EVERY = 1.0  # seconds between two lines of progress
 
 
