@@ -63,10 +63,11 @@ def fit(
     from rerank.cli.pictures import check_picture, write_picture
     from rerank.io.page import as_text
     from rerank.io.paths import check_outputs
+    from rerank.reranker.cross_fit import asked_folds
     from rerank.reranker.describe import describe
     from rerank.reranker.estimator import Reranker
     from rerank.reranker.files.document import save
-    from rerank.reranker.files.model_file import encode
+    from rerank.reranker.files.model_file import check_size, encode
     from rerank.reranker.task import task_of
 
     check_meant(free, cv, safeguard, holdout, given)
@@ -80,11 +81,11 @@ def fit(
     table = read_data(data, **columns, need_label=True, kinds=kinds)
     est = Reranker(**parameters(Options, given))
     folds = None if free else cv or FOLDS
-    if free:
-        task_of(est.get_params(deep=False), table.X.shape[1])
+    # What the file would refuse after the fit.
+    if free and asked_folds(task_of(est.get_params(deep=False), table.X.shape[1])):
+        check_size("prior_scores", len(table))
     roles = ("label", "qid", "id", "weight", *(("people",) if columns["people"] else ()))
     read = {f"{role}_column": columns[role] for role in roles} | {"positive_label": columns["positive"]}
-    # What the file would refuse after the fit.
     encode("feature_names", table.feature_names)
     encode("settings", read | ({} if table.labels is None else vars(table.labels)))
     say(f"Fitting {est.stat} on {len(table)} rows of {data.name}, at most {est.time_limit:g} s ...")

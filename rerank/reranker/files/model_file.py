@@ -276,16 +276,22 @@ def encode(name: str, value: Any) -> Any:
     kind = KINDS[name]
     if value is None and kind.endswith("?"):
         return None
-    if isinstance(value, Sized) and not isinstance(value, str) and len(value) > MAX_ENTRIES:
-        raise InputError(
-            f"The model's {name!r} has {len(value)} entries, and a file holds at most {MAX_ENTRIES}; fit it "
-            f"{_FEWER.get(name, 'on fewer columns')}."
-        )
+    if isinstance(value, Sized) and not isinstance(value, str):
+        check_size(name, len(value))
     try:
         return _ENCODERS[kind.rstrip("?")](value)
     except (TypeError, ValueError, OverflowError) as error:
         meaning = _MEANING[kind.rstrip("?")]
         raise InputError(f"The model's {name!r} cannot be saved ({error}); give {meaning}.") from None
+
+
+def check_size(name: str, n: int) -> None:
+    """Refuse a field of so many entries."""
+    if n > MAX_ENTRIES:
+        fewer = _FEWER.get(name, "on fewer columns")
+        raise InputError(
+            f"The model's {name!r} has {n} entries, and a file holds at most {MAX_ENTRIES}; fit it {fewer}."
+        )
 
 
 def decode(name: str, value: Any, where: str) -> Any:
