@@ -15,6 +15,7 @@ from rerank.io import Table, read_csv, read_table, write_csv
 from rerank.io.csv_table import header_names, name_in, spreadsheet_cell
 from rerank.io.frames import as_table, by_name, chosen_columns
 from rerank.io.reader import column_names
+from rerank.reranker.files import model_file
 from tests.cases.refuses import refuses
 from tests.cli.commands import run
 
@@ -116,6 +117,14 @@ def test_a_name_that_no_model_file_holds_is_refused_before_the_fit(file):
     path = file(f"a,y\n1,{long}\n2,n\n3,n\n")
     said = run("fit", path, "--label", "y", "--positive-label", "n", "--model", path.parent / "m.json", code=2).stderr
     assert "cannot be saved" in said and "Fitting" not in said
+
+
+def test_more_scores_than_a_model_file_holds_are_refused_before_the_fit(file, monkeypatch):
+    monkeypatch.setattr(model_file, "MAX_ENTRIES", 6)
+    path = file("a,b,y\n" + "".join(f"{row % 3},{row},{row % 2}\n" for row in range(8)))
+    words = ("fit", path, "--label", "y", "--free", "--radius", 0.1, "--model", path.parent / "m.json")
+    said = run(*words, code=2).stderr
+    assert "'prior_scores' has 8 entries" in said and "cross_fit" in said and "Fitting" not in said
 
 
 def test_files_that_cannot_be_read(file, tmp_path):

@@ -288,9 +288,9 @@ def encode(name: str, value: Any) -> Any:
 def check_size(name: str, n: int) -> None:
     """Refuse a field of so many entries."""
     if n > MAX_ENTRIES:
-        fewer = _FEWER.get(name, "on fewer columns")
         raise InputError(
-            f"The model's {name!r} has {n} entries, and a file holds at most {MAX_ENTRIES}; fit it {fewer}."
+            f"The model's {name!r} has {n} entries, and a file holds at most {MAX_ENTRIES}; fit it "
+            f"{_FEWER.get(name, 'on fewer columns')}."
         )
 
 
