@@ -1,5 +1,7 @@
 """Solutions that are not of the program: refused in a sentence for each dialect, and weights that leave a box."""
 
+from pathlib import Path
+
 import numpy as np
 import pyomo.environ as pyo
 import pytest
@@ -253,3 +255,16 @@ def test_the_command_takes_bound_and_seconds(tmp_path, hard):
     done = run(*words, "--bound", -float(program.cost @ x), "--by", "CPLEX 22.2")
     assert "Optimal on the word of CPLEX 22.2" in done.stdout
     assert "Proved optimal (by the search)" in run(*words, "--prove", 20).stdout
+
+
+def test_where_the_first_stage_is_ideal_it_stays_and_the_import_is_verified(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    a = np.arange(20.0)
+    Path("t.csv").write_text("\n".join(["y,a,b", *(f"{int(one > 14)},{one},{np.sin(one)}" for one in a)]) + "\n")
+    how = ("--stat", "precision@3", "--radius", 0.1, "--solver", "none", "--free", "--model", "m.json")
+    run("fit", "t.csv", "--label", "y", *how)
+    run("export", "m.json", "t.csv", "p.mps", "--label", "y")
+    run("solve", "p.mps", "--solver", "highs", "--solution", "p.sol")
+    run("import", "p.mps", "p.sol", "--model", "new.json")
+    assert load("new.json").result_.value == load("m.json").result_.value
+    run("verify", "new.json", "t.csv", "--label", "y")

@@ -431,6 +431,9 @@ def _solved_by_file(
         check_claim(solution, claim, max(old.value, best.value), name)
     known = _known_bound(old, problem)
     _check_bound(best.value, known[0], problem, name)
+    if old.status == "already_ideal":  # then no weights are fitted, as verify repeats it
+        note = f"No weights have a larger value than the first stage's order, so that stays, and not those of {name}."
+        return replace(state, result=old.noting(note))
     told = [f"The weights were read from {name}{', which holds nothing else' if alone else ''}."]
     if old.fitted_name != old.statistic_name:
         told.append(f"The statistic is that of {old.fitted_name}, which the file's program maximises.")
