@@ -104,4 +104,4 @@ def is_closed(gap: float, value: float, summed: float = 0.0) -> bool:
 
     Where large terms cancel, it may be as large as their rounding error: ``ROUNDING`` times the sum of their sizes.
     """
-    return gap <= max(CLOSED * max(1.0, abs(value)), ROUNDING * summed)
+    return gap < math.inf and gap <= max(CLOSED * max(1.0, abs(value)), ROUNDING * summed)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from rerank.errors import InputError
+from rerank.errors import InfeasibleError, InputError
 from rerank.errors.stops import limited
 from rerank.errors.telling import Note, of_kind
 from rerank.problem import Problem, Quota
@@ -45,6 +45,9 @@ BOXES, MORE_BOXES = 5e9, 4
 """Boxes for a bound with a tied pair as one half: so many divided by the pairs, and so many times those of the fit."""
 
 NOTHING_SOLVED = "solver is 'none', which solves nothing; use solver='search' for the best weights."
+
+FIRST_POINTS = "The start does not meet the quotas, so these weights are of the first points of a search."
+NO_POINT = "The weights here meet none and have no value; what the fit states can be exported and solved."
 
 FIRST_STAGE_SHARE = 0.4  # share of the time for a first stage of this package; others run to their end
 
@@ -258,7 +261,7 @@ def _solved(stated: Stated, solve: Solve | None) -> Solution:
     elif solve is None:
         solve = unsolved if task.solver == "none" or (task.judged and task.radius == 0) else best_weights
     solution = solve(problem, task, stated.clock, start)
-    assert solution.certificate is not None or task.judged
+    assert solution.certificate is not None or task.judged or task.solver == "none"
     return solution
 
 
@@ -339,13 +342,20 @@ def broken_by_first_stage(
 
 def unsolved(problem: Problem, task: Task, clock: Clock, start: Floats | None) -> Solution:
     """The start weights unchanged, with the value of the ideal list as bound."""
-    w = allowed(problem, problem.unchanged if start is None or not start.any() else start)
+    w, told = allowed(problem, problem.unchanged if start is None or not start.any() else start), [NOTHING_SOLVED]
     if problem.quotas and not meets(problem, w):
         w = problem.unchanged
         if not meets(problem, w):
             # The first weights that a search finds, so that the program that states the quotas can be had.
             points = replace(task, solver="search", presolve=True, node_limit=0, checkpoint=None, proof=False)
-            w = best_weights(problem, points, clock, start).weights
+            try:
+                w = best_weights(problem, points, clock, start).weights
+            except InfeasibleError as error:
+                if task.solver != "none":
+                    raise
+                none = {"value": -math.inf, "bound": problem.ideal, "bound_source": "ideal", "gave_up": True}
+                return Solution(weights=w, **none).noting(f"{error} {NO_POINT}")
+            told += [FIRST_POINTS]
     if task.judged:
         return Solution(weights=w, value=-math.inf, bound=problem.ideal, bound_source="ideal", gave_up=True)
     best = verified(problem, w)
@@ -353,7 +363,7 @@ def unsolved(problem: Problem, task: Task, clock: Clock, start: Floats | None) -
     solution = Solution(**best.figures, start_value=best.value, bound=bound, bound_source="ideal")
     if task.solver != "none":
         return solution
-    return replace(solution, gave_up=not is_closed(solution.gap, solution.value)).noting(NOTHING_SOLVED)
+    return replace(solution, gave_up=not is_closed(solution.gap, solution.value)).noting(*told)
 
 
 def half_bound(problem: Problem, task: Task, clock: Clock, training: Training, solution: Solution) -> float | None:

@@ -80,9 +80,9 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         0.1"`` between kinds of people; ``"auc inside >= 0.6"`` for each kind; ``"20 of A among the first 200"``,
         whatever the order of tied rows.
     cut : None, str or float
-        ``"top 100"`` or a share: the card flags as many whole blocks of tied rows, one at least, as have at most so
-        many rows;
-        ``"free"``: below any block. None flags rows whose risk is one half at least.
+        ``"top 100"`` or a share: the card flags as many whole blocks of tied rows as have at most so many rows, and
+        a card whose first block has more is not allowed; ``"free"``: below any block. None flags
+        rows whose risk is one half at least.
     validation : int, "bootstrap" or None
         The corrected value: folds, in each of which questions and card are chosen anew; or Harrell's bootstrap.
     time_limit : float or None

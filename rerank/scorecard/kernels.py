@@ -16,8 +16,8 @@ from these numbers for all subsets of T inclusion and exclusion give the groups.
 set costs one AND over the rows: a set is a node of a tree, the child by question d of node i stands at
 ``first[i] + d``.
 
-**Limits.** A cut flags whole blocks of tied rows, one at least.  "Top N" flags as many blocks as have at most N rows
-together: a budget is not exceeded.  A free cut may stand below any block.
+**Limits.** A cut flags whole blocks of tied rows.  "Top N" flags as many blocks as have at most N rows together,
+and a card whose first block has more is not allowed: a budget is not exceeded.  A free cut may stand below any block.
 """
 
 from typing import Any, NamedTuple

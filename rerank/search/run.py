@@ -260,8 +260,8 @@ class Run:
             )
         if self._is_exact():
             return (
-                "The bound is exact, but only weights that are no doubles, such as 1/3, seem to reach it, where pairs "
-                "differ by just the margin; a slightly smaller margin lets doubles reach it."
+                "The bound is exact, but only weights that are no doubles once the largest is 1, such as 1/3, seem to "
+                "reach it, where pairs differ by just the margin; a slightly smaller margin lets doubles reach it."
             )
         return (
             "The search gave up with the gap open, and more time would not change that: too many pairs differ by just "

@@ -7,10 +7,12 @@ import pandas as pd
 import pytest
 
 import rerank
-from rerank import Reranker, RerankerCV, verify
+from rerank import Reranker, RerankerCV, load, verify
 from rerank.errors import InfeasibleError, InputError
 from rerank.io import read_table
 from rerank.reranker.files import model_file
+from rerank.reranker.files.export import imported
+from rerank.solvers import gateway
 from tests.cases.refuses import refuses
 from tests.cli.commands import run
 
@@ -172,7 +174,25 @@ def test_the_program_of_quotas_is_had_without_a_solver(quota, tmp_path):
     est = Reranker("dcg@4", **given).fit(X, y, people=kinds)
     first = kinds[np.argsort(-est.decision_function(X), kind="stable")]
     assert (first[:4] == "A").sum() >= 3 if "3 of A" in quota else first[0] == "B"
+    assert any("first points of a search" in note for note in est.result_.notes)
     est.export_mps(tmp_path / "q.mps")
     asked = {**given, "solver": "search"}
     best = Reranker("dcg@4", **asked).fit(X, y, people=kinds).result_.value
     assert est.result_.value <= best == pytest.approx(est.fit_model(est.build_model()).result_.value)
+
+
+def test_the_program_is_had_where_no_weights_are_known_that_meet_the_quota(tmp_path):
+    rng = np.random.default_rng(66)
+    X, y = rng.normal(size=(14, int(rng.integers(2, 5)))), (rng.random(14) < 0.4).astype(int)
+    y[:2], kinds = (1, 0), np.where(rng.random(14) < 0.5, "A", "B")
+    given = {"first_stage": None, "epsilon": 0.001, "quota": "at least 4 of A among the first 5"}
+    best = Reranker("dcg@4", solver="search", **given).fit(X, y, people=kinds).result_
+    est = Reranker("dcg@4", solver="none", formulation="resolved_rank", **given).fit(X, y, people=kinds)
+    none = est.result_
+    assert none.value == -np.inf and none.bound >= best.value and none.status == "feasible" and not none.weights.any()
+    assert "no value" in none.notes[0] and "Proved" not in str(none)
+    program, _ = est.export_mps(tmp_path / "q.mps")
+    est.save(tmp_path / "m.json")
+    assert load(tmp_path / "m.json").result_.value == -np.inf
+    gateway.solve_file(program, "highs", solution=tmp_path / "q.sol")
+    assert imported(program, tmp_path / "q.sol").result.value == pytest.approx(best.value)

@@ -433,6 +433,7 @@ def _typed(kind: type, body: Mapping[str, Any], prefix: str) -> dict[str, Any]:
 
 def _check_kind(kind: type, name: str, value: Any) -> None:
     in_range = math.isfinite(value) if type(value) is float else type(value) is not int or value >= 0
+    in_range |= (name, value) == ("value", -math.inf)  # of weights that meet no quota
     if type(value) is not kind or not in_range:
         raise _unusable(f"{name} is {str(value)[:40]!r}, not {_KINDS[kind]}")
 

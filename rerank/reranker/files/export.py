@@ -28,6 +28,7 @@ from rerank.io.options import real
 from rerank.problem import Problem
 from rerank.problem.json import problem_from_json, problem_to_json
 from rerank.problem.lists import Floats, Indices
+from rerank.problem.quotas import unmet
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.clock import Clock
 from rerank.reranker.describe import Result
@@ -186,6 +187,8 @@ def fit_model(state: FittedState, model: Any, options: dict[str, Any]) -> Fitted
     limit = clock.share(1.0, reserve=0.3)
     outcome = run(own.stated, task, clock, limit, own.start(state.weights), progress=course.append)
     if outcome.x is None and outcome.stop == "finished":
+        if not own.changed and problem.quotas:
+            raise unmet(problem.quotas, proved=False)
         raise SolverError(
             f"{outcome.who} says that no weights keep your rows together ({own.listed}); leave one of them out, or "
             f"give it more room{ROOM_INSIDE if own.two_sided else ''}."
