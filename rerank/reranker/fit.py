@@ -353,7 +353,12 @@ def unsolved(problem: Problem, task: Task, clock: Clock, start: Floats | None) -
             except InfeasibleError as error:
                 if task.solver != "none":
                     raise
-                none = {"value": -math.inf, "bound": problem.ideal, "bound_source": "ideal", "gave_up": True}
+                none: dict[str, Any] = {
+                    "value": -math.inf,
+                    "bound": problem.ideal,
+                    "bound_source": "ideal",
+                    "gave_up": True,
+                }
                 return Solution(weights=w, **none).noting(f"{error} {NO_POINT}")
             told += [FIRST_POINTS]
     if task.judged:
