@@ -29,7 +29,10 @@ def compare(
     columns: Any = None,
     stat: Stat = "precision@100",
     methods: Annotated[
-        str, typer.Option(help="Of logistic, squares, lightgbm, card, guard, with commas between; all by default.")
+        str,
+        typer.Option(
+            help="Of logistic, squares, lightgbm, card, guard, which is the default, and trees, forest, blend."
+        ),
     ] = "logistic,squares,lightgbm,card,guard",
     first_stage: Annotated[
         str | None,

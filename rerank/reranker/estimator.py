@@ -60,6 +60,7 @@ class Reranker(Options, Ranker):
         ``"ranksvm"``, ``"robirank"``, any scikit-learn estimator, pipeline or ranker (LightGBM, XGBoost, CatBoost), the
         name of a column that holds scores, a function from a table to scores, or one score for each training row. A
         list of such, as ``["logistic", "trees"]``, is their blend: weights from 0 on, learnt from out-of-fold scores.
+        ``"auto"`` is logistic regression, and :class:`RerankerCV` then tries trees, a forest and their blend, too.
         It gets X as it was given. A fitted estimator is used as it is (wrap it in ``sklearn.frozen.FrozenEstimator``,
         so that ``clone`` keeps it). With None every row is a candidate. Logistic regression knows two classes: for
         pairs of more labels ``"logistic"`` is RankSVM.

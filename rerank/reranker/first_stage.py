@@ -55,6 +55,9 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "balanced": {"balanced": True},
 }
 
+AUTO = "auto"
+"""Logistic regression, or what leads it on held-out rows where some are asked: trees, a forest, a blend."""
+
 TOP = "top"
 """Begins the part of a name that says how many columns the regression is refitted on, as in ``"logistic+top3"``."""
 
@@ -119,6 +122,11 @@ def is_blend(first_stage: Any) -> bool:
     return several and any(isinstance(one, str) or not np.isscalar(one) for one in first_stage)
 
 
+def is_auto(first_stage: Any) -> bool:
+    """Whether held-out rows are to choose the first stage."""
+    return isinstance(first_stage, str) and first_stage == AUTO
+
+
 def is_logistic(name: Any) -> bool:
     """Whether it names logistic regression or a variant of it."""
     return isinstance(name, str) and name.partition("+")[0] == "logistic"
@@ -133,7 +141,7 @@ def takes_texts(name: Any) -> bool:
     """Whether a first stage by this name, or a member of a blend, learns from columns of texts and gaps too."""
     if is_blend(name):
         return any(map(takes_texts, name))
-    return is_logistic(name) or (isinstance(name, str) and name in MEMORISES)
+    return is_logistic(name) or (isinstance(name, str) and name in (*MEMORISES, AUTO))
 
 
 def top_of(name: Any) -> int | None:

@@ -114,7 +114,7 @@ STATISTICS = (
 )
 STAGES = (
     "logistic, also with +squares, +head10, +head20, +head40, +balanced or +top3, trees, forest, toppush, ranksvm, "
-    "robirank, a column of scores, or none; several, with commas between, are a blend."
+    "robirank, a column of scores, or none; several, with commas between, are a blend; auto: what held-out rows choose."
 )
 
 

@@ -16,6 +16,7 @@ from rerank.problem import Margin, Quota, margin_of
 from rerank.problem.quotas import quotas_of
 from rerank.ranks.row_gains import Gain
 from rerank.reranker.constraints import texts_of
+from rerank.reranker.first_stage import is_auto
 from rerank.reranker.solve.program import chosen_formulation
 from rerank.solvers.commands import names
 from rerank.solvers.outcome import Options
@@ -125,7 +126,7 @@ def task_of(options: Mapping[str, Any], n_features: int) -> Task:
         gain=options["gain"],
         n_jobs=jobs_of(options["n_jobs"]),
         seed=seed(options["random_state"]),
-        first_stage=options["first_stage"],
+        first_stage="logistic" if is_auto(options["first_stage"]) else options["first_stage"],
         proof=_truth("proof", options.get("proof", False)),
         verbose=int(verbose) if isinstance(verbose, bool | np.bool_) else whole("verbose", verbose, 0),
         node_limit=_count("node_limit", options.get("node_limit"), 0),

@@ -6,12 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.optimize import minimize
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
-from rerank import Reranker, RerankerCV, load
+from rerank import Reranker, RerankerCV, compare, load
 from rerank.errors import NotSupportedError
 from rerank.ranks import evaluate
+from rerank.reranker.selection.options import STRONG
 from tests.cases.refuses import refuses
 
 
@@ -111,3 +113,26 @@ def test_a_blend_is_an_option_beside_its_members_and_judged_by_held_out_scores(l
     assert found.chosen_ == 1 and blend > max(trees, found.cv_results_["first_stage"][1])
     assert set(found.blend_weights_) == {"logistic", "trees", "column score"}
     assert "blend of logistic, trees, score" in found.report()
+
+
+def test_held_out_rows_choose_the_first_stage_too():
+    """Trees and blends count only where they were asked for; alone "auto" is logistic regression."""
+    X, worth = table(300)
+    X, y = X[["a", "b"]].fillna(0.0), worth > 1.5
+    base = Reranker("auc", first_stage="auto", solver="search", node_limit=0)
+    found = RerankerCV(base, cv=2, n_repeats=1).fit(X, y)
+    assert found.best_params_["first_stage"] in STRONG
+    assert found.best_score_ > max(one for one in found.cv_results_["first_stage"] if one == one)
+    own = {str(one["first_stage"]) for one in found.cv_results_["params"] if "first_stage" in one}
+    assert {str(one) for one in STRONG} <= own
+    plain, named = (clone(base).set_params(first_stage=name, radius=0.0).fit(X, y) for name in ("auto", "logistic"))
+    np.testing.assert_array_equal(plain.decision_function(X), named.decision_function(X))
+
+
+def test_what_is_compared_is_what_is_fitted():
+    X, worth = table(300)
+    y = worth > 1.5
+    found = compare(X[["a", "b"]].fillna(0.0), y, "auc", methods=["logistic", "trees", "blend"], folds=3)
+    values = {row.name: row.value for row in found.methods}
+    assert min(values["trees"], values["blend"]) > values["logistic"] and found.take != "logistic"
+    assert found.estimator.first_stage in STRONG

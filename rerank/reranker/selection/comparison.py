@@ -29,19 +29,23 @@ from rerank.reranker.estimator import Reranker
 from rerank.reranker.evidence import WIDTH, interval, short
 from rerank.reranker.first_stage import fitted, name_of
 from rerank.reranker.selection.held_out import Folds, Judge, Ranked, dealt
-from rerank.reranker.selection.options import MARGIN, WINDOW, Lead
+from rerank.reranker.selection.options import MARGIN, STRONG, WINDOW, Lead
 from rerank.reranker.selection.reranker_cv import RerankerCV
 from rerank.statistics import fitted_statistic, parse
 
 METHODS = ("logistic", "squares", "lightgbm", "card", "guard")
 """What is compared by default; the guard stands for one over each of the scores before it."""
 
-STAGES = {"logistic": "logistic", "squares": "logistic+squares", "lightgbm": "LightGBM"}
+MORE = ("trees", "forest", "blend")
+"""What else can be compared by name: what ``first_stage="auto"`` tries."""
+STAGES: dict[str, Any] = {"logistic": "logistic", "squares": "logistic+squares", "lightgbm": "LightGBM"}
+STAGES |= dict(zip(MORE, STRONG))
 
 GUARDED = "{}, guarded"
 
 IN_USE = "column {}"  # a score in use, which is a column of the table
-SIMPLEST = ("logistic", "squares", "card", "logistic, guarded", "squares, guarded", "lightgbm", "lightgbm, guarded")
+_SIMPLE = ("logistic", "squares", "card", "logistic, guarded", "squares, guarded")
+SIMPLEST = (*_SIMPLE, *MORE, "lightgbm", *(GUARDED.format(name) for name in (*MORE, "lightgbm")))
 """Of methods that held-out rows cannot tell apart the first of these is taken; estimators of others come last, and a
 score in use, with its guard, first."""
 
@@ -212,10 +216,11 @@ def compare(
         As for :class:`rerank.Reranker` and its ``fit``. X may hold texts and gaps, and is not sparse.
     methods : sequence of str or estimators
         ``"logistic"``, ``"squares"`` (logistic regression with squares of the columns), ``"lightgbm"`` where it is
-        installed, ``"card"`` (four questions, points of -5 to 5, two seconds of search on a fold), and ``"guard"``:
-        over each score before it a correction of the size that three folds inside the training rows choose, if any. The
-        name of a column is a score in use, which stays unless another method clearly leads it; an estimator of
-        scikit-learn's kind is a method of its own.
+        installed, ``"trees"``, ``"forest"``, ``"blend"`` (as :class:`rerank.RerankerCV` tries them with
+        ``first_stage="auto"``), ``"card"`` (four questions, points of -5 to 5, two seconds of search on a fold), and
+        ``"guard"``: over each score before it a correction of the size that three folds inside the training rows
+        choose, if any. The name of a column is a score in use, which stays unless another method clearly leads it; an
+        estimator of scikit-learn's kind is a method of its own.
     folds : int
         Whole lists and groups, else rows, with the relevant ones spread evenly.
     time_limit : float or None
@@ -273,10 +278,10 @@ def _stage(given: Any, number: int, columns: Sequence[str]) -> tuple[str, Any]:
     """Name and first stage of a score, or what stands for the card."""
     if not isinstance(given, str):
         return name_of(given), given
-    if given in columns and given not in METHODS:
+    if given in columns and given not in (*METHODS, *MORE):
         return IN_USE.format(given), given
-    if given not in METHODS:
-        raise unknown("method", given, METHODS)
+    if given not in (*METHODS, *MORE):
+        raise unknown("method", given, (*METHODS, *MORE))
     return given, Boosted(number) if given == "lightgbm" else STAGES.get(given)
 
 

@@ -350,7 +350,8 @@ class Folds:
         kind = (named, task.cross_fit, task.radius is None, id(divided), *folds)
         if kind not in self._priors:
             splits, those = [self.splits[k] for k in folds], [divided[1][k] for k in folds]
-            if is_blend(stage):
+            # The other folds of a whole deal say how members are weighed; of fewer each fold has folds of its own.
+            if is_blend(stage) and sum(split.test.size for split in splits) == self.data.y.size:
                 parts = [self._prior(replace(task, first_stage=one), folds, divided) for one in members_of(stage)]
                 whole = all(len(one) == len(folds) for one in parts)
                 found = blends(divided[0], splits, those, parts) if whole else []

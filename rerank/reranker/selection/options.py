@@ -21,6 +21,11 @@ Base = TypeVar("Base", bound=Options)
 SIMPLE = ("logistic+squares", "logistic+head10", "logistic+head20", "logistic+head40", "logistic+balanced")
 """Simple first stages that are tried beside logistic regression, and named beside any other first stage."""
 
+STRONG = ("trees", "forest", ["logistic", "logistic+squares", "trees", "forest"])
+"""For ``first_stage="auto"``: first stages that are no sum of columns, and their blend with those that are. They are
+not corrected by default: corrections of boosted trees lead by little (docs/evidence.md), and take most of the time.
+"""
+
 RADII = (0.03, 0.1, 0.3, 1.0, 3.0, None)
 """Radii that are tried by default, in deviations of the first stage's score; None is for free weights."""
 
@@ -48,8 +53,8 @@ class Option:
         return "first_stage" in self.params and self.radius == 0.0
 
 
-def options_of(grid: Any, base: Options, data: Data) -> list[Option]:
-    """Every combination of a grid, or the default options for a table, cheap ones first."""
+def options_of(grid: Any, base: Options, data: Data, strong: bool = False) -> list[Option]:
+    """Every combination of a grid, or the default options for a table, cheap ones first; with ``strong`` ones too."""
     if grid is None:
         # That program, and weights of sum 1, cannot correct a given score.
         if base.formulation == "resolved_rank" or base.normalise is not None:
@@ -62,7 +67,7 @@ def options_of(grid: Any, base: Options, data: Data) -> list[Option]:
         # A first stage that is no sum of the columns would have no weights for constraints.
         none = base.first_stage is None or is_sparse(data.rows.given) or base.constraints
         several = parse(base.stat).by_order and len(set(data.y.tolist())) > 2  # of which no logistic regression knows
-        named = () if none or several else SIMPLE
+        named = () if none or several else (*SIMPLE, *(STRONG if strong and most is None else ()))
         simple = [Option({"first_stage": name, "radius": 0.0}, rival=not own) for name in named]
         return simple + corrections(base, data)
     try:
@@ -90,7 +95,7 @@ def limited(base: Base, data: Data) -> Base:
     return replace(base, first_stage=f"{name}+{TOP}{most}")
 
 
-def corrections(base: Options, data: Data, first_stage: str | None = None) -> list[Option]:
+def corrections(base: Options, data: Data, first_stage: Any = None) -> list[Option]:
     """Corrections of a first stage by growing radius; where the base has squares, the columns alone come before."""
     squares, found = data.rows.columns.squares is not None, list[Option]()
     for columns in [{"features": base.features.features}, {"features": base.features}] if squares else [{}]:

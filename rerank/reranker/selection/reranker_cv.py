@@ -30,7 +30,7 @@ from rerank.reranker.cross_fit import asked_folds
 from rerank.reranker.data import Arguments, Data, Weights, data_of
 from rerank.reranker.estimator import Reranker, restored
 from rerank.reranker.evidence import Evidence, option_names, short
-from rerank.reranker.first_stage import too_many
+from rerank.reranker.first_stage import is_auto, too_many
 from rerank.reranker.fit import broken_by_first_stage, unsearched
 from rerank.reranker.ranker import Ranker
 from rerank.reranker.selection.folds import Split, fold_of_each, splits_of
@@ -38,6 +38,7 @@ from rerank.reranker.selection.held_out import Folds, Judge, Ranked, judged_by, 
 from rerank.reranker.selection.options import (
     NOT_TRIED,
     SAFEGUARD,
+    STRONG,
     Lead,
     Option,
     beside,
@@ -78,7 +79,9 @@ class RerankerCV(Ranker):
         statistic of N places; and simple first stages: logistic regression with squares of the columns, refitted on the
         first 10, 20 or 40 % of its own list, and with balanced classes. Where the first stage is "logistic" they may be
         chosen, and corrections of the best of them too; beside any other first stage they are only compared. Where the
-        reranker has ``features=rerank.scorers.Squares()``, corrections of the columns alone are tried before.
+        reranker has ``features=rerank.scorers.Squares()``, corrections of the columns alone are tried before. With
+        ``first_stage="auto"`` boosted trees, a forest and their blend with logistic regression and its squares are
+        options, too, over logistic regression; they are not corrected.
     cv : int, splitter, iterable or None
         Number of folds; None is 5. The folds are whole lists and groups if ``fit`` gets ``qid`` or ``groups``, else
         rows, with the relevant ones spread evenly. Or a splitter of scikit-learn, or pairs of training and test rows;
@@ -183,10 +186,11 @@ class RerankerCV(Ranker):
         base = Reranker() if self.reranker is None else self.reranker
         if not isinstance(base, Reranker):
             raise InputError(f"reranker is {base!r}; it must be None or a Reranker.")
+        strong = is_auto(base.first_stage)
         safeguard, params = check_safeguard(self.safeguard), base.get_params(deep=False)
         data, grouped = data_of(arguments, params, clone(base)), arguments.groups is not None
-        base = limited(base, data)
-        options = options_of(self.grid, base, data)
+        base = limited(replace(base, first_stage="logistic") if strong else base, data)
+        options = options_of(self.grid, base, data, strong)
         for option in options:
             table = data.reranking(option.params["features"]) if "features" in option.params else data
             task_of(params | option.params, table.X.shape[1])
@@ -200,7 +204,7 @@ class RerankerCV(Ranker):
             trial = _Trial(Folds(base, splits, data, part, self.n_jobs), judge, self.verbose)
             first = [option for option in options if self.grid is None and option.first_stage_alone]
             trial.take(first)
-            if first and (simple := trial.best_simple(safeguard)) is not None:
+            if first and (simple := trial.best_simple(safeguard)) not in (None, *STRONG):
                 trial.take(corrections(base, data, simple))
             trial.take(options[len(first) :])
         trial.leads = beside(trial.leads, trial.alone)
@@ -380,10 +384,10 @@ class _Trial:
         cut = f"Fits on folds that the time ended before they were through: {self._folds.cut}; with more it may change."
         return [once] * bool(self._once) + [cut] * bool(self._folds.cut)
 
-    def best_simple(self, safeguard: float) -> str | None:
+    def best_simple(self, safeguard: float) -> Any:
         """The simple first stage that is best and passes, if any is."""
         best = best_of(self.options, self.leads, max(safeguard, 0.0))
-        return None if best is None else str(self.options[best].params["first_stage"])
+        return None if best is None else self.options[best].params["first_stage"]
 
     def params_of(self, chosen: int | None, base: Reranker) -> dict[str, Any]:
         """Parameters of the last fit: those of the option, or no correction where the first stage is kept."""
