@@ -8,7 +8,7 @@ import numpy as np
 from rerank.certificate.lists import counted_pairs, exact_scores, refuse_gaps
 from rerank.problem import Problem
 from rerank.problem.lists import Floats, Indices, rows_of
-from rerank.ranks.positions import dense_codes
+from rerank.ranks.positions import dense_codes, ordered
 
 UNIT = 2.0**-53  # relative rounding error of one operation
 SAFE = 2.0**900  # sizes between its inverse and this neither overflow nor vanish
@@ -53,17 +53,16 @@ def standing(problem: Problem, weights: Floats, margin: Fraction) -> Standing:
     used, codes = rows_of(problem.lists, len(problem.X)), np.zeros(len(problem.X), dtype=np.intp)
     refuse_gaps(problem, weights, used)
     scores, error = _rounded(problem, weights, used)
-    order = np.argsort(scores, kind="stable")
-    ascending = scores[order]
+    order, ascending, new = ordered(scores)
     # Rows closer than twice the error to a neighbour are told apart exactly.
     apart = np.diff(ascending) > 2.1 * error
     chain, close = np.cumsum(np.append(0, apart)), ~np.append(True, apart) | ~np.append(apart, True)
-    exactly = np.zeros(used.size, dtype=np.intp)
-    exactly[close] = _exact_codes(problem, weights, used[order[close]])
-    again = np.lexsort((exactly, chain))
-    order, exactly, ascending = order[again], exactly[again], ascending[again]
-    new = np.ones(used.size, dtype=bool)
-    new[1:] = (chain[1:] != chain[:-1]) | (exactly[1:] != exactly[:-1])
+    if (asked := np.flatnonzero(close)).size:
+        exactly, chain = _exact_codes(problem, weights, used[order[asked]]), chain[asked]
+        by_score = np.lexsort((exactly, chain))
+        again = asked[by_score]
+        order[asked], ascending[asked], exactly = order[again], ascending[again], exactly[by_score]
+        new[asked] = np.append(True, (chain[1:] != chain[:-1]) | (exactly[1:] != exactly[:-1]))
     codes[used[order]] = np.cumsum(new) - 1
     row, near, reached = used[order[new]], ascending[new], np.zeros(len(problem.X), dtype=np.intp)
     reached[used] = _reached(problem, weights, row, near, error, margin)[codes[used]]
@@ -126,7 +125,10 @@ def _reached(problem: Problem, weights: Floats, row: Indices, near: Floats, erro
         # The margin, the difference and the ends of the line are rounded, too.
         slack = error + 4 * UNIT * (float(np.abs(near).max()) + float(margin) + error)
         surely = np.searchsorted(ends[0], beaten - slack, side="right")
-        perhaps = np.searchsorted(ends[1], beaten + slack, side="right")
+        # That is most often the same place.
+        some = np.flatnonzero((surely < count) & (ends[1][np.minimum(surely, count - 1)] <= beaten + slack))
+        perhaps = surely.copy()
+        perhaps[some] = np.searchsorted(ends[1], beaten[some] + slack, side="right")
     open_ = np.flatnonzero(surely < perhaps)
     if open_.size:
         marks = np.bincount(surely[open_], minlength=count + 1) - np.bincount(perhaps[open_], minlength=count + 1)

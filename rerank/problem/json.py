@@ -125,7 +125,8 @@ def digest(problem: Problem) -> str:
     sha = hashlib.sha256(b"rerank problem 1")
     for part in _parts(problem):
         # Adding zero makes the two zeros one, so that equal data have equal digests.
-        sha.update((part + 0).astype("<f8" if part.dtype.kind == "f" else "<i8").tobytes())
+        kept = (part + 0).astype("<f8" if part.dtype.kind == "f" else "<i8", copy=False)
+        sha.update(np.ascontiguousarray(kept).data)
     return sha.hexdigest()
 
 

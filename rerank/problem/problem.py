@@ -39,7 +39,7 @@ from rerank.io.options import real, whole
 from rerank.problem.lists import Floats, RankedList, Unit, rows_of
 from rerank.problem.quotas import Quota, check_quotas
 from rerank.problem.rows import WeightRow
-from rerank.problem.scaling import scale_columns
+from rerank.problem.scaling import ends_of, scale_columns
 
 GRID = 2**20  # ends of coordinates are multiples of 1 / GRID
 
@@ -229,11 +229,12 @@ class Problem:
         data = np.ascontiguousarray(X, dtype=np.float64)
         if not lists or not sum(item.weight for item in lists) > 0:
             raise InputError("No list holds a gain: there is nothing to rank; give at least one relevant item.")
-        used = data[rows_of(lists, len(data))]
-        low_ = used.min(axis=0) if low is None else np.asarray(low, dtype=np.float64)
-        high_ = used.max(axis=0) if high is None else np.asarray(high, dtype=np.float64)
+        used = rows_of(lists, len(data))
+        least, most = ends_of(data, used)
+        low_ = least if low is None else np.asarray(low, dtype=np.float64)
+        high_ = most if high is None else np.asarray(high, dtype=np.float64)
         if limits is not None and high is None:
-            high_ = _one_deviation_above(used, low_, high_)
+            high_ = _one_deviation_above(data[used], low_, high_)
         flat = np.flatnonzero(~(high_ > low_))
         if flat.size:
             raise InputError(f"Column {flat[0]} is constant on the shortlist; drop it before building the problem.")

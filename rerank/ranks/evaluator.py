@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InputError
 from rerank.ranks.lists import Empty, OneList, mean_over_lists
-from rerank.ranks.positions import Indices, comparable, dense_codes
+from rerank.ranks.positions import Indices, comparable, dense_codes, ordered
 from rerank.ranks.row_gains import Floats
 from rerank.statistics import RankStatistic, presentation
-from rerank.statistics.base import Ties, by_size, presentations, sorted_by_list, sums
+from rerank.statistics.base import TIES, Ties, by_size, presentations, sorted_by_list, sums
 
 __all__ = ["Evaluator", "Ties", "shown"]
 
@@ -26,6 +26,7 @@ class Evaluator:
     def __init__(self, statistic: RankStatistic, lists: Sequence[OneList]) -> None:
         self.statistic, self.lists = statistic, lists
         self.shown = shown_of_lists(statistic, [one.gains for one in lists], [one.missed for one in lists])
+        self._known: tuple[NDArray[Any], dict[Ties, list[float | None]]] = np.empty(0), {}  # the last scores' values
 
     @cached_property
     def _flat(self) -> Flat:
@@ -42,6 +43,18 @@ class Evaluator:
         if given.size != flat.rows.size:
             raise InputError(f"There are {flat.rows.size} labels and {given.size} scores; give one score per row.")
         given = given[flat.rows]
+        if not np.array_equal(self._known[0], given):
+            self._known = given, {}
+        known = self._known[1]
+        if ties not in known:
+            found = self._values(given, ties)
+            # Without equal scores all ways to count them agree.
+            known.update(dict.fromkeys(TIES, found) if flat.untied(given) else {ties: found})
+        return list(known[ties])
+
+    def _values(self, given: NDArray[Any], ties: Ties) -> list[float | None]:
+        """Values by scores that stand list by list."""
+        flat = self._flat
         if self.statistic.by_order:
             won = won_pairs(flat.gains, given, ties, flat.number)
             raw = np.bincount(flat.number, won, flat.sizes.size) / 2
@@ -149,6 +162,10 @@ class Flat:
         self.paid = np.zeros(rows.size)
         self.paid[pays[self.number]] = by_size(statistic.coefficients, sizes[pays])
 
+    def untied(self, scores: NDArray[Any]) -> bool:
+        """Whether scores are known to differ within each list: those that were ordered last."""
+        return self._last is not None and bool(self._last[2].all()) and np.array_equal(self._last[0], scores)
+
     @cached_property
     def _hits(self) -> Indices:
         """What the j-th best relevant row multiplies that with, list by list."""
@@ -185,14 +202,12 @@ class Flat:
         if self._last is not None and np.array_equal(self._last[0], scores):
             return self._last[1].copy(), self._last[2]
         number, given = self.number, _sortable(scores)
-        # Rows of equal scores in their own order; to sort these again is faster than a stable sort of all.
-        order = given.argsort() if self.sizes.size == 1 else np.lexsort((given, number))
-        ordered = given[order]
-        new = np.ones(order.size, dtype=bool)
-        new[1:] = (ordered[1:] != ordered[:-1]) | (number[1:] != number[:-1])
-        if self.sizes.size == 1 and not new.all():
-            tied = np.flatnonzero(~new | np.append(~new[1:], False))
-            order[tied] = order[tied][np.lexsort((order[tied], np.cumsum(new)[tied]))]
+        if self.sizes.size == 1:
+            order, _, new = ordered(given)
+        else:
+            order = np.lexsort((given, number))
+            own, new = given[order], np.ones(order.size, dtype=bool)
+            new[1:] = (own[1:] != own[:-1]) | (number[1:] != number[:-1])
         self._last = scores.copy(), order, new
         return order.copy(), new
 

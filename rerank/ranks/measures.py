@@ -16,8 +16,7 @@ from rerank.ranks.evaluator import Evaluator, Ties
 from rerank.ranks.lists import Empty, mean_over_lists, split
 from rerank.ranks.row_gains import Gain
 from rerank.statistics import NDCG, AveragePrecision, PosAtTop, Precision, ReciprocalRank
-
-TIES = ("pessimistic", "optimistic", "average")
+from rerank.statistics.base import TIES
 
 
 def pos_at_top(

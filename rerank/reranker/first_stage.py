@@ -449,14 +449,20 @@ def _fitted_by_groups(
     return fresh.fit(some_rows(X, order), target, **extra)
 
 
+LOOKED_AT = 20_000  # rows
+
+
 def log_odds(estimator: Any, X: Any, scores: Floats) -> bool:
-    """Whether scores are the log-odds of the estimator's own probabilities, and so can be compared between models."""
+    """Whether scores are the log-odds of the estimator's own probabilities, and so can be compared between models; on
+    every so many of very many rows.
+    """
     if not hasattr(estimator, "predict_proba"):
         return False
     if not hasattr(estimator, "decision_function"):
         return True
     with names_optional():
-        likely = np.asarray(estimator.predict_proba(X), dtype=np.float64)[:, -1]
+        some = np.arange(0, scores.size, 1 + scores.size // LOOKED_AT)
+        likely, scores = np.asarray(estimator.predict_proba(some_rows(X, some)), dtype=np.float64)[:, -1], scores[some]
     # The decisions of support vector machines, for example, are no log-odds.
     return bool(np.allclose(likely, 1.0 / (1.0 + np.exp(-np.clip(scores, -700.0, 700.0))), atol=1e-6))
 

@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 from rerank.certificate import average_of
 from rerank.errors import InputError, nearest
 from rerank.problem import Problem, Quota, RankedList, stated_lists
-from rerank.problem.lists import Floats, Indices
+from rerank.problem.lists import Floats, Indices, rows_of
 from rerank.problem.quotas import groups_of
 from rerank.problem.reduced import depth_of, reduced_problem
-from rerank.problem.scaling import deviations, snapped_scores
+from rerank.problem.scaling import deviations, ends_of, snapped_scores
 from rerank.ranks.lists import flat_lists, parted
 from rerank.ranks.perturb import duplicates, theorem_applies
+from rerank.ranks.positions import ordered
 from rerank.reranker.constraints import constrained
 from rerank.reranker.cross_fit import Staged
 from rerank.reranker.data import Data
@@ -66,7 +67,7 @@ def shortlist(
     number = np.repeat(np.arange(sizes.size), sizes)
     own = np.zeros(rows.size) if scores is None else scores[rows]
     if scores is None or n_candidates is None:
-        order = np.lexsort((-own, number)) if sizes.size > 1 else np.argsort(-own, kind="stable")
+        order = np.lexsort((-own, number)) if sizes.size > 1 else ordered(-own)[0]
         heads = parted(rows[order], sizes)
         return Shortlist(tuple(heads), tuple(head[:0] for head in heads), -math.inf, 0)
     order = np.lexsort((gains[rows], -own, number))
@@ -195,8 +196,7 @@ class _Heads:
     @cached_property
     def range(self) -> tuple[Floats, Floats]:
         """Least and largest value of every column in the lists that have a weight."""
-        used = self.table[np.concatenate([item.rows for item in self.weighed])]
-        return used.min(axis=0), used.max(axis=0)
+        return ends_of(self.table, rows_of(self.weighed, len(self.table)))
 
     @property
     def options(self) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +17,7 @@ from rerank.io.options import whole
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 Ties = Literal["pessimistic", "optimistic", "average"]
+TIES: tuple[Ties, ...] = get_args(Ties)
 
 
 @dataclass(frozen=True)
@@ -228,9 +229,20 @@ def sorted_by_list(values: Floats, sizes: Counts) -> Floats:
 
 def sums(values: Floats, sizes: Counts) -> Floats:
     """Sum over each list, correctly rounded; the values stand list by list."""
-    listed, ends = values.tolist(), np.cumsum(sizes).tolist()
+    if sizes.size == 1:
+        values = values[values != 0]
+        sizes = np.array([values.size])
+    ends, found = np.cumsum(sizes), np.zeros(sizes.size)
+    with np.errstate(over="ignore"):
+        for place in (0, 1):  # one addition is correctly rounded
+            found[sizes > place] += values[(ends - sizes)[sizes > place] + place]
+    longer = np.flatnonzero(sizes > 2)
+    listed, places = values.tolist(), zip((ends - sizes)[longer].tolist(), ends[longer].tolist())
     try:
-        return np.array([math.fsum(listed[begin:end]) for begin, end in zip([0, *ends], ends)])
+        found[longer] = [math.fsum(listed[begin:end]) for begin, end in places]
+        if not np.isfinite(found).all():
+            raise OverflowError
+        return found
     except OverflowError:
         raise InputError("The gains are so large that their sum is no double; divide them all by a number.") from None
 

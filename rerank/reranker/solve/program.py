@@ -19,6 +19,8 @@ from rerank.errors import InputError, nearest, unknown
 from rerank.errors.compiling import load
 from rerank.problem import Problem
 from rerank.problem.lists import Floats, Indices
+from rerank.problem.scaling import ends_of
+from rerank.ranks.positions import affine
 from rerank.reranker.solution import BOUNDING
 from rerank.search.domain import allowed, sides_of
 from rerank.statistics import RankStatistic
@@ -280,8 +282,10 @@ def notes_on_exact_pairs(problem: Problem) -> tuple[str, ...]:
             count += next(least) - next(least)
     for own in long:
         for values in np.sort(problem.scaled[own], axis=0).T:
-            below = (int(np.searchsorted(values, values + end).sum()) for end in ends)
-            count += next(below) - next(below)
+            below = np.searchsorted(values, values + ends[0])
+            some = below > 0
+            some[some] = values[below[some] - 1] >= values[some] + ends[1]
+            count += int((below[some] - np.searchsorted(values, values[some] + ends[1])).sum())
     if not count:
         return ()
     return (
@@ -311,8 +315,12 @@ def pairs_within_margin(problem: Problem) -> int | None:
     rows = np.concatenate([item.rows for item in problem.lists])
     gains = np.concatenate([item.gains for item in problem.lists])
     lists = np.repeat(np.arange(len(problem.lists)), [item.rows.size for item in problem.lists])
+    sums = affine(problem.scaled, np.ones(problem.n_features))[rows]
+    # Of n rows in m cells as wide as the margin the fewest pairs in a cell are there where all hold n / m.
+    cells = len(problem.lists) * (1 + math.floor(np.ptp(sums) / problem.epsilon))
+    if rows.size * (rows.size / cells - 1) > 2 * MOST_NEAR:
+        return None
     X = problem.scaled[rows]
-    sums = X.sum(axis=1)
     # One sorted line of all lists, with gaps between them. The slack covers the rounding of its numbers.
     line = sums + lists * (np.ptp(sums) + 2 * problem.epsilon)
     slack = 1e-14 * (1 + np.abs(line).max() * X.shape[1])
@@ -344,10 +352,10 @@ def largest_difference(problem: Problem) -> float:
         apart = sum(np.abs(column[:, :, None] - column[:, None, :]) for column in columns)
         largest = max(largest, float(np.max(apart, initial=0.0)))
     for own in long:
-        table = X[own]
-        ranges = float(np.ptp(table, axis=0).sum())
+        least, most = ends_of(X, own)
+        ranges = float((most - least).sum())
         if ranges > largest:
             # All pairs of a few thousand rows take a second; the box around more rows gives an upper bound.
             within = own.size <= 3000
-            largest = max(largest, float(pdist(table, "cityblock").max()) if within else ranges)
+            largest = max(largest, float(pdist(X[own], "cityblock").max()) if within else ranges)
     return largest
