@@ -59,7 +59,7 @@ def comparable(scores: ArrayLike) -> NDArray[Any]:
 
 
 def ordered(values: NDArray[Any]) -> tuple[Indices, NDArray[Any], NDArray[np.bool_]]:
-    """Items from the least value up, equal ones in their own order; the values so, and which differ from the one before.
+    """Items from the least value up, equal ones in their own order; their values, and which differ from the last.
 
     To sort equal values again is faster than a stable sort of all.
     """

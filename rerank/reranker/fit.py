@@ -236,7 +236,7 @@ def _weighed(stated: Stated, standing: Standing, solve: Solve | None) -> Answer:
             solution = replace(solution, statistic_bound=bound)
         except KeyboardInterrupt:
             solution = solution.noting(INTERRUPTED)
-    if status == "feasible" and not solution.gave_up:
+    if status == "feasible" and solution.nodes and not solution.gave_up:  # boxes were divided, and some are left
         notes += notes_on_exact_pairs(problem)
     quoted, before = stated.quoted(scores, after), standing.value
     if stated.ties == "pessimistic" or standing.quoted is None:
