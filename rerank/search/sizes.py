@@ -11,6 +11,7 @@ from rerank.errors import InputError
 from rerank.errors.stops import Stop, current
 from rerank.problem import Problem
 from rerank.problem.lists import Indices
+from rerank.search.rows.choice import too_many
 
 NUMBERS_A_SECOND = 5e7  # differences of features, over all pairs, that are made in a second; a low estimate
 BESIDE = 12  # numbers that are held for a pair beside its differences
@@ -93,10 +94,11 @@ def affordable_pairs(problem: Problem, workers: int = 1) -> list[ListPairs]:
 
 
 def pairs_if_affordable(problem: Problem, workers: int = 1) -> list[ListPairs] | None:
-    """As :func:`affordable_pairs`; None where there is no memory or no time for the pairs, and rows have to do."""
+    """As :func:`affordable_pairs`; None where there is no memory or no time for the pairs, or rows are better."""
     check_time(current())
     with suppress(InputError, OutOfTimeError):
-        return affordable_pairs(problem, workers)
+        parts = affordable_pairs(problem, workers)
+        return None if too_many(problem, sum(part.number for part in parts)) else parts
     return None
 
 

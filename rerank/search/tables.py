@@ -304,12 +304,12 @@ def tables(problem: Problem, parts: list[ListPairs] | None = None, scale: Floats
     # Slots: item by item, thresholds of one item in a row.
     offset, columns, members = 0, list[Ints](), list[Indices]()
     for q, part in zip(problem.lists, parts, strict=True):
-        items, level = part.items, part.level
-        upper, depth = np.repeat(items, part.ends[items]), level[items]
-        take = np.concatenate([np.arange(0), *(np.arange(part.ends[i]) for i in items)])
-        lower = part.below[take]
+        items, level = part.items.astype(np.int32), part.level.astype(np.int32)
+        upper, depth = np.repeat(items, part.ends[items]), part.level[items]
+        take = np.concatenate([np.arange(0, dtype=np.int32), *(np.arange(part.ends[i], dtype=np.int32) for i in items)])
+        lower = part.below.astype(np.int32)[take]
         begin = offset + np.cumsum(depth) - depth
-        where = np.full(q.gains.size, -1, np.int64)
+        where = np.full(q.gains.size, -1, np.int32)
         where[items] = begin
         slot, span = where[upper] + level[lower], level[upper] - level[lower]
         columns.append(np.array([slot, span, part.count[take], q.rows[upper], q.rows[lower]], np.int32))

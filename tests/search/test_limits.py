@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from rerank.problem import Problem
 from rerank.search import Progress, SearchResult, compile_kernels, line_search, solve
 from rerank.search.boxes.vertices import Exact
 from rerank.search.domain import Domain
+from rerank.search.rows.choice import number_of_pairs
 from rerank.search.run import Run
 from tests.cases.search import drawn_lists, noisy_problem, tables
 from tests.oracles.oracle import objective_at
@@ -167,6 +169,16 @@ def test_a_search_that_does_not_fit_into_memory_is_refused_with_the_number_that_
         solve(problem, time_limit=0.2, proof=True)
     fits = int(str(e.value).partition("n_candidates to ")[2].partition(" ")[0])
     assert 10 < fits < 400 and solve(large(fits, 10), time_limit=0.2, proof=True).boxes >= 0
+
+
+def test_a_long_list_of_which_all_places_count_is_bounded_without_a_table_of_its_pairs() -> None:
+    problem = large(4800, 3)
+    tracemalloc.start()
+    found = solve(problem, time_limit=None, node_limit=1, n_jobs=1)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8 * number_of_pairs(problem) / 2  # half a number for each pair
+    assert objective_at(problem, found.weights) <= found.bound < problem.ideal
 
 
 @pytest.mark.parametrize("statistic", ["auc", "mrr", "dcg", "ap"])

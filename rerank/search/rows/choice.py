@@ -16,7 +16,8 @@ FEW_LISTS = 200  # up to which lists count as few
 LONG = 40
 """Pairs for each row from which lists count as long: on short lists the boxes of pairs are tighter and no slower."""
 
-MOST_PAIRS = 5_000_000  # pairs from which boxes of short lists are searched by rows, too
+MOST_PAIRS = 5_000_000
+"""Pairs from which boxes of short lists are searched by rows, too, and lists of which very many places count."""
 
 MOST_STEPS, MOST_DIFFERENCES = 4_000_000, 50_000
 """Pairs of a list of which an eighth, and a half, of the places count, up to which each step of a line is looked at."""
@@ -54,6 +55,13 @@ def rows_alone(problem: Problem, points: bool = False, proof: bool = False) -> b
         return True
     # Where no bound is asked for, good weights are found by rows: lines by rows cost less.
     return points and number_of_pairs(problem) > LINES_FROM_PAIRS and (_few_places(problem) or rough(problem))
+
+
+def too_many(problem: Problem, pairs: int) -> bool:
+    """Whether rows are better than so many different pairs of a list of which very many places count: bounds by rows
+    are there in the seconds that a table of the pairs takes.
+    """
+    return pairs > MOST_PAIRS and rough(problem)
 
 
 def smooth_from(lists: int) -> int:
