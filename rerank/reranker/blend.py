@@ -106,9 +106,7 @@ class Weighing:
     @classmethod
     def of(cls, data: Data) -> Self:
         """That of training data: gains over the largest one; utilities from the least to the largest."""
-        gains, weight = data.gains, data.sample_weight
-        if weight is not None:
-            gains = np.divide(gains, weight, out=np.zeros_like(gains), where=weight > 0)
+        gains, weight = data.row_gains, data.sample_weight
         low, high = float(min(gains.min(), 0.0)), float(gains.max())
         return cls((gains / 2 - low / 2) / (high / 2 - low / 2), weight, data.qid)
 

@@ -58,7 +58,7 @@ def staged(data: Data, task: Task, clock: Clock | None = None) -> Staged | None:
         return blended(data, task, clock)
     began = working_time()
     learner, notes = learner_of(task, data.y)
-    stage, scores = fit_first_stage(learner, data.rows, data.y, data.qid, data.sample_weight, task.seed)
+    stage, scores = fit_first_stage(learner, data.rows, taught(learner, data), data.qid, data.sample_weight, task.seed)
     stage = replace(stage, notes=(*stage.notes, *notes))
     anchored = task.radius is not None
     if stage.frozen:
@@ -120,6 +120,12 @@ def blended(data: Data, task: Task, clock: Clock | None) -> Staged:
     return Staged(stage, scores, folds, tuple(notes))
 
 
+def taught(learner: Any, data: Data) -> Floats:
+    """The labels that a first stage learns; of more than two our trees learn the gain."""
+    grades = isinstance(learner, str) and learner in MEMORISES and np.unique(data.y).size > 2
+    return data.row_gains if grades else data.y
+
+
 def learner_of(task: Task, y: Floats) -> tuple[Any, tuple[str, ...]]:
     """The first stage to fit, with a note where it is RankSVM for logistic regression, which knows two classes."""
     named, labels = task.first_stage, np.unique(y).size
@@ -166,7 +172,7 @@ def fold_of(data: Data, folds: int, seed: int) -> Indices:
 def held_out_scores(first_stage: Any, data: Data, train: Indices, test: Indices, seed: int) -> Floats:
     """Scores of the ``test`` rows by a first stage fitted on the ``train`` rows."""
     own = data.some(train)
-    stage, _ = fit_first_stage(first_stage, own.rows, own.y, own.qid, own.sample_weight, seed)
+    stage, _ = fit_first_stage(first_stage, own.rows, taught(first_stage, own), own.qid, own.sample_weight, seed)
     return stage.scores(data.rows.some(test))
 
 

@@ -60,6 +60,12 @@ class Data:
         """What folds keep whole: the number of each row's list or group, or of both together; None for rows alone."""
         return self.qid if self.groups is None else units_of(self.qid, self.groups)
 
+    @property
+    def row_gains(self) -> Floats:
+        """Gain of each label, without the weight of the row."""
+        weight = self.sample_weight
+        return self.gains if weight is None else np.divide(self.gains, weight, np.zeros(weight.size), where=weight > 0)
+
     @cached_property
     def spread(self) -> Floats:
         """Standard deviation of each column of ``X``; all problems of correcting a score on these rows share it."""

@@ -14,6 +14,7 @@ from rerank import Reranker, RerankerCV, compare, load
 from rerank.errors import NotSupportedError
 from rerank.ranks import evaluate
 from rerank.reranker.selection.options import STRONG
+from rerank.scorers import TableTrees
 from tests.cases.refuses import refuses
 
 
@@ -136,3 +137,17 @@ def test_what_is_compared_is_what_is_fitted():
     values = {row.name: row.value for row in found.methods}
     assert min(values["trees"], values["blend"]) > values["logistic"] and found.take != "logistic"
     assert found.estimator.first_stage in STRONG
+
+
+@pytest.mark.parametrize("gain", ["exponential", "linear"])
+def test_trees_learn_the_gain_of_grades(gain):
+    X, worth = table(200)
+    y, qid, weight = (
+        np.digitize(worth, [0.5, 1.5, 2.5]),
+        np.arange(200) // 20,
+        np.random.default_rng(0).random(200) + 0.5,
+    )
+    est = Reranker("ndcg@5", first_stage="forest", radius=0, gain=gain, solver="search", cross_fit=False)
+    found = est.fit(X, y, qid=qid, sample_weight=weight).first_stage_scores(X)
+    peer = TableTrees(forest=True).fit(X, 2.0**y - 1 if gain == "exponential" else y, sample_weight=weight)
+    np.testing.assert_allclose(found, peer.decision_function(X), rtol=1e-9)
