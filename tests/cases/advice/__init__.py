@@ -1,6 +1,6 @@
 """Messages with advice: what provokes each, and the same call after its advice was followed.
 
-``tests/test_advice.py`` tries the rows and looks for advice that no row follows.
+``tests/test_advice.py`` tries the rows, and looks for kinds of advice that no row of their room follows.
 """
 
 import contextlib
@@ -113,7 +113,6 @@ def data(n: int = 40, d: int = 2, seed: int = 0) -> tuple[Any, Any]:
 
 X, Y = data()
 FRAME = pd.DataFrame(X, columns=["a", "b"])
-QID = np.repeat([0, 1], 20)
 
 
 def est(**options: Any) -> Reranker:

@@ -1,7 +1,5 @@
 """Every text in the packages that gives advice, read from the source."""
 
-# ruff: noqa: E501 - messages stand here as they are written
-
 import ast
 import re
 from collections.abc import Iterator
@@ -10,14 +8,41 @@ from functools import cache
 from tests.cases.advice import one_line
 from tests.cases.imports import modules, tree
 
-VERBS = (
-    "write pass use give raise set take turn install add remove leave call load read name choose increase decrease drop "
-    "lower fit ask try run make keep start delete save fill repeat shorten check put divide multiply subtract rescale "
-    "encode merge split rename expand correct weigh train compare exchange unpack mark draw export build judge unfix "
-    "activate wait free change rank mend close begin convert say let see scale state"
+# What a person is told to do, by the verbs that say it.
+KINDS = {
+    "give": ("give", "pass", "add", "call", "start", "say", "state", "let", "see"),
+    "leave out": ("leave", "drop", "delete", "remove", "free", "do not"),
+    "take another": ("use", "choose", "take", "name", "try", "run", "change", "exchange", "compare"),
+    "write": ("write", "rename", "make"),
+    "ask for more": ("raise", "increase", "set", "expand", "wait"),
+    "ask for less": ("lower", "decrease", "ask", "shorten", "keep"),
+    "begin again": ("fit", "save", "export", "build", "read", "load", "repeat", "begin", "train", "close", "activate"),
+    "correct": (
+        "fill",
+        "correct",
+        "check",
+        "put",
+        "mark",
+        "convert",
+        "encode",
+        "merge",
+        "split",
+        "mend",
+        "judge",
+        "unfix",
+        "unpack",
+        "draw",
+        "turn",
+        "weigh",
+    ),
+    "rescale": ("divide", "multiply", "subtract", "rescale", "scale", "rank"),
+    "install": ("install", "pip install", "apt-get install"),
+}
+KIND_OF = {verb: kind for kind, verbs in KINDS.items() for verb in verbs}
+ADVICE = re.compile(
+    rf"(?:^|[;:,.] |\bor |\band |\bso |\bplease )(?:then |first )?({'|'.join(sorted(KIND_OF, reverse=True))})\b",
+    re.IGNORECASE,
 )
-LIST_OF_VERBS = "|".join(["pip install", "apt-get install", "do not", *VERBS.split()])
-ADVICE = re.compile(rf"(?:^|[;:,.] |\bor |\band |\bso |\bplease )(?:then |first )?(?:{LIST_OF_VERBS})\b", re.IGNORECASE)
 
 # Texts that are read by programs, or by people who asked for help, and no messages.
 NO_MESSAGES = ("rerank.cli.examples", "rerank.cli.demo", "rerank.solvers.scip_process", "formulations.dialects")
@@ -47,13 +72,21 @@ def literals(node: ast.AST) -> Iterator[str]:
         yield from literals(child)
 
 
+def room(module: str) -> str:
+    """The room of a module, with the folders of ``reranker`` apart."""
+    package, *names = module.split(".")
+    if package != "rerank":
+        return package
+    return ".".join(names[:2]) if names[0] == "reranker" and len(names) > 2 else names[0]
+
+
 @cache
-def advice() -> set[str]:
-    """The texts that tell a person what to do."""
-    return {
-        text
-        for name in modules()
-        if not name.startswith(NO_MESSAGES)
-        for text in literals(tree(name))
-        if " " in text and ADVICE.search(text)
-    }
+def advice() -> dict[str, set[tuple[str, str]]]:
+    """The texts that tell a person what to do, with the rooms that say them and the kinds of what they tell."""
+    found: dict[str, set[tuple[str, str]]] = {}
+    for name in modules():
+        if not name.startswith(NO_MESSAGES):
+            for text in literals(tree(name)):
+                if " " in text and (verbs := ADVICE.findall(text)):
+                    found.setdefault(text, set()).update((room(name), KIND_OF[verb.lower()]) for verb in verbs)
+    return found
