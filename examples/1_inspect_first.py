@@ -196,7 +196,7 @@ for now in range(8, batch.max() + 1):
     before, here = batch < now, batch == now
     again = Reranker(**est.get_params()).fit(X[before], y[before], qid=batch[before])
     base = evaluate(est.stat, y[here], again.first_stage_.decision_function(X[here]))
-    gains.append(again.score(X[here], y[here]) - base)
+    gains.append(again.score(X[here], y[here], qid=0) - base)
 gains = np.array(gains)
 print(
     f"{gains.size} batches: better on {(gains > 0).sum()}, worse on {(gains < 0).sum()}, {gains.mean():+.3f} in "

@@ -21,7 +21,7 @@ Subject to
     ``sum_j gamma_j <= max_features``.
 ``above_by_margin``
     ``z_ik <= (w.(x_i - x_k) - epsilon) / M_ik + 1``: a win needs the margin.
-``win_when_above`` (``two_sided``)
+``win_when_above`` (option two_sided)
     ``w.(x_i - x_k) / U_ik <= z_ik``: whoever is above wins, as in ``resolved_rank``; the optimum may be lower.
 ``one_above``
     ``z_ik + z_ki <= 1`` where both are preferred (extra cut).

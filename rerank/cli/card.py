@@ -349,7 +349,7 @@ def _fitted(fit: Mapping[str, Any]) -> str:
     from rerank.scorecard.result import four, rounded_up
 
     name = fit["statistic"].upper() if fit["statistic"] == "auc" else fit["statistic"]
-    proof = "and no bound of the cards that were allowed is known"
+    proof = "no bound is known of the cards that were allowed"
     if fit["status"] == "optimal":
         proof = "proved to be the best of the cards that were allowed"
     elif math.isfinite(fit["bound"]):

@@ -56,14 +56,17 @@ def read_parquet(
             if not numeric[column] and _complete_numbers(kinds, names[column]):
                 name = columns.name(column)
                 raise InputError(f"{path}: column {name} holds no numbers; convert it, or leave it out.")
-        rows, sizes = opened.metadata.num_rows, _sizes(opened)
+        rows = opened.metadata.num_rows
         for column in columns.roles.values():
             if schema.field(column).type.num_fields:
                 raise InputError(f"{path}: column {columns.name(column)} holds lists or records; name another one.")
         worded = {*columns.roles.values(), *(column for column in columns.features if not numeric[column])}
         # A text takes about as much memory as eight numbers, and each of its bytes, which are held up to five times, as
         # five eighths of one.
-        texts = sum(max(8 * rows, 5 * sizes.get(names[column], 0) // 8) for column in worded)
+        texts = 8 * rows * len(worded) + 5 * _size(opened) // 8 if worded else 0
+        if rows * len(columns.features) + texts > MAX_CELLS:  # too much for all columns, so each is looked at
+            sizes = _sizes(opened)
+            texts = sum(max(8 * rows, 5 * sizes.get(names[column], 0) // 8) for column in worded)
         if rows * len(columns.features) + texts > MAX_CELLS:
             raise InputError(
                 f"{path} has {rows} rows of {len(columns.features)} features, with texts over {MAX_CELLS} cells; "
@@ -77,6 +80,12 @@ def _is_text(kind: Any) -> bool:
     from pyarrow import types
 
     return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_binary(kind))
+
+
+def _size(opened: Any) -> int:
+    """Bytes of all columns, unpacked. pyarrow ends the process over a damaged record of a column, which this spares."""
+    metadata = opened.metadata
+    return sum(max(0, metadata.row_group(number).total_byte_size) for number in range(metadata.num_row_groups))
 
 
 def _sizes(opened: Any) -> dict[str, int]:

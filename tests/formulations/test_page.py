@@ -65,6 +65,8 @@ def test_every_family_of_a_model_is_stated_in_its_docstring(module):
         options = {"C": 0.1, "max_features": 1, "linking": linking, "extra_cuts": True}
         if module is resolved_rank:
             options["quotas"] = (SimpleNamespace(rows=[0, 3], first=2, least=1, most=None),)
+        elif module is not pos_top:
+            options["two_sided"] = True
         if module is pairwise:
             model = module.build(X, ([[0, 1], [1, 0]], [1.0, 1.0]), **options)
         else:

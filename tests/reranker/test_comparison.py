@@ -208,7 +208,7 @@ def test_the_command_prints_the_table_and_what_to_take(tmp_path, monkeypatch):
     own = rerank.compare(X[:, :2], y, "precision@20", methods=["logistic", "squares"], folds=4)
     told = {**own.table[1], "seconds": None}
     assert json.loads(json.dumps({**body["methods"][1], "seconds": None})) == pytest.approx(told)
-    assert run("compare", "data.csv", "--label", "hit", "--methods", "trees", code=2).stdout == ""
+    assert run("compare", "data.csv", "--label", "hit", "--methods", "oaks", code=2).stdout == ""
     assert "raise time_limit" in run("compare", "data.csv", *options, "--time-limit", 0, code=2).stderr
 
 
