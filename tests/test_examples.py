@@ -75,14 +75,15 @@ def why_proxies_fail(text):
 
 def score_fusion(text):
     told = dict(re.findall(r"^(.+?) +ndcg@10 ([\d.]+)$", text, flags=re.M))
-    best = numbers(r"ndcg@10 ([\d.]+), bound ([\d.]+), gap [\de.+-]+: optimal", text)
+    best = numbers(r"value ([\d.]+), bound ([\d.]+): optimal", text)
     assert [value for value, _ in best] == [bound for _, bound in best] and len(best) == 2
     assert best[0][0] > float(told["minmax, equal weights"]) and best[1][0] > float(told["RRF"])
     curves = numbers(r"on the curve of \w+: ([\d.]+), bound ([\d.]+)", text)
     assert curves == best
     leads = dict(re.findall(r"^([\w ,]+?) +[\d.]+  [+-][\d.]+ \(([+-][\d.]+) to", text, flags=re.M))
     assert all(float(leads[name]) > 0 for name in ("guarded fit", "best weights, minmax", "best weights, rank"))
-    ((rrf, value, bound),) = numbers(r"judged queries RRF ([\d.]+), best weights ([\d.]+),\s+bound ([\d.]+)", text)
+    told = r"judged queries RRF ([\d.]+), best weights [\d.]+; value ([\d.]+), bound ([\d.]+)"
+    ((rrf, value, bound),) = numbers(told, text)
     assert rrf < value <= bound < rrf + 0.01  # the text says so
     leads = numbers(r"later queries, .*: ([+-][\d.]+) \(([+-][\d.]+) to ([+-][\d.]+)\)", text)
     assert len(leads) == 2 and all(low < 0 < high for _, low, high in leads)  # the text says so
