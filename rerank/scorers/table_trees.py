@@ -156,8 +156,8 @@ def _forest(model: Any, share: float | None) -> Nodes:
 class TableTrees(OfTables):
     """Gradient boosted trees, or a forest of extremely randomised trees, on a table with numbers, texts and gaps.
 
-    Boosted trees are 100 of 15 leaves of :class:`sklearn.ensemble.HistGradientBoostingClassifier`, which see gaps as
-    gaps and texts as categories. A forest is 100 trees of :class:`sklearn.ensemble.ExtraTreesClassifier`, of at most
+    Boosted trees are 100 of 15 leaves of ``HistGradientBoostingClassifier``, which see gaps as
+    gaps and texts as categories. A forest is 100 trees of ``ExtraTreesClassifier``, of at most
     127 leaves of 5 rows, on the columns of :class:`TableLogistic`. Two labels are classes; of more, the regressors
     learn the grade. Columns are divided by powers of two, so that numbers of any size are told apart.
 
