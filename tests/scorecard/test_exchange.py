@@ -20,7 +20,7 @@ def no_proof(monkeypatch):
 
 
 def reaches(rows: oracle.Rows, stat: str, options: dict, drawn_anew=False, **same: object) -> None:
-    """The exchange finds an allowed card if there is any: the best of all, or nearly so on tables that are drawn anew."""
+    """The exchange finds an allowed card if there is any: the best, or nearly so on tables that are drawn anew."""
     size, points = options["n_questions"], options["points"]
     try:
         card = fitted(rows, stat, **options)
