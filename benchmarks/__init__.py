@@ -14,7 +14,7 @@
 ``fusion``                             learning curves of score fusion; writes ``docs/fusion.md``
 ``fusion.seconds``                     seconds of score fusion
 ``fusion.engines``                     what search engines make of an export
-``demo``                               the README's three cases beside the tools of a sceptic
+``demo``                               a card, an audit and a fusion beside the tools of a sceptic
 ``latent``                             latent retrieval: quality, speed, many machines
 ``trust``                              checks of reliability in large numbers
 =====================================  ==========================================================================

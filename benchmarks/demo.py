@@ -1,4 +1,5 @@
-"""The three cases of the README beside the tools a reader would try first: ``python -m benchmarks.demo [--splits N]``.
+"""The cases of ``docs/demonstrations.md`` beside the tools a reader would try first:
+``python -m benchmarks.demo [--splits N]``.
 
 A card of three questions, a score in use that is audited and corrected, and two runs that are fused. All data ship with
 the package or with the examples; LightGBM is left out where it is not installed.

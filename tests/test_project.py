@@ -53,6 +53,17 @@ def test_the_licences_and_the_marks_of_typed_packages_are_there():
     assert len(packages) == 2 and all((ROOT / package / "py.typed").is_file() for package in packages)
 
 
+def test_the_extra_all_holds_every_extra_for_users_that_needs_no_licence():
+    extras = dict(META["project"]["optional-dependencies"])
+    every = {line for name in set(extras) - {"all", "test", "lint", "docs", "gurobi"} for line in extras[name]}
+    assert set(extras["all"]) == every | {line for line in extras["test"] if line.startswith("lightgbm")}
+
+
+def test_the_readme_fits_on_a_few_screens_and_installs_before_its_first_command():
+    assert len(README.split()) <= 900
+    assert "pip install" in re.findall(r"```bash\n(.*?)```", README, flags=re.S)[0]
+
+
 @pytest.mark.parametrize("name", ["test", "lint", "docs"])
 def test_an_extra_and_its_dependency_group_are_the_same_list(name):
     assert META["project"]["optional-dependencies"][name] == META["dependency-groups"][name]

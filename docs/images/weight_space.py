@@ -1,4 +1,4 @@
-"""Draws the pictures of ``docs/how-it-works.md``: ``python docs/images/weight_space.py``.
+"""Draws the pictures of the README and of ``docs/how-it-works.md``: ``python docs/images/weight_space.py``.
 
 A score orders 30 rows, 8 of them relevant, and two columns may correct it by at most .5 each.  So the weights are a
 square, and every picture shows that square.  The bound is the plain one of the page, by intervals; the package's
@@ -16,9 +16,12 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 from matplotlib.patches import Rectangle
 
+from rerank import datasets
 from rerank.plots import BLUE, GREEN, GREY, ORANGE
+from rerank.scorecard import Scorecard
 
 FOLDER = Path(__file__).parent
 RADIUS, PLACES = 0.5, 5
@@ -138,14 +141,31 @@ def draw_bound() -> Any:
     left.plot(*best, "*", color="white", markeredgecolor="black", markersize=14)
     square(left, "Boxes at the end, shaded by their bound")
     figure.colorbar(plt.cm.ScalarMappable(plt.Normalize(low, found), shades), ax=left, label="bound of the box")
-    right.step(range(len(course)), [high for _, high in course], where="post", color=ORANGE, ls="--", label="bound")
-    right.step(range(len(course)), [reached for reached, _ in course], where="post", color=BLUE, label="best value")
-    right.set(xlabel="boxes taken", ylabel="DCG@5", title="They meet, and the answer is proved")
-    right.legend()
+    draw_course(right, course)
     return figure
 
 
-PICTURES = {"weights.png": draw_space, "box.png": draw_box, "bound.png": draw_bound}
+def draw_course(axes: Any, course: list[tuple[float, float]]) -> None:
+    """Value and bound as boxes were taken."""
+    axes.step(range(len(course)), [high for _, high in course], where="post", color=ORANGE, ls="--", label="bound")
+    axes.step(range(len(course)), [reached for reached, _ in course], where="post", color=BLUE, label="best value")
+    axes.set(xlabel="boxes of weights looked at", ylabel="DCG@5", title="Bound and value meet: the answer is proved")
+    axes.legend()
+
+
+def draw_first() -> Any:
+    """The README's picture: its card with the risk of each total, and a bound that closes over boxes of weights."""
+    table = datasets.load("haberman")
+    card = (
+        Scorecard("auc", 3, 3, validation=None).fit(pd.DataFrame(table.X, columns=table.feature_names), table.y).card_
+    )
+    figure, (left, right) = plt.subplots(1, 2, figsize=(11, 3.6), width_ratios=(1.15, 1), layout="constrained")
+    card.plot(ax=left)
+    draw_course(right, search()[3])
+    return figure
+
+
+PICTURES = {"weights.png": draw_space, "box.png": draw_box, "bound.png": draw_bound, "first.png": draw_first}
 
 if __name__ == "__main__":
     for name, draw in PICTURES.items():
