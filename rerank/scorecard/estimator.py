@@ -33,7 +33,7 @@ from rerank.scorecard.problem import Found
 from rerank.scorecard.program import export, model_of
 from rerank.scorecard.regret import Regret, regret_of
 from rerank.scorecard.result import CardResult, exact, result_of
-from rerank.scorecard.rows import Rows, cut_of
+from rerank.scorecard.rows import Rows, class_weighted, cut_of
 from rerank.scorecard.search import Search
 from rerank.scorecard.statement import asked_of, measure, name_of, stated
 from rerank.scorecard.verify import Claim, Verified, verify
@@ -75,10 +75,12 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         The card asks each of ``must`` (of a column: some question), and none of ``never``.
     at_least_one, not_both, together : sequence of questions or columns, or several of them
         At least one of a set, at most one of a set, all or none of a set.
+    max_total : int or None
+        The largest total that a row may have: the points above 0 add up to so many at most.
     constraints : sequence of str
-        ``"sensitivity >= 0.8"`` and ``"flagged <= 20%"`` at the cut; ``"flagged gap <= 0.1"`` and ``"sensitivity gap <=
-        0.1"`` between kinds of people; ``"auc inside >= 0.6"`` for each kind; ``"20 of A among the first 200"``,
-        whatever the order of tied rows.
+        ``"sensitivity >= 0.8"``, ``"specificity >= 0.9"``, ``"precision >= 0.3"`` and ``"flagged <= 20%"`` at the cut;
+        ``"flagged gap <= 0.1"`` and ``"sensitivity gap <= 0.1"`` between kinds of people; ``"auc inside >= 0.6"`` for
+        each kind; ``"20 of A among the first 200"``, whatever the order of tied rows.
     cut : None, str or float
         ``"top 100"`` or a share: the card flags as many whole blocks of tied rows as have at most so many rows, and
         a card whose first block has more is not allowed; ``"free"``: below any block. None flags
@@ -96,6 +98,10 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         1 for lines of progress on standard error, which a terminal gets anyway.
     pos_label : object, optional
         The label of the rows to find, if ``y`` holds two labels that are neither 0 and 1 nor -1 and 1.
+    class_weight : mapping, "balanced" or None
+        Label to a number by which the weights of its rows are multiplied: a row counts as so many in value, rates and
+        risks. ``"balanced"``: so that both classes weigh half, and all rows as many as they are. A sample with other
+        shares than the rows to come gets these back by it.
 
     Attributes
     ----------
@@ -143,6 +149,8 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         random_state: Any = None,
         verbose: int = 0,
         pos_label: Any = None,
+        max_total: int | None = None,
+        class_weight: Any = None,
     ) -> None:
         self.stat, self.n_questions, self.points = stat, n_questions, points
         self.thresholds, self.max_levels = thresholds, max_levels
@@ -152,6 +160,7 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         self.constraints, self.cut, self.validation = constraints, cut, validation
         self.time_limit, self.n_jobs, self.random_state = time_limit, n_jobs, random_state
         self.verbose, self.pos_label = verbose, pos_label
+        self.max_total, self.class_weight = max_total, class_weight
 
     def fit(
         self,
@@ -231,6 +240,7 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
                 "is supported. The type of the target is multiclass; mark the rows to find by 1 and the others by 0."
             )
         self.classes_ = np.array([0, 1]) if labels is None else np.array([labels.negative, labels.positive])
+        weight = class_weighted(self.class_weight, grades > 0, self.classes_, weight)
         return Rows.of(X, grades > 0, qid, weight, query_weight, people)
 
     def _like(self, **changes: Any) -> Self:
@@ -260,7 +270,7 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         if not search.complete:
             return InputError("The time ended before a card that keeps the rules was found; raise time_limit.")
         texts = [self.constraints] if isinstance(self.constraints, str) else list(self.constraints)
-        free = {**dict.fromkeys(RULES, ()), "max_columns": None, "cut": None}
+        free = {**dict.fromkeys(RULES, ()), "max_columns": None, "max_total": None, "cut": None}
         own = {name: getattr(self, name) for name in free if name != "constraints"}
         each = [(f"{name}={value!r}", {name: value}) for name, value in own.items()]
         each += [(f"the constraint {text!r}", {"constraints": [text], "cut": self.cut}) for text in texts]

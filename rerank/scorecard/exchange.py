@@ -85,6 +85,10 @@ class Exchange:
                 found[self.problem.rules.places[:-1] == self.problem.rules.places[j]] = np.sign(own)
         return found
 
+    def room(self, points: Sequence[int]) -> int:
+        """How many points above 0 may be added."""
+        return self.problem.limits.total - sum(max(0, own) for own in points)
+
     def draft(self, members: Sequence[int], points: Sequence[int]) -> Draft:
         """Questions with points, valued."""
         problem, data = self.problem, self.problem.data
@@ -93,7 +97,7 @@ class Exchange:
         for out, own in ((by_list, data.lists), (by_kind, data.people)):
             kernels.by_level(level, own, self._rows.counts, np.arange(level.size), out)
         value = kernels.worth_of_blocks(by_list, totals.size, problem.worth)
-        unkept = not kernels.blocks_keep(by_kind, totals.size, problem.limits)
+        unkept = not kernels.blocks_keep(by_kind, totals.size, problem.limits) or self.room(points) < 0
         return Draft(tuple(members), tuple(points), self.broken(members)[0] + unkept, float(value))
 
     def descend(self, draft: Draft, size: int, table: kernels.Table, draw: np.random.Generator) -> Draft:
@@ -116,11 +120,12 @@ class Exchange:
         rest = draft.members[:place] + draft.members[place + 1 :]
         points = draft.points[:place] + draft.points[place + 1 :]
         own, broken = self.broken(rest)
+        own += self.room(points) < 0
         q, v, breaks, value = kernels.best_more(
             *self._levels(rest, points),
             table,
             problem.worth,
-            problem.limits,
+            problem.limits._replace(total=self.room(points)),
             broken,
             self.sign(rest, points),
             own if rest and place < n else -1,

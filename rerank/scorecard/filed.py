@@ -10,7 +10,7 @@ from rerank.errors import InputError
 from rerank.scorecard.card import Card, risks
 from rerank.scorecard.data import in_units
 from rerank.scorecard.estimator import Scorecard
-from rerank.scorecard.files import OPTIONS, RULES
+from rerank.scorecard.files import LEGACY, OPTIONS, RULES
 from rerank.scorecard.kernels import NO_CUT
 from rerank.scorecard.result import CardResult, exact
 from rerank.scorecard.rows import Rows, cut_of
@@ -22,7 +22,7 @@ CLOSE, CLOSE_WEIGHTED = 1e-9, 1e-5
 """Difference of two sums of the same numbers, and of counts that are no whole numbers and were rounded."""
 MOST_CELLS = 2**35  # rows times sets of questions that a proof is repeated for: some minutes
 
-ALLOWED = ("max_columns", "one_per_column", "signs", "bounds", "cut", *RULES)
+ALLOWED = ("max_columns", "one_per_column", "signs", "bounds", "cut", "max_total", *RULES)
 
 Fit = Mapping[str, Any]
 
@@ -94,7 +94,8 @@ class OfRows:
 
     def __init__(self, card: Card, fit: Fit | None, X: Any, y: Any, **given: Any) -> None:
         self.card, self.fit, self.asked = card, fit or {}, (fit or {}).get("asked")
-        options = {name: self.asked[name] for name in (*OPTIONS, *RULES)} if self.asked else {}
+        asked = {**LEGACY, **(self.asked or {})}
+        options = {name: asked[name] for name in (*OPTIONS, *RULES)} if self.asked else dict(LEGACY)
         options["stat"] = self.fit.get("statistic", "auc")
         self.est = Scorecard(**options, validation=None)
         self.rows: Rows = self.est._entered(X, y, *given.values())

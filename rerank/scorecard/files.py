@@ -27,7 +27,7 @@ from rerank.scorecard.questions import Question
 AnyPath = str | os.PathLike[str]
 
 FORMAT = "exact-rerank card"
-SCHEMA = 2  # files of schema 1 have neither a digest nor what was asked
+SCHEMA = 3  # files of schema 1 have neither a digest nor what was asked; those of 2 lack the options of LEGACY
 HEADER = ["question", "points"]
 
 MOST_BYTES = 8 * 2**20
@@ -45,7 +45,11 @@ OPTIONS = (
     "signs",
     "bounds",
     "cut",
+    "max_total",
+    "class_weight",
 )
+LEGACY: Mapping[str, Any] = {"max_total": None, "class_weight": None}
+"""Options that files of earlier schemas lack, and what these fits did."""
 ASKED = (*OPTIONS, *RULES, "columns", "lists", "list_weights")
 """What is asked of a fit: parameters of :class:`rerank.scorecard.Scorecard`, the columns of the table, the number of
 lists and whether they had weights."""
@@ -252,7 +256,7 @@ def _check_fit(fit: Any) -> None:
 
 def _check_asked(asked: Any) -> None:
     """What was asked: the options are read again where they are used."""
-    _keys(asked, "what was asked", ASKED, ("read",))
+    _keys(asked, "what was asked", [name for name in ASKED if name not in LEGACY], ("read", *LEGACY))
     names = asked["columns"]
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise ValueError("the columns of the fit are no list of texts")

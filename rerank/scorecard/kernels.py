@@ -146,6 +146,8 @@ class Limits(NamedTuple):
     cut: int
     rows: float  # that a cut at the top may flag
     sensitivity: float  # share of the relevant rows that are flagged: at least
+    specificity: float  # share of the other rows that are not: at least
+    precision: float  # share of relevant rows among those flagged: at least
     flagged: float  # share of the rows that are flagged: at most
     gap_flagged: float  # difference of that share between two kinds of people: at most
     gap_sensitivity: float  # the same of sensitivity
@@ -153,6 +155,7 @@ class Limits(NamedTuple):
     first: float  # of the first rows,
     quota: NDArray[np.float64]  # (kinds,): so many are of each kind, at least
     one_sign: bool  # questions of one column have points of one sign
+    total: int  # of the points above 0 of a card: at most
 
 
 @kept()
@@ -239,6 +242,7 @@ def cut_below(by_block: Any, blocks: int, limits: Any) -> int:
             break
         hits = flagged[::2].sum()
         fits = hits >= limits.sensitivity * relevant and rows <= limits.flagged * every
+        fits &= rows - hits <= (1.0 - limits.specificity) * (every - relevant) and hits >= limits.precision * rows
         gap_flagged = gap_sensitivity = 0.0
         for a in range(kinds):
             for c in range(kinds):
@@ -641,12 +645,14 @@ def best_vector(
     k = first.size - 1
     place = np.empty(1 << k, np.int64)
     tried = np.zeros(k + 1, np.int64)  # sum of the absolute points of the first questions
+    total = np.zeros(k + 1, np.int64)  # of those above 0
     least = np.zeros(k + 1, np.int64)  # of the others: the smallest that there is
     for i in range(k - 1, -1, -1):
         least[i] = least[i + 1] + abs(points[first[i]])
     j = depth.depth[0]
     for i in range(j - 1):
         tried[i + 1] = tried[i] + abs(points[first[i] + depth.at[i]])
+        total[i + 1] = total[i] + max(0, points[first[i] + depth.at[i]])
     memory = np.uint64(depth.key.size)
     for _ in range(STEPS):
         if j == 0:
@@ -657,7 +663,10 @@ def best_vector(
                 depth.at[j - 1] += 1
             continue
         v = points[first[j - 1] + depth.at[j - 1]]
-        tried[j] = tried[j - 1] + abs(v)
+        tried[j], total[j] = tried[j - 1] + abs(v), total[j - 1] + max(0, v)
+        if total[j] > limits.total:
+            depth.at[j - 1] += 1
+            continue
         key = _placed(depth, j, v, place)
         top = np.nan
         slot = np.uint64(0)
@@ -915,7 +924,7 @@ def best_more(
             by_level(level, table.people, table.counts, rows, rare_of_kind)
         for at in range(table.first[q], table.first[q + 1]):
             v = table.points[at]
-            if v * sign[q] < 0:
+            if v * sign[q] < 0 or max(0, v) > limits.total:
                 continue
             # That the rarer answer has v points less is that the other has v more, but for the same number for all.
             step = v if table.yes[q] else -v

@@ -61,10 +61,13 @@ def places_of(points: NDArray[np.int64]) -> NDArray[np.int16]:
 
 
 @lru_cache(maxsize=64)
-def orders(domains: tuple[tuple[int, ...], ...]) -> Orders:
-    """The orders of the groups of some questions, by the points that each may have (none of them 0)."""
+def orders(domains: tuple[tuple[int, ...], ...], total: int) -> Orders:
+    """The orders of the groups of some questions, by the points that each may have (none of them 0); of a card those
+    above 0 add up to ``total`` at most, which some points do.
+    """
     k = len(domains)
     points = np.stack(np.meshgrid(*domains, indexing="ij"), -1).reshape(-1, k).astype(np.int64)
+    points = points[np.maximum(points, 0).sum(axis=1) <= total]
     size = np.abs(points).sum(axis=1)
     points = points[np.lexsort([-points[:, i] for i in reversed(range(k))] + [np.abs(points).max(axis=1), size])]
     names = np.zeros((len(points), k + 1), np.int64)

@@ -12,7 +12,7 @@ from rerank.io.options import spelled
 from rerank.scorecard.kernels import NO_CUT
 from rerank.scorecard.problem import Problem
 from rerank.scorecard.rows import Rows
-from rerank.scorecard.statement import measure
+from rerank.scorecard.statement import NO_LIMIT, measure
 from rerank.statistics import AUC, RankStatistic, presentation
 
 
@@ -27,10 +27,10 @@ def model_of(
         raise InputError(f"ties is {spelled(ties)}; it must be 'average' or 'pessimistic'.")
     statistic, rate = measure(stat)
     limits, rules = problem.limits, problem.rules
-    if limits.cut != NO_CUT or limits.first > 0:
+    if limits.cut != NO_CUT or limits.first > 0 or limits.total < NO_LIMIT:
         raise NotSupportedError(
-            "No program states limits at a cut or among the first rows; leave cut and these constraints out, or use "
-            "fit and verify, which keep them."
+            "No program states limits at a cut, among the first rows or of the largest total; leave cut, max_total and "
+            "these constraints out, or use fit and verify, which keep them."
         )
     pairs = zip(rules.asked, rules.needed)
     needs = [(None if asked.all() else np.flatnonzero(asked), np.flatnonzero(needed)) for asked, needed in pairs]

@@ -1,5 +1,6 @@
 """The rows of a fit: what is there, which lists and kinds of people, and how many rows each stands for."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,7 +10,8 @@ from numpy.typing import NDArray
 from rerank.errors import InputError
 from rerank.io.arrays import check_qid, check_weights
 from rerank.io.frames import Frame, column, entries, is_frame, names_of, place_of, some_rows, without
-from rerank.io.levels import name_of
+from rerank.io.levels import level_of, name_of
+from rerank.io.options import real, spelled
 from rerank.ranks.lists import lists_given, number_lists, weights_of_lists
 from rerank.ranks.present import present
 from rerank.scorecard.data import in_units
@@ -85,6 +87,29 @@ class Rows:
             list_weight=self.list_weight[known],
             people=self.people[which],
         )
+
+
+def class_weighted(given: Any, relevant: NDArray[np.bool_], labels: Any, weight: Any) -> Any:
+    """Weights of rows (n,) times those of their classes; ``labels`` are that of the other rows, and of the relevant."""
+    if given is None:
+        return weight
+    own = np.ones(relevant.size) if weight is None else check_weights(weight, relevant.size)
+    if isinstance(given, str) and given == "balanced":
+        both = np.array([own[~relevant].sum(), own[relevant].sum()])
+        if not both.all():
+            return weight
+        each = both.sum() / 2 / both
+    elif isinstance(given, Mapping) and {_named(one) for one in given} <= {_named(one) for one in labels}:
+        by_name = {_named(one): real("A class_weight", own, 0.0) for one, own in given.items()}
+        each = np.array([by_name.get(_named(label), 1.0) for label in labels])
+    else:
+        named = " and ".join(map(_named, labels))
+        raise InputError(f"class_weight is {spelled(given)}; give numbers for the labels {named}, 'balanced' or None.")
+    return own * each[relevant.astype(np.intp)]
+
+
+def _named(label: Any) -> str:
+    return name_of(level_of(label))
 
 
 def cut_of(totals: NDArray[np.int64], rows: Rows, limits: Limits) -> int:

@@ -248,7 +248,10 @@ class Search:
 def cards_of(problem: Problem, members: Any, limit: float, strict: bool = False) -> list[Found]:
     """All cards of a set of questions, whose points are few enough to be listed, with a value of at least ``limit``."""
     asked, by_list = limits_of(problem, members)
-    own = orders(tuple(problem.domains[j] for j in members))
+    domains = tuple(problem.domains[j] for j in members)
+    if sum(max(0, min(own)) for own in domains) > problem.limits.total:
+        return []
+    own = orders(domains, problem.limits.total)
     most = 1024
     while True:
         leaf, value = np.empty(most, np.int64), np.empty(most)

@@ -26,16 +26,20 @@ from rerank.scorecard.rules import Rules, rules_of
 from rerank.statistics import RankStatistic, parse
 
 LARGEST = 10**6  # points of a question, at most
+NO_LIMIT = LARGEST * MOST_QUESTIONS  # of the points of a card
 ROUNDING = 1e-12  # a limit is kept to within rounding: .55 of 20 rows are 11, and a double above
 
 RATE = re.compile(r"pauc_fpr@(.+)$")
 
 CONSTRAINT = re.compile(
-    r"(?P<what>sensitivity gap|flagged gap|sensitivity|flagged|auc inside) *(?P<sign><=|>=) "
+    r"(?P<what>sensitivity gap|flagged gap|sensitivity|specificity|precision|flagged|auc inside) *(?P<sign><=|>=) "
     r"*(?P<number>\d*\.?\d+) *(?P<percent>%?)$"
 )
 QUOTA = re.compile(r"(?P<least>\d+) of (?P<kind>.+?) among the first (?P<first>\d+)$")
-WANTED = {"sensitivity": ">=", "flagged": "<=", "sensitivity gap": "<=", "flagged gap": "<=", "auc inside": ">="}
+WANTED = {
+    **dict.fromkeys(("sensitivity", "specificity", "precision", "auc inside"), ">="),
+    **dict.fromkeys(("flagged", "sensitivity gap", "flagged gap"), "<="),
+}
 
 
 def measure(stat: Any) -> tuple[RankStatistic, float | None]:
@@ -77,6 +81,8 @@ def asked_of(wishes: Any, rows: Rows) -> dict[str, Any]:
     )
     found |= {"points": list(domain_of(wishes.points)), "signs": spread(wishes.signs, int)}
     found["bounds"] = spread(wishes.bounds, lambda own: list(domain_of(own)))
+    by_class = wishes.class_weight
+    found["class_weight"] = spread(by_class, float) if isinstance(by_class, Mapping) else by_class
     weights = rows.list_weight
     more = {"lists": weights.size, "list_weights": bool((weights != weights[0]).any())}
     return found | {"columns": list(names_of(rows.X)), **more}
@@ -289,8 +295,9 @@ def _limits(wishes: Any, data: Data, kinds: Sequence[str]) -> Limits:
             quota[place] = max(quota[place], float(own["least"]) * data.unit)
         else:
             raise InputError(
-                f"The constraint {text!r} cannot be read; write one such as 'sensitivity >= 0.8', 'flagged <= 20%', "
-                "'flagged gap <= 0.1', 'sensitivity gap <= 0.1', 'auc inside >= 0.6' or '20 of A among the first 200'."
+                f"The constraint {text!r} cannot be read; write one such as 'sensitivity >= 0.8', 'specificity >= "
+                "0.9', 'precision >= 0.3', 'flagged <= 20%', 'flagged gap <= 0.1', 'sensitivity gap <= 0.1', 'auc "
+                "inside >= 0.6' or '20 of A among the first 200'."
             )
     asked = {what for what, sign in WANTED.items() if found[what] != float(sign == "<=")}
     if not kinds and asked & {"sensitivity gap", "flagged gap", "auc inside"}:
@@ -302,6 +309,8 @@ def _limits(wishes: Any, data: Data, kinds: Sequence[str]) -> Limits:
         cut=cut,
         rows=top * (1.0 + ROUNDING),
         sensitivity=held["sensitivity"],
+        specificity=held["specificity"],
+        precision=held["precision"],
         flagged=held["flagged"],
         gap_flagged=held["flagged gap"],
         gap_sensitivity=held["sensitivity gap"],
@@ -309,6 +318,7 @@ def _limits(wishes: Any, data: Data, kinds: Sequence[str]) -> Limits:
         first=first,
         quota=quota,
         one_sign=wishes.one_per_column == "monotone",
+        total=NO_LIMIT if wishes.max_total is None else whole("max_total", wishes.max_total, 0),
     )
 
 

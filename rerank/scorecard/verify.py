@@ -367,7 +367,7 @@ def _check_points(claim: Claim, members: Ints, groups: Ints, measures: Any, cons
 def _kept(claim: Claim, members: Ints, points: Ints) -> NDArray[np.bool_]:
     """Which vectors of points keep the limits, (vectors,)."""
     limits, k = claim.problem.limits, members.size
-    good = np.ones(len(points), bool)
+    good = np.maximum(points, 0).sum(axis=1) <= limits.total
     if limits.one_sign:
         column = claim.problem.rules.places[members]
         for i, j in combinations(range(k), 2):
@@ -412,6 +412,7 @@ def _flags_fit(limits: Any, people: Ints, flagged: Ints) -> NDArray[np.bool_]:
     every = people.sum(axis=0)
     hits, rows = flagged[..., ::2].sum(axis=-1), flagged.sum(axis=-1)
     good = (rows > 0) & (hits >= limits.sensitivity * every[::2].sum()) & (rows <= limits.flagged * every.sum())
+    good &= (rows - hits <= (1 - limits.specificity) * every[1::2].sum()) & (hits >= limits.precision * rows)
     by_kind = flagged[..., ::2] + flagged[..., 1::2], every[::2] + every[1::2]
     for (some, of), most in ((by_kind, limits.gap_flagged), ((flagged[..., ::2], every[::2]), limits.gap_sensitivity)):
         share = some[..., of > 0] / of[of > 0]

@@ -173,6 +173,7 @@ def allowed(
     together: Any = (),
     max_columns: Any = None,
     one_per_column: Any = False,
+    max_total: Any = math.inf,
 ) -> bool:
     """Whether a card may ask these questions with these points."""
 
@@ -188,6 +189,7 @@ def allowed(
         and all(count(one) <= 1 for one in sets_of(not_both))
         and all(count(one) in (0, len(one)) for one in sets_of(together))
         and len(columns) <= (max_columns or len(columns))
+        and sum(max(0, point) for point in points) <= max_total
         and len(columns) >= {True: len(asked), "monotone": len(signs)}.get(one_per_column, 0)
     )
 
@@ -265,6 +267,8 @@ def keeper(
     *,
     cut: Any = None,
     sensitivity: Any = 0,
+    specificity: Any = 0,
+    precision: Any = 0,
     flagged: Any = 1,
     flagged_gap: Any = 1,
     sensitivity_gap: Any = 1,
@@ -288,6 +292,8 @@ def keeper(
         ]
         return (
             rows_of(flags & (y == 1)) / rows_of(y == 1) >= limits[0]
+            and rows_of(~flags & (y == 0)) / rows_of(y == 0) >= Fraction(specificity)
+            and rows_of(flags & (y == 1)) >= Fraction(precision) * rows_of(flags)
             and rows_of(flags) / rows_of(y >= 0) <= limits[1]
             and max(shares[0]) - min(shares[0]) <= limits[2]
             and max(shares[1]) - min(shares[1]) <= limits[3]
@@ -311,7 +317,7 @@ def keeper(
             if surely < least:
                 return False
         cuts = [totals >= total for total in sorted(set(order), reverse=True)]
-        if cut is None and limits[:4] == [0, 1, 1, 1]:
+        if cut is None and limits[:4] == [0, 1, 1, 1] and not (Fraction(specificity) or Fraction(precision)):
             return True
         if cut not in (None, "free"):
             most = Fraction(cut[4:]) if isinstance(cut, str) else Fraction(str(cut)) * rows_of(y >= 0)

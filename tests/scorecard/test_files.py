@@ -138,7 +138,7 @@ def without(name):
     [
         (lambda body: [body], "it does not say that its format is"),
         (changed(format="exact-rerank model"), "it does not say that its format is"),
-        (changed(schema=3), "its schema is '3', and 1 to 2 are read"),
+        (changed(schema=4), "its schema is '4', and 1 to 3 are read"),
         (changed(schema=True), "its schema is 'True'"),
         (without("cut"), "the card lacks 'cut'"),
         (changed(extra=1), "the card has 'extra', which no card has"),
@@ -190,7 +190,7 @@ def test_a_changed_file_is_refused_unless_its_digest_goes_and_earlier_files_have
     path.write_text(json.dumps(body))
     refuses("the digest does not match", Card.of, path)
     del body["digest"]
-    for schema in (1, 2):
+    for schema in (1, 2, 3):
         path.write_text(json.dumps({**body, "schema": schema}))
         assert Card.of(path).points == (5, -2)
 

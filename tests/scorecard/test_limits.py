@@ -21,6 +21,11 @@ LIMITS = [
     ({"constraints": ["flagged <= 0.29", "flagged <= 1"], "cut": 0.5}, {"flagged": "0.29", "cut": 0.5}),
     ({"constraints": ["flagged gap <= 0.1", "sensitivity >= 0.3"]}, {"flagged_gap": "0.1", "sensitivity": "0.3"}),
     ({"constraints": ["sensitivity gap <= 20%"], "cut": "top 8"}, {"sensitivity_gap": "0.2", "cut": "top 8"}),
+    ({"constraints": ["specificity >= 0.7", "precision >= 40%"]}, {"specificity": "0.7", "precision": "0.4"}),
+    (
+        {"constraints": ["precision >= 0.6", "specificity >= .3"], "cut": 0.4},
+        {"precision": "0.6", "specificity": "0.3", "cut": 0.4},
+    ),
     ({"constraints": ["auc inside >= 0.6"]}, {"auc_inside": "0.6"}),
     ({"constraints": ["2 of A among the first 6"]}, {"quota": (2, "A", 6)}),
     (

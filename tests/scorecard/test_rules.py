@@ -1,5 +1,6 @@
 """Rules, signs, bounds and points: the card is the best of those that keep them, and what leaves none is named."""
 
+import numpy as np
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
@@ -21,6 +22,8 @@ RULES = [
     {"together": ["a >= 1", "a >= 2", "b"]},
     {"max_columns": 1},
     {"max_columns": 2},
+    {"max_total": 2},
+    {"max_total": 3, "must": ["a"], "together": ["c", "d"]},
     {"one_per_column": True},
     {"one_per_column": "monotone"},
     {"must": ["b >= 2"], "not_both": ["b", "c"], "together": ["d", "e"], "max_columns": 3},
@@ -117,3 +120,19 @@ def test_a_column_and_its_question_together_count_once_and_a_question_that_no_ca
     assert {one.column for one in card.card_.questions} == {"c", "d"}
     with pytest.raises(InputError, match="which never excludes"):
         fitted(rows, n_questions=2, never="c = 1", must="c = 1")
+
+
+@pytest.mark.parametrize(
+    "given, times", [({"b": 3, "g": 0.5}, (3, 0.5)), ({"g": 2}, (1, 2)), ("balanced", None)], ids=str
+)
+def test_a_class_weight_multiplies_the_weights_of_its_rows(given, times):
+    rows = oracle.drawn(3, "whole", n=40)
+    if times is None:
+        times = [rows.weight.sum() / 2 / rows.weight[rows.y == side].sum() for side in (0, 1)]
+    asked = dict(n_questions=2, points=2, validation=None, cut="top 40%", stat="precision@8")
+    own = Scorecard(**asked, class_weight=given, pos_label="g")
+    own.fit(rows.X, np.where(rows.y, "g", "b"), sample_weight=rows.weight)
+    plain = Scorecard(**asked).fit(rows.X, rows.y, sample_weight=rows.weight * np.where(rows.y, times[1], times[0]))
+    assert own.card_ == plain.card_ and own.result_.value == plain.result_.value == float(own.verify().value)
+    with pytest.raises(InputError, match="give numbers for the labels b and g, 'balanced' or None"):
+        own.set_params(class_weight={"x": 1}).fit(rows.X, np.where(rows.y, "g", "b"))

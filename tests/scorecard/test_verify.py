@@ -21,6 +21,7 @@ LIMITS = (
     {"constraints": "auc inside >= 0.55"},
     {"constraints": ["2 of 0 among the first 8", "1 of 1 among the first 8"]},
     {"constraints": "sensitivity gap <= 0.5", "cut": "free"},
+    {"constraints": ["specificity >= 0.6", "precision >= 0.5"], "max_total": 3},
     {"one_per_column": "monotone"},
 )
 
