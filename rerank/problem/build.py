@@ -68,17 +68,17 @@ def _listed(
     every = [np.concatenate(own) if own[1].size else own[0] for own in zip(heads, tails)]
     sizes = {own.size for own in every}
     earned, hits = {n: statistic.coefficients(n) for n in sizes}, {n: statistic.hit_weights(n) for n in sizes}
-    found: list[RankedList | None] = []
-    shown = shown_of_lists(statistic, every, missed)
-    for own, head, tail, weight, (offset, scale) in zip(rows, heads, tails, weights, shown, strict=True):
-        coefficients, of_hits = earned[head.size + tail.size], hits[head.size + tail.size]
+    found: list[RankedList | None] = [None] * len(every)
+    for q, (offset, scale) in enumerate(shown_of_lists(statistic, every, missed)):
         if not scale > 0:
-            found.append(None)
             continue
+        head, tail = heads[q], tails[q]
+        coefficients, of_hits = earned[head.size + tail.size], hits[head.size + tail.size]
         below = _below(statistic, head, tail, coefficients, of_hits) if tail.size else 0.0
         own_hits = None if of_hits is None else of_hits[: head.size]
         own_earned = coefficients[tail.size :]
-        found.append(RankedList(own, head, own_earned, weight, below - offset, scale, own_hits, statistic.alone))
+        placed = own_earned, weights[q], below - offset, scale, own_hits, statistic.alone
+        found[q] = RankedList(rows[q], head, *placed)
     return found
 
 
@@ -101,16 +101,16 @@ def stated_lists(
     tails: Sequence[Floats],
     missed: Sequence[Floats],
     weights: Sequence[float],
-) -> list[list[RankedList]]:
+) -> list[Sequence[RankedList]]:
     """The lists that state each of many: itself, or none where the statistic is not defined on it; of pairs several.
     All arguments but the first have an entry for each list; see :func:`ranked_list`.
     """
     if not statistic.by_order:
         found = _listed(statistic, rows, heads, tails, missed, weights)
-        return [[] if one is None else [one] for one in found]
+        return [() if one is None else (one,) for one in found]
     sides = zip(rows, heads, tails, missed, weights, strict=True)
     return [
-        _lists_of_pairs(statistic, *own, alone=len(rows) == 1) if own[1].size > 1 or own[2].size else []
+        _lists_of_pairs(statistic, *own, alone=len(rows) == 1) if own[1].size > 1 or own[2].size else ()
         for own in sides
     ]
 

@@ -6,9 +6,8 @@ single gain has no value, so every mean takes an option for such lists (``empty`
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,8 +23,7 @@ Empty = Literal["skip", 0, 1, "error"]
 ONE_LIST = 0  # as ``qid``: all rows are one list
 
 
-@dataclass(frozen=True, eq=False)
-class OneList:
+class OneList(NamedTuple):
     """The rows of one list, the gain of each, and gains of missed relevant items: no rows, but in the ideal."""
 
     name: Any
@@ -107,7 +105,7 @@ def split(
     codes[rows] = np.repeat(np.arange(sizes.size), sizes)
     weights = np.ones(sizes.size) if query_weight is None else weights_of_lists(query_weight, names, codes)
     parts = names, parted(rows, sizes), parted(weighted[rows], sizes), weights.tolist()
-    return [OneList(*own) for own in zip(*parts, missed_gains(ideal_gains, names, gain), strict=True)]
+    return list(map(OneList._make, zip(*parts, missed_gains(ideal_gains, names, gain), strict=True)))
 
 
 def mean_over_lists(lists: Sequence[OneList], values: Iterable[float | None], empty: Empty = "skip") -> float:

@@ -58,12 +58,13 @@ def comparable(scores: ArrayLike) -> NDArray[Any]:
     return values
 
 
-def ordered(values: NDArray[Any]) -> tuple[Indices, NDArray[Any], NDArray[np.bool_]]:
+def ordered(values: NDArray[Any], near: Indices | None = None) -> tuple[Indices, NDArray[Any], NDArray[np.bool_]]:
     """Items from the least value up, equal ones in their own order; their values, and which differ from the last.
 
-    To sort equal values again is faster than a stable sort of all.
+    To sort equal values again is faster than a stable sort of all; an order that is ``near`` the one to be found, as
+    that of the same scores with other roundings, is mended by such a sort in a pass or two.
     """
-    order = values.argsort()
+    order = values.argsort() if near is None else near[values[near].argsort(kind="stable")]
     ascending = values[order]
     new = np.ones(order.size, dtype=bool)
     new[1:] = ascending[1:] != ascending[:-1]

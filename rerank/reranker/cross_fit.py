@@ -33,6 +33,11 @@ from rerank.reranker.selection.folds import splits_of
 from rerank.reranker.solution import UNREADY
 from rerank.reranker.task import FOLDS, Task
 
+A_SECOND = {"logistic": 1e6, "trees": 4e5, "forest": 1.5e5}
+"""Numbers of a table from which a first stage of this name learns in less than half of a second, a row counting as
+``A_ROW`` more; those of other names look at the clock, or are the user's own."""
+A_ROW, LEAST_ROWS = 5, 10_000
+
 
 @dataclass(frozen=True, eq=False)
 class Staged:
@@ -58,13 +63,15 @@ def staged(data: Data, task: Task, clock: Clock | None = None) -> Staged | None:
         return blended(data, task, clock)
     began = working_time()
     learner, notes = learner_of(task, data.y)
-    stage, scores = fit_first_stage(learner, data.rows, taught(learner, data), data.qid, data.sample_weight, task.seed)
+    folds, limit = folds_of(data, task), math.inf if clock is None else clock.limit
+    most = most_rows(learner, data, limit / (1 + folds))
+    stage, scores = learned(learner, data, most, task.seed)
     stage = replace(stage, notes=(*stage.notes, *notes))
     anchored = task.radius is not None
     if stage.frozen:
         word = f"The first stage {stage.name} is taken at its word: if it has seen these rows, rows to come fare worse."
         return Staged(stage, scores, notes=(word,) if anchored else ())
-    if (folds := folds_of(data, task)) < 2:
+    if folds < 2:
         unit = data.unit.replace("joined list", "list or group")
         where = "There is one relevant row" if unit == "row" else f"All relevant rows are in one {unit}"
         seen = "the first stage's scores cannot be out-of-fold: they are of rows that it has seen."
@@ -83,7 +90,7 @@ def staged(data: Data, task: Task, clock: Clock | None = None) -> Staged | None:
             return Staged(stage, scores, notes=(Note(note, UNREADY),), stopped=True)
         began = working_time()
         train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
-        held_out[test] = held_out_scores(learner, data, train, test, task.seed)
+        held_out[test] = held_out_scores(learner, data, train, test, task.seed, most)
     if stage.log_odds:
         return Staged(stage, held_out, folds)
     scores, stage, notes = on_one_scale(held_out, fold, stage)
@@ -169,10 +176,44 @@ def fold_of(data: Data, folds: int, seed: int) -> Indices:
     return fold
 
 
-def held_out_scores(first_stage: Any, data: Data, train: Indices, test: Indices, seed: int) -> Floats:
-    """Scores of the ``test`` rows by a first stage fitted on the ``train`` rows."""
-    own = data.some(train)
-    stage, _ = fit_first_stage(first_stage, own.rows, taught(first_stage, own), own.qid, own.sample_weight, seed)
+def most_rows(learner: Any, data: Data, seconds: float) -> float:
+    """The rows that a first stage of this package can learn from in such a time; it ends by itself only after all."""
+    name = learner.partition("+")[0] if is_own_name(learner) else ""
+    each = len(data.rows.columns.inputs) + A_ROW
+    return max(LEAST_ROWS, A_SECOND[name] * seconds / each) if name in A_SECOND else math.inf
+
+
+def learned(learner: Any, data: Data, most: float, seed: int) -> tuple[FirstStage, Floats]:
+    """A fitted first stage and its scores of the rows; of more than ``most`` rows it learns from a sample.
+
+    Half of the sample are relevant rows, or all of these, and weights make up for that.
+    """
+    relevant = data.y > data.y.min()
+    if relevant.size <= most or relevant.all() or not relevant.any():
+        return fit_first_stage(learner, data.rows, taught(learner, data), data.qid, data.sample_weight, seed)
+    rng, weight = np.random.default_rng(seed), np.ones(relevant.size)
+    marked, others = np.flatnonzero(relevant), np.flatnonzero(~relevant)
+    first = min(marked.size, max(int(most) // 2, int(most) - others.size))
+    taken = []
+    for rows, count in ((marked, first), (others, min(others.size, int(most) - first))):
+        taken += [rng.choice(rows, count, replace=False)]
+        weight[rows] = rows.size / count
+    some = np.sort(np.concatenate(taken))
+    own = data.some(some)
+    weight = weight[some] if own.sample_weight is None else weight[some] * own.sample_weight
+    stage, _ = fit_first_stage(learner, own.rows, taught(learner, own), own.qid, weight, seed)
+    note = (
+        f"The first stage {stage.name} was fitted to a sample of {some.size:,} of the {relevant.size:,} rows, with "
+        f"{first:,} of the {marked.size:,} relevant ones; time_limit allows no more."
+    )
+    return replace(stage, notes=(*stage.notes, note)), stage.scores(data.rows)
+
+
+def held_out_scores(
+    first_stage: Any, data: Data, train: Indices, test: Indices, seed: int, most: float = math.inf
+) -> Floats:
+    """Scores of the ``test`` rows by a first stage fitted on the ``train`` rows, or on a sample of them."""
+    stage, _ = learned(first_stage, data.some(train), most, seed)
     return stage.scores(data.rows.some(test))
 
 

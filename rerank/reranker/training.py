@@ -165,7 +165,7 @@ class _Heads:
     rows: Indices  # of the data
     sizes: Indices  # of the head of each list
     table: Floats  # (rows.size, d)
-    lists: list[list[RankedList]]  # what counts of each list, by places in ``rows``; nothing of some
+    lists: list[Sequence[RankedList]]  # what counts of each list, by places in ``rows``; nothing of some
 
     @classmethod
     def of(cls, data: Data, task: Task, scores: Floats | None, n_candidates: int | None) -> Self:
@@ -250,7 +250,7 @@ def stated(data: Data, task: Task, first: Staged | None) -> tuple[Task, Training
         features=posed.features,
         rows=data.rows.labels(heads.rows if posed.rows is None else posed.rows),
         n_lists=len(heads.lists),
-        n_empty_lists=heads.lists.count([]),
+        n_empty_lists=sum(not own for own in heads.lists),
         info=_info(heads, posed, unused, nothing),
         nothing=nothing,
         counted=heads.counted,

@@ -7,6 +7,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics import roc_auc_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
 
@@ -169,3 +170,25 @@ def test_probabilities_become_log_odds():
     sure = np.array([[0.0, 800.0, 0.0], [0.0, -800.0, 0.0]])
     with np.errstate(over="ignore"):
         assert np.isfinite(est.first_stage_scores(sure)).all()
+
+
+@pytest.mark.parametrize("name", ["logistic", "logistic+squares", "trees"])
+@pytest.mark.parametrize("share", [0.03, 0.9])
+def test_short_of_time_a_first_stage_learns_from_a_sample_that_weights_make_up_for(name, share):
+    """The order is nearly that of all rows, also where the sample holds other shares of the classes than the table."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(24_000, 2))
+    chance = X[:, 0] + 0.5 * X[:, 1] + rng.normal(size=len(X))
+    y = (chance > np.quantile(chance, 1 - share)).astype(float)
+
+    def fitted(limit):
+        return Reranker("auc", first_stage=name, cross_fit=False, solver="none", time_limit=limit).fit(X, y)
+
+    whole, short, again = fitted(None), fitted(0.01), fitted(0.01)
+    told = [note for est in (whole, short) for note in est.result_.notes if "a sample of 10,000 of the 24,000" in note]
+    assert len(told) == 1 and f"with {min(5000 if share < 0.5 else 7600, int(y.sum())):,} of the" in told[0]
+    first, second, third = (est.first_stage_scores(X) for est in (whole, short, again))
+    assert np.array_equal(second, third)
+    assert roc_auc_score(y, second) > roc_auc_score(y, first) - 0.01
+    if name != "trees":  # log-odds of the table, not of the sample
+        assert abs(second.mean() - first.mean()) < 0.3

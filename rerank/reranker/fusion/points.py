@@ -5,7 +5,6 @@ RRF is the null that leads are told over: it uses ranks alone, so no scale and n
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -78,7 +77,7 @@ class Values:
         for order, own in enumerate(places):
             by_place = np.zeros(size)
             by_place[own - 1] = gains
-            ordered = replace(one, rows=np.arange(size), gains=by_place)
+            ordered = one._replace(rows=np.arange(size), gains=by_place)
             found[order] = Evaluator(statistic, [ordered]).values(-np.arange(size), "pessimistic")[0]
         return found
 
