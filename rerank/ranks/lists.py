@@ -105,7 +105,7 @@ def split(
     codes[rows] = np.repeat(np.arange(sizes.size), sizes)
     weights = np.ones(sizes.size) if query_weight is None else weights_of_lists(query_weight, names, codes)
     parts = names, parted(rows, sizes), parted(weighted[rows], sizes), weights.tolist()
-    return list(map(OneList._make, zip(*parts, missed_gains(ideal_gains, names, gain), strict=True)))
+    return [OneList(*own) for own in zip(*parts, missed_gains(ideal_gains, names, gain), strict=True)]
 
 
 def mean_over_lists(lists: Sequence[OneList], values: Iterable[float | None], empty: Empty = "skip") -> float:

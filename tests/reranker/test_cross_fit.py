@@ -172,8 +172,9 @@ def test_probabilities_become_log_odds():
         assert np.isfinite(est.first_stage_scores(sure)).all()
 
 
-@pytest.mark.parametrize("name", ["logistic", "logistic+squares", "trees"])
-@pytest.mark.parametrize("share", [0.03, 0.9])
+@pytest.mark.parametrize(
+    ("name", "share"), [("logistic", 0.03), ("logistic", 0.9), ("logistic+squares", 0.03), ("trees", 0.03)]
+)
 def test_short_of_time_a_first_stage_learns_from_a_sample_that_weights_make_up_for(name, share):
     """The order is nearly that of all rows, also where the sample holds other shares of the classes than the table."""
     rng = np.random.default_rng(5)

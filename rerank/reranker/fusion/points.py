@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError, unknown
 from rerank.ranks.evaluator import Evaluator
+from rerank.ranks.lists import OneList
 from rerank.reranker.blend import POOL, logistic
 from rerank.reranker.fusion.model import rounded
 from rerank.reranker.fusion.normalise import Floats
@@ -77,7 +78,7 @@ class Values:
         for order, own in enumerate(places):
             by_place = np.zeros(size)
             by_place[own - 1] = gains
-            ordered = one._replace(rows=np.arange(size), gains=by_place)
+            ordered = OneList(one.name, np.arange(size), by_place, one.weight, one.missed)
             found[order] = Evaluator(statistic, [ordered]).values(-np.arange(size), "pessimistic")[0]
         return found
 
