@@ -220,7 +220,7 @@ def verify(
         typer.Option("--without-data", help="Do without the table, or with a model that states no digest of its data."),
     ] = False,
     details: Annotated[
-        bool, typer.Option("--details", help="Print every entry that is taken as given, too, with its reason.")
+        bool, typer.Option("--details", help="Print every entry that was compared or taken as given, too.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from inspect import Parameter, Signature, signature
 from pathlib import Path
@@ -152,7 +152,44 @@ def some_of(table: Table, rows: NDArray[np.intp]) -> Table:
         sample_weight=some(table.sample_weight),
         groups=some(table.groups),
         people=some(table.people),
+        rows=rows if table.rows is None else table.rows[rows],
     )
+
+
+MOST_SHOWN = 5  # columns beside a row, where none are named
+Columns = Annotated[
+    str | None,
+    typer.Option(
+        "--columns",
+        help="CSV, Parquet: columns of the file to show beside each row, with commas between; by default the first "
+        f"{MOST_SHOWN} of the model.",
+    ),
+]
+
+
+def cells_beside(
+    path: Path, table: Table, rows: Sequence[int], asked: str | None, delimiter: str | None, default: bool = True
+) -> dict[str, list[str]]:
+    """What the file holds in these rows of a table: in the columns ``asked`` for, or in the first of the model's."""
+    from rerank.io.reader import cells_of
+
+    names = split_names(asked)
+    if not table.header:
+        refuse_idle({"--columns": asked}, "svmlight has no columns by name; leave it out")
+        return {}
+    if names is None:
+        taken = {table.read.get("id"), table.read.get("qid")}
+        own = [name for name in table.feature_names if name in table.header and name not in taken]
+        names = own[:MOST_SHOWN] if default else []
+    places = rows if table.rows is None else table.rows[list(rows)].tolist()
+    return cells_of(path, names, places, separator(delimiter))
+
+
+def scores_shown(est: Reranker, table: Table) -> Any:
+    """The score of each row that people see: that of ``decision_function``, or within a list what orders it."""
+    if est.state_.by_threshold:
+        return est.decision_function(table.X, table.qid)
+    return est.list_scores(table.X, lists_said(table))
 
 
 def named_table(table: Table) -> Any:

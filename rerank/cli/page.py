@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import floor, isfinite, log10, nan
 from typing import TYPE_CHECKING, Any
 
-from rerank.cli.inputs import lists_said
+from rerank.cli.inputs import lists_said, scores_shown
 from rerank.errors import InputError
 from rerank.io.page import Beside, Cells, Folded, Items, Part, Picture, Words
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from rerank.scorecard import Card
 
 Section = tuple[str, list[Part]]  # a heading and what stands below it
+Cols = Mapping[str, list[str]]  # cells of the file by column
 GIVEN = "Taken as given from the model file"
 """What nobody can recompute from rows and file; ``rerank verify`` lists it under the same name."""
 
@@ -48,7 +50,7 @@ def picture(draw: Callable[[], Any]) -> Picture:
 
 SHOWN = 20  # rows of the list, where the statistic has no number of places
 MOST_ROWS = 200
-LABEL = 14  # signs of a column's name beside a row; longer ones are cut in their middle
+LABEL, CELL = 14, 32  # signs of a column's name beside a row, and of a cell; longer ones are cut in their middle
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +82,21 @@ class Ranked:
     def digits(self) -> int:
         """Decimals of a mean number of rows."""
         return 1 if self.n_lists == 1 else 2
+
+    @property
+    def n_shown(self) -> int:
+        """Rows of a list that are shown."""
+        return min(SHOWN if self.depth is None else self.depth + 5, MOST_ROWS)
+
+    @cached_property
+    def first_rows(self) -> list[int]:
+        """The best rows of each list, best first, list by list."""
+        from rerank.ranks.lists import rows_by_list
+
+        order: list[int] = []
+        for _, rows_of_list in rows_by_list(self.table.qid, len(self.table)):
+            order += rows_of_list[self.places[rows_of_list].argsort()][: self.n_shown].tolist()
+        return order[:MOST_ROWS]
 
     def shared(self, depth: int) -> tuple[int, int]:
         """Rows in the first places, and those among them that stand there in the first stage's list, too."""
@@ -114,8 +131,10 @@ def question(found: Ranked) -> str:
     return f"Which {depth} of {of} should be looked at first?"
 
 
-def sections(found: Ranked, data: str, doc: ModelDocument, checked: Report) -> tuple[str, list[Section]]:
-    """The question, and all that answers it, in the order in which it is read; ``data`` is the name of the table."""
+def sections(found: Ranked, beside: Cols, data: str, doc: ModelDocument, checked: Report) -> tuple[str, list[Section]]:
+    """The question, and all that answers it, in the order in which it is read; ``beside`` has the cells of
+    :attr:`Ranked.first_rows` by columns, and ``data`` is the name of the table.
+    """
     from rerank.reranker.describe import describe
 
     state = found.est.state_
@@ -124,7 +143,7 @@ def sections(found: Ranked, data: str, doc: ModelDocument, checked: Report) -> t
     folded = [evidence(found), change(found), held_out(found.est), proof(told), certificate(doc, checked, found.own)]
     screen = [text(f"{data}, by {found.name}.", small=True), *on_one_screen(found, told)]
     rest: Section = ("How it was made, judged and checked", [Folded(*section) for section in folded])
-    return question(found), [("", screen), the_list(found), rest]
+    return question(found), [("", screen), the_list(found, beside), rest]
 
 
 def on_one_screen(found: Ranked, told: Description) -> list[Part]:
@@ -220,16 +239,15 @@ def held_out_line(found: Ranked, told: Description) -> list[str]:
     return [said, *(told.held_out if found.est.result_.evidence is not None else ())]
 
 
-def the_list(found: Ranked) -> Section:
+def the_list(found: Ranked, beside: Cols) -> Section:
     """The first rows, with the cut, and what moved each of them."""
     import numpy as np
 
     est, table, depth = found.est, found.table, found.depth
-    n_shown = min(SHOWN if depth is None else depth + 5, MOST_ROWS)
-    order = _first_rows(found, n_shown)
+    n_shown, order = found.n_shown, found.first_rows
     rows = est.state_.columns.rows(table.X)
     why = est.state_.reasons(rows, table.qid, np.array(order, dtype=np.intp))
-    columns = _about_rows(found, order, why)
+    columns = _about_rows(found, order, beside)
     named = any(one.columns for one in why)
     if named:
         columns["moved most by" if est.reranks_ else "score most due to"] = ("left", [_told(one) for one in why])
@@ -245,17 +263,7 @@ def the_list(found: Ranked) -> Section:
     return ("The list", [shown, text(*told, small=True)])
 
 
-def _first_rows(found: Ranked, n_shown: int) -> list[int]:
-    """The best rows of each list, best first, list by list."""
-    from rerank.ranks.lists import rows_by_list
-
-    order: list[int] = []
-    for _, rows_of_list in rows_by_list(found.table.qid, len(found.table)):
-        order += rows_of_list[found.places[rows_of_list].argsort()][:n_shown].tolist()
-    return order[:MOST_ROWS]
-
-
-def _about_rows(found: Ranked, order: list[int], why: list[Reason]) -> dict[str, tuple[str, list[Any]]]:
+def _about_rows(found: Ranked, order: list[int], beside: Cols) -> dict[str, tuple[str, list[Any]]]:
     """Columns of the table of these rows by their heads: the side on which each stands, and its cells."""
     table, before = found.table, found.before
     columns: dict[str, tuple[str, list[Any]]] = {}
@@ -263,14 +271,20 @@ def _about_rows(found: Ranked, order: list[int], why: list[Reason]) -> dict[str,
         columns["list"] = ("left", [table.qid[row] for row in order])
     columns["place"] = ("right", [int(found.places[row]) for row in order])
     columns["row" if table.ids is None else "id"] = ("left", order if table.ids is None else [*table.ids[order]])
-    largest = max(abs(one.score) for one in why)
-    digits = 4 if largest == 0 else min(max(3 - floor(log10(largest)), 0), 9)
-    columns["score"] = ("right", [f"{one.score:.{digits}f}" for one in why])
+    scores = scores_shown(found.est, table)[order]
+    largest = float(abs(scores).max())
+    digits = 6 if largest == 0 else min(max(5 - floor(log10(largest)), 0), 9)
+    columns["score"] = ("right", [f"{one:.{digits}f}" for one in scores])
     if before is not None and found.est.reranks_:
         columns["before"] = ("right", [int(before[row]) for row in order])
     if table.y is not None:
         labels = ["" if one <= 0 else "yes" if one == 1 else f"grade {one:g}" for one in table.y[order]]
         columns["relevant"] = ("left", labels)
+    for name, cells in beside.items():
+        head = short_name(name)
+        while head in columns:  # a blank keeps it apart from a column of that name above
+            head += " "
+        columns[head] = ("left", [short_name(one, CELL) for one in cells])
     return columns
 
 
@@ -291,10 +305,10 @@ def _told(reason: Reason) -> str:
     return ", ".join(f"{short_name(name)}\N{NO-BREAK SPACE}{amount:+.2g}" for name, amount in added)
 
 
-def short_name(name: str) -> str:
+def short_name(name: str, most: int = LABEL) -> str:
     """A name that leaves room for others in a line."""
-    half = (LABEL - 1) // 2
-    return name if len(name) <= LABEL else f"{name[:half]}\N{HORIZONTAL ELLIPSIS}{name[-half:]}"
+    half = (most - 1) // 2
+    return name if len(name) <= most else f"{name[:half]}\N{HORIZONTAL ELLIPSIS}{name[-half:]}"
 
 
 def change(found: Ranked) -> Section:

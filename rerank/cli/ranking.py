@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,14 +12,17 @@ import typer
 
 from rerank.cli.common import FAILED, AsJson, answer, entries, say, tell, warnings_said, working, write_page
 from rerank.cli.inputs import (
+    Columns,
     Data,
     Model,
     RawIds,
+    cells_beside,
     lists_said,
     ranker,
     read_for,
     refuse_idle,
     row_names,
+    scores_shown,
     tell_apostrophes,
     there,
     with_columns,
@@ -41,7 +46,8 @@ def rank(
     data: Data,
     columns: Any = None,
     output: Annotated[Path | None, typer.Option(help="Write the whole list to a .csv, or to a .run (TREC).")] = None,
-    top: Annotated[int, typer.Option(min=0, help="Cells of each list to print; 0 for all.")] = 10,
+    show: Columns = None,
+    top: Annotated[int, typer.Option(min=0, help="Rows of each list to print; 0 for all.")] = 10,
     plot: Annotated[
         Path | None,
         typer.Option(
@@ -60,8 +66,44 @@ def rank(
         raise InputError(f"{output} names no format; write to a .csv or a .run file.")
     if output is None or output.suffix != ".csv":
         refuse_idle({"--raw-ids": raw_ids or None}, "it is about a list in CSV; add --output FILE.csv, or leave it out")
+    if output is not None and output.suffix != ".csv":
+        refuse_idle({"--columns": show}, "a run holds no columns; write a .csv file, or leave it out")
     check_picture(plot)
     check_outputs([model, *with_ideal(data)], {"--output": output, "--plot": plot})
+    doc, table = _to_rank(model, data, columns, plot)
+    est = ranker(doc, model)
+    with warnings_said(InputWarning):
+        places = est.rank(table.X, said := lists_said(table))
+        as_run = output is not None and output.suffix != ".csv"  # its scores have to order the lines
+        scores = est.list_scores(table.X, said) if as_run else scores_shown(est, table)
+    names = row_names(table)
+
+    def beside(rows: list[int], default: bool) -> dict[str, list[str]]:
+        return cells_beside(data, table, rows, show, columns["delimiter"], default)
+
+    lists = [(str(name), rows[places[rows].argsort()]) for name, rows in rows_by_list(table.qid, len(table))]
+    if output is not None:
+        _write(output, table, names, scores, places, raw_ids, lambda rows: beside(rows, False))
+        say(f"{len(table)} rows in {len(lists)} list(s) written to {output}.")
+    columns_shown = ("list", "place", "id", "score")
+    first = [(name, row) for name, rows in lists for row in (rows if top <= 0 else rows[:top]).tolist()]
+    shown: list[dict[str, Any]] = [
+        dict(zip(columns_shown, (None if table.qid is None else name, int(places[row]), str(names[row]), scores[row])))
+        for name, row in first
+    ]
+    if as_json:
+        cells = beside([row for _, row in first], False)
+        for k, one in enumerate(shown if cells else ()):
+            one["columns"] = {name: values[k] for name, values in cells.items()}
+        answer({"rows": shown, "n_rows": len(table), "n_lists": len(lists)})
+    elif output is None:
+        _print(table, shown, beside([row for _, row in first], True))
+    if plot is not None:
+        write_picture(plot, lambda: list_drawn(est, table, top or len(table)))
+
+
+def _to_rank(model: Path, data: Path, columns: dict[str, Any], plot: Path | None) -> tuple[ModelDocument, Table]:
+    """Model and table; with labels only for a picture, where the table has them."""
     try:
         doc, table = read_for(model, data, **columns, take_label=plot is not None)
     except InputError as error:
@@ -70,45 +112,27 @@ def rank(
         doc, table = read_for(model, data, **columns)  # it was about the labels, which rows to come may lack
         say(f"The picture is drawn without labels: {error}")
     check_one_list(plot, table)
-    est = ranker(doc, model)
-    with warnings_said(InputWarning):
-        # Scores that order the lines; of one list, where no run needs them, in the unit of the first stage's.
-        plain = est.state_.by_threshold and (output is None or output.suffix == ".csv")
-        places = est.rank(table.X, said := lists_said(table))
-        scores = est.decision_function(table.X, table.qid) if plain else est.list_scores(table.X, said)
-    names = row_names(table)
-    lists = [(str(name), rows[places[rows].argsort()]) for name, rows in rows_by_list(table.qid, len(table))]
-    if output is not None:
-        _write(output, table, names, scores, places, raw_ids)
-        say(f"{len(table)} rows in {len(lists)} list(s) written to {output}.")
-    columns_shown = ("list", "place", "id", "score")
-    shown = [
-        dict(zip(columns_shown, (None if table.qid is None else name, int(places[row]), str(names[row]), scores[row])))
-        for name, rows in lists
-        for row in (rows if top <= 0 else rows[:top])
-    ]
-    if as_json:
-        answer({"rows": shown, "n_rows": len(table), "n_lists": len(lists)})
-    elif output is None:
-        _print(table, shown)
-    if plot is not None:
-        write_picture(plot, lambda: list_drawn(est, table, top or len(table)))
+    return doc, table
 
 
-def _print(table: Table, shown: list[dict[str, Any]]) -> None:
+def _print(table: Table, shown: list[dict[str, Any]], beside: Mapping[str, list[str]]) -> None:
     """The first rows of each list, in columns."""
+    from rerank.cli.page import CELL, short_name
     from rerank.io.page import Cells, as_text
 
     names = [*([] if table.qid is None else ["list"]), "place", "id", "score"]
     cells = [[f"{row[name]:.6g}" if name == "score" else row[name] for name in names] for row in shown]
+    for values in beside.values():
+        cells = [[*line, short_name(cell, CELL)] for line, cell in zip(cells, values)]
     numbered = "row" if table.ids is not None else "row from 0"
-    sides = ["left" if name in ("list", "id") else "right" for name in names]
-    tell(as_text([Cells([[numbered if name == "id" else name for name in names], *cells], sides)]))
+    sides = [*("left" if name in ("list", "id") else "right" for name in names), *("left" for _ in beside)]
+    head = [*(numbered if name == "id" else name for name in names), *map(short_name, beside)]
+    tell(as_text([Cells([head, *cells], sides)]))
     if len(shown) < len(table):
         tell(f"{len(shown)} of {len(table)} rows; --top 0 prints all.")
 
 
-def _write(path: Path, table: Any, names: Any, scores: Any, places: Any, raw: bool) -> None:
+def _write(path: Path, table: Any, names: Any, scores: Any, places: Any, raw: bool, beside: Any) -> None:
     from rerank.io import write_run
     from rerank.io.atomic import writing
 
@@ -120,14 +144,18 @@ def _write(path: Path, table: Any, names: Any, scores: Any, places: Any, raw: bo
     from rerank.io.csv_table import spreadsheet_cell
 
     order = sorted(range(len(names)), key=lambda row: ("" if table.qid is None else table.qid[row], places[row]))
+    columns: dict[str, list[str]] = beside(order)
+    more = list(zip(*columns.values())) or [()] * len(order)
     with writing(path) as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([*([] if table.qid is None else ["qid"]), "place", "id", "score"])
-        for row in order:
+        heads = ["place", "id", "score", *(spreadsheet_cell(name, raw) for name in columns)]
+        writer.writerow([*([] if table.qid is None else ["qid"]), *heads])
+        for row, cells in zip(order, more):
             own = [] if table.qid is None else [spreadsheet_cell(str(table.qid[row]), raw)]
             cell = spreadsheet_cell(str(names[row]), raw)
-            writer.writerow([*own, int(places[row]), cell, repr(float(scores[row]))])
-    tell_apostrophes([*names, *(() if table.qid is None else table.qid)], raw)
+            shown = (spreadsheet_cell(one, raw) for one in cells)
+            writer.writerow([*own, int(places[row]), cell, repr(float(scores[row])), *shown])
+    tell_apostrophes([*names, *(() if table.qid is None else table.qid), *chain(*columns.values())], raw)
 
 
 @with_columns("label", "qid", "weight", "positive", "delimiter")
@@ -178,6 +206,7 @@ def report(
     data: Data,
     output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the page.")] = Path("report.html"),
     columns: Any = None,
+    show: Columns = None,
     as_json: AsJson = False,
 ) -> None:
     """Write one HTML page on a model and a table.
@@ -198,7 +227,9 @@ def report(
     est = ranker(doc, model)
     with working(f"Ranking {len(table)} rows, and checking the model's numbers ..."):
         checked, recomputed = _checked(doc, table, str(model))
-        title, parts = sections(ranked(est, table, recomputed), data.name, doc, checked)
+        found = ranked(est, table, recomputed)
+        beside = cells_beside(data, table, found.first_rows, show, columns["delimiter"])
+        title, parts = sections(found, beside, data.name, doc, checked)
     write_page(output, title, parts, as_json)
     if not checked.holds:
         failed = ", ".join(check.name for check in checked.checks if not check.holds)

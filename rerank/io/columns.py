@@ -53,7 +53,8 @@ def distinct(path: Path, names: Sequence[str]) -> None:
             )
 
 
-def _found(path: Path, places: dict[str, int], wanted: str) -> int:
+def place_of(path: Path, places: Mapping[str, int], wanted: str) -> int:
+    """The place of a column by its name."""
     if wanted in places:
         return places[wanted]
     names = list(places)
@@ -162,13 +163,13 @@ def choose_columns(
     or that is given twice, a list id that was forgotten, and a table in which no feature is left.
     """
     places = {name: column for column, name in enumerate(names)}
-    given = {role: _found(path, places, name) for role, name in roles.items() if name is not None}
+    given = {role: place_of(path, places, name) for role, name in roles.items() if name is not None}
     if len(set(given.values())) < len(given):
         twice = ", ".join(f"{role}={named(names[column])}" for role, column in given.items())
         raise InputError(f"{path}: one column is given two roles ({twice}); name a column for each.")
     taken, left_out, index = set(given.values()), list[int](), list[int]()
     if features is not None:
-        chosen = [_found(path, places, name) for name in features]
+        chosen = [place_of(path, places, name) for name in features]
         for column in chosen:
             if column in taken:
                 raise InputError(f"{path}: the column {named(names[column])} is named twice; name each column once.")

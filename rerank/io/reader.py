@@ -1,12 +1,15 @@
 """The reader that chooses the format by the file's name."""
 
 import os
+from collections.abc import Iterable, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from rerank.errors import InputError
+from rerank.io.columns import place_of
 from rerank.io.csv_table import csv_rows, header_names, read_csv
-from rerank.io.parquet import parquet_columns, read_parquet
+from rerank.io.parquet import parquet_cells, parquet_columns, read_parquet
 from rerank.io.svmlight import read_svmlight
 from rerank.io.table import Table
 
@@ -52,6 +55,29 @@ def column_names(path: str | os.PathLike[str], delimiter: str | None = None) -> 
         _, names = next(csv_rows(path, delimiter or DELIMITERS[suffix]), (0, []))
         return header_names(names)
     return parquet_columns(path) if suffix in PARQUET else []
+
+
+def cells_of(
+    path: str | os.PathLike[str], names: Sequence[str], rows: Iterable[int], delimiter: str | None = None
+) -> dict[str, list[str]]:
+    """The cells of some columns of a CSV or Parquet file in some rows, counted from 0, in their order, as texts.
+
+    Raises
+    ------
+    InputError
+        For a column that is not there.
+    """
+    suffix, wanted = suffix_of(path), list(rows)
+    places = {name: place for place, name in enumerate(column_names(path, delimiter))}
+    columns = {name: place_of(path, places, name) for name in names}
+    if suffix in PARQUET:
+        return parquet_cells(path, list(columns), wanted)
+    last, needed, found = max(wanted, default=-1), set(wanted), dict[int, list[str]]()
+    lines = islice(csv_rows(path, delimiter or DELIMITERS[suffix]), 1, last + 2) if columns else ()
+    for row, (_, cells) in enumerate(lines):
+        if row in needed:
+            found[row] = [cells[place].strip() for place in columns.values()]
+    return {name: [found[row][k] for row in wanted] for k, name in enumerate(columns)}
 
 
 def is_table(path: str | os.PathLike[str]) -> bool:

@@ -42,6 +42,8 @@ class Table:
         The words that the file has for 0 and 1.
     header : tuple of str
         The names of all columns of the file, where it has names.
+    rows : intp (n,) or None
+        The number of each row in the file, from 0; None where all of its rows are there.
     read : mapping of str to str
         The column that was read as label, qid, weight ..., and the label to find (``positive``), where one was named.
     """
@@ -58,6 +60,7 @@ class Table:
     people: Words | None = None
     labels: TwoLabels | None = None
     header: tuple[str, ...] = ()
+    rows: NDArray[np.intp] | None = None
     read: Mapping[str, str] = field(default_factory=dict)
 
     def __len__(self) -> int:

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Mapping, Sequence
 from inspect import signature
-from typing import Any, Self
+from typing import Any, Literal, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rerank.errors import InputError, InputWarning, NotSupportedError, unknown
 from rerank.io.arrays import check_qid, held
-from rerank.io.frames import by_name, frame_like, is_frame, names_of, without
+from rerank.io.frames import by_name, frame_like, is_frame, is_sparse, names_of, some_rows, without
 from rerank.io.labels import labels_of
 from rerank.io.options import whole
 from rerank.io.page import Part, ShownMixin
@@ -214,10 +214,14 @@ class Ranker(ShownMixin, BaseEstimator):
             raise InputError(f"A picture is of one list, and X holds {lists.max() + 1:,}; give the rows of one.")
         return rows
 
-    def top(self, X: Any, n: int, qid: ArrayLike | str | None = None) -> NDArray[Any]:
+    @overload
+    def top(
+        self, X: Any, n: int, qid: ArrayLike | str | None = None, *, return_rows: Literal[False] = False
+    ) -> NDArray[Any]: ...
+    @overload
+    def top(self, X: Any, n: int, qid: ArrayLike | str | None = None, *, return_rows: bool) -> Any: ...
+    def top(self, X: Any, n: int, qid: ArrayLike | str | None = None, *, return_rows: bool = False) -> Any:
         """Rows at places 1 to ``n``, best first: labels of the index of a pandas frame, else numbers from 0.
-
-        ``X.loc[est.top(X, n)]`` are the rows of a pandas frame, and ``X[est.top(X, n)]`` those of an array.
 
         Parameters
         ----------
@@ -226,6 +230,8 @@ class Ranker(ShownMixin, BaseEstimator):
             Places, at least 1; a list with fewer rows gives all of them.
         qid : array-like (m,), str or int, optional
             List of each row, as in :meth:`rank`: the first ``n`` of each list, one list after the other.
+        return_rows : bool
+            Give the rows themselves, as a table of the kind of X with all of its columns.
 
         Raises
         ------
@@ -234,6 +240,8 @@ class Ranker(ShownMixin, BaseEstimator):
         """
         X = held(X)
         rows = self._top(X, n, qid)
+        if return_rows:
+            return some_rows(X if is_frame(X) or is_sparse(X) else np.asarray(X), rows)
         if not hasattr(X, "iloc"):
             return rows
         if not X.index.is_unique:

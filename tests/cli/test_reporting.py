@@ -237,7 +237,7 @@ def test_the_columns_beside_a_row_are_what_moved_it(folder):
     ],
 )
 def test_columns_of_free_weights_and_of_a_first_stage_that_is_kept(folder, extra, heading):
-    """Means are over the rows that are reranked, and the score is what the contributions add up to."""
+    """Means are over the rows that are reranked, and scores differ as what the contributions add up to."""
     X, y = drawn(0)
     write("train.csv", X, y)
     options = ["--free", "--label=hit", "--stat=precision@8", "--solver=search", "--time-limit=5", *extra]
@@ -246,9 +246,11 @@ def test_columns_of_free_weights_and_of_a_first_stage_that_is_kept(folder, extra
     est = load("m.json")
     parts, first = est.contributions(X), est.first_stage_scores(X)
     head = np.ones(y.size, dtype=bool) if first is None or not est.reranks_ else first >= est.threshold_
+    best = int(listed()[0]["row"])
     for row in listed():
-        k = int(row["row"])
-        assert head[k] and float(row["score"]) == pytest.approx(parts[k].sum(), rel=2e-3, abs=1e-3)
+        k, score = int(row["row"]), est.decision_function(X)
+        assert head[k] and float(row["score"]) == pytest.approx(score[k], rel=2e-3, abs=1e-3)  # as rerank rank says
+        assert score[best] - score[k] == pytest.approx(parts[best].sum() - parts[k].sum(), rel=1e-9, abs=1e-9)
         check_moves(moves(row[heading]), (parts[k] - parts[head].mean(axis=0))[:3])
         assert ("before" in row) == (est.reranks_ and first is not None)
 

@@ -96,6 +96,22 @@ def test_top_is_the_beginning_of_the_ranking() -> None:
         est.top(X, 0)
 
 
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow", "numpy"])
+def test_top_gives_the_rows_themselves_with_all_of_their_columns(kind: str) -> None:
+    X, y = drawn()
+    columns = {name: X[:, j] for j, name in enumerate("abc")} | {"who": np.array([f"p{k}" for k in range(y.size)])}
+    made = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "table"}
+    table = X if kind == "numpy" else getattr(pytest.importorskip(kind), made[kind])(columns)
+    est = Reranker("precision@3", features=None if kind == "numpy" else list("abc"), node_limit=50)
+    if kind != "numpy":
+        est.set_params(first_stage="a")
+    rows = est.fit(table, y).top(table, 4, return_rows=True)
+    places = np.argsort(est.rank(table))[:4]
+    assert type(rows) is type(table) and (
+        np.array_equal(rows, X[places]) if kind == "numpy" else list(map(str, rows["who"])) == [f"p{k}" for k in places]
+    )
+
+
 def test_top_of_lists_is_the_beginning_of_each() -> None:
     X, y = drawn()
     qid = np.array(["b", "a", "c"])[np.arange(120) % 3]

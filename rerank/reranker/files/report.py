@@ -64,26 +64,29 @@ class Report:
         return as_text(self.parts())
 
     def parts(self, details: bool = False) -> list[Part]:
-        """The checks, one in each line, the remarks, the outcome, and the claims that are open. With ``details`` also
-        the entries that are taken as given, with the reasons; else their number.
+        """What does not hold, the remarks, the outcome, and the claims that are open. With ``details`` also what holds,
+        and the entries that are taken as given, with the reasons; else their numbers.
         """
+        shown = [one for one in self.checks if details or not one.holds]
         cells = [
             (
                 "ok" if one.holds else "FAILED",
                 one.name,
                 *(text if len(text) <= WIDE else f"{text[:WIDE]}..." for text in (one.stated, one.recomputed)),
             )
-            for one in self.checks
+            for one in shown
         ]
         given = sum(not each.open for each in self.not_looked_at)
         reasons = [f"{why}: {', '.join(names)}" for why, names in self.reasons(given=details).items()]
         if given and not details:
             reasons.append(
                 f"{given} {'entry is' if given == 1 else 'entries are'} taken as given, such as versions, which no "
-                "check covers; --details, or not_looked_at in --json, has each with its reason."
+                "check covers; --details has each with its reason."
             )
-        table = Cells([("", "check", "stated", "recomputed"), *cells], ("left",) * 4, named=True)
-        return [table, *map(Words, (*self.remarks, self.outcome, *reasons))]
+        table = [Cells([("", "check", "stated", "recomputed"), *cells], ("left",) * 4, named=True)] if cells else []
+        same, most = len(self.checks) - len(shown), f" of {len(self.checks)}" if shown else ""
+        agree = [f"{same}{most} entries were recomputed and are as stated; --details lists them."] if same else []
+        return [*table, *map(Words, (*agree, *self.remarks, self.outcome, *reasons))]
 
     def reasons(self, given: bool = True, why: bool = True) -> dict[str, list[str]]:
         """The entries that were not looked at, by the reason why; open claims first, and alone unless ``given``."""
