@@ -3,7 +3,8 @@
 Totals are whole numbers, so one pass over the rows counts those of each class by total and by their answer to a
 question; the value with this question follows for each number of points.  So a question and its points are replaced by
 the best question and points that there are, until no place of the card can be mended.  Then some questions are left
-out, one comes in by chance, and the exchange begins again (iterated local search [LourencoMartinStutzle2003]).
+out, one comes in by chance, with what the rules ask for beside it, and the exchange begins again (iterated local search
+[LourencoMartinStutzle2003]); the one by chance stays until the others are mended.
 """
 
 from collections.abc import Iterator, Sequence
@@ -100,8 +101,12 @@ class Exchange:
         unkept = not kernels.blocks_keep(by_kind, totals.size, problem.limits) or self.room(points) < 0
         return Draft(tuple(members), tuple(points), self.broken(members)[0] + unkept, float(value))
 
-    def descend(self, draft: Draft, size: int, table: kernels.Table, draw: np.random.Generator) -> Draft:
-        """Replace one question and its points by the best there are, in places by chance, until that helps nowhere."""
+    def descend(
+        self, draft: Draft, size: int, table: kernels.Table, draw: np.random.Generator, stays: int = -1
+    ) -> Draft:
+        """Replace one question and its points by the best there are, in places by chance, until that helps nowhere. The
+        question that ``stays`` gets other points at most.
+        """
         open_ = True
         while open_:
             open_ = False
@@ -110,17 +115,20 @@ class Exchange:
                     return draft
                 if place >= size:
                     continue
-                better = self._replaced(draft, place, table)
+                better = self._replaced(draft, place, table, stays)
                 open_, draft = open_ or better is not draft, better
         return draft
 
-    def _replaced(self, draft: Draft, place: int, table: kernels.Table) -> Draft:
+    def _replaced(self, draft: Draft, place: int, table: kernels.Table, stays: int) -> Draft:
         """The draft with another question or other points in one place, or without it, if that is better."""
         problem, n = self.problem, len(draft.members)
         rest = draft.members[:place] + draft.members[place + 1 :]
         points = draft.points[:place] + draft.points[place + 1 :]
         own, broken = self.broken(rest)
         own += self.room(points) < 0
+        goes = place < n and draft.members[place] != stays
+        if place < n and not goes:
+            broken[np.arange(broken.size) != stays] = -1
         q, v, breaks, value = kernels.best_more(
             *self._levels(rest, points),
             table,
@@ -128,7 +136,7 @@ class Exchange:
             problem.limits._replace(total=self.room(points)),
             broken,
             self.sign(rest, points),
-            own if rest and place < n else -1,
+            own if rest and goes else -1,
             (draft.broken, draft.value, problem.slack),
         )
         if q == -2:
@@ -153,9 +161,13 @@ class Exchange:
             found = self.descend(start, size, every, draw)
             yield found
             best = max(best, found, key=lambda one: one.rank)
-        now, idle = best, 0
+        now, idle, deck = best, 0, list[int]()
         while idle < rounds and not self.stop.now and best.members:
-            found = self.descend(self._changed(now, size, draw), size, every, draw)
+            deck = deck or draw.permutation(len(problem.domains)).tolist()
+            one = deck.pop()
+            # The others are mended before the one by chance may leave again.
+            found = self.descend(self._changed(now, one, size, draw), size, every, draw, one)
+            found = self.descend(found, size, every, draw)
             yield found
             idle = 0 if found.rank > best.rank else idle + 1
             best = max(best, found, key=lambda one: one.rank)
@@ -163,23 +175,43 @@ class Exchange:
             if (-found.broken, found.value + margin) >= now.rank:
                 now = found
 
-    def _changed(self, draft: Draft, size: int, draw: np.random.Generator) -> Draft:
-        """A draft without some of its questions, with one by chance, and with others that the rules then ask for."""
+    def _changed(self, draft: Draft, one: int, size: int, draw: np.random.Generator) -> Draft:
+        """A draft with ``one`` question and without some of the others.
+
+        What the rules ask for beside a question enters with it, and those of the others that do not fit leave: so steps
+        lead from any set of questions that the rules allow to any other one.
+        """
         n = len(draft.members)
-        keep = draw.permutation(n)[int(draw.integers(1, max(2, n // 2) + 1)) :].tolist()
-        members, points = [draft.members[i] for i in keep], [draft.points[i] for i in keep]
-        own, more = self.broken(members)
-        others = np.flatnonzero(more >= 0)
-        while others.size and len(members) < size:
-            j = int(draw.choice(others))
-            sign = int(self.sign(members, points)[j])
+        kept = draw.permutation(n)[int(draw.integers(1, max(2, n // 2) + 1)) :]
+        known = {draft.members[i]: draft.points[i] for i in kept}
+        found: dict[int, int] = {}
+        for j in [one, *known]:
+            if j not in found:
+                found = self._joined(found, j, known, size, draw) or found
+        return self.draft(tuple(found), tuple(found.values())) if found else draft
+
+    def _joined(
+        self, found: dict[int, int], j: int, known: dict[int, int], size: int, draw: np.random.Generator
+    ) -> dict[int, int] | None:
+        """Questions and their points with one more and what the rules then ask for, of those ``known`` first; None if
+        they do not fit.
+        """
+        rules, found = self.problem.rules, dict(found)
+        while len(found) < size:
+            sign = int(self.sign(list(found), list(found.values()))[j])
             allowed = [one for one in self.problem.domains[j] if one * sign >= 0]
-            if not allowed:
-                break
-            members, points = [*members, j], [*points, int(draw.choice(allowed))]
-            own, more = self.broken(members)
-            others = np.flatnonzero((more >= 0) & (more < own))
-        return self.draft(members, points) if members else draft
+            if self.broken(list(found))[1][j] < 0 or not allowed:
+                return None
+            found[j] = known[j] if known.get(j) in allowed else int(draw.choice(allowed))
+            own = list(found)
+            unmet = np.flatnonzero(rules.asked[:, own].any(axis=1) & ~rules.needed[:, own].any(axis=1))
+            if not unmet.size:
+                return found
+            wanted = np.flatnonzero(rules.needed[unmet[0]] & (self.broken(own)[1] >= 0)).tolist()
+            if not wanted:
+                return None
+            j = int(draw.choice([one for one in wanted if one in known] or wanted))
+        return None
 
 
 def found_of(draft: Draft) -> Found | None:

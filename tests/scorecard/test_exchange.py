@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from rerank.errors import InputError
@@ -34,10 +34,11 @@ def reaches(rows: oracle.Rows, stat: str, options: dict, drawn_anew=False, **sam
     best = float(max(one.value for one in cards))
     assert card.result_.value == pytest.approx(float(own.value), abs=1e-12)
     # Exchange alone proves nothing: on tables drawn anew it may end a little below the best card.
-    assert best - (0.1 * abs(best) if drawn_anew else 0.0) <= card.result_.value + 1e-12 <= best + 2e-12
+    assert best - (0.01 * abs(best) if drawn_anew else 0.0) <= card.result_.value + 1e-12 <= best + 2e-12
 
 
-@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture], **QUICK)
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True, **QUICK)
+@example(oracle.drawn(158778, "parts"), "pnorm@3", {"together": ["a >= 1", "a >= 2", "b"]})  # enter and leave as one
 @given(
     rows=st.builds(oracle.drawn, SEEDS, st.sampled_from(["", "whole", "parts"]), st.sampled_from([0, 3])),
     stat=st.sampled_from(oracle.STATS),
