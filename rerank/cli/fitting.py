@@ -37,6 +37,9 @@ def fit(
     free: Annotated[
         bool, typer.Option("--free", help="The best weights for the rows of the file, without held-out rows.")
     ] = False,
+    members: Annotated[
+        bool, typer.Option("--members", help="Rerank the scores of a blend's members: its weights are searched for.")
+    ] = False,
     cv: Annotated[
         int | None, typer.Option(help="Folds that choose how far to leave the first stage, if at all (5).")
     ] = None,
@@ -68,6 +71,7 @@ def fit(
     from rerank.reranker.estimator import Reranker
     from rerank.reranker.files.document import save
     from rerank.reranker.files.model_file import check_size, encode
+    from rerank.reranker.members import MEMBERS, members_of, reranked
     from rerank.reranker.task import task_of
 
     check_meant(free, cv, safeguard, holdout, given)
@@ -80,10 +84,14 @@ def fit(
     kinds = _kinds(columns.pop("texts"), given["first_stage"])
     table = read_data(data, **columns, need_label=True, kinds=kinds)
     est = Reranker(**parameters(Options, given))
+    if members:
+        refuse_idle({"--squares": given["features"] or None}, "with --members no columns are reranked; leave one out")
+        reranked(est.first_stage, est.set_params(features=MEMBERS).features)  # refused without a blend
     folds = None if free else cv or FOLDS
     # What the file would refuse after the fit.
     if free and asked_folds(task_of(est.get_params(deep=False), table.X.shape[1])):
         check_size("prior_scores", len(table))
+        check_size("member_scores", len(table) * (len(members_of(est.first_stage)) if members else 0))
     roles = ("label", "qid", "id", "weight", *(("people",) if columns["people"] else ()))
     read = {f"{role}_column": columns[role] for role in roles} | {"positive_label": columns["positive"]}
     encode("feature_names", table.feature_names)

@@ -5,31 +5,22 @@ weights: few relevant rows say little of them.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 
-from rerank.errors import InputError, NotSupportedError
+from rerank.errors import NotSupportedError
 from rerank.problem.lists import Floats, Indices
 from rerank.reranker.columns import Columns, Rows
 from rerank.reranker.data import Data
-from rerank.reranker.first_stage import FirstStage, is_blend, name_of, of_tables, unique
+from rerank.reranker.first_stage import FirstStage, of_tables, unique
+from rerank.reranker.members import called
 
 POOL, POOL_ROWS = 10, 50
 """Lists, or relevant rows of one list, that equal weights stand for."""
 RIDGE = 0.01
 """Of logistic regression, for columns of deviation 1: weights stay finite where one column ranks without an error."""
-
-
-def members_of(first_stage: Sequence[Any]) -> list[Any]:
-    """The members of a blend, checked."""
-    names = [one if isinstance(one, str) else name_of(one) for one in first_stage]
-    twice = [name for name in names if names.count(name) > 1]
-    if len(names) < 2 or twice or any(map(is_blend, first_stage)):
-        found = f"{twice[0]!r} twice" if twice else "a blend" if len(names) > 1 else "one member"
-        raise InputError(f"first_stage is a blend with {found}; give two or more different first stages.")
-    return list(first_stage)
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +36,15 @@ class Blend:
     def names(self) -> list[str]:
         """Names of the members."""
         return [one.name for one in self.members]
+
+    def get_feature_names_out(self, input_features: Any = None) -> list[str]:
+        """Names of the members' scores, of a column of scores its own."""
+        return called(self.names)
+
+    @property
+    def is_given(self) -> bool:
+        """Whether all members were ready when they came, so that they score every row alike."""
+        return all(one.frozen for one in self.members)
 
     @property
     def named_weights(self) -> dict[str, float]:
@@ -93,6 +93,17 @@ def _entries(stage: FirstStage, weight: float) -> dict[str, Any]:
             "first stages by name, linear models and columns of scores."
         )
     return found | {"centre": float(stage.centre), "scale": float(stage.scale), "state": table.to_dict()}
+
+
+def of_members(data: Data, stage: FirstStage, scores: Floats | None) -> Data:
+    """The same rows with the members' ``scores`` (n, m) as the columns to rerank; members that learned nothing from
+    these rows have those that they give.
+    """
+    blend, rows = stage.estimator, Rows(data.rows.given, data.rows.columns, data.rows.there)
+    if scores is None or blend.is_given:
+        scores = blend.transform(rows.given)
+    rows = replace(rows, columns=replace(rows.columns, transformer=blend), _made={"table": scores})
+    return replace(data, rows=rows, X=scores)
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from rerank.errors import InputError
 from rerank.errors.compiling import working_time
 from rerank.errors.telling import Note
 from rerank.problem.lists import Floats, Indices
-from rerank.reranker.blend import Scaled, Weighing, members_of
+from rerank.reranker.blend import Scaled, Weighing
 from rerank.reranker.clock import Clock
 from rerank.reranker.data import Data
 from rerank.reranker.first_stage import (
@@ -29,6 +29,7 @@ from rerank.reranker.first_stage import (
     linear_stage,
     unique,
 )
+from rerank.reranker.members import members_of
 from rerank.reranker.selection.folds import splits_of
 from rerank.reranker.solution import UNREADY
 from rerank.reranker.task import FOLDS, Task
@@ -50,6 +51,7 @@ class Staged:
     stopped: bool = (
         False  # the time was over before all folds: scores of rows it has seen, by which nothing is corrected
     )
+    members: Floats | None = None  # (n, m), the scores of a blend's members, as its weights take them
 
 
 def staged(data: Data, task: Task, clock: Clock | None = None) -> Staged | None:
@@ -113,7 +115,7 @@ def blended(data: Data, task: Task, clock: Clock | None) -> Staged:
     if seen:  # of rows that a member has seen nothing is learned
         equal = scaled.blend(data.rows.columns, stages, np.full(m, 1.0 / m))
         stopped = any(one.stopped for one in found)
-        return Staged(equal, equal.estimator.of(scaled.scores), 0, tuple(notes), stopped)
+        return Staged(equal, equal.estimator.of(scaled.scores), 0, tuple(notes), stopped, scaled.scores)
     weighing, every = Weighing.of(data), np.arange(data.y.size)
     stage = scaled.blend(data.rows.columns, stages, weighing.learned(scaled.scores, every))
     folds = folds or folds_of(data, replace(task, cross_fit=asked))
@@ -124,7 +126,7 @@ def blended(data: Data, task: Task, clock: Clock | None) -> Staged:
     value = data.evaluator(task.quoted).mean
     alone = [f"{one.name} {value(own, None):.4g}" for one, own in zip(stages, raw.T)]
     notes += [f"{task.quoted.name} of the members alone, out of fold: {', '.join(alone)}."]
-    return Staged(stage, scores, folds, tuple(notes))
+    return Staged(stage, scores, folds, tuple(notes), members=scaled.scores)
 
 
 def taught(learner: Any, data: Data) -> Floats:

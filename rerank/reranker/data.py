@@ -28,6 +28,7 @@ from rerank.ranks.lists import OneList, number_lists, split, weights_of_lists
 from rerank.ranks.present import Present, present
 from rerank.ranks.row_gains import Gain, IdealGains, gain_of, missed_gains, weighted_gains
 from rerank.reranker.columns import Rows, columns_of, lists_of, names_in
+from rerank.reranker.members import reranked
 from rerank.statistics import RankStatistic
 
 Weights = Mapping[Any, float] | ArrayLike | None
@@ -198,7 +199,7 @@ def data_of(arguments: Arguments, options: Mapping[str, Any], estimator: Any) ->
     gain = gain_of(options["stat"], options["gain"], arguments.sample_weight)
     weighed = replace(arguments, X=without(X, *named), y=y, **sides).present()
     with weighed.counted():
-        rows = columns_of(weighed.X, weighed.y, options["features"], used)
+        rows = columns_of(weighed.X, weighed.y, reranked(stage, options["features"]), used)
         validate_data(estimator, rows.given, weighed.y, reset=True, skip_check_array=True)
         frame = hasattr(estimator, "feature_names_in_")
         lists = arguments.qid if isinstance(arguments.qid, str) else ""

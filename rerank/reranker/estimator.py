@@ -114,9 +114,13 @@ class Reranker(Options, Ranker):
     cross_fit : "auto", bool or int
         Whether first-stage scores of training rows are out-of-fold, by 5 folds or the number given. "auto": with a
         radius, and for estimators of others that are not fitted yet.
-    features : None, names, numbers, mask, callable or transformer
+    features : None, names, numbers, mask, callable, transformer or "members"
         Columns that are reranked; the first stage sees all. None takes those that hold numbers and miss none. A
         transformer makes columns of the table, such as thresholds; :class:`rerank.scorers.Squares` is kept in files.
+        "members", with a blend as first stage, searches the blend exactly: the columns are its members' out-of-fold
+        scores, each of deviation 1 and by its own name in ``constraints``, with weights from 0 on (``positive`` may
+        hold other signs). The bound is that of no blend of these scores. Rows to come are scored by members fitted on
+        all rows.
     solver_options : mapping or None
         Options of the solver, by name. Seven mean the same for all: ``threads``, ``gap`` (relative, at which it may
         stop), ``node_limit``, ``cutoff`` (only larger values are looked for), ``seed``, ``log`` (a file) and ``start``,
@@ -163,7 +167,7 @@ class Reranker(Options, Ranker):
         Columns with a weight: names if the data had names, else indices.
     first_stage_ : estimator or None
     blend_weights_ : dict or None
-        Weight of each member of a blend, by name; they sum to 1.
+        Weight of each member of a blend, by name; their sizes sum to 1. With ``features="members"`` those that rank.
     threshold_ : float
         Least first-stage score of the head, ``-inf`` for whole lists. It only approximates the K best rows of lists.
     reranks_ : bool
@@ -465,7 +469,7 @@ class Reranker(Options, Ranker):
         """Take over a fitted state and set the public attributes."""
         self.state_ = state
         self.first_stage_ = None if state.first_stage is None else state.first_stage.estimator
-        self.blend_weights_: dict[str, float] | None = getattr(self.first_stage_, "named_weights", None)
+        self.blend_weights_: dict[str, float] | None = state.blend_weights
         self.threshold_ = state.threshold
         self.reranks_: bool = state.reranks
         self.result_ = state.result

@@ -89,14 +89,22 @@ class FirstStage:
                 f"The first stage was {self.name} of the training rows, so other rows have none; give the scores as a "
                 "column of X and its name as first_stage."
             )
+        if rows.columns.transformer is self.estimator:  # a blend, whose members' scores are reranked
+            own = self.estimator.of(rows.reranked(np.arange(len(rows.columns.names))))
+            return (finite(own, self.name) - self.centre) / self.scale
         seen = rows.given if self.numeric is None else rows.inputs(self.numeric)
         return (scores_of(self.estimator, seen, rows.n) - self.centre) / self.scale
 
+    def coef_in(self, columns: Columns) -> Floats | None:
+        """Weights of all columns by name: those of the table, or a blend's members; None where it is not affine."""
+        if columns.transformer is None or columns.transformer is not self.estimator:
+            return self.coef if columns.transformer is None else None
+        return np.asarray(self.estimator.weights / self.scale)
+
     def weights_of(self, columns: Columns) -> Floats | None:
         """Weights of the columns that can be reranked; None where the score is not affine in these alone."""
-        if self.coef is None or columns.transformer is not None or np.delete(self.coef, columns.chosen).any():
-            return None
-        return self.coef[columns.chosen]
+        coef = self.coef_in(columns)
+        return None if coef is None or np.delete(coef, columns.chosen).any() else coef[columns.chosen]
 
     def unseen(self, rows: Rows) -> list[str]:
         """A sentence for each column with texts that no row of the fit had."""
@@ -155,7 +163,8 @@ def too_many(stage: FirstStage | None, max_features: int | None, columns: Column
     """How many columns an own first stage ranks by, if more than a limit; a score that the user gives is one column."""
     if stage is None or max_features is None or not (is_own_name(stage.name) or hasattr(stage.estimator, "members")):
         return None
-    used = len(columns.inputs) if stage.coef is None else int(np.count_nonzero(stage.coef))
+    coef = stage.coef_in(columns) if stage.coef is None else stage.coef
+    used = len(columns.inputs) if coef is None else int(np.count_nonzero(coef))
     return used if used > max_features else None
 
 

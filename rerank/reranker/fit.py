@@ -20,6 +20,7 @@ from rerank.problem.quotas import groups_of, unmet
 from rerank.problem.scaling import per_unit
 from rerank.ranks.evaluator import Ties
 from rerank.ranks.rationals import is_closed
+from rerank.reranker.blend import of_members
 from rerank.reranker.clock import Clock
 from rerank.reranker.columns import Columns
 from rerank.reranker.constraints import broken_quota, first_stage_keeps, idle, worst_count
@@ -60,6 +61,8 @@ def fit(data: Data, task: Task, clock: Clock, first: Staged | None = None) -> Fi
     with clock.phase("first_stage"):
         with limited(clock.share(FIRST_STAGE_SHARE)):
             first = staged(data, task, clock) if first is None else first
+        if task.members and first is not None:
+            data = of_members(data, first.stage, first.members)
         task, training = stated(data, task, first)
     return concluded(data, task, clock, first, training)
 
@@ -294,6 +297,7 @@ def _state(stated: Stated, standing: Standing, answer: Answer, notes: list[str])
         task=task,
         columns=columns,
         prior_scores=standing.scores if first is not None and first.folds else None,
+        member_scores=data.X if task.members and first is not None and not first.stage.estimator.is_given else None,
         first_stage=stated.stage,
         threshold=training.shortlist.threshold,
         reranks=answer.status not in KEEPING or stated.stage is None,
@@ -336,8 +340,7 @@ def broken_by_first_stage(
     """The constraint that a first stage does not satisfy, so that it may not be kept; None if it satisfies all."""
     if problem is None or stage is None or not (task.constraints or task.normalise):
         return None
-    coef = stage.coef if columns.transformer is None else None
-    return first_stage_keeps(problem, task.constraints, columns.names, coef)
+    return first_stage_keeps(problem, task.constraints, columns.names, stage.coef_in(columns))
 
 
 def unsolved(problem: Problem, task: Task, clock: Clock, start: Floats | None) -> Solution:
@@ -400,7 +403,7 @@ def _notes(stated: Stated) -> list[str]:
         return notes
     if task.constraints:
         notes += idle(task.constraints, stated.training.features, data.feature_names, problem.anchored)
-    if problem.anchored and problem.rows and first is not None and first.stage.coef is None:
+    if problem.anchored and problem.rows and first is not None and first.stage.coef_in(data.rows.columns) is None:
         notes += [
             "The constraints are about the corrections: the first stage is no weighted sum of the columns, and they do "
             "not apply to it."

@@ -119,6 +119,7 @@ class FittedState:
     weights: Floats  # in scaled space, as long as ``low``
     result: Result
     prior_scores: Floats | None = None  # (n,), out-of-fold scores of the training rows
+    member_scores: Floats | None = None  # (n, m), those of a blend's members, out-of-fold, where these are reranked
     labels: TwoLabels | None = None  # how two labels were mapped to 0 and 1
     classes: Classes | None = None  # labels and their cuts; None if labels were no whole numbers
     weighted_lists: bool = False  # whether lists had weights; a table does not hold these
@@ -137,13 +138,18 @@ class FittedState:
     def _asked(self) -> Asked:
         task, stage, p, limits = self.task, self.first_stage, self.features.size, list[str]()
         name = "the first stage" if stage is None else GIVEN if stage.is_given else stage_in_words(stage.name)
-        who = f"weights of {'this column' if p == 1 else f'these {p:,} columns'}"
+        what = "this column" if p == 1 else f"these {p:,} columns"
+        if task.members:
+            what = f"the {'' if self.member_scores is None else 'out-of-fold '}scores of these {p:,} members"
+        who = f"weights of {what}"
         if self.anchored:
             who = f"corrections of {'the prior' if stage is None else name} by {who.removeprefix('weights of ')}"
             limits.append(f"within the radius {task.radius:g}")
         if task.max_features is not None and task.max_features < p:
             limits.append(f"of at most {task.max_features} column{'s' * (task.max_features > 1)} at a time")
-        if p and task.signs[self.columns.chosen.searchsorted(self.features)].any():
+        if task.members and (task.signs > 0).all():
+            limits.append("none below 0")
+        elif p and task.signs[self.columns.chosen.searchsorted(self.features)].any():
             limits.append("with the signs that were asked for")
         if self.task.normalise:
             limits.append("none below 0, with sum 1")
@@ -204,28 +210,34 @@ class FittedState:
     def prior_weight(self) -> float:
         """Weight of the first stage's score in the head's score, beside :attr:`coef`."""
         kept = not self.reranks and self.first_stage is not None
-        return 1.0 if (self.anchored or kept) and not self._total else 0.0
+        return 1.0 if (self.anchored or kept) and self._own is None else 0.0
 
     @property
-    def _total(self) -> bool:
-        """Whether the first stage is affine in the columns that ``coef`` has weights for."""
-        stage = self.first_stage
-        return stage is not None and stage.coef is not None and self.columns.transformer is None
+    def _own(self) -> Floats | None:
+        """The first stage's weights of the columns, where it is affine in these."""
+        return None if self.first_stage is None else self.first_stage.coef_in(self.columns)
 
     @property
     def coef(self) -> Floats:
         """Weights in original units: of the head's score, or of the first stage if that is kept and affine. In anchored
         problems the corrections, in units of the first stage's score; with its own weights if it is affine.
         """
-        coef = np.zeros(len(self.columns.names))
-        stage = self.first_stage
-        if self._total and (self.anchored or not self.reranks):
-            assert stage is not None and stage.coef is not None
-            coef = stage.coef.copy()
+        coef, own = np.zeros(len(self.columns.names)), self._own
+        if own is not None and (self.anchored or not self.reranks):
+            coef = own.copy()
         if self.reranks:
             own = self.corrections if self.anchored else per_unit(self.weights, self.low, self.high)
             coef[self.features] += self.weights / self.weights.sum() if self.task.normalise else own
         return coef
+
+    @property
+    def blend_weights(self) -> dict[str, float] | None:
+        """Weight of each member of a blend, those that were searched for where these rank; sizes sum to 1."""
+        own = None if self.first_stage is None else getattr(self.first_stage.estimator, "named_weights", None)
+        size = float(np.abs(self.coef).sum())
+        if own is None or not (self.task.members and size > 0):
+            return own
+        return dict(zip(own, (self.coef / size).tolist()))
 
     def named_weights(self) -> dict[str, float]:
         """Non-zero weights in original units, by column name."""

@@ -17,6 +17,7 @@ from rerank.problem.quotas import quotas_of
 from rerank.ranks.row_gains import Gain
 from rerank.reranker.constraints import texts_of
 from rerank.reranker.first_stage import is_auto
+from rerank.reranker.members import by_members
 from rerank.reranker.solve.program import chosen_formulation
 from rerank.solvers.commands import names
 from rerank.solvers.outcome import Options
@@ -63,6 +64,7 @@ class Task:
     judged: bool = False  # held-out rows judge the weights and nothing else is used: no value is recomputed exactly
     constraints: tuple[str, ...] = ()
     normalise: str | None = None
+    members: bool = False  # whether the scores of a blend's members are what is reranked
     given: Mapping[str, Any] = field(default_factory=dict)  # the parameters of the estimator, as they were given
 
     @property
@@ -74,7 +76,8 @@ class Task:
         """K; "auto" is None for lists that are not long, or where every place counts in the statistic."""
         if not isinstance(self.n_candidates, str):
             return self.n_candidates
-        depth, whole_list = self.statistic.depth, WHOLE_LIST if self.radius is None else WHOLE_ANCHORED
+        depth, own = self.statistic.depth, self.radius is None and not self.members
+        whole_list = WHOLE_LIST if own else WHOLE_ANCHORED
         return None if depth is None or longest_list <= whole_list else max(2 * depth, LEAST_HEAD)
 
 
@@ -111,7 +114,7 @@ def task_of(options: Mapping[str, Any], n_features: int) -> Task:
                 "radius, or use epsilon."
             )
         epsilon = _margin("margin", margin, "a number, at least 0")
-    verbose = options["verbose"]
+    verbose, members = options["verbose"], by_members(options.get("features"))
     return Task(
         quoted=quoted,
         statistic=statistic,
@@ -122,7 +125,7 @@ def task_of(options: Mapping[str, Any], n_features: int) -> Task:
         epsilon=epsilon,
         C=real("C", options["C"], 0.0),
         max_features=_count("max_features", options["max_features"]),
-        signs=_signs(options["positive"], n_features),
+        signs=_signs(members if options["positive"] is False and members else options["positive"], n_features),
         gain=options["gain"],
         n_jobs=jobs_of(options["n_jobs"]),
         seed=seed(options["random_state"]),
@@ -138,6 +141,7 @@ def task_of(options: Mapping[str, Any], n_features: int) -> Task:
         quotas=_quotas(options, statistic),
         constraints=texts_of(options.get("constraints", ())),
         normalise=normalise,
+        members=members,
         given=options,
     )
 

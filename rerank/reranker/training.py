@@ -480,7 +480,7 @@ def start_weights(
     """
     columns = data.rows.columns
     chosen = columns.chosen[training.features]
-    own = None if stage is None or columns.transformer is not None else stage.coef
+    own = None if stage is None else stage.coef_in(columns)
     coef = own if given is None else _given_weights(given, columns.names)
     if problem.limits is not None:
         if given is None or coef is None:

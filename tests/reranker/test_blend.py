@@ -1,6 +1,8 @@
 """Blends of first stages: weights from out-of-fold scores, from 0 on, and the same scores from a file."""
 
 import json
+import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -10,9 +12,13 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
-from rerank import Reranker, RerankerCV, compare, load
+from rerank import Reranker, RerankerCV, compare, load, verify
 from rerank.errors import NotSupportedError
+from rerank.io import read_table
 from rerank.ranks import evaluate
+from rerank.reranker.estimator import restored
+from rerank.reranker.files.document import kinds_of
+from rerank.reranker.files.model_file import read
 from rerank.reranker.selection.options import STRONG
 from rerank.scorers import TableTrees
 from tests.cases.refuses import refuses
@@ -82,6 +88,59 @@ def test_a_blend_ranks_rows_to_come_better_than_its_members():
         return evaluate("auc", (to_come > 2).astype(float), found.decision_function(new))
 
     assert auc(members) > max(map(auc, members))
+
+
+@pytest.mark.parametrize("statistic", ["precision@12", "dcg@12"])
+@pytest.mark.parametrize("constraint", ["score >= 0", "score <= noise"])
+def test_no_weights_from_0_on_beat_the_bound_of_a_searched_blend(statistic, constraint):
+    """Of two members all blends are those of the angles between crossings, each counted by the definition."""
+    X, worth = table(80)
+    y = (worth > 1).astype(float)
+    asked = {"features": "members", "radius": None, "constraints": [constraint], "n_candidates": None}
+    found = Reranker(statistic, first_stage=["score", "noise"], solver="search", **asked).fit(X, y)
+    Z = (X[["score", "noise"]] - X[["score", "noise"]].mean()) / X[["score", "noise"]].std(ddof=0)
+    d = (Z.to_numpy()[:, None] - Z.to_numpy()[None]).reshape(-1, 2)
+    at = np.sort(np.arctan2(np.abs(d[:, 0]), np.abs(d[:, 1]))[d[:, 0] * d[:, 1] < 0])
+    angles = np.concatenate([[0.0], (at[1:] + at[:-1]) / 2, [np.pi / 2]])
+    angles = angles[np.sin(angles) >= np.cos(angles)] if "<=" in constraint else angles
+    best = max(evaluate(statistic, y, Z @ [np.cos(one), np.sin(one)]) for one in angles)
+    assert found.result_.proved and found.result_.value <= best + 1e-9 <= found.statistic_bound() + 2e-9
+    assert best - found.result_.value < 0.4  # what the margin costs
+    own = found.coef_
+    assert min(own) >= 0 and ("<=" not in constraint or own[0] <= own[1] + 1e-12)
+    assert found.result_.statistic == pytest.approx(evaluate(statistic, y, Z @ own), abs=1e-9)
+    assert list(found.blend_weights_.values()) == pytest.approx(own / own.sum())
+
+
+def test_a_searched_blend_is_of_out_of_fold_scores_which_its_file_holds(tmp_path):
+    X, worth = table(200)
+    y, members = (worth > 1.5).astype(float), ["logistic", "trees", "score"]
+    found = fitted(members, X, y, features="members", radius=None, constraints=["trees <= 2 * logistic"], proof=True)
+    found.save(tmp_path / "m.json")
+    kept, new = load(tmp_path / "m.json"), table(seed=1)[0]
+    np.testing.assert_array_equal(kept.decision_function(new), found.decision_function(new))
+    scores = kept.state_.member_scores
+    for name, own in zip(members[:2], scores.T):
+        alone = fitted(name, X, y, cross_fit=True).state_.prior_scores
+        np.testing.assert_allclose(own, (alone - alone.mean()) / alone.std(), atol=1e-9)
+    weights = dict(zip(members, found.coef_))
+    assert min(found.coef_) >= 0 and weights["trees"] <= 2 * weights["logistic"] + 1e-12
+    assert found.result_.statistic == evaluate("precision@30", y, scores @ found.coef_)
+    assert found.result_.statistic >= found.result_.first_stage_statistic
+    X.assign(y=y).to_csv(tmp_path / "t.csv", index=False)
+    table_of = read_table(tmp_path / "t.csv", label="y", kinds=kinds_of(read(tmp_path / "m.json")))
+    report = verify(tmp_path / "m.json", table_of, found.result_.proof)
+    assert report.holds and any("fitted on all rows" in one.why for one in report.not_looked_at)
+    other = replace(found.state_, member_scores=scores[::-1].copy())
+    assert not verify(restored(other), table_of).holds
+
+
+def test_a_searched_blend_is_tried_on_held_out_rows():
+    X, worth = table(200)
+    base = Reranker("auc", first_stage=["logistic", "score"], features="members", solver="search", node_limit=0)
+    found = RerankerCV(base, cv=3, n_repeats=1, safeguard=-math.inf).fit(X, worth > 1.5)
+    assert np.isfinite(found.cv_results_["value"]).all() and found.best_score_ > 0.75
+    refuses("give a list of first stages", fitted, "logistic", X, worth > 1.5, features="members")
 
 
 def test_what_cannot_be_a_blend_or_be_written_is_said_in_one_sentence(tmp_path):

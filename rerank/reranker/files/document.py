@@ -19,6 +19,7 @@ from rerank.io.columns import COMPLETE, Kind
 from rerank.io.labels import TwoLabels
 from rerank.problem import Margin, digest
 from rerank.problem.lists import Indices
+from rerank.reranker.blend import Blend
 from rerank.reranker.columns import Columns
 from rerank.reranker.describe import Result
 from rerank.reranker.evidence import evidence_of
@@ -26,6 +27,7 @@ from rerank.reranker.files import model_file
 from rerank.reranker.files.model_file import COLUMNS, SQUARES, ModelDocument, usable
 from rerank.reranker.files.stages import asked_as, kinds_of_stage, of_entries
 from rerank.reranker.first_stage import FirstStage, of_tables
+from rerank.reranker.members import MEMBERS, by_members
 from rerank.reranker.options import KEPT
 from rerank.reranker.solution import KEEPING, SOURCES, STATUSES, ShortlistInfo
 from rerank.reranker.solve.program import FORMULATIONS, SIZES
@@ -57,7 +59,7 @@ _SEVERAL: dict[Any, tuple[Any, Any]] = {  # holder in JSON, and the type of what
 def document(state: FittedState) -> ModelDocument:
     """The fitted state as a model document."""
     stage, statistic = state.first_stage, state.task.quoted
-    if state.columns.transformer is not state.columns.squares:
+    if state.columns.transformer is not state.columns.squares and not state.task.members:
         raise NotSupportedError(
             "A model whose columns are made by a transformer, other than rerank.scorers.Squares, cannot be written to "
             "a file; transform the table first, and fit on what comes out."
@@ -79,6 +81,7 @@ def document(state: FittedState) -> ModelDocument:
         low=state.low,
         high=state.high,
         prior_scores=state.prior_scores,
+        member_scores=None if state.member_scores is None else state.member_scores.ravel(),
         n_candidates=state.n_candidates,
         weights=state.weights if state.weights.size == state.low.size else np.zeros(state.low.size),
         epsilon=Margin(state.result.epsilon),
@@ -118,6 +121,7 @@ def _settings(state: FittedState, signs: Indices) -> dict[str, Any]:
         **{f"constraint.{number}": text for number, text in enumerate(task.constraints)},
         **({} if table is None else flattened(table.to_dict(), TABLE)),
         **({} if squares is None else flattened(squares.to_dict(), SQUARES)),
+        **({"features": MEMBERS} if task.members else {}),
         **({} if labels is None else {"label_negative": labels.negative, "label_positive": labels.positive}),
         **({} if state.classes is None else state.classes.to_flat()),
         "named_features": state.columns.frame,
@@ -168,7 +172,8 @@ def statistic_of(doc: ModelDocument) -> RankStatistic:
 def columns_of(doc: ModelDocument) -> Columns:
     """The columns of a document's table, all of them numbers."""
     names, lists, frame = doc.feature_names, doc.settings.get("qid_column"), doc.settings.get("named_features", True)
-    every, made = np.arange(len(names), dtype=np.intp), None
+    every = np.arange(len(names), dtype=np.intp)
+    made: Any = None
     chosen = every if doc.reranked is None else doc.reranked
     if entries := gathered(doc.settings, SQUARES):
         from rerank.scorers import Squares
@@ -179,6 +184,9 @@ def columns_of(doc: ModelDocument) -> Columns:
         if frame:
             made.feature_names_in_ = np.array(names, dtype=object)
         chosen = np.arange(doc.n_made, dtype=np.intp)
+    elif by_members(doc.settings.get("features")):
+        made = _blend_of(doc, Columns(names, frame, names, every, every))
+        chosen = np.arange(doc.n_made, dtype=np.intp)
     lists = lists if isinstance(lists, str) else ""
     beside: dict[str, Any] = {"transformer": made, "lists": lists, "aside": (lists,) if lists else ()}
     return Columns(names, frame, names, chosen, every, **beside).called(names)
@@ -188,7 +196,8 @@ def kinds_of(doc: ModelDocument) -> dict[str, Kind]:
     """What the columns of a table hold for this model, in their order, without those that it never looks at."""
     columns = columns_of(doc)
     names, stage = doc.feature_names, _stage_of(doc, None, columns)
-    complete = (columns.chosen if columns.squares is None else columns.squares.columns_).tolist()
+    complete = columns.chosen.tolist() if columns.squares is None else columns.squares.columns_.tolist()
+    complete = [] if by_members(doc.settings.get("features")) else complete
     found = {} if stage is None else kinds_of_stage(stage, columns)
     found |= dict.fromkeys(complete, COMPLETE)
     return {names[j]: found[j] for j in sorted(found)}
@@ -267,10 +276,20 @@ def _stage_of(doc: ModelDocument, first_stage: Any, columns: Columns) -> FirstSt
     name, entries = doc.settings.get("opaque_first_stage"), gathered(doc.settings, TABLE)
     if name is None and not entries:
         return None
-    if entries:
+    if by_members(doc.settings.get("features")):
+        first_stage = columns.transformer  # the blend itself
+    elif entries:
         first_stage = of_entries(str(name), nested(entries), columns)
     centre, scale = (float(doc.settings.get(f"prior_{each}", usual)) for each, usual in (("centre", 0), ("scale", 1)))
     return FirstStage(str(name), first_stage, None, centre=centre, scale=scale)
+
+
+def _blend_of(doc: ModelDocument, columns: Columns) -> Blend:
+    """The blend whose members' scores are reranked."""
+    found = of_entries(str(doc.settings.get("opaque_first_stage")), nested(gathered(doc.settings, TABLE)), columns)
+    if not isinstance(found, Blend):
+        raise _unusable("it reranks the scores of members, and holds no blend")
+    return found
 
 
 def state_of(doc: ModelDocument, first_stage: Any = None, where: str = "the model") -> FittedState:
@@ -303,7 +322,7 @@ def state_of(doc: ModelDocument, first_stage: Any = None, where: str = "the mode
             "stat": doc.statistic if doc.coefficients is None else np.array(doc.coefficients),
             "first_stage": doc.first_stage or first_stage,
             "positive": positive,
-            "features": columns.squares,
+            "features": columns.squares or doc.settings.get("features"),
             "constraints": [text for _, text in constraints],
             "normalise": doc.settings.get("normalise"),
             **{name: doc.settings.get(name, usual) for name, usual in KEPT.items()},
@@ -317,6 +336,7 @@ def state_of(doc: ModelDocument, first_stage: Any = None, where: str = "the mode
             high=doc.high,
             weights=doc.weights,
             prior_scores=doc.prior_scores,
+            member_scores=None if doc.member_scores is None else doc.member_scores.reshape(-1, columns.chosen.size),
             data_sha256=doc.data_sha256,
             task=task_of(options, columns.chosen.size),
             columns=columns,

@@ -35,6 +35,7 @@ FORMAT = "exact-rerank model"
 SCHEMA = 3
 WRITTEN_BY = "pass a file written by save or by rerank fit"
 SINCE_2 = ("prior_scores", "reranked")  # fields that files of schema 1 do not hold
+SOMETIMES = "member_scores"  # a field that a file holds only where it has a value
 SQUARES = "squares"
 """Entries of ``settings`` below this name are the squares of columns, which files of schema 1 and 2 do not hold."""
 
@@ -42,7 +43,8 @@ SQUARES = "squares"
 COLUMNS = ("label_column", "qid_column", "id_column", "weight_column", "people_column", "positive_label")
 """Names of the columns that a command read, and the label that it looked for."""
 TRUTHS = ("named_features", "presolve", "reranks", "weighted_lists")
-SETTINGS = dict.fromkeys(TRUTHS, "truth") | dict.fromkeys((*COLUMNS, "opaque_first_stage", "quota"), "text?")
+SETTINGS = dict.fromkeys(TRUTHS, "truth")
+SETTINGS |= dict.fromkeys((*COLUMNS, "opaque_first_stage", "quota", "features"), "text?")
 SETTINGS |= {"formulation": "text", "solver": "text", "prior_centre": "number", "prior_scale": "number"}
 
 MAX_BYTES = 64 * 2**20
@@ -57,8 +59,10 @@ AGAIN = "write it again with save"  # what to do about a file that nobody can me
 # What numbers and texts of a file may provoke in the code that uses them.
 _FOREIGN = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
 # What makes fields shorter that do not hold a number for each column.
-_FEWER = {"prior_scores": "on fewer rows, or with cross_fit=False", "coefficients": "on fewer rows"}
+_FEWER = {"prior_scores": "on fewer rows, or with cross_fit=False"}
+_FEWER |= dict.fromkeys(("coefficients", "member_scores"), "on fewer rows")
 _HEX = re.compile(r"-?0x[01]\.[0-9a-f]{1,13}p[+-][0-9]{1,4}")
+_WEIGHT = re.compile(r"table\.members\.[0-9]+\.weight")  # of a blend's member
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
@@ -93,6 +97,7 @@ class ModelDocument:
     first_stage_coef: Floats | None = _kept("floats?", default=None)  # (d,)
     first_stage_intercept: float | None = _kept("float?", default=None)
     prior_scores: Floats | None = _kept("floats?", default=None)  # (n,), out-of-fold scores of the training rows
+    member_scores: Floats | None = _kept("floats?", default=None)  # (n * m,), of a blend's members, row by row
     reranked: NDArray[np.intp] | None = _kept("integers?", default=None)  # that could be used, ascending; None for all
     threshold: float | None = _kept("float?", default=None)
     n_candidates: int | None = _kept("integer?", default=None)  # K, the number of rows reranked at training
@@ -109,6 +114,8 @@ class ModelDocument:
     def n_made(self) -> int:
         """Number of columns that can be reranked: those of the table, or columns of it and their squares."""
         made = [name for name in self.settings if name.startswith((f"{SQUARES}.columns.", f"{SQUARES}.square_of."))]
+        if self.settings.get("features") is not None:
+            made = [name for name in self.settings if _WEIGHT.fullmatch(name)]
         return len(made) or len(self.feature_names)
 
 
@@ -119,7 +126,8 @@ def to_dict(document: ModelDocument) -> dict[str, Any]:
     """Return the document as plain JSON values, digest included; :func:`from_dict` is its inverse."""
     body: dict[str, Any] = {"format": FORMAT, "schema": SCHEMA}
     for each in fields(document):
-        body[each.name] = encode(each.name, getattr(document, each.name))
+        if each.name != SOMETIMES or document.member_scores is not None:
+            body[each.name] = encode(each.name, getattr(document, each.name))
     body["digest"] = _digest(body)
     from_dict(body, "the model to be written")  # refuses what could not be read back
     return body
@@ -135,6 +143,7 @@ def from_dict(body: Any, where: str = "model") -> ModelDocument:
     given = body
     if body["schema"] == 1:
         body = dict.fromkeys(SINCE_2) | body
+    body = {SOMETIMES: None} | body
     known = {each.name for each in fields(ModelDocument)}
     for name in body.keys() - known - {"format", "schema", "digest"}:
         raise refuse(where, f"there is no field {name[:40]!r}", "remove it")

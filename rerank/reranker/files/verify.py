@@ -26,6 +26,7 @@ from rerank.io.table import Table
 from rerank.problem import Problem, Proof
 from rerank.ranks.rationals import is_closed, value_down
 from rerank.ranks.row_gains import Gain, gain_of, weighted_gains
+from rerank.reranker.blend import of_members
 from rerank.reranker.clock import Clock
 from rerank.reranker.columns import columns_of
 from rerank.reranker.cross_fit import Staged, folds_of
@@ -458,6 +459,11 @@ def _given(findings: _Findings, state: FittedState, data: Data, first: Staged | 
         given |= dict.fromkeys(STAGE, "the first stage is taken as given; what follows from it was recomputed")
     if doc.prior_scores is not None:
         given["prior_scores"] = "out-of-fold scores are taken as given; what follows from them was recomputed"
+    if doc.member_scores is not None:
+        given["member_scores"] = (
+            "out-of-fold scores of the blend's members are taken as given, and what follows from them was recomputed; "
+            "rows to come are scored by members fitted on all rows"
+        )
     if result.left_out == ():
         given["result.left_out"] = "columns to rerank may have been named, and then none is left out"
     stated = state.labels
@@ -563,6 +569,8 @@ def refit(
     if state.first_stage is not None and scores is not None:
         folds = 0 if doc.prior_scores is None else folds_of(data, task)
         first = Staged(state.first_stage, scores, folds)
+        if task.members:
+            data = of_members(data, state.first_stage, state.member_scores)
     task, training = stated(data, task, first)
     return replace(state, task=task, training=training), data, first
 

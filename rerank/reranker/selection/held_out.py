@@ -19,12 +19,14 @@ from rerank.io.options import whole
 from rerank.problem.lists import Floats, Indices
 from rerank.problem.quotas import scaled_quotas
 from rerank.ranks.row_gains import gain_of
-from rerank.reranker.blend import Scaled, Weighing, members_of
+from rerank.reranker.blend import Scaled, Weighing
 from rerank.reranker.clock import Clock
+from rerank.reranker.columns import Rows
 from rerank.reranker.cross_fit import Staged, asked_folds, held_out_scores, on_one_scale, staged
 from rerank.reranker.data import Arguments, Data, checked
 from rerank.reranker.first_stage import fit_first_stage, is_blend, is_fitted
 from rerank.reranker.fit import fit
+from rerank.reranker.members import by_members, members_of, reranked
 from rerank.reranker.options import Options, values_of
 from rerank.reranker.selection.folds import Split, fold_names, fold_of_each, splits_of
 from rerank.reranker.selection.options import NOT_TRIED, Lead
@@ -184,8 +186,9 @@ def blends(
         scaled, m = Scaled.of(learned if rows.size else raw), len(own)
         weights = weighing.learned(scaled.scores, rows) if rows.size else np.full(m, 1.0 / m)
         stage = scaled.blend(fold.learn.rows.columns, stages, weights)
-        scores, outside = (stage.estimator.of((one - scaled.centre) / scaled.scale) for one in (raw, held[a]))
-        found.append(Prior(Staged(stage, scores, count), outside))
+        members, outside = ((one - scaled.centre) / scaled.scale for one in (raw, held[a]))
+        scores = stage.estimator.of(members)
+        found.append(Prior(Staged(stage, scores, count, members=members), stage.estimator.of(outside)))
     return found
 
 
@@ -300,8 +303,8 @@ class Folds:
         folds = [Fold(part, data.some(split.test), name) for part, split, name in zip(parts, splits, names)]
         self._own: Divided = data, folds
         if data.rows.columns.transformer is not None:
-            self._own = self._reranking(base.features)
-        self._divided = {id(self._given["features"]): self._own}
+            self._own = self._reranking(reranked(base.first_stage, base.features))
+        self._divided = {self._reranked(self._given): self._own}
         searches = base.solver == "search" or (base.presolve and base.solver != "none")
         self._workers = Workers(n_jobs, searches)
         self._priors: dict[Any, list[Prior | None]] = {}
@@ -311,10 +314,10 @@ class Folds:
     def take(self, option: Mapping[str, Any], folds: Sequence[int], fits: int) -> list[Ranked]:
         """What an option makes of the rows held out in folds; fewer where the time of ``fits`` to come is over."""
         given = self._given | dict(option)
-        features = given["features"]
-        if id(features) not in self._divided:
-            self._divided[id(features)] = self._reranking(features)
-        divided = self._divided[id(features)]
+        kind = self._reranked(given)
+        if kind not in self._divided:
+            self._divided[kind] = self._reranking(reranked(given["first_stage"], given["features"]))
+        divided = self._divided[kind]
         task = _resolved(task_of(given, divided[0].X.shape[1]))
         own = self._prior(task, folds, divided)
         null = self._prior(replace(task, first_stage=self._given["first_stage"]), folds, self._own)
@@ -337,6 +340,11 @@ class Folds:
     def over(self) -> bool:
         """Whether no time is left, or the call interrupted."""
         return self._clock.remaining <= 0
+
+    @staticmethod
+    def _reranked(given: Mapping[str, Any]) -> Any:
+        """What the columns to rerank are known by."""
+        return key_of(given["first_stage"]) if by_members(given["features"]) else id(given["features"])
 
     def _reranking(self, features: Any) -> Divided:
         data, folds = self._own
@@ -398,6 +406,7 @@ def _fold(task: Task, fold: Fold, own: Prior | None, null: Prior | None, seconds
         clock = Clock(seconds)
         state = fit(learn, task, clock, None if own is None else own.staged)
     with naming(f"the rows held out in {fold.name}"):
+        held = replace(held, rows=Rows(held.rows.given, state.columns))  # with what the fit made of the columns
         ranked = _ranked(state, held, None if own is None else own.held, None if null is None else null.held)
     return Done(ranked, clock.cut, clock.idle)
 

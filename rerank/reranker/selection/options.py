@@ -13,6 +13,7 @@ from rerank.io.frames import is_sparse
 from rerank.reranker.data import Data
 from rerank.reranker.evidence import interval
 from rerank.reranker.first_stage import TOP, is_logistic, is_own_name, top_of, variant_options
+from rerank.reranker.members import by_members
 from rerank.reranker.options import Options, values_of
 from rerank.statistics import parse
 
@@ -68,7 +69,8 @@ def options_of(grid: Any, base: Options, data: Data, strong: bool = False) -> li
         none = base.first_stage is None or is_sparse(data.rows.given) or base.constraints
         several = parse(base.stat).by_order and len(set(data.y.tolist())) > 2  # of which no logistic regression knows
         named = () if none or several else (*SIMPLE, *(STRONG if strong and most is None else ()))
-        simple = [Option({"first_stage": name, "radius": 0.0}, rival=not own) for name in named]
+        plain = {"features": None} if by_members(base.features) else {}
+        simple = [Option({"first_stage": name, "radius": 0.0} | plain, rival=not own) for name in named]
         return simple + corrections(base, data)
     try:
         candidates = list(ParameterGrid(grid))

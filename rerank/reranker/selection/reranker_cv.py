@@ -32,6 +32,7 @@ from rerank.reranker.estimator import Reranker, restored
 from rerank.reranker.evidence import Evidence, option_names, short
 from rerank.reranker.first_stage import is_auto, too_many
 from rerank.reranker.fit import broken_by_first_stage, unsearched
+from rerank.reranker.members import reranked
 from rerank.reranker.ranker import Ranker
 from rerank.reranker.selection.folds import Split, fold_of_each, splits_of
 from rerank.reranker.selection.held_out import Folds, Judge, Ranked, judged_by, refuse_fixed_length, took
@@ -192,8 +193,10 @@ class RerankerCV(Ranker):
         base = limited(replace(base, first_stage="logistic") if strong else base, data)
         options = options_of(self.grid, base, data, strong)
         for option in options:
-            table = data.reranking(option.params["features"]) if "features" in option.params else data
-            task_of(params | option.params, table.X.shape[1])
+            given = params | option.params
+            made = reranked(given["first_stage"], given["features"])
+            table = data if made is params["features"] else data.reranking(made)
+            task_of(given, table.X.shape[1])
         refuse_fixed_length(base, data)
         splits = self._splits(data, arguments)
         fold = fold_of_each(splits, data.y.size) if splits[0].repeat < 0 and not grouped else None

@@ -1,0 +1,69 @@
+"""The members of a blend, and their scores as the columns that are reranked.
+
+With ``features="members"`` the weights of a blend are searched for by the statistic itself: the columns of the problem
+are the members' out-of-fold scores, of deviation 1 each, and their weights are from 0 on.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+
+from rerank.errors import InputError
+from rerank.problem.lists import Floats
+from rerank.reranker.first_stage import is_blend, name_of
+
+MEMBERS = "members"
+"""As ``features``, with a blend as first stage."""
+
+
+def members_of(first_stage: Sequence[Any]) -> list[Any]:
+    """The members of a blend, checked."""
+    names = [one if isinstance(one, str) else name_of(one) for one in first_stage]
+    twice = [name for name in names if names.count(name) > 1]
+    if len(names) < 2 or twice or any(map(is_blend, first_stage)):
+        found = f"{twice[0]!r} twice" if twice else "a blend" if len(names) > 1 else "one member"
+        raise InputError(f"first_stage is a blend with {found}; give two or more different first stages.")
+    return list(first_stage)
+
+
+class Unfitted(TransformerMixin, BaseEstimator):
+    """Stands for the members' scores until there are any."""
+
+    def __init__(self, names: Sequence[str] = ()) -> None:
+        self.names = names
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Nothing is learned."""
+        return self
+
+    def transform(self, X: Any) -> Floats:
+        """A column for each member."""
+        return np.zeros((X.shape[0], len(self.names)))
+
+    def get_feature_names_out(self, input_features: Any = None) -> list[str]:
+        """Names of the members' scores."""
+        return called(self.names)
+
+
+def called(names: Sequence[str]) -> list[str]:
+    """Names of members as columns have them."""
+    return [name.removeprefix("column ") for name in names]
+
+
+def by_members(features: Any) -> bool:
+    """Whether the scores of a blend's members are what is reranked."""
+    return isinstance(features, str) and features == MEMBERS
+
+
+def reranked(first_stage: Any, features: Any) -> Any:
+    """The columns to rerank: of the table, or what stands for the members' scores."""
+    if not by_members(features):
+        return features
+    if not is_blend(first_stage):
+        raise InputError(
+            f"features is {features!r}, the scores of a blend's members, and first_stage is {first_stage!r:.60}; give "
+            f"a list of first stages, or features=[{features!r}] for a column of that name."
+        )
+    return Unfitted([one if isinstance(one, str) else name_of(one) for one in members_of(first_stage)])
