@@ -138,19 +138,14 @@ class FittedState:
     def _asked(self) -> Asked:
         task, stage, p, limits = self.task, self.first_stage, self.features.size, list[str]()
         name = "the first stage" if stage is None else GIVEN if stage.is_given else stage_in_words(stage.name)
-        what = "this column" if p == 1 else f"these {p:,} columns"
-        if task.members:
-            what = f"the {'' if self.member_scores is None else 'out-of-fold '}scores of these {p:,} members"
-        who = f"weights of {what}"
+        who = f"weights of {self._reranked}"
         if self.anchored:
             who = f"corrections of {'the prior' if stage is None else name} by {who.removeprefix('weights of ')}"
             limits.append(f"within the radius {task.radius:g}")
         if task.max_features is not None and task.max_features < p:
             limits.append(f"of at most {task.max_features} column{'s' * (task.max_features > 1)} at a time")
-        if task.members and (task.signs > 0).all():
-            limits.append("none below 0")
-        elif p and task.signs[self.columns.chosen.searchsorted(self.features)].any():
-            limits.append("with the signs that were asked for")
+        if p and task.signs[self.columns.chosen.searchsorted(self.features)].any():
+            limits.append(self._signed)
         if self.task.normalise:
             limits.append("none below 0, with sum 1")
         if task.constraints:
@@ -181,6 +176,20 @@ class FittedState:
             constraints=task.constraints,
             weights=tuple(self.named_weights().items()),
         )
+
+    @property
+    def _reranked(self) -> str:
+        """The columns of the problem in words."""
+        p = self.features.size
+        if self.task.members:
+            return f"the {'' if self.member_scores is None else 'out-of-fold '}scores of these {p:,} members"
+        return "this column" if p == 1 else f"these {p:,} columns"
+
+    @property
+    def _signed(self) -> str:
+        """The signs of the weights in words."""
+        plain = self.task.members and (self.task.signs > 0).all()
+        return "none below 0" if plain else "with the signs that were asked for"
 
     @property
     def two_grades(self) -> bool:

@@ -125,7 +125,7 @@ def task_of(options: Mapping[str, Any], n_features: int) -> Task:
         epsilon=epsilon,
         C=real("C", options["C"], 0.0),
         max_features=_count("max_features", options["max_features"]),
-        signs=_signs(members if options["positive"] is False and members else options["positive"], n_features),
+        signs=_signs(options["positive"], n_features, members),
         gain=options["gain"],
         n_jobs=jobs_of(options["n_jobs"]),
         seed=seed(options["random_state"]),
@@ -264,9 +264,10 @@ def _count(name: str, value: Any, least: int = 1) -> int | None:
     return None if value is None else whole(name, value, least)
 
 
-def _signs(positive: Any, n_features: int) -> NDArray[np.int8]:
+def _signs(positive: Any, n_features: int, members: bool = False) -> NDArray[np.int8]:
+    """The sign of each weight; without signs of its own a blend has weights from 0 on."""
     if isinstance(positive, bool | np.bool_):
-        return np.full(n_features, int(positive), dtype=np.int8)
+        return np.full(n_features, int(positive or members), dtype=np.int8)
     if (isinstance(positive, Sequence) and not isinstance(positive, str)) or hasattr(positive, "__array__"):
         signs = np.asarray(positive)
         if signs.shape == (n_features,) and np.isin(signs, (-1, 0, 1)).all():

@@ -69,9 +69,7 @@ def options_of(grid: Any, base: Options, data: Data, strong: bool = False) -> li
         none = base.first_stage is None or is_sparse(data.rows.given) or base.constraints
         several = parse(base.stat).by_order and len(set(data.y.tolist())) > 2  # of which no logistic regression knows
         named = () if none or several else (*SIMPLE, *(STRONG if strong and most is None else ()))
-        plain = {"features": None} if by_members(base.features) else {}
-        simple = [Option({"first_stage": name, "radius": 0.0} | plain, rival=not own) for name in named]
-        return simple + corrections(base, data)
+        return [Option(_alone(name, base), rival=not own) for name in named] + corrections(base, data)
     try:
         candidates = list(ParameterGrid(grid))
     except (TypeError, ValueError) as error:
@@ -85,6 +83,11 @@ def options_of(grid: Any, base: Options, data: Data, strong: bool = False) -> li
         if any(name in candidate for candidate in candidates):
             raise InputError(f"grid varies {name!r}, which is what the choice is judged by; fix it.")
     return [Option({"radius": base.radius, **candidate}) for candidate in candidates]
+
+
+def _alone(name: Any, base: Options) -> dict[str, Any]:
+    """Parameters of another first stage as it is, which may be no blend."""
+    return {"first_stage": name, "radius": 0.0} | ({"features": None} if by_members(base.features) else {})
 
 
 def limited(base: Base, data: Data) -> Base:
