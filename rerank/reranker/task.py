@@ -103,9 +103,7 @@ def task_of(options: Mapping[str, Any], n_features: int) -> Task:
             f"presolve=False asks for a program alone, and no program states {statistic.name!r}; leave presolve at "
             "True, or use solver='search'."
         )
-    epsilon = options["epsilon"]
-    words = ("'auto' or a positive number",) if isinstance(epsilon, str) else ()
-    epsilon = None if isinstance(epsilon, str) and epsilon == "auto" else _margin("epsilon", epsilon, *words)
+    epsilon = _epsilon(options["epsilon"])
     normalise = _normalise(options, radius)
     if (margin := options.get("margin")) is not None:
         if radius is None and normalise is None:
@@ -184,6 +182,11 @@ def _normalise(options: Mapping[str, Any], radius: float | None) -> str | None:
     if np.any(np.asarray(options["positive"]) == -1):
         raise InputError("normalise='sum' takes no weight below 0, and positive asks for one; leave positive out.")
     return str(normalise)
+
+
+def _epsilon(given: Any) -> Margin | None:
+    words = ("'auto' or a positive number",) if isinstance(given, str) else ()
+    return None if isinstance(given, str) and given == "auto" else _margin("epsilon", given, *words)
 
 
 def _margin(name: str, value: Any, *wanted: str) -> Margin | None:
