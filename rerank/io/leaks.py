@@ -1,7 +1,7 @@
 """Columns that are the label again, or number the rows in an order that knows it."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import lgamma, log
 from typing import Any
 
@@ -13,6 +13,7 @@ from rerank.io.frames import column, entries, is_sparse, numbers, some_rows
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
+AT_ONCE = 1000  # columns of a sample that are seen at once
 SAMPLE = 500  # rows that are looked at before a whole column is
 # A column of as many labels in another order is not told apart from chance above this share of all orders.
 CHANCE = 1e-4
@@ -34,7 +35,7 @@ def leaks(table: Any, names: Sequence[str], which: Sequence[int] | Indices, y: F
     relevant = np.flatnonzero(y > y.min())[:SAMPLE]
     sample = np.union1d(np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.intp), relevant)
     few, own = some_rows(table, sample), y[sample]
-    for j in which:
+    for j in _possible(few, np.asarray(which, dtype=np.intp), own):
         values = _values(few, int(j))
         known = _known(values)
         # Whether some of the rows leave it possible.
@@ -54,6 +55,21 @@ def _tells(y: Floats) -> bool:
     counts = np.unique(y, return_counts=True)[1]
     orders = lgamma(y.size + 1) - sum(lgamma(count + 1) for count in counts.tolist())
     return 1 < counts.size <= y.size / 2 and orders > -log(CHANCE)
+
+
+def _possible(table: Any, which: Indices, y: Floats) -> Iterator[int]:
+    """The columns that may be leaks: of an array of numbers those that have gaps, or are whole numbers, or one number
+    for each label. Most of very many columns are none of these, and all are seen at once.
+    """
+    if not isinstance(table, np.ndarray) or table.dtype.kind not in "biuf":
+        yield from which.tolist()
+        return
+    _, first, codes = np.unique(y, return_index=True, return_inverse=True)
+    for begin in range(0, which.size, AT_ONCE):
+        part = which[begin : begin + AT_ONCE]
+        block = table[:, part].astype(np.float64)
+        whole, one_each = (block == np.floor(block)).all(axis=0), (block == block[first[codes]]).all(axis=0)
+        yield from part[whole | one_each | ~np.isfinite(block).all(axis=0)].tolist()
 
 
 def _values(table: Any, j: int) -> NDArray[Any]:
