@@ -154,7 +154,9 @@ def counted_pairs(problem: Problem, codes: Indices, reached: Indices) -> Counted
         upper.append(codes[order][some])
         lower.append(others[(first + beaten)[some] - 1] - of[some] * most)
     sides = (np.concatenate([np.empty(0, np.intp), *side]) for side in (upper, lower))
-    value, statistic = (value_of_places(problem, lost) for lost in (with_margin, without))
+    value = value_of_places(problem, with_margin)
+    same = all(map(np.array_equal, with_margin, without))  # no place is lost by the margin alone
+    statistic = value if same else value_of_places(problem, without)
     return Counted(value, statistic, won, near, pairs, (next(sides), next(sides)))
 
 

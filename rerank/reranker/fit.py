@@ -6,12 +6,13 @@ the problem to a :class:`~rerank.reranker.solution.Solution`, and all else is th
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from rerank.errors import InfeasibleError, InputError
+from rerank.errors import CertificateError, InfeasibleError, InputError
 from rerank.errors.stops import limited
 from rerank.errors.telling import Note, of_kind
 from rerank.problem import Problem, Quota
@@ -207,10 +208,29 @@ def _first_stage_alone(stated: Stated, standing: Standing) -> Answer:
     figures: dict[str, Any] = {"weights": weights, "value": value}
     if problem is not None and problem.anchored:  # the first stage's score is a point of the problem, with its margin
         figures = verified(problem, weights).figures
-        value = figures["value"]
-        value = value if is_closed(problem.ideal - value, value) else problem.ideal
-    solution = Solution(**figures, bound=value, bound_source="ideal")
+    elif problem is not None and status == "already_ideal":
+        figures["value"] = _worth_as_weights(stated, value)
+    bound = value = figures["value"]
+    if problem is not None and (problem.anchored or status == "already_ideal"):
+        bound = value if is_closed(problem.ideal - value, value) else problem.ideal
+    solution = Solution(**figures, bound=bound, bound_source="ideal")
     return Answer(solution, status, quoted, tuple(notes))
+
+
+def _worth_as_weights(stated: Stated, value: float) -> float:
+    """What a first stage is worth as weights of the problem, with margin and penalty, where its score is such a point;
+    else the ``value`` of its order.
+    """
+    problem, stage, data, training = stated.problem, stated.stage, stated.data, stated.training
+    coef = None if stage is None else stage.weights_of(data.rows.columns)
+    if coef is None or stated.first is None or stated.first.folds:
+        return value
+    w = start_weights(problem, data, training, stage)
+    if w is None or not w.any() or not np.array_equal(np.sign(w), np.sign(coef[training.features])):
+        return value  # signs or a limit of features leave a part of it
+    with suppress(CertificateError):  # rounding can break a rule that it satisfies
+        value = verified(problem, allowed(problem, w)).value
+    return value
 
 
 def _with_safe_margin(stated: Stated) -> Stated:

@@ -60,3 +60,23 @@ def test_the_value_of_a_first_stage_that_is_ideal_has_the_margin_in_it():
             assert est.result_.value == found.value_down <= est.result_.bound and est.result_.statistic == 1.0
             values.add(est.result_.value)
     assert values == {0.0, 1.0}
+
+
+@pytest.mark.parametrize("first_stage", ["x0", "logistic", lambda X: X[:, 0]], ids=["column", "logistic", "function"])
+def test_an_ideal_first_stage_without_a_radius_is_worth_what_its_weights_are(first_stage, tmp_path):
+    """Each pair counted for itself, and a price for each column; a function is no weights, and has its statistic."""
+    rng = np.random.default_rng(3)
+    X = np.column_stack([np.r_[np.linspace(0, 1, 12), np.linspace(1.1, 2, 8)], rng.normal(size=20)])
+    y = np.r_[np.zeros(12), np.ones(8)]
+    est = Reranker("auc", first_stage=first_stage, cross_fit=False, epsilon=0.3, C=0.01).fit(X, y)
+    result = est.result_
+    assert (result.status, result.statistic) == ("already_ideal", 1.0) and result.value <= result.bound <= 1 + 1e-9
+    if callable(first_stage):
+        assert result.value == 1.0
+        return
+    w = est.coef_ * np.ptp(X, axis=0)
+    scores = ((X - X.min(axis=0)) / np.ptp(X, axis=0)) @ (w / np.abs(w).max())
+    won = (scores[12:, None] - scores[:12] >= 0.3).mean()
+    assert result.value == pytest.approx(won - 0.01 * np.count_nonzero(w), abs=1e-12) and won < 1
+    est.save(tmp_path / "m.json")
+    assert verify(tmp_path / "m.json", Table(X, y, None, None, ("x0", "x1"))).holds

@@ -402,8 +402,8 @@ def _impossible(doc: ModelDocument, result: Result, named: str | None) -> dict[s
         found["settings.opaque_first_stage"] = named
     found |= _impossible_bounds(result, fitted)
     same = result.statistic_name == result.fitted_name and result.ties == "pessimistic"
-    # With a radius the first stage's score is a point of the problem, and the margin may cost some of its value.
-    less = doc.settings.get("radius") is not None and result.value < result.statistic
+    # Where the first stage's score is a point of the problem, margin and penalty may cost some of its value.
+    less = result.value < result.statistic
     if not fitted and same and result.value != result.statistic and not less:
         found["result.value"] = result.statistic
     return found | _impossible_run(result, fitted)
