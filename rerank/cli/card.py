@@ -25,6 +25,7 @@ from rerank.cli.inputs import (
     with_ideal,
 )
 from rerank.errors import InputError, LeakWarning
+from rerank.io.lines import is_number
 from rerank.reranker.options import split_names, worded
 
 if TYPE_CHECKING:
@@ -60,6 +61,17 @@ def fit(
         list[str] | None, typer.Option(help="A question or column that it does not ask about; may be repeated.")
     ] = None,
     one_per_column: Annotated[bool, typer.Option("--one-per-column", help="One question of a column at most.")] = False,
+    monotone: Annotated[
+        bool, typer.Option("--monotone", help="Points rise or fall with the values of a column.")
+    ] = False,
+    ranges: Annotated[bool, typer.Option("--ranges", help="Also ask such as '18 <= age < 30'.")] = False,
+    groups: Annotated[bool, typer.Option("--groups", help="Also ask such as 'region in B, D'.")] = False,
+    min_rows: Annotated[float, typer.Option(help="Rows, or below 1 their share, that give each answer at least.")] = 0,
+    special: Annotated[
+        list[str] | None, typer.Option(help="A code that stands for a gap, such as income=999999; may be repeated.")
+    ] = None,
+    max_total: Annotated[int | None, typer.Option(help="The largest total that a row may have.")] = None,
+    class_weight: Annotated[str | None, typer.Option(help="balanced, or such as yes=3,no=1.")] = None,
     constraint: Annotated[
         list[str] | None, typer.Option(help="Such as 'sensitivity >= 0.8' or 'flagged gap <= 0.1'; may be repeated.")
     ] = None,
@@ -84,7 +96,10 @@ def fit(
     if chosen is not None and people is not None and people not in chosen:
         chosen.append(people)
     table = read_data(data, kinds=_kinds(columns.pop("texts"), people), **columns, need_label=True)
-    allowed: dict[str, Any] = {"must": must or (), "never": never or (), "one_per_column": one_per_column}
+    allowed: dict[str, Any] = {"must": must or (), "never": never or (), "max_total": max_total, "min_rows": min_rows}
+    allowed |= {"one_per_column": one_per_column or ("monotone" if monotone else False)}
+    allowed |= {"ranges": ranges, "groups": groups, "special": _codes(special)}
+    allowed |= {"class_weight": _class_weight(class_weight, table)}
     allowed |= {"constraints": constraint or (), "cut": _cut(cut)}
     allowed["validation"] = worded({"none": None, "bootstrap": "bootstrap"}, VALIDATION, validation)
     how: dict[str, Any] = {"time_limit": time_limit, "n_jobs": jobs, "random_state": seed, "verbose": 1}
@@ -150,11 +165,11 @@ def apply(
     if output is None:
         refuse_idle({"--raw-ids": raw_ids or None}, "it is about rows in CSV; add --output FILE.csv, or leave it out")
     check_outputs([card, *with_ideal(data)], {"--output": output})
-    found, _, table = _read_for(card, data, **columns)
+    found, fit, table = _read_for(card, data, **columns)
     rows_of = named_table(table)
     names, totals = row_names(table), found.total(rows_of)
-    if gaps := found.gaps(rows_of):
-        say(f"Rows that miss a value the card asks for: {gaps}. A question about it counts as answered by no.")
+    for line in found.told(rows_of, (fit or {}).get("levels", {}), list(map(str, names))):
+        say(line)
     known = bool(found.totals)
     risk = found.risk(totals).tolist() if known else [None] * len(table)
     flagged = found.flags(totals).tolist() if known or found.cut is not None else [None] * len(table)
@@ -290,6 +305,33 @@ def export(
         tell(text.removesuffix("\n"))
 
 
+def _codes(given: list[str] | None) -> dict[str, list[float | str]] | None:
+    """Codes by column, as :class:`rerank.scorecard.Scorecard` takes them."""
+    found: dict[str, list[float | str]] = {}
+    for name, code in (_split(one, "--special", "income=999999") for one in given or ()):
+        found.setdefault(name, []).append(float(code) if is_number(code) else code)
+    return found or None
+
+
+def _class_weight(given: str | None, table: Table) -> dict[str, float] | str | None:
+    """Weights by label, as the table has labels: 0 and 1."""
+    if given is None or given == "balanced":
+        return given
+    pairs = [_split(one, "--class-weight", "yes=3,no=1") for one in given.split(",")]
+    if wrong := [own for _, own in pairs if not is_number(own)]:
+        raise InputError(f"--class-weight has {wrong[0]!r} for a number; write one such as yes=3,no=1.")
+    words = {} if table.labels is None else {str(table.labels.negative): "0", str(table.labels.positive): "1"}
+    return {words.get(label, label): float(own) for label, own in pairs}
+
+
+def _split(given: str, option: str, such: str) -> tuple[str, str]:
+    """What stands before and behind the last sign of equality."""
+    name, sign, value = given.rpartition("=")
+    if not sign:
+        raise InputError(f"{option} is {given!r}; write one such as {such}.")
+    return name.strip(), value.strip()
+
+
 def _kinds(texts: str | None, *more: str | None) -> Kinds:
     """Columns that are read as texts: those named, and those of kinds of people."""
     from rerank.io.columns import Kind
@@ -303,12 +345,12 @@ def _kinds_of(questions: Sequence[Question]) -> Kinds:
     from rerank.io.columns import Kind
     from rerank.io.lines import TRUTH
 
-    kinds = {one.column: Kind(texts=False) for one in questions if one.sign in (">=", "<=", ">", "<")}
+    kinds = {one.column: Kind(texts=False) for one in questions if one.sides}
     for question in questions:
         name, known = question.column, kinds.get(question.column)
-        named = isinstance(question.value, str) and question.value not in TRUTH
+        named = {one for one in question.levels if isinstance(one, str) and one not in TRUTH}
         if named and (known is None or known.texts):
-            kinds[name] = Kind(texts=True, known=(known.known if known else frozenset()) | {str(question.value)})
+            kinds[name] = Kind(texts=True, known=(known.known if known else frozenset()) | named)
     return kinds
 
 
@@ -332,7 +374,7 @@ def _read_for(
     options: dict[str, Any] = {}
     if header:
         used = dict.fromkeys(question.column for question in card.questions)
-        options = {"features": list(used), "kinds": {**_kinds_of(card.questions), **_kinds(texts)}}
+        options = {"features": list(used), "kinds": {**_kinds_of([*card.questions, *card.special]), **_kinds(texts)}}
     return card, fit, read_data(data, delimiter=delimiter, need_label=need_label, **roles, **options)
 
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -15,7 +15,8 @@ from rerank.io.options import whole
 from rerank.io.page import Cells, Part, Readable, Words, as_markdown
 from rerank.scorecard import export, files
 from rerank.scorecard.files import Total
-from rerank.scorecard.questions import MISSING, Question
+from rerank.scorecard.gaps import told, with_gaps
+from rerank.scorecard.questions import Question
 
 MOST_POINTS = 10**6  # points of a question, at most, and at least with a minus
 Z = 1.959963984540054  # standard deviations of the normal distribution that leave 2.5 % on either side
@@ -33,12 +34,15 @@ class Card(Readable):
         From the largest total down; empty for a card that was written by hand.
     cut : int or None
         Rows of at least this total are flagged.
+    special : tuple of Question
+        Codes that count as gaps, such as "income in 999999"; a column has one such question at most.
     """
 
     questions: tuple[Question, ...]
     points: tuple[int, ...]
     totals: tuple[Total, ...] = ()
     cut: int | None = None
+    special: tuple[Question, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.questions) != len(self.points) or not self.questions:
@@ -175,19 +179,16 @@ class Card(Readable):
 
     def answers(self, X: Any) -> NDArray[np.bool_]:
         """Answers to the questions, (questions, n), of a table (n, d)."""
-        table = as_table(X)
+        table = with_gaps(as_table(X), self.special)
         return np.array([question.answers(table) for question in self.questions], dtype=bool)
 
     def total(self, X: Any) -> NDArray[np.int64]:
         """Total of each row of a table (n, d)."""
         return np.asarray(self.points, dtype=np.int64) @ self.answers(X).astype(np.int64)
 
-    def gaps(self, X: Any) -> int:
-        """Number of rows (n, d) that miss a value of a column of the card, of which no question asks whether it is."""
-        told = {question.column for question in self.questions if question.sign == MISSING}
-        asked = [one for one in dict.fromkeys(question.column for question in self.questions) if one not in told]
-        missed = [Question(name, MISSING).answers(X) for name in asked]
-        return int(np.any(missed, axis=0).sum()) if missed else 0
+    def told(self, X: Any, levels: Mapping[str, Sequence[str]], rows: Sequence[Any]) -> list[str]:
+        """What is odd in a table (n, d): see :func:`rerank.scorecard.gaps.told`."""
+        return told(self.questions, levels, with_gaps(X, self.special), rows)
 
     def risk(self, totals: Any) -> NDArray[np.float64]:
         """Share of relevant rows that is expected at each total, by the rows of the fit.
@@ -211,7 +212,7 @@ class Card(Readable):
         self, totals: NDArray[np.int64], relevant: NDArray[np.float64], other: NDArray[np.float64]
     ) -> "Card":
         """The card with what its totals mean in these rows, which count as so many relevant and other ones."""
-        return Card(self.questions, self.points, tuple(risks(totals, relevant, other)), self.cut)
+        return replace(self, totals=tuple(risks(totals, relevant, other)))
 
     def parts(self) -> list[Part]:
         """What a person reads: questions and points, risks by total, and the cuts that matter."""
@@ -223,6 +224,8 @@ class Card(Readable):
                 counts = f"{one.relevant + one.other:g}", f"{one.relevant:g}"
                 lines.append((str(one.total), *counts, percent(one.risk), f"{percent(one.low)} to {percent(one.high)}"))
             found += [Words(""), Cells(lines, ("right",) * 5, named=True), Words(""), self.cut_cells()]
+        if self.special:
+            found += [Words(f"A gap is also: {'; '.join(map(str, self.special))}.", small=True)]
         if any(question.sign != "is missing" for question in self.questions):
             found += [Words("A missing value answers no, but to the question whether it is missing.", small=True)]
         return found

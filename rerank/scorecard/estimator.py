@@ -26,6 +26,7 @@ from rerank.io.page import Part, ShownMixin, Words
 from rerank.ranks.lists import lists_missing
 from rerank.scorecard.card import Card
 from rerank.scorecard.frontier import SEARCHES, Frontier, frontier_of
+from rerank.scorecard.gaps import codes_told, levels_of, special_of, with_gaps
 from rerank.scorecard.held_out import corrected
 from rerank.scorecard.kernels import NO_CUT
 from rerank.scorecard.pool import Pool, pool_of
@@ -58,7 +59,7 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         Most questions of the card.
     points : int, tuple or list
         Points that a question may have: R for -R to R, a pair ``(1, 3)`` for a range, a list ``[5, 10]`` for numbers.
-        Where all have one sign, thresholds are asked both ways: ``"age >= 60"`` and ``"age < 60"``.
+        Where all have one sign, thresholds are asked both ways, whatever ``both_ways`` says.
     thresholds : "quantiles", int or mapping
         Thresholds of columns of numbers: 20, 40, 60 and 80 %, another number of quantiles, or numbers by column.
     max_levels : int
@@ -66,7 +67,8 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
     max_columns : int or None
         Most columns that the card may ask about.
     one_per_column : False, True or "monotone"
-        At most one question of a column; or several, all with points of one sign.
+        At most one question of a column; or several of one direction with points of one sign, so that the points rise
+        or fall with the value.
     signs : mapping, optional
         Question or column to 1 or -1, the sign that its points must have.
     bounds : mapping, optional
@@ -102,6 +104,19 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         Label to a number by which the weights of its rows are multiplied: a row counts as so many in value, rates and
         risks. ``"balanced"``: so that both classes weigh half, and all rows as many as they are. A sample with other
         shares than the rows to come gets these back by it.
+    both_ways : "gaps", True or False
+        Thresholds are asked both ways, ``"age >= 60"`` and ``"age < 60"``: of columns with gaps, which answer no to
+        either; of all columns; of none.
+    ranges : bool
+        Whether a number is between two thresholds is asked, too: ``"18 <= age < 30"``. Not where points are monotone.
+    groups : bool
+        Whether a text is one of several is asked, too: ``"region in B, D"``. Levels are put in the order of their
+        shares of relevant rows; a group holds the first of them, or the last.
+    min_rows : float
+        Rows, at least, that answer yes to a question, and that answer no; below 1 a share of the rows. Questions that
+        are named are asked with fewer.
+    special : mapping or None
+        Column to codes that stand for a gap, such as ``{"income": [999999]}``: they are gaps to the fit and the card.
 
     Attributes
     ----------
@@ -151,6 +166,11 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         pos_label: Any = None,
         max_total: int | None = None,
         class_weight: Any = None,
+        both_ways: bool | str = "gaps",
+        ranges: bool = False,
+        groups: bool = False,
+        min_rows: float = 0,
+        special: Any = None,
     ) -> None:
         self.stat, self.n_questions, self.points = stat, n_questions, points
         self.thresholds, self.max_levels = thresholds, max_levels
@@ -161,6 +181,8 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
         self.time_limit, self.n_jobs, self.random_state = time_limit, n_jobs, random_state
         self.verbose, self.pos_label = verbose, pos_label
         self.max_total, self.class_weight = max_total, class_weight
+        self.both_ways, self.ranges, self.groups = both_ways, ranges, groups
+        self.min_rows, self.special = min_rows, special
 
     def fit(
         self,
@@ -216,7 +238,9 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
             held_out, interrupted = protected(lambda: corrected(self, rows, how, seed(self.random_state), left))
             held_out = None if interrupted else held_out
         numbers = result_of(self.stat, rows, self.card_, search, len(found.questions), seconds, held_out)
-        self.result_ = replace(numbers, asked=asked_of(self, rows), notes=tuple(map(str, meant(rows.X))))
+        notes = tuple(map(str, (*meant(rows.X), *codes_told(rows.X))))
+        levels = levels_of(self.card_.questions, rows.X)
+        self.result_ = replace(numbers, asked=asked_of(self, rows), notes=notes, levels=levels)
         return self
 
     def _entered(
@@ -240,6 +264,7 @@ class Scorecard(ShownMixin, ClassifierMixin, BaseEstimator):
                 "is supported. The type of the target is multiclass; mark the rows to find by 1 and the others by 0."
             )
         self.classes_ = np.array([0, 1]) if labels is None else np.array([labels.negative, labels.positive])
+        X = with_gaps(X, special_of(self.special))
         weight = class_weighted(self.class_weight, grades > 0, self.classes_, weight)
         return Rows.of(X, grades > 0, qid, weight, query_weight, people)
 

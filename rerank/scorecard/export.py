@@ -25,21 +25,38 @@ def sql(card: Any, table: str | None = None) -> str:
 
     def asked(question: Question) -> str:
         column = before + _name(question.column)
+        # An expression of a column, such as NULLIF, has not its type, by which databases compare.
+        codes = [f"{column} IN ({', '.join(_literals(one))})" for one in _codes(card, question)]
         if question.sign == MISSING:
-            return f"{column} IS NULL"
-        value = name_of(question.value)
-        if isinstance(question.value, str):
-            if value in TRUTH:
-                raise InputError(
-                    f"The question {str(question)!r} compares with a word for a truth value, which databases write in "
-                    f"different ways; ask {question.column} = {TRUTH[value]:g}."
-                )
-            value = "'" + _without_nul(value).replace("'", "''") + "'"
-        elif question.sign == "=" and len(each := _numbers(question)) > 1:
-            return f"{column} IN ({', '.join(map(name_of, each))})"
-        return f"{column} {question.sign} {value}"
+            return " OR ".join([f"{column} IS NULL", *codes])
+        each = [f"{column} {sign} {name_of(value)}" for sign, value in question.sides]
+        if not each:
+            named = _literals(question)
+            each = [f"{column} IN ({', '.join(named)})" if len(named) > 1 else f"{column} = {named[0]}"]
+        return " AND ".join([*each, *(f"NOT {one}" for one in codes)])
 
     return "\n  + ".join(f"CASE WHEN {asked(question)} THEN {own} ELSE 0 END" for question, own in _paid(card)) or "0"
+
+
+def _codes(card: Any, question: Question) -> list[Question]:
+    """The codes for a gap in the column of a question of a card."""
+    return [one for one in card.special if one.column == question.column]
+
+
+def _literals(question: Question) -> list[str]:
+    """What a question for equality names, as SQL writes it."""
+    found = list[str]()
+    for level in question.levels:
+        if not isinstance(level, str):
+            found += map(name_of, _numbers(level))
+        elif level in TRUTH:
+            raise InputError(
+                f"The question {str(question)!r} compares with a word for a truth value, which databases write in "
+                f"different ways; ask {question.column} = {TRUTH[level]:g}."
+            )
+        else:
+            found.append("'" + _without_nul(level).replace("'", "''") + "'")
+    return found
 
 
 def _name(name: str) -> str:
@@ -57,9 +74,9 @@ def _paid(card: Any) -> list[tuple[Question, int]]:
     return [(question, own) for question, own in zip(card.questions, card.points) if own]
 
 
-def _numbers(question: Question) -> tuple[float | int, ...]:
-    """The numbers that answer a question for equality by yes."""
-    value = number_of(question.value) if isinstance(question.value, str) else question.value
+def _numbers(level: float | str) -> tuple[float | int, ...]:
+    """The numbers that equal a level."""
+    value = number_of(level) if isinstance(level, str) else level
     if value is None:
         return ()
     return (value,) if isinstance(value, int) else doubles(value)
@@ -69,18 +86,30 @@ def python(card: Any) -> str:
     """See :meth:`rerank.scorecard.Card.to_python`."""
     lines = ["def total(row):", "    points = 0"]
     for question, own in _paid(card):
+        lines.append(f"    value = row.get({question.column!r})")
+        for codes in _codes(card, question):
+            lines += [f"    if {_equal_in_python(codes)}:", "        value = None"]
         if question.sign == MISSING:
             when = "value is None or value != value"  # as NaN does
-        elif question.sign != "=":
-            when = f"value is not None and value {question.sign} {name_of(question.value)}"
+        elif question.sides:
+            sizes = " and ".join(f"value {sign} {name_of(value)}" for sign, value in question.sides)
+            when = f"value is not None and {sizes}"
         else:
-            when, each = f"value == {name_of(question.value)!r}", _numbers(question)
-            if each:
-                read = "value" if each[0] == int(each[0]) else "float(value)"  # of decimals
-                equal = " or ".join(f"{read} == {name_of(one)}" for one in each)
-                when = f"({equal}) if hasattr(value, '__float__') else {when}"
-        lines += [f"    value = row.get({question.column!r})", f"    if {when}:", f"        points += {own}"]
+            when = _equal_in_python(question)
+        lines += [f"    if {when}:", f"        points += {own}"]
     return "\n".join([*lines, "    return points", ""])
+
+
+def _equal_in_python(question: Question) -> str:
+    found = []
+    for level in question.levels:
+        when, each = f"value == {name_of(level)!r}", _numbers(level)
+        if each:
+            read = "value" if each[0] == int(each[0]) else "float(value)"  # of decimals
+            equal = " or ".join(f"{read} == {name_of(one)}" for one in each)
+            when = f"({equal}) if hasattr(value, '__float__') else {when}"
+        found.append(when)
+    return found[0] if len(found) == 1 else " or ".join(f"({when})" for when in found)
 
 
 def formula(card: Any, columns: Mapping[str, str] | Sequence[str] | None = None, row: int = 2) -> str:
@@ -101,17 +130,16 @@ def formula(card: Any, columns: Mapping[str, str] | Sequence[str] | None = None,
             )
         if not _CELL.fullmatch(str(cell)):
             raise InputError(f"{str(cell)[:60]!r} is no cell for {question.column!r}; give one such as 'C2' or '$C2'.")
+        codes = [_equal_in_sheets(one, cell) for one in _codes(card, question)]
+        gap = _of_several("OR", [f'{cell}=""', *codes])
         if question.sign == MISSING:
-            return f'{cell}=""'
+            return gap
         # An empty cell equals 0, and any text is above any number; adding 0 makes a text an error.
-        if question.sign != "=":
-            return f'IF({cell}="",FALSE,{cell}+0{question.sign}{name_of(question.value).upper()})'
-        same = f"EXACT({cell},{_literal(name_of(question.value))})"  # = takes capitals and small letters for equal
-        each = [f"{cell}+0={name_of(one).upper()}" for one in _numbers(question)]
-        if not each:
-            return f"IF(ISTEXT({cell}),{same},FALSE)"
-        equal = each[0] if len(each) == 1 else f"OR({','.join(each)})"
-        return f'IF({cell}="",FALSE,IF(ISTEXT({cell}),{same},{equal}))'
+        sizes = [f"{cell}+0{sign}{name_of(value).upper()}" for sign, value in question.sides]
+        if sizes:
+            return f"IF({gap},FALSE,{_of_several('AND', sizes)})"
+        equal = _equal_in_sheets(question, cell)
+        return f"IF({gap},FALSE,{equal})" if codes else equal
 
     found = "=" + ("+".join(f"IF({asked(question)},{own},0)" for question, own in _paid(card)) or "0")
     if len(found) > LONGEST_FORMULA:
@@ -119,6 +147,20 @@ def formula(card: Any, columns: Mapping[str, str] | Sequence[str] | None = None,
             f"The formula has {len(found)} characters, and spreadsheets take {LONGEST_FORMULA}; shorten the card."
         )
     return found
+
+
+def _of_several(how: str, conditions: Sequence[str]) -> str:
+    return conditions[0] if len(conditions) == 1 else f"{how}({','.join(conditions)})"
+
+
+def _equal_in_sheets(question: Question, cell: str) -> str:
+    found = []
+    for level in question.levels:
+        same = f"EXACT({cell},{_literal(name_of(level))})"  # = takes capitals and small letters for equal
+        each = [f"{cell}+0={name_of(one).upper()}" for one in _numbers(level)]
+        equal = f"IF(ISTEXT({cell}),{same},{_of_several('OR', each) if each else 'FALSE'})"
+        found.append(f'IF({cell}="",FALSE,{equal})' if each else equal)
+    return _of_several("OR", found)
 
 
 def letters(place: int) -> str:

@@ -22,7 +22,7 @@ CLOSE, CLOSE_WEIGHTED = 1e-9, 1e-5
 """Difference of two sums of the same numbers, and of counts that are no whole numbers and were rounded."""
 MOST_CELLS = 2**35  # rows times sets of questions that a proof is repeated for: some minutes
 
-ALLOWED = ("max_columns", "one_per_column", "signs", "bounds", "cut", "max_total", *RULES)
+ALLOWED = ("max_columns", "one_per_column", "signs", "bounds", "cut", "max_total", "special", *RULES)
 
 Fit = Mapping[str, Any]
 

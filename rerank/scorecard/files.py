@@ -47,8 +47,21 @@ OPTIONS = (
     "cut",
     "max_total",
     "class_weight",
+    "both_ways",
+    "ranges",
+    "groups",
+    "min_rows",
+    "special",
 )
-LEGACY: Mapping[str, Any] = {"max_total": None, "class_weight": None}
+LEGACY: Mapping[str, Any] = {
+    "max_total": None,
+    "class_weight": None,
+    "both_ways": False,
+    "ranges": False,
+    "groups": False,
+    "min_rows": 0,
+    "special": None,
+}
 """Options that files of earlier schemas lack, and what these fits did."""
 ASKED = (*OPTIONS, *RULES, "columns", "lists", "list_weights")
 """What is asked of a fit: parameters of :class:`rerank.scorecard.Scorecard`, the columns of the table, the number of
@@ -78,7 +91,7 @@ class Filed(NamedTuple):
     """What a file of a card holds."""
 
     arguments: tuple[Any, ...]  # of rerank.scorecard.Card
-    fit: Mapping[str, Any] | None  # what it says of the fit, under the names of FIT, and "asked" and "notes"
+    fit: Mapping[str, Any] | None  # what it says of the fit, under the names of FIT, "asked", "notes" and "levels"
     digested: bool  # whether it states its digest, which then is right
 
 
@@ -126,6 +139,8 @@ def save(path: AnyPath, card: Any, result: Any = None) -> None:
 
 def csv_of(card: Any, raw: bool = False) -> str:
     """Questions and points as CSV; what a spreadsheet would take for a formula gets an apostrophe unless ``raw``."""
+    if card.special:
+        raise InputError(f"The card has codes for gaps ({card.special[0]}), which CSV does not hold; write a .json.")
     out = StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(HEADER)
@@ -149,10 +164,13 @@ def json_of(card: Any, result: Any = None) -> str:
         "cut": None if card.cut is None else int(card.cut),
         "totals": [dict(zip(TOTAL, (int(one[0]), *map(float, one[1:])))) for one in card.totals],
     }
+    if card.special:
+        body["special"] = {one.column: _plain(one.value) for one in card.special}
     if result is not None:
         body["fit"] = {name: plain(getattr(result, name)) for name in FIT}
         body["fit"] |= {} if result.asked is None else {"asked": plain(result.asked)}
         body["fit"] |= {"notes": list(result.notes)} if result.notes else {}
+        body["fit"] |= {"levels": {name: list(own) for name, own in result.levels.items()}} if result.levels else {}
     return json.dumps({**body, "digest": _digest(body)}, indent=1, allow_nan=False) + "\n"
 
 
@@ -161,8 +179,10 @@ def _digest(body: Mapping[str, Any]) -> str:
     return hashlib.sha256(canonical.encode("ascii")).hexdigest()
 
 
-def _plain(value: float | str | None) -> float | str | None:
+def _plain(value: Any) -> Any:
     """A whole number without a point."""
+    if isinstance(value, tuple):
+        return [_plain(one) for one in value]
     return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < LARGEST else value
 
 
@@ -203,16 +223,12 @@ def _of_json(body: Any) -> Filed:
         raise ValueError(f"it does not say that its format is {FORMAT!r}")
     if body.get("schema") not in range(1, SCHEMA + 1) or isinstance(body["schema"], bool):
         raise ValueError(f"its schema is {str(body.get('schema'))[:40]!r}, and 1 to {SCHEMA} are read")
-    _keys(body, "the card", keys, ("fit", "digest"))
+    _keys(body, "the card", keys, ("fit", "digest", "special"))
     questions, points = [], []
     for place, one in enumerate(_list(body["questions"], "questions", MOST_QUESTIONS), 1):
         where = f"question {place}"
         _keys(one, where, ("column", "sign", "value", "points"))
-        value = one["value"]
-        if isinstance(value, bool) or not (value is None or isinstance(value, str | int | float)):
-            raise ValueError(f"the value of {where} is neither a number nor a text")
-        if value is not None:
-            value = (_text if isinstance(value, str) else _number)(value, f"the value of {where}")
+        value = _value(one["value"], where)
         column, sign = (_text(one[name], f"the {name} of {where}") for name in ("column", "sign"))
         question = Question(column, sign, value)
         if question.sign == "is missing" and value is not None:
@@ -228,6 +244,10 @@ def _of_json(body: Any) -> Filed:
         numbers = (_number(one[name], f"{name} of {where}") for name in TOTAL[1:])
         totals.append(Total(_integer(one["total"], where, LARGEST), *numbers))
     cut = None if body["cut"] is None else _integer(body["cut"], "the cut", LARGEST)
+    codes = body.get("special", {})
+    if not isinstance(codes, dict):
+        raise ValueError("the codes for gaps are no object")
+    special = tuple(Question(_text(name, "a column"), "in", _value(own, "a code")) for name, own in codes.items())
     fit = body.get("fit")
     if fit is not None:
         _check_fit(fit)
@@ -235,12 +255,27 @@ def _of_json(body: Any) -> Filed:
         raise ValueError("the digest does not match the content; whoever changed the card on purpose takes it out")
     if fit is not None and fit["bound"] is None:
         fit = {**fit, "bound": math.inf}
-    return Filed((tuple(questions), tuple(points), tuple(totals), cut), fit, "digest" in body)
+    return Filed((tuple(questions), tuple(points), tuple(totals), cut, special), fit, "digest" in body)
+
+
+def _value(given: Any, where: str) -> Any:
+    """What a question compares with: nothing, a number, a text, or a tuple of them."""
+    if isinstance(given, list):
+        return tuple(_value(one, where) for one in _list(given, f"the value of {where}", MOST_QUESTIONS))
+    if isinstance(given, bool) or not (given is None or isinstance(given, str | int | float)):
+        raise ValueError(f"the value of {where} is neither a number nor a text")
+    return given if given is None else (_text if isinstance(given, str) else _number)(given, f"the value of {where}")
 
 
 def _check_fit(fit: Any) -> None:
     """What the file says of the fit."""
-    _keys(fit, "fit", FIT, ("asked", "notes"))
+    _keys(fit, "fit", FIT, ("asked", "notes", "levels"))
+    levels = fit.get("levels", {})
+    if not isinstance(levels, dict):
+        raise ValueError("the levels of the fit are no object")
+    for name, own in levels.items():
+        for one in _list(own, f"the levels of {name[:40]!r}", MOST_QUESTIONS):
+            _text(one, f"a level of {name[:40]!r}")
     for note in _list(fit.get("notes", []), "notes", MOST_QUESTIONS):
         _text(note, "a note of the fit")
     unknown = [name for name in ("bound", "corrected") if fit[name] is None]

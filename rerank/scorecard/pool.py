@@ -14,7 +14,7 @@ from rerank.scorecard.card import Card
 from rerank.scorecard.problem import Found, Problem
 from rerank.scorecard.questions import Question
 from rerank.scorecard.search import Search, cards_of
-from rerank.scorecard.statement import Stated
+from rerank.scorecard.statement import Stated, carded
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,13 +40,13 @@ class Pool(Readable):
     delta: float
     questions: tuple[Question, ...]
     answers: NDArray[np.bool_]
+    special: tuple[Question, ...] = ()
 
     def __len__(self) -> int:
         return len(self.found)
 
     def __getitem__(self, place: int) -> Card:
-        one = self.found[place]
-        return Card(tuple(self.questions[j] for j in one.members), one.points)
+        return carded(self.questions, self.found[place], self.special)
 
     @property
     def values(self) -> NDArray[np.float64]:
@@ -170,4 +170,4 @@ def pool_of(found: Stated, best: Found, delta: float, most: int, threads: int, t
     cards, why = collected(problem, least, whole("most", most), threads, time_limit)
     if cards and cards[0].value > best.value + problem.slack:
         why = "the fit was not proved, and a better card was found"
-    return Pool(tuple(cards[:most]), not why, why, delta, tuple(found.questions), found.answers)
+    return Pool(tuple(cards[:most]), not why, why, delta, tuple(found.questions), found.answers, found.special)

@@ -1,7 +1,7 @@
 """What a fit of a card says: value, bound, corrected value, and one sentence of each."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -50,6 +50,8 @@ class CardResult(Readable):
         What the card was chosen from and under which rules, in plain values, by which a file can be verified.
     notes : tuple of str
         What columns may mean otherwise than they were read.
+    levels : mapping
+        Texts that columns held whose levels the card asks for, by which new ones are told when it is applied.
     """
 
     statistic: str
@@ -67,6 +69,7 @@ class CardResult(Readable):
     held_out: HeldOut | None = None
     asked: Mapping[str, Any] | None = field(default=None, repr=False)
     notes: tuple[str, ...] = ()
+    levels: Mapping[str, Sequence[str]] = field(default_factory=dict, repr=False)
 
     @property
     def gap(self) -> float:

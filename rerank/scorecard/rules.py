@@ -38,10 +38,12 @@ def rules_of(
     some: Iterable[Sequence[int]],
     apart: Iterable[Sequence[Sequence[int]]],
     together: Iterable[Sequence[Sequence[int]]],
+    directions: Sequence[str] = (),
 ) -> Rules:
     """Rules on numbers of questions, of which each has its column. A card asks one question at least of each set of
     ``some``. ``apart`` and ``together`` are sequences of sets, of which it asks at most one, or either all or none; it
-    asks a set if it asks one of its questions.
+    asks a set if it asks one of its questions. Of a column it asks questions of one of the ``directions`` only, and
+    those without one.
     """
     n = columns.size
 
@@ -51,7 +53,9 @@ def rules_of(
             row[list(own)] = True
         return found
 
-    clash = (columns[:, None] == columns) & ~np.eye(n, dtype=bool) if one_per_column else np.zeros((n, n), dtype=bool)
+    ways = np.array([*directions] or [""] * n)
+    turned = (ways[:, None] != ways) & (ways[:, None] != "") & (ways != "")
+    clash = (columns[:, None] == columns) & (one_per_column | turned) & ~np.eye(n, dtype=bool)
     for sets in apart:
         for one, other in combinations(sets, 2):
             pairs = np.array([(j, i) for j in one for i in other if i not in one and j not in other]).reshape(-1, 2).T

@@ -13,14 +13,15 @@ from numpy.typing import NDArray
 
 from rerank.errors import InputError, nearest
 from rerank.io.frames import names_of
-from rerank.io.options import spelled, whole
+from rerank.io.options import real, spelled, whole
 from rerank.scorecard.card import Card
 from rerank.scorecard.data import Data, counted, worth_of
 from rerank.scorecard.files import OPTIONS, RULES
+from rerank.scorecard.gaps import special_of
 from rerank.scorecard.kernels import FREE, NO_CUT, TOP, Limits
 from rerank.scorecard.points import MOST_QUESTIONS, few
 from rerank.scorecard.problem import Found, Problem
-from rerank.scorecard.questions import Question, candidates
+from rerank.scorecard.questions import IN, MISSING, WITHIN, Asked, Question, candidates
 from rerank.scorecard.rows import Rows
 from rerank.scorecard.rules import Rules, rules_of
 from rerank.statistics import RankStatistic, parse
@@ -81,11 +82,21 @@ def asked_of(wishes: Any, rows: Rows) -> dict[str, Any]:
     )
     found |= {"points": list(domain_of(wishes.points)), "signs": spread(wishes.signs, int)}
     found["bounds"] = spread(wishes.bounds, lambda own: list(domain_of(own)))
+    found["special"] = spread(
+        wishes.special, lambda own: [own] if isinstance(own, str) or not np.iterable(own) else list(own)
+    )
     by_class = wishes.class_weight
     found["class_weight"] = spread(by_class, float) if isinstance(by_class, Mapping) else by_class
     weights = rows.list_weight
     more = {"lists": weights.size, "list_weights": bool((weights != weights[0]).any())}
     return found | {"columns": list(names_of(rows.X)), **more}
+
+
+def carded(questions: Sequence[Question], found: Found, special: Sequence[Question]) -> Card:
+    """The card of numbers of questions, with the codes for gaps in its columns."""
+    own = tuple(questions[j] for j in found.members)
+    columns = {question.column for question in own}
+    return Card(own, found.points, special=tuple(one for one in special if one.column in columns))
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,10 +107,11 @@ class Stated:
     questions: list[Question]
     answers: NDArray[np.bool_]
     left_out: dict[str, str]
+    special: tuple[Question, ...] = ()
 
     def card(self, found: Found) -> Card:
         """The questions and points that a search found."""
-        return Card(tuple(self.questions[j] for j in found.members), found.points)
+        return carded(self.questions, found, self.special)
 
     def found(self, card: Card) -> tuple[Found, ...]:
         """A card by the numbers of its questions, without those that no candidate answers like; none if all are so."""
@@ -116,9 +128,8 @@ def stated(wishes: Any, rows: Rows, card: Any = None) -> Stated:
     names = names_of(rows.X)
     named = [*([] if card is None else card.questions), *_questions_named(wishes, names)]
     never = [str(one) if _is_column(one, names) else _question(one, names) for one in _texts("never", wishes.never)]
-    points = domain_of(wishes.points)
-    levels, both_ways = whole("max_levels", wishes.max_levels, 2), points[0] * points[-1] > 0
-    questions, answers, left_out = candidates(rows.X, wishes.thresholds, levels, named, never, rows.weight, both_ways)
+    asked = _asked(wishes, float(rows.weight.sum()))
+    questions, answers, left_out = candidates(rows.X, asked, named, never, rows.weight, rows.relevant)
     if not questions:
         why = ", ".join(f"{name!r}: {reason}" for name, reason in list(left_out.items())[:5])
         raise InputError(
@@ -130,7 +141,22 @@ def stated(wishes: Any, rows: Rows, card: Any = None) -> Stated:
     data = counted(answers, rows.relevant, rows.weight, rows.lists, rows.people)
     worth = worth_of(*measure(wishes.stat), data, rows.list_weight)
     problem = Problem(data, worth, domains, size, rules, _limits(wishes, data, rows.kinds))
-    return Stated(problem, questions, answers, left_out)
+    return Stated(problem, questions, answers, left_out, special_of(wishes.special))
+
+
+def _asked(wishes: Any, rows: float) -> Asked:
+    """Which questions a table of so many rows is to give."""
+    if wishes.both_ways not in (False, True, "gaps"):
+        raise InputError(f"both_ways is {spelled(wishes.both_ways)}; it must be True, False or 'gaps'.")
+    points, least = domain_of(wishes.points), real("min_rows", wishes.min_rows, 0.0)
+    return Asked(
+        wishes.thresholds,
+        whole("max_levels", wishes.max_levels, 2),
+        True if points[0] * points[-1] > 0 else wishes.both_ways,
+        bool(wishes.ranges) and wishes.one_per_column != "monotone",
+        bool(wishes.groups),
+        least * rows if least < 1 else least,
+    )
 
 
 def _texts(option: str, given: Any) -> list[Any]:
@@ -255,9 +281,10 @@ def _domains(wishes: Any, places: _Places, card: Any) -> tuple[tuple[int, ...], 
 def _rules(wishes: Any, places: _Places, column: Any) -> Rules:
     if wishes.one_per_column not in (False, True, "monotone"):
         raise InputError(f"one_per_column is {spelled(wishes.one_per_column)}; it must be True, False or 'monotone'.")
-    several = places.sets("at_least_one", wishes.at_least_one)
+    several, monotone = places.sets("at_least_one", wishes.at_least_one), wishes.one_per_column == "monotone"
     return rules_of(
         column,
+        directions=[_direction(one) for one in places.questions] if monotone else (),
         one_per_column=wishes.one_per_column is True,
         max_columns=None if wishes.max_columns is None else whole("max_columns", wishes.max_columns),
         some=[
@@ -267,6 +294,13 @@ def _rules(wishes: Any, places: _Places, column: Any) -> Rules:
         apart=places.sets("not_both", wishes.not_both),
         together=places.sets("together", wishes.together),
     )
+
+
+def _direction(question: Question) -> str:
+    """What questions of a column share whose points of one sign make points that rise, or fall, with its values."""
+    if question.sign == WITHIN:
+        return str(question)  # beside no other
+    return {">": ">=", "<=": "<", IN: "=", MISSING: ""}.get(question.sign, question.sign)
 
 
 def _limits(wishes: Any, data: Data, kinds: Sequence[str]) -> Limits:

@@ -152,7 +152,7 @@ def test_a_table_to_apply_needs_the_columns_of_the_card_alone(folder):
         ]
     assert "no risks" in done.stderr and "miss a value" not in done.stderr  # the card asks whether one is missing
     (folder / "gap.csv").write_text('who,"sex, given",smoker,income\na,,True,1\nb,male,,3\nc,None,True,2\n')
-    assert "a value the card asks for: 2. A" in run("card", "apply", "use.csv", "gap.csv", "--id", "who").stderr
+    assert "a value the card asks for: 2 (a, b). A" in run("card", "apply", "use.csv", "gap.csv", "--id", "who").stderr
     done = run("card", "apply", "use.csv", "old.csv", "--id", "nobody", code=2)
     assert "has no column 'nobody'" in done.stderr
     (folder / "lacks.csv").write_text("sex,smoker\nmale,1\n")

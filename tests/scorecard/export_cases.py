@@ -82,12 +82,36 @@ def questions():
     )
     codes = st.builds(Question, st.just(ENDS), st.just("="), st.sampled_from([*CODES, 7.0, 60.5, 8.0]))
     digits = st.builds(Question, st.just("age"), st.just("="), st.sampled_from(["7", "60.5", "x"]))
+    groups = st.one_of(
+        st.builds(
+            Question, st.just("select"), st.just("in"), st.lists(st.sampled_from(NUMBERS), min_size=1).map(tuple)
+        ),
+        st.builds(
+            Question,
+            st.sampled_from([MARKUP, "Größe ≥ 3"]),
+            st.just("in"),
+            st.lists(st.sampled_from(TEXTS[:-1]), min_size=1, max_size=4).map(tuple),
+        ),
+        st.builds(Question, st.just(ENDS), st.just("in"), st.sampled_from([("7", "07"), (7.0, "x"), (60.5, "1e3")])),
+    )
+    ranges = st.builds(
+        Question,
+        st.sampled_from(["age", "select"]),
+        st.just("within"),
+        st.lists(st.sampled_from(NUMBERS), min_size=2, max_size=2, unique=True).map(lambda own: tuple(sorted(own))),
+    )
     gaps = st.builds(Question, st.sampled_from(list(table().columns)), st.just("is missing"))
-    return st.one_of(numbers, truths, texts, codes, digits, gaps)
+    return st.one_of(numbers, truths, texts, codes, digits, gaps, groups, ranges)
 
 
-def cards():
-    """Cards of one to eight different questions."""
-    return st.lists(
-        st.tuples(questions(), st.integers(-12, 12)), min_size=1, max_size=8, unique_by=lambda own: own[0]
-    ).map(lambda own: Card(tuple(one for one, _ in own), tuple(points for _, points in own)))
+CODED = (Question("age", "in", (60.0, -1.0)), Question(MARKUP, "in", ("NULL", "male")), Question(ENDS, "in", ("07",)))
+
+
+def cards(special=((), (), CODED)):
+    """Cards of one to eight different questions, some with codes for gaps."""
+    asked = st.lists(st.tuples(questions(), st.integers(-12, 12)), min_size=1, max_size=8, unique_by=lambda own: own[0])
+    return st.builds(
+        lambda own, codes: Card(tuple(one for one, _ in own), tuple(points for _, points in own), special=codes),
+        asked,
+        st.sampled_from(special),
+    )

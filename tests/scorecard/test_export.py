@@ -3,6 +3,7 @@
 import math
 import re
 import sqlite3
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -177,6 +178,7 @@ def test_markdown_shows_questions_and_points_and_no_markup(card):
     (head, *lines), *others = tables_of(card.to_markdown())
     assert head == ["question", "points"] and others == []
     read = Card.of([(question, int(points)) for question, points in lines], list(FRAME.columns))
+    read = replace(read, special=card.special)  # they stand below the table
     assert read.points == card.points and read.total(FRAME).tolist() == card.total(FRAME).tolist()
 
 

@@ -2,6 +2,7 @@
 
 import datetime
 import math
+from operator import eq, ge, lt
 
 import numpy as np
 import pytest
@@ -63,7 +64,7 @@ def test_questions_and_answers_do_not_depend_on_the_package(kind):
         wanted = [
             one is None
             if question.sign == "is missing"
-            else one is not None and (one >= question.value if question.sign == ">=" else one == question.value)
+            else one is not None and {">=": ge, "<": lt, "=": eq}[question.sign](one, question.value)
             for one in value
         ]
         assert question.answers(table).tolist() == wanted
