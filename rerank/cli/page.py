@@ -147,29 +147,37 @@ def sections(found: Ranked, beside: Cols, data: str, doc: ModelDocument, checked
 
 
 def on_one_screen(found: Ranked, told: Description) -> list[Part]:
-    """Answer, what held-out rows say and what was proved, in a few sentences, beside the picture of both lists."""
-    lines = [Words(answer(found), strong=True), text(*held_out_line(found, told))]
-    short, apart = found.est.result_.shortlist, found.own and found.est.result_.folds and found.est.reranks_
+    """Answer, what held-out rows say and what was proved, in a few sentences, beside the picture of both lists. Numbers
+    of the rows of the fit stand behind those of held-out rows.
+    """
+    result, own = found.est.result_, found.own
+    known = result.evidence is not None and result.evidence.expected is not None
+    leads = known and (own or found.lead is None)
+    here = f"{'On these rows, which are those of the fit: ' if own else ''}{answer(found, kept=not leads)}"
+    first, then = (told.answer, here) if leads else (here, told.answer)
     note = "The fit counts by out-of-fold scores of the first stage, so its numbers differ from those above."
-    said = f"On the {short.n_rows:,} rows of the fit: {told.answer}"
-    bounded = " have more" in told.answer  # the bound is told there, where it is one of the statistic itself
-    lines.append(text(said, *([] if bounded else told.proof[:1]), *([note] if apart else [])))
+    said = [then, told.on_fit, *([] if " have more" in then + told.on_fit else told.proof[:1])]
+    said += [note] if own and result.folds and found.est.reranks_ else []
+    lines = [Words(first, strong=True), text(*held_out_line(found, told)), text(*filter(None, said))]
     return [Beside(lines, [Picture(lambda: both_lists(found))])]
 
 
-def answer(found: Ranked) -> str:
-    """What the list finds, beside the first stage's list and a random order; without labels how much it changed."""
+def answer(found: Ranked, kept: bool = True) -> str:
+    """What the list finds, beside the first stage's list and a random order; without labels how much it changed. With
+    ``kept`` it is said that the list is the first stage's.
+    """
     from rerank.plots.curves import counted
 
     lead, name, depth, first = found.lead, found.name, found.depth, found.before
-    kept = [] if found.est.reranks_ else ["This is the first stage's own list: the fit keeps it."]
+    own_list = "This is the first stage's own list: the fit keeps it."
+    stage = [own_list] if kept and not found.est.reranks_ else []
     if lead is None:
         lacking = "no labels" if found.table.y is None else "no relevant row"
         shared = ""
-        if first is not None and depth is not None and not kept:
+        if first is not None and depth is not None and found.est.reranks_:
             count, both = found.shared(depth)
             shared = f"Of the {count} rows in {found.above} the first stage's list has {both} there, too. "
-        return " ".join([*kept, f"{shared}The table has {lacking}, so the list cannot be judged by it."])
+        return " ".join([*stage, f"{shared}The table has {lacking}, so the list cannot be judged by it."])
     if not isfinite(lead.value):
         return f"No {name} is defined on these rows: they hold nothing to order."
     told = []
@@ -185,9 +193,9 @@ def answer(found: Ranked) -> str:
         first_told = f"those of the first stage's list {first_has}, " if "first stage" in counts else "those "
         told.append(f"{found.above.capitalize()} {held}; {first_told}of a random order {chance}.")
     if depth is None or lead.value != counts["list"]:
-        by = "" if found.first is None or kept else f", of the first stage's {lead.alone:.4g}"
+        by = "" if found.first is None or not found.est.reranks_ else f", of the first stage's {lead.alone:.4g}"
         told.append(f"{name} of this list is {lead.value:.4g}{by}, of a random order {found.chance:.4g}.")
-    return " ".join([*kept, *told])
+    return " ".join([*stage, *told])
 
 
 def curves_of(found: Ranked, ends: int) -> list[Curve]:
@@ -223,6 +231,7 @@ def both_lists(found: Ranked) -> str:
     else:
         return ""
     mean = "" if found.n_lists == 1 else f", mean of {found.n_lists:,} lists"
+    mean += ", on the rows of the fit" if found.own else ""
     at = None if depth is None else min(depth, ends)
     return curves_svg(curves, at=at, x="rows looked at", y=f"{what}{mean}", digits=found.digits)
 
@@ -412,7 +421,8 @@ def _caution(found: Evidence) -> str:
 def proof(told: Description) -> Section:
     """What was proved, in sentences, and the numbers."""
     given = [text(f"{GIVEN}: the notes.", small=True)] if told.notes else []
-    said = [text(*told.asked), text(told.answer), text(*told.proof), *told.details[:2], Items(told.notes), *given]
+    on_fit = text(told.on_fit or told.answer)
+    said = [text(*told.asked), on_fit, text(*told.proof), *told.details[:2], Items(told.notes), *given]
     return ("What was proved about the fit", said)
 
 

@@ -33,6 +33,7 @@ from rerank.errors import InputError, InputWarning, RerankError
 
 if TYPE_CHECKING:
     from rerank.io import Table
+    from rerank.reranker.estimator import Reranker
     from rerank.reranker.files.model_file import ModelDocument
     from rerank.reranker.files.verify import Report
 
@@ -98,8 +99,17 @@ def rank(
         answer({"rows": shown, "n_rows": len(table), "n_lists": len(lists)})
     elif output is None:
         _print(table, shown, beside([row for _, row in first], True))
+        _tell_expected(est)
     if plot is not None:
         write_picture(plot, lambda: list_drawn(est, table, top or len(table)))
+
+
+def _tell_expected(est: Reranker) -> None:
+    """What held-out rows of the fit say of the list, where there were any."""
+    from rerank.reranker.describe import describe
+
+    if est.result_.evidence is not None and est.result_.evidence.expected is not None:
+        tell(describe(est.state_).answer)
 
 
 def _to_rank(model: Path, data: Path, columns: dict[str, Any], plot: Path | None) -> tuple[ModelDocument, Table]:
@@ -193,9 +203,10 @@ def score(
     if as_json:
         answer({"statistic": name, "value": value, "first_stage": first, "n_rows": len(table), "n_empty_lists": empty})
         return
-    tell(f"{name}  {value:.4g}")
+    tell(f"{name}  {value:.4g}  on these {len(table):,} rows")
     if first is not None:
         tell(f"{name} of the first stage alone  {first:.4g}{tied}")
+    _tell_expected(est)
     if empty:
         say(f"{empty} list{'s' * (empty > 1)} without anything to order {'are' if empty > 1 else 'is'} not counted.")
 

@@ -163,7 +163,8 @@ def cumulative_gain(
     if top is not None:
         ax.axvline(top, color="black", lw=0.8)
     ax.set(xlabel="rows looked at", ylabel="relevant rows found", xlim=(0, ends), ylim=(0, None))
-    ax.legend(frameon=False, loc="lower right", fontsize="small")
+    # Below the axes, where no curve is.
+    ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(0, -0.18), fontsize="small", borderaxespad=0)
     return hide_frame(ax)
 
 

@@ -18,7 +18,7 @@ from rerank.problem.lists import Floats
 from rerank.ranks.rationals import is_closed
 from rerank.reranker.evidence import Evidence
 from rerank.reranker.solution import KEEPING, ON_WORD, SOURCES, UNREADY, Asked, ShortlistInfo, Solution, status_of
-from rerank.statistics import AUC, Pairs, Precision, Recall
+from rerank.statistics import AUC, NDCG, Pairs, Precision, Recall
 from rerank.statistics.base import Ties
 
 MOST_WEIGHTS = 12  # weights that are listed in a line
@@ -50,7 +50,8 @@ class Description:
     """What is said of a fitted model, in the order in which it is read; ``str`` leaves out the details."""
 
     asked: tuple[str, ...]  # sentences: what was asked
-    answer: str  # in one sentence
+    answer: str  # in one sentence: on held-out rows, where there were any, else on those of the fit
+    on_fit: str = ""  # the same on the rows of the fit, where the answer is about others
     held_out: tuple[str, ...] = ()  # what rows say that the fit had not seen
     proof: tuple[str, ...] = ()  # what was proved, and what not
     notes: tuple[str, ...] = ()
@@ -59,7 +60,8 @@ class Description:
     def parts(self, details: bool = False) -> list[Part]:
         """The record as paragraphs, the answer strong; with ``details`` everything."""
         lines = [Words(" ".join(self.asked)), Words(self.answer, strong=True)]
-        lines += [Words(" ".join(said)) for said in (self.held_out, self.proof) if said]
+        on_fit = (self.on_fit, *self.proof) if self.on_fit else self.proof
+        lines += [Words(" ".join(said)) for said in (self.held_out, on_fit) if said]
         return [*(line for line in lines if line.text), Items(self.notes), *(self.details if details else ())]
 
     def __str__(self) -> str:
@@ -75,7 +77,8 @@ class Description:
     def to_dict(self) -> dict[str, Any]:
         """The sentences as plain JSON values."""
         said = {"asked": self.asked, "held_out": self.held_out, "proof": self.proof, "notes": self.notes}
-        return {"answer": self.answer} | {name: list(sentences) for name, sentences in said.items()}
+        told = {"answer": self.answer} | ({"on_fit": self.on_fit} if self.on_fit else {})
+        return told | {name: list(sentences) for name, sentences in said.items()}
 
 
 def describe(model: Any) -> Description:
@@ -96,7 +99,8 @@ def describe(model: Any) -> Description:
         check_is_fitted(model, "result_")
     r: Result = getattr(model, "result_", getattr(model, "result", model))
     said = {"asked": tuple(_asked(r)), "held_out": tuple(_held_out(r)), "proof": tuple(_proof(r))}
-    return Description(answer=_answer(r), notes=(*r.notes, *_remarks(r)), details=tuple(_details(r)), **said)
+    answer, on_fit = _answers(r)
+    return Description(answer=answer, on_fit=on_fit, notes=(*r.notes, *_remarks(r)), details=tuple(_details(r)), **said)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -221,21 +225,37 @@ def _asked(r: Result) -> list[str]:
     return [f"Asked: order {rows}, by {r.statistic_name}: {of}{cut}."]
 
 
-def _answer(r: Result) -> str:
-    """The answer in one sentence."""
+def _answers(r: Result) -> tuple[str, str]:
+    """The answer in one sentence, on held-out rows if there were any; then also that on the rows of the fit."""
     if r.said:
-        return r.said
+        return r.said, ""
     if r.status.startswith("nothing"):
-        return message(r)
+        return message(r), ""
+    if r.evidence is None or (expected := r.evidence.expected) is None:
+        return _on_fit(r), ""
+    phrase, shown = _unit(r, held_out=True)
+    does, led = phrase.format(shown(expected)), r.evidence.first_stage
+    others = f"; {r.evidence.null.removeprefix('the ')} {shown(led)}" if r.evidence.chosen is not None and led else ""
+    if not r.keeps_first_stage:
+        return f"On held-out rows the new order {does}{others}.", _on_fit(r)
+    return f"{_kept(r)}: on held-out rows it {does}{others}.", _on_fit(r, told=True)
+
+
+def _on_fit(r: Result, told: bool = False) -> str:
+    """What the list is worth on the rows of the fit, in one sentence; ``told`` if it is known what ranks."""
     phrase, shown = _unit(r)
     does, first, limit = phrase.format(shown(r.statistic)), r.first_stage_statistic, _limit(r, shown)
-    if r.keeps_first_stage:
-        name = f"{r.asked.first_stage[:1].upper()}{r.asked.first_stage[1:]}"
-        why = "taken as it is and" if _was_chosen(r) else "kept: it"
-        by = " by scores of one deal of folds that had not seen them" if r.folds else ""
-        by = " by scores of rows that it has seen" if of_kind(r.notes, UNREADY) else by
-        return f"{name} is {why} {does}{by}{limit}."
-    return f"The new order {does}{'' if first is None else f'; {r.asked.first_stage} {shown(first)}'}{limit}."
+    if not r.keeps_first_stage:
+        others = "" if first is None else f"; {r.asked.first_stage} {shown(first)}"
+        return f"On the rows of the fit the new order {does}{others}{limit}."
+    by = " by scores of one deal of folds that had not seen them" if r.folds else ""
+    by = " by scores of rows that it has seen" if of_kind(r.notes, UNREADY) else by
+    return f"{'On' if told else f'{_kept(r)}: on'} the rows of the fit it {does}{by}{limit}."
+
+
+def _kept(r: Result) -> str:
+    name = r.asked.first_stage
+    return f"{name[:1].upper()}{name[1:]} is {'taken as it is' if _was_chosen(r) else 'kept'}"
 
 
 def _limit(r: Result, shown: Callable[[float], str]) -> str:
@@ -248,10 +268,24 @@ def _limit(r: Result, shown: Callable[[float], str]) -> str:
     if not own or _unfitted(r) or not math.isfinite(bound) or below:
         return ""
     word = f"on the word of {r.bound_solver or 'a solver'} " if r.bound_source in ON_WORD else ""
+    if _is_trivial(r, bound):
+        return "; nothing was proved, since the bound is that of the ideal list"
     such = f"such {r.asked.who.partition(' of ')[0]}" if r.asked.who.partition(" of ")[1] else r.asked.who
     most = shown(float(math.floor(bound + SLACK))) if _counts(r) else up(bound, shown)  # never below itself
     more = "more" if is_closed(bound - r.statistic, bound) else f"more than {most}"
     return f"; {word}no {such} have {more}{' by the margin' if r.asked.margin and not halves else ''}"
+
+
+def _is_trivial(r: Result, bound: float) -> bool:
+    """Whether a bound that is not reached says no more than that a list has so many places or relevant rows."""
+    if is_closed(bound - r.statistic, bound):
+        return False
+    stat, most = r.asked.statistic, math.inf
+    if isinstance(stat, Precision) and _counts(r):
+        most = min(stat.at, r.shortlist.n_positive)
+    elif type(stat) in (AUC, NDCG):
+        most = 1.0
+    return r.bound_source == "ideal" or bound + SLACK >= most
 
 
 def _valued(r: Result, name: str = "") -> str:
@@ -259,11 +293,17 @@ def _valued(r: Result, name: str = "") -> str:
     return f"{name or amount_of(r.fitted_name)}{'' if r.ties == 'pessimistic' else ' with ties counted as lost'}"
 
 
-def _unit(r: Result) -> tuple[str, Callable[[float], str]]:
-    """What an order does, with a place for the number, and how the number is written."""
+def _unit(r: Result, held_out: bool = False) -> tuple[str, Callable[[float], str]]:
+    """What an order does, with a place for the number, and how the number is written; of ``held_out`` rows no other
+    number is one of the fit.
+    """
     stat, half = r.asked.statistic, ", a tie being one half" if r.ties == "average" else ""
     if _counts(r):
         assert isinstance(stat, Precision)
+        if held_out:
+            length = None if r.evidence is None else r.evidence.list_length
+            lists = "" if length in (None, r.shortlist.n_rows) else f" of lists of {length:,} rows"
+            return f"finds {{}} relevant rows in the first {stat.at:,}{lists}", four
         return f"finds {{}} of the {r.shortlist.n_positive:,} relevant rows in its first {stat.at:,}", four
     if type(stat) is Precision and r.asked.hits:
         return f"finds {{}} relevant rows in the first {stat.at:,} of a list on average", four
@@ -408,8 +448,10 @@ def proof_of(r: Result, them: str = "allowed weights", name: str = "") -> str:
     )
 
 
-def audit_of(r: Result, bound: float, found: float | None) -> str:
-    """What no allowed weights exceed on the fit's lists (``bound``), and what was ``found``, without the margin."""
+def audit_of(r: Result, bound: float, found: float | None, ideal: float) -> str:
+    """What no allowed weights exceed on the fit's lists (``bound``), and what was ``found``, without the margin. It
+    says nothing where it is no lower than the ``ideal``.
+    """
     asked, whole, halves = r.asked, _counts(r) and not r.asked.smoothed, r.ties == "average"
     numbers = [] if found is None else [f"{four(found)} found"]
     if r.first_stage_statistic is not None and not asked.smoothed:
@@ -417,7 +459,11 @@ def audit_of(r: Result, bound: float, found: float | None) -> str:
         numbers.insert(0, f"{four(r.first_stage_statistic)} now, by {asked.first_stage}{fold}")
     name = (asked.smoothed or r.fitted_name) + (" (a tied pair as one half)" if halves else "")
     most = four(float(math.floor(bound + SLACK))) if whole else up(bound)
-    told = [f"{name}: {', '.join([*numbers, f'none above {most}'])}, on the lists of the fit, for any {asked.them}."]
+    lists = f"on the lists of the fit, for any {asked.them}."
+    told = [f"{name}: {', '.join([*numbers, f'none above {most}'])}, {lists}"]
+    if bound >= ideal - SLACK and (found is None or not is_closed(bound - found, bound)):
+        why = f"the bound, {most}, is that of the ideal list; raise time_limit, or take fewer columns"
+        told = [f"{name}: {', '.join(numbers)}, {lists} Nothing was proved: {why}."]
     if asked.smoothed:
         told.append(f"That count is fitted in place of {r.statistic_name}.")
     if bound > r.bound and not is_closed(bound - r.bound, bound):

@@ -360,7 +360,8 @@ class Reranker(Options, Ranker):
         own = None if found is None else float(found.statistic)
         if own is not None and training is not None and state.task.statistic.ties == "average":
             own = training.average(state.weights)
-        return audit_of(state.result, bound, own)
+        ideal = state.known_problem().ideal + (0.0 if training is None else training.tied_tails)
+        return audit_of(state.result, bound, own, ideal)
 
     def fit_model(self, model: Any) -> Self:
         """Solve a model of :meth:`build_model` with what was added to it, and use the best weights.

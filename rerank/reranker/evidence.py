@@ -87,6 +87,13 @@ class Evidence:
         return None if self.fit_keeps else self.chosen
 
     @property
+    def expected(self) -> float | None:
+        """The statistic of what ranks, on held-out rows; None where no rows were held out from it."""
+        if self.chosen is None:
+            return self.first_stage
+        return None if self.fit_keeps else self.values[self.chosen]
+
+    @property
     def tried(self) -> int:
         """How many options have a value."""
         return sum(value is not None for value in self.values)

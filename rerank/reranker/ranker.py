@@ -317,7 +317,11 @@ class Ranker(ShownMixin, BaseEstimator):
         curves = {"fitted": self.state_.list_scores(rows, None, first)}
         if first is not None:
             curves["first stage"] = first
-        return cumulative_gain(grades > 0, curves, top=getattr(self.state_.task.quoted, "at", None), ax=ax)
+        axes = cumulative_gain(grades > 0, curves, top=getattr(self.state_.task.quoted, "at", None), ax=ax)
+        expected = None if self.result_.evidence is None else self.result_.evidence.expected
+        if expected is not None:  # the number that leads; those of the curves may be of rows that the fit has seen
+            axes.set_title(f"held-out rows of the fit: {self.result_.statistic_name} {expected:.4g}", fontsize=10)
+        return axes
 
     def plot_contributions(
         self,

@@ -147,7 +147,7 @@ def test_a_first_stage_that_held_out_rows_keep_is_a_success_and_told_the_same_ev
     leads = load("m.json").result_.evidence.leads
     assert [float(lead) for lead in said] == pytest.approx(leads, rel=1e-3) and len(said) == 11
     assert "logistic+squares: auc " in printed.stderr and "over the first stage" in printed.stderr
-    checked = run("verify", "m.json", "table.csv", "--label", "label").output
+    checked = run("verify", "m.json", "table.csv", "--label", "label", "--details").output
     assert "Everything stated holds" in checked and "settings.reranks" in checked
     assert "FAILED" not in checked
     wrong = json.loads(Path("m.json").read_text())

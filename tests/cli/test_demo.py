@@ -76,7 +76,7 @@ def test_it_prints_and_speaks_json(shown, monkeypatch):
     before, between = (" ".join(each.split()) for each in told)  # what was on the screen when each fit began
     assert before == opening() and text.startswith(between) and "lists to come" in between
     assert "Where the first stage is right" in text and "Where the first stage is right" not in between
-    said = ("first stage", "corrected", "The new order finds", "lists to come", "The first stage is kept")
+    said = ("first stage", "corrected", "the new order finds", "lists to come", "The first stage is kept")
     for word in said:
         assert word in text
     done = CliRunner().invoke(app, ["demo", "--json"])

@@ -158,7 +158,7 @@ def test_the_answer_comes_first_then_the_list_and_the_rest_is_folded(model):
         "<h1>Which 8 of 90 rows should be looked at first?</h1>",
         "<b>The first 8 places hold ",
         "On these rows the lead over the first stage is ",
-        "On the 90 rows of the fit: ",
+        "On the rows of the fit",
         "<svg",
         "<h2>The list</h2>",
         "<h2>How it was made, judged and checked</h2>",
@@ -364,6 +364,33 @@ def test_what_held_out_rows_said_is_in_the_file_and_on_the_page(chosen):
     assert answer(run("verify", chosen, "train.csv", "--json", code=None))["holds"]
 
 
+def test_the_number_of_held_out_rows_leads_everywhere(chosen):
+    """In print, on the page, below the list and over the picture; what is of the rows of the fit says so."""
+    est = load(chosen)
+    found, (X, y) = est.result_.evidence, drawn(0)
+    value = found.first_stage if found.chosen is None else found.values[found.chosen]
+    assert found.expected == value
+    answer_said, rest = str(describe(est)).splitlines()[1:3][0], describe(est).on_fit
+    assert "n held-out rows " in answer_said and f"finds {value:.4g} relevant rows" in answer_said
+    assert "n the rows of the fit " in rest and f"finds {est.result_.statistic:.4g} of the " in rest
+    assert run("rank", chosen, "train.csv").stdout.splitlines()[-1] == answer_said
+    assert f"{value:.4g}" in run("score", chosen, "train.csv").stdout.splitlines()[-1]
+    run("report", chosen, "train.csv")
+    strong = re.findall(r"<b>(.*?)</b>", Path("report.html").read_text())
+    assert strong[0] == answer_said and "On these rows, which are those of the fit: " in read()
+    assert "relevant rows found, on the rows of the fit" in Path("report.html").read_text()
+    pytest.importorskip("matplotlib").use("Agg")
+    assert est.plot(X, y).get_title().endswith(f"{value:.4g}")
+
+
+def test_a_trivial_bound_is_no_finding():
+    X, y = drawn(2)
+    est = Reranker("precision@20", radius=0.3, solver="search", node_limit=0).fit(X, y)
+    assert est.result_.bound >= 20 > est.result_.statistic
+    assert "nothing was proved" in describe(est).answer and "have more" not in describe(est).answer
+    assert "Nothing was proved" in est.audit(0.0) and "none above" not in est.audit(0.0)
+
+
 def test_a_model_without_folds_says_so(model):
     run("report", model, "train.csv")
     assert "holds no held-out evidence: fit without --free" in read() and load(model).result_.evidence is None
@@ -444,26 +471,31 @@ def described(bound, source="search", hits=True, **options):
 def test_a_bound_in_words():
     n, told = int(drawn(9, 40)[1].sum()), described(4.5)
     assert told.answer == (
-        f"The new order finds 3 of the {n} relevant rows in its first 5; no such weights have more than 4."
+        f"On the rows of the fit the new order finds 3 of the {n} relevant rows in its first 5; no such weights have "
+        "more than 4."
     )
     assert told.asked == (
         f"Asked: order 40 rows, {n} of them relevant, by precision@5: the best weights of these 3 columns.",
     )
     assert told.proof[0].startswith("Stopped with a gap of 1.5 in precision@5")
     assert described(4.5, hits=False).answer == (
-        "The new order has a precision@5 of 3; no such weights have more than 4.5."
+        "On the rows of the fit the new order has a precision@5 of 3; no such weights have more than 4.5."
     )
     assert described(3.0).answer.endswith("; no such weights have more.")
     assert described(3.0).proof[0].startswith("Proved optimal (by the search): no weights of these 3 columns have a")
     # A solver's bound may be a rounding too small, and is told as its word.
-    word = described(4.9999999, "solver")
-    assert word.answer.endswith("; on the word of a solver no such weights have more than 5.")
+    word = described(3.9999999, "solver")
+    assert word.answer.endswith("; on the word of a solver no such weights have more than 4.")
+    # Five places hold no more than five: that is no finding.
+    assert described(5.0).answer.endswith(
+        "in its first 5; nothing was proved, since the bound is that of the ideal list."
+    )
     limited = described(4.5, max_features=2, positive=True)
     assert "(of at most 2 columns at a time, with the signs that were asked for)" in limited.asked[0]
     assert "have more than 4.001." in described(4.00000049, hits=False).answer  # never below itself
     assert "have more than 4." in described(4.0 + 1e-12, hits=False).answer
     for said in (described(4.5, C=0.01), described(2.5)):  # with a penalty or a margin it is no bound of hits
-        assert said.answer == f"The new order finds 3 of the {n} relevant rows in its first 5."
+        assert said.answer == f"On the rows of the fit the new order finds 3 of the {n} relevant rows in its first 5."
 
 
 def test_names_of_options_are_kept_on_one_line():
