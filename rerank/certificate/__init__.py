@@ -1,6 +1,6 @@
 """The verifying side recomputes weights, bounds and proofs exactly; no search, solver, Pyomo or compiled code here."""
 
-from rerank.certificate.certificate import Certificate, certify, check_claim, check_weights, recheck
+from rerank.certificate.certificate import Certificate, certify, check_claim, check_weights, recheck, value_of
 from rerank.certificate.leaf_boxes import LeafBoxes, leaf_boxes
 from rerank.certificate.lists import ideal_value, meets_quotas
 from rerank.certificate.proof_check import Verdict, verify_proof
@@ -26,5 +26,6 @@ __all__ = [
     "recheck",
     "save_proof",
     "value_down",
+    "value_of",
     "verify_proof",
 ]

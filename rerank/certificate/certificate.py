@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rerank.certificate.lists import check_quotas, counted_pairs
-from rerank.certificate.standing import standing
+from rerank.certificate.lists import Counted, check_quotas, counted_pairs
+from rerank.certificate.standing import Standing, standing
 from rerank.errors import CertificateError, InputError
 from rerank.problem import Margin, Problem, broken, digest
 from rerank.problem.lists import Floats
@@ -135,14 +135,10 @@ def certify(problem: Problem, w: ArrayLike, as_given: bool = False) -> Certifica
         the limits of an anchored problem; a constraint that they break, or an order that does not meet a quota.
     """
     weights = np.asarray(w, dtype=np.float64)
-    check_weights(problem, weights, as_given)
-    norm = problem.norm(weights)
-    placed = standing(problem, weights, problem.epsilon.exact * norm)
-    check_quotas(problem, placed.codes)
-    found = counted_pairs(problem, placed.codes, placed.reached)
-    margin, price = placed.smallest(*found.narrowest), Fraction(problem.C) * problem.used(weights)
+    placed, found, value = _counted(problem, weights, as_given)
+    margin, norm = placed.smallest(*found.narrowest), problem.norm(weights)
     return Certificate(
-        value=found.value - price,
+        value=value,
         statistic=found.statistic,
         margin=None if margin is None else margin / norm,
         pairs_won=found.won,
@@ -153,6 +149,20 @@ def certify(problem: Problem, w: ArrayLike, as_given: bool = False) -> Certifica
         C=problem.C,
         data_sha256=digest(problem),
     )
+
+
+def value_of(problem: Problem, weights: Floats) -> Fraction:
+    """The exact value of weights alone; see :func:`certify`."""
+    return _counted(problem, weights, False)[2]
+
+
+def _counted(problem: Problem, weights: Floats, as_given: bool) -> tuple[Standing, Counted, Fraction]:
+    """Who stands where by allowed weights, the lists by that, and the value."""
+    check_weights(problem, weights, as_given)
+    placed = standing(problem, weights, problem.epsilon.exact * problem.norm(weights))
+    check_quotas(problem, placed.codes)
+    found = counted_pairs(problem, placed.codes, placed.reached)
+    return placed, found, found.value - Fraction(problem.C) * problem.used(weights)
 
 
 def check_weights(problem: Problem, weights: Floats, as_given: bool = False) -> None:

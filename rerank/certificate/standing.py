@@ -81,14 +81,11 @@ def _rounded(problem: Problem, weights: Floats, rows: Indices) -> tuple[Floats, 
     support, total, size = np.flatnonzero(weights), np.zeros(rows.size), np.zeros(rows.size)
     if not support.size:
         return total, 0.0
-    for j in support:
-        width = Fraction(problem.high[j]) - Fraction(problem.low[j])
-        try:
-            factor = float(Fraction(weights[j]) / width)
-        except OverflowError:
-            factor = np.inf
-        if not 1 / SAFE < abs(factor) < SAFE:
-            return np.zeros(rows.size), np.inf
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        factors = weights[support] / (problem.high - problem.low)[support]
+    if not ((np.abs(factors) > 1 / SAFE) & (np.abs(factors) < SAFE)).all():
+        return total, np.inf
+    for j, factor in zip(support.tolist(), factors.tolist()):
         with np.errstate(over="ignore", invalid="ignore"):
             term = problem.X[rows, j] * factor
             total += term
@@ -96,8 +93,8 @@ def _rounded(problem: Problem, weights: Floats, rows: Indices) -> tuple[Floats, 
     largest = float(size.max())
     if not 1 / SAFE < largest < SAFE:
         return np.zeros(rows.size), np.inf
-    # Each factor, product and sum is off by one unit of what is added up; doubled for the sizes' own rounding.
-    return total, 2 * (support.size + 2) * UNIT * largest
+    # Each factor is off by two units of what is added up, a product and a sum by one; doubled for the sizes' rounding.
+    return total, 2 * (support.size + 4) * UNIT * largest
 
 
 def _exact_codes(problem: Problem, weights: Floats, rows: Indices) -> Indices:

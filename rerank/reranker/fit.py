@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from rerank.certificate import value_of
 from rerank.errors import CertificateError, InfeasibleError, InputError
 from rerank.errors.stops import limited
 from rerank.errors.telling import Note, of_kind
@@ -20,7 +21,7 @@ from rerank.problem.lists import Floats
 from rerank.problem.quotas import groups_of, unmet
 from rerank.problem.scaling import per_unit
 from rerank.ranks.evaluator import Ties
-from rerank.ranks.rationals import is_closed
+from rerank.ranks.rationals import is_closed, value_down
 from rerank.reranker.blend import of_members
 from rerank.reranker.clock import Clock
 from rerank.reranker.columns import Columns
@@ -229,7 +230,7 @@ def _worth_as_weights(stated: Stated, value: float) -> float:
     if w is None or not w.any() or not np.array_equal(np.sign(w), np.sign(coef[training.features])):
         return value  # signs or a limit of features leave a part of it
     with suppress(CertificateError):  # rounding can break a rule that it satisfies
-        value = verified(problem, allowed(problem, w)).value
+        value = value_down(value_of(problem, allowed(problem, w)))
     return value
 
 
